@@ -1,0 +1,55 @@
+# LLVM and MLIR 22, always through their shared libraries: mixing them with the
+# static ones gives two copies of every type id.
+
+find_package(MLIR 22.1 REQUIRED CONFIG)
+message(STATUS "Using MLIR ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
+
+# AddMLIR writes generated documents below these; unset, they land in "/".
+set(MLIR_BINARY_DIR ${CMAKE_BINARY_DIR})
+set(LLVM_RUNTIME_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/bin)
+set(LLVM_LIBRARY_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/lib)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# One precompiled header serves every target that sees MLIR (REUSE_FROM).
+add_library(MpcPrecompiled STATIC ${CMAKE_SOURCE_DIR}/cmake/precompiled.cpp)
+target_include_directories(MpcPrecompiled SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_include_directories(MpcPrecompiled PUBLIC
+    ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
+target_compile_options(MpcPrecompiled PUBLIC -fno-exceptions)
+target_precompile_headers(MpcPrecompiled PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
+
+# mpc_add_library(NAME sources... [DEPENDS targets...] [LINK libraries...])
+# A static library of the compiler.
+function(mpc_add_library name)
+  cmake_parse_arguments(ARG "NO_PRECOMPILED" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_include_directories(${name} PUBLIC
+      ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  if(NOT ARG_NO_PRECOMPILED)
+    target_precompile_headers(${name} REUSE_FROM MpcPrecompiled)
+  endif()
+endfunction()
+
+# mpc_add_tool(NAME sources... [LINK libraries...]): a thin main.
+function(mpc_add_tool name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_include_directories(${name} PRIVATE
+      ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()

@@ -1,0 +1,32 @@
+# Compiler flags that every target of mpc shares.
+
+set(MPC_SANITIZE "" CACHE STRING "Comma-separated sanitizers for every target, e.g. address,undefined")
+
+find_program(MPC_CCACHE ccache)
+if(MPC_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Precompiled headers reach the cache only with these sloppiness settings.
+  set(MPC_CCACHE_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${MPC_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${MPC_CCACHE_LAUNCHER})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${MPC_CCACHE_LAUNCHER})
+endif()
+
+add_compile_definitions(NDEBUG)
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition -fvisibility=hidden
+                    $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # Template instantiations done once in the precompiled header, and a header
+  # whose time stamp does not defeat ccache.
+  set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)
+  add_compile_options("SHELL:$<$<COMPILE_LANGUAGE:CXX>:-Xclang -fno-pch-timestamp>")
+  find_program(MPC_LLD NAMES ld.lld-22 ld.lld)
+  if(MPC_LLD)
+    add_link_options(--ld-path=${MPC_LLD})
+  endif()
+endif()
+
+if(MPC_SANITIZE)
+  add_compile_options(-fsanitize=${MPC_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MPC_SANITIZE})
+endif()
