@@ -1,0 +1,16 @@
+/* Element types of the runtime ABI. */
+#ifndef MPC_RT_DTYPE_H
+#define MPC_RT_DTYPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint32_t mpc_rt_dtype_t;
+
+enum {
+#define MPC_RT_DTYPE(name, value, bytes, keras, mlir, safetensors, numpy) MPC_RT_##name = value,
+#include "mpc-rt/dtype.inc"
+#undef MPC_RT_DTYPE
+};
+
+#endif

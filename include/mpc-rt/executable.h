@@ -1,0 +1,185 @@
+/* The contract between code that mpcc generates and libmpcrt: the only thing that both sides share.
+ *
+ * A compiled model exports `mpc_rt_executable_query`, which returns one immutable, statically
+ * initialised mpc_rt_executable_t. Every table of it lives in the library's read-only data.
+ *
+ * Versioning: `struct_size` comes first in every struct that may grow; fields are only appended. */
+#ifndef MPC_RT_EXECUTABLE_H
+#define MPC_RT_EXECUTABLE_H
+
+#include "mpc-rt/dtype.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MPC_RT_ABI_VERSION 1u
+#define MPC_RT_MAX_RANK 8
+#define MPC_RT_DYNAMIC (-1) /* a dimension that equals the batch of the call */
+
+/* ---- Tables ------------------------------------------------------------------------------ */
+
+typedef struct mpc_rt_tensor_info_t {
+  const char *name; /* input, output, target or variable path; UTF-8 */
+  mpc_rt_dtype_t dtype;
+  uint32_t rank;
+  const int64_t *dims; /* `rank` extents; MPC_RT_DYNAMIC only first */
+  /* Integer tensors: values must lie in [0, index_limit); 0 = unrestricted. Checked before a call. */
+  int64_t index_limit;
+} mpc_rt_tensor_info_t;
+
+typedef enum mpc_rt_role_t {
+  MPC_RT_ROLE_TRAINABLE = 0,     /* model variable that training updates */
+  MPC_RT_ROLE_NON_TRAINABLE = 1, /* model variable that only the forward pass may change */
+  MPC_RT_ROLE_OPTIMIZER = 2,     /* slots, iteration, learning_rate, and the loss-scale state */
+  MPC_RT_ROLE_METRIC = 3,        /* running totals of the loss and of metrics; reset each epoch */
+  MPC_RT_ROLE_RANDOM = 4,        /* int64[2]: Philox seed, counter (calls so far) */
+  MPC_RT_ROLE_SHADOW = 5         /* low-precision copy of a trainable variable; derived, never saved */
+} mpc_rt_role_t;
+
+typedef enum mpc_rt_initializer_kind_t {
+  MPC_RT_INIT_ZEROS = 0,
+  MPC_RT_INIT_ONES = 1,
+  MPC_RT_INIT_CONSTANT = 2,         /* a = value */
+  MPC_RT_INIT_UNIFORM = 3,          /* [a, b) */
+  MPC_RT_INIT_NORMAL = 4,           /* mean a, standard deviation b */
+  MPC_RT_INIT_TRUNCATED_NORMAL = 5, /* the same, redrawn outside 2 standard deviations */
+  MPC_RT_INIT_ORTHOGONAL = 6,       /* a = gain */
+  MPC_RT_INIT_IDENTITY = 7          /* a = gain */
+} mpc_rt_initializer_kind_t;
+
+typedef struct mpc_rt_variable_info_t {
+  mpc_rt_tensor_info_t tensor; /* dims are all static */
+  uint32_t role;               /* mpc_rt_role_t */
+  uint32_t initializer;        /* mpc_rt_initializer_kind_t */
+  double init_a, init_b;
+  uint64_t init_stream; /* Philox stream of this variable, distinct per variable */
+  /* Optimizer variables: Keras's short name in `tensor.name` (for example
+   * "dense_kernel_momentum"). Shadows: index of the variable they copy, else -1. */
+  int32_t shadow_of;
+  uint32_t reserved;
+} mpc_rt_variable_info_t;
+
+typedef struct mpc_rt_call_t mpc_rt_call_t;
+/* Runs an entry. 0 on success, else an mpc_rt_status_code_t. */
+typedef int32_t (*mpc_rt_entry_fn)(const mpc_rt_call_t *call);
+
+/* One compiled function of the model. Names: "predict", "evaluate", "gradients", "train_step".
+ * inputs:  model inputs, then (not for predict) targets "y0".., then optionally "sample_weight".
+ * outputs: predict "out0"..; evaluate and train_step "loss" (f32 scalar: this call's value, regularisers
+ *          included, unscaled), then train_step with loss scaling "finite" (bool scalar);
+ *          gradients: "loss", "grad:<path>", "gradx:<input>", "out0".., "after:<path>". */
+typedef struct mpc_rt_entry_info_t {
+  const char *name;
+  mpc_rt_entry_fn fn;
+  uint32_t input_count, output_count;
+  const mpc_rt_tensor_info_t *inputs;
+  const mpc_rt_tensor_info_t *outputs;
+  /* Scratch memory of one call: arena_fixed + batch * arena_per_sample bytes, 64-byte aligned. */
+  uint64_t arena_fixed, arena_per_sample;
+} mpc_rt_entry_info_t;
+
+/* A metric result = divide_no_nan(variables[total], variables[count]); the first is the loss. */
+typedef struct mpc_rt_metric_info_t {
+  const char *name; /* as Keras prints it: "loss", "accuracy" */
+  uint32_t kind;    /* 0: total / count; 1: sqrt(total / count) */
+  uint32_t state_count;
+  const uint32_t *states; /* indices into the variables */
+} mpc_rt_metric_info_t;
+
+typedef enum mpc_rt_isa_t {
+  MPC_RT_ISA_X86_64_V2 = 0,
+  MPC_RT_ISA_X86_64_V3 = 1,
+  MPC_RT_ISA_X86_64_V4 = 2,
+  MPC_RT_ISA_COUNT = 3
+} mpc_rt_isa_t;
+
+/* The outlined body of a parallel loop: does the iterations [begin, end). Pure but for its buffers. */
+typedef void (*mpc_rt_kernel_fn)(void *const *arguments, int64_t begin, int64_t end);
+
+typedef struct mpc_rt_executable_t {
+  uint32_t struct_size;
+  uint32_t abi_version;
+  const char *model_name;
+  const char *compiler_version;
+  const char *source_hash; /* of the model file, hex */
+  const char *manifest;    /* NAME.json, verbatim */
+  uint32_t variable_count, entry_count, metric_count, kernel_count;
+  const mpc_rt_variable_info_t *variables;
+  const mpc_rt_entry_info_t *entries;
+  const mpc_rt_metric_info_t *metrics;
+  /* kernels[isa] is a table of kernel_count functions, or null when not compiled for it. */
+  const mpc_rt_kernel_fn *kernels[MPC_RT_ISA_COUNT];
+  const char *const *kernel_names; /* kernel_count names, for profiles */
+  const char *weights_hash;        /* of NAME.safetensors as written, hex; "" when none */
+} mpc_rt_executable_t;
+
+/* Exported by every libNAME.so under this name; null if max_abi_version is too old for it. */
+typedef const mpc_rt_executable_t *(*mpc_rt_executable_query_fn)(uint32_t max_abi_version);
+#define MPC_RT_EXECUTABLE_QUERY_SYMBOL "mpc_rt_executable_query"
+
+/* ---- Services that the runtime gives to generated code ------------------------------------ */
+
+/* An extent of a contraction: fixed + per_sample * batch (one of them is 0). */
+typedef struct mpc_rt_extent_t {
+  int64_t fixed, per_sample;
+} mpc_rt_extent_t;
+
+typedef enum mpc_rt_activation_t {
+  MPC_RT_ACTIVATION_NONE = 0,
+  MPC_RT_ACTIVATION_RELU = 1 /* NaN stays NaN, as in Keras */
+} mpc_rt_activation_t;
+
+enum {
+  MPC_RT_CONTRACT_TRANSPOSE_LHS = 1, /* lhs is stored [batch, k, m] instead of [batch, m, k] */
+  MPC_RT_CONTRACT_TRANSPOSE_RHS = 2, /* rhs is stored [batch, n, k] instead of [batch, k, n] */
+  MPC_RT_CONTRACT_ACCUMULATE = 4     /* out += instead of out = */
+};
+
+/* out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n]))), row-major,
+ * dense; the sum in float32 (float64 for float64 operands), each round to the out dtype, as Keras's
+ * op-by-op execution. `id` is unique in the executable and keys the primitive cache together with
+ * the batch. `rhs_variable` >= 0 says that rhs is that variable's buffer: between two changes of it
+ * the runtime may keep a packed copy. */
+typedef struct mpc_rt_contract_t {
+  uint32_t struct_size;
+  uint32_t id;
+  mpc_rt_dtype_t lhs_dtype, rhs_dtype, out_dtype, bias_dtype;
+  uint32_t flags;      /* MPC_RT_CONTRACT_* */
+  uint32_t activation; /* mpc_rt_activation_t */
+  mpc_rt_extent_t batch, m, n, k;
+  int32_t rhs_variable;
+  uint32_t has_bias;
+  const char *layer; /* layer path, for messages and profiles */
+} mpc_rt_contract_t;
+
+typedef struct mpc_rt_services_t {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Splits [0, count) into chunks of at least `grain` iterations over the context's threads. The
+   * split depends on count, grain and the number of threads alone. */
+  void (*parallel_for)(void *context, mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
+                       int64_t grain);
+  /* 0 or a status code. */
+  int32_t (*contract)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                      const void *rhs, const void *bias, void *out, int64_t batch);
+} mpc_rt_services_t;
+
+/* What an entry receives. Pointers are 64-byte aligned for variables and arena. */
+struct mpc_rt_call_t {
+  uint32_t struct_size;
+  uint32_t reserved;
+  int64_t batch;
+  const void *const *inputs;  /* as entry.inputs */
+  void *const *outputs;       /* as entry.outputs */
+  void *const *variables;     /* all variables of the executable, updated in place */
+  uint8_t *arena;             /* undefined content */
+  const mpc_rt_kernel_fn *kernels; /* the table of the chosen ISA */
+  const mpc_rt_services_t *services;
+  void *context; /* first argument of every service */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif
