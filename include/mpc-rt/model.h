@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Loading and running compiled models.
+ *
+ * A model is immutable and may be shared by threads. A context holds everything that changes
+ * (variables, scratch memory, packed weights) and is used by one thread at a time; any number of
+ * contexts share a model. No function prints, exits or throws; each failing one returns a status
+ * code and leaves a message for mpc_rt_last_error(). */
+#ifndef MPC_RT_MODEL_H
+#define MPC_RT_MODEL_H
+
+#include "mpc-rt/executable.h"
+#include "mpc-rt/status.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mpc_rt_model_t mpc_rt_model_t;
+typedef struct mpc_rt_context_t mpc_rt_context_t;
+
+/* "0.1.0" */
+MPC_RT_API const char *mpc_rt_version(void);
+MPC_RT_API uint32_t mpc_rt_abi_version(void);
+
+/* Bytes of one element; 0 for an unknown dtype. */
+MPC_RT_API size_t mpc_rt_dtype_size(mpc_rt_dtype_t dtype);
+/* Keras's name ("bfloat16"); "unknown" for an unknown dtype. */
+MPC_RT_API const char *mpc_rt_dtype_name(mpc_rt_dtype_t dtype);
+
+/* ---- Model ------------------------------------------------------------------------------------
+ */
+
+/* `path`: a compiled library libNAME.so, or a folder that holds exactly one lib*.so.
+ * NOT_FOUND: no such file, or none or several libraries in the folder. FAILED_PRECONDITION: not a
+ * compiled model, or of another ABI version. DATA_LOSS: its tables contradict themselves. */
+MPC_RT_API mpc_rt_status_t mpc_rt_model_load(const char *path, mpc_rt_model_t **model);
+
+/* For models linked into the program. `executable` must outlive the model. */
+MPC_RT_API mpc_rt_status_t mpc_rt_model_from_executable(const mpc_rt_executable_t *executable,
+                                                        mpc_rt_model_t **model);
+
+/* Contexts keep their model alive: the order of releases does not matter. Null is allowed. */
+MPC_RT_API void mpc_rt_model_release(mpc_rt_model_t *model);
+
+/* The tables: names, dtypes, shapes, roles, entries, metrics. Valid until the model and all its
+ * contexts are released. */
+MPC_RT_API const mpc_rt_executable_t *mpc_rt_model_executable(const mpc_rt_model_t *model);
+
+/* The path of the library; "" for a linked model. */
+MPC_RT_API const char *mpc_rt_model_path(const mpc_rt_model_t *model);
+
+/* Position of an entry ("predict", "evaluate", "gradients", "train_step") or of a variable by path.
+ * NOT_FOUND names what exists. */
+MPC_RT_API mpc_rt_status_t mpc_rt_find_entry(const mpc_rt_model_t *model, const char *name,
+                                             uint32_t *entry);
+MPC_RT_API mpc_rt_status_t mpc_rt_find_variable(const mpc_rt_model_t *model, const char *name,
+                                                uint32_t *variable);
+
+/* ---- Context ----------------------------------------------------------------------------------
+ */
+
+typedef struct mpc_rt_context_options_t {
+  uint32_t struct_size; /* sizeof(mpc_rt_context_options_t) */
+  uint32_t threads;     /* 0 = as many as the process has CPUs */
+  const char *device;   /* null = "cpu"; "null" validates every call and computes nothing */
+  int32_t isa;          /* mpc_rt_isa_t; -1 = the best that CPU and model have */
+  uint32_t reserved;
+  uint64_t seed; /* for the first mpc_rt_context_initialize, done on creation */
+} mpc_rt_context_options_t;
+
+/* The defaults: all threads, "cpu", best ISA, seed 0. */
+MPC_RT_API void mpc_rt_context_options_init(mpc_rt_context_options_t *options);
+
+/* Allocates every variable and sets it from its initializer. `options` may be null (defaults).
+ * UNAVAILABLE: the device; FAILED_PRECONDITION: the model has no kernels for this CPU or ISA;
+ * RESOURCE_EXHAUSTED: memory. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_create(mpc_rt_model_t *model,
+                                                 const mpc_rt_context_options_t *options,
+                                                 mpc_rt_context_t **context);
+MPC_RT_API void mpc_rt_context_release(mpc_rt_context_t *context);
+
+MPC_RT_API const mpc_rt_model_t *mpc_rt_context_model(const mpc_rt_context_t *context);
+MPC_RT_API uint32_t mpc_rt_context_threads(const mpc_rt_context_t *context);
+MPC_RT_API int32_t mpc_rt_context_isa(const mpc_rt_context_t *context); /* mpc_rt_isa_t */
+/* 1 if results are computed; 0 on the null device, whose outputs keep their content. */
+MPC_RT_API int32_t mpc_rt_context_computes(const mpc_rt_context_t *context);
+
+/* Every variable from its initializer. Values depend on `seed` and the variable's stream alone, not
+ * on the number of threads. Random states become {seed, 0}. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_initialize(mpc_rt_context_t *context, uint64_t seed);
+
+/* ---- Variables --------------------------------------------------------------------------------
+ */
+
+/* The buffer of a variable, 64-byte aligned, row-major, `bytes` long (may be null). After writing
+ * into it call mpc_rt_context_variables_changed. Null if the index is out of range. */
+MPC_RT_API void *mpc_rt_context_variable(mpc_rt_context_t *context, uint32_t variable,
+                                         size_t *bytes);
+
+/* Copies in or out. `dtype` and `bytes` must be the variable's. Setting a trainable variable
+ * refreshes its shadow; shadows themselves cannot be set. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_set_variable(mpc_rt_context_t *context, uint32_t variable,
+                                                       mpc_rt_dtype_t dtype, const void *data,
+                                                       size_t bytes);
+MPC_RT_API mpc_rt_status_t mpc_rt_context_get_variable(mpc_rt_context_t *context, uint32_t variable,
+                                                       mpc_rt_dtype_t dtype, void *data,
+                                                       size_t bytes);
+
+/* Recomputes the shadows (round to nearest, ties to even) and forgets packed weights. To be called
+ * after writing through mpc_rt_context_variable; runs do it themselves. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context);
+
+/* Variables that lie next to each other in memory, in the model's order, each 64-byte aligned:
+ * TRAINABLE, each optimizer slot family, SHADOW. Null when the model has none of that role. */
+MPC_RT_API void *mpc_rt_context_role_block(mpc_rt_context_t *context, uint32_t role, size_t *bytes);
+
+/* ---- Running ----------------------------------------------------------------------------------
+ */
+
+/* Runs an entry; `inputs` and `outputs` as the entry's tables, row-major, host memory, any
+ * alignment that the dtype needs. `batch` is the value of MPC_RT_DYNAMIC, at least 0. Only null
+ * pointers and the batch are checked. Denormals are flushed inside, the caller's floating-point
+ * control word comes back unchanged. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_run(mpc_rt_context_t *context, uint32_t entry,
+                                              const void *const *inputs, void *const *outputs,
+                                              int64_t batch);
+
+/* A typed view of caller-owned memory, row-major and dense. */
+typedef struct mpc_rt_buffer_t {
+  void *data; /* may be null when empty */
+  mpc_rt_dtype_t dtype;
+  uint32_t rank;
+  int64_t dims[MPC_RT_MAX_RANK];
+} mpc_rt_buffer_t;
+
+/* The same with everything checked first: counts, dtypes, ranks, extents, one common batch, and
+ * integer inputs against their index_limit. The message names the input, row, value and limit. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_run_checked(mpc_rt_context_t *context, uint32_t entry,
+                                                      const mpc_rt_buffer_t *inputs,
+                                                      uint32_t input_count,
+                                                      const mpc_rt_buffer_t *outputs,
+                                                      uint32_t output_count);
+
+/* ---- Metrics and memory -----------------------------------------------------------------------
+ */
+
+/* Zeroes every variable of role METRIC. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_reset_metrics(mpc_rt_context_t *context);
+/* total / count in float32 as Keras prints it; 0 when nothing was counted. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_metric(mpc_rt_context_t *context, uint32_t metric,
+                                                 double *value);
+
+typedef struct mpc_rt_memory_t {
+  uint32_t struct_size; /* sizeof(mpc_rt_memory_t) */
+  uint32_t reserved;
+  uint64_t variable_bytes;        /* the variable arena */
+  uint64_t arena_planned_bytes;   /* largest scratch need of the entries and batches run so far */
+  uint64_t arena_allocated_bytes; /* scratch memory held now */
+  uint64_t library_bytes;         /* packed weights, converted operands, library scratchpads */
+} mpc_rt_memory_t;
+MPC_RT_API mpc_rt_status_t mpc_rt_context_memory(const mpc_rt_context_t *context,
+                                                 mpc_rt_memory_t *memory);
+
+/* Scratch bytes that a run of `entry` with `batch` needs; 0 if out of range. */
+MPC_RT_API uint64_t mpc_rt_entry_arena_bytes(const mpc_rt_model_t *model, uint32_t entry,
+                                             int64_t batch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
