@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How lit runs the tests of passes and tools. The build's lit.site.cfg.py fills in the folders;
+run from the source tree (lit-22 test/Transforms), the release build is taken."""
+
+import os
+
+import lit.formats
+
+config.name = "mpc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "Unit", "Conformance", "Checks"]
+config.test_source_root = os.path.dirname(__file__)
+
+source = os.path.dirname(config.test_source_root)
+build = getattr(config, "mpc_build_dir", os.path.join(source, "build", "release"))
+llvm_tools = getattr(config, "llvm_tools_dir", "/usr/lib/llvm-22/bin")
+config.test_exec_root = os.path.join(build, "test")
+
+shared = os.environ.get("MPC_SHARED", os.path.join(os.path.dirname(source), "shared"))
+if not os.path.isdir(os.path.join(shared, "fixtures")):
+    lit_config.fatal(
+        f"{shared}/fixtures: no such folder; the tests read fixtures from shared/ beside the "
+        "repository; put it there or name it with MPC_SHARED"
+    )
+
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(build, "bin"), llvm_tools, os.environ.get("PATH", "")]
+)
+config.environment["MPC_SHARED"] = shared
+# Messages are matched as plain text, in English, and two threads are what every machine has.
+config.environment["LC_ALL"] = "C.UTF-8"
+config.environment["NO_COLOR"] = "1"
+for name in ["OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TMPDIR", "MPC_KERAS_PYTHON"]:
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions.append(("%shared", shared))
+config.substitutions.append(("%fixtures", os.path.join(shared, "fixtures", "keras")))
+config.substitutions.append(("%source", source))
+config.substitutions.append(("%build", build))
+config.substitutions.append(("%python", "/usr/bin/python3"))
+
+# A Python that imports Keras, for the tests that compare with the real thing.
+keras_python = os.environ.get("MPC_KERAS_PYTHON", "")
+if keras_python:
+    config.available_features.add("real-keras")
+    config.substitutions.append(("%keras_python", keras_python))
+if os.geteuid() == 0:
+    config.available_features.add("root")

@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs one suite under ctest and checks that it ran as many tests as it should.
+
+A suite that silently finds no tests, or skips them, would otherwise pass. The numbers in
+counts.json are lower bounds, raised by hand as tests are added; a suite without a number must run
+at least one test. What ran is written to Testing/Counts/, where report-counts.py adds it up.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def run_gtest(command):
+    output = stream(command)
+    ran = re.findall(r"^\[=+\] (\d+) tests? from \d+ test suites? ran", output[1], re.M)
+    skipped = re.findall(r"^\[  SKIPPED \] (\d+) tests?", output[1], re.M)
+    return output[0], sum(map(int, ran)) - sum(map(int, skipped))
+
+
+def run_lit(command):
+    with tempfile.TemporaryDirectory() as folder:
+        result = os.path.join(folder, "lit.json")
+        status = subprocess.call(command + ["--output", result])
+        if not os.path.exists(result):
+            return status or 1, 0
+        with open(result) as handle:
+            tests = json.load(handle)["tests"]
+    counted = ("PASS", "XFAIL", "FAIL", "XPASS", "FLAKYPASS", "TIMEOUT")
+    return status, sum(test["code"] in counted for test in tests)
+
+
+def run_script(command):
+    """A script ends with the line `ran N tests`."""
+    status, output = stream(command)
+    counts = re.findall(r"^ran (\d+) tests$", output, re.M)
+    return status, int(counts[-1]) if counts else 0
+
+
+def stream(command):
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    )
+    lines = []
+    for line in process.stdout:
+        sys.stdout.write(line)
+        lines.append(line)
+    return process.wait(), "".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kind", choices=["gtest", "lit", "script"], required=True)
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--counts", required=True, help="folder that receives what ran")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
+    command = arguments.command[arguments.command[:1] == ["--"]:]
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    source = os.path.dirname(here)
+    os.environ.setdefault("MPC_SHARED", os.path.join(os.path.dirname(source), "shared"))
+    with open(os.path.join(here, "counts.json")) as handle:
+        minimum = json.load(handle).get(arguments.name, 1)
+
+    runner = {"gtest": run_gtest, "lit": run_lit, "script": run_script}[arguments.kind]
+    status, ran = runner(command)
+    print(f"{arguments.name}: {ran} tests ran, at least {minimum} expected")
+    os.makedirs(arguments.counts, exist_ok=True)
+    record = os.path.join(arguments.counts, arguments.name.replace("/", "-") + ".json")
+    with open(record, "w") as handle:
+        json.dump({"suite": arguments.name, "ran": ran, "status": status}, handle)
+    if ran < minimum:
+        print(f"error: {arguments.name}: only {ran} tests ran; test/counts.json expects {minimum}")
+        return 1
+    return 1 if status else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
