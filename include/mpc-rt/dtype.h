@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /* Element types of the runtime ABI. */
 #ifndef MPC_RT_DTYPE_H
 #define MPC_RT_DTYPE_H

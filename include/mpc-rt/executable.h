@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /* The contract between code that mpcc generates and libmpcrt: the only thing that both sides share.
  *
  * A compiled model exports `mpc_rt_executable_query`, which returns one immutable, statically
@@ -24,7 +25,8 @@ typedef struct mpc_rt_tensor_info_t {
   mpc_rt_dtype_t dtype;
   uint32_t rank;
   const int64_t *dims; /* `rank` extents; MPC_RT_DYNAMIC only first */
-  /* Integer tensors: values must lie in [0, index_limit); 0 = unrestricted. Checked before a call. */
+  /* Integer tensors: values must lie in [0, index_limit); 0 = unrestricted. Checked before a call.
+   */
   int64_t index_limit;
 } mpc_rt_tensor_info_t;
 
@@ -34,7 +36,7 @@ typedef enum mpc_rt_role_t {
   MPC_RT_ROLE_OPTIMIZER = 2,     /* slots, iteration, learning_rate, and the loss-scale state */
   MPC_RT_ROLE_METRIC = 3,        /* running totals of the loss and of metrics; reset each epoch */
   MPC_RT_ROLE_RANDOM = 4,        /* int64[2]: Philox seed, counter (calls so far) */
-  MPC_RT_ROLE_SHADOW = 5         /* low-precision copy of a trainable variable; derived, never saved */
+  MPC_RT_ROLE_SHADOW = 5 /* low-precision copy of a trainable variable; derived, never saved */
 } mpc_rt_role_t;
 
 typedef enum mpc_rt_initializer_kind_t {
@@ -66,8 +68,8 @@ typedef int32_t (*mpc_rt_entry_fn)(const mpc_rt_call_t *call);
 
 /* One compiled function of the model. Names: "predict", "evaluate", "gradients", "train_step".
  * inputs:  model inputs, then (not for predict) targets "y0".., then optionally "sample_weight".
- * outputs: predict "out0"..; evaluate and train_step "loss" (f32 scalar: this call's value, regularisers
- *          included, unscaled), then train_step with loss scaling "finite" (bool scalar);
+ * outputs: predict "out0"..; evaluate and train_step "loss" (f32 scalar: this call's value,
+ * regularisers included, unscaled), then train_step with loss scaling "finite" (bool scalar);
  *          gradients: "loss", "grad:<path>", "gradx:<input>", "out0".., "after:<path>". */
 typedef struct mpc_rt_entry_info_t {
   const char *name;
@@ -94,7 +96,8 @@ typedef enum mpc_rt_isa_t {
   MPC_RT_ISA_COUNT = 3
 } mpc_rt_isa_t;
 
-/* The outlined body of a parallel loop: does the iterations [begin, end). Pure but for its buffers. */
+/* The outlined body of a parallel loop: does the iterations [begin, end). Pure but for its buffers.
+ */
 typedef void (*mpc_rt_kernel_fn)(void *const *arguments, int64_t begin, int64_t end);
 
 typedef struct mpc_rt_executable_t {
@@ -158,8 +161,8 @@ typedef struct mpc_rt_services_t {
   uint32_t reserved;
   /* Splits [0, count) into chunks of at least `grain` iterations over the context's threads. The
    * split depends on count, grain and the number of threads alone. */
-  void (*parallel_for)(void *context, mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
-                       int64_t grain);
+  void (*parallel_for)(void *context, mpc_rt_kernel_fn kernel, void *const *arguments,
+                       int64_t count, int64_t grain);
   /* 0 or a status code. */
   int32_t (*contract)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
                       const void *rhs, const void *bias, void *out, int64_t batch);
@@ -170,10 +173,10 @@ struct mpc_rt_call_t {
   uint32_t struct_size;
   uint32_t reserved;
   int64_t batch;
-  const void *const *inputs;  /* as entry.inputs */
-  void *const *outputs;       /* as entry.outputs */
-  void *const *variables;     /* all variables of the executable, updated in place */
-  uint8_t *arena;             /* undefined content */
+  const void *const *inputs;       /* as entry.inputs */
+  void *const *outputs;            /* as entry.outputs */
+  void *const *variables;          /* all variables of the executable, updated in place */
+  uint8_t *arena;                  /* undefined content */
   const mpc_rt_kernel_fn *kernels; /* the table of the chosen ISA */
   const mpc_rt_services_t *services;
   void *context; /* first argument of every service */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /* Status codes of the runtime. A failing call also leaves a message for mpc_rt_last_error(). */
 #ifndef MPC_RT_STATUS_H
 #define MPC_RT_STATUS_H
@@ -16,12 +17,12 @@ extern "C" {
 
 typedef enum mpc_rt_status_code_t {
   MPC_RT_OK = 0,
-  MPC_RT_INVALID_ARGUMENT = 1,     /* the caller's fault: wrong shape, dtype, name, null */
-  MPC_RT_NOT_FOUND = 2,            /* no such file, entry, variable */
-  MPC_RT_UNAVAILABLE = 3,          /* a device or library is missing; the message says what to do */
-  MPC_RT_FAILED_PRECONDITION = 4,  /* ABI, hash or ISA mismatch */
-  MPC_RT_RESOURCE_EXHAUSTED = 5,   /* out of memory, with the bytes wanted */
-  MPC_RT_DATA_LOSS = 6,            /* a damaged file */
+  MPC_RT_INVALID_ARGUMENT = 1,    /* the caller's fault: wrong shape, dtype, name, null */
+  MPC_RT_NOT_FOUND = 2,           /* no such file, entry, variable */
+  MPC_RT_UNAVAILABLE = 3,         /* a device or library is missing; the message says what to do */
+  MPC_RT_FAILED_PRECONDITION = 4, /* ABI, hash or ISA mismatch */
+  MPC_RT_RESOURCE_EXHAUSTED = 5,  /* out of memory, with the bytes wanted */
+  MPC_RT_DATA_LOSS = 6,           /* a damaged file */
   MPC_RT_INTERNAL = 7
 } mpc_rt_status_code_t;
 

@@ -1,0 +1,195 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks that hold for every file of the repository, one test each.
+
+Only files that git knows are looked at. Prints `ran N tests` and exits 1 if one failed.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+CODE = (".h", ".hpp", ".c", ".cpp", ".td", ".inc", ".def")
+SCRIPTS = (".py", ".sh")
+
+
+def repository_files():
+    listed = subprocess.run(
+        ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        check=True, capture_output=True,
+    ).stdout.decode()  # fmt: skip
+    names = sorted(name for name in listed.split("\0") if name)
+    return [name for name in names if os.path.isfile(os.path.join(ROOT, name))]
+
+
+def read(name):
+    with open(os.path.join(ROOT, name), errors="replace") as handle:
+        return handle.read()
+
+
+def is_text(name):
+    with open(os.path.join(ROOT, name), "rb") as handle:
+        return b"\0" not in handle.read(8192)
+
+
+def is_code(name):
+    return name.endswith(CODE)
+
+
+def includes(name):
+    """(line number, included path) of each include, quoted or angled."""
+    for number, line in enumerate(read(name).splitlines(), 1):
+        match = re.match(r'\s*(?:#\s*)?include\s+["<]([^">]+)[">]', line)
+        if match:
+            yield number, match.group(1)
+
+
+# Who may include what: the first matching folder holds, and none of its patterns may appear.
+FORBIDDEN_INCLUDES = [
+    ("include/mpc-rt/", r"^(mlir|llvm|mpc|dialects|lib)(/|-c/)", "the C ABI stands alone"),
+    ("runtime/", r"^(mlir|llvm|mpc|dialects|lib)(/|-c/)|^lib/", "the runtime never sees the compiler"),
+    ("dialects/", r"^(mpc|lib|runtime|tools|mpc-rt)/", "dialects depend on MLIR only"),
+    ("include/mpc/", r"^(lib|runtime|tools)/", "public headers do not reach into the code"),
+    ("lib/", r"^(runtime|tools)/", "the compiler knows the runtime by its C ABI only"),
+]  # fmt: skip
+
+
+def check_dependency_direction(files):
+    for name in filter(is_code, files):
+        for folder, pattern, reason in FORBIDDEN_INCLUDES:
+            if not name.startswith(folder):
+                continue
+            for number, included in includes(name):
+                own = included.startswith(("mpc/IR/", "mpcrt/IR/"))
+                if re.search(pattern, included) and not (folder == "dialects/" and own):
+                    yield f"{name}:{number}: includes {included}; {reason}"
+            break
+
+
+def check_command_line_options(files):
+    for name in filter(is_code, files):
+        if name.startswith("tools/") or name.startswith("test/"):
+            continue
+        if re.search(r"\bcl::(opt|list|bits|alias)\b|llvm/Support/CommandLine\.h", read(name)):
+            yield f"{name}: command line options belong to tools/; expected an options struct"
+
+
+def check_library_output(files):
+    """No exit and no printing from libraries: callers own the process and its streams."""
+    pattern = re.compile(r"\bstd::(cout|cerr)\b|\bllvm::(outs|errs)\(\)|\b(exit|abort|_exit)\s*\(")
+    for name in filter(is_code, files):
+        if not name.startswith("runtime/") or "/cts/" in name:
+            continue
+        for number, line in enumerate(read(name).splitlines(), 1):
+            if pattern.search(line.split("//")[0]):
+                yield f"{name}:{number}: a library neither prints nor ends the process: {line.strip()}"
+
+
+def check_licence(files):
+    for name in files:
+        if not (is_code(name) or name.endswith(SCRIPTS) or name.startswith("scripts/")):
+            continue
+        head = "\n".join(read(name).splitlines()[:3])
+        if LICENCE not in head:
+            yield f"{name}: the first lines lack '{LICENCE}'"
+
+
+def check_machine_paths(files):
+    """Nothing that only one machine has: a clone must work anywhere."""
+    # Put together so that this file does not match itself.
+    patterns = ["/" + "work/", "/" + "root/", "/ho" + "me/[a-z]", "/tmp/" + "land", r"\.inter" + r"nal\b"]
+    pattern = re.compile("|".join(rf"(?<![\w.])({p})" for p in patterns))
+    for name in filter(is_text, files):
+        for number, line in enumerate(read(name).splitlines(), 1):
+            if pattern.search(line):
+                yield f"{name}:{number}: a path of one machine: {line.strip()[:120]}"
+
+
+def check_file_length(files):
+    for name in filter(is_code, files):
+        lines = read(name).count("\n")
+        if lines > 500:
+            yield f"{name}: {lines} lines; a file holds one noun or verb, at most 500 lines"
+        if re.search(r"utils?\.|helpers?\.|misc\.", os.path.basename(name).lower()):
+            yield f"{name}: the name says nothing; expected the noun or verb that it holds"
+
+
+def check_tool_length(files):
+    """Tools are thin mains over libraries."""
+    for name in files:
+        if name.startswith("tools/") and name.endswith(".cpp"):
+            lines = read(name).count("\n")
+            if lines > 60:
+                yield f"{name}: {lines} lines; expected a main of at most 60 over a library"
+
+
+def check_format(files):
+    names = [name for name in files if name.endswith((".h", ".c", ".cpp"))]
+    if not names:
+        return
+    result = subprocess.run(
+        ["clang-format-22", "--dry-run", "--Werror", *names], cwd=ROOT, capture_output=True, text=True
+    )  # fmt: skip
+    if result.returncode != 0:
+        wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error:", result.stderr, re.M)))
+        for name in wrong:
+            yield f"{name}: not formatted; run clang-format-22 -i {name}"
+        if not wrong:
+            yield f"clang-format-22 failed: {result.stderr[:500]}"
+
+
+def check_shell(files):
+    names = [
+        name
+        for name in files
+        if name.endswith(".sh") or read_first_line(name).startswith(("#!/bin/bash", "#!/bin/sh"))
+    ]
+    result = subprocess.run(["shellcheck", *names], cwd=ROOT, capture_output=True, text=True)
+    if result.returncode != 0:
+        yield from result.stdout.splitlines()[:40]
+
+
+def read_first_line(name):
+    with open(os.path.join(ROOT, name), "rb") as handle:
+        return handle.readline(200).decode(errors="replace")
+
+
+def check_shared_copies(files):
+    for name in files:
+        if name.startswith("shared/"):
+            yield f"{name}: fixtures are read from beside the repository, never copied into it"
+
+
+CHECKS = [
+    check_dependency_direction,
+    check_command_line_options,
+    check_library_output,
+    check_licence,
+    check_machine_paths,
+    check_file_length,
+    check_tool_length,
+    check_format,
+    check_shell,
+    check_shared_copies,
+]
+
+
+def main():
+    files = repository_files()
+    failed = 0
+    for check in CHECKS:
+        errors = list(check(files))
+        failed += bool(errors)
+        name = check.__name__.replace("check_", "").replace("_", " ")
+        print(f"{'FAIL' if errors else 'ok  '}  {name}")
+        for error in errors:
+            print(f"    {error}")
+    print(f"ran {len(CHECKS)} tests")
+    return 1 if failed or len(files) < 20 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs one fixture case through the real tools and returns the arrays that they wrote."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import threading
+
+import numpy
+
+import loss_and_metric
+
+
+class ToolError(Exception):
+    """A tool failed; the message holds its command and the end of its output."""
+
+
+class Tools:
+    def __init__(self, bin_folder, work_folder, threads=1, timeout=300):
+        self.bin_folder = bin_folder
+        self.work_folder = work_folder
+        self.timeout = timeout
+        self.lock = threading.Lock()
+        self.compile_locks = {}
+        # Two cases at a time with all cores each would only get in each other's way.
+        self.environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
+
+    def run(self, tool, *arguments):
+        command = [os.path.join(self.bin_folder, tool), *arguments]
+        try:
+            result = subprocess.run(
+                command, capture_output=True, text=True, errors="replace",
+                timeout=self.timeout, env=self.environment,
+            )  # fmt: skip
+        except FileNotFoundError:
+            raise ToolError(f"{command[0]}: not built") from None
+        except subprocess.TimeoutExpired:
+            raise ToolError(f"{' '.join(command)}: over {self.timeout} s") from None
+        if result.returncode != 0:
+            tail = (result.stdout + result.stderr).strip()[-1500:]
+            raise ToolError(f"{' '.join(command)}: exit {result.returncode}\n{tail}")
+        return result.stdout
+
+    def compile(self, model, *options):
+        """Compiles once per model and options; a later case of this run takes the result."""
+        with open(model, "rb") as handle:
+            digest = hashlib.sha256(handle.read())
+        digest.update("\0".join(options).encode())
+        folder = os.path.join(self.work_folder, "compiled", digest.hexdigest()[:24])
+        library = os.path.join(folder, "libmodel.so")
+        with self.lock:
+            compile_lock = self.compile_locks.setdefault(folder, threading.Lock())
+        with compile_lock:
+            if not os.path.exists(library):
+                self.run("mpcc", model, "--output-guard=off", "--name=model", *options,
+                         "-o", folder)  # fmt: skip
+        return folder
+
+
+def load(path):
+    with numpy.load(path, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def run_forward(case, tools, folder):
+    compiled = tools.compile(case.path("model.keras"))
+    output = os.path.join(folder, "out.npz")
+    tools.run("mpc-run", "predict", compiled, "--inputs", case.path("data.npz"), "--outputs", output)
+    return load(output), load(case.path("expected.npz"))
+
+
+def run_gradient(case, tools, folder):
+    compiled = tools.compile(case.path("model.keras"))
+    output = os.path.join(folder, "gradients.npz")
+    tools.run("mpc-run", "gradients", compiled, "--data", case.path("data.npz"),
+              "--outputs", output)  # fmt: skip
+    return load(output), load(case.path("expected.npz"))
+
+
+def run_train(case, tools, folder):
+    """20 steps of train_on_batch. A resume case starts from the file that Keras saved after
+    save_at steps, with the rows rotated so that its first step sees the rows of step save_at."""
+    description = case.description
+    expected = load(case.path("expected.npz"))
+    model, data, steps = "model.keras", case.path("data.npz"), description["steps"]
+    done = description.get("save_at", 0)
+    if done:
+        model = "model_resume.keras"
+        arrays = load(data)
+        rotated = {
+            name: numpy.roll(array, -done * description["batch"], axis=0)
+            for name, array in arrays.items()
+        }
+        data = os.path.join(folder, "rotated.npz")
+        numpy.savez(data, **rotated)
+        for name, array in expected.items():
+            if ":" not in name or name.startswith("metric:"):
+                expected[name] = array[done:]
+    trace = os.path.join(folder, "trace.npz")
+    compiled = tools.compile(case.path(model), *loss_scale_option(description))
+    tools.run("mpc-run", "train", compiled, "--data", data, "--shuffle=off",
+              "--batch-size", str(description["batch"]), "--epochs", "1",
+              "--steps", str(steps - done), "--trace", trace)  # fmt: skip
+    return load(trace), expected
+
+
+def loss_scale_option(description):
+    """Keras's compile() adds a LossScaleOptimizer under a global mixed_float16 policy; mpcc's
+    --loss-scale=auto does the same, with the same numbers. Other numbers are passed on."""
+    if description.get("loss_scaling") != "auto":
+        return []
+    config = description["optimizer"]["config"]
+    initial, growth = config["initial_scale"], config["dynamic_growth_steps"]
+    if (initial, growth) == (32768.0, 2000):
+        return []
+    return [f"--loss-scale=dynamic:{initial:g}:{growth}"]
+
+
+EXECUTORS = {
+    "forward": run_forward,
+    "policy_map": run_forward,
+    "gradient": run_gradient,
+    "train": run_train,
+    "loss_scale": run_train,
+    "losses": loss_and_metric.run_loss,
+    "metrics": loss_and_metric.run_metric,
+}
+
+
+def execute(case, tools, keep):
+    """Returns (arrays of mpc, arrays of Keras)."""
+    folder = os.path.join(tools.work_folder, "cases", case.kind, case.name)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    try:
+        return EXECUTORS[case.kind](case, tools, folder)
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def output_dtypes(compiled):
+    """What the manifest says about the dtype of each output."""
+    with open(os.path.join(compiled, "model.json")) as handle:
+        return [output["dtype"] for output in json.load(handle)["outputs"]]
