@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Write to a temporary, fsync, rename, fsync the folder.
+#include "data/atomic_file.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace mpc::data {
+
+const char *const atomicFilePrefix = ".mpc-write-";
+static constexpr size_t bufferSize = size_t(1) << 20;
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0)
+    ::close(descriptor_);
+  if (!temporary_.empty())
+    ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail(const char *what, int number) {
+  if (message_.empty())
+    message_ = path_ + ": cannot " + what + ": " + std::strerror(number) +
+               "; expected a place that can be written; nothing was changed" +
+               (number == ENOSPC || number == EDQUOT ? "; free space on that file system" : "");
+}
+
+Failure AtomicFile::failure() const { return Failure(message_); }
+
+Status AtomicFile::open() {
+  static std::atomic<unsigned> counter{0};
+  // A symbolic link stays a link: its target is replaced.
+  char resolved[PATH_MAX];
+  target_ = ::realpath(path_.c_str(), resolved) ? resolved : path_;
+  struct stat info;
+  if (::stat(target_.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) {
+      fail("write", EISDIR);
+      return failure();
+    }
+    if (!S_ISREG(info.st_mode)) {
+      descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+      if (descriptor_ < 0) {
+        fail("open", errno);
+        return failure();
+      }
+      return Status();
+    }
+  }
+  size_t slash = target_.rfind('/');
+  std::string folder = slash == std::string::npos ? "" : target_.substr(0, slash + 1);
+  std::string name =
+      folder + atomicFilePrefix + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+  descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    fail("create a file in its folder", errno);
+    return failure();
+  }
+  temporary_ = name;
+  return Status();
+}
+
+void AtomicFile::flush() {
+  size_t done = 0;
+  while (message_.empty() && done < buffer_.size()) {
+    ssize_t count = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
+    if (count > 0)
+      done += static_cast<size_t>(count);
+    else if (count == 0 || errno != EINTR)
+      fail("write", count == 0 ? EIO : errno);
+  }
+  buffer_.clear();
+}
+
+void AtomicFile::write(const void *data, size_t size) {
+  offset_ += size;
+  const char *bytes = static_cast<const char *>(data);
+  while (size) {
+    size_t part = std::min(size, bufferSize - buffer_.size());
+    buffer_.append(bytes, part);
+    bytes += part;
+    size -= part;
+    if (buffer_.size() == bufferSize)
+      flush();
+  }
+}
+
+Status AtomicFile::commit() {
+  flush();
+  if (message_.empty() && !temporary_.empty() && ::fsync(descriptor_) != 0)
+    fail("write", errno);
+  if (::close(descriptor_) != 0 && message_.empty())
+    fail("write", errno);
+  descriptor_ = -1;
+  if (!message_.empty())
+    return failure();
+  if (temporary_.empty())
+    return Status();
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    fail("replace", errno);
+    return failure();
+  }
+  temporary_.clear();
+  // The rename itself must survive a power cut; file systems that cannot sync a folder say EINVAL.
+  size_t slash = target_.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : target_.substr(0, slash + 1);
+  int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory >= 0) {
+    ::fsync(directory);
+    ::close(directory);
+  }
+  return Status();
+}
+
+Status writeFileAtomically(const std::string &path, const std::string &text) {
+  AtomicFile file(path);
+  if (Status status = file.open(); !status)
+    return status;
+  file.write(text);
+  return file.commit();
+}
+
+} // namespace mpc::data

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// AtomicFile: a file that appears whole or not at all. Every file that mpc-run writes goes through
+// it, so that a full disk or a kill leaves the previous content in place.
+#ifndef MPC_RUNTIME_DATA_ATOMIC_FILE_H
+#define MPC_RUNTIME_DATA_ATOMIC_FILE_H
+
+#include "data/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace mpc::data {
+
+/// Writes to a temporary file beside `path`; commit() makes it durable (fsync) and renames it over
+/// `path`. Without commit the temporary is removed. A path that exists and is no regular file (a
+/// pipe, /dev/null) is written directly.
+class AtomicFile {
+public:
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile &) = delete;
+  AtomicFile &operator=(const AtomicFile &) = delete;
+
+  /// Creates the temporary file.
+  Status open();
+  /// Appends; buffered. After the first error all further writes are ignored and commit reports it.
+  void write(const void *data, size_t size);
+  void write(const std::string &text) { write(text.data(), text.size()); }
+  uint64_t offset() const { return offset_; }
+  Status commit();
+
+private:
+  void flush();
+  void fail(const char *what, int number);
+  Failure failure() const;
+
+  std::string path_, target_, temporary_, buffer_, message_;
+  int descriptor_ = -1;
+  uint64_t offset_ = 0;
+};
+
+/// The whole of `text` as the new content of `path`.
+Status writeFileAtomically(const std::string &path, const std::string &text);
+
+/// The temporary name that AtomicFile uses starts with this, for cleaning up after a kill.
+extern const char *const atomicFilePrefix;
+
+} // namespace mpc::data
+#endif

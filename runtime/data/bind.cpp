@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Matches arrays with tensors and checks them.
+#include "data/bind.h"
+
+#include "data/convert.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mpc::data {
+
+namespace {
+
+int64_t countOf(const std::vector<int64_t> &dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count *= dim;
+  return count;
+}
+
+std::string quotedNames(const TensorSpec &spec) {
+  std::string text = "'" + spec.name + "'";
+  for (const std::string &alias : spec.aliases)
+    text += " or '" + alias + "'";
+  return text;
+}
+
+/// The array under the tensor's name or one of its aliases.
+const Array *findArray(const Source &source, const TensorSpec &spec, std::string &found) {
+  auto look = [&](const std::string &name) -> const Array * {
+    auto at = source.arrays.find(name);
+    if (at == source.arrays.end())
+      return nullptr;
+    found = name;
+    return &at->second;
+  };
+  if (const Array *array = look(spec.name))
+    return array;
+  for (const std::string &alias : spec.aliases)
+    if (const Array *array = look(alias))
+      return array;
+  return nullptr;
+}
+
+/// CSV columns side by side as [rows, columns]: int64 if all are, else float64.
+Array joinColumns(const Source &source, const std::vector<std::string> &names) {
+  bool real = false;
+  int64_t rows = 0;
+  for (const std::string &name : names) {
+    const Array &column = source.arrays.at(name);
+    real |= column.dtype() == MPC_RT_FLOAT64;
+    rows = column.rows();
+  }
+  int64_t width = static_cast<int64_t>(names.size());
+  mpc_rt_dtype_t dtype = real ? MPC_RT_FLOAT64 : MPC_RT_INT64;
+  Result<Array> joined = Array::allocate(dtype, {rows, width});
+  if (!joined)
+    return Array();
+  for (int64_t c = 0; c < width; ++c) {
+    const Array &column = source.arrays.at(names[static_cast<size_t>(c)]);
+    for (int64_t r = 0; r < rows; ++r)
+      convertElements(column.data() + r * 8, column.dtype(), joined->data() + (r * width + c) * 8,
+                      dtype, 1, Conversion::Direct);
+  }
+  return *joined;
+}
+
+/// NAME_0 .. NAME_{n-1} for a tensor of n values per row, under its name or an alias.
+std::vector<std::string> numberedColumns(const Source &source, const TensorSpec &spec) {
+  std::vector<std::string> bases = spec.aliases;
+  bases.insert(bases.begin(), spec.name);
+  int64_t count = countOf(spec.dims);
+  for (const std::string &base : bases) {
+    if (!source.arrays.count(base + "_0") || count > static_cast<int64_t>(source.order.size()))
+      continue;
+    std::vector<std::string> names;
+    for (int64_t i = 0; i < count; ++i)
+      names.push_back(base + "_" + std::to_string(i));
+    if (std::all_of(names.begin(), names.end(),
+                    [&](const std::string &name) { return source.arrays.count(name); }))
+      return names;
+  }
+  return {};
+}
+
+class Binder {
+public:
+  Binder(const Source &source, const Signature &signature)
+      : source_(source), signature_(signature) {
+    data_.path = source.path;
+    data_.notes = source.notes;
+  }
+
+  Result<Dataset> run(bool withTargets) {
+    for (const TensorSpec &spec : signature_.inputs)
+      bind(spec, "input", true);
+    data_.inputCount = signature_.inputs.size();
+    if (withTargets) {
+      for (const TensorSpec &spec : signature_.targets)
+        bind(spec, "target", false);
+      data_.targetCount = signature_.targets.size();
+      bindWeights();
+    }
+    checkRows();
+    if (!failure_.empty())
+      return failure_;
+    return data_;
+  }
+
+private:
+  void fail(const std::string &place, const std::string &text) {
+    failure_.append(Failure(source_.path + (place.empty() ? "" : ":" + place) + ": " + text));
+  }
+
+  void bind(const TensorSpec &spec, const char *what, bool isInput) {
+    std::string found;
+    float divisor = 0;
+    Array array;
+    if (source_.kind == Source::Kind::IdxFolder) {
+      found = isInput ? "images" : "labels";
+      auto at = source_.arrays.find(found);
+      bool only = (isInput ? signature_.inputs : signature_.targets).size() == 1;
+      if (!only || at == source_.arrays.end())
+        return fail("",
+                    only ? std::string("has no ") + found + " file; expected MNIST's pair of files"
+                         : "an IDX folder feeds models of one input and one target; expected "
+                           "an .npz for this one");
+      array = at->second;
+      if (isInput && array.rank() >= 1 &&
+          countOf(array.dims()) == array.rows() * countOf(spec.dims)) {
+        std::vector<int64_t> dims = spec.dims;
+        dims.insert(dims.begin(), array.rows());
+        array = array.reshaped(dims);
+        bool scaled = isFloating(spec.dtype) && array.dtype() == MPC_RT_UINT8;
+        divisor = scaled ? 255.0f : 0;
+        data_.notes.push_back(std::string("images: ") +
+                              (scaled ? "bytes become float32 in [0, 1]" : "bytes stay integers") +
+                              ", shape " + formatShape(array.dims()));
+      }
+    } else if (const Array *direct = findArray(source_, spec, found)) {
+      array = *direct;
+    } else if (source_.kind == Source::Kind::Csv) {
+      std::vector<std::string> names = numberedColumns(source_, spec);
+      if (names.empty() && isInput && signature_.inputs.size() == 1)
+        names = featureColumns();
+      if (names.empty())
+        return missing(spec, what);
+      found = spec.name;
+      array = joinColumns(source_, names);
+      if (static_cast<int64_t>(names.size()) != countOf(spec.dims))
+        return fail("", "has " + std::to_string(names.size()) + " feature columns; expected " +
+                            std::to_string(countOf(spec.dims)) + " for input '" + spec.name +
+                            "' of shape " + formatShape(spec.dims) +
+                            "; columns that are no target are features, in order");
+      std::vector<int64_t> dims = spec.dims;
+      dims.insert(dims.begin(), array.rows());
+      array = array.reshaped(dims);
+    } else {
+      return missing(spec, what);
+    }
+    check(spec, what, found, array, divisor);
+  }
+
+  void missing(const TensorSpec &spec, const char *what) {
+    fail("", std::string("has no array for ") + what + " " + quotedNames(spec) +
+                 "; expected it under that name; it has: " + listNames(source_));
+  }
+
+  /// All columns of a CSV that no target and no sample_weight takes.
+  std::vector<std::string> featureColumns() const {
+    std::vector<std::string> taken = {"sample_weight"};
+    for (const TensorSpec &spec : signature_.targets) {
+      taken.push_back(spec.name);
+      taken.insert(taken.end(), spec.aliases.begin(), spec.aliases.end());
+      std::vector<std::string> numbered = numberedColumns(source_, spec);
+      taken.insert(taken.end(), numbered.begin(), numbered.end());
+    }
+    std::vector<std::string> names;
+    for (const std::string &name : source_.order)
+      if (std::find(taken.begin(), taken.end(), name) == taken.end())
+        names.push_back(name);
+    return names;
+  }
+
+  void check(const TensorSpec &spec, const char *what, const std::string &found, Array array,
+             float divisor) {
+    std::string label = std::string(what) + " '" + spec.name + "'";
+    std::vector<int64_t> wanted = spec.dims;
+    wanted.insert(wanted.begin(), array.rows());
+    if (!fitShape(array, wanted)) {
+      wanted[0] = batchDimension;
+      return fail(found, "has shape " + formatShape(array.dims()) + "; expected " +
+                             formatShape(wanted) + " for " + label + "; reshape it");
+    }
+    if (!convertible(array.dtype(), spec.dtype))
+      return fail(found, std::string("is ") + dtypeInfo(array.dtype())->keras + "; expected " +
+                             dtypeInfo(spec.dtype)->keras + " for " + label +
+                             "; floating values are never rounded to integers here: convert it");
+    int64_t perRow = std::max<int64_t>(countOf(spec.dims), 1);
+    int64_t bad = spec.indexLimit > 0
+                      ? firstOutside(array, 0, static_cast<uint64_t>(spec.indexLimit) - 1)
+                      : -1;
+    if (bad >= 0)
+      return fail(found, "row " + std::to_string(bad / perRow) + " is " +
+                             formatElement(array, bad) + "; expected values from 0 to " +
+                             std::to_string(spec.indexLimit - 1) + " for " + label);
+    bad = firstMisfit(array, spec.dtype);
+    if (bad >= 0)
+      return fail(found, "row " + std::to_string(bad / perRow) + " is " +
+                             formatElement(array, bad) + "; expected a value that " +
+                             dtypeInfo(spec.dtype)->keras + " holds, for " + label);
+    names_.push_back(found);
+    data_.columns.push_back(Column{spec, std::move(array), divisor, 0});
+  }
+
+  static constexpr int64_t batchDimension = -1;
+
+  /// Equal, or equal up to one trailing 1 (Keras expands and squeezes so:
+  /// Functional._adjust_input_rank).
+  static bool fitShape(Array &array, const std::vector<int64_t> &wanted) {
+    if (array.rank() < 1)
+      return false;
+    std::vector<int64_t> dims = array.dims();
+    if (dims == wanted)
+      return true;
+    if (dims.size() == wanted.size() + 1 && dims.back() == 1)
+      dims.pop_back();
+    else if (dims.size() + 1 == wanted.size())
+      dims.push_back(1);
+    if (dims != wanted)
+      return false;
+    array = array.reshaped(dims);
+    return true;
+  }
+
+  void bindWeights() {
+    auto at = source_.arrays.find("sample_weight");
+    if (!signature_.sampleWeight) {
+      if (at != source_.arrays.end())
+        fail("sample_weight",
+             "cannot be used: the compiled model takes no sample weights; expected "
+             "data without it; remove it or compile the model with weights");
+      return;
+    }
+    if (at != source_.arrays.end()) {
+      data_.weightsGiven = true;
+      return check(*signature_.sampleWeight, "input", "sample_weight", at->second, 0);
+    }
+    int64_t rows = data_.columns.empty() ? 0 : data_.columns[0].array.rows();
+    Result<Array> ones = Array::allocate(MPC_RT_FLOAT32, {rows});
+    if (!ones)
+      return fail("", ones.failure().messages[0]);
+    std::fill_n(ones->as<float>(), rows, 1.0f);
+    names_.push_back("sample_weight");
+    data_.columns.push_back(Column{*signature_.sampleWeight, *ones, 0, 0});
+  }
+
+  void checkRows() {
+    if (data_.columns.empty())
+      return;
+    data_.rows = data_.columns[0].array.rows();
+    for (size_t i = 1; i < data_.columns.size(); ++i)
+      if (data_.columns[i].array.rows() != data_.rows && names_[i] != "sample_weight")
+        fail(names_[i], "has " + std::to_string(data_.columns[i].array.rows()) +
+                            " rows; expected " + std::to_string(data_.rows) + " as '" + names_[0] +
+                            "'");
+    for (size_t i = 0; i < names_.size(); ++i)
+      if (names_[i] == "sample_weight" && data_.weightsGiven &&
+          data_.columns[i].array.rows() != data_.rows)
+        fail(names_[i], "has " + std::to_string(data_.columns[i].array.rows()) +
+                            " rows; expected " + std::to_string(data_.rows) + " as '" + names_[0] +
+                            "'");
+    if (failure_.empty() && data_.rows == 0)
+      fail("", "has no rows; expected at least one");
+  }
+
+  const Source &source_;
+  const Signature &signature_;
+  Dataset data_;
+  std::vector<std::string> names_; // as the columns are called in the source
+  Failure failure_;
+};
+
+} // namespace
+
+Dataset Dataset::slice(int64_t begin, int64_t count) const {
+  Dataset part = *this;
+  for (Column &column : part.columns)
+    column.firstRow += begin;
+  part.rows = count;
+  return part;
+}
+
+Result<Dataset> bindSource(const Source &source, const Signature &signature, bool withTargets) {
+  return Binder(source, signature).run(withTargets);
+}
+
+} // namespace mpc::data

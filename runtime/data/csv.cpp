@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// CSV reader.
+#include "data/csv.h"
+
+#include "data/input_file.h"
+
+#include <charconv>
+#include <set>
+
+namespace mpc::data {
+
+namespace {
+
+constexpr uint64_t maximumFile = uint64_t(1) << 34;
+constexpr size_t maximumColumns = 1 << 20, maximumMessages = 20;
+
+/// Reads cells one by one; knows the line for messages.
+class CellReader {
+public:
+  explicit CellReader(const std::string &text) : text_(text) {
+    if (text.compare(0, 3, "\xef\xbb\xbf") == 0)
+      at_ = 3;
+  }
+  size_t line() const { return line_; }
+  bool atEnd() const { return at_ >= text_.size(); }
+
+  /// Whether there are lines of nothing before the next record; skips them.
+  void skipEmptyLines() {
+    while (!atEnd() && (text_[at_] == '\n' || text_[at_] == '\r'))
+      line_ += text_[at_++] == '\n';
+  }
+
+  /// The next cell; `last` says that it ends its record. False: a quote is not closed.
+  bool next(std::string &cell, bool &last) {
+    cell.clear();
+    if (!atEnd() && text_[at_] == '"') {
+      for (++at_;; ++at_) {
+        if (atEnd())
+          return false;
+        if (text_[at_] == '"') {
+          if (at_ + 1 < text_.size() && text_[at_ + 1] == '"')
+            ++at_;
+          else
+            break;
+        }
+        line_ += text_[at_] == '\n';
+        cell += text_[at_];
+      }
+      ++at_;
+    }
+    while (!atEnd() && text_[at_] != ',' && text_[at_] != '\n')
+      cell += text_[at_++];
+    if (!cell.empty() && cell.back() == '\r')
+      cell.pop_back();
+    last = atEnd() || text_[at_] == '\n';
+    line_ += !atEnd() && text_[at_] == '\n';
+    ++at_;
+    return true;
+  }
+
+private:
+  const std::string &text_;
+  size_t at_ = 0, line_ = 1;
+};
+
+struct Column {
+  std::vector<int64_t> integers;
+  std::vector<double> reals;
+  bool real = false;
+
+  bool add(const std::string &cell) {
+    size_t begin = cell.find_first_not_of(" \t"), end = cell.find_last_not_of(" \t");
+    if (begin == std::string::npos)
+      return false;
+    const char *first = cell.data() + begin, *last = cell.data() + end + 1;
+    if (*first == '+')
+      ++first;
+    if (!real) {
+      int64_t value;
+      auto [rest, error] = std::from_chars(first, last, value);
+      if (error == std::errc() && rest == last) {
+        integers.push_back(value);
+        return true;
+      }
+      real = true;
+      reals.assign(integers.begin(), integers.end());
+      integers.clear();
+    }
+    double value;
+    auto [rest, error] = std::from_chars(first, last, value);
+    if (error != std::errc() || rest != last)
+      return false;
+    reals.push_back(value);
+    return true;
+  }
+};
+
+} // namespace
+
+Result<CsvTable> parseCsv(const std::string &text, const std::string &place) {
+  CellReader reader(text);
+  CsvTable table;
+  Failure failure;
+  std::string cell;
+  reader.skipEmptyLines();
+  if (reader.atEnd())
+    return Failure(place + ": is empty; expected a header line with the columns' names");
+  for (bool last = false; !last;) {
+    if (!reader.next(cell, last))
+      return Failure(place + ":1: has a quote that is not closed");
+    size_t begin = cell.find_first_not_of(" \t"), end = cell.find_last_not_of(" \t");
+    table.names.push_back(begin == std::string::npos ? "" : cell.substr(begin, end - begin + 1));
+    if (table.names.size() > maximumColumns)
+      return Failure(place + ":1: has more than " + std::to_string(maximumColumns) + " columns");
+  }
+  std::set<std::string> seen;
+  for (const std::string &name : table.names)
+    if (!seen.insert(name).second)
+      return Failure(place + ":1: has two columns named '" + name + "'; expected one per name");
+
+  std::vector<Column> columns(table.names.size());
+  int64_t rows = 0;
+  for (reader.skipEmptyLines(); !reader.atEnd(); reader.skipEmptyLines(), ++rows) {
+    size_t line = reader.line(), index = 0;
+    for (bool last = false; !last; ++index) {
+      std::string where = place + ":" + std::to_string(line);
+      if (!reader.next(cell, last))
+        return Failure(where + ": has a quote that is not closed");
+      if (index < columns.size() && !columns[index].add(cell)) {
+        failure.append(Failure(where + ": column '" + table.names[index] + "' holds '" +
+                               cell.substr(0, 40) + "'; expected a number"));
+        columns[index].real ? columns[index].reals.push_back(0)
+                            : columns[index].integers.push_back(0);
+      }
+    }
+    if (index != columns.size())
+      return Failure(place + ":" + std::to_string(line) + ": has " + std::to_string(index) +
+                     " cells; expected " + std::to_string(columns.size()) + " as in the header");
+    if (failure.messages.size() >= maximumMessages)
+      break;
+  }
+  if (!failure.empty())
+    return failure;
+  for (Column &column : columns)
+    table.columns.push_back(column.real
+                                ? Array::copyOf(MPC_RT_FLOAT64, {rows}, column.reals.data())
+                                : Array::copyOf(MPC_RT_INT64, {rows}, column.integers.data()));
+  return table;
+}
+
+Result<CsvTable> readCsv(const std::string &path) {
+  Result<std::string> text = readWholeFile(path, maximumFile);
+  if (!text)
+    return text.failure();
+  return parseCsv(*text, path);
+}
+
+} // namespace mpc::data

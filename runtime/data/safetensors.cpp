@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Strict reader and deterministic writer of safetensors.
+#include "data/safetensors.h"
+
+#include "data/atomic_file.h"
+#include "data/input_file.h"
+#include "data/json_guard.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace mpc::data {
+
+namespace {
+
+constexpr uint64_t maximumHeader = 100'000'000; // the format's own limit
+constexpr size_t maximumRank = 32;
+
+struct Entry {
+  std::string name;
+  const DtypeInfo *dtype;
+  std::vector<int64_t> dims;
+  uint64_t begin, end;
+};
+
+/// One `name: {dtype, shape, data_offsets}`; text on failure.
+std::string parseEntry(const nlohmann::json &value, Entry &entry) {
+  if (!value.is_object() || value.size() != 3 || !value.contains("dtype") ||
+      !value.contains("shape") || !value.contains("data_offsets"))
+    return "does not have exactly dtype, shape and data_offsets";
+  const auto &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
+  if (!dtype.is_string() || !(entry.dtype = dtypeFromSafetensors(dtype.get<std::string>())))
+    return "has an unknown dtype " +
+           dtype.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  if (!shape.is_array() || shape.size() > maximumRank)
+    return "has a shape that is no list of at most 32 sizes";
+  for (const auto &dim : shape) {
+    if (!dim.is_number_unsigned() || dim.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+      return "has a size that is no natural number";
+    entry.dims.push_back(dim.get<int64_t>());
+  }
+  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
+      !offsets[1].is_number_unsigned())
+    return "has data_offsets that are no pair of natural numbers";
+  entry.begin = offsets[0].get<uint64_t>();
+  entry.end = offsets[1].get<uint64_t>();
+  std::optional<uint64_t> size = byteSize(entry.dims, entry.dtype->bytes);
+  if (!size || entry.end < entry.begin || entry.end - entry.begin != *size)
+    return "has data_offsets that do not fit its shape and dtype";
+  return "";
+}
+
+/// The header's JSON text into entries in file order, which must fill `dataSize` without a gap.
+Result<std::vector<Entry>> parseHeader(const char *text, size_t size, uint64_t dataSize,
+                                       std::map<std::string, std::string> &metadata,
+                                       const std::string &place) {
+  auto damaged = [&](const std::string &what) {
+    return Failure(place + ": is no sound safetensors file: " + what +
+                   "; the file is cut off or damaged");
+  };
+  if (std::string wrong = checkJson(text, size, 4); !wrong.empty())
+    return damaged("its header " + wrong);
+  nlohmann::json header = nlohmann::json::parse(text, text + size, nullptr, false);
+  if (!header.is_object())
+    return damaged("its header is no object");
+  std::vector<Entry> entries;
+  for (const auto &[name, value] : header.items()) {
+    if (name == "__metadata__") {
+      if (!value.is_object())
+        return damaged("__metadata__ is no object");
+      for (const auto &[key, text] : value.items()) {
+        if (!text.is_string())
+          return damaged("__metadata__ holds something other than text");
+        metadata[key] = text.get<std::string>();
+      }
+      continue;
+    }
+    Entry entry{name, nullptr, {}, 0, 0};
+    if (std::string wrong = parseEntry(value, entry); !wrong.empty())
+      return damaged("'" + name + "' " + wrong);
+    entries.push_back(std::move(entry));
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
+    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+  });
+  uint64_t at = 0;
+  for (const Entry &entry : entries) {
+    if (entry.begin != at)
+      return damaged("'" + entry.name + "' begins at byte " + std::to_string(entry.begin) +
+                     " of the data, not at " + std::to_string(at));
+    at = entry.end;
+  }
+  if (at != dataSize)
+    return damaged("its tensors take " + std::to_string(at) + " bytes, but it has " +
+                   std::to_string(dataSize));
+  return entries;
+}
+
+} // namespace
+
+static Result<uint64_t> headerLength(const uint8_t *bytes, uint64_t size,
+                                     const std::string &place) {
+  uint64_t length = 0;
+  if (size >= 8)
+    std::memcpy(&length, bytes, 8);
+  if (size < 8 || length > maximumHeader || length > size - 8)
+    return Failure(place + ": is no safetensors file: its header would be " +
+                   std::to_string(length) + " bytes long in a file of " + std::to_string(size) +
+                   "; expected at most 100 MB inside the file; the file is cut off or damaged");
+  return length;
+}
+
+/// `read` hands out the next bytes of the data section.
+template <typename Read>
+static Result<Safetensors> readTensors(const std::vector<Entry> &entries, Safetensors content,
+                                       const std::string &place, Read &&read) {
+  for (const Entry &entry : entries) {
+    Result<Array> array = Array::allocate(entry.dtype->dtype, entry.dims);
+    if (!array)
+      return Failure(place + ":" + entry.name + ": " + array.failure().messages[0]);
+    if (Status status = read(array->data(), array->bytes()); !status)
+      return status.failure();
+    content.tensors.emplace(entry.name, *array);
+  }
+  return content;
+}
+
+Result<Safetensors> parseSafetensors(const uint8_t *bytes, uint64_t size,
+                                     const std::string &place) {
+  Result<uint64_t> length = headerLength(bytes, size, place);
+  if (!length)
+    return length.failure();
+  Safetensors content;
+  Result<std::vector<Entry>> entries =
+      parseHeader(reinterpret_cast<const char *>(bytes) + 8, *length, size - 8 - *length,
+                  content.metadata, place);
+  if (!entries)
+    return entries.failure();
+  const uint8_t *at = bytes + 8 + *length;
+  return readTensors(*entries, std::move(content), place, [&](void *data, uint64_t count) {
+    if (count)
+      std::memcpy(data, at, count);
+    at += count;
+    return Status();
+  });
+}
+
+Result<Safetensors> readSafetensors(const std::string &path) {
+  Result<InputFile> file = InputFile::open(path);
+  if (!file)
+    return file.failure();
+  uint8_t start[8] = {};
+  if (file->size() >= 8)
+    if (Status status = file->read(start, 8); !status)
+      return status.failure();
+  Result<uint64_t> length = headerLength(start, file->size(), path);
+  if (!length)
+    return length.failure();
+  std::string header(*length, '\0');
+  if (Status status = file->read(header.data(), header.size()); !status)
+    return status.failure();
+  Safetensors content;
+  Result<std::vector<Entry>> entries =
+      parseHeader(header.data(), header.size(), file->remaining(), content.metadata, path);
+  if (!entries)
+    return entries.failure();
+  return readTensors(*entries, std::move(content), path,
+                     [&](void *data, uint64_t count) { return file->read(data, count); });
+}
+
+std::string formatSafetensorsHeader(const Safetensors &content) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!content.metadata.empty())
+    header["__metadata__"] = content.metadata;
+  uint64_t offset = 0;
+  for (const auto &[name, array] : content.tensors) {
+    header[name] = {{"dtype", dtypeInfo(array.dtype())->safetensors},
+                    {"shape", array.dims()},
+                    {"data_offsets", {offset, offset + array.bytes()}}};
+    offset += array.bytes();
+  }
+  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  text.append((8 - text.size() % 8) % 8, ' '); // so that the tensors are aligned
+  uint64_t length = text.size();
+  return std::string(reinterpret_cast<const char *>(&length), 8) + text;
+}
+
+Status writeSafetensors(const std::string &path, const Safetensors &content) {
+  AtomicFile file(path);
+  if (Status status = file.open(); !status)
+    return status;
+  file.write(formatSafetensorsHeader(content));
+  for (const auto &[name, array] : content.tensors)
+    file.write(array.data(), array.bytes());
+  return file.commit();
+}
+
+} // namespace mpc::data

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// safetensors files (https://huggingface.co/docs/safetensors): 8 bytes of header length, a JSON
+// header, the tensors' bytes.
+#ifndef MPC_RUNTIME_DATA_SAFETENSORS_H
+#define MPC_RUNTIME_DATA_SAFETENSORS_H
+
+#include "data/array.h"
+
+namespace mpc::data {
+
+struct Safetensors {
+  NamedArrays tensors;
+  std::map<std::string, std::string> metadata; // the header's __metadata__
+};
+
+/// Reads all tensors. Refused: headers above 100 MB, doubled names, holes or overlaps between
+/// tensors, sizes that contradict shape and dtype, bytes after the last tensor.
+Result<Safetensors> readSafetensors(const std::string &path);
+/// The same from memory; `place` begins every message.
+Result<Safetensors> parseSafetensors(const uint8_t *bytes, uint64_t size, const std::string &place);
+
+/// Tensors in name order, the same bytes for the same content.
+std::string formatSafetensorsHeader(const Safetensors &content);
+/// The file appears whole or not at all.
+Status writeSafetensors(const std::string &path, const Safetensors &content);
+
+} // namespace mpc::data
+#endif

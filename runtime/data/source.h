@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Source: what a user hands over as data, read into named arrays: an .npz, a folder of .npy files,
+// a CSV, or a folder of IDX files with MNIST's names.
+#ifndef MPC_RUNTIME_DATA_SOURCE_H
+#define MPC_RUNTIME_DATA_SOURCE_H
+
+#include "data/array.h"
+
+namespace mpc::data {
+
+/// Which pair of an MNIST folder is meant: `train-…` or `t10k-…`.
+enum class Split { Train, Evaluate };
+
+struct Source {
+  enum class Kind { Npz, NpyFolder, Csv, IdxFolder };
+  std::string path;
+  Kind kind = Kind::Npz;
+  NamedArrays arrays;             // IdxFolder: "images" and, where there, "labels"
+  std::vector<std::string> order; // names in file order (Csv) or name order
+  std::vector<std::string> notes; // what the log should say about the reading
+};
+
+/// Reads everything at `path`; the kind is found by content, a CSV by being neither.
+Result<Source> readSource(const std::string &path, Split split);
+
+/// Names of the arrays, comma-separated, shortened when there are many.
+std::string listNames(const Source &source);
+
+} // namespace mpc::data
+#endif

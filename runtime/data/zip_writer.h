@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writing zip archives whose bytes depend on their content alone.
+#ifndef MPC_RUNTIME_DATA_ZIP_WRITER_H
+#define MPC_RUNTIME_DATA_ZIP_WRITER_H
+
+#include "data/atomic_file.h"
+
+namespace mpc::data {
+
+/// Stored (uncompressed) members, in the order of the calls, dated 1980-01-01; zip64 where a size
+/// or an offset needs it (PKWARE APPNOTE 6.3.9). The file appears with finish().
+class ZipWriter {
+public:
+  explicit ZipWriter(std::string path) : file_(std::move(path)) {}
+  Status open() { return file_.open(); }
+  /// A member of `prefix` followed by `size` bytes at `data`.
+  void add(const std::string &name, const std::string &prefix, const void *data, size_t size);
+  Status finish();
+
+private:
+  struct Member {
+    std::string name;
+    uint32_t crc;
+    uint64_t size, offset;
+  };
+  AtomicFile file_;
+  std::vector<Member> members_;
+};
+
+} // namespace mpc::data
+#endif
