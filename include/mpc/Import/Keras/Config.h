@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A Keras architecture: the object tree of config.json or Model.to_json() as C++ structures.
+// Nothing here judges whether a layer is supported, and nothing in the file is ever executed or
+// imported.
+#ifndef MPC_IMPORT_KERAS_CONFIG_H
+#define MPC_IMPORT_KERAS_CONFIG_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mpc::keras {
+
+/// One tensor of the graph: output `tensor` of call number `node` of layer `layer`
+/// (`keras_history`, or an entry of `input_layers` / `output_layers`).
+struct TensorRef {
+  std::string layer;
+  uint64_t node = 0;
+  uint64_t tensor = 0;
+  std::string dtype; ///< as Keras recorded it; empty where the file does not say
+};
+
+/// An argument of a call, or the structure of a model's inputs and outputs, nested as the user
+/// nested it.
+struct Argument {
+  enum class Kind { Tensor, List, Dict, Constant };
+  Kind kind = Kind::Constant;
+  TensorRef tensor;                     ///< Kind::Tensor
+  std::vector<Argument> items;          ///< Kind::List and Kind::Dict, in file order
+  std::vector<std::string> keys;        ///< Kind::Dict, one per item
+  llvm::json::Value constant = nullptr; ///< Kind::Constant: a literal, or a `__tensor__` object
+
+  /// Every tensor in it, depth first: dictionaries by sorted key (as Keras flattens them), lists in
+  /// order.
+  std::vector<const TensorRef *> tensors() const;
+};
+
+/// One call of a layer.
+struct Node {
+  std::vector<Argument> arguments;
+  std::vector<std::pair<std::string, Argument>> keywords;
+};
+
+struct ModelConfig;
+
+struct LayerConfig {
+  std::string className, module, registeredName, name;
+  llvm::json::Object config;
+  std::optional<llvm::json::Value> buildConfig; ///< absent: the layer was never built on its own
+  std::vector<Node> calls;                      ///< empty in a Sequential model
+  std::unique_ptr<ModelConfig> model;           ///< set for Functional and Sequential layers
+};
+
+struct ModelConfig {
+  enum class Kind { Functional, Sequential };
+  Kind kind = Kind::Functional;
+  std::string name;
+  bool trainable = true;
+  /// In file order. The automatic InputLayer of a Sequential model is here when the file stores it.
+  std::vector<LayerConfig> layers;
+  Argument inputs, outputs; ///< Functional: structures of TensorRef
+  /// Sequential: shape that the model was built with, batch first, -1 for unknown extents.
+  std::optional<std::vector<int64_t>> buildShape;
+  /// Empty when the model was not compiled.
+  llvm::json::Object compileConfig;
+};
+
+struct ConfigLimits {
+  uint64_t maxBytes = uint64_t(64) << 20;
+  unsigned maxDepth = 200;      ///< of JSON brackets
+  uint64_t maxValues = 4000000; ///< JSON values, each some 60 bytes in memory
+};
+
+/// JSON as Python writes it: `NaN`, `Infinity` and `-Infinity` are accepted. Infinities become
+/// numbers; NaN becomes the string "NaN", which no reader of a number accepts.
+llvm::Expected<llvm::json::Value> parsePythonJson(llvm::StringRef text, llvm::StringRef fileName,
+                                                  const ConfigLimits &limits = {});
+
+/// Parses an architecture. `fileName` is used in messages only.
+llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef text, llvm::StringRef fileName,
+                                             const ConfigLimits &limits = {});
+
+} // namespace mpc::keras
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The datasets of an HDF5 file. libhdf5 1.10 has memory errors on damaged files, so it runs in a
+// child process with limits on memory and time and with no file descriptor but its pipe; the
+// child's death is the error "damaged HDF5".
+#ifndef MPC_IMPORT_KERAS_WEIGHTS_H
+#define MPC_IMPORT_KERAS_WEIGHTS_H
+
+#include "mpc-rt/dtype.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mpc::keras {
+
+/// A tensor as a file stores it: C order, little endian, `bytes.size()` equal to the product of the
+/// dimensions times the dtype's size.
+struct StoredTensor {
+  mpc_rt_dtype_t dtype = MPC_RT_FLOAT32;
+  std::vector<int64_t> dims; ///< empty for a scalar
+  std::vector<uint8_t> bytes;
+};
+
+/// Dataset path without the leading '/' ("layers/dense/vars/0") to its value.
+using WeightFile = std::map<std::string, StoredTensor>;
+
+struct WeightLimits {
+  uint64_t maxTotalBytes = 0; ///< of all datasets; 0: size of the image (Keras stores contiguously)
+  uint64_t maxTensors = 1000000;
+  unsigned maxDepth = 64;   ///< of groups in groups
+  unsigned maxSeconds = 60; ///< wall time of the child
+};
+
+/// Reads every dataset of the HDF5 file whose bytes are `image`. Refused, with the path of the
+/// offender: soft and external links, virtual and external storage, filters (compression), datasets
+/// whose declared size differs from what is stored, big-endian or unknown element types.
+/// bfloat16 is what Keras writes: two opaque bytes with the attribute dtype = "bfloat16".
+llvm::Expected<WeightFile> readWeights(llvm::MemoryBufferRef image,
+                                       const WeightLimits &limits = {});
+
+/// Keras's name of an object's group in a weight file, from its class name: "PReLU" is "p_re_lu",
+/// "BatchNormalization" is "batch_normalization" (keras/src/utils/naming.py, to_snake_case).
+std::string snakeCase(llvm::StringRef className);
+
+} // namespace mpc::keras
+
+#endif

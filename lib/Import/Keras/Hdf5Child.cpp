@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The only file that calls libhdf5; it runs in a child process (Weights.cpp says why).
+#include "Hdf5Child.h"
+
+#include <hdf5.h>
+
+#include <cstring>
+#include <unistd.h>
+#include <utility>
+
+namespace mpc::keras {
+namespace {
+
+class Walker {
+public:
+  Walker(int pipe, const WeightLimits &limits) : pipe(pipe), limits(limits) {}
+
+  bool visitGroup(hid_t group, const std::string &path, unsigned depth);
+  bool visitLink(hid_t group, const char *name, const H5L_info_t &link);
+  bool send(Hdf5Record record, const std::string &path, const std::vector<hsize_t> &dims,
+            const void *data);
+  bool refuse(const std::string &path, const std::string &what) {
+    Hdf5Record record = {Hdf5Record::Error, 0, 0, uint32_t(path.size()), what.size()};
+    send(record, path, {}, what.data());
+    return false;
+  }
+
+private:
+  bool visitDataset(hid_t dataset, const std::string &path);
+  bool writeAll(const void *data, uint64_t bytes);
+
+  int pipe;
+  const WeightLimits &limits;
+  std::string groupPath;
+  unsigned groupDepth = 0;
+  uint64_t objects = 0, total = 0;
+};
+
+bool Walker::writeAll(const void *data, uint64_t bytes) {
+  const char *next = static_cast<const char *>(data);
+  while (bytes) {
+    const ssize_t done = ::write(pipe, next, bytes);
+    if (done < 0)
+      _exit(1); // the parent is gone, or has seen enough
+    next += done;
+    bytes -= uint64_t(done);
+  }
+  return true;
+}
+
+bool Walker::send(Hdf5Record record, const std::string &path, const std::vector<hsize_t> &dims,
+                  const void *data) {
+  std::vector<uint64_t> extents(dims.begin(), dims.end());
+  return writeAll(&record, sizeof(record)) && writeAll(path.data(), record.pathBytes) &&
+         writeAll(extents.data(), extents.size() * sizeof(uint64_t)) &&
+         writeAll(data, record.dataBytes);
+}
+
+/// The two-byte IEEE type as h5py makes it for NumPy's float16.
+hid_t makeHalfType() {
+  hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+  H5Tset_fields(type, 15, 10, 5, 0, 10);
+  H5Tset_size(type, 2);
+  H5Tset_ebias(type, 15);
+  return type;
+}
+
+/// The attribute dtype = "bfloat16" that Keras puts on two opaque bytes.
+bool isMarkedBfloat16(hid_t dataset) {
+  if (H5Aexists(dataset, "dtype") <= 0)
+    return false;
+  hid_t attribute = H5Aopen(dataset, "dtype", H5P_DEFAULT);
+  hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+  bool matches = false;
+  if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1) {
+    if (H5Tis_variable_str(type) > 0) {
+      hid_t memory = H5Tcopy(H5T_C_S1);
+      H5Tset_size(memory, H5T_VARIABLE);
+      H5Tset_cset(memory, H5Tget_cset(type));
+      char *text = nullptr;
+      if (H5Aread(attribute, memory, &text) >= 0 && text)
+        matches = std::strcmp(text, "bfloat16") == 0;
+    } else if (size_t size = H5Tget_size(type); size && size <= 64) {
+      char text[65] = {};
+      if (H5Aread(attribute, type, text) >= 0)
+        matches = std::strcmp(text, "bfloat16") == 0;
+    }
+  }
+  return matches;
+}
+
+/// h5py's spelling of NumPy's bool: an enumeration of int8 with FALSE = 0 and TRUE = 1.
+bool isBool(hid_t type) {
+  if (H5Tget_class(type) != H5T_ENUM || H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2)
+    return false;
+  int8_t value = -1;
+  return H5Tenum_valueof(type, "FALSE", &value) >= 0 && value == 0 &&
+         H5Tenum_valueof(type, "TRUE", &value) >= 0 && value == 1;
+}
+
+/// The dtype of a stored type, or nothing.
+bool identify(hid_t type, hid_t dataset, uint32_t &dtype) {
+  const struct {
+    hid_t type;
+    uint32_t dtype;
+  } table[] = {{H5T_IEEE_F32LE, MPC_RT_FLOAT32}, {makeHalfType(), MPC_RT_FLOAT16},
+               {H5T_IEEE_F64LE, MPC_RT_FLOAT64}, {H5T_STD_I8LE, MPC_RT_INT8},
+               {H5T_STD_U8LE, MPC_RT_UINT8},     {H5T_STD_I16LE, MPC_RT_INT16},
+               {H5T_STD_U16LE, MPC_RT_UINT16},   {H5T_STD_I32LE, MPC_RT_INT32},
+               {H5T_STD_U32LE, MPC_RT_UINT32},   {H5T_STD_I64LE, MPC_RT_INT64},
+               {H5T_STD_U64LE, MPC_RT_UINT64}};
+  const bool twoBytes = H5Tget_size(type) == 2 &&
+                        (H5Tget_class(type) == H5T_OPAQUE || H5Tequal(type, H5T_STD_U16LE) > 0);
+  if (twoBytes && isMarkedBfloat16(dataset)) {
+    dtype = MPC_RT_BFLOAT16;
+    return true;
+  }
+  for (const auto &row : table)
+    if (H5Tequal(type, row.type) > 0) {
+      dtype = row.dtype;
+      return true;
+    }
+  if (isBool(type)) {
+    dtype = MPC_RT_BOOL;
+    return true;
+  }
+  return false;
+}
+
+bool Walker::visitDataset(hid_t dataset, const std::string &path) {
+  hid_t properties = H5Dget_create_plist(dataset);
+  const H5D_layout_t layout = H5Pget_layout(properties);
+  if (layout == H5D_VIRTUAL || H5Pget_external_count(properties) != 0)
+    return refuse(path, "virtual or external storage is refused; a model file holds its own data");
+  if (H5Pget_nfilters(properties) != 0)
+    return refuse(path, "filtered (compressed) data are refused; save the weights uncompressed, "
+                        "as Keras does");
+  hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+  Hdf5Record record = {Hdf5Record::Dataset, 0, 0, uint32_t(path.size()), 0};
+  if (!identify(type, dataset, record.dtype))
+    return refuse(path, "unknown element type; expected little-endian float16, float32, float64, "
+                        "bfloat16, bool or an integer type, as Keras writes");
+  const int rank = H5Sget_simple_extent_ndims(space);
+  if (H5Sget_simple_extent_type(space) == H5S_NULL || rank < 0 || rank > int(kMaxHdf5Rank))
+    return refuse(path, "dataset without a shape, or of more than 32 dimensions");
+  std::vector<hsize_t> dims(static_cast<size_t>(rank));
+  H5Sget_simple_extent_dims(space, dims.data(), nullptr);
+  uint64_t bytes = dtypeBytes(record.dtype);
+  for (hsize_t extent : dims)
+    if (__builtin_mul_overflow(bytes, uint64_t(extent), &bytes))
+      return refuse(path, "the declared shape overflows 64 bits; refused as a shape bomb");
+  if (bytes > limits.maxTotalBytes || total > limits.maxTotalBytes - bytes)
+    return refuse(path, "the declared shapes hold more bytes than the file; refused as a shape "
+                        "bomb");
+  total += bytes;
+  // Without chunks and filters each byte is stored once; less means values that nobody wrote.
+  if (layout != H5D_COMPACT && H5Dget_storage_size(dataset) < bytes)
+    return refuse(path, "the dataset declares " + std::to_string(bytes) + " bytes but stores " +
+                            std::to_string(H5Dget_storage_size(dataset)));
+  record.rank = uint32_t(rank);
+  record.dataBytes = bytes;
+  std::vector<uint8_t> data(bytes);
+  if (bytes && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()) < 0)
+    return refuse(path, "damaged HDF5: the dataset cannot be read");
+  H5Tclose(type);
+  H5Sclose(space);
+  H5Pclose(properties);
+  return send(record, path, dims, data.data());
+}
+
+herr_t visitLinkOf(hid_t group, const char *name, const H5L_info_t *link, void *walker) {
+  return static_cast<Walker *>(walker)->visitLink(group, name, *link) ? 0 : -1;
+}
+
+bool Walker::visitLink(hid_t group, const char *name, const H5L_info_t &link) {
+  const std::string path = groupPath.empty() ? name : groupPath + "/" + name;
+  if (path.size() > kMaxHdf5PathBytes)
+    return refuse(path.substr(0, 64), "object names longer than 4096 bytes are refused");
+  if (++objects > limits.maxTensors)
+    return refuse(path, "more than " + std::to_string(limits.maxTensors) +
+                            " objects; refused (a cycle of links looks like this)");
+  if (link.type != H5L_TYPE_HARD)
+    return refuse(path, link.type == H5L_TYPE_SOFT ? "soft links are refused"
+                                                   : "external links are refused");
+  hid_t object = H5Oopen(group, name, H5P_DEFAULT);
+  if (object < 0)
+    return refuse(path, "damaged HDF5: the object cannot be opened");
+  bool good = true;
+  switch (H5Iget_type(object)) {
+  case H5I_GROUP:
+    good = visitGroup(object, path, groupDepth + 1);
+    break;
+  case H5I_DATASET:
+    good = visitDataset(object, path);
+    break;
+  default:
+    good = refuse(path, "neither a group nor a dataset");
+  }
+  H5Oclose(object);
+  return good;
+}
+
+bool Walker::visitGroup(hid_t group, const std::string &path, unsigned depth) {
+  if (depth > limits.maxDepth)
+    return refuse(path, "groups are nested deeper than " + std::to_string(limits.maxDepth) +
+                            " levels; refused");
+  const std::string outerPath = std::exchange(groupPath, path);
+  const unsigned outerDepth = std::exchange(groupDepth, depth);
+  const herr_t status = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, visitLinkOf, this);
+  groupPath = outerPath;
+  groupDepth = outerDepth;
+  return status >= 0;
+}
+
+} // namespace
+
+uint64_t dtypeBytes(uint32_t dtype) {
+  switch (dtype) {
+#define MPC_RT_DTYPE(name, value, bytes, keras, mlir, safetensors, numpy)                          \
+  case value:                                                                                      \
+    return bytes;
+#include "mpc-rt/dtype.inc"
+#undef MPC_RT_DTYPE
+  default:
+    return 0;
+  }
+}
+
+bool writeHdf5Records(int pipe, llvm::StringRef image, const WeightLimits &limits) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  Walker walker(pipe, limits);
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  // No backing store: the core driver then opens no file for the image.
+  H5Pset_fapl_core(access, size_t(1) << 20, /*backing_store=*/0);
+  H5Pset_file_image(access, const_cast<char *>(image.data()), image.size());
+  hid_t file = H5Fopen("image", H5F_ACC_RDONLY, access);
+  if (file < 0)
+    return walker.refuse("", "damaged HDF5: the file cannot be opened");
+  hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
+  if (root < 0)
+    return walker.refuse("", "damaged HDF5: no root group");
+  if (!walker.visitGroup(root, "", 0))
+    return walker.refuse("", "damaged HDF5: a group cannot be read");
+  Hdf5Record end = {Hdf5Record::End, 0, 0, 0, 0};
+  return walker.send(end, "", {}, nullptr);
+}
+
+} // namespace mpc::keras

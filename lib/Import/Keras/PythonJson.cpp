@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// JSON in Python's dialect. llvm::json recurses and keeps some 60 bytes per value, so depth and
+// count are bounded by a scan before it runs; the same scan replaces the literals that only Python
+// writes.
+#include "mpc/Import/Keras/Config.h"
+#include "mpc/Import/Keras/InputError.h"
+
+namespace mpc::keras {
+namespace {
+
+struct Literal {
+  llvm::StringLiteral python, replacement;
+};
+// 1e999 is read as infinity; NaN has no numeric spelling that llvm::json reads.
+constexpr Literal kLiterals[] = {
+    {"-Infinity", "-1e999"}, {"Infinity", "1e999"}, {"NaN", "\"NaN\""}};
+
+/// Skips a string literal that starts at `text[0] == '"'`; returns its length with both quotes, or
+/// the length of the rest when it does not end.
+size_t stringLength(llvm::StringRef text) {
+  for (size_t index = 1; index < text.size(); ++index) {
+    if (text[index] == '\\')
+      ++index;
+    else if (text[index] == '"')
+      return index + 1;
+  }
+  return text.size();
+}
+
+} // namespace
+
+llvm::Expected<llvm::json::Value> parsePythonJson(llvm::StringRef text, llvm::StringRef fileName,
+                                                  const ConfigLimits &limits) {
+  text.consume_front("\xef\xbb\xbf");
+  if (text.size() > limits.maxBytes)
+    return inputError(fileName, "JSON of " + llvm::Twine(text.size()) + " bytes; at most " +
+                                    llvm::Twine(limits.maxBytes) + " are accepted");
+  std::string plain;
+  plain.reserve(text.size());
+  unsigned depth = 0;
+  uint64_t values = 1;
+  while (!text.empty()) {
+    const char first = text.front();
+    size_t length = 1;
+    llvm::StringRef replacement;
+    if (first == '"') {
+      length = stringLength(text);
+    } else if (first == '{' || first == '[') {
+      ++values;
+      if (++depth > limits.maxDepth)
+        return inputError(fileName, "JSON is nested deeper than " + llvm::Twine(limits.maxDepth) +
+                                        " levels; refused");
+    } else if (first == '}' || first == ']') {
+      depth -= depth > 0;
+    } else if (first == ',') {
+      ++values;
+    } else if (first == 'N' || first == 'I' || first == '-') {
+      for (const Literal &literal : kLiterals)
+        if (text.starts_with(literal.python)) {
+          length = literal.python.size();
+          replacement = literal.replacement;
+          break;
+        }
+    }
+    if (values > limits.maxValues)
+      return inputError(fileName,
+                        "JSON has more than " + llvm::Twine(limits.maxValues) + " values; refused");
+    plain += replacement.empty() ? text.take_front(length) : replacement;
+    text = text.drop_front(length);
+  }
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(plain);
+  if (!parsed)
+    return inputError(fileName, "not valid JSON " + llvm::toString(parsed.takeError()) +
+                                    "; expected what Keras wrote; save the model again");
+  return parsed;
+}
+
+} // namespace mpc::keras
