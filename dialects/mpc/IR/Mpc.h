@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The mpc dialect: every op, attribute, enum and interface.
+#ifndef MPC_DIALECTS_MPC_IR_MPC_H
+#define MPC_DIALECTS_MPC_IR_MPC_H
+
+#include "dialects/mpc/IR/Reference.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CastInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/mpc/IR/MpcEnums.h.inc"
+
+namespace mpc {
+
+/// float64 for float64, else float32: what sums and keep32 arithmetic use.
+mlir::Type widerOf32(mlir::Type elementType);
+
+/// NumPy broadcasting of shapes; failure when extents disagree. A dynamic extent (the batch) equals
+/// only itself and 1.
+llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
+
+/// Result type shared by all elementwise ops: broadcast shape; i1 for comparisons and tests.
+llvm::LogicalResult inferElementwise(llvm::StringRef opName, std::optional<mlir::Location> location,
+                                     mlir::ValueRange operands, llvm::SmallVectorImpl<mlir::Type> &types);
+
+/// Element type of a shaped value.
+inline mlir::Type elementTypeOf(mlir::Value value) { return mlir::getElementTypeOrSelf(value.getType()); }
+inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+
+} // namespace mpc
+
+#include "dialects/mpc/IR/MpcOpInterfaces.h.inc"
+
+#include "dialects/mpc/IR/MpcAttrInterfaces.h.inc"
+
+#include "dialects/mpc/IR/MpcDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/mpc/IR/MpcAttributes.h.inc"
+
+namespace mpc {
+/// The value of an elementwise op through its evaluateScalar.
+llvm::LogicalResult evaluateElementwise(mlir::Operation *op, llvm::ArrayRef<ReferenceTensor> operands,
+                                        llvm::MutableArrayRef<ReferenceTensor> results);
+} // namespace mpc
+
+#define GET_OP_CLASSES
+#include "dialects/mpc/IR/MpcOps.h.inc"
+
+namespace mpc {
+/// A rank-0 constant.
+mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, double value);
+
+/// Adjoint of broadcasting: sums `cotangent` over what `type` repeats to reach its shape.
+mlir::Value sumToType(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value cotangent,
+                      mlir::RankedTensorType type);
+} // namespace mpc
+
+#endif // MPC_DIALECTS_MPC_IR_MPC_H

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Attributes of the mpc dialect.
+
+#ifndef MPC_ATTRIBUTES
+#define MPC_ATTRIBUTES
+
+include "dialects/mpc/IR/MpcEnums.td"
+include "dialects/mpc/IR/MpcInterfaces.td"
+
+class Mpc_Attr<string name, string mnemonicName, list<Trait> traits = []>
+    : AttrDef<Mpc_Dialect, name, traits> {
+  let mnemonic = mnemonicName;
+}
+
+def Mpc_PrecisionAttr : Mpc_Attr<"Precision", "precision"> {
+  let summary = "dtypes that a policy gives to a layer";
+  let description = [{
+    `compute` is the dtype of floating inputs and of variables at use, `variable` that of stored
+    variables, `accumulate` that of sums inside contractions. `rule` says what decided: `file`,
+    `option`, or a DTypePolicyMap key.
+
+    Example: `#mpc.precision<compute = bf16, variable = f32, accumulate = f32, rule = "option">`
+  }];
+  let parameters = (ins "::mlir::Type":$compute, "::mlir::Type":$variable,
+                        "::mlir::Type":$accumulate, "::mlir::StringAttr":$rule);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mpc_InitializerAttr : Mpc_Attr<"Initializer", "initializer"> {
+  let summary = "resolved initializer of a variable";
+  let description = [{
+    Limits are resolved from the shape (Glorot, He, Lecun become uniform or truncated_normal with
+    numbers). `a`, `b`: value; low, high; mean, standard deviation; gain.
+
+    Example: `#mpc.initializer<uniform, a = -5.0e-02, b = 5.0e-02>`
+  }];
+  let parameters = (ins EnumParameter<Mpc_InitializerKind>:$kind,
+                        DefaultValuedParameter<"::mlir::FloatAttr", "::mlir::FloatAttr::get(::mlir::Float64Type::get($_ctxt), 0.0)">:$a,
+                        DefaultValuedParameter<"::mlir::FloatAttr", "::mlir::FloatAttr::get(::mlir::Float64Type::get($_ctxt), 0.0)">:$b);
+  let assemblyFormat = "`<` $kind (`,` struct($a, $b)^)? `>`";
+}
+
+def Mpc_RegularizerAttr : Mpc_Attr<"Regularizer", "regularizer"> {
+  let summary = "l1 * sum|w| + l2 * sum w^2, added to the training loss in float32";
+  let parameters = (ins "::mlir::FloatAttr":$l1, "::mlir::FloatAttr":$l2);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+// ---- Optimizer rules: one attribute per Keras optimizer, semantics in OptimizerRuleAttrInterface ----
+
+class Mpc_RuleAttr<string name, string mnemonicName, list<string> overrides = []>
+    : Mpc_Attr<name, mnemonicName, [DeclareAttrInterfaceMethods<Mpc_OptimizerRuleAttrInterface, overrides>]> {
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mpc_SGDAttr : Mpc_RuleAttr<"SGD", "sgd"> {
+  let summary = "stochastic gradient descent (keras/src/optimizers/sgd.py)";
+  let parameters = (ins "::mlir::FloatAttr":$momentum, "bool":$nesterov);
+}
+
+def Mpc_RMSpropAttr : Mpc_RuleAttr<"RMSprop", "rmsprop", ["slotsInterleaved"]> {
+  let summary = "RMSprop (keras/src/optimizers/rmsprop.py)";
+  let parameters = (ins "::mlir::FloatAttr":$rho, "::mlir::FloatAttr":$momentum,
+                        "::mlir::FloatAttr":$epsilon, "bool":$centered);
+}
+
+def Mpc_AdamAttr : Mpc_RuleAttr<"Adam", "adam"> {
+  let summary = "Adam (keras/src/optimizers/adam.py)";
+  let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
+                        "::mlir::FloatAttr":$epsilon, "bool":$amsgrad);
+}
+
+#endif // MPC_ATTRIBUTES

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The mpc dialect, its element types and the op base class.
+
+#ifndef MPC_BASE
+#define MPC_BASE
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def Mpc_Dialect : Dialect {
+  let name = "mpc";
+  let cppNamespace = "::mpc";
+  let summary = "Graphs of trainable models whose ops carry dtype policies";
+  let description = [{
+    Value semantics on ranked tensors. No op promotes implicitly: element types differ only where an
+    op says so (cast, select's condition, one_hot, a contraction's wider result). The only dynamic
+    extent is the batch, written `?` and always the first dimension. See dialects/mpc/README.md for
+    the reasons.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let hasOperationAttrVerify = 0;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Argument: name of the model input ("x").
+    static constexpr ::llvm::StringLiteral kInputAttr = "mpc.input";
+    /// Argument: name of the target ("y0") or "sample_weight".
+    static constexpr ::llvm::StringLiteral kTargetAttr = "mpc.target";
+    /// Argument: symbol of the mpc.variable whose value this is.
+    static constexpr ::llvm::StringLiteral kVariableAttr = "mpc.variable";
+    /// Result: name under which the caller sees the value ("out0", "loss").
+    static constexpr ::llvm::StringLiteral kOutputAttr = "mpc.output";
+    /// Result: symbol of the mpc.variable that takes this value when the function returns.
+    static constexpr ::llvm::StringLiteral kUpdatesAttr = "mpc.updates";
+    /// Result: a float32 scalar that training adds to the loss (activity regularisers).
+    static constexpr ::llvm::StringLiteral kLossTermAttr = "mpc.loss_term";
+    /// Unit attribute of functions that become entries of the compiled library.
+    static constexpr ::llvm::StringLiteral kEntryAttr = "mpc.entry";
+    /// Module: the phase that the IR has reached (string, see docs/pipeline.md).
+    static constexpr ::llvm::StringLiteral kPhaseAttr = "mpc.phase";
+  }];
+}
+
+def Mpc_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
+def Mpc_Integer : AnyTypeOf<[I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;
+def Mpc_Element : AnyTypeOf<[Mpc_Float, Mpc_Integer]>;
+
+def Mpc_FloatTensor : RankedTensorOf<[Mpc_Float]>;
+def Mpc_IntegerTensor : RankedTensorOf<[Mpc_Integer]>;
+def Mpc_BoolTensor : RankedTensorOf<[I1]>;
+def Mpc_Tensor : RankedTensorOf<[Mpc_Element]>;
+
+def Mpc_F32Scalar : 0DTensorOf<[F32]>;
+def Mpc_FloatScalar : 0DTensorOf<[Mpc_Float]>;
+def Mpc_BoolScalar : 0DTensorOf<[I1]>;
+def Mpc_CounterScalar : 0DTensorOf<[I64]>;
+def Mpc_RandomState : AllOfType<[1DTensorOf<[I64]>], "Philox state: tensor<2xi64> of seed and counter">;
+
+class Mpc_Op<string mnemonic, list<Trait> traits = []> : Op<Mpc_Dialect, mnemonic, traits>;
+
+#endif // MPC_BASE

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The cast op: which pairs are legal, what it computes, its adjoint.
+#include "dialects/mpc/IR/Mpc.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+
+bool CastOp::areCastCompatible(TypeRange inputs, TypeRange outputs) {
+  if (inputs.size() != 1 || outputs.size() != 1)
+    return false;
+  auto from = dyn_cast<RankedTensorType>(inputs.front()), to = dyn_cast<RankedTensorType>(outputs.front());
+  return from && to && from.getShape() == to.getShape();
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  // Only the identity; simplification of pairs is mpc-simplify-casts's decision, with remarks.
+  return getInput().getType() == getType() ? getInput() : OpFoldResult();
+}
+
+LogicalResult CastOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool>,
+                               MutableArrayRef<Value> operandCotangents) {
+  if (isa<FloatType>(elementTypeOf(getInput())) && isa<FloatType>(elementTypeOf(getResult())))
+    operandCotangents[0] = CastOp::create(builder, getLoc(), getInput().getType(), cotangents[0]);
+  return success();
+}
+
+LogicalResult CastOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  const ReferenceTensor &from = operands[0];
+  ReferenceTensor &to = results[0];
+  to.elementType = elementTypeOf(getResult());
+  to.shape = from.shape;
+  to.allocate();
+  for (int64_t i = 0, count = to.size(); i < count; ++i) {
+    if (!from.isFloating() && !to.isFloating())
+      to.integers[i] = to.elementType.isInteger(1) ? from.integers[i] != 0 : from.integers[i];
+    else if (to.elementType.isInteger(1))
+      to.integers[i] = from.at(i) != 0;
+    else
+      to.set(i, to.isFloating() ? from.at(i) : std::trunc(from.at(i)));
+  }
+  return success();
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Registration of the dialect and shape inference shared by its ops.
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mpc;
+
+#include "dialects/mpc/IR/MpcEnums.cpp.inc"
+
+#include "dialects/mpc/IR/MpcOpInterfaces.cpp.inc"
+
+#include "dialects/mpc/IR/MpcAttrInterfaces.cpp.inc"
+
+#include "dialects/mpc/IR/MpcDialect.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/mpc/IR/MpcAttributes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/mpc/IR/MpcOps.cpp.inc"
+
+void MpcDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/mpc/IR/MpcAttributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/mpc/IR/MpcOps.cpp.inc"
+      >();
+}
+
+/// An argument or result that names a variable must find it in the module and have its type.
+static LogicalResult verifyVariableReference(Operation *op, NamedAttribute attribute, Type type) {
+  auto symbol = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
+  if (!symbol)
+    return op->emitOpError() << attribute.getName() << " must be a symbol";
+  auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(op, symbol);
+  if (!variable)
+    return op->emitOpError() << attribute.getName() << " names " << symbol << ", which no mpc.variable declares";
+  // After bufferization the argument is a memref of the same shape.
+  auto shaped = dyn_cast<ShapedType>(type);
+  auto declared = cast<ShapedType>(variable.getType());
+  if (!shaped || !shaped.hasRank() || shaped.getShape() != declared.getShape() ||
+      shaped.getElementType() != declared.getElementType())
+    return op->emitOpError() << attribute.getName() << " names " << symbol << " of type " << declared
+                             << ", but has type " << type;
+  return success();
+}
+
+LogicalResult MpcDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argIndex,
+                                                   NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError() << attribute.getName() << " is for arguments of functions";
+  if (attribute.getName() == kVariableAttr)
+    return verifyVariableReference(op, attribute, function.getArgumentTypes()[argIndex]);
+  if (attribute.getName() == kInputAttr || attribute.getName() == kTargetAttr) {
+    if (!isa<StringAttr>(attribute.getValue()))
+      return op->emitOpError() << attribute.getName() << " must be a string";
+    return success();
+  }
+  return op->emitOpError() << "unknown argument attribute " << attribute.getName();
+}
+
+LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned resultIndex,
+                                                      NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError() << attribute.getName() << " is for results of functions";
+  if (attribute.getName() == kUpdatesAttr)
+    return verifyVariableReference(op, attribute, function.getResultTypes()[resultIndex]);
+  if (attribute.getName() == kOutputAttr) {
+    if (!isa<StringAttr>(attribute.getValue()))
+      return op->emitOpError() << attribute.getName() << " must be a string";
+    return success();
+  }
+  if (attribute.getName() == kLossTermAttr)
+    return success();
+  return op->emitOpError() << "unknown result attribute " << attribute.getName();
+}
+
+Type mpc::widerOf32(Type elementType) {
+  return elementType.isF64() ? elementType : Float32Type::get(elementType.getContext());
+}
+
+FailureOr<SmallVector<int64_t>> mpc::broadcastShapes(ArrayRef<ArrayRef<int64_t>> shapes) {
+  size_t rank = 0;
+  for (ArrayRef<int64_t> shape : shapes)
+    rank = std::max(rank, shape.size());
+  SmallVector<int64_t> result(rank, 1);
+  for (ArrayRef<int64_t> shape : shapes)
+    for (size_t i = 0; i < shape.size(); ++i) {
+      int64_t &extent = result[rank - 1 - i];
+      int64_t other = shape[shape.size() - 1 - i];
+      if (other == 1 || other == extent)
+        continue;
+      if (extent != 1)
+        return failure();
+      extent = other;
+    }
+  return result;
+}
+
+LogicalResult mpc::inferElementwise(StringRef opName, std::optional<Location> location, ValueRange operands,
+                                    SmallVectorImpl<Type> &types) {
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (Value operand : operands)
+    shapes.push_back(tensorTypeOf(operand).getShape());
+  auto shape = broadcastShapes(shapes);
+  if (failed(shape))
+    return emitOptionalError(location, "operand shapes do not broadcast");
+  // The last operand carries the values (a select's condition comes first).
+  Type element = elementTypeOf(operands.back());
+  size_t first = opName == SelectOp::getOperationName() ? 1 : 0;
+  for (Value operand : operands.drop_front(first))
+    if (elementTypeOf(operand) != element)
+      return emitOptionalError(location, "operands have element types ", elementTypeOf(operand), " and ", element,
+                               "; insert mpc.cast, no op promotes implicitly");
+  bool isTest = opName == CompareOp::getOperationName() || opName == IsFiniteOp::getOperationName();
+  if (isTest)
+    element = IntegerType::get(element.getContext(), 1);
+  types.push_back(RankedTensorType::get(*shape, element));
+  return success();
+}

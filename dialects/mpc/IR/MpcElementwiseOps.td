@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Elementwise ops. Binary ones broadcast as NumPy does: shapes align at the last dimension, and an
+// extent of 1 or a missing leading dimension repeats.
+
+#ifndef MPC_ELEMENTWISE_OPS
+#define MPC_ELEMENTWISE_OPS
+
+include "mlir/Interfaces/CastInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/mpc/IR/MpcEnums.td"
+include "dialects/mpc/IR/MpcInterfaces.td"
+
+class Mpc_ElementwiseOp<string mnemonic, list<Trait> traits = []>
+    : Mpc_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>,
+        DeclareOpInterfaceMethods<Mpc_PrecisionOpInterface>,
+        DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface>,
+        DeclareOpInterfaceMethods<Mpc_ElementwiseOpInterface>,
+        DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>] # traits> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *,
+        std::optional<::mlir::Location> location, ::mlir::ValueRange operands, ::mlir::DictionaryAttr,
+        ::mlir::OpaqueProperties, ::mlir::RegionRange, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      return ::mpc::inferElementwise(getOperationName(), location, operands, types);
+    }
+    ::llvm::LogicalResult $cppClass::evaluate(::llvm::ArrayRef<::mpc::ReferenceTensor> operands,
+        ::llvm::MutableArrayRef<::mpc::ReferenceTensor> results) {
+      return ::mpc::evaluateElementwise(*this, operands, results);
+    }
+  }];
+}
+
+class Mpc_UnaryOp<string mnemonic, string what> : Mpc_ElementwiseOp<mnemonic> {
+  let summary = what;
+  let description = "Example: `%r = mpc." # mnemonic # " %x : tensor<?x8xf32>`";
+  let arguments = (ins Mpc_FloatTensor:$input);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
+def Mpc_NegateOp : Mpc_UnaryOp<"negate", "-x">;
+def Mpc_AbsOp : Mpc_UnaryOp<"abs", "|x|; the derivative at 0 is 0">;
+def Mpc_SignOp : Mpc_UnaryOp<"sign", "-1, 0 or 1; NaN stays NaN">;
+def Mpc_FloorOp : Mpc_UnaryOp<"floor", "largest integer not above x; derivative 0">;
+def Mpc_ExpOp : Mpc_UnaryOp<"exp", "e^x">;
+def Mpc_Expm1Op : Mpc_UnaryOp<"expm1", "e^x - 1">;
+def Mpc_LogOp : Mpc_UnaryOp<"log", "natural logarithm">;
+def Mpc_Log1pOp : Mpc_UnaryOp<"log1p", "log(1 + x)">;
+def Mpc_SqrtOp : Mpc_UnaryOp<"sqrt", "square root">;
+def Mpc_RsqrtOp : Mpc_UnaryOp<"rsqrt", "1 / sqrt(x)">;
+def Mpc_TanhOp : Mpc_UnaryOp<"tanh", "hyperbolic tangent">;
+def Mpc_SigmoidOp : Mpc_UnaryOp<"sigmoid", "1 / (1 + e^-x)">;
+def Mpc_SoftplusOp : Mpc_UnaryOp<"softplus", "log(1 + e^x), stable">;
+def Mpc_ErfOp : Mpc_UnaryOp<"erf", "error function">;
+def Mpc_ReluOp : Mpc_UnaryOp<"relu", "max(x, 0); NaN stays NaN; the derivative at 0 is 0">;
+
+class Mpc_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
+    : Mpc_ElementwiseOp<mnemonic, traits> {
+  let summary = what;
+  let description = "Example: `%r = mpc." # mnemonic # " %a, %b : tensor<?x8xf32>, tensor<8xf32>`";
+  let arguments = (ins Mpc_FloatTensor:$lhs, Mpc_FloatTensor:$rhs);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
+
+def Mpc_AddOp : Mpc_BinaryOp<"add", "a + b", [Commutative]>;
+def Mpc_SubtractOp : Mpc_BinaryOp<"subtract", "a - b">;
+def Mpc_MultiplyOp : Mpc_BinaryOp<"multiply", "a * b", [Commutative]>;
+def Mpc_DivideOp : Mpc_BinaryOp<"divide", "a / b">;
+def Mpc_DivideNoNanOp : Mpc_BinaryOp<"divide_no_nan", "a / b, and 0 where b is 0">;
+def Mpc_MaximumOp : Mpc_BinaryOp<"maximum", "larger of both; NaN if either is; ties split the cotangent to lhs">;
+def Mpc_MinimumOp : Mpc_BinaryOp<"minimum", "smaller of both; NaN if either is; ties split the cotangent to lhs">;
+def Mpc_PowerOp : Mpc_BinaryOp<"power", "a^b">;
+
+def Mpc_CompareOp : Mpc_ElementwiseOp<"compare"> {
+  let summary = "elementwise comparison";
+  let description = [{
+    Operands may be floating or integers (of one type); the result is i1. Not differentiable.
+
+    Example: `%m = mpc.compare gt %a, %b : tensor<?x8xf32>, tensor<f32>`
+  }];
+  let arguments = (ins Mpc_ComparePredicateAttr:$predicate, Mpc_Tensor:$lhs, Mpc_Tensor:$rhs);
+  let results = (outs Mpc_BoolTensor:$result);
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
+
+def Mpc_LogicalAndOp : Mpc_ElementwiseOp<"logical_and", [Commutative]> {
+  let summary = "both are true";
+  let arguments = (ins Mpc_BoolTensor:$lhs, Mpc_BoolTensor:$rhs);
+  let results = (outs Mpc_BoolTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
+
+def Mpc_IsFiniteOp : Mpc_ElementwiseOp<"is_finite"> {
+  let summary = "neither infinite nor NaN";
+  let arguments = (ins Mpc_FloatTensor:$input);
+  let results = (outs Mpc_BoolTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def Mpc_SelectOp : Mpc_ElementwiseOp<"select"> {
+  let summary = "a where the condition holds, else b";
+  let description = [{
+    All three broadcast. Both values have one element type.
+
+    Example: `%r = mpc.select %m, %a, %b : tensor<?x8xi1>, tensor<?x8xf32>, tensor<f32>`
+  }];
+  let arguments = (ins Mpc_BoolTensor:$condition, Mpc_Tensor:$on_true, Mpc_Tensor:$on_false);
+  let results = (outs Mpc_Tensor:$result);
+  let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($on_true) `,` type($on_false)";
+}
+
+def Mpc_CastOp : Mpc_Op<"cast", [Pure, DeclareOpInterfaceMethods<CastOpInterface>,
+    SameOperandsAndResultShape, DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>]> {
+  let summary = "the only op that changes a floating element type";
+  let description = [{
+    Floating to floating rounds to nearest even (overflow gives infinity); floating to integer
+    truncates toward zero; integer to floating rounds once; to i1 tests against zero. The derivative
+    of a cast between floating types is the reverse cast.
+
+    Example: `%h = mpc.cast %x : tensor<?x8xf32> to tensor<?x8xbf16>`
+  }];
+  let arguments = (ins Mpc_Tensor:$input);
+  let results = (outs Mpc_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+  let hasFolder = 1;
+}
+
+#endif // MPC_ELEMENTWISE_OPS

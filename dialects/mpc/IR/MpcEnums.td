@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Enumerations of the mpc dialect.
+
+#ifndef MPC_ENUMS
+#define MPC_ENUMS
+
+include "mlir/IR/EnumAttr.td"
+include "dialects/mpc/IR/MpcBase.td"
+
+class Mpc_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mpc";
+  let genSpecializedAttr = 0;
+}
+
+def Mpc_ReduceKind : Mpc_Enum<"ReduceKind", "what a reduction computes", [
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">,
+  I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">,
+  I32EnumAttrCase<"All", 4, "all">, I32EnumAttrCase<"Any", 5, "any">]>;
+def Mpc_ReduceKindAttr : EnumAttr<Mpc_Dialect, Mpc_ReduceKind, "reduce_kind">;
+
+def Mpc_ComparePredicate : Mpc_Enum<"ComparePredicate", "comparison; NaN compares unequal to everything", [
+  I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">, I32EnumAttrCase<"LT", 2, "lt">,
+  I32EnumAttrCase<"LE", 3, "le">, I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;
+def Mpc_ComparePredicateAttr : EnumAttr<Mpc_Dialect, Mpc_ComparePredicate, "compare_predicate">;
+
+def Mpc_Activation : Mpc_Enum<"Activation", "activation in a contraction's epilogue", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">]>;
+def Mpc_ActivationAttr : EnumAttr<Mpc_Dialect, Mpc_Activation, "activation">;
+
+def Mpc_VariableRole : Mpc_Enum<"VariableRole", "what a variable is for (values of mpc_rt_role_t)", [
+  I32EnumAttrCase<"Trainable", 0, "trainable">, I32EnumAttrCase<"NonTrainable", 1, "non_trainable">,
+  I32EnumAttrCase<"Optimizer", 2, "optimizer">, I32EnumAttrCase<"Metric", 3, "metric">,
+  I32EnumAttrCase<"Random", 4, "random">, I32EnumAttrCase<"Shadow", 5, "shadow">]>;
+def Mpc_VariableRoleAttr : EnumAttr<Mpc_Dialect, Mpc_VariableRole, "variable_role">;
+
+def Mpc_InitializerKind : Mpc_Enum<"InitializerKind", "distribution (values of mpc_rt_initializer_kind_t)", [
+  I32EnumAttrCase<"Zeros", 0, "zeros">, I32EnumAttrCase<"Ones", 1, "ones">,
+  I32EnumAttrCase<"Constant", 2, "constant">, I32EnumAttrCase<"Uniform", 3, "uniform">,
+  I32EnumAttrCase<"Normal", 4, "normal">, I32EnumAttrCase<"TruncatedNormal", 5, "truncated_normal">,
+  I32EnumAttrCase<"Orthogonal", 6, "orthogonal">, I32EnumAttrCase<"Identity", 7, "identity">]>;
+
+def Mpc_PrecisionClass : Mpc_Enum<"PrecisionClass", "how an op tolerates narrow element types", [
+  I32EnumAttrCase<"Safe", 0, "safe">,       // gains from narrow operands (contractions)
+  I32EnumAttrCase<"Follow", 1, "follow">,   // computes in whatever its operands have
+  I32EnumAttrCase<"Keep32", 2, "keep32">]>; // float32 arithmetic inside, whatever its operands have
+
+#endif // MPC_ENUMS

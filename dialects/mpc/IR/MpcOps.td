@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every op of the mpc dialect, by family.
+include "dialects/mpc/IR/MpcElementwiseOps.td"
+include "dialects/mpc/IR/MpcTensorOps.td"
+include "dialects/mpc/IR/MpcStructureOps.td"
+include "dialects/mpc/IR/MpcTrainingOps.td"

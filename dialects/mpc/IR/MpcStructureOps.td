@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Structure of a model: variables, layers, the optimizer and the metrics.
+
+#ifndef MPC_STRUCTURE_OPS
+#define MPC_STRUCTURE_OPS
+
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/mpc/IR/MpcAttributes.td"
+
+def Mpc_VariableOp : Mpc_Op<"variable", [Symbol]> {
+  let summary = "declares a variable of the model's state";
+  let description = [{
+    The symbol is Keras's variable path. Functions receive the value as an argument that names the
+    symbol (`mpc.variable`) and return its new value as a result that names it (`mpc.updates`); the
+    runtime aliases both in place. `autocast = false` variables are not cast at use. `trainable`
+    says what optimizers may update: role trainable. `layer` is the path that a policy map is asked
+    with. `shadow_of` is set on low-precision copies.
+
+    Example:
+    ```mlir
+    mpc.variable @"dense/kernel" : tensor<784x64xf32> role(trainable) layer("dense")
+        {initializer = #mpc.initializer<uniform, a = -0.08, b = 0.08>}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Mpc_Tensor>:$type, Mpc_VariableRoleAttr:$role,
+                       OptionalAttr<StrAttr>:$layer, OptionalAttr<Mpc_InitializerAttr>:$initializer,
+                       OptionalAttr<Mpc_RegularizerAttr>:$regularizer,
+                       DefaultValuedAttr<BoolAttr, "true">:$autocast,
+                       OptionalAttr<FlatSymbolRefAttr>:$shadow_of);
+  let assemblyFormat = "$sym_name `:` $type `role` `(` $role `)` (`layer` `(` $layer^ `)`)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Mpc_LayerOp : Mpc_Op<"layer", [IsolatedFromAbove, AttrSizedOperandSegments,
+    SingleBlockImplicitTerminator<"::mpc::YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "one call of a layer: the unit that a dtype policy speaks about";
+  let description = [{
+    Exists from import to casts. The body computes on block arguments: first the inputs, then the
+    variables. On import every floating tensor in it is float32 and `policy` is what the file says
+    (a Keras policy name, or Keras's JSON of a policy or map; absent: the default). mpc-apply-policy
+    resolves it into `precision`. mpc-insert-casts applies Keras's autocast rules at the border,
+    retypes the body and inlines it; from then on the layer's path lives on as the name location of
+    its ops.
+
+    `autocast = false`: floating inputs are not cast (`Layer.autocast`). `casts_integers`: integer
+    inputs too become the compute dtype (TFDataLayer, Rescaling). A shared layer gives several
+    mpc.layer ops of one path.
+
+    Example:
+    ```mlir
+    %y = mpc.layer "dense" kind "Dense" inputs(%x) variables(%w) {policy = "mixed_bfloat16"}
+        : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32> {
+    ^bb0(%a: tensor<?x8xf32>, %k: tensor<8x4xf32>):
+      %0 = mpc.contract %a, %k contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>
+      mpc.yield %0 : tensor<?x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$path, StrAttr:$kind, Variadic<Mpc_Tensor>:$inputs,
+                       Variadic<Mpc_Tensor>:$variables, OptionalAttr<StrAttr>:$policy,
+                       OptionalAttr<Mpc_PrecisionAttr>:$precision,
+                       DefaultValuedAttr<BoolAttr, "true">:$autocast, UnitAttr:$casts_integers);
+  let results = (outs Variadic<Mpc_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $path `kind` $kind `inputs` `(` $inputs `)` (`variables` `(` $variables^ `)`)? attr-dict
+    `:` functional-type(operands, results) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"LayerOp">]> {
+  let summary = "results of a layer's body";
+  let arguments = (ins Variadic<Mpc_Tensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{}]>];
+}
+
+def Mpc_OptimizerOp : Mpc_Op<"optimizer"> {
+  let summary = "how training updates the trainable variables";
+  let description = [{
+    At most one per module. mpc-differentiate turns it into optimizer steps. `learning_rate` is a
+    number, or `schedule` is a dictionary: Keras's serialised schedule config plus `class_name`.
+    Clipping, decay, averaging and accumulation as in Keras's BaseOptimizer; absent means off.
+
+    Example:
+    ```mlir
+    mpc.optimizer "rmsprop" rule(#mpc.rmsprop<rho = 0.9, momentum = 0.0, epsilon = 1.0e-07, centered = false>)
+        {learning_rate = 1.0e-03 : f64}
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Mpc_OptimizerRuleAttrInterface:$rule,
+                       F64Attr:$learning_rate, OptionalAttr<DictionaryAttr>:$schedule,
+                       OptionalAttr<F64Attr>:$clipnorm, OptionalAttr<F64Attr>:$global_clipnorm,
+                       OptionalAttr<F64Attr>:$clipvalue, OptionalAttr<F64Attr>:$weight_decay,
+                       OptionalAttr<F64Attr>:$ema_momentum, OptionalAttr<I64Attr>:$ema_overwrite_frequency,
+                       OptionalAttr<I64Attr>:$accumulation_steps, OptionalAttr<F64Attr>:$static_scale);
+  let assemblyFormat = "$name `rule` `(` $rule `)` attr-dict";
+}
+
+def Mpc_LossScaleOp : Mpc_Op<"loss_scale"> {
+  let summary = "declares loss scaling";
+  let description = [{
+    At most one per module. Dynamic (keras/src/optimizers/loss_scale_optimizer.py) when
+    `growth_steps` is present, else fixed. `minimum`, `maximum` bound the dynamic scale (Keras: none).
+
+    Example: `mpc.loss_scale initial(3.276800e+04) {growth_steps = 2000 : i64}`
+  }];
+  let arguments = (ins F64Attr:$initial, OptionalAttr<I64Attr>:$growth_steps,
+                       OptionalAttr<F64Attr>:$minimum, OptionalAttr<F64Attr>:$maximum);
+  let assemblyFormat = "`initial` `(` $initial `)` attr-dict";
+}
+
+def Mpc_MetricOp : Mpc_Op<"metric"> {
+  let summary = "declares a metric over two state variables";
+  let description = [{
+    Result = total / count, 0 where count is 0, or its square root (`root`). The function @loss
+    returns the new states. The first metric is the loss.
+
+    Example: `mpc.metric "accuracy" states([@"metric/accuracy/total", @"metric/accuracy/count"])`
+  }];
+  let arguments = (ins StrAttr:$name, ArrayAttr:$states, UnitAttr:$root);
+  let assemblyFormat = "$name `states` `(` $states `)` attr-dict";
+}
+
+#endif // MPC_STRUCTURE_OPS

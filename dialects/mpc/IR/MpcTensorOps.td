@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Contraction, reduction, softmax, data movement, constants and random numbers.
+
+#ifndef MPC_TENSOR_OPS
+#define MPC_TENSOR_OPS
+
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/mpc/IR/MpcEnums.td"
+include "dialects/mpc/IR/MpcInterfaces.td"
+
+defvar Mpc_Inferred = DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>;
+defvar Mpc_Precise = DeclareOpInterfaceMethods<Mpc_PrecisionOpInterface>;
+defvar Mpc_Differentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface>;
+defvar Mpc_PreciseOverride = DeclareOpInterfaceMethods<Mpc_PrecisionOpInterface, ["getPrecisionClass"]>;
+defvar Mpc_Referenced = DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>;
+
+def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, Mpc_Referenced]> {
+  let summary = "a constant tensor";
+  let description = [{
+    Inside a layer a floating constant is weak, as a Python number in Keras: mpc-insert-casts gives
+    it the layer's compute dtype, rounding the value once.
+
+    Example: `%c = mpc.constant dense<1.000000e+00> : tensor<f32>`
+  }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Mpc_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext *context,
+        std::optional<::mlir::Location> location, Adaptor adaptor,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types);
+  }];
+  let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat)>];
+}
+
+def Mpc_ContractOp : Mpc_Op<"contract", [Pure, AttrSizedOperandSegments, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+  let summary = "sum of products over contracted dimensions (generalised matrix multiplication)";
+  let description = [{
+    Result dimensions are, in this order, the batch dimensions, the free dimensions of lhs, the free
+    dimensions of rhs. Sums are in `accumulate` (float32, or float64 for float64 operands) and round
+    once to the result's element type. mpc-fuse adds the epilogue: `bias` of the shape of the last
+    result dimension is added to the rounded sum and the result rounded again, then the activation,
+    exactly as the separate ops would.
+
+    Example:
+    ```mlir
+    %y = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x784xbf16>, tensor<784x64xbf16>) -> tensor<?x64xbf16>
+    ```
+  }];
+  let arguments = (ins Mpc_FloatTensor:$lhs, Mpc_FloatTensor:$rhs, Optional<Mpc_FloatTensor>:$bias,
+                       DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
+                       DenseI64ArrayAttr:$lhs_contracting, DenseI64ArrayAttr:$rhs_contracting,
+                       OptionalAttr<TypeAttr>:$accumulate,
+                       DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`bias` $bias^)? (`batch` $lhs_batch^ `x` $rhs_batch)?
+    `contracting` $lhs_contracting `x` $rhs_contracting attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let builders = [
+    // Contracts without batch dimensions; the result has the operands' element type.
+    OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::llvm::ArrayRef<int64_t>":$lhsContracting,
+                   "::llvm::ArrayRef<int64_t>":$rhsContracting)>,
+    OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::llvm::ArrayRef<int64_t>":$lhsBatch,
+                   "::llvm::ArrayRef<int64_t>":$rhsBatch, "::llvm::ArrayRef<int64_t>":$lhsContracting,
+                   "::llvm::ArrayRef<int64_t>":$rhsContracting)>];
+  let extraClassDeclaration = [{
+    /// Dimensions of lhs (rhs) that are neither batch nor contracted, in order.
+    ::llvm::SmallVector<int64_t> getLhsFree();
+    ::llvm::SmallVector<int64_t> getRhsFree();
+  }];
+}
+
+def Mpc_ReduceOp : Mpc_Op<"reduce", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+  let summary = "reduction over axes, in float32 or wider inside, rounded once";
+  let description = [{
+    `sum mean max min` of floating tensors, `all any` of i1. `mean` divides in the accumulator, before
+    it rounds. NaN propagates. The cotangent of max and min is shared equally among ties.
+
+    Example: `%s = mpc.reduce sum %x {axes = array<i64: 1>} : tensor<?x8xf32> -> tensor<?xf32>`
+  }];
+  let arguments = (ins Mpc_ReduceKindAttr:$kind, Mpc_Tensor:$input, DenseI64ArrayAttr:$axes,
+                       UnitAttr:$keep_dims);
+  let results = (outs Mpc_Tensor:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Mpc_ArgMaxOp : Mpc_Op<"argmax", [Pure, Mpc_Inferred, Mpc_Referenced]> {
+  let summary = "index of the first largest element along an axis";
+  let description = "Example: `%i = mpc.argmax %x {axis = 1 : i64} : tensor<?x10xf32> -> tensor<?xi32>`";
+  let arguments = (ins Mpc_FloatTensor:$input, I64Attr:$axis);
+  let results = (outs RankedTensorOf<[I32]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+class Mpc_SoftmaxLikeOp<string mnemonic, string what>
+    : Mpc_Op<mnemonic, [Pure, SameOperandsAndResultType, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+  let summary = what;
+  let description = "float32 inside, rounded once, as TensorFlow's kernel does (keras-semantics: softmax).\n\n"
+    # "Example: `%p = mpc." # mnemonic # " %x {axis = 1 : i64} : tensor<?x10xf32>`";
+  let arguments = (ins Mpc_FloatTensor:$input, I64Attr:$axis);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+def Mpc_SoftmaxOp : Mpc_SoftmaxLikeOp<"softmax", "e^(x - max) / sum">;
+def Mpc_LogSoftmaxOp : Mpc_SoftmaxLikeOp<"log_softmax", "x - max - log(sum e^(x - max))">;
+
+def Mpc_SoftmaxCrossEntropyOp : Mpc_Op<"softmax_cross_entropy", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+  let summary = "-sum(target * log_softmax(logits)) along the last axis";
+  let description = [{
+    The derivative with respect to the logits is `softmax(logits) - target`, as TensorFlow's fused
+    kernel has it (targets are taken to sum to 1); targets get none.
+
+    Example: `%l = mpc.softmax_cross_entropy %z, %t : tensor<?x10xf32>, tensor<?x10xf32> -> tensor<?xf32>`
+  }];
+  let arguments = (ins Mpc_FloatTensor:$logits, Mpc_FloatTensor:$target);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "$logits `,` $target attr-dict `:` type($logits) `,` type($target) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Mpc_OneHotOp : Mpc_Op<"one_hot", [Pure, Mpc_Referenced]> {
+  let summary = "1 at the index along a new last dimension, else 0";
+  let description = [{
+    An index outside [0, depth) gives a row of zeros. Indices stay integers all the way.
+
+    Example: `%t = mpc.one_hot %y : tensor<?xi32> -> tensor<?x10xf32>`
+  }];
+  let arguments = (ins Mpc_IntegerTensor:$indices);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "$indices attr-dict `:` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+class Mpc_MovementOp<string mnemonic, list<Trait> traits = []>
+    : Mpc_Op<mnemonic, [Pure, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced] # traits>;
+
+def Mpc_BroadcastLikeOp : Mpc_MovementOp<"broadcast_like", [Mpc_Inferred]> {
+  let summary = "repeat to the shape of another tensor";
+  let description = [{
+    `input` broadcasts as in elementwise ops; of `like` only the shape matters (it carries the batch).
+
+    Example: `%b = mpc.broadcast_like %s, %x : tensor<f32>, tensor<?x8xf32>`
+  }];
+  let arguments = (ins Mpc_Tensor:$input, Mpc_Tensor:$like);
+  let results = (outs Mpc_Tensor:$result);
+  let assemblyFormat = "$input `,` $like attr-dict `:` type($input) `,` type($like)";
+  let hasVerifier = 1;
+}
+
+def Mpc_ReshapeOp : Mpc_MovementOp<"reshape"> {
+  let summary = "the same elements in row-major order under another shape";
+  let description = [{
+    The batch stays the first dimension: dynamic in, dynamic out.
+
+    Example: `%r = mpc.reshape %x : tensor<?x28x28xf32> -> tensor<?x784xf32>`
+  }];
+  let arguments = (ins Mpc_Tensor:$input);
+  let results = (outs Mpc_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Mpc_TransposeOp : Mpc_MovementOp<"transpose", [Mpc_Inferred]> {
+  let summary = "result dimension i is input dimension permutation[i]";
+  let description = "Example: `%t = mpc.transpose %x {permutation = array<i64: 0, 2, 1>} : tensor<?x2x3xf32> -> tensor<?x3x2xf32>`";
+  let arguments = (ins Mpc_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs Mpc_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Mpc_ConcatenateOp : Mpc_MovementOp<"concatenate", [Mpc_Inferred]> {
+  let summary = "join along an axis (not the batch)";
+  let description = "Example: `%c = mpc.concatenate %a, %b {axis = 1 : i64} : (tensor<?x2xf32>, tensor<?x3xf32>) -> tensor<?x5xf32>`";
+  let arguments = (ins Variadic<Mpc_Tensor>:$inputs, I64Attr:$axis);
+  let results = (outs Mpc_Tensor:$result);
+  let assemblyFormat = "$inputs attr-dict `:` functional-type($inputs, $result)";
+  let hasVerifier = 1;
+}
+
+def Mpc_SliceOp : Mpc_MovementOp<"slice", [Mpc_Inferred]> {
+  let summary = "elements offset .. offset + size along one axis (not the batch)";
+  let description = "Example: `%s = mpc.slice %x {axis = 1 : i64, offset = 2 : i64, size = 3 : i64} : tensor<?x8xf32> -> tensor<?x3xf32>`";
+  let arguments = (ins Mpc_Tensor:$input, I64Attr:$axis, I64Attr:$offset, I64Attr:$size);
+  let results = (outs Mpc_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Mpc_PadOp : Mpc_MovementOp<"pad", [Mpc_Inferred]> {
+  let summary = "constant elements before and after along one axis (not the batch)";
+  let description = [{
+    Example: `%p = mpc.pad %x {axis = 1 : i64, low = 0 : i64, high = 6 : i64, value = 0.0 : f64} : tensor<?x10xf32> -> tensor<?x16xf32>`
+  }];
+  let arguments = (ins Mpc_FloatTensor:$input, I64Attr:$axis, I64Attr:$low, I64Attr:$high, F64Attr:$value);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Mpc_DropoutOp : Mpc_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
+  let summary = "keep each element with probability 1 - rate and scale by 1 / (1 - rate)";
+  let description = [{
+    Philox4x32-10 with key = seed, counter = (element, stream, call): the mask depends on nothing
+    else, so forward and backward recompute the same one. `noise_shape` (extents 1 broadcast, -1 is
+    the batch) as in Keras. mpc-differentiate drops the op from inference functions.
+
+    Example: `%y = mpc.dropout %x, %state {rate = 0.5 : f64, stream = 3 : i64} : tensor<?x8xf32>, tensor<2xi64>`
+  }];
+  let arguments = (ins Mpc_FloatTensor:$input, Mpc_RandomState:$state, F64Attr:$rate, I64Attr:$stream,
+                       OptionalAttr<DenseI64ArrayAttr>:$noise_shape);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $state attr-dict `:` type($input) `,` type($state)";
+  let hasVerifier = 1;
+}
+
+def Mpc_RandomAdvanceOp : Mpc_Op<"random_advance", [Pure, SameOperandsAndResultType, Mpc_Referenced]> {
+  let summary = "the state of the next call: the counter grows by one";
+  let arguments = (ins Mpc_RandomState:$state);
+  let results = (outs Mpc_RandomState:$result);
+  let assemblyFormat = "$state attr-dict `:` type($state)";
+}
+
+#endif // MPC_TENSOR_OPS

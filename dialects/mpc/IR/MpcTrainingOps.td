@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Ops of a training step: gradient seed, finite test, optimizer step, loss-scale update.
+
+#ifndef MPC_TRAINING_OPS
+#define MPC_TRAINING_OPS
+
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/mpc/IR/MpcAttributes.td"
+
+def Mpc_GradientSeedOp : Mpc_Op<"gradient_seed", [Pure]> {
+  let summary = "cotangent of the loss: 1, until mpc-scale-loss puts the loss scale there";
+  let description = "Example: `%one = mpc.gradient_seed : tensor<f32>`";
+  let results = (outs Mpc_FloatScalar:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Mpc_AllFiniteOp : Mpc_Op<"all_finite", [Pure]> {
+  let summary = "true iff no element of any operand is infinite or NaN";
+  let description = [{
+    Over the still scaled gradients, as Keras tests them.
+
+    Example: `%f = mpc.all_finite %g0, %g1 : tensor<8x4xf32>, tensor<4xf32>`
+  }];
+  let arguments = (ins Variadic<Mpc_FloatTensor>:$inputs);
+  let results = (outs Mpc_BoolScalar:$result);
+  let assemblyFormat = "($inputs^ `:` type($inputs))? attr-dict";
+}
+
+def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegments]> {
+  let summary = "new value of one variable and of its slots";
+  let description = [{
+    Applies `rule` in float32 (float64 for float64 variables). With `predicate` false everything
+    keeps its value. `unscale` divides the gradient first, in float32. The lowering makes one pass
+    over memory of it, which also writes the low-precision copies (`shadows` in the result order
+    variable, slots, shadow types).
+
+    Example:
+    ```mlir
+    %w1, %m1 = mpc.optimizer_step %w, %g slots(%m) rate(%lr) iteration(%t) rule(#mpc.sgd<momentum = 0.9, nesterov = false>)
+        : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
+    ```
+  }];
+  let arguments = (ins Mpc_FloatTensor:$variable, Mpc_FloatTensor:$gradient,
+                       Variadic<Mpc_FloatTensor>:$slots, Mpc_FloatScalar:$learning_rate,
+                       Mpc_FloatScalar:$iteration, Optional<Mpc_FloatScalar>:$unscale,
+                       Optional<Mpc_BoolScalar>:$predicate, Mpc_OptimizerRuleAttrInterface:$rule);
+  let results = (outs Variadic<Mpc_FloatTensor>:$results);
+  let assemblyFormat = [{
+    $variable `,` $gradient (`slots` `(` $slots^ `)`)? `rate` `(` $learning_rate `)` `iteration` `(` $iteration `)`
+    (`unscale` `(` $unscale^ `)`)? (`if` `(` $predicate^ `)`)? `rule` `(` $rule `)` attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Mpc_LossScaleUpdateOp : Mpc_Op<"loss_scale_update", [Pure]> {
+  let summary = "next loss scale and step counter (Keras LossScaleOptimizer)";
+  let description = [{
+    finite: counter == growth_steps - 1 ? (2 * scale, 0) : (scale, counter + 1); else (scale / 2, 0).
+    No bounds unless given, no test for overflow: a trace equals Keras's.
+
+    Example: `%s1, %c1 = mpc.loss_scale_update %s, %c if %f {growth_steps = 2000 : i64} : tensor<f32>, tensor<i64>, tensor<i1>`
+  }];
+  let arguments = (ins Mpc_F32Scalar:$scale, Mpc_CounterScalar:$counter, Mpc_BoolScalar:$finite,
+                       I64Attr:$growth_steps, OptionalAttr<F64Attr>:$minimum, OptionalAttr<F64Attr>:$maximum);
+  let results = (outs Mpc_F32Scalar:$new_scale, Mpc_CounterScalar:$new_counter);
+  let assemblyFormat = "$scale `,` $counter `if` $finite attr-dict `:` type($scale) `,` type($counter) `,` type($finite)";
+}
+
+#endif // MPC_TRAINING_OPS

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mlir-opt with the mpc dialects, passes and pipelines.
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  registry.insert<mpc::MpcDialect>();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "mpc optimizer\n", registry));
+}
