@@ -13,6 +13,10 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
+# TableGen reads the directory's include path.
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
+
 # One precompiled header serves every target that sees MLIR (REUSE_FROM).
 add_library(MpcPrecompiled STATIC ${CMAKE_SOURCE_DIR}/cmake/precompiled.cpp)
 target_include_directories(MpcPrecompiled SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
@@ -31,9 +35,8 @@ function(mpc_add_library name)
       ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
   target_compile_options(${name} PRIVATE -fno-exceptions)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
-  if(ARG_DEPENDS)
-    add_dependencies(${name} ${ARG_DEPENDS})
-  endif()
+  # Every library may include generated dialect and pass headers.
+  add_dependencies(${name} MpcIncGen MpcPassIncGen ${ARG_DEPENDS})
   if(NOT ARG_NO_PRECOMPILED)
     target_precompile_headers(${name} REUSE_FROM MpcPrecompiled)
   endif()

@@ -51,10 +51,13 @@ def Mpc_IntegerTensor : RankedTensorOf<[Mpc_Integer]>;
 def Mpc_BoolTensor : RankedTensorOf<[I1]>;
 def Mpc_Tensor : RankedTensorOf<[Mpc_Element]>;
 
-def Mpc_F32Scalar : 0DTensorOf<[F32]>;
+def Mpc_F32Scalar : 0DTensorOf<[F32]>,
+    BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getF32Type())">;
 def Mpc_FloatScalar : 0DTensorOf<[Mpc_Float]>;
-def Mpc_BoolScalar : 0DTensorOf<[I1]>;
-def Mpc_CounterScalar : 0DTensorOf<[I64]>;
+def Mpc_BoolScalar : 0DTensorOf<[I1]>,
+    BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI1Type())">;
+def Mpc_CounterScalar : 0DTensorOf<[I64]>,
+    BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
 def Mpc_RandomState : AllOfType<[1DTensorOf<[I64]>], "Philox state: tensor<2xi64> of seed and counter">;
 
 class Mpc_Op<string mnemonic, list<Trait> traits = []> : Op<Mpc_Dialect, mnemonic, traits>;

@@ -35,7 +35,7 @@ class Mpc_UnaryOp<string mnemonic, string what> : Mpc_ElementwiseOp<mnemonic> {
   let description = "Example: `%r = mpc." # mnemonic # " %x : tensor<?x8xf32>`";
   let arguments = (ins Mpc_FloatTensor:$input);
   let results = (outs Mpc_FloatTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
 def Mpc_NegateOp : Mpc_UnaryOp<"negate", "-x">;

@@ -20,7 +20,7 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol]> {
 
     Example:
     ```mlir
-    mpc.variable @"dense/kernel" : tensor<784x64xf32> role(trainable) layer("dense")
+    mpc.variable @"dense/kernel" : tensor<784x64xf32> role trainable layer("dense")
         {initializer = #mpc.initializer<uniform, a = -0.08, b = 0.08>}
     ```
   }];
@@ -29,7 +29,7 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol]> {
                        OptionalAttr<Mpc_RegularizerAttr>:$regularizer,
                        DefaultValuedAttr<BoolAttr, "true">:$autocast,
                        OptionalAttr<FlatSymbolRefAttr>:$shadow_of);
-  let assemblyFormat = "$sym_name `:` $type `role` `(` $role `)` (`layer` `(` $layer^ `)`)? attr-dict";
+  let assemblyFormat = "$sym_name `:` $type `role` $role (`layer` `(` $layer^ `)`)? attr-dict";
   let hasVerifier = 1;
 }
 
@@ -75,7 +75,7 @@ def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"Laye
   let summary = "results of a layer's body";
   let arguments = (ins Variadic<Mpc_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
 }
 
 def Mpc_OptimizerOp : Mpc_Op<"optimizer"> {

@@ -15,7 +15,7 @@ defvar Mpc_Differentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterf
 defvar Mpc_PreciseOverride = DeclareOpInterfaceMethods<Mpc_PrecisionOpInterface, ["getPrecisionClass"]>;
 defvar Mpc_Referenced = DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>;
 
-def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, Mpc_Referenced]> {
+def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor, Mpc_Referenced]> {
   let summary = "a constant tensor";
   let description = [{
     Inside a layer a floating constant is weak, as a Python number in Keras: mpc-insert-casts gives
@@ -27,15 +27,10 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, Mpc_Referenced]> {
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
   let hasFolder = 1;
-  let extraClassDeclaration = [{
-    static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext *context,
-        std::optional<::mlir::Location> location, Adaptor adaptor,
-        ::llvm::SmallVectorImpl<::mlir::Type> &types);
-  }];
   let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat)>];
 }
 
-def Mpc_ContractOp : Mpc_Op<"contract", [Pure, AttrSizedOperandSegments, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "sum of products over contracted dimensions (generalised matrix multiplication)";
   let description = [{
     Result dimensions are, in this order, the batch dimensions, the free dimensions of lhs, the free
@@ -50,7 +45,8 @@ def Mpc_ContractOp : Mpc_Op<"contract", [Pure, AttrSizedOperandSegments, Mpc_Pre
     ```
   }];
   let arguments = (ins Mpc_FloatTensor:$lhs, Mpc_FloatTensor:$rhs, Optional<Mpc_FloatTensor>:$bias,
-                       DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$lhs_batch,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rhs_batch,
                        DenseI64ArrayAttr:$lhs_contracting, DenseI64ArrayAttr:$rhs_contracting,
                        OptionalAttr<TypeAttr>:$accumulate,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation);

@@ -59,12 +59,12 @@ def Mpc_LossScaleUpdateOp : Mpc_Op<"loss_scale_update", [Pure]> {
     finite: counter == growth_steps - 1 ? (2 * scale, 0) : (scale, counter + 1); else (scale / 2, 0).
     No bounds unless given, no test for overflow: a trace equals Keras's.
 
-    Example: `%s1, %c1 = mpc.loss_scale_update %s, %c if %f {growth_steps = 2000 : i64} : tensor<f32>, tensor<i64>, tensor<i1>`
+    Example: `%s1, %c1 = mpc.loss_scale_update %s, %c if %f {growth_steps = 2000 : i64}`
   }];
   let arguments = (ins Mpc_F32Scalar:$scale, Mpc_CounterScalar:$counter, Mpc_BoolScalar:$finite,
                        I64Attr:$growth_steps, OptionalAttr<F64Attr>:$minimum, OptionalAttr<F64Attr>:$maximum);
   let results = (outs Mpc_F32Scalar:$new_scale, Mpc_CounterScalar:$new_counter);
-  let assemblyFormat = "$scale `,` $counter `if` $finite attr-dict `:` type($scale) `,` type($counter) `,` type($finite)";
+  let assemblyFormat = "$scale `,` $counter `if` $finite attr-dict";
 }
 
 #endif // MPC_TRAINING_OPS
