@@ -40,6 +40,13 @@ config.substitutions.append(("%fixtures", os.path.join(shared, "fixtures", "kera
 config.substitutions.append(("%source", source))
 config.substitutions.append(("%build", build))
 config.substitutions.append(("%python", "/usr/bin/python3"))
+# %exits 1 mpcc ...: the command must end with exactly this code.
+config.substitutions.append(("%exits", "/usr/bin/python3 " + os.path.join(source, "test", "expect-exit.py")))
+
+# Tools that later commits bring; test/counts.json says how many tests must run.
+for tool in ["mpcc", "mpc-run", "mpc-opt", "mpc-translate"]:
+    if os.path.exists(os.path.join(build, "bin", tool)):
+        config.available_features.add(tool)
 
 # A Python that imports Keras, for the tests that compare with the real thing.
 keras_python = os.environ.get("MPC_KERAS_PYTHON", "")
