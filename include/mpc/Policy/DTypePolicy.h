@@ -37,7 +37,7 @@ struct PythonInteger {
 class DTypePolicy {
 public:
   /// The policy `float32`.
-  DTypePolicy() = default;
+  DTypePolicy();
 
   /// `keras.DTypePolicy(name)`: a plain policy, never a quantized one, so "int8" is legal here and
   /// not in getPolicy. ValueError for every other name.
@@ -102,6 +102,7 @@ public:
 
 private:
   friend class DTypePolicyMap;
+  friend class PolicyReader;
 
   llvm::Error setQuantization(llvm::StringRef mode, std::optional<llvm::StringRef> source,
                               const DTypePolicy &global);
@@ -113,6 +114,8 @@ private:
   std::string variableDType = "float32";
   std::string sourceName;
   int64_t amaxHistoryLength = 1024;
+  /// Python's True is an int, and Keras writes it back as it came.
+  bool historyIsBoolean = false;
   int64_t weightBits = 0;
   PythonInteger blockSize;
   PythonInteger groupSize;

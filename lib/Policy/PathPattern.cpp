@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PCRE2 behind map keys. Keys and paths come from model files: pattern length, nesting, memory and
+// the number of matching steps are all bounded.
+#include "mpc/Policy/PathPattern.h"
+#include "PythonRegex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+using namespace mpc;
+
+/// Paths are shorter than PCRE2's largest repeat count (see PythonRegex.cpp).
+static constexpr size_t maxPathBytes = 65535;
+
+static std::shared_ptr<void> compile(llvm::StringRef pattern, uint32_t options,
+                                     std::string &message) {
+  std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)> context(
+      pcre2_compile_context_create(nullptr), pcre2_compile_context_free);
+  pcre2_set_compile_extra_options(context.get(), PCRE2_EXTRA_ALLOW_SURROGATE_ESCAPES);
+  pcre2_set_parens_nest_limit(context.get(), 2000);
+  int code = 0;
+  PCRE2_SIZE offset = 0;
+  pcre2_code *compiled = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                       options, &code, &offset, context.get());
+  if (compiled)
+    return std::shared_ptr<void>(compiled,
+                                 [](void *p) { pcre2_code_free(static_cast<pcre2_code *>(p)); });
+  PCRE2_UCHAR text[256] = {};
+  pcre2_get_error_message(code, text, sizeof(text));
+  message = reinterpret_cast<const char *>(text);
+  return nullptr;
+}
+
+/// The result of pcre2_match: positive for a match, PCRE2_ERROR_NOMATCH, or another error.
+static int match(void *code, llvm::StringRef subject) {
+  std::unique_ptr<pcre2_match_context, decltype(&pcre2_match_context_free)> context(
+      pcre2_match_context_create(nullptr), pcre2_match_context_free);
+  pcre2_set_match_limit(context.get(), 10'000'000);
+  pcre2_set_depth_limit(context.get(), 1'000'000);
+  pcre2_set_heap_limit(context.get(), 64 * 1024); // KiB
+  std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
+      pcre2_match_data_create_from_pattern(static_cast<pcre2_code *>(code), nullptr),
+      pcre2_match_data_free);
+  return pcre2_match(static_cast<pcre2_code *>(code), reinterpret_cast<PCRE2_SPTR>(subject.data()),
+                     subject.size(), 0, 0, data.get(), context.get());
+}
+
+PathPattern::PathPattern(llvm::StringRef utf8) : source(utf8.str()) {
+  llvm::Expected<std::string> translated = translatePythonRegex(utf8);
+  if (!translated) {
+    error = llvm::toString(translated.takeError());
+    return;
+  }
+  std::string message;
+  code =
+      compile(*translated,
+              PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_NEVER_BACKSLASH_C,
+              message);
+  if (!code)
+    error = "mpc cannot match this pattern: " + message;
+}
+
+static llvm::Error regexError(const llvm::Twine &text) {
+  return llvm::make_error<PolicyError>(PolicyErrorKind::Regex, text.str());
+}
+
+llvm::Expected<bool> PathPattern::fullMatch(llvm::StringRef path) const {
+  if (!code)
+    return regexError(error);
+  if (path.size() > maxPathBytes)
+    return regexError("the path has " + llvm::Twine(path.size()) + " bytes; mpc's limit is " +
+                      llvm::Twine(maxPathBytes));
+  int result = match(code.get(), path);
+  if (result >= 0)
+    return true;
+  if (result == PCRE2_ERROR_NOMATCH)
+    return false;
+  if (result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_DEPTHLIMIT ||
+      result == PCRE2_ERROR_HEAPLIMIT)
+    return regexError("matching the key '" + source +
+                      "' takes more steps than mpc allows; write "
+                      "it without nested repeats");
+  PCRE2_UCHAR text[256] = {};
+  pcre2_get_error_message(result, text, sizeof(text));
+  return regexError("matching the key '" + source +
+                    "' failed: " + reinterpret_cast<const char *>(text));
+}
+
+bool python_regex::isIdentifier(const Text &name) {
+  static const std::shared_ptr<void> identifier = [] {
+    std::string message;
+    // PEP 3131: XID_Start and XID_Continue by their general categories.
+    return compile("[\\p{L}\\p{Nl}_][\\p{L}\\p{Nl}\\p{Mn}\\p{Mc}\\p{Nd}\\p{Pc}]*",
+                   PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED | PCRE2_ENDANCHORED, message);
+  }();
+  return identifier && match(identifier.get(), toUTF8(name)) >= 0;
+}
