@@ -21,8 +21,8 @@ llvm::Expected<DTypePolicyMap> DTypePolicyMap::withDefault(const llvm::json::Val
   map.defaultPolicy = *single;
   if (written.getAsObject())
     map.writtenDefault = single->toConfig();
-  else
-    map.writtenDefault = written;
+  else if (std::optional<llvm::StringRef> name = written.getAsString())
+    map.writtenDefault = name->str(); // a copy of the value might only refer to the text
   return map;
 }
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Map keys as Python regular expressions. The expectations are those of CPython 3.11's re module.
+#include "mpc/Policy/PathPattern.h"
+#include <gtest/gtest.h>
+
+using namespace mpc;
+
+/// "match", "no match" or the text of the error.
+static std::string match(llvm::StringRef pattern, llvm::StringRef path) {
+  llvm::Expected<bool> result = PathPattern(pattern).fullMatch(path);
+  if (!result)
+    return llvm::toString(result.takeError());
+  return *result ? "match" : "no match";
+}
+
+TEST(PathPattern, PythonOnlySyntax) {
+  EXPECT_EQ(match("g{,}x{y}", "ggx{y}"), "match");
+  EXPECT_EQ(match("a{,2}", "aaa"), "no match");
+  EXPECT_EQ(match("a{0,100000}", "aaa"), "match");
+  EXPECT_EQ(match("(?P<n>a|b)/(?P=n)", "b/b"), "match");
+  EXPECT_EQ(match("\\N{LATIN SMALL LETTER E WITH ACUTE}", "\xc3\xa9"), "match");
+  EXPECT_EQ(match("\\N{latin small letter e with acute}", "\xc3\xa9"), "match");
+  EXPECT_EQ(match("[]a]+", "]a"), "match");
+  EXPECT_EQ(match("[[:alpha:]]+", "a]"), "match");
+  EXPECT_EQ(match("[[:alpha:]]+", "b"), "no match");
+  EXPECT_EQ(match("\\07", "\x07"), "match");
+  EXPECT_EQ(match("\\141", "a"), "match");
+}
+
+TEST(PathPattern, PcreOnlySyntaxIsRefused) {
+  EXPECT_EQ(match("\\Qa\\E", "a"), "bad escape \\Q at position 0");
+  EXPECT_EQ(match("a\\K", "a"), "bad escape \\K at position 1");
+  EXPECT_EQ(match("\\h", " "), "bad escape \\h at position 0");
+  EXPECT_EQ(match("\\g{1}", "a"), "bad escape \\g at position 0");
+  EXPECT_EQ(match("(?<n>a)", "a"), "unknown extension ?<n at position 1");
+  EXPECT_EQ(match("(?|a|b)", "a"), "unknown extension ?| at position 1");
+  EXPECT_EQ(match("(?R)", "a"), "unknown extension ?R at position 1");
+  EXPECT_EQ(match("(?&n)", "a"), "unknown extension ?& at position 1");
+  EXPECT_EQ(match("(*ACCEPT)", "a"), "nothing to repeat at position 1");
+  EXPECT_EQ(match("\\x{61}", "a"), "incomplete escape \\x at position 0");
+}
+
+TEST(PathPattern, UnicodeAndCase) {
+  EXPECT_EQ(match("\\w+", "\xe5\xb1\x82"
+                          "1_"),
+            "match");
+  EXPECT_EQ(match("(?a)\\w+", "\xc3\xa9"), "no match");
+  EXPECT_EQ(match("\\d", "\xd9\xa3"), "match");
+  EXPECT_EQ(match("\\s", "\x1c"), "match");
+  EXPECT_EQ(match("[\\W\\d]", "7"), "match");
+  EXPECT_EQ(match("[^\\W\\d]", "7"), "no match");
+  EXPECT_EQ(match("[^\\W\\d]", "x"), "match");
+  EXPECT_EQ(match("(?i)i", "\xc4\xb0"), "match");     // U+0130
+  EXPECT_EQ(match("(?i)[h-j]", "\xc4\xb1"), "match"); // U+0131
+  EXPECT_EQ(match("(?i)k", "\xe2\x84\xaa"), "match"); // Kelvin sign
+  EXPECT_EQ(match("(?ai)k", "\xe2\x84\xaa"), "no match");
+  EXPECT_EQ(match("(?ai)[^a-z]", "Q"), "no match");
+  EXPECT_EQ(match("(?i:A)b", "ab"), "match");
+  EXPECT_EQ(match("(?i:A)b", "aB"), "no match");
+  EXPECT_EQ(match("(?i)a(?-i:b)", "AB"), "no match");
+}
+
+TEST(PathPattern, Anchors) {
+  EXPECT_EQ(match("a$", "a\n"), "no match");
+  EXPECT_EQ(match("a$\\n", "a\n"), "match");
+  EXPECT_EQ(match("(?m)a$.^b", "a\nb"), "no match");
+  EXPECT_EQ(match("(?ms)a$.^b", "a\nb"), "match");
+  EXPECT_EQ(match("\\B", ""), "no match");
+  EXPECT_EQ(match("\\b", ""), "no match");
+  EXPECT_EQ(match(".*\\Bb", "ab"), "match");
+  EXPECT_EQ(match("a|ab", "ab"), "match");
+}
+
+TEST(PathPattern, ErrorsNameThePosition) {
+  EXPECT_EQ(match("(?<=a|bc)d", "d"), "look-behind requires fixed-width pattern");
+  EXPECT_EQ(match("(a\\1)", "a"), "cannot refer to an open group at position 2");
+  EXPECT_EQ(match("(?P<a>x)(?P<a>y)", "xy"),
+            "redefinition of group name 'a' as group 2; was group 1 at position 12");
+  EXPECT_EQ(match("a\n(", "a"),
+            "missing ), unterminated subpattern at position 2 (line 2, column 1)");
+  EXPECT_EQ(match("(?L)a", "a"),
+            "bad inline flags: cannot use 'L' flag with a str pattern at position 3");
+  EXPECT_EQ(match("(?(1)a|b|c)(x)", "x"),
+            "conditional backref with more than two branches at position 8");
+  EXPECT_EQ(match("(?(2)a|b)(x)", "x"), "invalid group reference 2 at position 3");
+}
+
+TEST(PathPattern, HostileKeysEnd) {
+  EXPECT_EQ(match("(?=(a*)*b)?" + std::string(20, 'a') + "c", "x"), "no match");
+  std::string result = match("(?:(?:a|aa)+)+$(?!a)c?(?:a*)*(?<=x)", std::string(60, 'a'));
+  EXPECT_NE(result, "match");
+  EXPECT_NE(match(std::string(100000, '('), "a").find("limit"), std::string::npos);
+  EXPECT_NE(match(std::string(1000, '('), "a").find("nested"), std::string::npos);
+  EXPECT_NE(match("a{70000}", "a").find("limit"), std::string::npos);
+  EXPECT_NE(match("\xff", "a").find("UTF-8"), std::string::npos);
+  EXPECT_NE(match(".*", "\xff").find("UTF-8"), std::string::npos);
+}
