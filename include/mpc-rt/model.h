@@ -85,7 +85,7 @@ MPC_RT_API void mpc_rt_context_release(mpc_rt_context_t *context);
 MPC_RT_API const mpc_rt_model_t *mpc_rt_context_model(const mpc_rt_context_t *context);
 MPC_RT_API uint32_t mpc_rt_context_threads(const mpc_rt_context_t *context);
 MPC_RT_API int32_t mpc_rt_context_isa(const mpc_rt_context_t *context); /* mpc_rt_isa_t */
-/* 1 if results are computed; 0 on the null device, whose outputs keep their content. */
+/* 1 if results are computed; 0 on the null device, whose outputs mean nothing. */
 MPC_RT_API int32_t mpc_rt_context_computes(const mpc_rt_context_t *context);
 
 /* Every variable from its initializer. Values depend on `seed` and the variable's stream alone, not

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What this CPU and operating system can run. Read with CPUID and XGETBV directly: the compiler's
+// __builtin_cpu_supports depends on the libgcc at hand for the newer features.
+#ifndef MPC_RUNTIME_BASE_CPU_H
+#define MPC_RUNTIME_BASE_CPU_H
+
+#include "mpc-rt/executable.h"
+
+#include <cstdint>
+
+namespace mpc::rt {
+
+struct Cpu {
+  uint64_t features = 0; // MPC_RT_FEATURE_*
+  int isa = -1;          // mpc_rt_isa_t, -1 below x86-64-v2
+  unsigned cores = 1;    // CPUs in this process's affinity mask
+  uint64_t memoryBytes = 0;
+  char model[64] = {};
+};
+
+// Read once.
+const Cpu &cpu() noexcept;
+
+const char *isaName(int isa) noexcept; // "x86-64-v3"
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Buffers from mmap with huge-page advice.
+#include "runtime/base/memory.h"
+
+#include <sys/mman.h>
+
+namespace mpc::rt {
+
+constexpr uint64_t hugePage = uint64_t{2} << 20;
+
+bool Buffer::allocate(uint64_t wanted) noexcept {
+  reset();
+  if (wanted == 0)
+    return true;
+  bool large = wanted >= hugePage;
+  uint64_t length;
+  if (__builtin_add_overflow(wanted, large ? hugePage : 0, &length) || length > (uint64_t{1} << 47))
+    return false;
+  void *base = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED)
+    return false;
+  mapped = base;
+  mappedBytes = length;
+  bytes = wanted;
+  pointer = static_cast<uint8_t *>(base);
+  if (large) {
+    pointer = reinterpret_cast<uint8_t *>(alignUp(reinterpret_cast<uintptr_t>(base), hugePage));
+    madvise(pointer, alignUp(wanted, 4096), MADV_HUGEPAGE); // advice: failing costs speed only
+  }
+  return true;
+}
+
+void Buffer::reset() noexcept {
+  if (mapped)
+    munmap(mapped, mappedBytes);
+  pointer = nullptr;
+  mapped = nullptr;
+  bytes = 0;
+  mappedBytes = 0;
+}
+
+} // namespace mpc::rt

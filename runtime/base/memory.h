@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Large aligned buffers. Straight from mmap, so that fresh memory is zero, goes back to the system
+// when freed, and can ask for huge pages: a fresh 64 MiB output otherwise costs 16 384 page faults.
+#ifndef MPC_RUNTIME_BASE_MEMORY_H
+#define MPC_RUNTIME_BASE_MEMORY_H
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace mpc::rt {
+
+constexpr size_t bufferAlignment = 64;
+
+inline uint64_t alignUp(uint64_t bytes, uint64_t alignment = bufferAlignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+class Buffer {
+public:
+  Buffer() = default;
+  ~Buffer() { reset(); }
+  Buffer(Buffer &&other) noexcept { swap(other); }
+  Buffer &operator=(Buffer &&other) noexcept {
+    swap(other);
+    return *this;
+  }
+  // Zero-filled; false when the system has no memory (the buffer is then empty).
+  bool allocate(uint64_t bytes) noexcept;
+  void reset() noexcept;
+  uint8_t *data() const { return pointer; }
+  uint64_t size() const { return bytes; }
+  // Grows to at least `wanted` bytes; the content is undefined afterwards.
+  bool reserve(uint64_t wanted) noexcept { return wanted <= bytes || allocate(wanted); }
+
+private:
+  void swap(Buffer &other) noexcept {
+    std::swap(pointer, other.pointer);
+    std::swap(bytes, other.bytes);
+    std::swap(mapped, other.mapped);
+    std::swap(mappedBytes, other.mappedBytes);
+  }
+  uint8_t *pointer = nullptr;
+  uint64_t bytes = 0;
+  void *mapped = nullptr;
+  size_t mappedBytes = 0;
+};
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The thread's last message lives in a fixed thread-local buffer: reporting "out of memory" must
+// not allocate.
+#include "runtime/base/status.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+namespace mpc::rt {
+
+static thread_local char lastError[2048];
+static thread_local unsigned long failures = 0;
+
+unsigned long failureCount() noexcept { return failures; }
+
+mpc_rt_status_t fail(mpc_rt_status_code_t code, const char *format, ...) noexcept {
+  // Formatted apart first: an argument may point into the old message.
+  char message[sizeof(lastError)];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(message, sizeof(message), format, arguments);
+  va_end(arguments);
+  ++failures;
+  __builtin_memcpy(lastError, message, sizeof(message));
+  return code;
+}
+
+mpc_rt_status_t failOutOfMemory(const char *what, unsigned long long bytes) noexcept {
+  return fail(MPC_RT_RESOURCE_EXHAUSTED,
+              "%s: out of memory; %llu bytes were wanted; use a smaller batch or a smaller model",
+              what, bytes);
+}
+
+mpc_rt_status_t failWithCurrentException(const char *what) noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return fail(MPC_RT_RESOURCE_EXHAUSTED, "%s: out of memory; use a smaller batch", what);
+  } catch (const std::exception &error) {
+    return fail(MPC_RT_INTERNAL, "%s: %s; this is a defect of the runtime, please report it", what,
+                error.what());
+  } catch (...) {
+    return fail(MPC_RT_INTERNAL, "%s: unknown exception; this is a defect of the runtime", what);
+  }
+}
+
+} // namespace mpc::rt
+
+extern "C" const char *mpc_rt_last_error(void) { return mpc::rt::lastError; }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Errors inside the runtime: a code, and a message kept per thread for mpc_rt_last_error().
+#ifndef MPC_RUNTIME_BASE_STATUS_H
+#define MPC_RUNTIME_BASE_STATUS_H
+
+#include "mpc-rt/status.h"
+
+namespace mpc::rt {
+
+// Sets the thread's message and returns `code`, so that callers can write `return fail(...)`.
+// Never throws: a message that cannot be allocated is cut to a fixed buffer.
+mpc_rt_status_t fail(mpc_rt_status_code_t code, const char *format, ...) noexcept
+    __attribute__((format(printf, 2, 3)));
+
+// Runs `body` (returning a status) at the C boundary: no exception gets out.
+template <typename Body> mpc_rt_status_t guard(const char *what, Body body) noexcept;
+
+// How often this thread has failed: tells whether a failing callee left a message.
+unsigned long failureCount() noexcept;
+
+mpc_rt_status_t failOutOfMemory(const char *what, unsigned long long bytes) noexcept;
+mpc_rt_status_t failWithCurrentException(const char *what) noexcept;
+
+template <typename Body> mpc_rt_status_t guard(const char *what, Body body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return failWithCurrentException(what);
+  }
+}
+
+} // namespace mpc::rt
+
+#endif

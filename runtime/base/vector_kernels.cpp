@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiled once per ISA level with MPC_ISA_LEVEL = 2, 3 or 4 (x86-64-vN). Includes nothing that
+// defines inline functions with external linkage: the linker could otherwise pick an AVX-512 copy
+// for code that runs on every CPU.
+#include "runtime/base/vector_kernels.h"
+#include "runtime/base/rounding.h"
+
+#if MPC_ISA_LEVEL >= 3
+#include <immintrin.h>
+#endif
+
+#define MPC_CONCAT_(a, b) a##b
+#define MPC_CONCAT(a, b) MPC_CONCAT_(a, b)
+
+namespace mpc::rt {
+namespace {
+
+#if MPC_ISA_LEVEL >= 3
+inline float widenHalf(uint16_t value) {
+  return static_cast<float>(__builtin_bit_cast(_Float16, value));
+}
+inline uint16_t roundHalf(float value) {
+  return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
+}
+#else
+inline float widenHalf(uint16_t value) { return widenFloat16(value); }
+inline uint16_t roundHalf(float value) { return roundToFloat16(value); }
+#endif
+
+struct Float32 {
+  using Storage = float;
+  static float load(float value) { return value; }
+  static float store(float value) { return value; }
+};
+struct BFloat16 {
+  using Storage = uint16_t;
+  static float load(uint16_t value) { return floatOf(static_cast<uint32_t>(value) << 16); }
+  static uint16_t store(float value) { return roundToBFloat16(value); }
+};
+struct Float16 {
+  using Storage = uint16_t;
+  static float load(uint16_t value) { return widenHalf(value); }
+  static uint16_t store(float value) { return roundHalf(value); }
+};
+
+template <typename Type>
+void widen(const typename Type::Storage *__restrict from, float *__restrict to, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    to[i] = Type::load(from[i]);
+}
+
+template <typename Type>
+void narrow(const float *__restrict from, typename Type::Storage *__restrict to, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    to[i] = Type::store(from[i]);
+}
+
+template <typename Type, uint32_t flags>
+void epilogue(const float *sum, const float *__restrict bias, void *target, size_t count) {
+  auto *out = static_cast<typename Type::Storage *>(target);
+#pragma clang loop vectorize(assume_safety)
+  for (size_t i = 0; i < count; ++i) {
+    float value = Type::load(Type::store(sum[i]));
+    if constexpr ((flags & epilogueBias) != 0)
+      value = Type::load(Type::store(value + bias[i]));
+    if constexpr ((flags & epilogueRelu) != 0)
+      value = value < 0.0f ? 0.0f : value;
+    if constexpr ((flags & epilogueAccumulate) != 0)
+      value += Type::load(out[i]);
+    out[i] = Type::store(value);
+  }
+}
+
+template <typename Type> constexpr void fill(EpilogueRow *row) {
+  row[0] = epilogue<Type, 0>;
+  row[1] = epilogue<Type, 1>;
+  row[2] = epilogue<Type, 2>;
+  row[3] = epilogue<Type, 3>;
+  row[4] = epilogue<Type, 4>;
+  row[5] = epilogue<Type, 5>;
+  row[6] = epilogue<Type, 6>;
+  row[7] = epilogue<Type, 7>;
+}
+
+constexpr VectorKernels table() {
+  VectorKernels kernels{};
+  kernels.widenBFloat16 = widen<BFloat16>;
+  kernels.widenFloat16 = widen<Float16>;
+  kernels.roundBFloat16 = narrow<BFloat16>;
+  kernels.roundFloat16 = narrow<Float16>;
+  fill<Float32>(kernels.epilogue[0]);
+  fill<BFloat16>(kernels.epilogue[1]);
+  fill<Float16>(kernels.epilogue[2]);
+  return kernels;
+}
+
+} // namespace
+
+extern const VectorKernels MPC_CONCAT(vectorKernelsV, MPC_ISA_LEVEL);
+constexpr VectorKernels MPC_CONCAT(vectorKernelsV, MPC_ISA_LEVEL) = table();
+
+#if MPC_ISA_LEVEL == 2
+extern const VectorKernels vectorKernelsV3, vectorKernelsV4;
+
+const VectorKernels &vectorKernels(int isa) noexcept {
+  return isa == 2 ? vectorKernelsV4 : isa == 1 ? vectorKernelsV3 : vectorKernelsV2;
+}
+#endif
+
+} // namespace mpc::rt

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Conversions and the contraction epilogue, written once and compiled once per ISA level.
+#ifndef MPC_RUNTIME_BASE_VECTOR_KERNELS_H
+#define MPC_RUNTIME_BASE_VECTOR_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace mpc::rt {
+
+enum : uint32_t {
+  epilogueBias = 1,       // + bias[n], then rounded again
+  epilogueRelu = 2,       // negative becomes 0; NaN stays
+  epilogueAccumulate = 4, // + what `out` held, then rounded
+};
+constexpr uint32_t epilogueFlagCount = 8;
+
+// out[i] = round(activation(round(round(sum[i]) + bias[i]))) for one row; rounds are to the type of
+// `out`. `sum` and a float32 `out` may be the same memory.
+using EpilogueRow = void (*)(const float *sum, const float *bias, void *out, size_t count);
+
+struct VectorKernels {
+  void (*widenBFloat16)(const uint16_t *from, float *to, size_t count);
+  void (*widenFloat16)(const uint16_t *from, float *to, size_t count);
+  void (*roundBFloat16)(const float *from, uint16_t *to, size_t count);
+  void (*roundFloat16)(const float *from, uint16_t *to, size_t count);
+  // Indexed by dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and epilogue flags.
+  EpilogueRow epilogue[3][epilogueFlagCount];
+};
+
+// `isa` is an mpc_rt_isa_t that this CPU has.
+const VectorKernels &vectorKernels(int isa) noexcept;
+
+} // namespace mpc::rt
+
+#endif

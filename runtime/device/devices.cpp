@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The devices of this machine and what each policy gains on them.
+#include "mpc-rt/device.h"
+#include "runtime/base/cpu.h"
+#include "runtime/base/status.h"
+
+#include <cstdio>
+#include <cstring>
+
+using namespace mpc::rt;
+
+namespace {
+
+enum : uint32_t { cpuDevice, cudaDevice, deviceCount };
+
+constexpr char cudaAdvice[] =
+    "CUDA devices are not supported by this version of libmpcrt; use --device cpu";
+
+enum class Compute { float32, bfloat16, float16 };
+
+struct Policy {
+  const char *name;
+  Compute compute;
+};
+constexpr Policy policies[] = {{"float32", Compute::float32},
+                               {"mixed_bfloat16", Compute::bfloat16},
+                               {"bfloat16", Compute::bfloat16},
+                               {"mixed_float16", Compute::float16},
+                               {"float16", Compute::float16}};
+
+// Peak multiply-adds per cycle relative to float32 with the same CPU's vector units. AMX: 1024
+// bfloat16 against 64 float32 multiply-adds; vdpbf16ps: twice float32 where it is full rate.
+void describeCpu(Compute compute, mpc_rt_policy_gain_t &gain) {
+  bool amx = cpu().features & MPC_RT_FEATURE_AMX_BF16;
+  bool dot = cpu().features & MPC_RT_FEATURE_AVX512_BF16;
+  gain.native = 1;
+  gain.peak_ratio = 1;
+  gain.memory_ratio = compute == Compute::float32 ? 1 : 0.5;
+  gain.warning = "";
+  if (compute == Compute::float32) {
+    gain.summary = "float32 everywhere: the reference speed.";
+  } else if (compute == Compute::bfloat16 && amx) {
+    gain.peak_ratio = 16;
+    gain.summary = "AMX multiplies bfloat16 at up to 16 times the float32 rate.";
+  } else if (compute == Compute::bfloat16 && dot) {
+    gain.peak_ratio = 2;
+    gain.summary = "AVX512-BF16 multiplies bfloat16 at up to twice the float32 rate.";
+  } else {
+    gain.native = 0;
+    gain.summary = compute == Compute::bfloat16
+                       ? "No bfloat16 instructions: products are computed in float32; activations "
+                         "take half the memory."
+                       : "No float16 products on this CPU: they are computed in float32; "
+                         "activations take half the memory.";
+    gain.warning = compute == Compute::bfloat16
+                       ? "This CPU has neither AMX nor AVX512-BF16: the policy will not run faster "
+                         "than float32 here. It still halves the memory of activations."
+                       : "float16 policies may run slowly on this device, because products are "
+                         "computed in float32. Use mixed_bfloat16 on CPUs with AMX or AVX512-BF16, "
+                         "or a GPU with compute capability 7.0 or higher.";
+  }
+}
+
+} // namespace
+
+extern "C" {
+
+uint32_t mpc_rt_device_count(void) { return deviceCount; }
+
+mpc_rt_status_t mpc_rt_device_info(uint32_t index, mpc_rt_device_info_t *info) {
+  if (!info || info->struct_size < sizeof(*info))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "mpc_rt_device_info: info is null, or info.struct_size is not set");
+  if (index >= deviceCount)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_device_info: no device %u; there are %u", index,
+                deviceCount);
+  uint32_t size = info->struct_size;
+  std::memset(info, 0, sizeof(*info));
+  info->struct_size = size;
+  info->isa_level = -1;
+  if (index == cudaDevice) {
+    info->name = "cuda:0";
+    info->kind = "cuda";
+    info->model = "";
+    info->advice = cudaAdvice;
+    return MPC_RT_OK;
+  }
+  const Cpu &found = cpu();
+  info->name = info->kind = "cpu";
+  info->model = found.model;
+  info->available = found.isa >= 0;
+  info->isa = found.isa >= 0 ? isaName(found.isa) : nullptr;
+  info->isa_level = found.isa;
+  info->cores = found.cores;
+  info->features = found.features;
+  info->memory_bytes = found.memoryBytes;
+  info->advice = found.isa >= 0 ? "" : "this CPU is older than x86-64-v2; use a newer machine";
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t mpc_rt_device_policy_gain(uint32_t device_index, const char *policy,
+                                          mpc_rt_policy_gain_t *gain) {
+  if (!policy || !gain || gain->struct_size < sizeof(*gain) || device_index >= deviceCount)
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "mpc_rt_device_policy_gain: a null argument, no such device, or gain.struct_size "
+                "is not set");
+  if (device_index == cudaDevice)
+    return fail(MPC_RT_UNAVAILABLE, "cuda:0: %s", cudaAdvice);
+  for (const Policy &known : policies)
+    if (std::strcmp(known.name, policy) == 0) {
+      describeCpu(known.compute, *gain);
+      return MPC_RT_OK;
+    }
+  return fail(
+      MPC_RT_NOT_FOUND,
+      "no policy '%s'; expected float32, mixed_bfloat16, bfloat16, mixed_float16 or float16",
+      policy);
+}
+
+mpc_rt_status_t mpc_rt_device_check(const char *name) {
+  if (!name)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_device_check: name is null");
+  if (std::strcmp(name, "cpu") == 0 || std::strcmp(name, "null") == 0)
+    return MPC_RT_OK;
+  if (std::strncmp(name, "cuda", 4) == 0)
+    return fail(MPC_RT_UNAVAILABLE, "%s: %s", name, cudaAdvice);
+  return fail(MPC_RT_NOT_FOUND, "no device '%s'; expected cpu", name);
+}
+
+} // extern "C"

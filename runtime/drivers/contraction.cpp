@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks of contraction descriptors, shared by all drivers.
+#include "runtime/drivers/contraction.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
+
+namespace mpc::rt {
+namespace {
+
+bool evaluate(const mpc_rt_extent_t &extent, int64_t batch, int64_t &value) {
+  int64_t scaled;
+  return !__builtin_mul_overflow(extent.per_sample, batch, &scaled) &&
+         !__builtin_add_overflow(extent.fixed, scaled, &value) && value >= 0;
+}
+
+bool fits(int64_t a, int64_t b, int64_t c) {
+  int64_t elements, bytes;
+  return !__builtin_mul_overflow(a, b, &elements) &&
+         !__builtin_mul_overflow(elements, c, &elements) &&
+         !__builtin_mul_overflow(elements, int64_t{8}, &bytes);
+}
+
+} // namespace
+
+mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                   const void *rhs, const void *bias, const void *out,
+                                   int64_t batch, Contraction &result) noexcept {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
+  if (descriptor.struct_size < sizeof(mpc_rt_contract_t))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: contraction descriptor of %u bytes; this runtime needs %zu; compile the model "
+                "again",
+                layer, descriptor.struct_size, sizeof(mpc_rt_contract_t));
+  Contraction c;
+  if (!evaluate(descriptor.batch, batch, c.batch) || !evaluate(descriptor.m, batch, c.m) ||
+      !evaluate(descriptor.n, batch, c.n) || !evaluate(descriptor.k, batch, c.k) ||
+      !fits(c.batch, c.m, c.k) || !fits(c.batch, c.k, c.n) || !fits(c.batch, c.m, c.n))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: contraction extents overflow or are negative with batch %lld; use a smaller "
+                "batch",
+                layer, static_cast<long long>(batch));
+  c.lhs = descriptor.lhs_dtype;
+  c.rhs = descriptor.rhs_dtype;
+  c.out = descriptor.out_dtype;
+  c.hasBias = descriptor.has_bias != 0;
+  c.bias = c.hasBias ? descriptor.bias_dtype : c.out;
+  if (!isFloating(c.lhs) || !isFloating(c.rhs) || !isFloating(c.out) || !isFloating(c.bias))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: contraction of %s by %s to %s (bias %s); all must be floating", layer,
+                dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias));
+  constexpr uint32_t knownFlags =
+      MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS | MPC_RT_CONTRACT_ACCUMULATE;
+  if ((descriptor.flags & ~knownFlags) || descriptor.activation > MPC_RT_ACTIVATION_RELU)
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: contraction flags %#x, activation %u are newer than this runtime; update "
+                "libmpcrt",
+                layer, descriptor.flags, descriptor.activation);
+  c.transposeLhs = descriptor.flags & MPC_RT_CONTRACT_TRANSPOSE_LHS;
+  c.transposeRhs = descriptor.flags & MPC_RT_CONTRACT_TRANSPOSE_RHS;
+  c.accumulate = descriptor.flags & MPC_RT_CONTRACT_ACCUMULATE;
+  c.relu = descriptor.activation == MPC_RT_ACTIVATION_RELU;
+  if ((c.lhsElements() && !lhs) || (c.rhsElements() && !rhs) || (c.outElements() && !out) ||
+      (c.hasBias && c.n && !bias))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: contraction with a null operand", layer);
+  result = c;
+  return MPC_RT_OK;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Contractions on the CPU. Every product is summed in float32 by oneDNN; what the contract of
+// mpc_rt_contract_t asks beyond that (rounding to the out dtype before and after the bias, a relu
+// that keeps NaN, which oneDNN's does not) is one vectorised pass per block of rows, while the
+// block is still in cache.
+#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace mpc::rt {
+namespace {
+
+using onednn::Element;
+
+// Converted operand rows plus result rows of one block: about what the shared cache holds besides
+// the packed right-hand side.
+constexpr int64_t blockBytes = 8 << 20;
+// Packing the right-hand side once per call pays from this many rows on.
+constexpr int64_t packingRows = 16;
+// Contexts that see ever new batch sizes must not grow without bound.
+constexpr size_t mostPlans = 4096;
+// Elements per thread below which a fork costs more than the work.
+constexpr int64_t conversionGrain = 16384;
+
+const uint8_t *at(const void *base, int64_t element, mpc_rt_dtype_t dtype) {
+  return static_cast<const uint8_t *>(base) + element * static_cast<int64_t>(dtypeSize(dtype));
+}
+
+} // namespace
+
+void Contractor::reserve(Buffer &buffer, uint64_t bytes) {
+  if (!buffer.reserve(bytes))
+    throw std::bad_alloc();
+}
+
+uint64_t Contractor::bytes() const noexcept {
+  uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
+                   biasWide.size() + libraryScratch.size();
+  for (auto &entry : weights)
+    total += entry.second.buffer.size();
+  return total;
+}
+
+mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                     const void *rhs, const void *bias, void *out, int64_t batch) {
+  Contraction shape;
+  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
+    return status;
+  if (shape.outElements() == 0)
+    return MPC_RT_OK;
+  if (shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 ||
+      shape.bias == MPC_RT_FLOAT64) {
+    contractFloat64(team, shape, lhs, rhs, bias, out);
+    return MPC_RT_OK;
+  }
+  team.prepareWorkers();
+  execute(findPlan(descriptor, shape, batch), descriptor, lhs, rhs, bias, out);
+  return MPC_RT_OK;
+}
+
+// ---- Planning -----------------------------------------------------------------------------------
+
+Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
+                                       const Contraction &shape, int64_t batch) {
+  bool keep = weightsConstant && descriptor.rhs_variable >= 0;
+  PlanKey key{descriptor.id, keep, batch};
+  auto found = plans.find(key);
+  // The comparison guards against two descriptors with one id: a wrong plan would write out of
+  // bounds.
+  if (found != plans.end() && found->second->shape == shape)
+    return *found->second;
+  auto plan = std::make_unique<Plan>();
+  plan->shape = shape;
+  choose(*plan, keep);
+  if (shape.k > 0)
+    makeProducts(*plan);
+  if (plans.size() >= mostPlans)
+    plans.clear();
+  return *(plans[key] = std::move(plan));
+}
+
+void Contractor::choose(Plan &plan, bool keepWeights) {
+  const Contraction &c = plan.shape;
+  bool native = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16 && onednn::hasNativeBFloat16();
+  plan.element = native ? Element::bfloat16 : Element::float32;
+  plan.batched = c.batch > 1;
+  plan.widenLhs = !native && c.lhs != MPC_RT_FLOAT32;
+  bool convertRhs = !native && c.rhs != MPC_RT_FLOAT32;
+  bool pack = !plan.batched && c.k > 0 && (keepWeights || c.m >= packingRows || convertRhs);
+  // oneDNN packs and widens bfloat16 at once; float16 it does not know.
+  plan.widenRhs = convertRhs && !(pack && c.rhs == MPC_RT_BFLOAT16);
+
+  plan.throughScratch = c.out != MPC_RT_FLOAT32 || (c.accumulate && (c.relu || c.hasBias));
+  plan.epilogue = plan.throughScratch || c.relu;
+  plan.addBias = c.hasBias && !plan.epilogue;
+  if (pack)
+    plan.packed = layout(c.k, c.n, plan.element);
+
+  plan.units = plan.batched ? c.batch : c.m;
+  plan.block = plan.units;
+  if (plan.widenLhs || plan.epilogue) {
+    int64_t rows = plan.batched ? c.m : 1;
+    int64_t unitBytes = 4 * rows * ((plan.widenLhs ? c.k : 0) + (plan.epilogue ? c.n : 0));
+    int64_t block = std::max<int64_t>(blockBytes / std::max<int64_t>(unitBytes, 1), 1);
+    if (!plan.batched)
+      block = std::max<int64_t>(block / 128 * 128, 128);
+    plan.block = std::min(plan.units, block);
+  }
+}
+
+void Contractor::makeProducts(Plan &plan) {
+  auto make = [&] {
+    plan.body = makeProduct(plan, plan.block);
+    int64_t rest = plan.units % plan.block;
+    plan.tail = rest ? makeProduct(plan, rest) : nullptr;
+  };
+  make();
+  bool slow = !plan.body->isFast() || (plan.tail && !plan.tail->isFast());
+  if (slow && plan.packed) {
+    plan.packed = nullptr;
+    plan.widenRhs = plan.element == Element::float32 && plan.shape.rhs != MPC_RT_FLOAT32;
+    make();
+  }
+}
+
+std::unique_ptr<onednn::Product> Contractor::makeProduct(const Plan &plan, int64_t units) const {
+  const Contraction &c = plan.shape;
+  onednn::ProductShape shape;
+  shape.batch = plan.batched ? units : 1;
+  shape.m = plan.batched ? c.m : units;
+  shape.n = c.n;
+  shape.k = c.k;
+  shape.element = plan.element;
+  // A widened block of a transposed, unbatched lhs is [k, units]; the original is [k, m].
+  int64_t lhsRows = plan.widenLhs ? shape.m : c.m;
+  shape.lhs = c.transposeLhs ? onednn::ProductShape::Strides{lhsRows * c.k, 1, lhsRows}
+                             : onednn::ProductShape::Strides{lhsRows * c.k, c.k, 1};
+  shape.rhs = c.transposeRhs ? onednn::ProductShape::Strides{c.k * c.n, 1, c.k}
+                             : onednn::ProductShape::Strides{c.k * c.n, c.n, 1};
+  shape.out = {c.m * c.n, c.n, 1};
+  shape.packed = plan.packed.get();
+  shape.bias = plan.addBias;
+  shape.accumulate = c.accumulate && !plan.throughScratch;
+  return std::make_unique<onednn::Product>(shape);
+}
+
+std::shared_ptr<onednn::PackedLayout> Contractor::layout(int64_t k, int64_t n, Element element) {
+  auto &slot = layouts[{k, n, element}];
+  if (!slot)
+    slot = std::make_shared<onednn::PackedLayout>(k, n, element);
+  return slot;
+}
+
+// ---- Execution ----------------------------------------------------------------------------------
+
+void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
+                         const void *rhs, const void *bias, void *out) {
+  const Contraction &c = plan.shape;
+  const void *ready = c.k > 0 ? prepareRhs(plan, descriptor.rhs_variable, rhs) : nullptr;
+  const float *wideBias = prepareBias(c, bias);
+  int64_t unitRows = plan.batched ? c.m : 1;
+  int64_t rhsElements = plan.batched ? c.k * c.n : 0;
+  bool zero = c.k == 0; // an empty sum: no product, zeros into the epilogue
+  bool scratch = plan.throughScratch || (zero && c.accumulate);
+  if (scratch)
+    reserve(sumBlock, static_cast<uint64_t>(plan.block * unitRows * c.n) * sizeof(float));
+
+  for (int64_t first = 0; first < plan.units; first += plan.block) {
+    int64_t units = std::min(plan.block, plan.units - first);
+    int64_t rows = units * unitRows;
+    auto *target = const_cast<uint8_t *>(at(out, first * unitRows * c.n, c.out));
+    auto *sums = reinterpret_cast<float *>(scratch ? sumBlock.data() : target);
+    if (zero)
+      std::memset(sums, 0, static_cast<size_t>(rows * c.n) * sizeof(float));
+    else {
+      auto &product = units == plan.block ? *plan.body : *plan.tail;
+      auto element = plan.element == Element::bfloat16 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+      product.run(prepareLhs(plan, lhs, first, units), at(ready, first * rhsElements, element),
+                  wideBias, sums, libraryScratch);
+    }
+    if (plan.epilogue || zero)
+      applyEpilogue(plan, sums, wideBias, target, rows);
+  }
+}
+
+const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs) {
+  const Contraction &c = plan.shape;
+  bool keep = weightsConstant && variable >= 0 && plan.packed;
+  PackedWeights *kept = nullptr;
+  if (keep) {
+    kept = &weights[{variable, c.transposeRhs, plan.packed.get()}];
+    if (kept->version == weightVersion)
+      return kept->buffer.data();
+  }
+  if (plan.widenRhs) {
+    reserve(rhsWhole, c.rhsElements() * sizeof(float));
+    widen(c.rhs, rhs, reinterpret_cast<float *>(rhsWhole.data()), c.rhsElements());
+    rhs = rhsWhole.data();
+  }
+  if (!plan.packed)
+    return rhs;
+  Buffer &target = kept ? kept->buffer : packedOnce;
+  reserve(target, plan.packed->bytes());
+  auto from = c.rhs == MPC_RT_BFLOAT16 && !plan.widenRhs ? Element::bfloat16 : Element::float32;
+  plan.packed->pack(rhs, from, c.transposeRhs, target.data(), libraryScratch);
+  if (kept)
+    kept->version = weightVersion;
+  return target.data();
+}
+
+const void *Contractor::prepareLhs(const Plan &plan, const void *lhs, int64_t first,
+                                   int64_t units) {
+  const Contraction &c = plan.shape;
+  bool columns = c.transposeLhs && !plan.batched; // rows of the block are columns in memory
+  int64_t offset = plan.batched ? first * c.m * c.k : columns ? first : first * c.k;
+  const void *block = at(lhs, offset, c.lhs);
+  if (!plan.widenLhs)
+    return block;
+  int64_t elements = units * (plan.batched ? c.m * c.k : c.k);
+  reserve(lhsBlock, static_cast<uint64_t>(elements) * sizeof(float));
+  auto *wide = reinterpret_cast<float *>(lhsBlock.data());
+  if (!columns) {
+    widen(c.lhs, block, wide, static_cast<uint64_t>(elements));
+    return wide;
+  }
+  auto convert = c.lhs == MPC_RT_BFLOAT16 ? kernels.widenBFloat16 : kernels.widenFloat16;
+  int64_t grain = std::max<int64_t>(conversionGrain / units, 1);
+  team.forRange(c.k, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k)
+      convert(static_cast<const uint16_t *>(block) + k * c.m, wide + k * units,
+              static_cast<size_t>(units));
+  });
+  return wide;
+}
+
+const float *Contractor::prepareBias(const Contraction &c, const void *bias) {
+  if (!c.hasBias || c.bias == MPC_RT_FLOAT32)
+    return static_cast<const float *>(bias);
+  reserve(biasWide, static_cast<uint64_t>(c.n) * sizeof(float));
+  auto *wide = reinterpret_cast<float *>(biasWide.data());
+  widen(c.bias, bias, wide, static_cast<uint64_t>(c.n));
+  return wide;
+}
+
+void Contractor::applyEpilogue(const Plan &plan, const float *sums, const float *bias, void *out,
+                               int64_t rows) {
+  const Contraction &c = plan.shape;
+  uint32_t flags = (c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
+                   (c.accumulate ? epilogueAccumulate : 0u);
+  EpilogueRow row = kernels.epilogue[c.out][flags];
+  if (!c.hasBias) { // no row structure needed
+    team.forRange(rows * c.n, conversionGrain, [&](int64_t begin, int64_t end) {
+      row(sums + begin, nullptr, const_cast<uint8_t *>(at(out, begin, c.out)),
+          static_cast<size_t>(end - begin));
+    });
+    return;
+  }
+  int64_t grain = std::max<int64_t>(conversionGrain / c.n, 1);
+  team.forRange(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t m = begin; m < end; ++m)
+      row(sums + m * c.n, bias, const_cast<uint8_t *>(at(out, m * c.n, c.out)),
+          static_cast<size_t>(c.n));
+  });
+}
+
+void Contractor::widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count) {
+  auto total = static_cast<int64_t>(count);
+  team.forRange(total, conversionGrain, [&](int64_t begin, int64_t end) {
+    auto length = static_cast<size_t>(end - begin);
+    if (dtype == MPC_RT_FLOAT32)
+      std::memcpy(to + begin, static_cast<const float *>(from) + begin, length * sizeof(float));
+    else
+      (dtype == MPC_RT_BFLOAT16 ? kernels.widenBFloat16 : kernels.widenFloat16)(
+          static_cast<const uint16_t *>(from) + begin, to + begin, length);
+  });
+}
+
+} // namespace mpc::rt

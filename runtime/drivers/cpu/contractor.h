@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The `contract` service on the CPU: plans per (descriptor, batch), packed weights, conversions of
+// 16-bit operands, epilogues.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_CONTRACTOR_H
+#define MPC_RUNTIME_DRIVERS_CPU_CONTRACTOR_H
+
+#include "runtime/base/memory.h"
+#include "runtime/base/vector_kernels.h"
+#include "runtime/drivers/contraction.h"
+#include "runtime/drivers/cpu/onednn.h"
+#include "runtime/drivers/cpu/thread_team.h"
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+
+namespace mpc::rt {
+
+class Contractor {
+public:
+  Contractor(ThreadTeam &team, int isa) : team(team), kernels(vectorKernels(isa)) {}
+
+  // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
+  void setWeightsConstant(bool constant) { weightsConstant = constant; }
+  void forgetWeights() noexcept { weightVersion++; }
+
+  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                           const void *bias, void *out, int64_t batch);
+  uint64_t bytes() const noexcept;
+
+private:
+  // How one contraction is done: `block` rows (or matrices, when batched) at a time.
+  struct Plan {
+    Contraction shape;
+    onednn::Element element = onednn::Element::float32;
+    bool batched = false;
+    bool widenLhs = false;       // lhs blocks are converted to float32 first
+    bool widenRhs = false;       // rhs is converted to float32 as a whole, unpacked
+    bool throughScratch = false; // the product goes to a float32 block, the epilogue to out
+    bool epilogue = false;
+    bool addBias = false;         // by oneDNN itself
+    int64_t units = 0, block = 0; // rows or matrices
+    std::shared_ptr<onednn::PackedLayout> packed;
+    std::unique_ptr<onednn::Product> body, tail;
+  };
+  struct PlanKey {
+    uint32_t id;
+    bool constant;
+    int64_t batch;
+    bool operator==(const PlanKey &other) const {
+      return id == other.id && constant == other.constant && batch == other.batch;
+    }
+  };
+  struct PlanKeyHash {
+    size_t operator()(const PlanKey &key) const {
+      return (static_cast<size_t>(key.batch) * 2 + key.constant) * 0x9E3779B97F4A7C15u + key.id;
+    }
+  };
+  struct PackedWeights {
+    Buffer buffer;
+    uint64_t version = 0;
+  };
+
+  Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, int64_t batch);
+  void choose(Plan &plan, bool keepWeights);
+  void makeProducts(Plan &plan);
+  std::unique_ptr<onednn::Product> makeProduct(const Plan &plan, int64_t units) const;
+  std::shared_ptr<onednn::PackedLayout> layout(int64_t k, int64_t n, onednn::Element element);
+
+  void execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+               const void *bias, void *out);
+  const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
+  const void *prepareLhs(const Plan &plan, const void *lhs, int64_t first, int64_t units);
+  const float *prepareBias(const Contraction &shape, const void *bias);
+  void applyEpilogue(const Plan &plan, const float *sums, const float *bias, void *out,
+                     int64_t rows);
+  void widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count);
+  static void reserve(Buffer &buffer, uint64_t bytes);
+
+  ThreadTeam &team;
+  const VectorKernels &kernels;
+  bool weightsConstant = false;
+  uint64_t weightVersion = 1;
+  std::unordered_map<PlanKey, std::unique_ptr<Plan>, PlanKeyHash> plans;
+  std::map<std::tuple<int64_t, int64_t, onednn::Element>, std::shared_ptr<onednn::PackedLayout>>
+      layouts;
+  std::map<std::tuple<int32_t, bool, const onednn::PackedLayout *>, PackedWeights> weights;
+  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch;
+};
+
+// Products with a float64 operand or result: a plain blocked loop, sums in float64.
+void contractFloat64(ThreadTeam &team, const Contraction &shape, const void *lhs, const void *rhs,
+                     const void *bias, void *out);
+
+} // namespace mpc::rt
+
+#endif

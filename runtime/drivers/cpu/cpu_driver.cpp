@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The CPU driver: a thread team and a contractor.
+#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/driver.h"
+
+namespace mpc::rt {
+namespace {
+
+class CpuDriver final : public Driver {
+public:
+  explicit CpuDriver(const DriverOptions &options)
+      : team(options.threads), contractor(team, options.isa) {}
+
+  const char *name() const noexcept override { return "cpu"; }
+  bool computes() const noexcept override { return true; }
+  unsigned threads() const noexcept override { return team.threads(); }
+  bool allocate(uint64_t bytes, Buffer &buffer) noexcept override { return buffer.allocate(bytes); }
+
+  mpc_rt_status_t begin(WeightUse use) override {
+    weightUse = use;
+    contractor.setWeightsConstant(use == WeightUse::constant);
+    team.begin();
+    return MPC_RT_OK;
+  }
+
+  void end() noexcept override {
+    team.end();
+    if (weightUse == WeightUse::updated)
+      contractor.forgetWeights();
+  }
+
+  void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
+                   int64_t grain) override {
+    team.parallelFor(kernel, arguments, count, grain);
+  }
+
+  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                           const void *bias, void *out, int64_t batch) override {
+    return contractor.contract(descriptor, lhs, rhs, bias, out, batch);
+  }
+
+  void variablesChanged() noexcept override { contractor.forgetWeights(); }
+  uint64_t libraryBytes() const noexcept override { return contractor.bytes(); }
+
+private:
+  ThreadTeam team;
+  Contractor contractor;
+  WeightUse weightUse = WeightUse::updated;
+};
+
+} // namespace
+
+std::unique_ptr<Driver> makeCpuDriver(const DriverOptions &options) {
+  return std::make_unique<CpuDriver>(options);
+}
+
+} // namespace mpc::rt

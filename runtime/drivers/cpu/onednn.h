@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Everything that mpc asks of oneDNN: matrix products into float32, and packed weights. The 2.x and
+// 3.x APIs differ, so no other file includes its headers. Failures are C++ exceptions.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_ONEDNN_H
+#define MPC_RUNTIME_DRIVERS_CPU_ONEDNN_H
+
+#include "runtime/base/memory.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace mpc::rt::onednn {
+
+enum class Element { float32, bfloat16 };
+
+// True if oneDNN multiplies bfloat16 in hardware here (AMX or AVX512-BF16).
+bool hasNativeBFloat16();
+// "2.6.3", as loaded.
+const char *version();
+
+// Layout of a packed [k, n] right-hand side. A function of k, n and element alone, so that one copy
+// serves every batch.
+class PackedLayout {
+public:
+  PackedLayout(int64_t k, int64_t n, Element element);
+  ~PackedLayout();
+  uint64_t bytes() const;
+  // Packs a dense row-major [k, n], or [n, k] when transposed, converting to the layout's element.
+  // `scratch` grows as oneDNN needs.
+  void pack(const void *from, Element fromElement, bool transposed, void *to, Buffer &scratch);
+
+private:
+  friend class Product;
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation;
+};
+
+// out[b, m, n] (float32) = lhs[b, m, k] * rhs[b, k, n] (+ bias[n]) (+ out).
+struct ProductShape {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  Element element = Element::float32; // of lhs and rhs
+  struct Strides {
+    int64_t batch, row, column; // in elements
+  } lhs = {}, rhs = {}, out = {};
+  const PackedLayout *packed = nullptr; // instead of rhs strides; batch must be 1
+  bool bias = false, accumulate = false;
+};
+
+class Product {
+public:
+  explicit Product(const ProductShape &shape);
+  ~Product();
+  // oneDNN's name of the kernel ("brg:avx512_core").
+  const char *kernel() const;
+  // False when only oneDNN's reference loop fits the request.
+  bool isFast() const;
+  void run(const void *lhs, const void *rhs, const float *bias, float *out, Buffer &scratch);
+
+private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation;
+};
+
+} // namespace mpc::rt::onednn
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parallel loops on libgomp.
+#include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/base/floating_environment.h"
+
+#include <algorithm>
+
+extern "C" {
+void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
+int omp_get_thread_num(void);
+int omp_get_num_threads(void);
+int omp_get_max_threads(void);
+void omp_set_num_threads(int threads);
+int omp_in_parallel(void);
+}
+
+namespace mpc::rt {
+namespace {
+
+struct Loop {
+  mpc_rt_kernel_fn kernel;
+  void *const *arguments;
+  int64_t count, chunks;
+
+  void run(int64_t chunk) const {
+    // 128-bit: count * chunk may pass 2^63.
+    auto edge = [&](int64_t c) {
+      return static_cast<int64_t>(static_cast<__int128>(count) * c / chunks);
+    };
+    kernel(arguments, edge(chunk), edge(chunk + 1));
+  }
+};
+
+void runLoop(void *data) {
+  // Workers keep this word until end(): oneDNN's regions in the same run want it too.
+  _mm_setcsr(computingControlWord);
+  const Loop &loop = *static_cast<const Loop *>(data);
+  int64_t step = omp_get_num_threads();
+  for (int64_t chunk = omp_get_thread_num(); chunk < loop.chunks; chunk += step)
+    loop.run(chunk);
+}
+
+void setControlWord(void *data) { _mm_setcsr(*static_cast<const unsigned *>(data)); }
+
+} // namespace
+
+bool ThreadTeam::insideRegion() noexcept { return omp_in_parallel(); }
+
+void ThreadTeam::begin() noexcept {
+  callersControlWord = _mm_getcsr();
+  callersThreads = omp_get_max_threads();
+  workersPrepared = false;
+  omp_set_num_threads(static_cast<int>(size));
+  _mm_setcsr(computingControlWord);
+}
+
+void ThreadTeam::end() noexcept {
+  if (workersPrepared)
+    GOMP_parallel(setControlWord, &callersControlWord, size, 0);
+  omp_set_num_threads(callersThreads);
+  _mm_setcsr(callersControlWord);
+}
+
+void ThreadTeam::prepareWorkers() noexcept {
+  if (workersPrepared || size == 1 || insideRegion())
+    return;
+  unsigned word = computingControlWord;
+  GOMP_parallel(setControlWord, &word, size, 0);
+  workersPrepared = true;
+}
+
+void ThreadTeam::parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
+                             int64_t grain) {
+  if (count <= 0)
+    return;
+  grain = std::max<int64_t>(grain, 1);
+  int64_t most = count / grain + (count % grain != 0);
+  Loop loop{kernel, arguments, count, std::min<int64_t>(size, most)};
+  if (loop.chunks == 1 || insideRegion()) {
+    for (int64_t chunk = 0; chunk < loop.chunks; ++chunk)
+      loop.run(chunk);
+    return;
+  }
+  // Always the whole team: libgomp ends the threads that a smaller team leaves over.
+  GOMP_parallel(runLoop, &loop, size, 0);
+  workersPrepared = true;
+}
+
+} // namespace mpc::rt

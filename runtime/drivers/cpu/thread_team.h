@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one thread pool of the process: libgomp's, which oneDNN also uses (two pools would
+// oversubscribe the cores). Entered through libgomp's own symbols, because clang's -fopenmp would
+// link a second OpenMP runtime.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_THREAD_TEAM_H
+#define MPC_RUNTIME_DRIVERS_CPU_THREAD_TEAM_H
+
+#include "mpc-rt/executable.h"
+
+namespace mpc::rt {
+
+class ThreadTeam {
+public:
+  explicit ThreadTeam(unsigned threads) : size(threads) {}
+  unsigned threads() const { return size; }
+
+  // Between begin and end the calling thread and its workers flush denormals, and OpenMP libraries
+  // called from here use `threads` threads.
+  void begin() noexcept;
+  void end() noexcept;
+
+  // Chunk c of n is [count*c/n, count*(c+1)/n), n = min(threads, ceil(count/grain)). The chunks do
+  // not depend on how many threads the system really grants. Nested calls run inline.
+  void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count, int64_t grain);
+
+  // The same for a callable (int64_t begin, int64_t end).
+  template <typename Body> void forRange(int64_t count, int64_t grain, const Body &body) {
+    void *argument = const_cast<Body *>(&body);
+    parallelFor([](void *const *arguments, int64_t begin,
+                   int64_t end) { (*static_cast<const Body *>(arguments[0]))(begin, end); },
+                &argument, count, grain);
+  }
+
+  // Before calling into a library that forks on its own: its workers must flush denormals too.
+  void prepareWorkers() noexcept;
+
+  // True inside a parallel region of anybody.
+  static bool insideRegion() noexcept;
+
+private:
+  unsigned size;
+  unsigned callersControlWord = 0;
+  int callersThreads = 0;
+  bool workersPrepared = false;
+};
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Creation and release of contexts, and what they say about themselves.
+#include "runtime/execution/context.h"
+#include "mpc-rt/device.h"
+#include "runtime/base/cpu.h"
+#include "runtime/base/status.h"
+
+#include <cstring>
+
+using namespace mpc::rt;
+
+namespace {
+
+constexpr unsigned mostThreads = 4096;
+
+void runParallelFor(void *context, mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
+                    int64_t grain) noexcept {
+  static_cast<mpc_rt_context_t *>(context)->driver->parallelFor(kernel, arguments, count, grain);
+}
+
+int32_t runContract(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                    const void *rhs, const void *bias, void *out, int64_t batch) {
+  const char *layer = descriptor->layer ? descriptor->layer : "contraction";
+  return guard(layer, [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->contract(*descriptor, lhs, rhs, bias,
+                                                                      out, batch);
+  });
+}
+
+mpc_rt_status_t chooseIsa(const mpc_rt_executable_t &executable, int32_t wanted, int &isa) {
+  int best = cpu().isa;
+  if (best < 0)
+    return fail(MPC_RT_UNAVAILABLE,
+                "%s: this CPU (%s) is older than x86-64-v2; use a newer machine",
+                executable.model_name, cpu().model);
+  if (wanted < -1 || wanted > best)
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: ISA level %d asked for, but this CPU (%s) has %s; use -1 for the best",
+                executable.model_name, wanted, cpu().model, isaName(best));
+  for (isa = wanted < 0 ? best : wanted; isa >= 0; --isa) {
+    if (executable.kernel_count == 0 || executable.kernels[isa])
+      return MPC_RT_OK;
+    if (wanted >= 0)
+      break;
+  }
+  return fail(MPC_RT_FAILED_PRECONDITION,
+              "%s: compiled without kernels for %s; compile the model with --march=portable",
+              executable.model_name, isaName(wanted < 0 ? best : wanted));
+}
+
+mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &options,
+                       std::unique_ptr<mpc_rt_context_t> &created) {
+  const char *device = options.device ? options.device : "cpu";
+  if (auto status = mpc_rt_device_check(device))
+    return status;
+  if (options.threads > mostThreads)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: %u threads asked for; at most %u; 0 means all",
+                model->executable->model_name, options.threads, mostThreads);
+  unsigned threads = options.threads ? options.threads : cpu().cores;
+  created = std::make_unique<mpc_rt_context_t>(model, threads);
+  auto &context = *created;
+  auto &executable = context.executable();
+  if (auto status = chooseIsa(executable, options.isa, context.isa))
+    return status;
+  context.kernels = executable.kernel_count ? executable.kernels[context.isa] : nullptr;
+  DriverOptions driverOptions{threads, context.isa};
+  context.driver = std::strcmp(device, "null") == 0 ? makeNullDriver(driverOptions)
+                                                    : makeCpuDriver(driverOptions);
+  context.services = {sizeof(mpc_rt_services_t), 0, runParallelFor, runContract};
+
+  if (!layOutVariables(executable, context.layout))
+    return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",
+                executable.model_name);
+  if (!context.driver->allocate(context.layout.bytes, context.variableArena))
+    return failOutOfMemory(executable.model_name, context.layout.bytes);
+  context.variables.resize(executable.variable_count);
+  for (uint32_t i = 0; i < executable.variable_count; ++i)
+    // An empty variable still gets a valid address; the arena of a model without any is null.
+    context.variables[i] = context.variableArena.data() + context.layout.offsets[i];
+  return mpc_rt_context_initialize(created.get(), options.seed);
+}
+
+} // namespace
+
+extern "C" {
+
+void mpc_rt_context_options_init(mpc_rt_context_options_t *options) {
+  if (!options)
+    return;
+  std::memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+  options->isa = -1;
+}
+
+mpc_rt_status_t mpc_rt_context_create(mpc_rt_model_t *model,
+                                      const mpc_rt_context_options_t *options,
+                                      mpc_rt_context_t **context) {
+  if (!model || !context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_create: model or context is null");
+  *context = nullptr;
+  mpc_rt_context_options_t used;
+  mpc_rt_context_options_init(&used);
+  if (options) {
+    if (options->struct_size < sizeof(used))
+      return fail(MPC_RT_INVALID_ARGUMENT,
+                  "mpc_rt_context_create: options.struct_size is %u; expected %zu; call "
+                  "mpc_rt_context_options_init first",
+                  options->struct_size, sizeof(used));
+    used = *options;
+  }
+  return guard("mpc_rt_context_create", [&] {
+    std::unique_ptr<mpc_rt_context_t> created;
+    auto status = create(model, used, created);
+    if (!status)
+      *context = created.release();
+    return status;
+  });
+}
+
+void mpc_rt_context_release(mpc_rt_context_t *context) { delete context; }
+
+const mpc_rt_model_t *mpc_rt_context_model(const mpc_rt_context_t *context) {
+  return context ? context->model : nullptr;
+}
+uint32_t mpc_rt_context_threads(const mpc_rt_context_t *context) {
+  return context ? context->hostTeam.threads() : 0;
+}
+int32_t mpc_rt_context_isa(const mpc_rt_context_t *context) { return context ? context->isa : -1; }
+int32_t mpc_rt_context_computes(const mpc_rt_context_t *context) {
+  return context && context->driver->computes();
+}
+
+mpc_rt_status_t mpc_rt_context_memory(const mpc_rt_context_t *context, mpc_rt_memory_t *memory) {
+  if (!context || !memory || memory->struct_size < sizeof(*memory))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "mpc_rt_context_memory: a null argument, or memory.struct_size is not set");
+  memory->variable_bytes = context->layout.bytes;
+  memory->arena_planned_bytes = context->arenaPlanned;
+  memory->arena_allocated_bytes = context->arena.size();
+  memory->library_bytes = context->driver->libraryBytes();
+  return MPC_RT_OK;
+}
+
+} // extern "C"

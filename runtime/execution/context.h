@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All that changes while a model runs.
+#ifndef MPC_RUNTIME_EXECUTION_CONTEXT_H
+#define MPC_RUNTIME_EXECUTION_CONTEXT_H
+
+#include "mpc-rt/model.h"
+#include "runtime/base/memory.h"
+#include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/driver.h"
+#include "runtime/execution/variable_layout.h"
+#include "runtime/module/model.h"
+
+#include <memory>
+#include <vector>
+
+struct mpc_rt_context_t {
+  mpc_rt_context_t(mpc_rt_model_t *model, unsigned threads)
+      : model(mpc::rt::retain(model)), hostTeam(threads) {}
+  ~mpc_rt_context_t() { mpc_rt_model_release(model); }
+  mpc_rt_context_t(const mpc_rt_context_t &) = delete;
+  mpc_rt_context_t &operator=(const mpc_rt_context_t &) = delete;
+
+  const mpc_rt_executable_t &executable() const { return *model->executable; }
+
+  mpc_rt_model_t *model;
+  // Initializers and shadows run on the host, whatever the driver computes.
+  mpc::rt::ThreadTeam hostTeam;
+  int isa = 0;
+  const mpc_rt_kernel_fn *kernels = nullptr;
+  mpc_rt_services_t services = {};
+  mpc::rt::VariableLayout layout;
+  mpc::rt::Buffer variableArena, arena;
+  std::vector<void *> variables;
+  uint64_t arenaPlanned = 0;
+  std::unique_ptr<mpc::rt::Driver> driver; // last: it may hold device memory of the above
+};
+
+namespace mpc::rt {
+
+// Shadows again from their masters.
+void refreshShadows(mpc_rt_context_t &context);
+void refreshShadow(mpc_rt_context_t &context, uint32_t shadow);
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Running totals and their results.
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
+#include "runtime/execution/context.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mpc::rt;
+
+namespace {
+
+bool readScalar(const mpc_rt_context_t &context, uint32_t variable, double &value) {
+  const void *data = context.variables[variable];
+  if (context.layout.sizes[variable] <
+      dtypeSize(context.executable().variables[variable].tensor.dtype))
+    return false;
+  switch (context.executable().variables[variable].tensor.dtype) {
+  case MPC_RT_FLOAT32:
+    value = static_cast<double>(*static_cast<const float *>(data));
+    return true;
+  case MPC_RT_FLOAT64:
+    value = *static_cast<const double *>(data);
+    return true;
+  case MPC_RT_INT32:
+    value = *static_cast<const int32_t *>(data);
+    return true;
+  case MPC_RT_INT64:
+    value = static_cast<double>(*static_cast<const int64_t *>(data));
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+extern "C" {
+
+mpc_rt_status_t mpc_rt_context_reset_metrics(mpc_rt_context_t *context) {
+  if (!context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_reset_metrics: context is null");
+  auto &block = context->layout.roles[MPC_RT_ROLE_METRIC];
+  if (block.bytes)
+    std::memset(context->variableArena.data() + block.offset, 0, block.bytes);
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t mpc_rt_context_metric(mpc_rt_context_t *context, uint32_t metric, double *value) {
+  if (!context || !value)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_metric: context or value is null");
+  auto &executable = context->executable();
+  if (metric >= executable.metric_count)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: no metric %u; the model has %u",
+                executable.model_name, metric, executable.metric_count);
+  auto &info = executable.metrics[metric];
+  double total = 0, count = 0;
+  if (!readScalar(*context, info.states[0], total) || !readScalar(*context, info.states[1], count))
+    return fail(MPC_RT_DATA_LOSS,
+                "%s: metric '%s' has totals of an unexpected type; compile the model again",
+                executable.model_name, info.name);
+  // Keras divides in float32 (ops.divide_no_nan on the metric's variables).
+  double mean =
+      count == 0 ? 0 : static_cast<double>(static_cast<float>(total) / static_cast<float>(count));
+  *value = info.kind == 1 ? std::sqrt(mean) : mean;
+  return MPC_RT_OK;
+}
+
+} // extern "C"

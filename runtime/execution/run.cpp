@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One call of an entry.
+#include "runtime/base/status.h"
+#include "runtime/execution/context.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mpc::rt;
+
+namespace {
+
+// Entries that only read what matrix products take from variables. Anything else may update, so
+// packed weights are dropped after it.
+WeightUse weightUse(const mpc_rt_entry_info_t &entry) {
+  bool reads = std::strcmp(entry.name, "predict") == 0 || std::strcmp(entry.name, "evaluate") == 0;
+  return reads ? WeightUse::constant : WeightUse::updated;
+}
+
+mpc_rt_status_t checkPointers(const mpc_rt_entry_info_t &entry, const void *const *inputs,
+                              void *const *outputs, int64_t batch) {
+  if (batch < 0)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld; expected at least 0", entry.name,
+                static_cast<long long>(batch));
+  if ((entry.input_count && !inputs) || (entry.output_count && !outputs))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: the array of inputs or outputs is null", entry.name);
+  auto empty = [batch](const mpc_rt_tensor_info_t &tensor) {
+    return std::any_of(tensor.dims, tensor.dims + tensor.rank, [batch](int64_t extent) {
+      return extent == 0 || (extent == MPC_RT_DYNAMIC && batch == 0);
+    });
+  };
+  for (uint32_t i = 0; i < entry.input_count; ++i)
+    if (!inputs[i] && !empty(entry.inputs[i]))
+      return fail(MPC_RT_INVALID_ARGUMENT, "%s: input '%s' is null", entry.name,
+                  entry.inputs[i].name);
+  for (uint32_t i = 0; i < entry.output_count; ++i)
+    if (!outputs[i] && !empty(entry.outputs[i]))
+      return fail(MPC_RT_INVALID_ARGUMENT, "%s: output '%s' is null", entry.name,
+                  entry.outputs[i].name);
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                    const void *const *inputs, void *const *outputs, int64_t batch) {
+  uint64_t bytes = 0;
+  if (!arenaBytes(entry, batch, bytes))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld overflows the scratch memory's size",
+                entry.name, static_cast<long long>(batch));
+  if (!context.arena.reserve(bytes))
+    return failOutOfMemory(entry.name, bytes);
+  context.arenaPlanned = std::max(context.arenaPlanned, bytes);
+
+  if (auto status = context.driver->begin(weightUse(entry)))
+    return status;
+  mpc_rt_call_t call = {};
+  call.struct_size = sizeof(call);
+  call.batch = batch;
+  call.inputs = inputs;
+  call.outputs = outputs;
+  call.variables = context.variables.data();
+  call.arena = context.arena.data();
+  call.kernels = context.kernels;
+  call.services = &context.services;
+  call.context = &context;
+  unsigned long failuresBefore = failureCount();
+  mpc_rt_status_t status = entry.fn(&call);
+  context.driver->end();
+  if (status && failureCount() == failuresBefore)
+    return fail(static_cast<mpc_rt_status_code_t>(status),
+                "%s: the compiled code failed with status %d and gave no reason; please report it",
+                entry.name, status);
+  return status;
+}
+
+} // namespace
+
+extern "C" mpc_rt_status_t mpc_rt_context_run(mpc_rt_context_t *context, uint32_t entry,
+                                              const void *const *inputs, void *const *outputs,
+                                              int64_t batch) {
+  if (!context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_run: context is null");
+  auto &executable = context->executable();
+  if (entry >= executable.entry_count)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: no entry %u; the model has %u", executable.model_name,
+                entry, executable.entry_count);
+  auto &info = executable.entries[entry];
+  if (auto status = checkPointers(info, inputs, outputs, batch))
+    return status;
+  return guard(info.name, [&] { return run(*context, info, inputs, outputs, batch); });
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs on typed views: everything that could be wrong with a caller's buffers is said here, by
+// name, before any generated code sees them.
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
+#include "runtime/execution/context.h"
+
+#include <cstring>
+#include <string>
+
+using namespace mpc::rt;
+
+namespace {
+
+std::string shapeText(const int64_t *dims, uint32_t rank) {
+  std::string text = "(";
+  for (uint32_t i = 0; i < rank; ++i)
+    text += (i ? ", " : "") + (dims[i] == MPC_RT_DYNAMIC ? "batch" : std::to_string(dims[i]));
+  return text + ")";
+}
+
+struct Checker {
+  const char *entry;
+  int64_t batch = -1; // not known yet
+
+  mpc_rt_status_t shape(const char *kind, const mpc_rt_tensor_info_t &want,
+                        const mpc_rt_buffer_t &have) {
+    if (have.dtype != want.dtype)
+      return fail(MPC_RT_INVALID_ARGUMENT,
+                  "%s: %s '%s' has dtype %s; expected %s; convert it first", entry, kind, want.name,
+                  dtypeName(have.dtype), dtypeName(want.dtype));
+    bool same = have.rank == want.rank;
+    for (uint32_t i = 0; same && i < want.rank; ++i)
+      same = want.dims[i] == MPC_RT_DYNAMIC ? have.dims[i] >= 0 : have.dims[i] == want.dims[i];
+    if (!same)
+      return fail(MPC_RT_INVALID_ARGUMENT, "%s: %s '%s' has shape %s; expected %s", entry, kind,
+                  want.name,
+                  shapeText(have.dims, have.rank > MPC_RT_MAX_RANK ? 0 : have.rank).c_str(),
+                  shapeText(want.dims, want.rank).c_str());
+    uint64_t elements = 0;
+    if (!countElements(have.dims, have.rank, elements) || elements > (uint64_t{1} << 44))
+      return fail(MPC_RT_INVALID_ARGUMENT, "%s: %s '%s' of shape %s is too large", entry, kind,
+                  want.name, shapeText(have.dims, have.rank).c_str());
+    if (!have.data && elements)
+      return fail(MPC_RT_INVALID_ARGUMENT, "%s: %s '%s' is null", entry, kind, want.name);
+    if (want.rank == 0 || want.dims[0] != MPC_RT_DYNAMIC)
+      return MPC_RT_OK;
+    if (batch >= 0 && have.dims[0] != batch)
+      return fail(MPC_RT_INVALID_ARGUMENT,
+                  "%s: %s '%s' has %lld rows; expected %lld as the inputs before it", entry, kind,
+                  want.name, static_cast<long long>(have.dims[0]), static_cast<long long>(batch));
+    batch = have.dims[0];
+    return MPC_RT_OK;
+  }
+
+  // The least i with data[i] outside [0, limit), or count. Unsigned comparison catches negatives.
+  template <typename Type>
+  static uint64_t firstOutside(const void *data, uint64_t count, int64_t limit) {
+    auto *values = static_cast<const Type *>(data);
+    for (uint64_t i = 0; i < count; ++i)
+      if (static_cast<uint64_t>(static_cast<int64_t>(values[i])) >= static_cast<uint64_t>(limit))
+        return i;
+    return count;
+  }
+
+  template <typename Type>
+  mpc_rt_status_t range(const mpc_rt_tensor_info_t &want, const mpc_rt_buffer_t &have) {
+    uint64_t count = 0;
+    countElements(have.dims, have.rank, count);
+    uint64_t bad = firstOutside<Type>(have.data, count, want.index_limit);
+    if (bad == count)
+      return MPC_RT_OK;
+    uint64_t rows = have.rank ? static_cast<uint64_t>(have.dims[0]) : 1;
+    std::string value = std::to_string(static_cast<const Type *>(have.data)[bad]);
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: input '%s' row %llu has the value %s; expected 0 to %lld; remap the ids or "
+                "enlarge the layer",
+                entry, want.name, static_cast<unsigned long long>(bad / (count / rows)),
+                value.c_str(), static_cast<long long>(want.index_limit - 1));
+  }
+
+  mpc_rt_status_t values(const mpc_rt_tensor_info_t &want, const mpc_rt_buffer_t &have) {
+    if (want.index_limit <= 0)
+      return MPC_RT_OK;
+    switch (want.dtype) {
+    case MPC_RT_INT8:
+      return range<int8_t>(want, have);
+    case MPC_RT_UINT8:
+      return range<uint8_t>(want, have);
+    case MPC_RT_INT16:
+      return range<int16_t>(want, have);
+    case MPC_RT_UINT16:
+      return range<uint16_t>(want, have);
+    case MPC_RT_INT32:
+      return range<int32_t>(want, have);
+    case MPC_RT_UINT32:
+      return range<uint32_t>(want, have);
+    case MPC_RT_INT64:
+      return range<int64_t>(want, have);
+    case MPC_RT_UINT64:
+      return range<uint64_t>(want, have);
+    default:
+      return MPC_RT_OK;
+    }
+  }
+};
+
+} // namespace
+
+extern "C" mpc_rt_status_t mpc_rt_context_run_checked(mpc_rt_context_t *context, uint32_t entry,
+                                                      const mpc_rt_buffer_t *inputs,
+                                                      uint32_t input_count,
+                                                      const mpc_rt_buffer_t *outputs,
+                                                      uint32_t output_count) {
+  if (!context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_run_checked: context is null");
+  auto &executable = context->executable();
+  if (entry >= executable.entry_count)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: no entry %u; the model has %u", executable.model_name,
+                entry, executable.entry_count);
+  auto &info = executable.entries[entry];
+  if (input_count != info.input_count || output_count != info.output_count ||
+      (input_count && !inputs) || (output_count && !outputs))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: %u inputs and %u outputs given; expected %u and %u",
+                info.name, input_count, output_count, info.input_count, info.output_count);
+  return guard(info.name, [&]() -> mpc_rt_status_t {
+    Checker checker{info.name};
+    std::vector<const void *> from(input_count);
+    std::vector<void *> to(output_count);
+    for (uint32_t i = 0; i < input_count; ++i) {
+      if (auto status = checker.shape("input", info.inputs[i], inputs[i]))
+        return status;
+      from[i] = inputs[i].data;
+    }
+    for (uint32_t i = 0; i < output_count; ++i) {
+      if (auto status = checker.shape("output", info.outputs[i], outputs[i]))
+        return status;
+      to[i] = outputs[i].data;
+    }
+    for (uint32_t i = 0; i < input_count; ++i)
+      if (auto status = checker.values(info.inputs[i], inputs[i]))
+        return status;
+    // A model without a dynamic dimension has one sample per call.
+    int64_t batch = checker.batch < 0 ? 1 : checker.batch;
+    return mpc_rt_context_run(context, entry, from.data(), to.data(), batch);
+  });
+}

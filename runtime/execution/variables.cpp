@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Access to variables, and their low-precision shadows.
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
+#include "runtime/base/vector_kernels.h"
+#include "runtime/execution/context.h"
+
+#include <cstring>
+
+using namespace mpc::rt;
+
+namespace mpc::rt {
+
+void refreshShadow(mpc_rt_context_t &context, uint32_t shadow) {
+  auto &info = context.executable().variables[shadow];
+  auto *from = static_cast<const float *>(context.variables[info.shadow_of]);
+  auto *to = static_cast<uint16_t *>(context.variables[shadow]);
+  auto &kernels = vectorKernels(context.isa);
+  auto round = info.tensor.dtype == MPC_RT_BFLOAT16 ? kernels.roundBFloat16 : kernels.roundFloat16;
+  auto count = static_cast<int64_t>(context.layout.sizes[shadow] / sizeof(uint16_t));
+  context.hostTeam.forRange(count, 65536, [&](int64_t begin, int64_t end) {
+    round(from + begin, to + begin, static_cast<size_t>(end - begin));
+  });
+}
+
+void refreshShadows(mpc_rt_context_t &context) {
+  context.hostTeam.begin();
+  for (uint32_t i = 0; i < context.executable().variable_count; ++i)
+    if (context.executable().variables[i].role == MPC_RT_ROLE_SHADOW)
+      refreshShadow(context, i);
+  context.hostTeam.end();
+}
+
+} // namespace mpc::rt
+
+namespace {
+
+mpc_rt_status_t checkAccess(const char *what, const mpc_rt_context_t *context, uint32_t variable,
+                            mpc_rt_dtype_t dtype, const void *data, size_t bytes) {
+  if (!context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: context is null", what);
+  auto &executable = context->executable();
+  if (variable >= executable.variable_count)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: no variable %u; the model has %u", what, variable,
+                executable.variable_count);
+  auto &tensor = executable.variables[variable].tensor;
+  if (dtype != tensor.dtype)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: dtype %s given; expected %s; convert it first",
+                tensor.name, dtypeName(dtype), dtypeName(tensor.dtype));
+  if (bytes != context->layout.sizes[variable])
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: %zu bytes given; expected %llu; pass the variable's whole shape", tensor.name,
+                bytes, static_cast<unsigned long long>(context->layout.sizes[variable]));
+  if (!data && bytes)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: data is null", tensor.name);
+  return MPC_RT_OK;
+}
+
+} // namespace
+
+extern "C" {
+
+void *mpc_rt_context_variable(mpc_rt_context_t *context, uint32_t variable, size_t *bytes) {
+  if (!context || variable >= context->variables.size())
+    return nullptr;
+  if (bytes)
+    *bytes = context->layout.sizes[variable];
+  return context->variables[variable];
+}
+
+mpc_rt_status_t mpc_rt_context_set_variable(mpc_rt_context_t *context, uint32_t variable,
+                                            mpc_rt_dtype_t dtype, const void *data, size_t bytes) {
+  if (auto status =
+          checkAccess("mpc_rt_context_set_variable", context, variable, dtype, data, bytes))
+    return status;
+  auto &executable = context->executable();
+  if (executable.variables[variable].role == MPC_RT_ROLE_SHADOW)
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: a shadow is derived from its variable; set that variable instead",
+                executable.variables[variable].tensor.name);
+  if (bytes)
+    std::memcpy(context->variables[variable], data, bytes);
+  context->driver->variablesChanged();
+  context->hostTeam.begin();
+  for (uint32_t i = 0; i < executable.variable_count; ++i)
+    if (executable.variables[i].role == MPC_RT_ROLE_SHADOW &&
+        executable.variables[i].shadow_of == static_cast<int32_t>(variable))
+      refreshShadow(*context, i);
+  context->hostTeam.end();
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t mpc_rt_context_get_variable(mpc_rt_context_t *context, uint32_t variable,
+                                            mpc_rt_dtype_t dtype, void *data, size_t bytes) {
+  if (auto status =
+          checkAccess("mpc_rt_context_get_variable", context, variable, dtype, data, bytes))
+    return status;
+  if (bytes)
+    std::memcpy(data, context->variables[variable], bytes);
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context) {
+  if (!context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_variables_changed: context is null");
+  refreshShadows(*context);
+  context->driver->variablesChanged();
+  return MPC_RT_OK;
+}
+
+void *mpc_rt_context_role_block(mpc_rt_context_t *context, uint32_t role, size_t *bytes) {
+  if (!context || role > MPC_RT_ROLE_SHADOW || context->layout.roles[role].bytes == 0)
+    return nullptr;
+  if (bytes)
+    *bytes = context->layout.roles[role].bytes;
+  return context->variableArena.data() + context->layout.roles[role].offset;
+}
+
+} // extern "C"

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Initializers by kind and dtype.
+#include "runtime/initializers/initializers.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/rounding.h"
+#include "runtime/base/status.h"
+#include "runtime/execution/context.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace mpc::rt {
+namespace {
+
+void store(mpc_rt_dtype_t dtype, void *data, uint64_t i, double value) {
+  switch (dtype) {
+  case MPC_RT_FLOAT32:
+    static_cast<float *>(data)[i] = static_cast<float>(value);
+    return;
+  case MPC_RT_BFLOAT16:
+    static_cast<uint16_t *>(data)[i] = roundToBFloat16(static_cast<float>(value));
+    return;
+  case MPC_RT_FLOAT16:
+    static_cast<uint16_t *>(data)[i] = roundToFloat16(static_cast<float>(value));
+    return;
+  case MPC_RT_FLOAT64:
+    static_cast<double *>(data)[i] = value;
+    return;
+  case MPC_RT_BOOL:
+    static_cast<uint8_t *>(data)[i] = value != 0;
+    return;
+  case MPC_RT_INT8:
+  case MPC_RT_UINT8:
+    static_cast<uint8_t *>(data)[i] = static_cast<uint8_t>(static_cast<int64_t>(value));
+    return;
+  case MPC_RT_INT16:
+  case MPC_RT_UINT16:
+    static_cast<uint16_t *>(data)[i] = static_cast<uint16_t>(static_cast<int64_t>(value));
+    return;
+  case MPC_RT_INT32:
+  case MPC_RT_UINT32:
+    static_cast<uint32_t *>(data)[i] = static_cast<uint32_t>(static_cast<int64_t>(value));
+    return;
+  case MPC_RT_INT64:
+    static_cast<int64_t *>(data)[i] = static_cast<int64_t>(value);
+    return;
+  case MPC_RT_UINT64:
+    static_cast<uint64_t *>(data)[i] = static_cast<uint64_t>(value);
+    return;
+  }
+}
+
+constexpr int64_t grain = 4096;
+
+template <typename Value>
+void fill(mpc_rt_dtype_t dtype, void *data, uint64_t count, ThreadTeam &team, const Value &value) {
+  team.forRange(static_cast<int64_t>(count), grain, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<uint64_t>(begin); i < static_cast<uint64_t>(end); ++i)
+      store(dtype, data, i, value(i));
+  });
+}
+
+double uniform(const mpc_rt_variable_info_t &v, uint64_t seed, uint64_t i) {
+  auto low = static_cast<float>(v.init_a), high = static_cast<float>(v.init_b);
+  float value = low + standardUniform(seed, v.init_stream, i) * (high - low);
+  // The product may round up to the excluded end.
+  return static_cast<double>(value < high ? value : std::nextafter(high, low));
+}
+
+double truncatedNormal(const mpc_rt_variable_info_t &v, uint64_t seed, uint64_t i) {
+  double value = 0;
+  for (uint32_t attempt = 0; attempt < 1000; ++attempt) { // fails once in 10^1340
+    value = standardNormal(seed, v.init_stream, i, attempt);
+    if (std::fabs(value) <= 2.0)
+      break;
+  }
+  return v.init_a + v.init_b * value;
+}
+
+void fillMatrix(const mpc_rt_variable_info_t &v, uint64_t seed, ThreadTeam &team, void *data,
+                uint64_t count) {
+  auto columns = v.tensor.dims[v.tensor.rank - 1];
+  auto rows = static_cast<int64_t>(count) / columns;
+  if (v.initializer == MPC_RT_INIT_IDENTITY) {
+    fill(v.tensor.dtype, data, count, team, [&](uint64_t i) {
+      auto position = static_cast<int64_t>(i);
+      return position / columns == position % columns ? v.init_a : 0.0;
+    });
+    return;
+  }
+  std::vector<double> matrix(count);
+  fillOrthogonal(matrix.data(), rows, columns, v.init_a, seed, v.init_stream, team);
+  fill(v.tensor.dtype, data, count, team, [&](uint64_t i) { return matrix[i]; });
+}
+
+} // namespace
+
+mpc_rt_status_t initializeVariable(const mpc_rt_variable_info_t &v, uint64_t seed, ThreadTeam &team,
+                                   void *data) {
+  uint64_t count = 0;
+  countElements(v.tensor.dims, v.tensor.rank, count);
+  if (count == 0)
+    return MPC_RT_OK;
+  auto dtype = v.tensor.dtype;
+  switch (v.initializer) {
+  case MPC_RT_INIT_ZEROS:
+    std::memset(data, 0, count * dtypeSize(dtype));
+    return MPC_RT_OK;
+  case MPC_RT_INIT_ONES:
+    fill(dtype, data, count, team, [](uint64_t) { return 1.0; });
+    return MPC_RT_OK;
+  case MPC_RT_INIT_CONSTANT:
+    fill(dtype, data, count, team, [&](uint64_t) { return v.init_a; });
+    return MPC_RT_OK;
+  case MPC_RT_INIT_UNIFORM:
+    fill(dtype, data, count, team, [&](uint64_t i) { return uniform(v, seed, i); });
+    return MPC_RT_OK;
+  case MPC_RT_INIT_NORMAL:
+    fill(dtype, data, count, team, [&](uint64_t i) {
+      return v.init_a + v.init_b * standardNormal(seed, v.init_stream, i, 0);
+    });
+    return MPC_RT_OK;
+  case MPC_RT_INIT_TRUNCATED_NORMAL:
+    fill(dtype, data, count, team, [&](uint64_t i) { return truncatedNormal(v, seed, i); });
+    return MPC_RT_OK;
+  case MPC_RT_INIT_ORTHOGONAL:
+  case MPC_RT_INIT_IDENTITY:
+    if (v.tensor.rank < 2)
+      return fail(MPC_RT_DATA_LOSS,
+                  "%s: an orthogonal or identity initializer needs rank 2 or more, not %u; compile "
+                  "the model again",
+                  v.tensor.name, v.tensor.rank);
+    fillMatrix(v, seed, team, data, count);
+    return MPC_RT_OK;
+  }
+  return fail(MPC_RT_DATA_LOSS, "%s: unknown initializer %u", v.tensor.name, v.initializer);
+}
+
+} // namespace mpc::rt
+
+extern "C" mpc_rt_status_t mpc_rt_context_initialize(mpc_rt_context_t *context, uint64_t seed) {
+  using namespace mpc::rt;
+  if (!context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_initialize: context is null");
+  context->hostTeam.begin();
+  auto status = guard("mpc_rt_context_initialize", [&]() -> mpc_rt_status_t {
+    auto &executable = context->executable();
+    for (uint32_t i = 0; i < executable.variable_count; ++i) {
+      auto &variable = executable.variables[i];
+      if (variable.role == MPC_RT_ROLE_SHADOW)
+        continue;
+      if (variable.role == MPC_RT_ROLE_RANDOM) {
+        int64_t state[2] = {static_cast<int64_t>(seed), 0};
+        std::memcpy(context->variables[i], state, sizeof(state));
+      } else if (auto failed =
+                     initializeVariable(variable, seed, context->hostTeam, context->variables[i])) {
+        return failed;
+      }
+    }
+    return MPC_RT_OK;
+  });
+  context->hostTeam.end();
+  return status ? status : mpc_rt_context_variables_changed(context);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A loaded model: its tables, and the library that they live in.
+#ifndef MPC_RUNTIME_MODULE_MODEL_H
+#define MPC_RUNTIME_MODULE_MODEL_H
+
+#include "mpc-rt/model.h"
+
+#include <atomic>
+#include <string>
+
+// Counted: the creator holds one reference, each context another.
+struct mpc_rt_model_t {
+  const mpc_rt_executable_t *executable = nullptr;
+  std::string path;        // "" for a linked model
+  void *library = nullptr; // from dlopen
+  std::atomic<unsigned> references{1};
+};
+
+namespace mpc::rt {
+
+// Checks the tables of an executable against each other, so that nothing later indexes out of
+// bounds. FAILED_PRECONDITION for another ABI, DATA_LOSS for contradictions; `where` begins the
+// message.
+mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *where) noexcept;
+
+// Bytes of a static shape that checkTables has passed.
+uint64_t tensorBytes(const mpc_rt_tensor_info_t &tensor) noexcept;
+
+// arena_fixed + batch * arena_per_sample; false on overflow.
+bool arenaBytes(const mpc_rt_entry_info_t &entry, int64_t batch, uint64_t &bytes) noexcept;
+
+inline mpc_rt_model_t *retain(mpc_rt_model_t *model) {
+  model->references.fetch_add(1, std::memory_order_relaxed);
+  return model;
+}
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Consistency of an executable's tables. A library is trusted code, but a stale or damaged one
+// should give a message and not a crash.
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
+#include "runtime/module/model.h"
+
+namespace mpc::rt {
+namespace {
+
+constexpr uint32_t mostVariables = 1u << 20, mostEntries = 256, mostMetrics = 4096;
+constexpr uint32_t mostTensorsOfEntry = 1u << 20, mostKernels = 1u << 20;
+
+// Null when the tensor is well formed, else what is wrong.
+const char *tensorProblem(const mpc_rt_tensor_info_t &tensor, bool dynamicAllowed) {
+  if (!tensor.name)
+    return "has no name";
+  if (!isKnown(tensor.dtype))
+    return "has an unknown dtype";
+  if (tensor.rank > MPC_RT_MAX_RANK || (tensor.rank && !tensor.dims))
+    return "has an impossible rank";
+  uint64_t elements = dtypeSize(tensor.dtype);
+  for (uint32_t i = 0; i < tensor.rank; ++i) {
+    if (i == 0 && tensor.dims[i] == MPC_RT_DYNAMIC && dynamicAllowed)
+      continue;
+    if (tensor.dims[i] < 0 ||
+        __builtin_mul_overflow(elements, static_cast<uint64_t>(tensor.dims[i]), &elements) ||
+        elements > (uint64_t{1} << 47))
+      return "has an impossible extent";
+  }
+  return nullptr;
+}
+
+mpc_rt_status_t damaged(const char *where, const char *what, uint32_t index, const char *problem) {
+  return fail(MPC_RT_DATA_LOSS, "%s: %s %u %s; the library is damaged; compile the model again",
+              where, what, index, problem);
+}
+
+const char *variableProblem(const mpc_rt_executable_t &e, const mpc_rt_variable_info_t &v) {
+  if (const char *problem = tensorProblem(v.tensor, false))
+    return problem;
+  if (v.role > MPC_RT_ROLE_SHADOW || v.initializer > MPC_RT_INIT_IDENTITY)
+    return "has an unknown role or initializer";
+  uint64_t count = 0;
+  countElements(v.tensor.dims, v.tensor.rank, count);
+  if (v.role == MPC_RT_ROLE_RANDOM && (v.tensor.dtype != MPC_RT_INT64 || count != 2))
+    return "is a random state but not int64[2]";
+  if (v.role != MPC_RT_ROLE_SHADOW)
+    return nullptr;
+  if (v.shadow_of < 0 || static_cast<uint32_t>(v.shadow_of) >= e.variable_count)
+    return "is a shadow of no variable";
+  auto &master = e.variables[v.shadow_of];
+  uint64_t masters = 0;
+  if (master.role == MPC_RT_ROLE_SHADOW || tensorProblem(master.tensor, false) ||
+      !countElements(master.tensor.dims, master.tensor.rank, masters) || masters != count ||
+      master.tensor.dtype != MPC_RT_FLOAT32 ||
+      (v.tensor.dtype != MPC_RT_BFLOAT16 && v.tensor.dtype != MPC_RT_FLOAT16))
+    return "is a shadow that does not fit its variable";
+  return nullptr;
+}
+
+const char *entryProblem(const mpc_rt_entry_info_t &entry) {
+  if (!entry.name || !entry.fn)
+    return "has no name or no function";
+  if (entry.input_count > mostTensorsOfEntry || entry.output_count > mostTensorsOfEntry ||
+      (entry.input_count && !entry.inputs) || (entry.output_count && !entry.outputs))
+    return "has no input or output table";
+  for (uint32_t i = 0; i < entry.input_count; ++i)
+    if (tensorProblem(entry.inputs[i], true))
+      return "has a malformed input";
+  for (uint32_t i = 0; i < entry.output_count; ++i)
+    if (tensorProblem(entry.outputs[i], true))
+      return "has a malformed output";
+  return nullptr;
+}
+
+const char *metricProblem(const mpc_rt_executable_t &e, const mpc_rt_metric_info_t &metric) {
+  if (!metric.name || metric.kind > 1)
+    return "has no name or an unknown kind";
+  if (metric.state_count < 2 || !metric.states)
+    return "has no total and count";
+  for (uint32_t i = 0; i < metric.state_count; ++i)
+    if (metric.states[i] >= e.variable_count)
+      return "names a variable that does not exist";
+  return nullptr;
+}
+
+} // namespace
+
+mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *where) noexcept {
+  if (!executable)
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: the model wants a newer runtime than ABI %u; update libmpcrt", where,
+                MPC_RT_ABI_VERSION);
+  auto &e = *executable;
+  if (e.abi_version != MPC_RT_ABI_VERSION || e.struct_size < sizeof(mpc_rt_executable_t))
+    return fail(
+        MPC_RT_FAILED_PRECONDITION,
+        "%s: compiled for runtime ABI %u (%u bytes of tables); this runtime has ABI %u (%zu "
+        "bytes); compile the model again or use its runtime",
+        where, e.abi_version, e.struct_size, MPC_RT_ABI_VERSION, sizeof(mpc_rt_executable_t));
+  if (!e.model_name || e.variable_count > mostVariables || e.entry_count > mostEntries ||
+      e.metric_count > mostMetrics || e.kernel_count > mostKernels ||
+      (e.variable_count && !e.variables) || (e.entry_count && !e.entries) ||
+      (e.metric_count && !e.metrics))
+    return fail(MPC_RT_DATA_LOSS,
+                "%s: the tables are missing or too large; the library is damaged; compile the "
+                "model again",
+                where);
+  for (uint32_t i = 0; i < e.variable_count; ++i)
+    if (const char *problem = variableProblem(e, e.variables[i]))
+      return damaged(where, "variable", i, problem);
+  for (uint32_t i = 0; i < e.entry_count; ++i)
+    if (const char *problem = entryProblem(e.entries[i]))
+      return damaged(where, "entry", i, problem);
+  for (uint32_t i = 0; i < e.metric_count; ++i)
+    if (const char *problem = metricProblem(e, e.metrics[i]))
+      return damaged(where, "metric", i, problem);
+  return MPC_RT_OK;
+}
+
+uint64_t tensorBytes(const mpc_rt_tensor_info_t &tensor) noexcept {
+  uint64_t count = 0;
+  return countElements(tensor.dims, tensor.rank, count) ? count * dtypeSize(tensor.dtype) : 0;
+}
+
+bool arenaBytes(const mpc_rt_entry_info_t &entry, int64_t batch, uint64_t &bytes) noexcept {
+  uint64_t scaled;
+  return batch >= 0 &&
+         !__builtin_mul_overflow(entry.arena_per_sample, static_cast<uint64_t>(batch), &scaled) &&
+         !__builtin_add_overflow(entry.arena_fixed, scaled, &bytes);
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A compiled model written by hand: one Dense layer (3 inputs, 2 outputs, relu) with a bfloat16
+ * shadow of its kernel, momentum slots, a random state and a loss metric. "predict" runs the layer,
+ * "train_step" adds 1 to the kernel, "evaluate" counts rows, "fail" fails. Built both into the test
+ * and as a loadable libfake.so. */
+#include "mpc-rt/executable.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const int64_t kernel_dims[] = {3, 2}, bias_dims[] = {2}, state_dims[] = {2};
+static const int64_t x_dims[] = {MPC_RT_DYNAMIC, 3}, y_dims[] = {MPC_RT_DYNAMIC, 2};
+static const int64_t id_dims[] = {MPC_RT_DYNAMIC, 4};
+
+enum { KERNEL, BIAS, KERNEL_MOMENTUM, ITERATION, BIAS_MOMENTUM, SHADOW, RANDOM, TOTAL, SEEN };
+
+#define TENSOR(name, dtype, rank, dims) {name, dtype, rank, dims, 0}
+static const mpc_rt_variable_info_t variables[] = {
+    {TENSOR("dense/kernel", MPC_RT_FLOAT32, 2, kernel_dims), MPC_RT_ROLE_TRAINABLE,
+     MPC_RT_INIT_UNIFORM, -1.0, 1.0, 1, -1, 0},
+    {TENSOR("dense/bias", MPC_RT_FLOAT32, 1, bias_dims), MPC_RT_ROLE_TRAINABLE,
+     MPC_RT_INIT_CONSTANT, 0.5, 0, 2, -1, 0},
+    {TENSOR("dense_kernel_momentum", MPC_RT_FLOAT32, 2, kernel_dims), MPC_RT_ROLE_OPTIMIZER,
+     MPC_RT_INIT_ZEROS, 0, 0, 3, -1, 0},
+    {TENSOR("iteration", MPC_RT_INT64, 0, 0), MPC_RT_ROLE_OPTIMIZER, MPC_RT_INIT_CONSTANT, 7, 0, 4,
+     -1, 0},
+    {TENSOR("dense_bias_momentum", MPC_RT_FLOAT32, 1, bias_dims), MPC_RT_ROLE_OPTIMIZER,
+     MPC_RT_INIT_ZEROS, 0, 0, 5, -1, 0},
+    {TENSOR("dense/kernel:bfloat16", MPC_RT_BFLOAT16, 2, kernel_dims), MPC_RT_ROLE_SHADOW,
+     MPC_RT_INIT_ZEROS, 0, 0, 6, KERNEL, 0},
+    {TENSOR("seed_generator_state", MPC_RT_INT64, 1, state_dims), MPC_RT_ROLE_RANDOM,
+     MPC_RT_INIT_ZEROS, 0, 0, 7, -1, 0},
+    {TENSOR("loss/total", MPC_RT_FLOAT32, 0, 0), MPC_RT_ROLE_METRIC, MPC_RT_INIT_ZEROS, 0, 0, 8, -1,
+     0},
+    {TENSOR("loss/count", MPC_RT_FLOAT32, 0, 0), MPC_RT_ROLE_METRIC, MPC_RT_INIT_ZEROS, 0, 0, 9, -1,
+     0},
+};
+
+/* arguments: values, addend; adds to each of [begin, end). */
+static void add_kernel(void *const *arguments, int64_t begin, int64_t end) {
+  float *values = (float *)arguments[0];
+  const float *addend = (const float *)arguments[1];
+  for (int64_t i = begin; i < end; ++i)
+    values[i] += *addend;
+}
+static const mpc_rt_kernel_fn kernels[] = {add_kernel};
+static const char *const kernel_names[] = {"add"};
+
+static int32_t predict(const mpc_rt_call_t *call) {
+  static const mpc_rt_contract_t dense = {sizeof(mpc_rt_contract_t),
+                                          1,
+                                          MPC_RT_FLOAT32,
+                                          MPC_RT_FLOAT32,
+                                          MPC_RT_FLOAT32,
+                                          MPC_RT_FLOAT32,
+                                          0,
+                                          MPC_RT_ACTIVATION_RELU,
+                                          {1, 0},
+                                          {0, 1},
+                                          {2, 0},
+                                          {3, 0},
+                                          KERNEL,
+                                          1,
+                                          "dense"};
+  return call->services->contract(call->context, &dense, call->inputs[0], call->variables[KERNEL],
+                                  call->variables[BIAS], call->outputs[0], call->batch);
+}
+
+static int32_t train_step(const mpc_rt_call_t *call) {
+  float *one = (float *)call->arena;
+  void *arguments[2];
+  *one = 1.0f;
+  arguments[0] = call->variables[KERNEL];
+  arguments[1] = one;
+  call->services->parallel_for(call->context, call->kernels[0], arguments, 6, 2);
+  return 0;
+}
+
+static int32_t evaluate(const mpc_rt_call_t *call) {
+  float *total = (float *)call->variables[TOTAL], *seen = (float *)call->variables[SEEN];
+  const int32_t *ids = (const int32_t *)call->inputs[0];
+  for (int64_t i = 0; i < call->batch * 4; ++i)
+    *total += (float)ids[i];
+  *seen += (float)call->batch;
+  *(float *)call->outputs[0] = *total;
+  return 0;
+}
+
+/* Multiplies the smallest normal by one half: 0 when denormals are flushed. */
+static int32_t flush(const mpc_rt_call_t *call) {
+  volatile float tiny = 1.17549435e-38f, half = 0.5f;
+  *(float *)call->outputs[0] = tiny * half;
+  return 0;
+}
+
+static int32_t failing(const mpc_rt_call_t *call) {
+  (void)call;
+  return 7;
+}
+
+static const mpc_rt_tensor_info_t x_info[] = {{"x", MPC_RT_FLOAT32, 2, x_dims, 0}};
+static const mpc_rt_tensor_info_t ids_info[] = {{"ids", MPC_RT_INT32, 2, id_dims, 10}};
+static const mpc_rt_tensor_info_t y_info[] = {{"out0", MPC_RT_FLOAT32, 2, y_dims, 0}};
+static const mpc_rt_tensor_info_t loss_info[] = {{"loss", MPC_RT_FLOAT32, 0, 0, 0}};
+
+static const mpc_rt_entry_info_t entries[] = {
+    {"predict", predict, 1, 1, x_info, y_info, 0, 0},
+    {"train_step", train_step, 0, 0, 0, 0, 64, 128},
+    {"evaluate", evaluate, 1, 1, ids_info, loss_info, 0, 0},
+    {"flush", flush, 0, 1, 0, loss_info, 0, 0},
+    {"fail", failing, 0, 0, 0, 0, 0, 0},
+    {"huge", failing, 0, 0, 0, 0, 0, UINT64_MAX},
+};
+
+static const uint32_t loss_states[] = {TOTAL, SEEN};
+static const mpc_rt_metric_info_t metrics[] = {{"loss", 0, 2, loss_states},
+                                               {"rmse", 1, 2, loss_states}};
+
+static const mpc_rt_executable_t executable = {sizeof(mpc_rt_executable_t),
+                                               MPC_RT_ABI_VERSION,
+                                               "fake",
+                                               "0",
+                                               "",
+                                               "{}",
+                                               COUNT(variables),
+                                               COUNT(entries),
+                                               COUNT(metrics),
+                                               COUNT(kernels),
+                                               variables,
+                                               entries,
+                                               metrics,
+                                               {kernels, 0, kernels},
+                                               kernel_names,
+                                               ""};
+
+__attribute__((visibility("default"))) const mpc_rt_executable_t *
+mpc_rt_executable_query(uint32_t max_abi_version) {
+  return max_abi_version >= MPC_RT_ABI_VERSION ? &executable : 0;
+}

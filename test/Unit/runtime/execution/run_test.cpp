@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs of the hand-written model: results, checks, metrics, the floating-point environment.
+#include "fake_model.h"
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+#include <xmmintrin.h>
+
+namespace {
+
+bool lastErrorHas(const char *text) { return std::strstr(mpc_rt_last_error(), text) != nullptr; }
+
+class Run : public ::testing::Test {
+protected:
+  void setKernel(std::vector<float> values) {
+    ASSERT_EQ(mpc_rt_context_set_variable(context.handle, fake::kernel, MPC_RT_FLOAT32,
+                                          values.data(), values.size() * 4),
+              MPC_RT_OK);
+  }
+  std::vector<float> predict(const std::vector<float> &x) {
+    std::vector<float> y(x.size() / 3 * 2, -7.0f);
+    const void *inputs[] = {x.data()};
+    void *outputs[] = {y.data()};
+    EXPECT_EQ(mpc_rt_context_run(context.handle, fake::predict, inputs, outputs,
+                                 static_cast<int64_t>(x.size() / 3)),
+              MPC_RT_OK)
+        << mpc_rt_last_error();
+    return y;
+  }
+  mpc_rt_status_t train() {
+    return mpc_rt_context_run(context.handle, fake::trainStep, nullptr, nullptr, 1);
+  }
+  fake::Context context;
+};
+
+TEST_F(Run, PredictsADenseLayer) {
+  setKernel({1, -1, 2, -2, 3, -3});
+  auto y = predict({1, 1, 1, 0, 0, 1});
+  EXPECT_EQ(y, (std::vector<float>{6.5f, 0, 3.5f, 0}));
+  EXPECT_TRUE(predict({}).empty());
+}
+
+TEST_F(Run, KeepsNaNThroughRelu) {
+  setKernel({1, -1, 2, -2, 3, -3});
+  auto y = predict({NAN, 0, 0, -INFINITY, 0, 0});
+  EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]));
+  EXPECT_EQ(y[2], 0.0f);
+  EXPECT_EQ(y[3], INFINITY);
+}
+
+TEST_F(Run, SeesEveryChangeOfTheWeights) {
+  setKernel({1, 1, 1, 1, 1, 1});
+  EXPECT_EQ(predict({1, 1, 1})[0], 3.5f);
+  EXPECT_EQ(predict({1, 1, 1})[0], 3.5f);
+  ASSERT_EQ(train(), MPC_RT_OK);
+  EXPECT_EQ(predict({1, 1, 1})[0], 6.5f);
+  setKernel({3, 3, 3, 3, 3, 3});
+  EXPECT_EQ(predict({1, 1, 1})[0], 9.5f);
+  context.variable<float>(fake::kernel)[0] = 5;
+  ASSERT_EQ(mpc_rt_context_variables_changed(context.handle), MPC_RT_OK);
+  EXPECT_EQ(predict({1, 1, 1})[0], 11.5f);
+}
+
+TEST_F(Run, CountsMetrics) {
+  int32_t ids[] = {1, 2, 3, 4, 0, 0, 0, 6};
+  float loss = 0;
+  mpc_rt_buffer_t in = {ids, MPC_RT_INT32, 2, {2, 4}}, out = {&loss, MPC_RT_FLOAT32, 0, {}};
+  double value = -1;
+  EXPECT_EQ(mpc_rt_context_metric(context.handle, 0, &value), MPC_RT_OK);
+  EXPECT_EQ(value, 0.0);
+  ASSERT_EQ(mpc_rt_context_run_checked(context.handle, fake::evaluate, &in, 1, &out, 1), MPC_RT_OK)
+      << mpc_rt_last_error();
+  EXPECT_EQ(mpc_rt_context_metric(context.handle, 0, &value), MPC_RT_OK);
+  EXPECT_EQ(value, 8.0);
+  EXPECT_EQ(mpc_rt_context_metric(context.handle, 1, &value), MPC_RT_OK);
+  EXPECT_EQ(value, std::sqrt(8.0));
+  EXPECT_EQ(mpc_rt_context_reset_metrics(context.handle), MPC_RT_OK);
+  EXPECT_EQ(mpc_rt_context_metric(context.handle, 0, &value), MPC_RT_OK);
+  EXPECT_EQ(value, 0.0);
+  EXPECT_EQ(mpc_rt_context_metric(context.handle, 9, &value), MPC_RT_INVALID_ARGUMENT);
+}
+
+TEST_F(Run, ChecksViews) {
+  int32_t ids[8] = {};
+  float loss = 0;
+  mpc_rt_buffer_t in = {ids, MPC_RT_INT32, 2, {2, 4}}, out = {&loss, MPC_RT_FLOAT32, 0, {}};
+  auto run = [&](mpc_rt_buffer_t input, uint32_t count = 1) {
+    return mpc_rt_context_run_checked(context.handle, fake::evaluate, &input, count, &out, 1);
+  };
+  EXPECT_EQ(run(in), MPC_RT_OK);
+  EXPECT_EQ(run(in, 2), MPC_RT_INVALID_ARGUMENT);
+  auto wrong = in;
+  wrong.dtype = MPC_RT_FLOAT32;
+  EXPECT_EQ(run(wrong), MPC_RT_INVALID_ARGUMENT);
+  EXPECT_TRUE(lastErrorHas("'ids' has dtype float32; expected int32")) << mpc_rt_last_error();
+  wrong = in;
+  wrong.dims[1] = 5;
+  EXPECT_EQ(run(wrong), MPC_RT_INVALID_ARGUMENT);
+  EXPECT_TRUE(lastErrorHas("(2, 5); expected (batch, 4)")) << mpc_rt_last_error();
+  wrong = in;
+  wrong.rank = 200;
+  EXPECT_EQ(run(wrong), MPC_RT_INVALID_ARGUMENT);
+  wrong = in;
+  wrong.data = nullptr;
+  EXPECT_EQ(run(wrong), MPC_RT_INVALID_ARGUMENT);
+  wrong = in;
+  wrong.dims[0] = INT64_MAX;
+  EXPECT_EQ(run(wrong), MPC_RT_INVALID_ARGUMENT);
+  wrong.dims[0] = -3;
+  EXPECT_EQ(run(wrong), MPC_RT_INVALID_ARGUMENT);
+}
+
+TEST_F(Run, ChecksIndices) {
+  int32_t ids[8] = {0, 1, 2, 3, 4, 9, 10, 5};
+  float loss = 0;
+  mpc_rt_buffer_t in = {ids, MPC_RT_INT32, 2, {2, 4}}, out = {&loss, MPC_RT_FLOAT32, 0, {}};
+  EXPECT_EQ(mpc_rt_context_run_checked(context.handle, fake::evaluate, &in, 1, &out, 1),
+            MPC_RT_INVALID_ARGUMENT);
+  EXPECT_TRUE(lastErrorHas("'ids' row 1 has the value 10; expected 0 to 9")) << mpc_rt_last_error();
+  ids[6] = -1;
+  EXPECT_EQ(mpc_rt_context_run_checked(context.handle, fake::evaluate, &in, 1, &out, 1),
+            MPC_RT_INVALID_ARGUMENT);
+  EXPECT_TRUE(lastErrorHas("row 1 has the value -1")) << mpc_rt_last_error();
+  in.dims[0] = 0;
+  EXPECT_EQ(mpc_rt_context_run_checked(context.handle, fake::evaluate, &in, 1, &out, 1), MPC_RT_OK);
+}
+
+TEST_F(Run, FlushesDenormalsInsideOnly) {
+  float result = -1;
+  void *outputs[] = {&result};
+  unsigned before = _mm_getcsr();
+  _mm_setcsr(before | _MM_ROUND_UP);
+  ASSERT_EQ(mpc_rt_context_run(context.handle, fake::flush, nullptr, outputs, 1), MPC_RT_OK);
+  unsigned after = _mm_getcsr();
+  _mm_setcsr(before);
+  EXPECT_EQ(result, 0.0f);
+  EXPECT_EQ(after & ~0x3fu, (before | _MM_ROUND_UP) & ~0x3fu);
+}
+
+TEST_F(Run, ReportsFailures) {
+  EXPECT_EQ(mpc_rt_context_run(context.handle, fake::failing, nullptr, nullptr, 1),
+            MPC_RT_INTERNAL);
+  EXPECT_TRUE(lastErrorHas("fail: the compiled code failed")) << mpc_rt_last_error();
+  EXPECT_EQ(mpc_rt_context_run(context.handle, fake::huge, nullptr, nullptr, 1),
+            MPC_RT_RESOURCE_EXHAUSTED);
+  EXPECT_EQ(mpc_rt_context_run(context.handle, fake::huge, nullptr, nullptr, 2),
+            MPC_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(mpc_rt_context_run(context.handle, 77, nullptr, nullptr, 1), MPC_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(mpc_rt_context_run(context.handle, fake::predict, nullptr, nullptr, 1),
+            MPC_RT_INVALID_ARGUMENT);
+  const void *inputs[] = {nullptr};
+  void *outputs[] = {nullptr};
+  EXPECT_EQ(mpc_rt_context_run(context.handle, fake::predict, inputs, outputs, 1),
+            MPC_RT_INVALID_ARGUMENT);
+  EXPECT_TRUE(lastErrorHas("input 'x' is null")) << mpc_rt_last_error();
+  EXPECT_EQ(mpc_rt_context_run(context.handle, fake::predict, inputs, outputs, -1),
+            MPC_RT_INVALID_ARGUMENT);
+}
+
+TEST_F(Run, GrowsTheArena) {
+  ASSERT_EQ(mpc_rt_context_run(context.handle, fake::trainStep, nullptr, nullptr, 100), MPC_RT_OK);
+  ASSERT_EQ(train(), MPC_RT_OK);
+  mpc_rt_memory_t memory = {};
+  memory.struct_size = sizeof(memory);
+  ASSERT_EQ(mpc_rt_context_memory(context.handle, &memory), MPC_RT_OK);
+  EXPECT_EQ(memory.arena_planned_bytes, 64u + 100 * 128);
+  EXPECT_EQ(memory.arena_allocated_bytes, 64u + 100 * 128);
+}
+
+TEST(RunOnNull, ValidatesWithoutComputing) {
+  fake::Context context(2, "null");
+  EXPECT_EQ(mpc_rt_context_computes(context.handle), 0);
+  float before = context.variable<float>(fake::kernel)[0];
+  EXPECT_EQ(mpc_rt_context_run(context.handle, fake::trainStep, nullptr, nullptr, 1), MPC_RT_OK);
+  EXPECT_EQ(context.variable<float>(fake::kernel)[0], before);
+}
+
+} // namespace
