@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keras model files to the mpc dialect (phase `import`): `.keras` archives and architecture JSON.
+#ifndef MPC_IMPORT_KERAS_IMPORT_H
+#define MPC_IMPORT_KERAS_IMPORT_H
+
+#include "mpc/Import/Keras/Config.h"
+#include "mpc/Import/Keras/Weights.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mpc::keras {
+
+struct ImportOptions {
+  /// Leave the file's weights and optimizer state aside (`--initialize`); then missing or damaged
+  /// weights are no error.
+  bool readWeights = true;
+  /// Name of the module; empty: the model's name in the file.
+  std::string moduleName;
+};
+
+/// What a model file says.
+struct ImportedModel {
+  /// One function `@forward` and the `mpc.variable`s, as dialects/mpc/README.md gives them for the
+  /// phase import: floating tensors are float32, policies stand on `mpc.layer` as names.
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// Keras's variable path (the symbol of `mpc.variable`) to the stored value, in the dtype that
+  /// the file has. Shapes are checked against the layers. Empty when `hasWeights` is false.
+  std::map<std::string, StoredTensor> weights;
+  bool hasWeights = false;
+  /// `optimizer/vars/0…n` in that order; with a LossScaleOptimizer its four variables come first.
+  std::vector<StoredTensor> optimizerVariables;
+  /// Keras's compile_config, empty when the model was not compiled: optimizer, loss, loss_weights,
+  /// metrics, weighted_metrics in the forms that the user passed to compile().
+  llvm::json::Object compileConfig;
+  /// Keras names of the outputs (the layers that compute them), in the order out0, out1, …
+  std::vector<std::string> outputNames;
+  std::string name; ///< of the model in the file
+};
+
+/// Imports the file at `path`; its kind is read from its content. The error joins all that are
+/// found, each "FILE[:PLACE]: message"; all unsupported layers are listed at once.
+llvm::Expected<ImportedModel> importKeras(llvm::StringRef path, const ImportOptions &options,
+                                          mlir::MLIRContext &context);
+
+/// The same for a file in memory; its name in messages is the buffer's identifier.
+llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const ImportOptions &options,
+                                          mlir::MLIRContext &context);
+
+/// Registers `mpc-translate --import-keras`.
+void registerImportKeras();
+
+} // namespace mpc::keras
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the importer of one layer class sees: the layer's config, its inputs inside the body of an
+// mpc.layer, and helpers that make variables and ops. Errors are collected, so one import reports
+// what is wrong in every layer.
+#ifndef MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
+#define MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
+
+#include "dialects/mpc/IR/Mpc.h"
+#include "mpc/Import/Keras/Config.h"
+
+#include "llvm/ADT/Twine.h"
+
+#include <optional>
+
+namespace mpc::keras {
+
+class GraphImporter;
+
+/// A variable that a layer asks for. The keys name entries of its config; an empty key means none.
+struct VariableRequest {
+  llvm::StringRef name; ///< "kernel"
+  llvm::SmallVector<int64_t> shape;
+  llvm::StringRef initializerKey, regularizerKey, constraintKey;
+};
+
+class LayerBuilder {
+public:
+  LayerBuilder(GraphImporter &importer, const LayerConfig &layer, llvm::StringRef path,
+               bool trainable, mlir::Block &body);
+
+  const LayerConfig &layer;
+  const std::string path; ///< containers and name: "encoder/d0"
+
+  // ---- Inputs ---------------------------------------------------------------------------------
+
+  llvm::ArrayRef<mlir::Value> getInputs() const { return inputs; }
+  /// The only input; an error (and null) when there are more or none.
+  mlir::Value getInput();
+  /// The only input as a floating tensor. `castIntegers`: integers become floating, as Keras's
+  /// promotion makes them where they meet the layer's variables; else they are an error.
+  mlir::Value getFloatInput(bool castIntegers = false);
+  static llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+  static int64_t rankOf(mlir::Value value) { return int64_t(shapeOf(value).size()); }
+  /// `axis` counted from the front; an error (and nothing) outside the rank, or for the batch.
+  std::optional<int64_t> resolveAxis(int64_t axis, mlir::Value value);
+
+  // ---- Config: a missing or null key gives the default, another kind is an error -------------
+
+  double getNumber(llvm::StringRef key, double otherwise);
+  std::optional<double> getOptionalNumber(llvm::StringRef key);
+  int64_t getInteger(llvm::StringRef key, int64_t otherwise);
+  bool getFlag(llvm::StringRef key, bool otherwise);
+  std::string getString(llvm::StringRef key, llvm::StringRef otherwise);
+  /// A list of integers; null elements become `nullValue`. Nothing when the key is missing or null.
+  std::optional<llvm::SmallVector<int64_t>> getIntegers(llvm::StringRef key, int64_t nullValue);
+
+  // ---- Variables and state --------------------------------------------------------------------
+
+  /// The variable's value in the body; null after an error.
+  mlir::Value addVariable(const VariableRequest &request);
+  /// The model's Philox state; the first use declares it.
+  mlir::Value getRandomState();
+  /// A number that no other random op of the model has.
+  int64_t takeRandomStream();
+  /// Integer inputs too become the compute dtype.
+  void setCastsIntegers() { castsIntegers = true; }
+
+  // ---- Ops ------------------------------------------------------------------------------------
+
+  template <typename Op, typename... Arguments> mlir::Value make(Arguments &&...arguments) {
+    return Op::create(builder, location, std::forward<Arguments>(arguments)...)->getResult(0);
+  }
+  mlir::Value makeConstant(double value);
+  /// A floating constant of this shape.
+  mlir::Value makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<double> values);
+  mlir::Value makeCompare(ComparePredicate predicate, mlir::Value lhs, mlir::Value rhs) {
+    return make<CompareOp>(predicate, lhs, rhs);
+  }
+  mlir::Value makeSelect(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse) {
+    return make<SelectOp>(condition, onTrue, onFalse);
+  }
+  mlir::Value makeReshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
+  mlir::Value makeCastToFloat(mlir::Value value);
+
+  /// Reports "FILE:path: message" and returns null.
+  mlir::Value error(const llvm::Twine &message);
+  bool hasFailed() const { return failed; }
+
+  mlir::OpBuilder builder;
+  mlir::Location location;
+
+private:
+  friend class GraphImporter;
+  const llvm::json::Value *find(llvm::StringRef key) const;
+  mlir::Value bindOperand(mlir::Value outer);
+
+  GraphImporter &importer;
+  const bool trainable;
+  mlir::Block &body;
+  llvm::SmallVector<mlir::Value> inputs;    ///< block arguments
+  llvm::SmallVector<mlir::Value> variables; ///< values outside the body
+  bool castsIntegers = false;
+  bool failed = false;
+};
+
+} // namespace mpc::keras
+
+#endif
