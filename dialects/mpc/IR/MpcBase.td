@@ -27,6 +27,8 @@ def Mpc_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kInputAttr = "mpc.input";
     /// Argument: name of the target ("y0") or "sample_weight".
     static constexpr ::llvm::StringLiteral kTargetAttr = "mpc.target";
+    /// Argument of integers: every value must lie in [0, limit) (i64); checked before a call.
+    static constexpr ::llvm::StringLiteral kIndexLimitAttr = "mpc.index_limit";
     /// Argument: symbol of the mpc.variable whose value this is.
     static constexpr ::llvm::StringLiteral kVariableAttr = "mpc.variable";
     /// Result: name under which the caller sees the value ("out0", "loss").

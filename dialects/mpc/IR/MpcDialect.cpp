@@ -62,6 +62,12 @@ LogicalResult MpcDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsi
       return op->emitOpError() << attribute.getName() << " must be a string";
     return success();
   }
+  if (attribute.getName() == kIndexLimitAttr) {
+    auto limit = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!limit || limit.getInt() <= 0)
+      return op->emitOpError() << attribute.getName() << " must be a positive integer";
+    return success();
+  }
   return op->emitOpError() << "unknown argument attribute " << attribute.getName();
 }
 

@@ -5,6 +5,14 @@
 using namespace mlir;
 using namespace mpc;
 
+void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name, RankedTensorType type,
+                       VariableRole role, InitializerAttr initializer) {
+  build(builder, state, builder.getStringAttr(name), TypeAttr::get(type),
+        VariableRoleAttr::get(builder.getContext(), role), /*layer=*/StringAttr(), initializer,
+        /*regularizer=*/RegularizerAttr(), /*autocast=*/builder.getBoolAttr(true),
+        /*shadow_of=*/FlatSymbolRefAttr());
+}
+
 LogicalResult VariableOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape())

@@ -29,6 +29,10 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol]> {
                        OptionalAttr<Mpc_RegularizerAttr>:$regularizer,
                        DefaultValuedAttr<BoolAttr, "true">:$autocast,
                        OptionalAttr<FlatSymbolRefAttr>:$shadow_of);
+  let builders = [
+    // Autocasts, has no regulariser and, without an initializer, starts as zeros.
+    OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::RankedTensorType":$type, "::mpc::VariableRole":$role,
+                   CArg<"::mpc::InitializerAttr", "{}">:$initializer)>];
   let assemblyFormat = "$sym_name `:` $type `role` $role (`layer` `(` $layer^ `)`)? attr-dict";
   let hasVerifier = 1;
 }

@@ -44,7 +44,7 @@ static Value floatConstant(OpBuilder &b, Location loc, Type type, double value) 
                              MutableArrayRef<Value> operandCotangents) {                                     \
     Expression e{builder, getLoc(), elementTypeOf(getResult())};                                             \
     Value dy = cotangents[0], x = getInput(), y = getResult();                                               \
-    (void)x, (void)y, (void)dy;                                                                              \
+    (void)e, (void)x, (void)y, (void)dy;                                                                            \
     operandCotangents[0] = VJP;                                                                              \
     return success();                                                                                        \
   }

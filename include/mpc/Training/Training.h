@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From a Keras compile config to @loss, mpc.metric, mpc.optimizer and mpc.loss_scale.
+#ifndef MPC_TRAINING_TRAINING_H
+#define MPC_TRAINING_TRAINING_H
+
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
+
+namespace mpc {
+
+/// What `Model.compile` was given, each part as Keras serialises it (string, object or function JSON,
+/// or a list of them, one per output). Null parts are absent.
+struct CompileConfig {
+  llvm::json::Value optimizer = nullptr;
+  llvm::json::Value loss = nullptr;
+  llvm::json::Value lossWeights = nullptr;
+  llvm::json::Value metrics = nullptr;
+  llvm::json::Value weightedMetrics = nullptr;
+
+  /// Whether a training step can be built: a loss and an optimizer are known.
+  bool isComplete() const { return !isNull(loss) && !isNull(optimizer); }
+  static bool isNull(const llvm::json::Value &value) { return value.kind() == llvm::json::Value::Null; }
+};
+
+/// Adds to a module that holds @forward the function @loss (values and metric updates, all float32 or
+/// wider), the mpc.metric declarations, the first of which is the loss, and, when the config names an
+/// optimizer, mpc.optimizer and the file's mpc.loss_scale. Errors name the part of the config
+/// ("compile_config.loss[1]"), what was expected and what is supported; all are reported together.
+llvm::LogicalResult buildTraining(mlir::ModuleOp module, const CompileConfig &config);
+
+} // namespace mpc
+
+#endif // MPC_TRAINING_TRAINING_H

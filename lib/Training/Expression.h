@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Short names for the mpc ops that losses and metrics are made of.
+#ifndef MPC_LIB_TRAINING_EXPRESSION_H
+#define MPC_LIB_TRAINING_EXPRESSION_H
+
+#include "dialects/mpc/IR/Mpc.h"
+
+namespace mpc {
+
+/// Builds float32 expressions; scalars broadcast.
+struct Expression {
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  using Value = mlir::Value;
+
+  Value constant(double value) { return scalarConstant(builder, loc, builder.getF32Type(), value); }
+  Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
+  Value sub(Value a, Value b) { return SubtractOp::create(builder, loc, a, b); }
+  Value mul(Value a, Value b) { return MultiplyOp::create(builder, loc, a, b); }
+  Value div(Value a, Value b) { return DivideOp::create(builder, loc, a, b); }
+  Value divideNoNan(Value a, Value b) { return DivideNoNanOp::create(builder, loc, a, b); }
+  Value negate(Value a) { return NegateOp::create(builder, loc, a); }
+  Value abs(Value a) { return AbsOp::create(builder, loc, a); }
+  Value log(Value a) { return LogOp::create(builder, loc, a); }
+  Value clip(Value a, double low, double high) {
+    return MaximumOp::create(builder, loc, MinimumOp::create(builder, loc, a, constant(high)), constant(low));
+  }
+  Value compare(ComparePredicate predicate, Value a, Value b) {
+    return CompareOp::create(builder, loc, predicate, a, b);
+  }
+  Value select(Value condition, Value a, Value b) { return SelectOp::create(builder, loc, condition, a, b); }
+  Value cast(Value a, mlir::Type elementType) {
+    auto type = tensorTypeOf(a);
+    if (type.getElementType() == elementType)
+      return a;
+    return CastOp::create(builder, loc, mlir::RankedTensorType::get(type.getShape(), elementType), a);
+  }
+  Value toFloat(Value a) { return cast(a, builder.getF32Type()); }
+  Value reduce(ReduceKind kind, Value a, llvm::ArrayRef<int64_t> axes, bool keepDims = false) {
+    return ReduceOp::create(builder, loc, kind, a, axes, keepDims);
+  }
+  Value reduceLast(ReduceKind kind, Value a, bool keepDims = false) {
+    return reduce(kind, a, {tensorTypeOf(a).getRank() - 1}, keepDims);
+  }
+  /// Over every element, to a scalar.
+  Value reduceAll(ReduceKind kind, Value a) {
+    llvm::SmallVector<int64_t> axes;
+    for (int64_t d = 0; d < tensorTypeOf(a).getRank(); ++d)
+      axes.push_back(d);
+    return axes.empty() ? a : reduce(kind, a, axes);
+  }
+  Value onesLike(Value a) { return BroadcastLikeOp::create(builder, loc, constant(1), a); }
+  Value oneHot(Value indices, int64_t depth) {
+    llvm::SmallVector<int64_t> shape(tensorTypeOf(indices).getShape());
+    shape.push_back(depth);
+    return OneHotOp::create(builder, loc, mlir::RankedTensorType::get(shape, builder.getF32Type()), indices);
+  }
+  /// Adds trailing dimensions of extent 1 up to `rank`.
+  Value expandTo(Value a, int64_t rank) {
+    llvm::SmallVector<int64_t> shape(tensorTypeOf(a).getShape());
+    if (int64_t(shape.size()) >= rank)
+      return a;
+    shape.resize(rank, 1);
+    return ReshapeOp::create(builder, loc, mlir::RankedTensorType::get(shape, elementTypeOf(a)), a);
+  }
+};
+
+} // namespace mpc
+
+#endif // MPC_LIB_TRAINING_EXPRESSION_H

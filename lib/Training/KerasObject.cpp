@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reading serialised Keras objects and their many spellings.
+#include "lib/Training/KerasObject.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mpc;
+using llvm::StringRef;
+
+std::optional<KerasObject> KerasObject::parse(const llvm::json::Value &value) {
+  KerasObject object;
+  if (auto name = value.getAsString()) {
+    object.identifier = name->str();
+    object.isName = true;
+    return object;
+  }
+  const llvm::json::Object *json = value.getAsObject();
+  if (!json)
+    return std::nullopt;
+  auto className = json->getString("class_name");
+  if (!className)
+    return std::nullopt;
+  if (*className == "function") {
+    auto function = json->getString("config");
+    if (!function)
+      return std::nullopt;
+    object.identifier = function->str();
+    object.isName = true;
+    return object;
+  }
+  object.identifier = className->str();
+  if (const llvm::json::Object *config = json->getObject("config"))
+    object.config = *config;
+  return object;
+}
+
+static std::string snakeCase(StringRef name) {
+  std::string result;
+  for (size_t i = 0; i < name.size(); ++i) {
+    bool upper = llvm::isUpper(name[i]);
+    bool afterLower = i > 0 && (llvm::isLower(name[i - 1]) || llvm::isDigit(name[i - 1]));
+    bool beforeLower = i > 0 && i + 1 < name.size() && llvm::isLower(name[i + 1]) && llvm::isUpper(name[i - 1]);
+    if (upper && (afterLower || beforeLower))
+      result += '_';
+    result += llvm::toLower(name[i]);
+  }
+  return result;
+}
+
+std::string mpc::canonicalName(StringRef identifier) {
+  std::string name = snakeCase(identifier);
+  return llvm::StringSwitch<std::string>(name)
+      .Case("mse", "mean_squared_error")
+      .Case("mae", "mean_absolute_error")
+      .Case("bce", "binary_crossentropy")
+      .Case("acc", "accuracy")
+      .Case("ce", "crossentropy")
+      .Case("rms_prop", "rmsprop")
+      .Case("rm_sprop", "rmsprop")
+      .Case("rmse", "root_mean_squared_error")
+      .Case("sparse_top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy")
+      .Case("top_kcategorical_accuracy", "top_k_categorical_accuracy")
+      .Case("sparse_top_kcategorical_accuracy", "sparse_top_k_categorical_accuracy")
+      .Default(name);
+}

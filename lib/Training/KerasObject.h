@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A loss, metric or optimizer as Keras serialises it: a name, a function or an object with a config.
+#ifndef MPC_LIB_TRAINING_KERASOBJECT_H
+#define MPC_LIB_TRAINING_KERASOBJECT_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <string>
+
+namespace mpc {
+
+struct KerasObject {
+  /// Class name, or the name by which the user or a function is known ("mse", "SGD").
+  std::string identifier;
+  /// Constructor arguments; empty for names and functions.
+  llvm::json::Object config;
+  /// True for a plain string or function: Keras then names the metric after it.
+  bool isName = false;
+
+  /// Reads `"mse"`, `{"class_name": "function", "config": "mse"}` or `{"class_name", "config": {…}}`.
+  static std::optional<KerasObject> parse(const llvm::json::Value &value);
+
+  double number(llvm::StringRef key, double otherwise) const {
+    return config.getNumber(key).value_or(otherwise);
+  }
+  bool boolean(llvm::StringRef key, bool otherwise) const { return config.getBoolean(key).value_or(otherwise); }
+  std::optional<double> optionalNumber(llvm::StringRef key) const {
+    if (std::optional<double> value = config.getNumber(key))
+      return value;
+    return std::nullopt;
+  }
+  llvm::StringRef string(llvm::StringRef key, llvm::StringRef otherwise) const {
+    return config.getString(key).value_or(otherwise);
+  }
+};
+
+/// Keras's snake case, with the short spellings folded: "MeanSquaredError", "mse", "MSE" give
+/// "mean_squared_error". Class names, function names and aliases meet here.
+std::string canonicalName(llvm::StringRef identifier);
+
+} // namespace mpc
+
+#endif // MPC_LIB_TRAINING_KERASOBJECT_H

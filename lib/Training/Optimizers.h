@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From a serialised optimizer to mpc.optimizer and mpc.loss_scale.
+#ifndef MPC_LIB_TRAINING_OPTIMIZERS_H
+#define MPC_LIB_TRAINING_OPTIMIZERS_H
+
+#include "dialects/mpc/IR/Mpc.h"
+#include "llvm/Support/JSON.h"
+
+namespace mpc {
+
+/// Emits the declarations at the builder's place. Errors go to `loc`'s diagnostics.
+llvm::LogicalResult buildOptimizer(mlir::OpBuilder &builder, mlir::Location loc,
+                                   const llvm::json::Value &optimizer);
+
+} // namespace mpc
+
+#endif // MPC_LIB_TRAINING_OPTIMIZERS_H
