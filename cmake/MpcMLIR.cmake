@@ -36,7 +36,7 @@ function(mpc_add_library name)
   target_compile_options(${name} PRIVATE -fno-exceptions)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
   # Every library may include generated dialect and pass headers.
-  add_dependencies(${name} MpcIncGen MpcPassIncGen ${ARG_DEPENDS})
+  add_dependencies(${name} MpcIncGen MpcrtIncGen MpcPassIncGen ${ARG_DEPENDS})
   if(NOT ARG_NO_PRECOMPILED)
     target_precompile_headers(${name} REUSE_FROM MpcPrecompiled)
   endif()

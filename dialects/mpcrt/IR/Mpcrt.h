@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The mpcrt dialect: what generated code asks of the runtime.
+#ifndef MPC_DIALECTS_MPCRT_IR_MPCRT_H
+#define MPC_DIALECTS_MPCRT_IR_MPCRT_H
+
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/mpcrt/IR/MpcrtDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/mpcrt/IR/MpcrtOps.h.inc"
+
+namespace mpc::mpcrt {
+/// Lets one-shot bufferize handle mpcrt.contract.
+void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
+} // namespace mpc::mpcrt
+
+#endif // MPC_DIALECTS_MPCRT_IR_MPCRT_H

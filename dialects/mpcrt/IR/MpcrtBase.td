@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The mpcrt dialect and its op base class.
+
+#ifndef MPCRT_BASE
+#define MPCRT_BASE
+
+include "mlir/IR/OpBase.td"
+
+def Mpcrt_Dialect : Dialect {
+  let name = "mpcrt";
+  let cppNamespace = "::mpc::mpcrt";
+  let summary = "What generated code asks of the runtime: library calls, launches, arena views";
+  let description = [{
+    The late dialect. It says in IR what include/mpc-rt/executable.h says in C. See
+    dialects/mpcrt/README.md for the reasons.
+  }];
+  let hasRegionArgAttrVerify = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Argument of a buffers-phase entry: the memref receives the output of this name.
+    static constexpr ::llvm::StringLiteral kOutputAttr = "mpcrt.output";
+    /// Argument of a buffers-phase entry: the extent of every dynamic dimension.
+    static constexpr ::llvm::StringLiteral kBatchAttr = "mpcrt.batch";
+    /// Argument of an entry after mpc-plan-memory: memref<?xi8>, the scratch memory of the call.
+    static constexpr ::llvm::StringLiteral kArenaAttr = "mpcrt.arena";
+    /// Entry after mpc-plan-memory: bytes of the arena, arena_fixed + batch * arena_per_sample.
+    static constexpr ::llvm::StringLiteral kArenaFixedAttr = "mpcrt.arena_fixed";
+    static constexpr ::llvm::StringLiteral kArenaPerSampleAttr = "mpcrt.arena_per_sample";
+    /// Unit attribute of functions that mpcrt.launch runs; the last two arguments are the bounds.
+    static constexpr ::llvm::StringLiteral kKernelAttr = "mpcrt.kernel";
+  }];
+}
+
+class Mpcrt_Op<string mnemonic, list<Trait> traits = []> : Op<Mpcrt_Dialect, mnemonic, traits>;
+
+#endif // MPCRT_BASE

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpcrt.contract: builder, shapes, memory effects.
+#include "dialects/mpcrt/IR/Mpcrt.h"
+
+using namespace mlir;
+using namespace mpc::mpcrt;
+
+void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value bias,
+                       Value out, bool transposeLhs, bool transposeRhs, mpc::Activation activation,
+                       StringRef layer) {
+  SmallVector<Type> results;
+  if (isa<RankedTensorType>(out.getType()))
+    results.push_back(out.getType());
+  build(builder, state, results, lhs, rhs, bias, out, transposeLhs, transposeRhs,
+        /*accumulate=*/false, activation, layer);
+}
+
+/// Rows and columns of an operand as the product sees them.
+static std::pair<int64_t, int64_t> matrixExtents(ShapedType type, bool transposed) {
+  int64_t rows = type.getDimSize(type.getRank() - 2), columns = type.getDimSize(type.getRank() - 1);
+  return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
+}
+
+LogicalResult ContractOp::verify() {
+  auto lhs = cast<ShapedType>(getLhs().getType()), rhs = cast<ShapedType>(getRhs().getType());
+  auto out = cast<ShapedType>(getOut().getType());
+  for (Value operand : getOperands())
+    if (isa<MemRefType>(operand.getType()) != isBufferized())
+      return emitOpError("mixes tensors and memrefs");
+  if (getNumResults() != (isBufferized() ? 0u : 1u))
+    return emitOpError("has one result on tensors and none on memrefs");
+  if (!isBufferized() && getResultTypes().front() != getOut().getType())
+    return emitOpError() << "result type " << getResultTypes().front() << " differs from out type "
+                         << out;
+  for (Value operand : getOperands())
+    if (auto memref = dyn_cast<MemRefType>(operand.getType()))
+      if (!memref.getLayout().isIdentity())
+        return emitOpError() << "operands must be dense and row-major, but one is " << memref;
+
+  if (lhs.getRank() != rhs.getRank() || lhs.getRank() != out.getRank() || lhs.getRank() < 2 ||
+      lhs.getRank() > 3)
+    return emitOpError("operands must all be matrices or all be batches of matrices");
+  if (lhs.getElementType() != rhs.getElementType())
+    return emitOpError() << "operands have element types " << lhs.getElementType() << " and "
+                         << rhs.getElementType();
+  auto [m, k] = matrixExtents(lhs, getTransposeLhs());
+  auto [rhsK, n] = matrixExtents(rhs, getTransposeRhs());
+  auto [outM, outN] = matrixExtents(out, false);
+  if (k != rhsK)
+    return emitOpError() << "contracts an extent of " << k << " with one of " << rhsK;
+  if (m != outM || n != outN)
+    return emitOpError() << "gives " << m << " x " << n << ", but out has " << outM << " x "
+                         << outN;
+  if (lhs.getRank() == 3 &&
+      (lhs.getDimSize(0) != rhs.getDimSize(0) || lhs.getDimSize(0) != out.getDimSize(0)))
+    return emitOpError("batch extents differ");
+  if (getBias()) {
+    auto bias = cast<ShapedType>(getBias().getType());
+    if (bias.getRank() != 1 || bias.getDimSize(0) != n)
+      return emitOpError() << "bias must be a vector of " << n << ", but is " << bias;
+  }
+  return success();
+}
+
+void ContractOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (!isBufferized())
+    return;
+  auto add = [&](OpOperand &operand, MemoryEffects::Effect *effect) {
+    effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
+  };
+  add(getLhsMutable(), MemoryEffects::Read::get());
+  add(getRhsMutable(), MemoryEffects::Read::get());
+  for (OpOperand &bias : getBiasMutable())
+    add(bias, MemoryEffects::Read::get());
+  if (getAccumulate())
+    add(getOutMutable(), MemoryEffects::Read::get());
+  add(getOutMutable(), MemoryEffects::Write::get());
+}
+
+#define GET_OP_CLASSES
+#include "dialects/mpcrt/IR/MpcrtOps.cpp.inc"

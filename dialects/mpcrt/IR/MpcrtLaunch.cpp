@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpcrt.launch and mpcrt.view: verifiers.
+#include "dialects/mpcrt/IR/Mpcrt.h"
+
+using namespace mlir;
+using namespace mpc::mpcrt;
+
+LogicalResult LaunchOp::verify() {
+  if (getGrain() < 1)
+    return emitOpError() << "grain must be at least 1, but is " << getGrain();
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getKernelAttr());
+  if (!kernel || !kernel->hasAttr(MpcrtDialect::kKernelAttr))
+    return emitOpError() << getKernelAttr() << " is not a function with "
+                         << MpcrtDialect::kKernelAttr;
+  auto types = kernel.getArgumentTypes();
+  if (types.size() != getArguments().size() + 2)
+    return emitOpError() << "passes " << getArguments().size() << " arguments, but "
+                         << getKernelAttr() << " takes " << types.size() - 2 << " and the bounds";
+  for (auto [index, argument] : llvm::enumerate(getArguments()))
+    if (argument.getType() != types[index])
+      return emitOpError() << "argument " << index << " has type " << argument.getType() << ", but "
+                           << getKernelAttr() << " takes " << types[index];
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  auto type = cast<MemRefType>(getResult().getType());
+  if (!type.getLayout().isIdentity())
+    return emitOpError() << "result must be dense and row-major, but is " << type;
+  for (int64_t dim = 1; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      return emitOpError() << "only the leading dimension may be dynamic, but the result is "
+                           << type;
+  if (static_cast<int64_t>(getFixed()) < 0 || static_cast<int64_t>(getPerSample()) < 0)
+    return emitOpError("offsets must not be negative");
+  if (static_cast<int64_t>(getExtent()) < 1)
+    return emitOpError("extent must be at least 1");
+  return success();
+}

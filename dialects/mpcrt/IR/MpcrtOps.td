@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every op of the mpcrt dialect.
+
+#ifndef MPCRT_OPS
+#define MPCRT_OPS
+
+include "dialects/mpc/IR/MpcEnums.td"
+include "dialects/mpcrt/IR/MpcrtBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Mpcrt_FloatShaped : AnyTypeOf<[RankedTensorOf<[Mpc_Float]>, MemRefOf<[Mpc_Float]>],
+    "ranked tensor or memref of a floating type">;
+
+def Mpcrt_ContractOp : Mpcrt_Op<"contract", [DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "library call: matrix product with bias, activation and rounding";
+  let description = [{
+    `out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n])))`, the sum
+    in float32 (float64 for float64 operands), each round to the element type of `out`; the meaning
+    of mpc_rt_contract_t. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
+    is stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k]. With `accumulate` the
+    product is added to what `out` holds; otherwise what it holds is not read. On tensors the op
+    has one result, on memrefs none.
+
+    Example:
+    ```mlir
+    %y = mpcrt.contract ins(%x, %w : tensor<?x784xbf16>, tensor<784x64xbf16>) bias(%b : tensor<64xbf16>)
+        outs(%init : tensor<?x64xbf16>) activation(relu) {layer = "dense"} -> tensor<?x64xbf16>
+    ```
+  }];
+  let arguments = (ins Mpcrt_FloatShaped:$lhs, Mpcrt_FloatShaped:$rhs,
+                       Optional<Mpcrt_FloatShaped>:$bias, Mpcrt_FloatShaped:$out,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
+                       DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$layer);
+  let results = (outs Variadic<RankedTensorOf<[Mpc_Float]>>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` (`bias` `(` $bias^ `:` type($bias) `)`)?
+    `outs` `(` $out `:` type($out) `)` (`activation` `(` $activation^ `)`)? attr-dict
+    (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let builders = [
+    // Result as `out` when it is a tensor.
+    OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$bias,
+                   "::mlir::Value":$out, CArg<"bool", "false">:$transposeLhs,
+                   CArg<"bool", "false">:$transposeRhs,
+                   CArg<"::mpc::Activation", "::mpc::Activation::None">:$activation,
+                   CArg<"::llvm::StringRef", "\"\"">:$layer)>
+  ];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
+    /// Whether the op is on buffers.
+    bool isBufferized() { return ::llvm::isa<::mlir::MemRefType>(getOut().getType()); }
+  }];
+}
+
+def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "parallel-for of an outlined kernel";
+  let description = [{
+    Runs `kernel(arguments..., begin, end)` on chunks that cover [0, count), each of at least
+    `grain` iterations (services->parallel_for). The kernel is a function with the unit attribute
+    `mpcrt.kernel`; iterations must be independent of each other. Arguments are memrefs, indices,
+    integers and floats.
+
+    Example: `mpcrt.launch @relu count(%n) grain(4096) args(%x, %y : memref<?x64xf32>, memref<?x64xf32>)`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Index:$count, I64Attr:$grain,
+                       Variadic<AnyTypeOf<[AnyMemRef, Index, AnySignlessInteger, AnyFloat]>>:$arguments);
+  let assemblyFormat = [{
+    $kernel `count` `(` $count `)` `grain` `(` $grain `)` (`args` `(` $arguments^ `:` type($arguments) `)`)?
+    attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Mpcrt_ViewOp : Mpcrt_Op<"view", [Pure]> {
+  let summary = "buffer in the arena of the call";
+  let description = [{
+    A memref at byte `fixed + batch * per_sample` of the arena. The layout is dense; a dynamic
+    leading dimension has `extent * batch` rows (1 when absent).
+
+    Example: `%0 = mpcrt.view %arena[%batch] fixed(128) per_sample(256) : memref<?xi8> -> memref<?x64xf32>`
+  }];
+  let arguments = (ins MemRefRankOf<[I8], [1]>:$arena, Index:$batch, I64Attr:$fixed,
+                       I64Attr:$per_sample, DefaultValuedAttr<I64Attr, "1">:$extent);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = [{
+    $arena `[` $batch `]` `fixed` `(` $fixed `)` `per_sample` `(` $per_sample `)` attr-dict
+    `:` type($arena) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // MPCRT_OPS

@@ -1,0 +1,107 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics
+// One case per rule of the verifiers.
+
+func.func @rank(%x: memref<8xf32>, %w: memref<8x4xf32>, %o: memref<1x4xf32>) {
+  // expected-error @+1 {{operands must all be matrices or all be batches of matrices}}
+  mpcrt.contract ins(%x, %w : memref<8xf32>, memref<8x4xf32>) outs(%o : memref<1x4xf32>)
+  return
+}
+// -----
+func.func @contracted(%x: memref<?x8xf32>, %w: memref<9x4xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{contracts an extent of 8 with one of 9}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<9x4xf32>) outs(%o : memref<?x4xf32>)
+  return
+}
+// -----
+func.func @result_extents(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memref<?x5xf32>) {
+  // expected-error @+1 {{x 4, but out has}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%o : memref<?x5xf32>)
+  return
+}
+// -----
+func.func @batch(%x: memref<?x2x8xf32>, %w: memref<3x8x4xf32>, %o: memref<?x2x4xf32>) {
+  // expected-error @+1 {{batch extents differ}}
+  mpcrt.contract ins(%x, %w : memref<?x2x8xf32>, memref<3x8x4xf32>) outs(%o : memref<?x2x4xf32>)
+  return
+}
+// -----
+func.func @mixed(%x: memref<?x8xf32>, %w: memref<8x4xbf16>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{operands have element types 'f32' and 'bf16'}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xbf16>) outs(%o : memref<?x4xf32>)
+  return
+}
+// -----
+func.func @bias(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %b: memref<8xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{bias must be a vector of 4}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) bias(%b : memref<8xf32>) outs(%o : memref<?x4xf32>)
+  return
+}
+// -----
+func.func @worlds(%x: memref<?x8xf32>, %w: tensor<8x4xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{mixes tensors and memrefs}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, tensor<8x4xf32>) outs(%o : memref<?x4xf32>)
+  return
+}
+// -----
+func.func @no_result(%x: tensor<?x8xf32>, %w: tensor<8x4xf32>, %o: tensor<?x4xf32>) {
+  // expected-error @+1 {{has one result on tensors and none on memrefs}}
+  mpcrt.contract ins(%x, %w : tensor<?x8xf32>, tensor<8x4xf32>) outs(%o : tensor<?x4xf32>)
+  return
+}
+// -----
+func.func @dense(%x: memref<?x8xf32, strided<[16, 1]>>, %w: memref<8x4xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{operands must be dense and row-major}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32, strided<[16, 1]>>, memref<8x4xf32>) outs(%o : memref<?x4xf32>)
+  return
+}
+// -----
+func.func @unknown(%n: index) {
+  // expected-error @+1 {{@nothing is not a function with mpcrt.kernel}}
+  mpcrt.launch @nothing count(%n) grain(1)
+  return
+}
+// -----
+func.func private @kernel(memref<4xf32>, index, index) attributes {mpcrt.kernel}
+func.func @count(%n: index) {
+  // expected-error @+1 {{passes 0 arguments, but @kernel takes 1 and the bounds}}
+  mpcrt.launch @kernel count(%n) grain(1)
+  return
+}
+// -----
+func.func private @kernel(memref<4xf32>, index, index) attributes {mpcrt.kernel}
+func.func @type(%n: index, %x: memref<8xf32>) {
+  // expected-error @+1 {{argument 0 has type 'memref<8xf32>', but @kernel takes 'memref<4xf32>'}}
+  mpcrt.launch @kernel count(%n) grain(1) args(%x : memref<8xf32>)
+  return
+}
+// -----
+func.func private @kernel(index, index) attributes {mpcrt.kernel}
+func.func @grain(%n: index) {
+  // expected-error @+1 {{grain must be at least 1}}
+  mpcrt.launch @kernel count(%n) grain(0)
+  return
+}
+// -----
+// expected-error @+1 {{last two arguments are the indices begin and end}}
+func.func private @bounds(memref<4xf32>) attributes {mpcrt.kernel}
+// -----
+func.func @view(%arena: memref<?xi8>, %batch: index) {
+  // expected-error @+1 {{only the leading dimension may be dynamic}}
+  %0 = mpcrt.view %arena[%batch] fixed(0) per_sample(0) : memref<?xi8> -> memref<4x?xf32>
+  return
+}
+// -----
+func.func @offset(%arena: memref<?xi8>, %batch: index) {
+  // expected-error @+1 {{offsets must not be negative}}
+  %0 = mpcrt.view %arena[%batch] fixed(-64) per_sample(0) : memref<?xi8> -> memref<4xf32>
+  return
+}
+// -----
+// expected-error @+1 {{mpcrt.batch is for an index}}
+func.func private @batch_argument(i64 {mpcrt.batch})
+// -----
+// expected-error @+1 {{mpcrt.arena is for memref<?xi8>}}
+func.func private @arena_argument(memref<?xf32> {mpcrt.arena})
+// -----
+// expected-error @+1 {{unknown argument attribute mpcrt.other}}
+func.func private @other(index {mpcrt.other})

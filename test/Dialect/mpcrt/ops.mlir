@@ -1,0 +1,39 @@
+// RUN: mpc-opt %s | mpc-opt | FileCheck %s
+// RUN: mpc-opt %s --mlir-print-op-generic | mpc-opt | FileCheck %s
+// Every op prints in a form that reads back as the same op.
+
+// CHECK-LABEL: func.func @tensors
+func.func @tensors(%x: tensor<?x8xbf16>, %w: tensor<8x4xbf16>, %b: tensor<4xbf16>, %o: tensor<?x4xbf16>) -> tensor<?x4xbf16> {
+  // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xbf16>, tensor<8x4xbf16>) bias(%{{.*}} : tensor<4xbf16>) outs(%{{.*}} : tensor<?x4xbf16>) activation(relu) {layer = "dense"} -> tensor<?x4xbf16>
+  %0 = mpcrt.contract ins(%x, %w : tensor<?x8xbf16>, tensor<8x4xbf16>) bias(%b : tensor<4xbf16>)
+      outs(%o : tensor<?x4xbf16>) activation(relu) {layer = "dense"} -> tensor<?x4xbf16>
+  return %0 : tensor<?x4xbf16>
+}
+
+// CHECK-LABEL: func.func @memrefs
+func.func @memrefs(%x: memref<?x8xf32>, %g: memref<?x4xf32>, %o: memref<8x4xf32>) {
+  // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : memref<?x8xf32>, memref<?x4xf32>) outs(%{{.*}} : memref<8x4xf32>) {transpose_lhs}
+  mpcrt.contract ins(%x, %g : memref<?x8xf32>, memref<?x4xf32>) outs(%o : memref<8x4xf32>) {transpose_lhs}
+  return
+}
+
+// CHECK-LABEL: func.func @batched
+func.func @batched(%x: memref<?x3x8xf32>, %y: memref<?x5x8xf32>, %o: memref<?x3x5xf32>) {
+  // CHECK: mpcrt.contract {{.*}} {accumulate, transpose_rhs}
+  mpcrt.contract ins(%x, %y : memref<?x3x8xf32>, memref<?x5x8xf32>) outs(%o : memref<?x3x5xf32>) {transpose_rhs, accumulate}
+  return
+}
+
+// CHECK-LABEL: func.func private @relu
+// CHECK-SAME: attributes {mpcrt.kernel}
+func.func private @relu(memref<?x64xf32>, index, index) attributes {mpcrt.kernel}
+
+// CHECK-LABEL: func.func @launch
+func.func @launch(%arena: memref<?xi8> {mpcrt.arena}, %batch: index {mpcrt.batch}, %y: memref<?x4xf32> {mpcrt.output = "out0"})
+    attributes {mpcrt.arena_fixed = 128 : i64, mpcrt.arena_per_sample = 256 : i64} {
+  // CHECK: %[[VIEW:.*]] = mpcrt.view %{{.*}}[%{{.*}}] fixed(128) per_sample(0) : memref<?xi8> -> memref<?x64xf32>
+  %0 = mpcrt.view %arena[%batch] fixed(128) per_sample(0) : memref<?xi8> -> memref<?x64xf32>
+  // CHECK: mpcrt.launch @relu count(%{{.*}}) grain(4096) args(%[[VIEW]] : memref<?x64xf32>)
+  mpcrt.launch @relu count(%batch) grain(4096) args(%0 : memref<?x64xf32>)
+  return
+}
