@@ -86,7 +86,7 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
 
 void Contractor::choose(Plan &plan, bool keepWeights) {
   const Contraction &c = plan.shape;
-  bool native = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16 && onednn::hasNativeBFloat16();
+  bool native = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16 && nativeBFloat16;
   plan.element = native ? Element::bfloat16 : Element::float32;
   plan.batched = c.batch > 1;
   plan.widenLhs = !native && c.lhs != MPC_RT_FLOAT32;

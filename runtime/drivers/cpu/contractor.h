@@ -20,7 +20,10 @@ namespace mpc::rt {
 
 class Contractor {
 public:
-  Contractor(ThreadTeam &team, int isa) : team(team), kernels(vectorKernels(isa)) {}
+  // `nativeBFloat16`: bfloat16 operands go to oneDNN as they are, instead of through float32.
+  // oneDNN can do both everywhere, which is how tests reach both.
+  Contractor(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16())
+      : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16) {}
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
@@ -81,6 +84,7 @@ private:
 
   ThreadTeam &team;
   const VectorKernels &kernels;
+  bool nativeBFloat16;
   bool weightsConstant = false;
   uint64_t weightVersion = 1;
   std::unordered_map<PlanKey, std::unique_ptr<Plan>, PlanKeyHash> plans;

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Conformance of contract: bit-exact results over dtypes, shapes, transposes, epilogues.
+#include "runtime/base/philox.h"
+#include "runtime/cts/contraction_case.h"
+#include "runtime/cts/driver_fixture.h"
+
+#include <cmath>
+#include <limits>
+
+namespace mpc::rt::cts {
+namespace {
+
+class Contract : public DriverTest {
+protected:
+  mpc_rt_status_t contract(ContractionData &data, WeightUse use = WeightUse::updated) {
+    EXPECT_EQ(driver->begin(use), MPC_RT_OK);
+    auto descriptor = data.shape.descriptor(nextId);
+    auto status = driver->contract(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
+                                   data.out.data(), 1);
+    driver->end();
+    return status;
+  }
+  void check(const ContractionCase &shape) {
+    ++nextId;
+    ContractionData data(shape);
+    ASSERT_EQ(contract(data), MPC_RT_OK) << mpc_rt_last_error();
+    if (driver->computes())
+      EXPECT_EQ(data.difference(), "");
+    else
+      EXPECT_EQ(data.out, data.initial) << "a driver that does not compute wrote results";
+  }
+  uint32_t nextId = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(Every, Contract, ::testing::ValuesIn(everyDriver()), driverName);
+
+// Draws every field of a case from a few values each.
+ContractionCase draw(uint32_t index) {
+  PhiloxBlock a = philox({{index, 0, 0, 0}}, 7, 0), b = philox({{index, 1, 0, 0}}, 7, 0);
+  PhiloxBlock c = philox({{index, 2, 0, 0}}, 7, 0), d = philox({{index, 3, 0, 0}}, 7, 0);
+  constexpr int64_t rows[] = {1, 2, 5, 17, 33, 130}, columns[] = {1, 3, 10, 16, 64, 70};
+  constexpr int64_t depths[] = {1, 2, 7, 16, 65, 96};
+  ContractionCase shape;
+  shape.batch = a.word[0] % 4 == 0 ? 3 : 1;
+  shape.m = rows[a.word[1] % 6];
+  shape.n = columns[a.word[2] % 6];
+  shape.k = depths[a.word[3] % 6];
+  shape.lhs = b.word[0] % 3;
+  shape.rhs = b.word[1] % 2 ? shape.lhs : b.word[2] % 3;
+  shape.out = b.word[3] % 3;
+  shape.bias = c.word[0] % 3;
+  shape.hasBias = c.word[1] % 2;
+  shape.relu = c.word[2] % 2;
+  shape.transposeLhs = c.word[3] % 2;
+  shape.transposeRhs = d.word[0] % 2;
+  shape.accumulate = d.word[1] % 4 == 0;
+  shape.seed = index;
+  return shape;
+}
+
+TEST_P(Contract, IsExactOverDtypesShapesAndEpilogues) {
+  for (uint32_t i = 0; i < 250; ++i)
+    check(draw(i));
+}
+
+TEST_P(Contract, ComputesFloat64) {
+  for (uint32_t i = 0; i < 60; ++i) {
+    ContractionCase shape = draw(1000 + i);
+    shape.lhs = shape.out = shape.bias = MPC_RT_FLOAT64;
+    shape.rhs = i % 3 ? MPC_RT_FLOAT64 : MPC_RT_FLOAT32;
+    check(shape);
+  }
+}
+
+TEST_P(Contract, TakesEmptyExtents) {
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16, MPC_RT_FLOAT64})
+    for (int empty = 0; empty < 4; ++empty)
+      for (int flags = 0; flags < 8; ++flags) {
+        ContractionCase shape;
+        shape.m = 3, shape.n = 4, shape.k = 5;
+        (empty == 0 ? shape.batch : empty == 1 ? shape.m : empty == 2 ? shape.n : shape.k) = 0;
+        shape.lhs = shape.rhs = shape.out = shape.bias = dtype;
+        shape.hasBias = flags & 1;
+        shape.relu = flags & 2;
+        shape.accumulate = flags & 4;
+        check(shape);
+      }
+}
+
+// More rows than one block holds, with a remainder.
+TEST_P(Contract, WorksInBlocks) {
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16}) {
+    ContractionCase shape;
+    shape.m = 2100, shape.n = 1200, shape.k = 9;
+    shape.lhs = shape.rhs = shape.out = shape.bias = dtype;
+    shape.hasBias = shape.relu = true;
+    check(shape);
+    shape.transposeLhs = shape.transposeRhs = true;
+    check(shape);
+    shape.batch = 7, shape.m = 500, shape.k = 3;
+    check(shape);
+  }
+}
+
+TEST_P(Contract, KeepsNaNAndInfinityThroughRelu) {
+  if (!driver->computes())
+    return;
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16, MPC_RT_FLOAT64}) {
+    ++nextId;
+    ContractionCase shape;
+    shape.m = 4, shape.n = 33, shape.k = 2;
+    shape.lhs = shape.rhs = shape.out = shape.bias = dtype;
+    shape.relu = true;
+    ContractionData data(shape);
+    double infinity = std::numeric_limits<double>::infinity();
+    for (int64_t k = 0; k < 2; ++k)
+      for (int64_t n = 0; n < 33; ++n)
+        storeElement(dtype, data.rhs.data(), k * 33 + n, 1.0);
+    double rows[4] = {std::nan(""), infinity, -infinity, -1.0};
+    for (int64_t m = 0; m < 4; ++m) {
+      storeElement(dtype, data.lhs.data(), m * 2, rows[m]);
+      storeElement(dtype, data.lhs.data(), m * 2 + 1, 0.0);
+    }
+    ASSERT_EQ(contract(data), MPC_RT_OK) << mpc_rt_last_error();
+    for (int64_t n = 0; n < 33; ++n) {
+      EXPECT_TRUE(std::isnan(loadElement(dtype, data.out.data(), n)));
+      EXPECT_EQ(loadElement(dtype, data.out.data(), 33 + n), infinity);
+      EXPECT_EQ(loadElement(dtype, data.out.data(), 66 + n), 0.0);
+      EXPECT_EQ(loadElement(dtype, data.out.data(), 99 + n), 0.0);
+    }
+  }
+}
+
+// The same buffer with other values: packed copies of variables must follow.
+TEST_P(Contract, SeesChangedWeights) {
+  if (!driver->computes())
+    return;
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16}) {
+    ++nextId;
+    ContractionCase shape;
+    shape.m = 20, shape.n = 40, shape.k = 30;
+    shape.lhs = shape.rhs = shape.out = dtype;
+    shape.rhsVariable = static_cast<int32_t>(dtype);
+    ContractionData data(shape), other([&] {
+      shape.seed = 99;
+      return shape;
+    }());
+    auto same = [&](WeightUse use) {
+      ASSERT_EQ(contract(data, use), MPC_RT_OK) << mpc_rt_last_error();
+      EXPECT_EQ(data.difference(), "");
+    };
+    same(WeightUse::constant);
+    same(WeightUse::constant);
+    std::copy(other.rhs.begin(), other.rhs.end(), data.rhs.begin()); // the same buffer
+    driver->variablesChanged();
+    same(WeightUse::constant);
+    // A run that updates sees the present values, and drops the copies at its end.
+    for (int64_t i = 0; i < shape.k * shape.n; ++i)
+      storeElement(dtype, data.rhs.data(), i, 2.0);
+    same(WeightUse::updated);
+    same(WeightUse::constant);
+  }
+}
+
+// One id with different extents: as a dynamic batch gives.
+TEST_P(Contract, TakesADynamicBatch) {
+  for (int64_t rows : {1, 64, 3, 200, 0, 64}) {
+    ContractionCase shape;
+    shape.m = rows, shape.n = 24, shape.k = 40;
+    shape.rhsVariable = 3;
+    ContractionData data(shape);
+    auto descriptor = shape.descriptor(9);
+    descriptor.m = {0, 1};
+    ASSERT_EQ(driver->begin(WeightUse::constant), MPC_RT_OK);
+    EXPECT_EQ(driver->contract(descriptor, data.lhs.data(), data.rhs.data(), nullptr,
+                               data.out.data(), rows),
+              MPC_RT_OK);
+    driver->end();
+    driver->variablesChanged();
+    if (driver->computes())
+      EXPECT_EQ(data.difference(), "");
+  }
+}
+
+} // namespace
+} // namespace mpc::rt::cts

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference is a plain triple loop in float64, rounded exactly where the contract says.
+#include "runtime/cts/contraction_case.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/philox.h"
+#include "runtime/base/rounding.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace mpc::rt::cts {
+namespace {
+
+double roundTo(mpc_rt_dtype_t dtype, double value) {
+  uint8_t bytes[8];
+  storeElement(dtype, bytes, 0, value);
+  return loadElement(dtype, bytes, 0);
+}
+
+void fill(std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, int64_t count, uint64_t seed,
+          uint32_t stream, double scale) {
+  data.resize(static_cast<size_t>(count) * dtypeSize(dtype));
+  for (int64_t i = 0; i < count; ++i) {
+    PhiloxBlock block =
+        philox({{static_cast<uint32_t>(i), stream, 0, 0}}, static_cast<uint32_t>(seed), 0);
+    storeElement(dtype, data.data(), i, (static_cast<double>(block.word[0] % 15) - 7.0) * scale);
+  }
+}
+
+} // namespace
+
+double loadElement(mpc_rt_dtype_t dtype, const void *data, int64_t i) {
+  switch (dtype) {
+  case MPC_RT_FLOAT64:
+    return static_cast<const double *>(data)[i];
+  case MPC_RT_FLOAT32:
+    return static_cast<double>(static_cast<const float *>(data)[i]);
+  case MPC_RT_BFLOAT16:
+    return static_cast<double>(widenBFloat16(static_cast<const uint16_t *>(data)[i]));
+  default:
+    return static_cast<double>(widenFloat16(static_cast<const uint16_t *>(data)[i]));
+  }
+}
+
+void storeElement(mpc_rt_dtype_t dtype, void *data, int64_t i, double value) {
+  switch (dtype) {
+  case MPC_RT_FLOAT64:
+    static_cast<double *>(data)[i] = value;
+    return;
+  case MPC_RT_FLOAT32:
+    static_cast<float *>(data)[i] = static_cast<float>(value);
+    return;
+  case MPC_RT_BFLOAT16:
+    static_cast<uint16_t *>(data)[i] = roundToBFloat16(static_cast<float>(value));
+    return;
+  default:
+    static_cast<uint16_t *>(data)[i] = roundToFloat16(static_cast<float>(value));
+  }
+}
+
+mpc_rt_contract_t ContractionCase::descriptor(uint32_t id) const {
+  mpc_rt_contract_t d = {};
+  d.struct_size = sizeof(d);
+  d.id = id;
+  d.lhs_dtype = lhs;
+  d.rhs_dtype = rhs;
+  d.out_dtype = out;
+  d.bias_dtype = bias;
+  d.flags = (transposeLhs ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0u) |
+            (transposeRhs ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0u) |
+            (accumulate ? MPC_RT_CONTRACT_ACCUMULATE : 0u);
+  d.activation = relu ? MPC_RT_ACTIVATION_RELU : MPC_RT_ACTIVATION_NONE;
+  d.batch = {batch, 0};
+  d.m = {m, 0};
+  d.n = {n, 0};
+  d.k = {k, 0};
+  d.rhs_variable = rhsVariable;
+  d.has_bias = hasBias;
+  d.layer = "test/layer";
+  return d;
+}
+
+std::string ContractionCase::text() const {
+  auto size = [](int64_t value) { return std::to_string(value); };
+  return size(batch) + "x" + size(m) + "x" + size(n) + "x" + size(k) + " " + dtypeName(lhs) +
+         (transposeLhs ? "^T" : "") + " * " + dtypeName(rhs) + (transposeRhs ? "^T" : "") + " -> " +
+         dtypeName(out) + (hasBias ? std::string(" + ") + dtypeName(bias) : "") +
+         (relu ? " relu" : "") + (accumulate ? " accumulate" : "");
+}
+
+ContractionData::ContractionData(const ContractionCase &c) : shape(c) {
+  fill(lhs, c.lhs, c.batch * c.m * c.k, c.seed, 1, 1.0);
+  fill(rhs, c.rhs, c.batch * c.k * c.n, c.seed, 2, 1.0);
+  fill(bias, c.bias, c.n, c.seed, 3, 1.0 + 1.0 / 128);
+  fill(out, c.out, c.batch * c.m * c.n, c.seed, 4, 0.5);
+  initial = out;
+}
+
+std::vector<uint8_t> ContractionData::expected() const {
+  const ContractionCase &c = shape;
+  std::vector<uint8_t> result(initial.size());
+  for (int64_t b = 0; b < c.batch; ++b)
+    for (int64_t m = 0; m < c.m; ++m)
+      for (int64_t n = 0; n < c.n; ++n) {
+        double sum = 0;
+        for (int64_t k = 0; k < c.k; ++k) {
+          int64_t left = b * c.m * c.k + (c.transposeLhs ? k * c.m + m : m * c.k + k);
+          int64_t right = b * c.k * c.n + (c.transposeRhs ? n * c.k + k : k * c.n + n);
+          sum += loadElement(c.lhs, lhs.data(), left) * loadElement(c.rhs, rhs.data(), right);
+        }
+        int64_t position = (b * c.m + m) * c.n + n;
+        double value = roundTo(c.out, sum);
+        if (c.hasBias)
+          value = roundTo(c.out, value + loadElement(c.bias, bias.data(), n));
+        if (c.relu)
+          value = value < 0 ? 0 : value;
+        if (c.accumulate)
+          value += loadElement(c.out, initial.data(), position);
+        storeElement(c.out, result.data(), position, value);
+      }
+  return result;
+}
+
+std::string ContractionData::difference() const {
+  auto wanted = expected();
+  int64_t count = shape.batch * shape.m * shape.n;
+  for (int64_t i = 0; i < count; ++i) {
+    double want = loadElement(shape.out, wanted.data(), i);
+    double have = loadElement(shape.out, out.data(), i);
+    if (want != have && !(std::isnan(want) && std::isnan(have)))
+      return shape.text() + ": element " + std::to_string(i) + " is " + std::to_string(have) +
+             ", expected " + std::to_string(want);
+  }
+  return "";
+}
+
+} // namespace mpc::rt::cts
