@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpcc as a library: a model file to a compiled folder.
+#ifndef MPC_DRIVER_COMPILE_H
+#define MPC_DRIVER_COMPILE_H
+
+#include "mpc/Pipelines/Phases.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mpc {
+
+enum class Mode { Auto, Train, Infer };
+enum class Explain { Off, Table, Json };
+
+/// The options of mpcc (interface.md, section 1), checked for spelling but not for meaning.
+struct CompileOptions {
+  std::string model;
+  std::string outputDirectory; // empty: NAME.mpc
+  std::string name;            // empty: the file's stem as a C identifier
+  PipelineOptions pipeline;
+  Mode mode = Mode::Auto;
+  /// Keras names or JSON files that replace parts of the file's compile config.
+  std::string loss, optimizer, metrics;
+  std::optional<double> learningRate;
+  /// Start from initializers with this seed instead of the file's weights.
+  std::optional<uint64_t> initialize;
+  std::string march = "portable";
+  std::optional<Phase> compileTo, compileFrom;
+  Explain explain = Explain::Off;
+  bool quiet = false, verbose = false;
+  bool color = false;
+};
+
+/// Exit codes of all tools.
+enum ExitCode { kExitDone = 0, kExitBadInput = 1, kExitUsage = 2, kExitInternal = 3 };
+
+/// Compiles; messages go to stderr, `--explain` and textual IR without an output folder to stdout.
+/// Nothing is written unless everything succeeds.
+ExitCode compileModel(const CompileOptions &options);
+
+} // namespace mpc
+
+#endif // MPC_DRIVER_COMPILE_H

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The phases of the compiler: stop points with written contracts (docs/pipeline.md).
+#ifndef MPC_PIPELINES_PHASES_H
+#define MPC_PIPELINES_PHASES_H
+
+#include "mlir/Pass/PassManager.h"
+#include <optional>
+#include <string>
+
+namespace mpc {
+
+enum class Phase { Import, Policy, Casts, Autodiff, Scaling, Fusion, Tensors, Buffers, Kernels, Module };
+
+llvm::StringRef getPhaseName(Phase phase);
+std::optional<Phase> parsePhase(llvm::StringRef name);
+/// "import policy casts …", for messages.
+std::string listPhases();
+
+/// Everything that the passes of a pipeline can be told.
+struct PipelineOptions {
+  /// `--policy=`: a policy name or a JSON file; empty keeps what each layer says.
+  std::string policy;
+  bool outputGuard = true;
+  /// `--loss-scale=`: auto, none, fixed:N, dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX].
+  std::string lossScale = "auto";
+  /// Build @train_step, @gradients and @evaluate beside @predict.
+  bool train = true;
+  /// Alignment target of mpc-pad-dims: "cpu" leaves dimensions alone.
+  std::string target = "cpu";
+};
+
+/// Appends the passes that lead from the phase before to `phase`, and its verifier.
+void addPhase(mlir::OpPassManager &manager, Phase phase, const PipelineOptions &options);
+
+/// Registers `mpc-to-<phase>`: everything from import to the phase, with options.
+void registerPhasePipelines();
+
+} // namespace mpc
+
+#endif // MPC_PIPELINES_PHASES_H

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Decides whether training scales its loss. A functional model's file does not say which policy the
+// model had, so the decision reads the layers (keras-semantics, section 12, decision 7).
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/IR/Remarks.h"
+#include "mpc/Training/Passes.h"
+#include <cmath>
+
+namespace mpc {
+#define GEN_PASS_DEF_DECIDELOSSSCALEPASS
+#include "mpc/Training/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+struct Request {
+  double initial = 0;
+  std::optional<int64_t> growthSteps;
+  std::optional<double> minimum, maximum;
+};
+
+/// `fixed:N` or `dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]`.
+std::optional<Request> parseRequest(StringRef text) {
+  SmallVector<StringRef> parts;
+  text.split(parts, ':');
+  auto number = [&](size_t index, double &value) {
+    return index < parts.size() && !parts[index].getAsDouble(value) && std::isfinite(value);
+  };
+  Request request;
+  if (parts[0] == "fixed" && parts.size() == 2 && number(1, request.initial) && request.initial > 0)
+    return request;
+  int64_t steps;
+  if (parts[0] != "dynamic" || (parts.size() != 3 && parts.size() != 5) || !number(1, request.initial) ||
+      parts[2].getAsInteger(10, steps))
+    return std::nullopt;
+  request.growthSteps = steps;
+  if (parts.size() == 5) {
+    double minimum, maximum;
+    if (!number(3, minimum) || !number(4, maximum) || minimum > maximum)
+      return std::nullopt;
+    request.minimum = minimum, request.maximum = maximum;
+  }
+  return request;
+}
+
+struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    LossScaleOp existing;
+    for (LossScaleOp scale : module.getOps<LossScaleOp>())
+      existing = scale;
+    if (module.getOps<OptimizerOp>().empty())
+      return markAllAnalysesPreserved();
+    if (option == "none") {
+      if (existing)
+        existing.erase();
+      return;
+    }
+    if (option != "auto") {
+      std::optional<Request> request = parseRequest(option);
+      if (!request) {
+        module.emitError("--loss-scale=") << option
+                                          << ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]";
+        return signalPassFailure();
+      }
+      if (existing)
+        existing.erase();
+      return insert(*request);
+    }
+    if (existing)
+      return markAllAnalysesPreserved();
+    decideByLayers();
+  }
+
+  /// float16 compute with float32 variables in some trainable layer: dynamic scaling, as compile()
+  /// does under mixed_float16. Pure float16: Keras adds none, and neither do we, but it is said.
+  void decideByLayers() {
+    bool mixed = false, pure = false;
+    getOperation().walk([&](LayerOp layer) {
+      std::optional<PrecisionAttr> precision = layer.getPrecision();
+      if (!precision || layer.getVariables().empty() || !precision->getCompute().isF16())
+        return;
+      mixed |= precision->getVariable().isF32();
+      pure |= precision->getVariable().isF16();
+    });
+    if (mixed)
+      return insert({32768, 2000, std::nullopt, std::nullopt});
+    if (pure)
+      getOperation().emitWarning("pure float16 trains without loss scaling, as in Keras: small gradients become 0; "
+                                 "use mixed_float16, or --loss-scale=dynamic:32768:2000");
+  }
+
+  void insert(const Request &request) {
+    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+    auto optional = [&](std::optional<double> value) { return value ? builder.getF64FloatAttr(*value) : FloatAttr(); };
+    LossScaleOp::create(builder, getOperation().getLoc(), builder.getF64FloatAttr(request.initial),
+                        request.growthSteps ? builder.getI64IntegerAttr(*request.growthSteps) : IntegerAttr(),
+                        optional(request.minimum), optional(request.maximum));
+    remark::analysis(getOperation().getLoc(), remark::RemarkOpts::name("loss-scale").category("mpc-policy"))
+        << "loss scaling from " << llvm::formatv("{0}", request.initial).str()
+        << (request.growthSteps ? " (dynamic)" : " (fixed)");
+  }
+};
+
+} // namespace
