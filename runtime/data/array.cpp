@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace mpc::data {
 
@@ -87,7 +88,7 @@ Result<Array> Array::allocate(mpc_rt_dtype_t dtype, std::vector<int64_t> dims) {
 Array Array::copyOf(mpc_rt_dtype_t dtype, std::vector<int64_t> dims, const void *data) {
   Result<Array> array = allocate(dtype, std::move(dims));
   if (!array)
-    std::abort(); // the source exists, so its size is sane; only memory exhaustion gets here
+    throw std::bad_alloc(); // the source exists, so its size is sane
   if (array->bytes_)
     std::memcpy(array->data(), data, array->bytes_);
   return *array;

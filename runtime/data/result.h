@@ -15,10 +15,12 @@ namespace mpc::data {
 /// `FILE[:PLACE]: what is wrong; what was expected; what to do` without a leading `error: `.
 struct Failure {
   std::vector<std::string> messages;
+  bool internal = false; // a fault of mpc, not of its input: exit code 3
 
   Failure() = default;
   explicit Failure(std::string message) { messages.push_back(std::move(message)); }
   void append(Failure other) {
+    internal |= other.internal;
     for (std::string &message : other.messages)
       messages.push_back(std::move(message));
   }

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writing and reading one checkpoint.
+#include "checkpoint/checkpoint.h"
+
+#include "data/atomic_file.h"
+#include "data/crc32c.h"
+#include "data/input_file.h"
+#include "data/safetensors.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace mpc::checkpoint {
+
+using data::Array;
+using data::Failure;
+using data::Result;
+using data::Safetensors;
+using data::Status;
+using training::FitState;
+using training::Logs;
+using training::Session;
+
+namespace {
+
+constexpr char formatVersion[] = "1";
+// Key and value of the checksum in the header as they are written; the digits follow the key.
+constexpr char checksumKey[] = "\"crc32c\":\"";
+constexpr size_t checksumDigits = 8;
+
+/// "" for variables that a checkpoint does not hold.
+std::string tensorName(const mpc_rt_variable_info_t &variable) {
+  switch (variable.role) {
+  case MPC_RT_ROLE_TRAINABLE:
+  case MPC_RT_ROLE_NON_TRAINABLE:
+    return std::string("model/") + variable.tensor.name;
+  case MPC_RT_ROLE_OPTIMIZER:
+    return std::string("optimizer/") + variable.tensor.name;
+  case MPC_RT_ROLE_METRIC:
+    return std::string("metric/") + variable.tensor.name;
+  case MPC_RT_ROLE_RANDOM:
+    return std::string("random/") + variable.tensor.name;
+  default:
+    return "";
+  }
+}
+
+std::string formatHistory(const std::vector<Logs> &history) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Logs &logs : history) {
+    nlohmann::ordered_json epoch = nlohmann::ordered_json::array();
+    for (const auto &[name, value] : logs)
+      epoch.push_back({name, training::formatReal(value)}); // text: JSON has no NaN
+    json.push_back(epoch);
+  }
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool parseHistory(const std::string &text, std::vector<Logs> &history) {
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_array())
+    return false;
+  for (const auto &epoch : json) {
+    Logs logs;
+    if (!epoch.is_array())
+      return false;
+    for (const auto &pair : epoch) {
+      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
+        return false;
+      std::string number = pair[1].get<std::string>();
+      double value = 0;
+      std::from_chars(number.data(), number.data() + number.size(), value);
+      logs.emplace_back(pair[0].get<std::string>(), value);
+    }
+    history.push_back(std::move(logs));
+  }
+  return true;
+}
+
+std::map<std::string, std::string> identityText(const Session &session,
+                                                const RunIdentity &identity) {
+  return {{"run.model", session.executable().model_name},
+          {"run.source_hash", session.executable().source_hash},
+          {"run.--batch-size", std::to_string(identity.batchSize)},
+          {"run.rows", std::to_string(identity.rows)},
+          {"run.--steps", std::to_string(identity.steps)},
+          {"run.--shuffle", identity.shuffle ? "on" : "off"},
+          {"run.--seed", std::to_string(identity.seed)}};
+}
+
+/// The CRC of all bytes with the checksum's digits at `digits` taken as zeros.
+uint32_t checksum(std::string header, size_t digits, const Safetensors *content,
+                  const std::string *rest) {
+  std::memset(&header[digits], '0', checksumDigits);
+  uint32_t crc = data::crc32c(0, header.data(), header.size());
+  if (rest)
+    return data::crc32c(crc, rest->data(), rest->size());
+  for (const auto &[name, array] : content->tensors)
+    crc = data::crc32c(crc, array.data(), array.bytes());
+  return crc;
+}
+
+std::string hex(uint32_t value) {
+  char text[checksumDigits + 1];
+  std::snprintf(text, sizeof text, "%08x", value);
+  return text;
+}
+
+Status verifyBytes(const std::string &bytes, const std::string &path) {
+  size_t key = bytes.find(checksumKey);
+  size_t digits = key + sizeof checksumKey - 1;
+  if (key == std::string::npos || digits + checksumDigits > bytes.size())
+    return Failure(path + ": is no checkpoint of mpc-run; expected one with a checksum");
+  std::string rest = bytes.substr(digits + checksumDigits);
+  uint32_t crc = checksum(bytes.substr(0, digits + checksumDigits), digits, nullptr, &rest);
+  if (bytes.compare(digits, checksumDigits, hex(crc)) != 0)
+    return Failure(path + ": is damaged: its checksum is " + hex(crc) + ", not " +
+                   bytes.substr(digits, checksumDigits) +
+                   "; expected a whole file; use an older "
+                   "checkpoint");
+  return Status();
+}
+
+} // namespace
+
+Status writeCheckpoint(const std::string &path, Session &session, const RunIdentity &identity,
+                       const FitState &state, const training::CallbackState &callbacks) {
+  Safetensors content;
+  const mpc_rt_executable_t &tables = session.executable();
+  for (uint32_t i = 0; i < tables.variable_count; ++i)
+    if (std::string name = tensorName(tables.variables[i]); !name.empty())
+      content.tensors.emplace(name, session.variableArray(i));
+  content.metadata = identityText(session, identity);
+  content.metadata["crc32c"] = std::string(checksumDigits, '0');
+  content.metadata["format"] = "mpc-checkpoint";
+  content.metadata["version"] = formatVersion;
+  content.metadata["compiler"] = tables.compiler_version;
+  content.metadata["state.epoch"] = std::to_string(state.epoch);
+  content.metadata["state.step"] = std::to_string(state.step);
+  content.metadata["state.global_step"] = std::to_string(state.globalStep);
+  content.metadata["state.skipped"] = std::to_string(state.skipped);
+  content.metadata["state.stop_reason"] = state.stopReason;
+  content.metadata["state.history"] = formatHistory(state.history);
+  for (const auto &[name, value] : callbacks)
+    content.metadata["callback." + name] = value;
+
+  std::string header = data::formatSafetensorsHeader(content);
+  size_t digits = header.find(checksumKey) + sizeof checksumKey - 1;
+  std::string crc = hex(checksum(header, digits, &content, nullptr));
+  header.replace(digits, checksumDigits, crc);
+  data::AtomicFile file(path);
+  if (Status status = file.open(); !status)
+    return status;
+  file.write(header);
+  for (const auto &[name, array] : content.tensors)
+    file.write(array.data(), array.bytes());
+  return file.commit();
+}
+
+static Result<std::string> readVerified(const std::string &path) {
+  Result<std::string> bytes = data::readWholeFile(path, UINT64_MAX);
+  if (!bytes)
+    return bytes;
+  if (Status status = verifyBytes(*bytes, path); !status)
+    return status.failure();
+  return bytes;
+}
+
+Status verifyCheckpoint(const std::string &path) {
+  Result<std::string> bytes = readVerified(path);
+  return bytes ? Status() : Status(bytes.failure());
+}
+
+Status readCheckpoint(const std::string &path, Session &session, const RunIdentity &identity,
+                      FitState &state, training::CallbackState &callbacks) {
+  Result<std::string> bytes = readVerified(path);
+  if (!bytes)
+    return bytes.failure();
+  Result<Safetensors> content =
+      data::parseSafetensors(reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size(), path);
+  if (!content)
+    return content.failure();
+  auto text = [&](const std::string &key) {
+    auto at = content->metadata.find(key);
+    return at == content->metadata.end() ? std::string() : at->second;
+  };
+  Failure failure;
+  if (text("version") != formatVersion)
+    return Failure(path + ": has checkpoint format '" + text("version") + "'; expected " +
+                   formatVersion + "; resume with the mpc-run that wrote it");
+  for (const auto &[key, value] : identityText(session, identity))
+    if (text(key) != value)
+      failure.append(Failure(path + ": was written with " + key.substr(4) + " " + text(key) +
+                             ", not " + value +
+                             "; expected the same run; use --weights to start a "
+                             "new one from trained weights"));
+  FitState restored;
+  auto number = [&](const char *key) {
+    std::string value = text(key);
+    int64_t result = -1;
+    auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+    if (error != std::errc() || rest != value.data() + value.size() || result < 0)
+      failure.append(Failure(path + ":" + key + ": is '" + value + "'; expected a natural number"));
+    return result;
+  };
+  restored.epoch = number("state.epoch");
+  restored.step = number("state.step");
+  restored.globalStep = number("state.global_step");
+  restored.skipped = number("state.skipped");
+  restored.stopReason = text("state.stop_reason");
+  if (!parseHistory(text("state.history"), restored.history))
+    failure.append(Failure(path + ":state.history: is no history; the file is damaged"));
+
+  const mpc_rt_executable_t &tables = session.executable();
+  std::vector<std::pair<uint32_t, Array>> values;
+  for (uint32_t i = 0; i < tables.variable_count && failure.empty(); ++i) {
+    std::string name = tensorName(tables.variables[i]);
+    if (name.empty())
+      continue;
+    auto at = content->tensors.find(name);
+    const mpc_rt_tensor_info_t &tensor = tables.variables[i].tensor;
+    if (at == content->tensors.end() || at->second.dtype() != tensor.dtype ||
+        at->second.dims() != training::dimsOf(tensor, 0))
+      failure.append(Failure(path + ":" + name +
+                             ": is missing or of another type or shape; expected "
+                             "a checkpoint of this compiled model"));
+    else
+      values.emplace_back(i, at->second);
+  }
+  if (!failure.empty())
+    return failure;
+  for (auto &[index, array] : values)
+    if (array.bytes())
+      std::memcpy(session.variable(index), array.data(), array.bytes());
+  if (mpc_rt_status_t status = mpc_rt_context_variables_changed(session.context()))
+    return session.runtimeFailure(status);
+  state = std::move(restored);
+  callbacks.clear();
+  for (const auto &[key, value] : content->metadata)
+    if (key.compare(0, 9, "callback.") == 0)
+      callbacks[key.substr(9)] = value;
+  return Status();
+}
+
+} // namespace mpc::checkpoint

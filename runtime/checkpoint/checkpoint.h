@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Checkpoints: everything that training needs to go on as if it had never stopped, in one file.
+#ifndef MPC_RUNTIME_CHECKPOINT_CHECKPOINT_H
+#define MPC_RUNTIME_CHECKPOINT_CHECKPOINT_H
+
+#include "training/fit.h"
+
+namespace mpc::checkpoint {
+
+/// What must be the same for a resumed run to compute the same bytes.
+struct RunIdentity {
+  int64_t batchSize = 0, rows = 0, steps = 0;
+  bool shuffle = true;
+  uint64_t seed = 0;
+};
+
+/// Writes a safetensors file: variables under `model/`, `optimizer/`, `metric/` and `random/`, and
+/// in its metadata position, history, callbacks and a CRC-32C of the whole file (computed with the
+/// checksum's own digits as zeros). Atomic.
+data::Status writeCheckpoint(const std::string &path, training::Session &session,
+                             const RunIdentity &identity, const training::FitState &state,
+                             const training::CallbackState &callbacks);
+
+/// Restores variables, position and callbacks. Refuses a damaged file (checksum), another model
+/// (name, source hash, variables), and another run identity, naming the option that differs. On
+/// failure nothing is changed.
+data::Status readCheckpoint(const std::string &path, training::Session &session,
+                            const RunIdentity &identity, training::FitState &state,
+                            training::CallbackState &callbacks);
+
+/// Whether the file is whole: its checksum.
+data::Status verifyCheckpoint(const std::string &path);
+
+} // namespace mpc::checkpoint
+#endif

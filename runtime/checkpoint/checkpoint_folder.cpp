@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Numbering, keeping and finding checkpoints.
+#include "checkpoint/checkpoint_folder.h"
+
+#include "data/atomic_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace mpc::checkpoint {
+
+using data::Failure;
+using data::Status;
+
+static const std::string prefix = "checkpoint-", suffix = ".safetensors";
+
+static std::vector<std::string> filesIn(const std::string &folder) {
+  std::vector<std::string> names;
+  if (DIR *directory = ::opendir(folder.c_str())) {
+    while (const dirent *entry = ::readdir(directory))
+      names.push_back(entry->d_name);
+    ::closedir(directory);
+  }
+  return names;
+}
+
+std::vector<std::string> CheckpointFolder::list() const {
+  std::vector<std::string> names;
+  for (const std::string &name : filesIn(path_))
+    if (name.size() > prefix.size() + suffix.size() &&
+        name.compare(0, prefix.size(), prefix) == 0 &&
+        name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0)
+      names.push_back(name);
+  // Longer numbers are larger; the usual ones are all of the same length.
+  std::sort(names.begin(), names.end(), [](const std::string &a, const std::string &b) {
+    return a.size() != b.size() ? a.size() > b.size() : a > b;
+  });
+  for (std::string &name : names)
+    name = path_ + "/" + name;
+  return names;
+}
+
+Status CheckpointFolder::prepare() {
+  for (size_t slash = path_.find('/', 1); slash != std::string::npos;
+       slash = path_.find('/', slash + 1))
+    ::mkdir(path_.substr(0, slash).c_str(), 0777);
+  if (::mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST)
+    return Failure(path_ + ": cannot be made: " + std::strerror(errno) +
+                   "; expected a folder for checkpoints");
+  if (::access(path_.c_str(), W_OK | X_OK) != 0)
+    return Failure(path_ + ": cannot be written: " + std::strerror(errno) +
+                   "; expected a folder for checkpoints");
+  for (const std::string &name : filesIn(path_)) {
+    if (name.compare(0, std::strlen(data::atomicFilePrefix), data::atomicFilePrefix) != 0)
+      continue;
+    long process = std::strtol(name.c_str() + std::strlen(data::atomicFilePrefix), nullptr, 10);
+    if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH)
+      ::unlink((path_ + "/" + name).c_str());
+  }
+  return Status();
+}
+
+Status CheckpointFolder::save(training::Session &session, const RunIdentity &identity,
+                              const training::FitState &state,
+                              const training::CallbackState &callbacks) {
+  std::string number = std::to_string(state.globalStep);
+  number.insert(0, number.size() < 12 ? 12 - number.size() : 0, '0');
+  std::string path = path_ + "/" + prefix + number + suffix;
+  if (Status status = writeCheckpoint(path, session, identity, state, callbacks); !status)
+    return status;
+  std::vector<std::string> paths = list();
+  for (size_t i = static_cast<size_t>(keep_); i < paths.size(); ++i)
+    ::unlink(paths[i].c_str());
+  return Status();
+}
+
+Status CheckpointFolder::resume(training::Session &session, const RunIdentity &identity,
+                                training::FitState &state, training::CallbackState &callbacks,
+                                std::vector<std::string> &notes) {
+  std::vector<std::string> paths = list();
+  Failure damaged;
+  for (const std::string &path : paths) {
+    if (Status whole = verifyCheckpoint(path); !whole) {
+      damaged.append(whole.failure());
+      notes.push_back(whole.failure().messages[0]);
+      continue;
+    }
+    Status status = readCheckpoint(path, session, identity, state, callbacks);
+    if (status)
+      notes.push_back("resumed from " + path);
+    return status;
+  }
+  if (!damaged.empty())
+    return damaged;
+  return Failure(path_ + ": has no checkpoint; expected " + prefix + "*" + suffix +
+                 " that mpc-run train --checkpoint wrote; check the path");
+}
+
+} // namespace mpc::checkpoint

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Random inputs and timed steps.
+#include "commands/bench_steps.h"
+
+#include "data/convert.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+
+namespace mpc::commands {
+
+using data::Array;
+using data::Failure;
+using data::Result;
+using data::Status;
+
+namespace {
+
+/// SplitMix64 (Steele, Lea, Flood, 2014): only has to be quick and the same everywhere.
+class Random {
+public:
+  uint64_t next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+  float unit() { return static_cast<float>(next() >> 40) * 0x1p-24f; }
+
+private:
+  uint64_t state_ = 0;
+};
+
+Result<data::Column> randomColumn(const data::TensorSpec &spec, int64_t rows, bool isTarget,
+                                  Random &random) {
+  std::vector<int64_t> dims = spec.dims;
+  dims.insert(dims.begin(), rows);
+  bool real = data::isFloating(spec.dtype);
+  Result<Array> array = Array::allocate(real ? MPC_RT_FLOAT32 : MPC_RT_INT64, dims);
+  if (!array)
+    return Failure(spec.name + ": " + array.failure().messages[0] + "; use a smaller --batch-size");
+  uint64_t bound = spec.indexLimit > 0 ? static_cast<uint64_t>(spec.indexLimit) : 2;
+  for (int64_t i = 0; i < array->elements(); ++i) {
+    if (real)
+      array->as<float>()[i] = isTarget ? random.unit() : random.unit() * 2 - 1;
+    else
+      array->as<int64_t>()[i] = static_cast<int64_t>(random.next() % bound);
+  }
+  // As the entry wants it, so that a step does not measure conversions that data would not need.
+  Result<Array> converted =
+      data::convertArray(*array, spec.dtype, data::Conversion::ThroughFloat32);
+  if (!converted)
+    return converted.failure();
+  return data::Column{spec, *converted, 0, 0};
+}
+
+Result<data::Dataset> randomData(const data::Signature &signature, int64_t rows, bool withTargets) {
+  data::Dataset dataset;
+  Random random;
+  dataset.rows = rows;
+  dataset.path = "random data";
+  auto add = [&](const data::TensorSpec &spec, bool isTarget) -> Status {
+    Result<data::Column> column = randomColumn(spec, rows, isTarget, random);
+    if (!column)
+      return column.failure();
+    dataset.columns.push_back(*column);
+    return Status();
+  };
+  for (const data::TensorSpec &spec : signature.inputs)
+    if (Status status = add(spec, false); !status)
+      return status.failure();
+  if (!withTargets)
+    return dataset;
+  for (const data::TensorSpec &spec : signature.targets)
+    if (Status status = add(spec, true); !status)
+      return status.failure();
+  if (signature.sampleWeight) {
+    if (Status status = add(*signature.sampleWeight, true); !status)
+      return status.failure();
+    data::Column &weights = dataset.columns.back();
+    std::vector<float> ones(static_cast<size_t>(rows), 1.0f);
+    data::convertElements(ones.data(), MPC_RT_FLOAT32, weights.array.data(), weights.array.dtype(),
+                          rows, data::Conversion::Direct);
+  }
+  return dataset;
+}
+
+} // namespace
+
+Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options) {
+  std::unique_ptr<BenchSteps> steps(new BenchSteps);
+  steps->options_ = options;
+  Result<std::unique_ptr<training::Session>> session = training::Session::open(options.session);
+  if (!session)
+    return session.failure();
+  steps->session_ = std::move(*session);
+  training::Session &model = *steps->session_;
+  steps->train_ = options.train || (!options.predict && model.findEntry("train_step"));
+  Result<const mpc_rt_entry_info_t *> entry =
+      model.requireEntry(steps->train_ ? "train_step" : "predict");
+  if (!entry)
+    return entry.failure();
+  if (int64_t fixed = model.fixedBatch(**entry))
+    if (Status status = training::checkFixedBatch(fixed, options.batchSize, 0, model.path());
+        !status)
+      return status.failure();
+  data::Signature signature = model.signature(**entry);
+  Result<data::Dataset> dataset = randomData(signature, options.batchSize, steps->train_);
+  if (!options.data.empty()) {
+    Result<data::Source> source = data::readSource(options.data, data::Split::Train);
+    if (!source)
+      return source.failure();
+    dataset = data::bindSource(*source, signature, steps->train_);
+  }
+  if (!dataset)
+    return dataset.failure();
+  steps->data_ = std::move(*dataset);
+  steps->rows_.resize(static_cast<size_t>(options.batchSize));
+  steps->batcher_ = std::make_unique<training::Batcher>(model, **entry);
+  for (int64_t i = 0; i < options.warmup; ++i)
+    if (Result<double> time = steps->step(); !time)
+      return time.failure();
+  return steps;
+}
+
+Result<double> BenchSteps::step() {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin = Clock::now();
+  for (int64_t &row : rows_)
+    row = next_++ % data_.rows;
+  if (Status status = batcher_->run(data_, rows_.data(), options_.batchSize); !status)
+    return status.failure();
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+std::optional<float> BenchSteps::loss() const {
+  const Array *loss = train_ ? batcher_->findOutput("loss") : nullptr;
+  return loss ? std::optional<float>(*loss->as<float>()) : std::nullopt;
+}
+
+uint64_t BenchSteps::plannedBytes() const {
+  mpc_rt_memory_t memory = {};
+  memory.struct_size = sizeof memory;
+  if (mpc_rt_context_memory(session_->context(), &memory))
+    return 0;
+  return memory.variable_bytes + memory.arena_planned_bytes;
+}
+
+std::string BenchSteps::describe() const {
+  static const char *const isaNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  int32_t isa = mpc_rt_context_isa(session_->context());
+  nlohmann::ordered_json json;
+  json["model"] = session_->executable().model_name;
+  json["mode"] = mode();
+  json["device"] = options_.session.device;
+  json["batch_size"] = options_.batchSize;
+  json["threads"] = mpc_rt_context_threads(session_->context());
+  if (isa >= 0 && isa < MPC_RT_ISA_COUNT)
+    json["isa"] = isaNames[isa];
+  json["bytes_planned"] = plannedBytes();
+  json["bytes_peak"] = peakBytes();
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+uint64_t peakBytes() {
+  struct rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+} // namespace mpc::commands

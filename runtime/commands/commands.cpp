@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of commands, their help, and the choice among them.
+#include "commands/commands.h"
+
+#include "mpc-rt/model.h"
+
+#include <cstring>
+#include <new>
+
+namespace mpc::commands {
+
+static std::vector<Option> with(std::vector<Option> options, const std::vector<Option> &more) {
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+static std::vector<Command> makeTable() {
+  const std::vector<Option> machine = {
+      {"device", Takes::Value, "cpu|cuda:N", "where to run (default cpu)"},
+      {"threads", Takes::Value, "N", "CPU threads (default: all)"},
+      {"deterministic", Takes::Nothing, "", "the same bytes on every run (always so)"},
+      {"help", Takes::Nothing, "", "this text"}};
+  const std::vector<Option> weights = {
+      {"weights", Takes::Value, "W.safetensors", "weights to use instead of those beside LIB"},
+      {"seed", Takes::Value, "S", "seed of random layers and of shuffling (default 0)"}};
+  const std::vector<Option> json = {{"json", Takes::Nothing, "", "the result as JSON on stdout"}};
+  const Option batch = {"batch-size", Takes::Value, "N", "rows per step (default 32)"};
+  return {
+      {"predict", "LIB --inputs X.npz --outputs OUT.npz [options]", "inference",
+       "mpc-run predict model.mpc --inputs x.npz --outputs out.npz",
+       with(with({{"inputs", Takes::Value, "D", "data with the model's inputs"},
+                  {"outputs", Takes::Value, "OUT.npz", "file for out0, out1, ..."},
+                  batch},
+                 weights),
+            machine),
+       predict},
+      {"evaluate", "LIB --data D [options]", "loss and metrics",
+       "mpc-run evaluate model.mpc --data test.npz --batch-size 256",
+       with(with(with({{"data", Takes::Value, "D", "data with inputs and targets"}, batch}, json),
+                 weights),
+            machine),
+       evaluate},
+      {"train", "LIB --data D --epochs N --batch-size B [options]", "training",
+       "mpc-run train model.mpc --data train.npz --epochs 5 --batch-size 128 --save "
+       "trained.safetensors",
+       with(with({{"data", Takes::Value, "D", "training data"},
+                  {"epochs", Takes::Value, "N", "passes over the data (default 1)"},
+                  batch,
+                  {"validation-data", Takes::Value, "D", "data to evaluate after each epoch"},
+                  {"validation-split", Takes::Value, "F", "or this last fraction of the data"},
+                  {"shuffle", Takes::Value, "on|off", "new order of rows each epoch (default on)"},
+                  {"steps", Takes::Value, "N", "stop after N steps, whatever the epochs"},
+                  {"initialize", Takes::OptionalValue, "SEED",
+                   "start from the initializers, not from stored weights"},
+                  {"save", Takes::Value, "W.safetensors", "file for the trained variables"},
+                  {"checkpoint", Takes::Value, "DIR", "folder for checkpoints"},
+                  {"save-freq", Takes::Value, "epoch|N", "each epoch (default) or every N steps"},
+                  {"keep", Takes::Value, "K", "checkpoints to keep (default 2)"},
+                  {"resume", Takes::Value, "DIR", "go on from the newest checkpoint there"},
+                  {"csv-log", Takes::Value, "F",
+                   "one line of metrics per epoch, as Keras's CSVLogger"},
+                  {"json-log", Takes::Value, "F", "one JSON object per epoch"},
+                  {"tensorboard", Takes::Value, "DIR", "event files for TensorBoard"},
+                  {"trace", Takes::Value, "T.npz", "every step's loss, metrics and loss scale"},
+                  {"early-stop", Takes::Value, "monitor=M,patience=N",
+                   "stop when M does not get better; also min_delta=, mode=min|max"},
+                  {"reduce-lr", Takes::Value, "monitor=M,factor=F,patience=N",
+                   "lower the learning rate; also min_delta=, mode=, cooldown=, min_lr="},
+                  {"terminate-on-nan", Takes::Nothing, "", "stop when the loss is NaN or infinite"},
+                  {"class-weight", Takes::Value, "F", "JSON object: class index to weight"},
+                  {"tune", Takes::Nothing, "", "measure kernels first (not there yet)"}},
+                 with(json, weights)),
+            machine),
+       train},
+      {"gradients", "LIB --data D.npz --outputs G.npz",
+       "loss and gradients of one batch of all rows",
+       "mpc-run gradients model.mpc --data batch.npz --outputs g.npz",
+       with(with({{"data", Takes::Value, "D", "data with inputs and targets"},
+                  {"outputs", Takes::Value, "G.npz",
+                   "file for loss, grad:*, gradx:*, out*, after:*"}},
+                 weights),
+            machine),
+       gradients},
+      {"bench", "LIB [--batch-size B] [--steps N] [--train|--predict] [--serve] [--json]",
+       "step times on random data", "mpc-run bench model.mpc --train --batch-size 256 --steps 50",
+       with(with(with({batch,
+                       {"steps", Takes::Value, "N", "steps to measure (default 20)"},
+                       {"warmup", Takes::Value, "N", "steps before (default 3)"},
+                       {"train", Takes::Nothing, "", "training steps (default if LIB can train)"},
+                       {"predict", Takes::Nothing, "", "inference"},
+                       {"serve", Takes::Nothing, "", "take `go N` and `quit` from stdin"},
+                       {"data", Takes::Value, "D", "rows to use instead of random ones"}},
+                      json),
+                 weights),
+            machine),
+       bench},
+      {"devices", "[--json]", "what this machine can run and what each policy gains",
+       "mpc-run devices --json", with(json, {{"help", Takes::Nothing, "", "this text"}}), devices},
+      {"inspect", "LIB [--json]", "what a compiled model is made of", "mpc-run inspect model.mpc",
+       with(json, {{"help", Takes::Nothing, "", "this text"}}), inspect},
+  };
+}
+
+const std::vector<Command> &commandTable() {
+  static const std::vector<Command> table = makeTable();
+  return table;
+}
+
+static std::string help(const Command &command) {
+  std::string text = std::string("mpc-run ") + command.name + ": " + command.summary +
+                     "\n\nusage: mpc-run " + command.name + " " + command.synopsis +
+                     "\n\noptions:\n";
+  for (const Option &option : command.options) {
+    std::string left = std::string("  --") + option.name;
+    if (option.takes == Takes::Value)
+      left += std::string(" ") + option.value;
+    if (option.takes == Takes::OptionalValue)
+      left += std::string("[=") + option.value + "]";
+    left.append(left.size() < 34 ? 34 - left.size() : 1, ' ');
+    text += left + option.help + "\n";
+  }
+  return text + "\nexample:\n  " + command.example +
+         "\n\ndata D: an .npz or a folder of .npy files (the model's input names or x0, x1, ..; "
+         "targets y0, y1, ..\nor the outputs' names; optionally sample_weight), a CSV with a "
+         "header, or a folder of MNIST's IDX files.\n";
+}
+
+static std::string overview() {
+  std::string text = "mpc-run: run a model that mpcc compiled\n\nusage: mpc-run COMMAND ...\n\n";
+  for (const Command &command : commandTable()) {
+    std::string name = std::string("  ") + command.name;
+    name.append(13 - name.size(), ' ');
+    text += name + command.summary + "\n";
+  }
+  return text +
+         "\n`mpc-run COMMAND --help` lists a command's options.\nexit codes: 0 done, 1 the "
+         "input is wrong, 2 usage, 3 internal error, 130/143 after a signal\n\nexample:\n  " +
+         commandTable()[2].example + "\n";
+}
+
+training::SessionOptions sessionOptions(Arguments &arguments) {
+  training::SessionOptions options;
+  arguments.requirePositional(1, "LIB (libNAME.so or its folder)");
+  if (!arguments.positional().empty())
+    options.library = arguments.positional()[0];
+  options.device = arguments.text("device", "cpu");
+  options.threads = static_cast<uint32_t>(arguments.integer("threads", 0, 1, 4096));
+  options.seed = arguments.seed("seed", 0);
+  options.weights = arguments.text("weights");
+  return options;
+}
+
+static int dispatch(const Command &command, Arguments &arguments, Console &console) {
+  try {
+    return command.run(arguments, console);
+  } catch (const std::bad_alloc &) {
+    return console.fail(data::Failure("out of memory; use a smaller --batch-size or less data"));
+  } catch (const std::exception &exception) {
+    data::Failure failure(std::string("mpc-run ") + command.name + ": " + exception.what() +
+                          "; please report it with this command line and its files");
+    failure.internal = true;
+    return console.fail(failure);
+  }
+}
+
+int runCommandLine(int count, const char *const *words, Console &console) {
+  std::string name = count > 1 ? words[1] : "";
+  if (name == "--help" || name == "-h" || name == "help")
+    return console.data(overview()) ? Done : BadInput;
+  if (name == "--version")
+    return console.data(std::string("mpc-run ") + mpc_rt_version() + "\n") ? Done : BadInput;
+  for (const Command &command : commandTable()) {
+    if (name != command.name)
+      continue;
+    Arguments arguments(command.options, count - 2, words + 2);
+    if (arguments.has("help"))
+      return console.data(help(command)) ? Done : BadInput;
+    return dispatch(command, arguments, console);
+  }
+  std::string names;
+  for (const Command &command : commandTable())
+    names += (names.empty() ? "" : ", ") + std::string(command.name);
+  return console.usage("mpc-run",
+                       {(name.empty() ? "a command is missing" : "unknown command '" + name + "'") +
+                        "; expected one of: " + names + "; --help explains them"});
+}
+
+} // namespace mpc::commands

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Messages.
+#include "commands/console.h"
+
+namespace mpc::commands {
+
+void Console::label(const char *colour, const char *word) {
+  if (terminal_)
+    std::fprintf(err_, "\033[1;%sm%s:\033[0m ", colour, word);
+  else
+    std::fprintf(err_, "%s: ", word);
+}
+
+int Console::fail(const data::Failure &failure) {
+  for (const std::string &message : failure.messages) {
+    label("31", failure.internal ? "internal error" : "error");
+    std::fprintf(err_, "%s\n", message.c_str());
+  }
+  return failure.internal ? InternalError : BadInput;
+}
+
+int Console::usage(const std::string &command, const std::vector<std::string> &faults) {
+  for (const std::string &fault : faults) {
+    label("31", "error");
+    std::fprintf(err_, "%s: %s\n", command.c_str(), fault.c_str());
+  }
+  return BadUsage;
+}
+
+void Console::note(const std::string &text) {
+  label("36", "note");
+  std::fprintf(err_, "%s\n", text.c_str());
+}
+
+void Console::warn(const std::string &text) {
+  label("35", "warning");
+  std::fprintf(err_, "%s\n", text.c_str());
+}
+
+bool Console::data(const std::string &text) {
+  return std::fwrite(text.data(), 1, text.size(), out_) == text.size() && std::fflush(out_) == 0;
+}
+
+} // namespace mpc::commands

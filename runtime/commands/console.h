@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Console: where a command writes. Data goes to `out`, messages to `err`.
+#ifndef MPC_RUNTIME_COMMANDS_CONSOLE_H
+#define MPC_RUNTIME_COMMANDS_CONSOLE_H
+
+#include "data/result.h"
+
+#include <cstdio>
+#include <string>
+
+namespace mpc::commands {
+
+/// Exit codes (interface.md, section 4).
+enum Exit { Done = 0, BadInput = 1, BadUsage = 2, InternalError = 3 };
+
+class Console {
+public:
+  /// Colours and live lines only on a terminal that can show them: not with NO_COLOR or TERM=dumb.
+  Console(FILE *out, FILE *err, bool terminal) : out_(out), err_(err), terminal_(terminal) {}
+
+  FILE *out() { return out_; }
+  FILE *err() { return err_; }
+  bool terminal() const { return terminal_; }
+
+  /// Prints every message with `error: ` in front; returns the exit code.
+  int fail(const data::Failure &failure);
+  /// The same for faults of the command line.
+  int usage(const std::string &command, const std::vector<std::string> &faults);
+  void note(const std::string &text);
+  void notes(const std::vector<std::string> &texts) {
+    for (const std::string &text : texts)
+      note(text);
+  }
+  void warn(const std::string &text);
+  /// Writes data and flushes it; false when `out` cannot be written.
+  bool data(const std::string &text);
+
+private:
+  void label(const char *colour, const char *word);
+  FILE *out_, *err_;
+  bool terminal_;
+};
+
+} // namespace mpc::commands
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpc-run predict: inference over all rows.
+#include "commands/commands.h"
+#include "data/npz.h"
+#include "training/batcher.h"
+
+#include <cstring>
+#include <numeric>
+
+namespace mpc::commands {
+
+using data::Array;
+using data::Failure;
+using data::Result;
+using data::Status;
+using training::Session;
+
+/// Runs `entry` over all rows of `data`; outputs with a batch dimension are put one after another.
+static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_entry_info_t &entry,
+                                              const data::Dataset &data, int64_t batchSize) {
+  std::vector<Array> whole(entry.output_count);
+  std::vector<bool> perRow(entry.output_count);
+  int64_t fixed = session.fixedBatch(entry);
+  for (uint32_t i = 0; i < entry.output_count; ++i) {
+    const mpc_rt_tensor_info_t &tensor = entry.outputs[i];
+    perRow[i] = tensor.rank && (tensor.dims[0] == MPC_RT_DYNAMIC || tensor.dims[0] == fixed);
+    std::vector<int64_t> dims = training::dimsOf(tensor, data.rows);
+    if (perRow[i])
+      dims[0] = data.rows;
+    else if (data.rows > batchSize)
+      return Failure(session.path() + ":" + tensor.name +
+                     ": has no batch dimension, so its batches cannot be joined; expected all rows "
+                     "in one batch; use --batch-size " +
+                     std::to_string(data.rows));
+    Result<Array> array = Array::allocate(tensor.dtype, dims);
+    if (!array)
+      return Failure(data.path + ":" + tensor.name + ": " + array.failure().messages[0]);
+    whole[i] = *array;
+  }
+  training::Batcher batcher(session, entry);
+  std::vector<int64_t> rows(static_cast<size_t>(batchSize));
+  for (int64_t begin = 0; begin < data.rows; begin += batchSize) {
+    int64_t count = std::min(batchSize, data.rows - begin);
+    std::iota(rows.begin(), rows.end(), begin);
+    // A model of a fixed batch gets its last rows again; what they give is dropped.
+    for (int64_t i = count; fixed && i < fixed; ++i)
+      rows[static_cast<size_t>(i)] = data.rows - 1;
+    if (Status status = batcher.run(data, rows.data(), fixed ? fixed : count); !status)
+      return status.failure();
+    for (uint32_t i = 0; i < entry.output_count; ++i) {
+      size_t bytes = whole[i].bytes();
+      if (perRow[i])
+        bytes = bytes / static_cast<size_t>(data.rows) * static_cast<size_t>(count);
+      size_t offset =
+          perRow[i] ? whole[i].bytes() / static_cast<size_t>(data.rows) * static_cast<size_t>(begin)
+                    : 0;
+      if (bytes)
+        std::memcpy(whole[i].data() + offset, batcher.output(i).data(), bytes);
+    }
+  }
+  return whole;
+}
+
+int predict(Arguments &arguments, Console &console) {
+  training::SessionOptions options = sessionOptions(arguments);
+  arguments.require("inputs", "X.npz");
+  arguments.require("outputs", "OUT.npz");
+  int64_t batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
+  if (!arguments.errors().empty())
+    return console.usage("mpc-run predict", arguments.errors());
+
+  Result<std::unique_ptr<Session>> session = Session::open(options);
+  if (!session)
+    return console.fail(session.failure());
+  console.notes((*session)->notes());
+  Result<const mpc_rt_entry_info_t *> entry = (*session)->requireEntry("predict");
+  if (!entry)
+    return console.fail(entry.failure());
+  Result<data::Source> source = data::readSource(arguments.text("inputs"), data::Split::Evaluate);
+  if (!source)
+    return console.fail(source.failure());
+  Result<data::Dataset> data = data::bindSource(*source, (*session)->signature(**entry), false);
+  if (!data)
+    return console.fail(data.failure());
+  console.notes(data->notes);
+  int64_t fixed = (*session)->fixedBatch(**entry);
+  if (batchSize == 0)
+    batchSize = fixed ? fixed : 32;
+  if (Status status = training::checkFixedBatch(fixed, batchSize, 0, data->path); !status)
+    return console.fail(status.failure());
+  Result<std::vector<Array>> outputs = predictRows(**session, **entry, *data, batchSize);
+  if (!outputs)
+    return console.fail(outputs.failure());
+
+  data::NamedArrays result;
+  std::vector<std::string> names = (*session)->outputNames();
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    result.emplace("out" + std::to_string(i), (*outputs)[i]);
+    if (i < names.size() && !names[i].empty())
+      result.emplace(names[i], (*outputs)[i]);
+  }
+  if (Status status = data::writeNpz(arguments.text("outputs"), result); !status)
+    return console.fail(status.failure());
+  return Done;
+}
+
+} // namespace mpc::commands

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The protocol by which a harness interleaves several programs (interface.md, section 2).
+#include "commands/arguments.h"
+#include "commands/bench_steps.h"
+#include "commands/console.h"
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace mpc::commands {
+
+/// The next line of `in` without its end; false at the end of the input.
+static bool readLine(FILE *in, std::string &line) {
+  constexpr size_t most = 4096;
+  line.clear();
+  int character;
+  while ((character = std::fgetc(in)) != EOF && character != '\n')
+    if (line.size() < most)
+      line += static_cast<char>(character);
+  if (!line.empty() && line.back() == '\r')
+    line.pop_back();
+  return character != EOF || !line.empty();
+}
+
+int serve(BenchSteps &steps, FILE *in, Console &console) {
+  if (!console.data("READY " + steps.describe() + "\n"))
+    return BadInput;
+  std::string line;
+  bool asked = false;
+  while (!asked && readLine(in, line)) {
+    if (line.empty())
+      continue;
+    if (line == "quit") {
+      asked = true;
+      continue;
+    }
+    std::optional<int64_t> count;
+    if (line.compare(0, 3, "go ") == 0)
+      count = parseInteger(line.substr(3));
+    if (!count || *count < 1)
+      return console.fail(data::Failure("standard input: '" + line.substr(0, 80) +
+                                        "'; expected `go N` with N of at least 1, or `quit`"));
+    nlohmann::json times = nlohmann::json::array();
+    for (int64_t i = 0; i < *count; ++i) {
+      data::Result<double> time = steps.step();
+      if (!time)
+        return console.fail(time.failure());
+      times.push_back(*time);
+    }
+    if (!console.data("TIMES " + times.dump() + "\n"))
+      return BadInput;
+  }
+  nlohmann::ordered_json done;
+  if (std::optional<float> loss = steps.loss()) {
+    if (std::isfinite(*loss))
+      done["loss"] = *loss;
+    else
+      done["loss"] = std::isnan(*loss) ? "nan" : *loss > 0 ? "inf" : "-inf";
+  } else {
+    done["loss"] = nullptr;
+  }
+  done["bytes_planned"] = steps.plannedBytes();
+  done["bytes_peak"] = peakBytes();
+  return console.data("DONE " + done.dump() + "\n") ? Done : BadInput;
+}
+
+} // namespace mpc::commands

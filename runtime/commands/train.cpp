@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpc-run train: reads the data, trains, writes what was asked for.
+#include "checkpoint/checkpoint_folder.h"
+#include "commands/commands.h"
+#include "commands/interruption.h"
+#include "commands/progress_line.h"
+#include "commands/train_options.h"
+#include "training/class_weight.h"
+#include "training/epoch_log.h"
+#include "training/trace.h"
+#include "training/weights.h"
+
+#include <cmath>
+
+namespace mpc::commands {
+
+using data::Dataset;
+using data::Failure;
+using data::Result;
+using data::Status;
+using training::Session;
+
+std::string logsAsJson(const training::Logs &logs); // evaluate.cpp
+
+namespace {
+
+/// Training rows, and validation rows if there are any.
+struct TrainingData {
+  Dataset train;
+  std::optional<Dataset> validation;
+};
+
+Result<Dataset> bindPath(const std::string &path, const Session &session,
+                         const mpc_rt_entry_info_t &entry, data::Split split) {
+  Result<data::Source> source = data::readSource(path, split);
+  if (!source)
+    return source.failure();
+  return data::bindSource(*source, session.signature(entry), true);
+}
+
+Result<TrainingData> readData(const TrainOptions &options, const Session &session) {
+  Result<const mpc_rt_entry_info_t *> trainStep = session.requireEntry("train_step");
+  if (!trainStep)
+    return trainStep.failure();
+  TrainingData result;
+  Result<data::Source> source = data::readSource(options.data, data::Split::Train);
+  if (!source)
+    return source.failure();
+  Result<Dataset> train = data::bindSource(*source, session.signature(**trainStep), true);
+  if (!train)
+    return train.failure();
+  result.train = *train;
+  const mpc_rt_entry_info_t *evaluate = nullptr;
+  if (!options.validationData.empty() || options.validationSplit > 0) {
+    Result<const mpc_rt_entry_info_t *> entry = session.requireEntry("evaluate");
+    if (!entry)
+      return entry.failure();
+    evaluate = *entry;
+  }
+  if (!options.validationData.empty()) {
+    Result<Dataset> validation =
+        bindPath(options.validationData, session, *evaluate, data::Split::Evaluate);
+    if (!validation)
+      return validation.failure();
+    result.validation = *validation;
+  } else if (options.validationSplit > 0) {
+    // keras/src/trainers/data_adapters/array_slicing.py, train_validation_split
+    int64_t rows = train->rows;
+    int64_t begin = static_cast<int64_t>(
+        std::floor(static_cast<double>(rows) * (1.0 - options.validationSplit)));
+    if (begin == 0 || begin == rows)
+      return Failure(options.data + ": has " + std::to_string(rows) +
+                     " rows, of which --validation-split " +
+                     training::formatReal(options.validationSplit) + " leaves " +
+                     (begin == 0 ? "none to train on" : "none to validate on") +
+                     "; expected at least one of each; change the fraction");
+    Result<Dataset> validation = data::bindSource(*source, session.signature(*evaluate), true);
+    if (!validation)
+      return validation.failure();
+    result.validation = validation->slice(begin, rows - begin);
+    result.train = train->slice(0, begin);
+  }
+  int64_t fixed = session.fixedBatch(**trainStep);
+  Failure failure;
+  if (Status status = training::checkFixedBatch(
+          fixed, options.batchSize, options.steps ? 0 : result.train.rows, options.data);
+      !status)
+    failure.append(status.failure());
+  if (result.validation)
+    if (Status status = training::checkFixedBatch(fixed, options.batchSize, result.validation->rows,
+                                                  result.validation->path);
+        !status)
+      failure.append(status.failure());
+  if (!options.classWeight.empty()) {
+    Result<training::ClassWeights> weights = training::readClassWeights(options.classWeight);
+    if (!weights)
+      failure.append(weights.failure());
+    else if (Status status =
+                 training::applyClassWeights(result.train, *weights, options.classWeight);
+             !status)
+      failure.append(status.failure());
+  }
+  if (!failure.empty())
+    return failure;
+  return result;
+}
+
+/// One training run with its callbacks and files.
+class Run {
+public:
+  Run(const TrainOptions &options, Session &session, const TrainingData &data, Console &console)
+      : options_(options), session_(session), data_(data), console_(console), optimizer_(session),
+        folder_(options.checkpoint.empty() ? options.resume : options.checkpoint, options.keep) {
+    identity_.batchSize = options.batchSize;
+    identity_.rows = data.train.rows;
+    identity_.steps = options.steps;
+    identity_.shuffle = options.shuffle;
+    identity_.seed = options.session.seed;
+  }
+
+  int run() {
+    if (Status status = prepare(); !status)
+      return console_.fail(status.failure());
+    Interruption interruption;
+    ProgressLine progress(console_, session_);
+    training::FitOptions fit;
+    fit.epochs = options_.epochs;
+    fit.batchSize = options_.batchSize;
+    fit.steps = options_.steps;
+    fit.shuffle = options_.shuffle;
+    fit.seed = options_.session.seed;
+    fit.validation = data_.validation ? &*data_.validation : nullptr;
+    for (const auto &callback : callbacks_)
+      fit.callbacks.push_back(callback.get());
+    fit.observer = options_.quiet ? nullptr : &progress;
+    fit.trace = trace_.get();
+    fit.saveEvery = options_.saveEvery;
+    if (!options_.checkpoint.empty())
+      fit.saveCheckpoint = [&](const training::FitState &state) { return saveCheckpoint(state); };
+    fit.interrupted = [] { return Interruption::signal() != 0; };
+    Result<bool> interrupted = training::fit(session_, data_.train, fit, state_);
+    progress.finish();
+    if (!interrupted)
+      return console_.fail(interrupted.failure());
+    return end(*interrupted);
+  }
+
+private:
+  Status prepare() {
+    if (!options_.checkpoint.empty())
+      if (Status status = folder_.prepare(); !status)
+        return status;
+    if (Status status = makeCallbacks(); !status)
+      return status;
+    if (!options_.trace.empty())
+      trace_ = std::make_unique<training::Trace>(session_);
+    if (options_.resume.empty())
+      return Status();
+    checkpoint::CheckpointFolder from(options_.resume, options_.keep);
+    training::CallbackState saved;
+    std::vector<std::string> notes;
+    Status status = from.resume(session_, identity_, state_, saved, notes);
+    console_.notes(notes);
+    if (!status)
+      return status;
+    for (const auto &callback : callbacks_)
+      callback->restore(saved);
+    return Status();
+  }
+
+  Status makeCallbacks() {
+    if (options_.terminateOnNaN)
+      callbacks_.push_back(std::make_unique<training::TerminateOnNaN>());
+    // Before early stopping, so that its logs have the learning rate, as a list of callbacks would.
+    if (options_.reduceLearningRate) {
+      if (!optimizer_.learningRate())
+        return Failure(session_.path() +
+                       ": --reduce-lr cannot be used: the learning rate follows a "
+                       "schedule; expected an optimizer with a constant one");
+      callbacks_.push_back(std::make_unique<training::ReduceLearningRate>(
+          *options_.reduceLearningRate, optimizer_,
+          [this](const std::string &text) { messages_.push_back(text); }));
+    }
+    if (options_.earlyStop)
+      callbacks_.push_back(std::make_unique<training::EarlyStop>(*options_.earlyStop));
+    if (!options_.csvLog.empty())
+      callbacks_.push_back(std::make_unique<training::CsvLog>(options_.csvLog));
+    if (!options_.jsonLog.empty())
+      callbacks_.push_back(std::make_unique<training::JsonLog>(options_.jsonLog));
+    if (!options_.tensorBoard.empty())
+      callbacks_.push_back(std::make_unique<training::TensorBoardLog>(options_.tensorBoard));
+    return Status();
+  }
+
+  Status saveCheckpoint(const training::FitState &state) {
+    training::CallbackState saved;
+    for (const auto &callback : callbacks_)
+      callback->save(saved);
+    return folder_.save(session_, identity_, state, saved);
+  }
+
+  int end(bool interrupted) {
+    console_.notes(messages_);
+    if (!state_.stopReason.empty())
+      console_.note("stopped after epoch " + std::to_string(state_.epoch) + ": " +
+                    state_.stopReason);
+    if (trace_)
+      if (Status status = data::writeNpz(options_.trace, trace_->arrays()); !status)
+        return console_.fail(status.failure());
+    if (interrupted) {
+      int number = Interruption::signal();
+      console_.note("interrupted after step " + std::to_string(state_.globalStep) +
+                    (options_.checkpoint.empty()
+                         ? "; nothing was saved: --checkpoint DIR would have"
+                         : "; go on with --resume " + options_.checkpoint));
+      return 128 + number;
+    }
+    if (!options_.save.empty())
+      if (Status status = training::saveVariables(session_, options_.save); !status)
+        return console_.fail(status.failure());
+    if (options_.json) {
+      std::string text;
+      for (size_t epoch = 0; epoch < state_.history.size(); ++epoch)
+        text += training::jsonLine(static_cast<int64_t>(epoch), state_.history[epoch]) + "\n";
+      if (!console_.data(text))
+        return console_.fail(Failure("standard output: cannot be written"));
+    }
+    return Done;
+  }
+
+  const TrainOptions &options_;
+  Session &session_;
+  const TrainingData &data_;
+  Console &console_;
+  training::OptimizerState optimizer_;
+  checkpoint::CheckpointFolder folder_;
+  checkpoint::RunIdentity identity_;
+  training::FitState state_;
+  std::unique_ptr<training::Trace> trace_;
+  std::vector<std::unique_ptr<training::Callback>> callbacks_;
+  std::vector<std::string> messages_;
+};
+
+} // namespace
+
+int train(Arguments &arguments, Console &console) {
+  TrainOptions options = trainOptions(arguments);
+  if (!arguments.errors().empty())
+    return console.usage("mpc-run train", arguments.errors());
+  Result<std::unique_ptr<Session>> session = Session::open(options.session);
+  if (!session)
+    return console.fail(session.failure());
+  console.notes((*session)->notes());
+  if (!options.batchSize) {
+    const mpc_rt_entry_info_t *entry = (*session)->findEntry("train_step");
+    int64_t fixed = entry ? (*session)->fixedBatch(*entry) : 0;
+    options.batchSize = fixed ? fixed : 32;
+  }
+  Result<TrainingData> data = readData(options, **session);
+  if (!data)
+    return console.fail(data.failure());
+  console.notes(data->train.notes);
+  return Run(options, **session, *data, console).run();
+}
+
+} // namespace mpc::commands

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reading the options of mpc-run train.
+#include "commands/train_options.h"
+
+#include "commands/commands.h"
+
+#include <cmath>
+
+namespace mpc::commands {
+
+namespace {
+
+/// Reads the values of one `key=value,...` option.
+class Pairs {
+public:
+  Pairs(Arguments &arguments, const std::string &option, const std::vector<std::string> &keys)
+      : arguments_(arguments), option_(option), values_(arguments.pairs(option, keys)) {}
+
+  std::string text(const char *key, const std::string &otherwise) {
+    auto at = values_.find(key);
+    return at == values_.end() ? otherwise : at->second;
+  }
+  int64_t integer(const char *key, int64_t otherwise) {
+    auto at = values_.find(key);
+    if (at == values_.end())
+      return otherwise;
+    std::optional<int64_t> value = parseInteger(at->second);
+    if (value && *value >= 0)
+      return *value;
+    wrong(key, at->second, "a natural number");
+    return otherwise;
+  }
+  double real(const char *key, double otherwise) {
+    auto at = values_.find(key);
+    if (at == values_.end())
+      return otherwise;
+    std::optional<double> value = parseReal(at->second);
+    if (value && std::isfinite(*value))
+      return *value;
+    wrong(key, at->second, "a number");
+    return otherwise;
+  }
+  /// Whether larger values of the monitored metric are better.
+  bool larger(const std::string &monitor) {
+    std::string mode = text("mode", "auto");
+    if (mode != "auto" && mode != "min" && mode != "max")
+      wrong("mode", mode, "auto, min or max");
+    return mode == "max" || (mode == "auto" && training::largerIsBetter(monitor));
+  }
+  void wrong(const char *key, const std::string &value, const char *expected) {
+    arguments_.fault("--" + option_ + ": " + key + " is '" + value + "'; expected " + expected);
+  }
+
+private:
+  Arguments &arguments_;
+  std::string option_;
+  std::map<std::string, std::string> values_;
+};
+
+training::EarlyStopOptions earlyStop(Arguments &arguments) {
+  training::EarlyStopOptions options;
+  Pairs pairs(arguments, "early-stop",
+              {"monitor", "patience", "min_delta", "mode", "start_from_epoch"});
+  options.monitor = pairs.text("monitor", options.monitor);
+  options.patience = pairs.integer("patience", options.patience);
+  options.minDelta = std::fabs(pairs.real("min_delta", options.minDelta));
+  options.startFromEpoch = pairs.integer("start_from_epoch", 0);
+  options.larger = pairs.larger(options.monitor);
+  return options;
+}
+
+training::ReduceLearningRateOptions reduceLearningRate(Arguments &arguments) {
+  training::ReduceLearningRateOptions options;
+  Pairs pairs(arguments, "reduce-lr",
+              {"monitor", "factor", "patience", "min_delta", "mode", "cooldown", "min_lr"});
+  options.monitor = pairs.text("monitor", options.monitor);
+  options.factor = pairs.real("factor", options.factor);
+  if (!(options.factor > 0 && options.factor < 1))
+    pairs.wrong("factor", pairs.text("factor", ""), "a number between 0 and 1");
+  options.patience = pairs.integer("patience", options.patience);
+  options.minDelta = pairs.real("min_delta", options.minDelta);
+  options.cooldown = pairs.integer("cooldown", options.cooldown);
+  options.minimum = pairs.real("min_lr", options.minimum);
+  options.larger = pairs.larger(options.monitor);
+  return options;
+}
+
+} // namespace
+
+TrainOptions trainOptions(Arguments &arguments) {
+  TrainOptions options;
+  options.session = sessionOptions(arguments);
+  arguments.require("data", "D");
+  options.data = arguments.text("data");
+  options.validationData = arguments.text("validation-data");
+  options.validationSplit = arguments.real("validation-split", 0, 0, 1);
+  if (!options.validationData.empty() && options.validationSplit > 0)
+    arguments.fault("--validation-data and --validation-split exclude each other");
+  options.epochs = arguments.integer("epochs", 1, 1, INT64_MAX);
+  options.batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
+  options.steps = arguments.integer("steps", 0, 1, INT64_MAX / INT32_MAX);
+  options.shuffle = arguments.choice("shuffle", {"on", "off"}) == "on";
+  options.save = arguments.text("save");
+  options.checkpoint = arguments.text("checkpoint");
+  options.resume = arguments.text("resume");
+  if (arguments.text("save-freq", "epoch") != "epoch")
+    options.saveEvery = arguments.integer("save-freq", 0, 1, INT64_MAX);
+  options.keep = arguments.integer("keep", 2, 1, INT32_MAX);
+  options.csvLog = arguments.text("csv-log");
+  options.jsonLog = arguments.text("json-log");
+  options.tensorBoard = arguments.text("tensorboard");
+  options.trace = arguments.text("trace");
+  options.classWeight = arguments.text("class-weight");
+  options.terminateOnNaN = arguments.has("terminate-on-nan");
+  options.json = arguments.has("json");
+  if (arguments.has("early-stop"))
+    options.earlyStop = earlyStop(arguments);
+  if (arguments.has("reduce-lr"))
+    options.reduceLearningRate = reduceLearningRate(arguments);
+  if (arguments.has("initialize")) {
+    options.session.initialize = true;
+    if (!arguments.text("initialize").empty())
+      options.session.initializeSeed = arguments.seed("initialize", 0);
+    if (!options.session.weights.empty())
+      arguments.fault("--initialize and --weights exclude each other");
+  }
+  if (!options.resume.empty()) {
+    if (options.session.initialize || !options.session.weights.empty())
+      arguments.fault("--resume brings its own weights; leave out --initialize and --weights");
+    options.session.initialize = true; // the checkpoint overwrites everything
+  }
+  if (arguments.has("tune"))
+    arguments.fault("--tune is not there yet: kernels follow the shipped cost model; leave it out");
+  return options;
+}
+
+} // namespace mpc::commands

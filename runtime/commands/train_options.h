@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The options of mpc-run train.
+#ifndef MPC_RUNTIME_COMMANDS_TRAIN_OPTIONS_H
+#define MPC_RUNTIME_COMMANDS_TRAIN_OPTIONS_H
+
+#include "commands/arguments.h"
+#include "training/plateau.h"
+
+namespace mpc::commands {
+
+struct TrainOptions {
+  training::SessionOptions session;
+  std::string data, validationData, save, checkpoint, resume, csvLog, jsonLog, tensorBoard, trace,
+      classWeight;
+  double validationSplit = 0;
+  int64_t epochs = 1;
+  int64_t batchSize = 0; // 0 = the compiled batch, else 32
+  int64_t steps = 0, saveEvery = 0, keep = 2;
+  bool shuffle = true, terminateOnNaN = false, json = false, quiet = false;
+  std::optional<training::EarlyStopOptions> earlyStop;
+  std::optional<training::ReduceLearningRateOptions> reduceLearningRate;
+};
+
+/// Faults are left in `arguments`.
+TrainOptions trainOptions(Arguments &arguments);
+
+} // namespace mpc::commands
+#endif

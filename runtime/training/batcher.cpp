@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Batch assembly and the call of an entry.
+#include "training/batcher.h"
+
+#include "data/gather.h"
+
+#include <cstring>
+
+namespace mpc::training {
+
+using data::Array;
+using data::Failure;
+using data::Result;
+using data::Status;
+
+Batcher::Batcher(Session &session, const mpc_rt_entry_info_t &entry)
+    : session_(session), entry_(entry),
+      index_(static_cast<uint32_t>(&entry - session.executable().entries)),
+      inputs_(entry.input_count), outputs_(entry.output_count) {}
+
+Status Batcher::prepareOutputs(int64_t count) {
+  if (outputBatch_ == count)
+    return Status();
+  for (uint32_t i = 0; i < entry_.output_count; ++i) {
+    Result<Array> array =
+        Array::allocate(entry_.outputs[i].dtype, dimsOf(entry_.outputs[i], count));
+    if (!array)
+      return Failure(session_.path() + ":" + entry_.outputs[i].name + ": " +
+                     array.failure().messages[0]);
+    outputs_[i] = *array;
+  }
+  outputBatch_ = count;
+  return Status();
+}
+
+Status Batcher::run(const data::Dataset &data, const int64_t *rows, int64_t count) {
+  std::vector<const void *> pointers(entry_.input_count);
+  for (uint32_t i = 0; i < entry_.input_count; ++i) {
+    const data::Column &column = data.columns[i];
+    if (inputs_[i].bytes() < data::rowBytes(column) * static_cast<size_t>(count) ||
+        !inputs_[i].data()) {
+      Result<Array> array =
+          Array::allocate(entry_.inputs[i].dtype, dimsOf(entry_.inputs[i], count));
+      if (!array)
+        return Failure(data.path + ":" + column.spec.name + ": " + array.failure().messages[0] +
+                       "; use a smaller --batch-size");
+      inputs_[i] = *array;
+    }
+    data::gatherRows(column, rows, count, inputs_[i].data());
+    pointers[i] = inputs_[i].data();
+  }
+  return runBuffers(pointers, count);
+}
+
+Status Batcher::runBuffers(const std::vector<const void *> &inputs, int64_t count) {
+  if (Status status = prepareOutputs(count); !status)
+    return status;
+  std::vector<void *> pointers;
+  for (Array &output : outputs_)
+    pointers.push_back(output.data());
+  if (mpc_rt_status_t status =
+          mpc_rt_context_run(session_.context(), index_, inputs.data(), pointers.data(), count))
+    return session_.runtimeFailure(status);
+  return Status();
+}
+
+const Array *Batcher::findOutput(const char *name) const {
+  for (uint32_t i = 0; i < entry_.output_count; ++i)
+    if (std::strcmp(entry_.outputs[i].name, name) == 0)
+      return &outputs_[i];
+  return nullptr;
+}
+
+Status checkFixedBatch(int64_t fixed, int64_t batch, int64_t rows, const std::string &path) {
+  if (!fixed)
+    return Status();
+  if (batch != fixed)
+    return Failure(path + ": cannot be taken " + std::to_string(batch) +
+                   " rows at a time; the model was compiled for batches of " +
+                   std::to_string(fixed) + "; use --batch-size " + std::to_string(fixed));
+  if (rows % fixed != 0)
+    return Failure(path + ": has " + std::to_string(rows) + " rows; expected a multiple of " +
+                   std::to_string(fixed) +
+                   ", for which the model was compiled; drop rows or compile with --batch=dynamic");
+  return Status();
+}
+
+} // namespace mpc::training

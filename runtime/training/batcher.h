@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Batcher: feeds rows of a dataset to one entry of the model and keeps its outputs.
+#ifndef MPC_RUNTIME_TRAINING_BATCHER_H
+#define MPC_RUNTIME_TRAINING_BATCHER_H
+
+#include "training/session.h"
+
+namespace mpc::training {
+
+/// Runs one entry batch by batch. Buffers are kept between calls and grow to the largest batch.
+class Batcher {
+public:
+  Batcher(Session &session, const mpc_rt_entry_info_t &entry);
+
+  /// Gathers rows[0 .. count) of `data`, whose columns are the entry's inputs, and runs the entry.
+  data::Status run(const data::Dataset &data, const int64_t *rows, int64_t count);
+  /// Runs on buffers that the caller filled (as the entry's inputs).
+  data::Status runBuffers(const std::vector<const void *> &inputs, int64_t count);
+
+  /// Output `index` of the last run: shape with the last batch in place.
+  const data::Array &output(uint32_t index) const { return outputs_[index]; }
+  /// Null if the entry has no such output.
+  const data::Array *findOutput(const char *name) const;
+  const mpc_rt_entry_info_t &entry() const { return entry_; }
+
+private:
+  data::Status prepareOutputs(int64_t count);
+  Session &session_;
+  const mpc_rt_entry_info_t &entry_;
+  uint32_t index_;
+  int64_t outputBatch_ = -1;
+  std::vector<data::Array> inputs_;
+  std::vector<data::Array> outputs_;
+};
+
+/// Checks that `batch` and `rows` suit a model compiled for a fixed batch; `path` names the data.
+data::Status checkFixedBatch(int64_t fixed, int64_t batch, int64_t rows, const std::string &path);
+
+} // namespace mpc::training
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Callback: what wants to know about the progress of training, and may end it.
+#ifndef MPC_RUNTIME_TRAINING_CALLBACK_H
+#define MPC_RUNTIME_TRAINING_CALLBACK_H
+
+#include "training/metrics.h"
+
+namespace mpc::training {
+
+/// What one optimizer step did.
+struct StepResult {
+  int64_t globalStep; // from 0
+  int64_t rows;
+  float loss;  // of this batch, unscaled
+  bool finite; // false: loss scaling skipped the update
+};
+
+/// Text that survives in a checkpoint, by name.
+using CallbackState = std::map<std::string, std::string>;
+
+class Callback {
+public:
+  virtual ~Callback() = default;
+  /// A reason to stop training after this step, or "".
+  virtual std::string stepEnd(const StepResult &) { return ""; }
+  /// May add to the logs. `stop` receives a reason to end training.
+  virtual data::Status epochEnd(int64_t epoch, Logs &logs, std::string &stop) {
+    return data::Status();
+  }
+  /// After the logs of an epoch joined the history.
+  virtual data::Status historyChanged(const std::vector<Logs> &history) { return data::Status(); }
+  virtual void save(CallbackState &) const {}
+  virtual void restore(const CallbackState &) {}
+};
+
+} // namespace mpc::training
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reading and applying class weights.
+#include "training/class_weight.h"
+
+#include "data/convert.h"
+#include "data/gather.h"
+#include "data/input_file.h"
+#include "data/json_guard.h"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace mpc::training {
+
+using data::Array;
+using data::Column;
+using data::Failure;
+using data::Result;
+using data::Status;
+
+Result<ClassWeights> readClassWeights(const std::string &path) {
+  Result<std::string> text = data::readWholeFile(path, 1 << 26);
+  if (!text)
+    return text.failure();
+  const char *expected = "; expected a JSON object such as {\"0\": 1.0, \"1\": 2.5}";
+  if (std::string wrong = data::checkJson(text->data(), text->size(), 4); !wrong.empty())
+    return Failure(path + ": " + wrong + expected);
+  nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
+  if (!json.is_object())
+    return Failure(path + ": is no object" + expected);
+  ClassWeights weights;
+  Failure failure;
+  for (const auto &[key, value] : json.items()) {
+    int64_t index = -1;
+    auto [rest, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+    if (error != std::errc() || rest != key.data() + key.size() || index < 0)
+      failure.append(Failure(path + ":" + key + ": is no class index" + expected));
+    else if (!value.is_number() || !(value.get<double>() >= 0))
+      failure.append(Failure(path + ":" + key + ": has no weight of at least 0" + expected));
+    else
+      weights[index] = value.get<double>();
+  }
+  if (!failure.empty())
+    return failure;
+  return weights;
+}
+
+/// The class of row `row` of a target.
+static int64_t classOf(const Column &target, int64_t row) {
+  int64_t perRow = 1;
+  for (int64_t dim : target.spec.dims)
+    perRow *= dim;
+  int64_t first = (target.firstRow + row) * perRow, best = 0;
+  if (perRow == 1)
+    return std::llrint(data::elementAsDouble(target.array, first));
+  for (int64_t i = 1; i < perRow; ++i)
+    if (data::elementAsDouble(target.array, first + i) >
+        data::elementAsDouble(target.array, first + best))
+      best = i;
+  return best;
+}
+
+Status applyClassWeights(data::Dataset &data, const ClassWeights &weights,
+                         const std::string &path) {
+  if (data.targetCount != 1)
+    return Failure(path + ": cannot be used: the model has " + std::to_string(data.targetCount) +
+                   " targets; expected one; use sample_weight in the data");
+  if (data.columns.size() != data.inputCount + 2)
+    return Failure(path + ": cannot be used: the compiled model takes no sample weights; expected "
+                          "a model compiled with them");
+  const Column &target = data.columns[data.inputCount];
+  Column &column = data.columns.back();
+  Result<Array> scaled = Array::allocate(MPC_RT_FLOAT32, {data.rows});
+  if (!scaled)
+    return Failure(path + ": " + scaled.failure().messages[0]);
+  for (int64_t row = 0; row < data.rows; ++row) {
+    auto at = weights.find(classOf(target, row));
+    double weight = data::elementAsDouble(column.array, column.firstRow + row);
+    scaled->as<float>()[row] =
+        static_cast<float>(weight) * static_cast<float>(at == weights.end() ? 1.0 : at->second);
+  }
+  column.array = *scaled;
+  column.firstRow = 0;
+  return Status();
+}
+
+} // namespace mpc::training

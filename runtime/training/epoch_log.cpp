@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// CSV and JSON lines.
+#include "training/epoch_log.h"
+#include "data/atomic_file.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace mpc::training {
+
+data::Status CsvLog::historyChanged(const std::vector<Logs> &history) {
+  std::map<std::string, bool> names; // ordered as CSVLogger sorts its keys
+  for (const Logs &logs : history)
+    for (const auto &[name, value] : logs)
+      names[name] = true;
+  std::string text = "epoch";
+  for (const auto &[name, known] : names)
+    text += "," + name;
+  text += "\n";
+  for (size_t epoch = 0; epoch < history.size(); ++epoch) {
+    text += std::to_string(epoch);
+    for (const auto &[name, known] : names) {
+      const double *value = findLog(history[epoch], name);
+      text += "," + (value ? formatReal(*value) : std::string("NA")); // as CSVLogger
+    }
+    text += "\n";
+  }
+  return data::writeFileAtomically(path_, text);
+}
+
+std::string jsonLine(int64_t epoch, const Logs &logs) {
+  nlohmann::ordered_json line;
+  line["epoch"] = epoch;
+  for (const auto &[name, value] : logs) {
+    if (std::isfinite(value))
+      line[name] = value;
+    else
+      line[name] = formatReal(value);
+  }
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+data::Status JsonLog::historyChanged(const std::vector<Logs> &history) {
+  std::string text;
+  for (size_t epoch = 0; epoch < history.size(); ++epoch)
+    text += jsonLine(static_cast<int64_t>(epoch), history[epoch]) + "\n";
+  return data::writeFileAtomically(path_, text);
+}
+
+} // namespace mpc::training

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The loop over epochs and steps.
+#include "training/fit.h"
+
+#include "training/shuffle.h"
+#include "training/trace.h"
+
+namespace mpc::training {
+
+using data::Failure;
+using data::Result;
+using data::Status;
+
+namespace {
+
+class Loop {
+public:
+  Loop(Session &session, const data::Dataset &data, const FitOptions &options, FitState &state,
+       const mpc_rt_entry_info_t &trainStep, const mpc_rt_entry_info_t *evaluate)
+      : session_(session), data_(data), options_(options), state_(state), step_(session, trainStep),
+        order_(data.rows, options.shuffle, options.seed) {
+    if (evaluate)
+      evaluate_ = std::make_unique<Batcher>(session, *evaluate);
+    stepsPerEpoch_ =
+        options.steps ? options.steps : (data.rows + options.batchSize - 1) / options.batchSize;
+    epochs_ = options.steps ? 1 : options.epochs;
+    rows_.resize(static_cast<size_t>(options.batchSize));
+  }
+
+  Result<bool> run() {
+    while (state_.epoch < epochs_ && state_.stopReason.empty()) {
+      if (options_.observer)
+        options_.observer->epochBegin(state_, stepsPerEpoch_, epochs_);
+      if (state_.step == 0)
+        if (Status status = resetMetrics(session_); !status)
+          return status.failure();
+      Result<bool> interrupted = runSteps();
+      if (!interrupted || *interrupted)
+        return interrupted;
+      if (Status status = endEpoch(); !status)
+        return status.failure();
+      bool leave = options_.interrupted && options_.interrupted();
+      if (options_.saveCheckpoint && (leave || options_.saveEvery == 0))
+        if (Status status = options_.saveCheckpoint(state_); !status)
+          return status.failure();
+      if (leave)
+        return true;
+    }
+    return false;
+  }
+
+private:
+  /// The rest of the epoch's steps; whether it was interrupted.
+  Result<bool> runSteps() {
+    while (state_.step < stepsPerEpoch_ && state_.stopReason.empty()) {
+      if (Status status = runStep(); !status)
+        return status.failure();
+      bool leave = options_.interrupted && options_.interrupted();
+      bool due = options_.saveEvery && state_.globalStep % options_.saveEvery == 0;
+      if (options_.trace && (leave || due))
+        options_.trace->restoreTotals(); // a checkpoint holds the running metrics
+      if (options_.saveCheckpoint && (leave || due))
+        if (Status status = options_.saveCheckpoint(state_); !status)
+          return status.failure();
+      if (leave)
+        return true;
+    }
+    return false;
+  }
+
+  int64_t chooseRows() {
+    int64_t begin = state_.step * options_.batchSize;
+    if (options_.steps) {
+      for (int64_t j = 0; j < options_.batchSize; ++j)
+        rows_[static_cast<size_t>(j)] =
+            order_.at((begin + j) / data_.rows, (begin + j) % data_.rows);
+      return options_.batchSize;
+    }
+    int64_t count = std::min(options_.batchSize, data_.rows - begin);
+    for (int64_t j = 0; j < count; ++j)
+      rows_[static_cast<size_t>(j)] = order_.at(state_.epoch, begin + j);
+    return count;
+  }
+
+  Status runStep() {
+    int64_t count = chooseRows();
+    if (options_.trace)
+      if (Status status = options_.trace->stepBegin(); !status)
+        return status;
+    if (Status status = step_.run(data_, rows_.data(), count); !status)
+      return status;
+    StepResult result{state_.globalStep, count, 0, true};
+    if (const data::Array *loss = step_.findOutput("loss"))
+      result.loss = *loss->as<float>();
+    if (const data::Array *finite = step_.findOutput("finite"))
+      result.finite = *finite->data() != 0;
+    state_.skipped += !result.finite;
+    ++state_.step;
+    ++state_.globalStep;
+    if (options_.trace)
+      if (Status status = options_.trace->stepEnd(step_); !status)
+        return status;
+    for (Callback *callback : options_.callbacks)
+      if (std::string reason = callback->stepEnd(result); !reason.empty())
+        state_.stopReason = reason;
+    if (options_.observer)
+      options_.observer->stepEnd(state_, result);
+    return Status();
+  }
+
+  Status endEpoch() {
+    if (options_.trace)
+      options_.trace->restoreTotals();
+    Result<Logs> logs = readMetrics(session_);
+    if (!logs)
+      return logs.failure();
+    if (options_.validation) {
+      Result<Logs> validation =
+          evaluateRows(session_, *evaluate_, *options_.validation, options_.batchSize);
+      if (!validation)
+        return validation.failure();
+      for (const auto &[name, value] : *validation)
+        logs->emplace_back("val_" + name, value);
+    }
+    for (Callback *callback : options_.callbacks)
+      if (Status status = callback->epochEnd(state_.epoch, *logs, state_.stopReason); !status)
+        return status;
+    state_.history.push_back(*logs);
+    ++state_.epoch;
+    state_.step = 0;
+    for (Callback *callback : options_.callbacks)
+      if (Status status = callback->historyChanged(state_.history); !status)
+        return status;
+    if (options_.observer)
+      options_.observer->epochEnd(state_, *logs);
+    return Status();
+  }
+
+  Session &session_;
+  const data::Dataset &data_;
+  const FitOptions &options_;
+  FitState &state_;
+  Batcher step_;
+  std::unique_ptr<Batcher> evaluate_;
+  RowOrder order_;
+  int64_t stepsPerEpoch_, epochs_;
+  std::vector<int64_t> rows_;
+};
+
+} // namespace
+
+Result<bool> fit(Session &session, const data::Dataset &data, const FitOptions &options,
+                 FitState &state) {
+  Result<const mpc_rt_entry_info_t *> trainStep = session.requireEntry("train_step");
+  if (!trainStep)
+    return trainStep.failure();
+  const mpc_rt_entry_info_t *evaluate = nullptr;
+  if (options.validation) {
+    Result<const mpc_rt_entry_info_t *> entry = session.requireEntry("evaluate");
+    if (!entry)
+      return entry.failure();
+    evaluate = *entry;
+  }
+  return Loop(session, data, options, state, **trainStep, evaluate).run();
+}
+
+} // namespace mpc::training

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Metrics: the running results that a compiled model keeps in its variables.
+#ifndef MPC_RUNTIME_TRAINING_METRICS_H
+#define MPC_RUNTIME_TRAINING_METRICS_H
+
+#include "training/batcher.h"
+
+namespace mpc::training {
+
+/// Names and values in the model's order, the loss first: what Keras calls logs.
+using Logs = std::vector<std::pair<std::string, double>>;
+
+/// The results since the last reset.
+data::Result<Logs> readMetrics(Session &session);
+data::Status resetMetrics(Session &session);
+
+/// Null if there is no such name.
+const double *findLog(const Logs &logs, const std::string &name);
+
+/// Runs `evaluate` over all rows, in order, and returns the results. Leaves the metric variables
+/// with these results, as Keras's evaluate does.
+data::Result<Logs> evaluateRows(Session &session, Batcher &evaluate, const data::Dataset &data,
+                                int64_t batchSize);
+
+/// Shortest decimal that reads back as the same double; `nan`, `inf`, `-inf`.
+std::string formatReal(double value);
+/// Four decimals, or an exponent where these would show nothing: `0.7987`, `3.2000e-05`.
+std::string formatShort(double value);
+
+} // namespace mpc::training
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Early stopping, learning rate reduction, stop on NaN. Rules from keras/src/callbacks
+// (early_stopping.py, reduce_lr_on_plateau.py, terminate_on_nan.py).
+#include "training/plateau.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace mpc::training {
+
+using data::Failure;
+using data::Status;
+
+bool largerIsBetter(const std::string &monitor) {
+  for (const char *part : {"acc", "auc", "precision", "recall", "f1", "iou"})
+    if (monitor.find(part) != std::string::npos)
+      return true;
+  return false;
+}
+
+static double worst(bool larger) {
+  double infinity = std::numeric_limits<double>::infinity();
+  return larger ? -infinity : infinity;
+}
+
+static Status missingMonitor(const char *option, const std::string &monitor, const Logs &logs) {
+  std::string names;
+  for (const auto &[name, value] : logs)
+    names += (names.empty() ? "" : ", ") + name;
+  return Failure(std::string(option) + ": the metric '" + monitor +
+                 "' is not measured; expected one of: " + names +
+                 "; val_ metrics need --validation-data or --validation-split");
+}
+
+static void readState(const CallbackState &state, const std::string &name, double &value) {
+  if (auto at = state.find(name); at != state.end())
+    std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
+}
+static void readState(const CallbackState &state, const std::string &name, int64_t &value) {
+  if (auto at = state.find(name); at != state.end())
+    std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
+}
+
+EarlyStop::EarlyStop(EarlyStopOptions options)
+    : options_(std::move(options)), best_(worst(options_.larger)) {}
+
+Status EarlyStop::epochEnd(int64_t epoch, Logs &logs, std::string &stop) {
+  const double *current = findLog(logs, options_.monitor);
+  if (!current)
+    return missingMonitor("--early-stop", options_.monitor, logs);
+  if (epoch < options_.startFromEpoch)
+    return Status();
+  ++wait_;
+  bool better =
+      options_.larger ? *current - options_.minDelta > best_ : *current + options_.minDelta < best_;
+  if (better) {
+    best_ = *current;
+    wait_ = 0;
+    return Status();
+  }
+  if (wait_ >= options_.patience && epoch > 0)
+    stop = options_.monitor + " did not improve in " + std::to_string(wait_) + " epochs from " +
+           formatShort(best_);
+  return Status();
+}
+
+void EarlyStop::save(CallbackState &state) const {
+  state["early_stop.best"] = formatReal(best_);
+  state["early_stop.wait"] = std::to_string(wait_);
+}
+
+void EarlyStop::restore(const CallbackState &state) {
+  readState(state, "early_stop.best", best_);
+  readState(state, "early_stop.wait", wait_);
+}
+
+ReduceLearningRate::ReduceLearningRate(ReduceLearningRateOptions options, OptimizerState &state,
+                                       std::function<void(std::string)> report)
+    : options_(std::move(options)), state_(state), report_(std::move(report)),
+      best_(worst(options_.larger)) {}
+
+Status ReduceLearningRate::epochEnd(int64_t epoch, Logs &logs, std::string &stop) {
+  const double *found = findLog(logs, options_.monitor);
+  if (!found)
+    return missingMonitor("--reduce-lr", options_.monitor, logs);
+  double current = *found, rate = *state_.learningRate();
+  logs.emplace_back("learning_rate", rate);
+  if (cooldownLeft_ > 0) {
+    --cooldownLeft_;
+    wait_ = 0;
+  }
+  bool better =
+      options_.larger ? current > best_ + options_.minDelta : current < best_ - options_.minDelta;
+  if (better) {
+    best_ = current;
+    wait_ = 0;
+  } else if (cooldownLeft_ <= 0 && ++wait_ >= options_.patience &&
+             rate > static_cast<double>(static_cast<float>(options_.minimum))) {
+    double lowered = std::max(rate * options_.factor, options_.minimum);
+    state_.setLearningRate(static_cast<float>(lowered));
+    report_("epoch " + std::to_string(epoch + 1) + ": learning rate " + formatReal(lowered) +
+            ", because " + options_.monitor + " did not improve");
+    cooldownLeft_ = options_.cooldown;
+    wait_ = 0;
+  }
+  return Status();
+}
+
+void ReduceLearningRate::save(CallbackState &state) const {
+  state["reduce_lr.best"] = formatReal(best_);
+  state["reduce_lr.wait"] = std::to_string(wait_);
+  state["reduce_lr.cooldown"] = std::to_string(cooldownLeft_);
+}
+
+void ReduceLearningRate::restore(const CallbackState &state) {
+  readState(state, "reduce_lr.best", best_);
+  readState(state, "reduce_lr.wait", wait_);
+  readState(state, "reduce_lr.cooldown", cooldownLeft_);
+}
+
+std::string TerminateOnNaN::stepEnd(const StepResult &step) {
+  if (std::isfinite(step.loss))
+    return "";
+  return "the loss of step " + std::to_string(step.globalStep + 1) + " is " + formatReal(step.loss);
+}
+
+} // namespace mpc::training

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Callbacks that watch one metric: early stopping and lowering the learning rate.
+#ifndef MPC_RUNTIME_TRAINING_PLATEAU_H
+#define MPC_RUNTIME_TRAINING_PLATEAU_H
+
+#include "training/callback.h"
+#include "training/optimizer_state.h"
+
+#include <functional>
+#include <limits>
+
+namespace mpc::training {
+
+/// Whether more is better for a metric, by name: Keras's mode "auto".
+bool largerIsBetter(const std::string &monitor);
+
+struct EarlyStopOptions {
+  std::string monitor = "val_loss";
+  int64_t patience = 0;
+  double minDelta = 0;
+  bool larger = false;
+  int64_t startFromEpoch = 0;
+};
+
+/// keras.callbacks.EarlyStopping: stops when the metric did not improve by more than min_delta in
+/// `patience` epochs.
+class EarlyStop : public Callback {
+public:
+  explicit EarlyStop(EarlyStopOptions options);
+  data::Status epochEnd(int64_t epoch, Logs &logs, std::string &stop) override;
+  void save(CallbackState &state) const override;
+  void restore(const CallbackState &state) override;
+
+private:
+  EarlyStopOptions options_;
+  double best_;
+  int64_t wait_ = 0;
+};
+
+struct ReduceLearningRateOptions {
+  std::string monitor = "val_loss";
+  double factor = 0.1;
+  int64_t patience = 10;
+  double minDelta = 1e-4;
+  bool larger = false;
+  int64_t cooldown = 0;
+  double minimum = 0;
+};
+
+/// keras.callbacks.ReduceLROnPlateau. Adds `learning_rate` to the logs.
+class ReduceLearningRate : public Callback {
+public:
+  /// `report` is told about each change.
+  ReduceLearningRate(ReduceLearningRateOptions options, OptimizerState &state,
+                     std::function<void(std::string)> report);
+  data::Status epochEnd(int64_t epoch, Logs &logs, std::string &stop) override;
+  void save(CallbackState &state) const override;
+  void restore(const CallbackState &state) override;
+
+private:
+  ReduceLearningRateOptions options_;
+  OptimizerState &state_;
+  std::function<void(std::string)> report_;
+  double best_;
+  int64_t wait_ = 0, cooldownLeft_ = 0;
+};
+
+/// keras.callbacks.TerminateOnNaN: stops after a step whose loss is NaN or infinite.
+class TerminateOnNaN : public Callback {
+public:
+  std::string stepEnd(const StepResult &step) override;
+};
+
+} // namespace mpc::training
+#endif

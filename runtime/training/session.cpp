@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loading a compiled model and asking its tables.
+#include "training/session.h"
+
+#include "data/json_guard.h"
+#include "training/weights.h"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+namespace mpc::training {
+
+using data::Failure;
+using data::Result;
+using data::Status;
+
+Session::~Session() {
+  mpc_rt_context_release(context_);
+  mpc_rt_model_release(model_);
+}
+
+std::vector<int64_t> dimsOf(const mpc_rt_tensor_info_t &tensor, int64_t batch) {
+  std::vector<int64_t> dims(tensor.dims, tensor.dims + tensor.rank);
+  if (!dims.empty() && dims[0] == MPC_RT_DYNAMIC)
+    dims[0] = batch;
+  return dims;
+}
+
+Failure Session::runtimeFailure(mpc_rt_status_t status) const {
+  std::string text = mpc_rt_last_error();
+  // The runtime's messages about a file begin with its path already.
+  Failure failure(text.compare(0, path_.size(), path_) == 0 ? text : path_ + ": " + text);
+  failure.internal = status == MPC_RT_INTERNAL;
+  return failure;
+}
+
+Result<std::unique_ptr<Session>> Session::openTables(const std::string &library) {
+  std::unique_ptr<Session> session(new Session);
+  session->path_ = library;
+  if (mpc_rt_status_t status = mpc_rt_model_load(library.c_str(), &session->model_))
+    return session->runtimeFailure(status);
+  session->path_ = mpc_rt_model_path(session->model_);
+  return session;
+}
+
+Result<std::unique_ptr<Session>> Session::open(const SessionOptions &options) {
+  Result<std::unique_ptr<Session>> session = openTables(options.library);
+  if (!session)
+    return session;
+  mpc_rt_context_options_t contextOptions;
+  mpc_rt_context_options_init(&contextOptions);
+  contextOptions.threads = options.threads;
+  contextOptions.device = options.device.c_str();
+  contextOptions.seed = options.initialize ? options.initializeSeed : options.seed;
+  if (mpc_rt_status_t status =
+          mpc_rt_context_create((*session)->model_, &contextOptions, &(*session)->context_))
+    return (*session)->runtimeFailure(status);
+  if (Status status = (*session)->loadWeights(options); !status)
+    return status.failure();
+  return session;
+}
+
+Status Session::loadWeights(const SessionOptions &options) {
+  const mpc_rt_executable_t &tables = executable();
+  // Random layers follow --seed also when the weights follow --initialize.
+  for (uint32_t i = 0; i < tables.variable_count; ++i)
+    if (tables.variables[i].role == MPC_RT_ROLE_RANDOM) {
+      int64_t state[2] = {static_cast<int64_t>(options.seed), 0};
+      std::memcpy(variable(i), state, sizeof state);
+    }
+  std::string file = options.weights;
+  if (file.empty() && !options.initialize) {
+    size_t slash = path_.rfind('/');
+    file = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) + tables.model_name +
+           ".safetensors";
+    struct stat info;
+    if (::stat(file.c_str(), &info) != 0) {
+      if (!tables.weights_hash || !*tables.weights_hash)
+        file.clear(); // compiled without weights
+      else
+        return Failure(file + ": is missing; expected the weights that mpcc wrote beside " + path_ +
+                       "; restore it, name another file with --weights, or use --initialize");
+    }
+  }
+  if (!file.empty()) {
+    WeightsReport report;
+    if (Status status = loadVariables(*this, file, !options.weights.empty(), report); !status)
+      return status;
+    notes_ = report.notes;
+  }
+  if (mpc_rt_status_t status = mpc_rt_context_variables_changed(context_))
+    return runtimeFailure(status);
+  return Status();
+}
+
+const mpc_rt_entry_info_t *Session::findEntry(const char *name) const {
+  const mpc_rt_executable_t &tables = executable();
+  for (uint32_t i = 0; i < tables.entry_count; ++i)
+    if (std::strcmp(tables.entries[i].name, name) == 0)
+      return &tables.entries[i];
+  return nullptr;
+}
+
+Result<const mpc_rt_entry_info_t *> Session::requireEntry(const char *name) const {
+  if (const mpc_rt_entry_info_t *entry = findEntry(name))
+    return entry;
+  return Failure(path_ + ": has no '" + name + "'; expected a model that was compiled with a loss" +
+                 (std::strcmp(name, "train_step") ? "" : " and an optimizer") +
+                 "; compile it with mpcc --mode=train --loss=... --optimizer=...");
+}
+
+std::vector<std::string> Session::outputNames() const {
+  std::vector<std::string> names;
+  const char *text = executable().manifest;
+  if (!text || !data::checkJson(text, std::strlen(text), 64).empty())
+    return names;
+  nlohmann::json manifest = nlohmann::json::parse(text, nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("outputs") || !manifest["outputs"].is_array())
+    return names;
+  for (const auto &output : manifest["outputs"]) {
+    std::string name;
+    if (output.is_object() && output.contains("name") && output["name"].is_string())
+      name = output["name"].get<std::string>();
+    names.push_back(name);
+  }
+  return names;
+}
+
+data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
+  data::Signature signature;
+  std::vector<std::string> outputs = outputNames();
+  const mpc_rt_entry_info_t *predict = findEntry("predict");
+  uint32_t inputs = predict ? predict->input_count : entry.input_count;
+  for (uint32_t i = 0; i < entry.input_count; ++i) {
+    const mpc_rt_tensor_info_t &tensor = entry.inputs[i];
+    data::TensorSpec spec;
+    spec.name = tensor.name;
+    spec.dtype = tensor.dtype;
+    spec.indexLimit = tensor.index_limit;
+    if (tensor.rank)
+      spec.dims.assign(tensor.dims + 1, tensor.dims + tensor.rank);
+    if (i < inputs) {
+      std::string alias = "x" + std::to_string(i);
+      if (spec.name != alias)
+        spec.aliases.push_back(alias);
+      signature.inputs.push_back(spec);
+    } else if (spec.name == "sample_weight" && i + 1 == entry.input_count) {
+      signature.sampleWeight = spec;
+    } else {
+      size_t index = i - inputs;
+      if (index < outputs.size() && !outputs[index].empty() && outputs[index] != spec.name)
+        spec.aliases.push_back(outputs[index]);
+      signature.targets.push_back(spec);
+    }
+  }
+  return signature;
+}
+
+int64_t Session::fixedBatch(const mpc_rt_entry_info_t &entry) const {
+  for (uint32_t i = 0; i < entry.input_count; ++i)
+    if (entry.inputs[i].rank && entry.inputs[i].dims[0] != MPC_RT_DYNAMIC)
+      return entry.inputs[i].dims[0];
+  return 0;
+}
+
+data::Array Session::variableArray(uint32_t index) {
+  const mpc_rt_tensor_info_t &tensor = variableInfo(index).tensor;
+  return data::Array::copyOf(tensor.dtype, dimsOf(tensor, 0), variable(index));
+}
+
+} // namespace mpc::training

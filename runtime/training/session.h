@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Session: one compiled model, loaded, with a context to run it. What every command starts from.
+#ifndef MPC_RUNTIME_TRAINING_SESSION_H
+#define MPC_RUNTIME_TRAINING_SESSION_H
+
+#include "data/bind.h"
+#include "mpc-rt/model.h"
+
+namespace mpc::training {
+
+struct SessionOptions {
+  std::string library; // libNAME.so or its folder
+  std::string device = "cpu";
+  uint32_t threads = 0;    // 0 = all
+  uint64_t seed = 0;       // of random layers and, without weights, of the initializers
+  std::string weights;     // a safetensors file; "" = NAME.safetensors beside the library
+  bool initialize = false; // ignore stored weights: every variable from its initializer
+  uint64_t initializeSeed = 0;
+};
+
+/// Owns model and context. Failures carry the runtime's message and the library's path.
+class Session {
+public:
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  /// Loads the library and its weights.
+  static data::Result<std::unique_ptr<Session>> open(const SessionOptions &options);
+  /// Loads the library's tables alone: for inspect.
+  static data::Result<std::unique_ptr<Session>> openTables(const std::string &library);
+
+  const mpc_rt_executable_t &executable() const { return *mpc_rt_model_executable(model_); }
+  const mpc_rt_model_t *model() const { return model_; }
+  mpc_rt_context_t *context() { return context_; }
+  const std::string &path() const { return path_; }
+  /// What the user should know about the loading ("3 variables came from their initializers").
+  const std::vector<std::string> &notes() const { return notes_; }
+
+  /// Null if the model has no entry of that name.
+  const mpc_rt_entry_info_t *findEntry(const char *name) const;
+  /// A Failure that says how to compile the model so that it has the entry.
+  data::Result<const mpc_rt_entry_info_t *> requireEntry(const char *name) const;
+  /// What `entry` takes: inputs with aliases x0, x1, ..; targets with the outputs' names.
+  data::Signature signature(const mpc_rt_entry_info_t &entry) const;
+  /// 0 when the batch is free, else the batch that the model was compiled for.
+  int64_t fixedBatch(const mpc_rt_entry_info_t &entry) const;
+  /// The model's own names of its outputs, from the manifest; "" where it has none.
+  std::vector<std::string> outputNames() const;
+
+  void *variable(uint32_t index) { return mpc_rt_context_variable(context_, index, nullptr); }
+  const mpc_rt_variable_info_t &variableInfo(uint32_t index) const {
+    return executable().variables[index];
+  }
+  /// A copy of a variable with its shape.
+  data::Array variableArray(uint32_t index);
+
+  /// A Failure from the runtime's last error, naming the library.
+  data::Failure runtimeFailure(mpc_rt_status_t status) const;
+
+private:
+  Session() = default;
+  data::Status loadWeights(const SessionOptions &options);
+
+  mpc_rt_model_t *model_ = nullptr;
+  mpc_rt_context_t *context_ = nullptr;
+  std::string path_;
+  std::vector<std::string> notes_;
+};
+
+/// Dimensions of a table row with the batch replaced by `batch`.
+std::vector<int64_t> dimsOf(const mpc_rt_tensor_info_t &tensor, int64_t batch);
+
+} // namespace mpc::training
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Orders of rows that depend on seed and epoch alone, so that a resumed run sees the same ones.
+#ifndef MPC_RUNTIME_TRAINING_SHUFFLE_H
+#define MPC_RUNTIME_TRAINING_SHUFFLE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mpc::training {
+
+/// A permutation of 0 .. rows-1: Fisher and Yates's shuffle in Durstenfeld's form, driven by
+/// Philox4x32-10 with the seed as key and (draw, epoch) as counter. Uniform: draws that would
+/// favour small numbers are rejected (Lemire, "Fast random integer generation in an interval",
+/// 2019).
+std::vector<int64_t> shuffledRows(int64_t rows, uint64_t seed, uint64_t epoch);
+
+/// The rows of each step. With `wrap` (mpc-run train --steps) step i takes places i*batch .. and
+/// goes around: place p is row p mod rows of pass p / rows.
+class RowOrder {
+public:
+  RowOrder(int64_t rows, bool shuffle, uint64_t seed)
+      : rows_(rows), shuffle_(shuffle), seed_(seed) {}
+  /// Row at place `place` of pass `pass`.
+  int64_t at(int64_t pass, int64_t place);
+
+private:
+  int64_t rows_;
+  bool shuffle_;
+  uint64_t seed_;
+  int64_t pass_ = -1;
+  std::vector<int64_t> order_;
+};
+
+} // namespace mpc::training
+#endif

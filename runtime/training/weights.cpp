@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loading and saving variables.
+#include "training/weights.h"
+
+#include "data/convert.h"
+
+#include <cstring>
+
+namespace mpc::training {
+
+using data::Array;
+using data::Failure;
+using data::Result;
+using data::Status;
+
+static const char optimizerPrefix[] = "optimizer/";
+
+std::string weightName(const mpc_rt_variable_info_t &variable) {
+  switch (variable.role) {
+  case MPC_RT_ROLE_TRAINABLE:
+  case MPC_RT_ROLE_NON_TRAINABLE:
+    return variable.tensor.name;
+  case MPC_RT_ROLE_OPTIMIZER:
+    return std::string(optimizerPrefix) + variable.tensor.name;
+  default:
+    return "";
+  }
+}
+
+/// `tensor` as the variable wants it, or what is wrong.
+static Result<Array> fit(const Array &tensor, const mpc_rt_tensor_info_t &variable) {
+  std::vector<int64_t> dims = dimsOf(variable, 0);
+  if (tensor.dims() != dims)
+    return Failure("has shape " + data::formatShape(tensor.dims()) + "; expected " +
+                   data::formatShape(dims));
+  return data::convertArray(tensor, variable.dtype, data::Conversion::Direct);
+}
+
+Status loadVariables(Session &session, const std::string &file, bool complete,
+                     WeightsReport &report) {
+  Result<data::Safetensors> content = data::readSafetensors(file);
+  if (!content)
+    return content.failure();
+  const mpc_rt_executable_t &tables = session.executable();
+  Failure failure;
+  std::vector<std::pair<uint32_t, Array>> fitted;
+  std::vector<std::string> missing;
+  size_t used = 0, unknownOptimizer = 0;
+  for (uint32_t i = 0; i < tables.variable_count; ++i) {
+    std::string name = weightName(tables.variables[i]);
+    auto at = content->tensors.find(name);
+    if (name.empty())
+      continue;
+    if (at == content->tensors.end()) {
+      if (tables.variables[i].role != MPC_RT_ROLE_OPTIMIZER)
+        missing.push_back(name);
+      continue;
+    }
+    ++used;
+    Result<Array> array = fit(at->second, tables.variables[i].tensor);
+    if (array)
+      fitted.emplace_back(i, *array);
+    else
+      failure.append(Failure(file + ":" + name + ": " + array.failure().messages[0] +
+                             "; use weights of this model"));
+  }
+  if (used != content->tensors.size())
+    for (const auto &[name, array] : content->tensors) {
+      bool known = false;
+      for (uint32_t i = 0; i < tables.variable_count && !known; ++i)
+        known = weightName(tables.variables[i]) == name;
+      if (known)
+        continue;
+      if (name.compare(0, sizeof optimizerPrefix - 1, optimizerPrefix) == 0)
+        ++unknownOptimizer;
+      else
+        failure.append(Failure(file + ":" + name + ": the model " + tables.model_name +
+                               " has no such variable; expected weights of this model"));
+    }
+  if (complete)
+    for (const std::string &name : missing)
+      failure.append(Failure(file + ":" + name +
+                             ": is missing; expected every variable of the model " +
+                             std::string(tables.model_name)));
+  if (!failure.empty())
+    return failure;
+  if (!missing.empty())
+    report.notes.push_back(file + ": " + std::to_string(missing.size()) +
+                           " variables are not in it and keep their initializers' values, '" +
+                           missing[0] + "' for one");
+  if (unknownOptimizer)
+    report.notes.push_back(file + ": " + std::to_string(unknownOptimizer) +
+                           " optimizer variables are of another optimizer and were ignored");
+  for (auto &[index, array] : fitted)
+    if (array.bytes())
+      std::memcpy(session.variable(index), array.data(), array.bytes());
+  return Status();
+}
+
+data::Safetensors collectVariables(Session &session) {
+  data::Safetensors content;
+  const mpc_rt_executable_t &tables = session.executable();
+  for (uint32_t i = 0; i < tables.variable_count; ++i)
+    if (std::string name = weightName(tables.variables[i]); !name.empty())
+      content.tensors.emplace(name, session.variableArray(i));
+  content.metadata["format"] = "mpc";
+  content.metadata["model"] = tables.model_name;
+  return content;
+}
+
+Status saveVariables(Session &session, const std::string &file) {
+  return data::writeSafetensors(file, collectVariables(session));
+}
+
+} // namespace mpc::training

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Variables to and from safetensors files, by Keras's names.
+#ifndef MPC_RUNTIME_TRAINING_WEIGHTS_H
+#define MPC_RUNTIME_TRAINING_WEIGHTS_H
+
+#include "data/safetensors.h"
+#include "training/session.h"
+
+namespace mpc::training {
+
+struct WeightsReport {
+  std::vector<std::string> notes;
+};
+
+/// Name of a variable in a weights file: its Keras path for model variables, `optimizer/<name>` for
+/// optimizer variables, "" for variables that no weights file holds (metrics, random, shadows).
+std::string weightName(const mpc_rt_variable_info_t &variable);
+
+/// Copies every tensor of `file` into the variable of its name, converted with one rounding
+/// (floats) or exactly (integers). Fails for unknown model variables, wrong shapes or types, and,
+/// when `complete`, for model variables without a tensor; all faults are reported together and
+/// nothing is changed then. Optimizer tensors that this model does not have are ignored with a
+/// note. The caller runs mpc_rt_context_variables_changed.
+data::Status loadVariables(Session &session, const std::string &file, bool complete,
+                           WeightsReport &report);
+
+/// All model and optimizer variables, in their own types.
+data::Safetensors collectVariables(Session &session);
+
+/// collectVariables written atomically.
+data::Status saveVariables(Session &session, const std::string &file);
+
+} // namespace mpc::training
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpc-run: runs models that mpcc compiled. No MLIR, no LLVM, no HDF5.
+#include "commands/commands.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+int main(int count, char **words) {
+  std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, reported as such
+  const char *term = std::getenv("TERM"), *noColor = std::getenv("NO_COLOR");
+  bool terminal =
+      isatty(STDERR_FILENO) && !(noColor && *noColor) && term && std::strcmp(term, "dumb") != 0;
+  mpc::commands::Console console(stdout, stderr, terminal);
+  return mpc::commands::runCommandLine(count, words, console);
+}
