@@ -14,6 +14,7 @@ def Mpcrt_Dialect : Dialect {
     The late dialect. It says in IR what include/mpc-rt/executable.h says in C. See
     dialects/mpcrt/README.md for the reasons.
   }];
+  let dependentDialects = ["::mpc::MpcDialect"]; // for the enum of activations
   let hasRegionArgAttrVerify = 1;
   let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
