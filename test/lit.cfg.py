@@ -9,7 +9,7 @@ import lit.formats
 config.name = "mpc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "Unit", "Conformance", "Checks"]
+config.excludes = ["Inputs", "Long", "Unit", "Conformance", "Checks"]
 config.test_source_root = os.path.dirname(__file__)
 
 source = os.path.dirname(config.test_source_root)
