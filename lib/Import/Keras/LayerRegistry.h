@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The closed table of layer classes that mpc imports. To add one, write its function in the family's
-// file under Layers/ and give it one line in that family's table.
+// The closed table of layer classes that mpc imports. To add one, write its function in the
+// family's file under Layers/ and give it one line in that family's table.
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERREGISTRY_H
 #define MPC_LIB_IMPORT_KERAS_LAYERREGISTRY_H
 

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The frame of the import: numbering and weight groups of layers, the list of unsupported ones,
+// variables, policies, and @forward's signature. Calls.cpp walks the graph.
+#include "GraphImporter.h"
+
+#include "LayerRegistry.h"
+#include "Objects.h"
+#include "mpc/Import/Keras/InputError.h"
+#include "mpc/Import/Keras/Weights.h"
+#include "mpc/Policy/DTypePolicyMap.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace mpc::keras {
+
+using mlir::Value;
+
+namespace {
+
+std::string join(llvm::StringRef container, llvm::StringRef name) {
+  return container.empty() ? name.str() : (container + "/" + name).str();
+}
+
+/// Nodes that keras.ops recorded: they are operations, not layers, and own no group in weight
+/// files.
+bool isOperation(const LayerConfig &layer) {
+  return llvm::StringRef(layer.module).starts_with("keras.src.ops");
+}
+
+} // namespace
+
+GraphImporter::GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName)
+    : context(context), fileName(fileName), builder(&context),
+      location(mlir::NameLoc::get(mlir::StringAttr::get(&context, fileName))) {}
+
+void GraphImporter::report(llvm::StringRef path, const llvm::Twine &message) {
+  failed = true;
+  errors =
+      llvm::joinErrors(std::move(errors),
+                       inputError(path.empty() ? fileName : fileName + ":" + path.str(), message));
+}
+
+/// Keras names a layer's group after its class, counted within its container
+/// (keras/src/saving/saving_lib.py, _save_container_state).
+void GraphImporter::index(const ModelConfig &model, llvm::StringRef path, llvm::StringRef group) {
+  llvm::StringMap<unsigned> used;
+  for (const auto &[position, layer] : llvm::enumerate(model.layers)) {
+    order[&layer] = order.size();
+    const bool omitted = model.kind == ModelConfig::Kind::Sequential && position == 0 &&
+                         layer.className == "InputLayer";
+    if (omitted || isOperation(layer))
+      continue;
+    std::string name = snakeCase(layer.className);
+    const unsigned count = used[name]++;
+    if (count)
+      name += "_" + std::to_string(count);
+    groups[&layer] = join(group, "layers/" + name);
+    if (layer.model)
+      index(*layer.model, join(path, layer.name), groups[&layer]);
+  }
+}
+
+void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef path) {
+  for (const LayerConfig &layer : model.layers) {
+    const std::string place = join(path, layer.name);
+    if (layer.model) {
+      reportUnsupported(*layer.model, place);
+    } else if (layer.className == "Lambda") {
+      report(place, "Lambda layers hold Python code, which is never run; replace the layer by "
+                    "layers of Keras");
+    } else if (isOperation(layer)) {
+      report(place, "unsupported operation '" + layer.className +
+                        "' of keras.ops; use the layer of Keras that does the same");
+    } else if (layer.className != "InputLayer" && !findLayer(layer)) {
+      const bool custom =
+          !layer.module.empty() && !llvm::StringRef(layer.module).starts_with("keras");
+      report(place, llvm::Twine(custom ? "unknown layer class '" : "unsupported layer class '") +
+                        layer.className + "'; the README lists the layers that mpc supports");
+    }
+  }
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
+                                                     llvm::StringRef moduleName) {
+  index(model, "", "");
+  reportUnsupported(model, "");
+  if (failed)
+    return {};
+
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(builder, location, moduleName);
+  module.get()->setAttr(MpcDialect::kPhaseAttr, builder.getStringAttr("import"));
+  builder.setInsertionPointToEnd(module->getBody());
+  forward =
+      mlir::func::FuncOp::create(builder, location, "forward", builder.getFunctionType({}, {}));
+  body = forward.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+
+  Values outputs;
+  if (!importModel(model, "", model.trainable, {}, outputs) && !failed)
+    report("", "the model could not be imported"); // every failure reports; this one did not
+  if (outputs.empty() && !failed)
+    report("", "the model has no outputs");
+  if (failed)
+    return {};
+  if (model.kind == ModelConfig::Kind::Sequential)
+    outputNames.push_back(model.layers.back().name);
+  else
+    for (const TensorRef *tensor : model.outputs.tensors())
+      outputNames.push_back(tensor->layer);
+  finish(*module, outputs);
+  return module;
+}
+
+// ---- Variables ----------------------------------------------------------------------------------
+
+Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &request) {
+  auto type = mlir::RankedTensorType::get(request.shape, builder.getF32Type());
+  llvm::SmallVector<unsigned, 2> &own = variablesOf[&lb.layer];
+  for (unsigned number : own)
+    if (variables[number].name == request.name) {
+      if (variables[number].type == type)
+        return variables[number].argument;
+      report(lb.path, "two calls of the layer need different shapes of '" + request.name + "'");
+      return {};
+    }
+
+  bool good = true;
+  auto complain = [&](const llvm::Twine &message) {
+    good = false;
+    report(lb.path, message);
+  };
+  // The batch is no part of a variable, and sizes are bounded before anybody allocates.
+  uint64_t elements = 1;
+  for (int64_t extent : request.shape)
+    if (extent < 0 || __builtin_mul_overflow(elements, uint64_t(extent), &elements))
+      elements = UINT64_MAX;
+  if (elements > (uint64_t(1) << 40)) {
+    complain("the variable '" + request.name + "' has a shape of more than 2^40 elements");
+    return {};
+  }
+  ModelVariable variable;
+  variable.layer = &lb.layer;
+  variable.layerPath = lb.path;
+  variable.name = request.name.str();
+  variable.type = type;
+  variable.trainable = lb.trainable;
+  const llvm::json::Value *initializer = lb.layer.config.get(request.initializerKey);
+  const llvm::json::Value zeros("zeros"), glorot("glorot_uniform");
+  if (!initializer || initializer->kind() == llvm::json::Value::Null)
+    initializer = request.name == "kernel" ? &glorot : &zeros;
+  variable.initializer = parseInitializer(context, initializer, request.shape, complain);
+  // Keras adds the losses of trainable weights only.
+  RegularizerAttr regularizer =
+      parseRegularizer(context, lb.layer.config.get(request.regularizerKey), complain);
+  if (variable.trainable)
+    variable.regularizer = regularizer;
+  const SerializedObject constraint = readObject(lb.layer.config.get(request.constraintKey));
+  if (!constraint.className.empty())
+    complain("the constraint '" + constraint.className + "' in '" + request.constraintKey +
+             "' is not supported yet; build the layer without it");
+  if (!good)
+    return {};
+  if (auto group = groups.find(variable.layer); group != groups.end())
+    variable.dataset = group->second + "/vars/" + std::to_string(own.size());
+  own.push_back(unsigned(variables.size()));
+  variable.argument = body->addArgument(type, lb.location);
+  variables.push_back(variable);
+  return variables.back().argument;
+}
+
+Value GraphImporter::getRandomState() {
+  if (!randomState)
+    randomState =
+        body->addArgument(mlir::RankedTensorType::get({2}, builder.getI64Type()), location);
+  return randomState;
+}
+
+/// Keras's path is the layer's own name and the variable's, whatever the containers; two layers of
+/// one name in different containers would collide, so the later gets its containers, too.
+void GraphImporter::nameVariables() {
+  llvm::stable_sort(variables, [&](const ModelVariable &a, const ModelVariable &b) {
+    return order.lookup(a.layer) < order.lookup(b.layer);
+  });
+  llvm::StringSet<> taken;
+  for (ModelVariable &variable : variables) {
+    std::string path = join(variable.layer->name, variable.name);
+    if (!taken.insert(path).second) {
+      const std::string full = join(variable.layerPath, variable.name);
+      path = full;
+      for (unsigned suffix = 1; !taken.insert(path).second; ++suffix)
+        path = full + "_" + std::to_string(suffix);
+    }
+    variable.path = path;
+  }
+}
+
+// ---- Policies -----------------------------------------------------------------------------------
+
+mlir::StringAttr GraphImporter::getPolicy(const LayerConfig &layer, llvm::StringRef path) {
+  auto [known, isNew] = policies.try_emplace(&layer);
+  if (!isNew)
+    return known->second;
+  const llvm::json::Value *value = layer.config.get("dtype");
+  if (!value || value->kind() == llvm::json::Value::Null)
+    return {};
+  llvm::Expected<PolicyOrMap> policy = getPolicyOrMap(*value);
+  if (!policy) {
+    report(path, llvm::toString(policy.takeError()));
+    return {};
+  }
+  DTypePolicy decided;
+  if (const auto *map = std::get_if<DTypePolicyMap>(&*policy)) {
+    // Loading gives a layer its path when it is built from build_config, with no container open:
+    // the path is the layer's own name. A layer without one asks nothing but the default.
+    decided = map->getDefault();
+    if (layer.buildConfig) {
+      llvm::Expected<DTypePolicyMap::Hit> hit = map->lookup(layer.name);
+      if (!hit) {
+        report(path, llvm::toString(hit.takeError()));
+        return {};
+      }
+      decided = hit->policy;
+    }
+  } else {
+    decided = std::get<DTypePolicy>(*policy);
+  }
+  if (decided.isQuantized()) {
+    report(path, "the quantized policy '" + decided.getName() +
+                     "' is not supported yet; save the model before quantize()");
+    return {};
+  }
+  return policies[&layer] = builder.getStringAttr(decided.getName());
+}
+
+// ---- The signature of @forward ------------------------------------------------------------------
+
+void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs) {
+  nameVariables();
+  const unsigned inputs = unsigned(inputNames.size()), collected = body->getNumArguments();
+  for (ModelVariable &variable : variables) {
+    mlir::BlockArgument sorted = body->addArgument(variable.type, variable.argument.getLoc());
+    variable.argument.replaceAllUsesWith(sorted);
+    variable.argument = sorted;
+  }
+  if (randomState) {
+    mlir::BlockArgument last = body->addArgument(randomState.getType(), location);
+    randomState.replaceAllUsesWith(last);
+    randomState = last;
+  }
+  llvm::SmallVector<Value> results(outputs);
+  results.append(lossTerms);
+  if (randomState)
+    results.push_back(RandomAdvanceOp::create(builder, location, randomState));
+  mlir::func::ReturnOp::create(builder, location, results);
+  body->eraseArguments(inputs, collected - inputs);
+  forward.setFunctionType(
+      builder.getFunctionType(body->getArgumentTypes(), mlir::ValueRange(results).getTypes()));
+
+  auto symbol = [&](llvm::StringRef name) { return mlir::FlatSymbolRefAttr::get(&context, name); };
+  constexpr llvm::StringLiteral kRandomState("seed_generator/state");
+  for (const auto &[index, name] : llvm::enumerate(inputNames))
+    forward.setArgAttr(index, MpcDialect::kInputAttr, builder.getStringAttr(name));
+  for (const auto &[index, variable] : llvm::enumerate(variables))
+    forward.setArgAttr(inputs + index, MpcDialect::kVariableAttr, symbol(variable.path));
+  for (size_t index = 0; index < outputs.size(); ++index)
+    forward.setResultAttr(index, MpcDialect::kOutputAttr,
+                          builder.getStringAttr("out" + llvm::Twine(index)));
+  for (size_t index = 0; index < lossTerms.size(); ++index) {
+    const unsigned result = unsigned(outputs.size() + index);
+    forward.setResultAttr(result, MpcDialect::kOutputAttr,
+                          builder.getStringAttr("loss_term" + llvm::Twine(index)));
+    forward.setResultAttr(result, MpcDialect::kLossTermAttr, builder.getUnitAttr());
+  }
+  builder.setInsertionPointToStart(module.getBody());
+  for (const ModelVariable &variable : variables)
+    VariableOp::create(builder, variable.argument.getLoc(), variable.path, variable.type,
+                       variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
+                       builder.getStringAttr(variable.layerPath), variable.initializer,
+                       variable.regularizer, /*autocast=*/true, mlir::FlatSymbolRefAttr());
+  if (randomState) {
+    forward.setArgAttr(randomState.getArgNumber(), MpcDialect::kVariableAttr, symbol(kRandomState));
+    forward.setResultAttr(results.size() - 1, MpcDialect::kUpdatesAttr, symbol(kRandomState));
+    VariableOp::create(builder, location, kRandomState,
+                       llvm::cast<mlir::RankedTensorType>(randomState.getType()),
+                       VariableRole::Random, mlir::StringAttr(), InitializerAttr(),
+                       RegularizerAttr(), /*autocast=*/false, mlir::FlatSymbolRefAttr());
+  }
+}
+
+} // namespace mpc::keras

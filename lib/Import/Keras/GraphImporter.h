@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Builds @forward of a model: walks the layers' calls in dependency order and gives each an
+// mpc.layer. Variables are collected on the way and declared at the end, in Keras's order.
+#ifndef MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
+#define MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
+
+#include "LayerBuilder.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mpc::keras {
+
+/// A variable of the model, once for all calls of its layer.
+struct ModelVariable {
+  const LayerConfig *layer = nullptr;
+  std::string layerPath; ///< containers and layer: "encoder/d0"
+  std::string name;      ///< "kernel"
+  std::string path;      ///< Keras's variable path, unique in the model: "d0/kernel"
+  std::string dataset;   ///< in model.weights.h5: "layers/functional/layers/dense/vars/0"
+  mlir::RankedTensorType type;
+  bool trainable = true;
+  InitializerAttr initializer;
+  RegularizerAttr regularizer;
+  mlir::BlockArgument argument; ///< of @forward
+};
+
+class GraphImporter {
+public:
+  GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName);
+
+  /// The module, or null when errors were reported.
+  mlir::OwningOpRef<mlir::ModuleOp> run(const ModelConfig &model, llvm::StringRef moduleName);
+
+  /// In Keras's order (Model.variables); valid after run.
+  llvm::ArrayRef<ModelVariable> getVariables() const { return variables; }
+  llvm::ArrayRef<std::string> getOutputNames() const { return outputNames; }
+  /// Group of each layer in the weight file, for counting its variables.
+  const llvm::MapVector<const LayerConfig *, std::string> &getGroups() const { return groups; }
+  llvm::Error takeErrors() { return std::move(errors); }
+
+  void report(llvm::StringRef path, const llvm::Twine &message);
+
+  /// The variable `request` of `layer`, made on the first call; null after an error.
+  mlir::Value getVariable(const LayerBuilder &builder, const VariableRequest &request);
+  mlir::Value getRandomState();
+  int64_t takeRandomStream() { return randomStreams++; }
+
+private:
+  using Values = llvm::SmallVector<mlir::Value>;
+  /// A call in a Functional model: its layer and which of the layer's calls it is.
+  struct Call;
+
+  void index(const ModelConfig &model, llvm::StringRef path, llvm::StringRef group);
+  void reportUnsupported(const ModelConfig &model, llvm::StringRef path);
+
+  bool importModel(const ModelConfig &model, llvm::StringRef path, bool trainable,
+                   llvm::ArrayRef<mlir::Value> inputs, Values &outputs);
+  bool importFunctional(const ModelConfig &model, llvm::StringRef path, bool trainable,
+                        llvm::ArrayRef<mlir::Value> inputs, Values &outputs);
+  bool importSequential(const ModelConfig &model, llvm::StringRef path, bool trainable,
+                        llvm::ArrayRef<mlir::Value> inputs, Values &outputs);
+  bool importCall(const LayerConfig &layer, llvm::StringRef path, bool trainable,
+                  llvm::ArrayRef<mlir::Value> inputs, Values &outputs);
+  /// The argument of @forward (root) or the cast (nested) that an InputLayer stands for; null after
+  /// an error.
+  mlir::Value importInput(const LayerConfig &layer, llvm::StringRef path, mlir::Value outer);
+  mlir::Value makeInputLayer(const LayerConfig &layer, llvm::StringRef path, mlir::Value value,
+                             mlir::Type elementType, llvm::StringRef dtype);
+  void addActivityLoss(const LayerConfig &layer, llvm::StringRef path, mlir::Value output);
+  /// The policy of the layer as mpc.layer spells it; null for the default.
+  mlir::StringAttr getPolicy(const LayerConfig &layer, llvm::StringRef path);
+
+  mlir::BlockArgument addArgument(mlir::RankedTensorType type, llvm::StringRef attributeName,
+                                  mlir::Attribute attribute);
+  /// Puts variable arguments into Keras's order, declares them, and gives @forward its results.
+  void finish(mlir::ModuleOp module, llvm::ArrayRef<mlir::Value> outputs);
+  void nameVariables();
+
+  mlir::MLIRContext &context;
+  const std::string fileName;
+  llvm::Error errors = llvm::Error::success();
+  bool failed = false;
+  mlir::OpBuilder builder;
+  mlir::Location location;
+  mlir::func::FuncOp forward;
+  mlir::Block *body = nullptr;
+
+  llvm::DenseMap<const LayerConfig *, unsigned> order; ///< depth first, as Model.variables
+  llvm::MapVector<const LayerConfig *, std::string> groups;
+  llvm::DenseMap<const LayerConfig *, mlir::StringAttr> policies;
+  std::vector<ModelVariable> variables;
+  llvm::DenseMap<const LayerConfig *, llvm::SmallVector<unsigned, 2>> variablesOf;
+  uint64_t callCount = 0;
+  llvm::SmallVector<std::string> inputNames, outputNames;
+  llvm::SmallVector<mlir::Value> lossTerms;
+  mlir::BlockArgument randomState;
+  int64_t randomStreams = 0;
+};
+
+} // namespace mpc::keras
+
+#endif

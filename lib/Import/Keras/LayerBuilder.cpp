@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "LayerBuilder.h"
+
+#include "GraphImporter.h"
+
+namespace mpc::keras {
+
+using mlir::Value;
+
+LayerBuilder::LayerBuilder(GraphImporter &importer, const LayerConfig &layer, llvm::StringRef path,
+                           bool trainable, mlir::Block &body)
+    : layer(layer), path(path), builder(body.getArgument(0).getContext()),
+      location(body.getArgument(0).getLoc()), importer(importer), trainable(trainable), body(body),
+      inputs(body.getArguments().begin(), body.getArguments().end()) {
+  builder.setInsertionPointToEnd(&body);
+}
+
+Value LayerBuilder::error(const llvm::Twine &message) {
+  failed = true;
+  importer.report(path, message);
+  return {};
+}
+
+// ---- Inputs -------------------------------------------------------------------------------------
+
+llvm::ArrayRef<int64_t> LayerBuilder::shapeOf(Value value) {
+  return tensorTypeOf(value).getShape();
+}
+
+Value LayerBuilder::getInput() {
+  if (inputs.size() != 1)
+    return error(layer.className + " takes one input tensor, not " + llvm::Twine(inputs.size()));
+  return inputs.front();
+}
+
+Value LayerBuilder::getFloatInput(bool castIntegers) {
+  Value input = getInput();
+  if (!input || mlir::isa<mlir::FloatType>(elementTypeOf(input)))
+    return input;
+  if (castIntegers)
+    return makeCastToFloat(input);
+  return error(layer.className + " of integers is not supported; give the model a floating input");
+}
+
+std::optional<int64_t> LayerBuilder::resolveAxis(int64_t axis, Value value) {
+  const int64_t rank = rankOf(value);
+  if (axis < -rank || axis >= rank) {
+    error("axis " + llvm::Twine(axis) + " is outside an input of " + llvm::Twine(rank) +
+          " dimensions");
+    return std::nullopt;
+  }
+  axis = axis < 0 ? axis + rank : axis;
+  if (axis == 0) {
+    error("axis 0 is the batch; layers that compute across samples are not supported here");
+    return std::nullopt;
+  }
+  return axis;
+}
+
+// ---- Config -------------------------------------------------------------------------------------
+
+const llvm::json::Value *LayerBuilder::find(llvm::StringRef key) const {
+  const llvm::json::Value *value = layer.config.get(key);
+  return value && value->kind() != llvm::json::Value::Null ? value : nullptr;
+}
+
+std::optional<double> LayerBuilder::getOptionalNumber(llvm::StringRef key) {
+  const llvm::json::Value *value = find(key);
+  if (!value)
+    return std::nullopt;
+  if (std::optional<double> number = value->getAsNumber())
+    return number;
+  error("'" + key + "' must be a number");
+  return std::nullopt;
+}
+
+double LayerBuilder::getNumber(llvm::StringRef key, double otherwise) {
+  return getOptionalNumber(key).value_or(otherwise);
+}
+
+int64_t LayerBuilder::getInteger(llvm::StringRef key, int64_t otherwise) {
+  const llvm::json::Value *value = find(key);
+  if (!value)
+    return otherwise;
+  if (std::optional<int64_t> integer = value->getAsInteger())
+    return *integer;
+  error("'" + key + "' must be an integer");
+  return otherwise;
+}
+
+bool LayerBuilder::getFlag(llvm::StringRef key, bool otherwise) {
+  const llvm::json::Value *value = find(key);
+  if (!value)
+    return otherwise;
+  if (std::optional<bool> flag = value->getAsBoolean())
+    return *flag;
+  error("'" + key + "' must be true or false");
+  return otherwise;
+}
+
+std::string LayerBuilder::getString(llvm::StringRef key, llvm::StringRef otherwise) {
+  const llvm::json::Value *value = find(key);
+  if (!value)
+    return otherwise.str();
+  if (std::optional<llvm::StringRef> text = value->getAsString())
+    return text->str();
+  error("'" + key + "' must be a string");
+  return otherwise.str();
+}
+
+std::optional<llvm::SmallVector<int64_t>> LayerBuilder::getIntegers(llvm::StringRef key,
+                                                                    int64_t nullValue) {
+  const llvm::json::Value *value = find(key);
+  if (!value)
+    return std::nullopt;
+  const llvm::json::Array *array = value->getAsArray();
+  llvm::SmallVector<int64_t> result;
+  // No layer has more axes than this; it also bounds the ranks that a file can ask for.
+  bool valid = array && array->size() <= 32;
+  if (valid)
+    for (const llvm::json::Value &item : *array) {
+      valid &= item.kind() == llvm::json::Value::Null || item.getAsInteger().has_value();
+      result.push_back(item.getAsInteger().value_or(nullValue));
+    }
+  if (!valid) {
+    error("'" + key + "' must be a list of at most 32 integers");
+    return std::nullopt;
+  }
+  return result;
+}
+
+// ---- Variables and state ------------------------------------------------------------------------
+
+Value LayerBuilder::bindOperand(Value outer) {
+  variables.push_back(outer);
+  return body.addArgument(outer.getType(), location);
+}
+
+Value LayerBuilder::addVariable(const VariableRequest &request) {
+  Value outer = importer.getVariable(*this, request);
+  if (!outer) {
+    failed = true;
+    return {};
+  }
+  return bindOperand(outer);
+}
+
+Value LayerBuilder::getRandomState() { return bindOperand(importer.getRandomState()); }
+int64_t LayerBuilder::takeRandomStream() { return importer.takeRandomStream(); }
+
+// ---- Ops ----------------------------------------------------------------------------------------
+
+Value LayerBuilder::makeConstant(double value) {
+  return scalarConstant(builder, location, builder.getF32Type(), value);
+}
+
+Value LayerBuilder::makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<double> values) {
+  auto type = mlir::RankedTensorType::get(shape, builder.getF32Type());
+  llvm::SmallVector<float> rounded(values.begin(), values.end());
+  return make<ConstantOp>(
+      llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, llvm::ArrayRef(rounded))));
+}
+
+Value LayerBuilder::makeReshape(Value value, llvm::ArrayRef<int64_t> shape) {
+  if (shapeOf(value) == shape)
+    return value;
+  return make<ReshapeOp>(mlir::RankedTensorType::get(shape, elementTypeOf(value)), value);
+}
+
+Value LayerBuilder::makeCastToFloat(Value value) {
+  return make<CastOp>(mlir::RankedTensorType::get(shapeOf(value), builder.getF32Type()), value);
+}
+
+} // namespace mpc::keras

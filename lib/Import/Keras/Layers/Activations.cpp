@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// keras/src/layers/activations: ReLU, LeakyReLU, ELU, PReLU, Softmax.
+#include "../Activations.h"
+#include "../LayerRegistry.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+
+Value importRelu(LayerBuilder &b) {
+  Value x = b.getFloatInput();
+  const double slope = b.getNumber("negative_slope", 0.0);
+  const std::optional<double> maximum = b.getOptionalNumber("max_value");
+  const double threshold = b.getNumber("threshold", 0.0);
+  if (slope < 0 || threshold < 0 || (maximum && *maximum < 0))
+    b.error("'max_value', 'negative_slope' and 'threshold' of ReLU must not be negative");
+  return b.hasFailed() ? Value() : applyRelu(b, x, slope, maximum, threshold);
+}
+
+Value importLeakyRelu(LayerBuilder &b) {
+  Value x = b.getFloatInput();
+  // Keras 2 calls it alpha.
+  const double slope = b.getNumber("negative_slope", b.getNumber("alpha", 0.3));
+  if (slope < 0)
+    b.error("'negative_slope' of LeakyReLU must not be negative");
+  return b.hasFailed() ? Value() : applyLeakyRelu(b, x, slope);
+}
+
+Value importElu(LayerBuilder &b) {
+  Value x = b.getFloatInput();
+  const double alpha = b.getNumber("alpha", 1.0);
+  return b.hasFailed() ? Value() : applyElu(b, x, alpha);
+}
+
+/// relu(x) - alpha * relu(-x); alpha has the shape of a sample, 1 on shared axes.
+Value importPRelu(LayerBuilder &b) {
+  Value x = b.getFloatInput();
+  if (!x)
+    return {};
+  llvm::SmallVector<int64_t> shape(b.shapeOf(x).drop_front());
+  llvm::SmallVector<int64_t> shared;
+  const llvm::json::Value *axes = b.layer.config.get("shared_axes");
+  if (axes && axes->getAsInteger())
+    shared.push_back(*axes->getAsInteger());
+  else if (auto list = b.getIntegers("shared_axes", 0))
+    shared = *list;
+  for (int64_t axis : shared) {
+    if (axis < 1 || axis > int64_t(shape.size()))
+      return b.error("'shared_axes' holds " + llvm::Twine(axis) + "; axes of the input are 1 to " +
+                     llvm::Twine(shape.size()));
+    shape[axis - 1] = 1;
+  }
+  Value alpha =
+      b.addVariable({"alpha", shape, "alpha_initializer", "alpha_regularizer", "alpha_constraint"});
+  if (!alpha)
+    return {};
+  Value positive = b.make<ReluOp>(x);
+  Value negative = b.make<MultiplyOp>(b.make<NegateOp>(alpha), b.make<ReluOp>(b.make<NegateOp>(x)));
+  return b.make<AddOp>(positive, negative);
+}
+
+/// Over several axes: exp(x - logsumexp(x)), as Keras.
+Value importSoftmax(LayerBuilder &b) {
+  Value x = b.getFloatInput();
+  if (!x)
+    return {};
+  llvm::SmallVector<int64_t> axes;
+  const llvm::json::Value *config = b.layer.config.get("axis");
+  if (config && config->getAsArray())
+    axes = b.getIntegers("axis", 0).value_or(llvm::SmallVector<int64_t>());
+  else
+    axes.push_back(b.getInteger("axis", -1));
+  if (axes.empty())
+    b.error("'axis' of Softmax is an empty list");
+  for (int64_t &axis : axes)
+    axis = b.resolveAxis(axis, x).value_or(0);
+  if (b.hasFailed())
+    return {};
+  if (axes.size() == 1)
+    return b.make<SoftmaxOp>(x, axes.front());
+  llvm::sort(axes);
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    return b.error("'axis' of Softmax names an axis twice");
+  Value maximum = b.make<ReduceOp>(ReduceKind::Max, x, axes, /*keep_dims=*/true);
+  Value exponentials = b.make<ExpOp>(b.make<SubtractOp>(x, maximum));
+  Value sum = b.make<ReduceOp>(ReduceKind::Sum, exponentials, axes, /*keep_dims=*/true);
+  Value logSumExp = b.make<AddOp>(b.make<LogOp>(sum), maximum);
+  return b.make<ExpOp>(b.make<SubtractOp>(x, logSumExp));
+}
+
+constexpr LayerEntry kLayers[] = {
+    {"ELU", importElu},   {"LeakyReLU", importLeakyRelu}, {"PReLU", importPRelu},
+    {"ReLU", importRelu}, {"Softmax", importSoftmax},
+};
+
+} // namespace
+
+llvm::ArrayRef<LayerEntry> activationLayers() { return kLayers; }
+
+} // namespace mpc::keras

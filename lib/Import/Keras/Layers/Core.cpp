@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// keras/src/layers/core: Dense, Activation, Identity.
+#include "../Activations.h"
+#include "../LayerRegistry.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+
+/// activation(x kernel + bias) along the last axis; kernel is (inputs, units).
+Value importDense(LayerBuilder &b) {
+  Value x = b.getFloatInput(/*castIntegers=*/true);
+  if (!x)
+    return {};
+  std::optional<int64_t> axis = b.resolveAxis(-1, x);
+  const int64_t units = b.getInteger("units", 0);
+  if (units <= 0)
+    b.error("'units' must be a positive integer");
+  if (const auto *quantization = b.layer.config.get("quantization_config");
+      quantization && quantization->kind() != llvm::json::Value::Null)
+    b.error("quantized layers are not supported yet; save the model before quantize()");
+  if (b.layer.config.get("lora_rank") &&
+      b.layer.config.get("lora_rank")->kind() != llvm::json::Value::Null)
+    b.error("LoRA weights are not supported; merge them before saving");
+  if (!axis || b.hasFailed())
+    return {};
+
+  Value kernel = b.addVariable({"kernel",
+                                {b.shapeOf(x)[*axis], units},
+                                "kernel_initializer",
+                                "kernel_regularizer",
+                                "kernel_constraint"});
+  Value bias;
+  const bool useBias = b.getFlag("use_bias", true);
+  if (useBias)
+    bias =
+        b.addVariable({"bias", {units}, "bias_initializer", "bias_regularizer", "bias_constraint"});
+  if (!kernel || (useBias && !bias))
+    return {};
+  Value y =
+      b.make<ContractOp>(x, kernel, llvm::ArrayRef<int64_t>{*axis}, llvm::ArrayRef<int64_t>{0});
+  if (bias)
+    y = b.make<AddOp>(y, bias);
+  return applyConfiguredActivation(b, "activation", y);
+}
+
+Value importActivation(LayerBuilder &b) {
+  Value x = b.getFloatInput();
+  return x ? applyConfiguredActivation(b, "activation", x) : Value();
+}
+
+Value importIdentity(LayerBuilder &b) { return b.getInput(); }
+
+constexpr LayerEntry kLayers[] = {
+    {"Activation", importActivation},
+    {"Dense", importDense},
+    {"Identity", importIdentity},
+};
+
+} // namespace
+
+llvm::ArrayRef<LayerEntry> coreLayers() { return kLayers; }
+
+} // namespace mpc::keras

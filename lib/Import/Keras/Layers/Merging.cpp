@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// keras/src/layers/merging: Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate.
+#include "../LayerRegistry.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+
+/// The inputs, all floating and of one rank: lower ranks get extents of 1 after the batch, as
+/// keras/src/layers/merging/base_merge.py reshapes them. Empty after an error.
+llvm::SmallVector<Value> getAlignedInputs(LayerBuilder &b) {
+  llvm::SmallVector<Value> values(b.getInputs());
+  if (values.empty())
+    b.error("a merging layer needs a list of at least one input");
+  int64_t rank = 0;
+  for (Value value : values) {
+    rank = std::max(rank, b.rankOf(value));
+    if (!mlir::isa<mlir::FloatType>(elementTypeOf(value)))
+      b.error("merging of integer tensors is not supported; give the model floating inputs");
+  }
+  if (b.hasFailed())
+    return {};
+  for (Value &value : values) {
+    llvm::SmallVector<int64_t> shape(b.shapeOf(value));
+    if (int64_t(shape.size()) == rank)
+      continue;
+    shape.insert(shape.begin() + 1, rank - shape.size(), 1);
+    value = b.makeReshape(value, shape);
+  }
+  llvm::SmallVector<llvm::ArrayRef<int64_t>> shapes;
+  for (Value value : values)
+    shapes.push_back(b.shapeOf(value));
+  if (mlir::failed(broadcastShapes(shapes))) {
+    b.error("the inputs have shapes that do not broadcast; give them equal shapes");
+    return {};
+  }
+  return values;
+}
+
+/// Folds the inputs from the left, one rounding per op, as Keras does.
+template <typename Op> Value importFold(LayerBuilder &b) {
+  llvm::SmallVector<Value> values = getAlignedInputs(b);
+  if (values.empty())
+    return {};
+  Value result = values.front();
+  for (Value value : llvm::drop_begin(values))
+    result = b.make<Op>(result, value);
+  return result;
+}
+
+Value importSubtract(LayerBuilder &b) {
+  if (b.getInputs().size() != 2)
+    return b.error("Subtract takes exactly 2 inputs, not " + llvm::Twine(b.getInputs().size()));
+  return importFold<SubtractOp>(b);
+}
+
+Value importAverage(LayerBuilder &b) {
+  Value sum = importFold<AddOp>(b);
+  return sum ? b.make<DivideOp>(sum, b.makeConstant(double(b.getInputs().size()))) : Value();
+}
+
+Value importConcatenate(LayerBuilder &b) {
+  llvm::ArrayRef<Value> values = b.getInputs();
+  if (values.empty())
+    return b.error("Concatenate needs a list of at least one input");
+  std::optional<int64_t> axis = b.resolveAxis(b.getInteger("axis", -1), values.front());
+  if (!axis)
+    return {};
+  llvm::SmallVector<int64_t> expected(b.shapeOf(values.front()));
+  for (Value value : values) {
+    llvm::SmallVector<int64_t> shape(b.shapeOf(value));
+    if (elementTypeOf(value) != elementTypeOf(values.front()))
+      return b.error("Concatenate of integers with floating tensors, or of different integer "
+                     "types, is not supported");
+    if (shape.size() == expected.size())
+      shape[*axis] = expected[*axis];
+    if (shape != expected)
+      return b.error("the inputs of Concatenate differ in another axis than axis " +
+                     llvm::Twine(*axis));
+  }
+  if (values.size() == 1)
+    return values.front();
+  return b.make<ConcatenateOp>(mlir::ValueRange(values), *axis);
+}
+
+constexpr LayerEntry kLayers[] = {
+    {"Add", importFold<AddOp>},         {"Average", importAverage},
+    {"Concatenate", importConcatenate}, {"Maximum", importFold<MaximumOp>},
+    {"Minimum", importFold<MinimumOp>}, {"Multiply", importFold<MultiplyOp>},
+    {"Subtract", importSubtract},
+};
+
+} // namespace
+
+llvm::ArrayRef<LayerEntry> mergingLayers() { return kLayers; }
+
+} // namespace mpc::keras

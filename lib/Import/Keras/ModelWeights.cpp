@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ModelWeights.h"
+
+#include "mpc/Import/Keras/InputError.h"
+
+namespace mpc::keras {
+namespace {
+
+std::string printShape(llvm::ArrayRef<int64_t> dims) {
+  std::string text = "(";
+  for (size_t axis = 0; axis < dims.size(); ++axis)
+    text += (axis ? ", " : "") + std::to_string(dims[axis]);
+  return text + ")";
+}
+
+bool isFloating(mpc_rt_dtype_t dtype) {
+  return dtype == MPC_RT_FLOAT32 || dtype == MPC_RT_FLOAT16 || dtype == MPC_RT_BFLOAT16 ||
+         dtype == MPC_RT_FLOAT64;
+}
+
+/// Files of Keras 3.0 and 2.x call the group of a container's layers by another name.
+void renameLegacyGroups(WeightFile &file) {
+  constexpr llvm::StringLiteral legacy("_layer_checkpoint_dependencies/");
+  WeightFile renamed;
+  for (auto &[path, tensor] : file) {
+    std::string name = path;
+    for (size_t at; (at = name.find(legacy)) != std::string::npos;)
+      name.replace(at, legacy.size(), "layers/");
+    renamed.emplace(std::move(name), std::move(tensor));
+  }
+  file = std::move(renamed);
+}
+
+} // namespace
+
+llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphImporter &importer,
+                        ImportedModel &model) {
+  renameLegacyGroups(file);
+  llvm::Error errors = llvm::Error::success();
+  auto report = [&](llvm::StringRef place, const llvm::Twine &message) {
+    errors = llvm::joinErrors(std::move(errors), inputError(fileName + ":" + place, message));
+  };
+
+  llvm::StringMap<uint64_t> expected; // group to number of variables
+  for (const auto &[layer, group] : importer.getGroups())
+    if (!layer->model)
+      expected[group] = 0;
+  for (const ModelVariable &variable : importer.getVariables()) {
+    ++expected[llvm::StringRef(variable.dataset).rsplit("/vars/").first];
+    auto stored = file.find(variable.dataset);
+    if (stored == file.end()) {
+      report(variable.path, "the weights are missing; expected the dataset " + variable.dataset +
+                                " in model.weights.h5; save the model again");
+      continue;
+    }
+    StoredTensor &tensor = stored->second;
+    if (llvm::ArrayRef<int64_t>(tensor.dims) != variable.type.getShape())
+      report(variable.path, "the weights have shape " + printShape(tensor.dims) +
+                                "; the layer has " + printShape(variable.type.getShape()) +
+                                "; the architecture and the weights are of different models");
+    else if (!isFloating(tensor.dtype))
+      report(variable.path, "the weights are not floating (dataset " + variable.dataset + ")");
+    else
+      model.weights.emplace(variable.path, std::move(tensor));
+  }
+  // Keras, too, refuses a layer whose group holds another number of variables.
+  for (const auto &[layer, group] : importer.getGroups()) {
+    if (layer->model)
+      continue;
+    const uint64_t count = expected.lookup(group);
+    if (file.count(group + "/vars/" + std::to_string(count)))
+      report(layer->name, "model.weights.h5 holds more than the layer's " + llvm::Twine(count) +
+                              " variables (" + group +
+                              "/vars); the architecture and the weights are of different models");
+  }
+  for (uint64_t index = 0;; ++index) {
+    auto stored = file.find("optimizer/vars/" + std::to_string(index));
+    if (stored == file.end())
+      break;
+    model.optimizerVariables.push_back(std::move(stored->second));
+  }
+  model.hasWeights = true;
+  return errors;
+}
+
+} // namespace mpc::keras
