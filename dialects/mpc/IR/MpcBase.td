@@ -31,6 +31,9 @@ def Mpc_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kIndexLimitAttr = "mpc.index_limit";
     /// Argument: symbol of the mpc.variable whose value this is.
     static constexpr ::llvm::StringLiteral kVariableAttr = "mpc.variable";
+    /// Argument or result, from phase tensors on: the declared element type where lowering made it
+    /// signless (ui8 became i8).
+    static constexpr ::llvm::StringLiteral kElementTypeAttr = "mpc.element_type";
     /// Result: name under which the caller sees the value ("out0", "loss").
     static constexpr ::llvm::StringLiteral kOutputAttr = "mpc.output";
     /// Result: symbol of the mpc.variable that takes this value when the function returns.

@@ -68,6 +68,8 @@ LogicalResult MpcDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsi
       return op->emitOpError() << attribute.getName() << " must be a positive integer";
     return success();
   }
+  if (attribute.getName() == kElementTypeAttr)
+    return success();
   return op->emitOpError() << "unknown argument attribute " << attribute.getName();
 }
 
@@ -83,7 +85,7 @@ LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
       return op->emitOpError() << attribute.getName() << " must be a string";
     return success();
   }
-  if (attribute.getName() == kLossTermAttr)
+  if (attribute.getName() == kLossTermAttr || attribute.getName() == kElementTypeAttr)
     return success();
   return op->emitOpError() << "unknown result attribute " << attribute.getName();
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Conversions between dialects.
+#ifndef MPC_CONVERSION_PASSES_H
+#define MPC_CONVERSION_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mpc {
+
+#define GEN_PASS_DECL
+#include "mpc/Conversion/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "mpc/Conversion/Passes.h.inc"
+
+} // namespace mpc
+
+#endif // MPC_CONVERSION_PASSES_H

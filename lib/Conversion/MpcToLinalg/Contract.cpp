@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Contractions: every one becomes a matrix product or a batch of them, between reshapes.
+#include "Generic.h"
+#include "Patterns.h"
+#include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// The path of the layer that an op came from: its innermost name location.
+static StringRef layerOf(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName();
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return layerOf(call.getCallee());
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (StringRef layer = layerOf(part); !layer.empty())
+        return layer;
+  return {};
+}
+
+/// Dimensions of a tensor in consecutive groups, one per dimension of a matrix; a group may be empty.
+using Groups = SmallVector<SmallVector<int64_t>>;
+
+static SmallVector<int64_t> flatten(const Groups &groups) {
+  SmallVector<int64_t> order;
+  for (ArrayRef<int64_t> group : groups)
+    llvm::append_range(order, group);
+  return order;
+}
+
+/// Which of the matrix's dimensions belong to which kept one, when those of empty groups (of extent
+/// 1) are dropped.
+static SmallVector<ReassociationIndices> unitReassociation(const Groups &groups) {
+  SmallVector<ReassociationIndices> kept;
+  ReassociationIndices leading;
+  for (auto [d, group] : llvm::enumerate(groups)) {
+    if (!group.empty()) {
+      kept.push_back(std::exchange(leading, {}));
+      kept.back().push_back(d);
+    } else if (kept.empty()) {
+      leading.push_back(d);
+    } else {
+      kept.back().push_back(d);
+    }
+  }
+  return kept;
+}
+
+/// Consecutive places of the groups' members, empty groups left out.
+static SmallVector<ReassociationIndices> placeReassociation(const Groups &groups) {
+  SmallVector<ReassociationIndices> places;
+  int64_t next = 0;
+  for (ArrayRef<int64_t> group : groups)
+    if (!group.empty()) {
+      places.emplace_back(llvm::to_vector(llvm::seq<int64_t>(next, next + group.size())));
+      next += group.size();
+    }
+  return places;
+}
+
+namespace {
+struct LowerContract : OpConversionPattern<ContractOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SmallVector<int64_t> lhsFree = op.getLhsFree(), rhsFree = op.getRhsFree();
+    // The bias belongs to the last result dimension, which must be the matrix's whole last one.
+    if (op.getBias() && rhsFree.size() != 1) {
+      rewriter.replaceOp(op, separateBias(op, adaptor, rewriter));
+      return success();
+    }
+    SmallVector<std::pair<int64_t, int64_t>> pairs(
+        llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()));
+    llvm::sort(pairs);
+    auto lhsContracting = llvm::to_vector(llvm::make_first_range(pairs));
+    auto rhsContracting = llvm::to_vector(llvm::make_second_range(pairs));
+    SmallVector<int64_t> lhsBatch(op.getLhsBatch()), rhsBatch(op.getRhsBatch());
+
+    auto [lhs, lhsTransposed] = asMatrix(rewriter, loc, adaptor.getLhs(), lhsBatch, lhsFree, lhsContracting);
+    auto [rhs, rhsTransposed] = asMatrix(rewriter, loc, adaptor.getRhs(), rhsBatch, rhsContracting, rhsFree);
+
+    int64_t rank = tensorTypeOf(lhs).getRank();
+    SmallVector<OpFoldResult> extents;
+    if (rank == 3)
+      extents.push_back(tensor::getMixedSize(rewriter, loc, lhs, 0));
+    extents.push_back(tensor::getMixedSize(rewriter, loc, lhs, lhsTransposed ? rank - 1 : rank - 2));
+    extents.push_back(tensor::getMixedSize(rewriter, loc, rhs, rhsTransposed ? rank - 2 : rank - 1));
+    Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
+    Value product = mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, adaptor.getBias(), out, lhsTransposed,
+                                              rhsTransposed, op.getActivation(), layerOf(loc))
+                        .getResult(0);
+
+    SmallVector<OpFoldResult> resultExtents;
+    for (int64_t d : llvm::concat<const int64_t>(lhsBatch, lhsFree))
+      resultExtents.push_back(tensor::getMixedSize(rewriter, loc, adaptor.getLhs(), d));
+    for (int64_t d : rhsFree)
+      resultExtents.push_back(tensor::getMixedSize(rewriter, loc, adaptor.getRhs(), d));
+    Groups groups{lhsFree, rhsFree};
+    if (rank == 3)
+      groups.insert(groups.begin(), lhsBatch);
+    rewriter.replaceOp(op, fromMatrix(rewriter, loc, product, groups, op.getType(), resultExtents));
+    return success();
+  }
+
+  /// The operand as [(batch,) rows, columns], or stored [(batch,) columns, rows] when the second
+  /// value is true. Other orders of its dimensions are copied.
+  static std::pair<Value, bool> asMatrix(OpBuilder &builder, Location loc, Value operand, ArrayRef<int64_t> batch,
+                                         ArrayRef<int64_t> rows, ArrayRef<int64_t> columns) {
+    Groups groups{SmallVector<int64_t>(rows), SmallVector<int64_t>(columns)};
+    Groups transposed{SmallVector<int64_t>(columns), SmallVector<int64_t>(rows)};
+    if (!batch.empty()) {
+      groups.insert(groups.begin(), SmallVector<int64_t>(batch));
+      transposed.insert(transposed.begin(), SmallVector<int64_t>(batch));
+    }
+    bool useTransposed = false;
+    if (!llvm::is_sorted(flatten(groups))) {
+      if (llvm::is_sorted(flatten(transposed))) {
+        useTransposed = true;
+        groups = transposed;
+      } else {
+        operand = transposeTo(builder, loc, operand, flatten(groups));
+      }
+    }
+    // Merge the members of each group, then give empty groups an extent of 1.
+    SmallVector<int64_t> mergedShape;
+    auto type = tensorTypeOf(operand);
+    SmallVector<ReassociationIndices> places = placeReassociation(groups);
+    for (const ReassociationIndices &place : places) {
+      int64_t extent = 1;
+      for (int64_t d : place)
+        extent = ShapedType::isDynamic(extent) || type.isDynamicDim(d) ? ShapedType::kDynamic
+                                                                       : extent * type.getDimSize(d);
+      mergedShape.push_back(extent);
+    }
+    if (int64_t(mergedShape.size()) != type.getRank())
+      operand = tensor::CollapseShapeOp::create(builder, loc, type.clone(mergedShape), operand, places);
+    if (mergedShape.size() == groups.size())
+      return {operand, useTransposed};
+    SmallVector<OpFoldResult> extents;
+    SmallVector<int64_t> shape;
+    size_t next = 0;
+    for (ArrayRef<int64_t> group : groups) {
+      shape.push_back(group.empty() ? 1 : mergedShape[next]);
+      extents.push_back(group.empty() ? OpFoldResult(builder.getIndexAttr(1))
+                                      : tensor::getMixedSize(builder, loc, operand, next));
+      next += !group.empty();
+    }
+    return {tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), operand, unitReassociation(groups), extents),
+            useTransposed};
+  }
+
+  static Value transposeTo(OpBuilder &builder, Location loc, Value operand, ArrayRef<int64_t> permutation) {
+    SmallVector<OpFoldResult> extents;
+    for (int64_t d : permutation)
+      extents.push_back(tensor::getMixedSize(builder, loc, operand, d));
+    Value empty = tensor::EmptyOp::create(builder, loc, extents, elementTypeOf(operand));
+    AffineMap map = inversePermutation(AffineMap::getPermutationMap(permutation, builder.getContext()));
+    return buildReduction(builder, loc, operand, empty,
+                          {map, builder.getMultiDimIdentityMap(permutation.size())}, {},
+                          [](OpBuilder &, Location, ValueRange inputs, ValueRange) {
+                            return SmallVector<Value>{inputs[0]};
+                          })[0];
+  }
+
+  /// The inverse of asMatrix for the product.
+  static Value fromMatrix(OpBuilder &builder, Location loc, Value matrix, const Groups &groups, RankedTensorType type,
+                          ArrayRef<OpFoldResult> extents) {
+    SmallVector<ReassociationIndices> places = placeReassociation(groups);
+    auto matrixType = tensorTypeOf(matrix);
+    if (places.size() != groups.size()) {
+      SmallVector<int64_t> shape;
+      for (auto [d, group] : llvm::enumerate(groups))
+        if (!group.empty())
+          shape.push_back(matrixType.getDimSize(d));
+      matrix = tensor::CollapseShapeOp::create(builder, loc, matrixType.clone(shape), matrix,
+                                               unitReassociation(groups));
+    }
+    if (int64_t(places.size()) == type.getRank())
+      return matrix;
+    return tensor::ExpandShapeOp::create(builder, loc, type, matrix, places, extents);
+  }
+
+  /// The epilogue as ops of its own.
+  static Value separateBias(ContractOp op, OpAdaptor adaptor, OpBuilder &builder) {
+    Value product = ContractOp::create(builder, op.getLoc(), op.getType(), adaptor.getLhs(), adaptor.getRhs(),
+                                       /*bias=*/Value(), op.getLhsBatch(), op.getRhsBatch(), op.getLhsContracting(),
+                                       op.getRhsContracting(), op.getAccumulateAttr(), Activation::None);
+    Value sum = AddOp::create(builder, op.getLoc(), product, adaptor.getBias());
+    if (op.getActivation() == Activation::Relu)
+      sum = ReluOp::create(builder, op.getLoc(), sum);
+    return sum;
+  }
+};
+} // namespace
+
+void mpc::populateContractPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<LowerContract>(converter, patterns.getContext());
+}

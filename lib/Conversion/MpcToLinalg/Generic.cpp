@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How lowered ops build linalg.generic.
+#include "Generic.h"
+#include "Scalar.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mpc;
+
+SmallVector<OpFoldResult> mpc::extentsFrom(OpBuilder &builder, Location loc, RankedTensorType type,
+                                           ValueRange sources) {
+  SmallVector<OpFoldResult> extents;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (!type.isDynamicDim(d)) {
+      extents.push_back(builder.getIndexAttr(type.getDimSize(d)));
+      continue;
+    }
+    OpFoldResult extent;
+    for (Value source : sources) {
+      auto sourceType = cast<RankedTensorType>(source.getType());
+      int64_t aligned = d - (type.getRank() - sourceType.getRank());
+      if (!extent && aligned >= 0 && sourceType.isDynamicDim(aligned))
+        extent = OpFoldResult(tensor::DimOp::create(builder, loc, source, aligned).getResult());
+    }
+    assert(extent && "verifiers tie a dynamic extent to an operand");
+    extents.push_back(extent);
+  }
+  return extents;
+}
+
+Value mpc::emptyFrom(OpBuilder &builder, Location loc, RankedTensorType type, ValueRange sources) {
+  return tensor::EmptyOp::create(builder, loc, extentsFrom(builder, loc, type, sources), type.getElementType());
+}
+
+Value mpc::filledFrom(OpBuilder &builder, Location loc, RankedTensorType type, ValueRange sources, Value scalar) {
+  Value empty = emptyFrom(builder, loc, type, sources);
+  return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
+}
+
+AffineMap mpc::broadcastMap(MLIRContext *context, ArrayRef<int64_t> operand, size_t rank) {
+  SmallVector<AffineExpr> exprs;
+  for (size_t d = 0; d < operand.size(); ++d)
+    exprs.push_back(operand[d] == 1 ? getAffineConstantExpr(0, context)
+                                    : getAffineDimExpr(rank - operand.size() + d, context));
+  return AffineMap::get(rank, 0, exprs, context);
+}
+
+AffineMap mpc::dropMap(MLIRContext *context, int64_t rank, ArrayRef<int64_t> reduced) {
+  SmallVector<AffineExpr> exprs;
+  for (int64_t d = 0; d < rank; ++d)
+    if (!llvm::is_contained(reduced, d))
+      exprs.push_back(getAffineDimExpr(d, context));
+  return AffineMap::get(rank, 0, exprs, context);
+}
+
+Attribute mpc::splatOf(Value value) {
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat())
+    return {};
+  return elements.getSplatValue<Attribute>();
+}
+
+static SmallVector<Value> buildGeneric(OpBuilder &builder, Location loc, ValueRange inputs, ValueRange destinations,
+                                       ArrayRef<AffineMap> maps, ArrayRef<utils::IteratorType> iterators,
+                                       ScalarBody body) {
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> operandMaps;
+  SmallVector<Attribute> constants;
+  for (auto [input, map] : llvm::zip(inputs, maps)) {
+    constants.push_back(splatOf(input));
+    if (constants.back())
+      continue;
+    operands.push_back(input);
+    operandMaps.push_back(map);
+  }
+  llvm::append_range(operandMaps, maps.drop_front(inputs.size()));
+  auto generic = linalg::GenericOp::create(
+      builder, loc, destinations.getTypes(), operands, destinations, operandMaps, iterators,
+      [&](OpBuilder &nested, Location nestedLoc, ValueRange arguments) {
+        SmallVector<Value> scalars;
+        for (Attribute constant : constants) {
+          if (constant) {
+            scalars.push_back(scalarOf(nested, nestedLoc, constant));
+          } else {
+            scalars.push_back(arguments.front());
+            arguments = arguments.drop_front();
+          }
+        }
+        linalg::YieldOp::create(nested, nestedLoc, body(nested, nestedLoc, scalars, arguments));
+      });
+  return SmallVector<Value>(generic.getResults());
+}
+
+SmallVector<Value> mpc::buildElementwise(OpBuilder &builder, Location loc, ValueRange inputs,
+                                         ValueRange destinations, ScalarBody body) {
+  int64_t rank = cast<RankedTensorType>(destinations.front().getType()).getRank();
+  auto shapeOf = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type ? type.getShape() : ArrayRef<int64_t>();
+  };
+  SmallVector<AffineMap> maps;
+  for (Value input : inputs)
+    maps.push_back(broadcastMap(builder.getContext(), shapeOf(input), rank));
+  maps.append(destinations.size(), builder.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  return buildGeneric(builder, loc, inputs, destinations, maps, iterators, body);
+}
+
+SmallVector<Value> mpc::buildReduction(OpBuilder &builder, Location loc, ValueRange inputs, ValueRange destinations,
+                                       ArrayRef<AffineMap> maps, ArrayRef<int64_t> reduced, ScalarBody body) {
+  int64_t rank = maps.front().getNumDims();
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  for (int64_t d : reduced)
+    iterators[d] = utils::IteratorType::reduction;
+  // A constant input of a reduction gives the loops their extents: it stays an operand.
+  auto generic = linalg::GenericOp::create(
+      builder, loc, destinations.getTypes(), inputs, destinations, maps, iterators,
+      [&](OpBuilder &nested, Location nestedLoc, ValueRange arguments) {
+        linalg::YieldOp::create(nested, nestedLoc,
+                                body(nested, nestedLoc, arguments.take_front(inputs.size()),
+                                     arguments.drop_front(inputs.size())));
+      });
+  return SmallVector<Value>(generic.getResults());
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass convert-mpc-to-linalg: type conversion, signatures and the families' patterns.
+#include "Patterns.h"
+#include "Scalar.h"
+#include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mpc/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_CONVERTMPCTOLINALG
+#include "mpc/Conversion/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// The library's tables need the signedness that signless types lose.
+static void keepElementTypes(func::FuncOp function) {
+  auto declared = [](Type type) -> TypeAttr {
+    Type element = getElementTypeOrSelf(type);
+    return signless(element) == element ? TypeAttr() : TypeAttr::get(element);
+  };
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (TypeAttr element = declared(type))
+      function.setArgAttr(i, MpcDialect::kElementTypeAttr, element);
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+    if (TypeAttr element = declared(type))
+      function.setResultAttr(i, MpcDialect::kElementTypeAttr, element);
+}
+
+/// Splat constants moved into bodies; what is left of them has no use.
+static void eraseDeadOps(func::FuncOp function) {
+  for (Block &block : function.getBody())
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+}
+
+namespace {
+struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    TypeConverter converter;
+    converter.addConversion([](Type type) { return type; });
+    converter.addConversion([](RankedTensorType type) -> Type { return type.clone(signless(type.getElementType())); });
+
+    ConversionTarget target(*context);
+    target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect>();
+    target.addLegalDialect<mpcrt::MpcrtDialect>();
+    target.addIllegalDialect<MpcDialect>();
+    target.addDynamicallyLegalOp<func::FuncOp>(
+        [&](func::FuncOp op) { return converter.isSignatureLegal(op.getFunctionType()); });
+    target.addDynamicallyLegalOp<func::ReturnOp>([&](func::ReturnOp op) { return converter.isLegal(op); });
+
+    RewritePatternSet patterns(context);
+    populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, converter);
+    populateReturnOpTypeConversionPattern(patterns, converter);
+    populateCastPatterns(converter, patterns);
+    populateContractPatterns(converter, patterns);
+    populateElementwisePatterns(converter, patterns);
+    populateMovementPatterns(converter, patterns);
+    populateOptimizerStepPatterns(converter, patterns);
+    populateRandomPatterns(converter, patterns);
+    populateReducePatterns(converter, patterns);
+    populateSoftmaxPatterns(converter, patterns);
+    populateTrainingPatterns(converter, patterns);
+    FrozenRewritePatternSet frozen(std::move(patterns));
+
+    ConversionConfig config;
+    config.allowPatternRollback = false;
+    config.foldingMode = DialectConversionFoldingMode::Never;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(MpcDialect::kEntryAttr))
+        continue;
+      keepElementTypes(function);
+      if (failed(applyPartialConversion(function, target, frozen, config)))
+        return signalPassFailure();
+      eraseDeadOps(function);
+    }
+  }
+};
+} // namespace

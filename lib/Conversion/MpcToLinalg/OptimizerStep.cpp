@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The optimizer step of one variable as one pass over memory: unscale, update, predicate and shadow
+// copies in a single linalg.generic whose destinations are the variable and its slots.
+#include "Generic.h"
+#include "Patterns.h"
+#include "Scalar.h"
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+/// A rule's update as mpc ops in a block of its own, divided into what is one number per step and
+/// what is computed per element.
+class Update {
+public:
+  /// Runs the rule on placeholders of the variable's shape in `element`.
+  Update(OptimizerStepOp op, Type element) {
+    auto rule = cast<OptimizerRuleAttrInterface>(op.getRule());
+    Type scalar = RankedTensorType::get({}, element);
+    Type whole = tensorTypeOf(op.getVariable()).clone(element);
+    SmallVector<Type> types(2 + op.getSlots().size(), whole);
+    types.append(2, scalar);
+    for (Type type : types)
+      block.addArgument(type, op.getLoc());
+    for (BlockArgument argument : block.getArguments().drop_back(2))
+      perElement.insert(argument);
+    OpBuilder builder = OpBuilder::atBlockEnd(&block);
+    ValueRange arguments = block.getArguments();
+    results = rule.buildUpdate(builder, op.getLoc(), arguments[0], arguments[1],
+                               arguments.slice(2, op.getSlots().size()), arguments[types.size() - 2],
+                               arguments[types.size() - 1]);
+  }
+
+  /// Clones what is the same for every element to where `rewriter` stands, for the values of the
+  /// learning rate and the iteration. `inputs` then holds the numbers that the elements need.
+  void hoist(ConversionPatternRewriter &rewriter, Value rate, Value iteration) {
+    size_t count = block.getNumArguments();
+    outside.map(block.getArgument(count - 2), rate);
+    outside.map(block.getArgument(count - 1), iteration);
+    for (Operation &op : block) {
+      if (llvm::any_of(op.getOperands(), [&](Value v) { return perElement.contains(v); })) {
+        perElement.insert_range(op.getResults());
+        for (Value operand : op.getOperands())
+          if (!perElement.contains(operand) && !splatOf(operand))
+            inputs.insert(operand);
+      } else {
+        rewriter.clone(op, outside);
+      }
+    }
+  }
+
+  SmallVector<Value> inputValues() {
+    return llvm::map_to_vector(inputs, [&](Value v) { return outside.lookup(v); });
+  }
+
+  /// New variable and slots for one element: scalars of the variable, the gradient and the slots,
+  /// then of `inputs`.
+  SmallVector<Value> buildElement(OpBuilder &builder, Location loc, ValueRange state, ValueRange numbers) {
+    IRMapping scalars;
+    scalars.map(ValueRange(block.getArguments().drop_back(2)), state);
+    for (auto [input, number] : llvm::zip_equal(inputs, numbers))
+      scalars.map(input, number);
+    auto scalarFor = [&](Value v) {
+      if (Value mapped = scalars.lookupOrNull(v))
+        return mapped;
+      return scalarOf(builder, loc, splatOf(v));
+    };
+    for (Operation &op : block) {
+      if (!perElement.contains(op.getResult(0)))
+        continue;
+      SmallVector<Value> operands = llvm::map_to_vector(op.getOperands(), scalarFor);
+      scalars.map(op.getResult(0), cast<ElementwiseOpInterface>(&op).buildScalar(builder, operands));
+    }
+    return llvm::map_to_vector(results, scalarFor);
+  }
+
+  /// Whether every op per element has scalar code.
+  bool isElementwise() {
+    return llvm::all_of(block, [&](Operation &op) {
+      return !perElement.contains(op.getResult(0)) || isa<ElementwiseOpInterface>(op);
+    });
+  }
+
+private:
+  Block block;
+  llvm::SetVector<Value> perElement, inputs;
+  IRMapping outside;
+  SmallVector<Value> results;
+};
+
+struct LowerOptimizerStep : OpConversionPattern<OptimizerStepOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(OptimizerStepOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type wide = widerOf32(elementTypeOf(op.getVariable()));
+    auto scalarType = RankedTensorType::get({}, wide);
+    auto asWide = [&](Value scalar) -> Value {
+      return scalar.getType() == scalarType ? scalar : CastOp::create(rewriter, loc, scalarType, scalar).getResult();
+    };
+    Update update(op, wide);
+    update.hoist(rewriter, asWide(adaptor.getLearningRate()), asWide(adaptor.getIteration()));
+    if (!update.isElementwise())
+      return rewriter.notifyMatchFailure(op, "the rule is not elementwise");
+
+    SmallVector<Value> inputs{adaptor.getGradient()};
+    if (adaptor.getUnscale())
+      inputs.push_back(asWide(adaptor.getUnscale()));
+    if (adaptor.getPredicate())
+      inputs.push_back(adaptor.getPredicate());
+    size_t first = inputs.size();
+    llvm::append_range(inputs, update.inputValues());
+
+    SmallVector<Value> destinations{adaptor.getVariable()};
+    llvm::append_range(destinations, adaptor.getSlots());
+    size_t states = destinations.size();
+    for (Value shadow : op.getResults().drop_front(states))
+      destinations.push_back(emptyFrom(rewriter, loc, tensorTypeOf(shadow), adaptor.getVariable()));
+
+    rewriter.replaceOp(op, buildElementwise(rewriter, loc, inputs, destinations,
+                                            [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange old) {
+      auto toWide = [&](Value v) { return castScalar(b, l, v, v.getType(), wide); };
+      Value gradient = toWide(scalars[0]);
+      if (adaptor.getUnscale())
+        gradient = arith::DivFOp::create(b, l, gradient, scalars[1]);
+      SmallVector<Value> state{toWide(old[0]), gradient};
+      for (Value slot : old.slice(1, states - 1))
+        state.push_back(toWide(slot));
+      SmallVector<Value> next = update.buildElement(b, l, state, scalars.drop_front(first));
+      for (auto [value, previous] : llvm::zip(next, old)) {
+        value = roundTo(b, l, value, previous.getType());
+        if (adaptor.getPredicate())
+          value = arith::SelectOp::create(b, l, scalars[first - 1], value, previous);
+      }
+      for (Value shadow : old.drop_front(states))
+        next.push_back(castScalar(b, l, next[0], next[0].getType(), shadow.getType()));
+      return next;
+    }));
+    return success();
+  }
+};
+} // namespace
+
+void mpc::populateOptimizerStepPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<LowerOptimizerStep>(converter, patterns.getContext());
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The patterns of convert-mpc-to-linalg, one function per family of ops.
+#ifndef MPC_LIB_CONVERSION_MPCTOLINALG_PATTERNS_H
+#define MPC_LIB_CONVERSION_MPCTOLINALG_PATTERNS_H
+
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mpc {
+
+void populateCastPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateContractPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateElementwisePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateMovementPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateOptimizerStepPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateRandomPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateReducePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateSoftmaxPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateTrainingPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+
+} // namespace mpc
+
+#endif // MPC_LIB_CONVERSION_MPCTOLINALG_PATTERNS_H

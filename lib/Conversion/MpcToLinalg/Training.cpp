@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The training step: gradient seed, finite test, loss-scale update, and the optimizer's one pass
+// over memory.
+#include "Generic.h"
+#include "Patterns.h"
+#include "Scalar.h"
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+struct LowerGradientSeed : OpConversionPattern<GradientSeedOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(GradientSeedOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<RankedTensorType>(op.getResult().getType()), 1.0);
+    return success();
+  }
+};
+
+/// The largest bit pattern without its sign tells: infinities and NaN have the largest exponent, so
+/// one unsigned maximum per gradient and one comparison at the end suffice, and both vectorise.
+struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(AllFiniteOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> largest;
+    SmallVector<llvm::APInt> infinities;
+    for (Value gradient : adaptor.getInputs()) {
+      auto type = tensorTypeOf(gradient);
+      auto element = cast<FloatType>(type.getElementType());
+      Type bits = rewriter.getIntegerType(element.getWidth());
+      infinities.push_back(llvm::APFloat::getInf(element.getFloatSemantics()).bitcastToAPInt());
+      Value start = filledFrom(rewriter, loc, RankedTensorType::get({}, bits), {}, scalarOf(rewriter, loc, bits, 0));
+      SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+      SmallVector<AffineMap> maps{rewriter.getMultiDimIdentityMap(type.getRank()),
+                                  AffineMap::get(type.getRank(), 0, getContext())};
+      auto magnitude = llvm::APInt::getSignedMaxValue(element.getWidth());
+      largest.push_back(buildReduction(
+          rewriter, loc, gradient, start, maps, all, [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange top) {
+            Value pattern = arith::BitcastOp::create(b, l, bits, scalars[0]);
+            Value mask = arith::ConstantOp::create(b, l, b.getIntegerAttr(bits, magnitude));
+            Value unsignedPattern = arith::AndIOp::create(b, l, pattern, mask);
+            return SmallVector<Value>{arith::MaxUIOp::create(b, l, top[0], unsignedPattern)};
+          })[0]);
+    }
+    Value empty = tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>(), rewriter.getI1Type());
+    rewriter.replaceOp(op, buildElementwise(rewriter, loc, largest, empty,
+                                            [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+      Value finite = scalarOf(b, l, b.getI1Type(), 1);
+      for (auto [pattern, infinity] : llvm::zip_equal(scalars, infinities)) {
+        Value limit = arith::ConstantOp::create(b, l, b.getIntegerAttr(pattern.getType(), infinity));
+        Value below = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult, pattern, limit);
+        finite = arith::AndIOp::create(b, l, finite, below);
+      }
+      return SmallVector<Value>{finite};
+    }));
+    return success();
+  }
+};
+
+/// keras/src/optimizers/loss_scale_optimizer.py, _stateful_handle_finite_grads and its opposite.
+struct LowerLossScaleUpdate : OpConversionPattern<LossScaleUpdateOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(LossScaleUpdateOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value scaleOut = emptyFrom(rewriter, loc, tensorTypeOf(adaptor.getScale()), {});
+    Value counterOut = emptyFrom(rewriter, loc, tensorTypeOf(adaptor.getCounter()), {});
+    rewriter.replaceOp(op, buildElementwise(
+                               rewriter, loc, {adaptor.getScale(), adaptor.getCounter(), adaptor.getFinite()},
+                               {scaleOut, counterOut}, [&](OpBuilder &b, Location l, ValueRange s, ValueRange) {
+      Value scale = s[0], counter = s[1], finite = s[2];
+      Type f32 = scale.getType(), i64 = counter.getType();
+      auto last = arith::ConstantOp::create(b, l, b.getI64IntegerAttr(int64_t(op.getGrowthSteps()) - 1));
+      Value grows = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, counter, last);
+      Value doubled = arith::MulFOp::create(b, l, scale, scalarOf(b, l, f32, 2));
+      Value halved = arith::MulFOp::create(b, l, scale, scalarOf(b, l, f32, 0.5));
+      Value next = arith::AddIOp::create(b, l, counter, scalarOf(b, l, i64, 1));
+      Value zero = scalarOf(b, l, i64, 0);
+      Value newScale = arith::SelectOp::create(b, l, finite, arith::SelectOp::create(b, l, grows, doubled, scale), halved);
+      Value newCounter = arith::SelectOp::create(b, l, finite, arith::SelectOp::create(b, l, grows, zero, next), zero);
+      if (auto minimum = op.getMinimum())
+        newScale = arith::MaximumFOp::create(b, l, newScale, scalarOf(b, l, f32, minimum->convertToDouble()));
+      if (auto maximum = op.getMaximum())
+        newScale = arith::MinimumFOp::create(b, l, newScale, scalarOf(b, l, f32, maximum->convertToDouble()));
+      return SmallVector<Value>{newScale, newCounter};
+    }));
+    return success();
+  }
+};
+} // namespace
+
+void mpc::populateTrainingPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<LowerAllFinite, LowerGradientSeed, LowerLossScaleUpdate>(converter, patterns.getContext());
+}
