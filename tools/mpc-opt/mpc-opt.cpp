@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mlir-opt with the mpc dialects, passes and pipelines.
-#include "dialects/mpc/IR/Mpc.h"
-#include "dialects/mpcrt/IR/Mpcrt.h"
-#include "mlir/InitAllDialects.h"
+// mlir-opt with the mpc dialects, passes and pipelines, and upstream's.
+#include "mpc/InitAll.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  registry.insert<mpc::MpcDialect, mpc::mpcrt::MpcrtDialect>();
-  mpc::mpcrt::registerBufferizableOpInterfaceExternalModels(registry);
+  mpc::registerAllDialects(registry);
+  mlir::registerAllPasses();
+  mpc::registerAllPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "mpc optimizer\n", registry));
 }

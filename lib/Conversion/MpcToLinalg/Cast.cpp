@@ -12,7 +12,8 @@ namespace {
 struct LowerCast : OpConversionPattern<CastOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(CastOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(CastOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
     Type from = elementTypeOf(op.getInput()), to = elementTypeOf(op.getResult());
     // ui8 and i8 are the same signless bytes.
@@ -21,11 +22,12 @@ struct LowerCast : OpConversionPattern<CastOp> {
       return success();
     }
     Value empty = emptyFrom(rewriter, op.getLoc(), type, adaptor.getInput());
-    rewriter.replaceOp(op, buildElementwise(rewriter, op.getLoc(), adaptor.getInput(), empty,
-                                            [&](OpBuilder &builder, Location loc, ValueRange inputs, ValueRange) {
-                                              return SmallVector<Value>{
-                                                  castScalar(builder, loc, inputs[0], from, to)};
-                                            }));
+    rewriter.replaceOp(
+        op,
+        buildElementwise(rewriter, op.getLoc(), adaptor.getInput(), empty,
+                         [&](OpBuilder &builder, Location loc, ValueRange inputs, ValueRange) {
+                           return SmallVector<Value>{castScalar(builder, loc, inputs[0], from, to)};
+                         }));
     return success();
   }
 };

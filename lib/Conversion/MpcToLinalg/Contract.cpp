@@ -22,7 +22,8 @@ static StringRef layerOf(Location loc) {
   return {};
 }
 
-/// Dimensions of a tensor in consecutive groups, one per dimension of a matrix; a group may be empty.
+/// Dimensions of a tensor in consecutive groups, one per dimension of a matrix; a group may be
+/// empty.
 using Groups = SmallVector<SmallVector<int64_t>>;
 
 static SmallVector<int64_t> flatten(const Groups &groups) {
@@ -66,7 +67,11 @@ namespace {
 struct LowerContract : OpConversionPattern<ContractOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  /// separateBias makes a contraction without bias, which makes no other.
+  void initialize() { setHasBoundedRewriteRecursion(); }
+
+  LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     SmallVector<int64_t> lhsFree = op.getLhsFree(), rhsFree = op.getRhsFree();
     // The bias belongs to the last result dimension, which must be the matrix's whole last one.
@@ -74,26 +79,32 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       rewriter.replaceOp(op, separateBias(op, adaptor, rewriter));
       return success();
     }
-    SmallVector<std::pair<int64_t, int64_t>> pairs(
-        llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()));
+    SmallVector<std::pair<int64_t, int64_t>> pairs;
+    for (auto [l, r] : llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()))
+      pairs.emplace_back(l, r);
     llvm::sort(pairs);
     auto lhsContracting = llvm::to_vector(llvm::make_first_range(pairs));
     auto rhsContracting = llvm::to_vector(llvm::make_second_range(pairs));
     SmallVector<int64_t> lhsBatch(op.getLhsBatch()), rhsBatch(op.getRhsBatch());
 
-    auto [lhs, lhsTransposed] = asMatrix(rewriter, loc, adaptor.getLhs(), lhsBatch, lhsFree, lhsContracting);
-    auto [rhs, rhsTransposed] = asMatrix(rewriter, loc, adaptor.getRhs(), rhsBatch, rhsContracting, rhsFree);
+    auto [lhs, lhsTransposed] =
+        asMatrix(rewriter, loc, adaptor.getLhs(), lhsBatch, lhsFree, lhsContracting);
+    auto [rhs, rhsTransposed] =
+        asMatrix(rewriter, loc, adaptor.getRhs(), rhsBatch, rhsContracting, rhsFree);
 
     int64_t rank = tensorTypeOf(lhs).getRank();
     SmallVector<OpFoldResult> extents;
     if (rank == 3)
       extents.push_back(tensor::getMixedSize(rewriter, loc, lhs, 0));
-    extents.push_back(tensor::getMixedSize(rewriter, loc, lhs, lhsTransposed ? rank - 1 : rank - 2));
-    extents.push_back(tensor::getMixedSize(rewriter, loc, rhs, rhsTransposed ? rank - 2 : rank - 1));
+    extents.push_back(
+        tensor::getMixedSize(rewriter, loc, lhs, lhsTransposed ? rank - 1 : rank - 2));
+    extents.push_back(
+        tensor::getMixedSize(rewriter, loc, rhs, rhsTransposed ? rank - 2 : rank - 1));
     Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
-    Value product = mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, adaptor.getBias(), out, lhsTransposed,
-                                              rhsTransposed, op.getActivation(), layerOf(loc))
-                        .getResult(0);
+    Value product =
+        mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, adaptor.getBias(), out, lhsTransposed,
+                                  rhsTransposed, op.getActivation(), layerOf(loc))
+            .getResult(0);
 
     SmallVector<OpFoldResult> resultExtents;
     for (int64_t d : llvm::concat<const int64_t>(lhsBatch, lhsFree))
@@ -109,8 +120,9 @@ struct LowerContract : OpConversionPattern<ContractOp> {
 
   /// The operand as [(batch,) rows, columns], or stored [(batch,) columns, rows] when the second
   /// value is true. Other orders of its dimensions are copied.
-  static std::pair<Value, bool> asMatrix(OpBuilder &builder, Location loc, Value operand, ArrayRef<int64_t> batch,
-                                         ArrayRef<int64_t> rows, ArrayRef<int64_t> columns) {
+  static std::pair<Value, bool> asMatrix(OpBuilder &builder, Location loc, Value operand,
+                                         ArrayRef<int64_t> batch, ArrayRef<int64_t> rows,
+                                         ArrayRef<int64_t> columns) {
     Groups groups{SmallVector<int64_t>(rows), SmallVector<int64_t>(columns)};
     Groups transposed{SmallVector<int64_t>(columns), SmallVector<int64_t>(rows)};
     if (!batch.empty()) {
@@ -133,12 +145,14 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     for (const ReassociationIndices &place : places) {
       int64_t extent = 1;
       for (int64_t d : place)
-        extent = ShapedType::isDynamic(extent) || type.isDynamicDim(d) ? ShapedType::kDynamic
-                                                                       : extent * type.getDimSize(d);
+        extent = ShapedType::isDynamic(extent) || type.isDynamicDim(d)
+                     ? ShapedType::kDynamic
+                     : extent * type.getDimSize(d);
       mergedShape.push_back(extent);
     }
     if (int64_t(mergedShape.size()) != type.getRank())
-      operand = tensor::CollapseShapeOp::create(builder, loc, type.clone(mergedShape), operand, places);
+      operand =
+          tensor::CollapseShapeOp::create(builder, loc, type.clone(mergedShape), operand, places);
     if (mergedShape.size() == groups.size())
       return {operand, useTransposed};
     SmallVector<OpFoldResult> extents;
@@ -150,16 +164,19 @@ struct LowerContract : OpConversionPattern<ContractOp> {
                                       : tensor::getMixedSize(builder, loc, operand, next));
       next += !group.empty();
     }
-    return {tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), operand, unitReassociation(groups), extents),
+    return {tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), operand,
+                                          unitReassociation(groups), extents),
             useTransposed};
   }
 
-  static Value transposeTo(OpBuilder &builder, Location loc, Value operand, ArrayRef<int64_t> permutation) {
+  static Value transposeTo(OpBuilder &builder, Location loc, Value operand,
+                           ArrayRef<int64_t> permutation) {
     SmallVector<OpFoldResult> extents;
     for (int64_t d : permutation)
       extents.push_back(tensor::getMixedSize(builder, loc, operand, d));
     Value empty = tensor::EmptyOp::create(builder, loc, extents, elementTypeOf(operand));
-    AffineMap map = inversePermutation(AffineMap::getPermutationMap(permutation, builder.getContext()));
+    AffineMap map =
+        inversePermutation(AffineMap::getPermutationMap(permutation, builder.getContext()));
     return buildReduction(builder, loc, operand, empty,
                           {map, builder.getMultiDimIdentityMap(permutation.size())}, {},
                           [](OpBuilder &, Location, ValueRange inputs, ValueRange) {
@@ -168,8 +185,8 @@ struct LowerContract : OpConversionPattern<ContractOp> {
   }
 
   /// The inverse of asMatrix for the product.
-  static Value fromMatrix(OpBuilder &builder, Location loc, Value matrix, const Groups &groups, RankedTensorType type,
-                          ArrayRef<OpFoldResult> extents) {
+  static Value fromMatrix(OpBuilder &builder, Location loc, Value matrix, const Groups &groups,
+                          RankedTensorType type, ArrayRef<OpFoldResult> extents) {
     SmallVector<ReassociationIndices> places = placeReassociation(groups);
     auto matrixType = tensorTypeOf(matrix);
     if (places.size() != groups.size()) {
@@ -187,9 +204,10 @@ struct LowerContract : OpConversionPattern<ContractOp> {
 
   /// The epilogue as ops of its own.
   static Value separateBias(ContractOp op, OpAdaptor adaptor, OpBuilder &builder) {
-    Value product = ContractOp::create(builder, op.getLoc(), op.getType(), adaptor.getLhs(), adaptor.getRhs(),
-                                       /*bias=*/Value(), op.getLhsBatch(), op.getRhsBatch(), op.getLhsContracting(),
-                                       op.getRhsContracting(), op.getAccumulateAttr(), Activation::None);
+    Value product = ContractOp::create(
+        builder, op.getLoc(), op.getType(), adaptor.getLhs(), adaptor.getRhs(),
+        /*bias=*/Value(), op.getLhsBatch(), op.getRhsBatch(), op.getLhsContracting(),
+        op.getRhsContracting(), op.getAccumulateAttr(), Activation::None);
     Value sum = AddOp::create(builder, op.getLoc(), product, adaptor.getBias());
     if (op.getActivation() == Activation::Relu)
       sum = ReluOp::create(builder, op.getLoc(), sum);

@@ -14,7 +14,8 @@ struct LowerElementwise : OpInterfaceConversionPattern<ElementwiseOpInterface> {
 
   LogicalResult matchAndRewrite(ElementwiseOpInterface op, ArrayRef<Value> operands,
                                 ConversionPatternRewriter &rewriter) const override {
-    auto type = dyn_cast_or_null<RankedTensorType>(getTypeConverter()->convertType(op->getResult(0).getType()));
+    auto type = dyn_cast_or_null<RankedTensorType>(
+        getTypeConverter()->convertType(op->getResult(0).getType()));
     if (!type)
       return rewriter.notifyMatchFailure(op, "result is no ranked tensor");
     Value empty = emptyFrom(rewriter, op->getLoc(), type, operands);

@@ -30,10 +30,12 @@ SmallVector<OpFoldResult> mpc::extentsFrom(OpBuilder &builder, Location loc, Ran
 }
 
 Value mpc::emptyFrom(OpBuilder &builder, Location loc, RankedTensorType type, ValueRange sources) {
-  return tensor::EmptyOp::create(builder, loc, extentsFrom(builder, loc, type, sources), type.getElementType());
+  return tensor::EmptyOp::create(builder, loc, extentsFrom(builder, loc, type, sources),
+                                 type.getElementType());
 }
 
-Value mpc::filledFrom(OpBuilder &builder, Location loc, RankedTensorType type, ValueRange sources, Value scalar) {
+Value mpc::filledFrom(OpBuilder &builder, Location loc, RankedTensorType type, ValueRange sources,
+                      Value scalar) {
   Value empty = emptyFrom(builder, loc, type, sources);
   return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
 }
@@ -61,9 +63,9 @@ Attribute mpc::splatOf(Value value) {
   return elements.getSplatValue<Attribute>();
 }
 
-static SmallVector<Value> buildGeneric(OpBuilder &builder, Location loc, ValueRange inputs, ValueRange destinations,
-                                       ArrayRef<AffineMap> maps, ArrayRef<utils::IteratorType> iterators,
-                                       ScalarBody body) {
+static SmallVector<Value> buildGeneric(OpBuilder &builder, Location loc, ValueRange inputs,
+                                       ValueRange destinations, ArrayRef<AffineMap> maps,
+                                       ArrayRef<utils::IteratorType> iterators, ScalarBody body) {
   SmallVector<Value> operands;
   SmallVector<AffineMap> operandMaps;
   SmallVector<Attribute> constants;
@@ -107,8 +109,9 @@ SmallVector<Value> mpc::buildElementwise(OpBuilder &builder, Location loc, Value
   return buildGeneric(builder, loc, inputs, destinations, maps, iterators, body);
 }
 
-SmallVector<Value> mpc::buildReduction(OpBuilder &builder, Location loc, ValueRange inputs, ValueRange destinations,
-                                       ArrayRef<AffineMap> maps, ArrayRef<int64_t> reduced, ScalarBody body) {
+SmallVector<Value> mpc::buildReduction(OpBuilder &builder, Location loc, ValueRange inputs,
+                                       ValueRange destinations, ArrayRef<AffineMap> maps,
+                                       ArrayRef<int64_t> reduced, ScalarBody body) {
   int64_t rank = maps.front().getNumDims();
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
   for (int64_t d : reduced)

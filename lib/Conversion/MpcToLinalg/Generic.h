@@ -13,10 +13,11 @@ namespace mpc {
 using ScalarBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange inputs, mlir::ValueRange destinations)>;
 
-/// Extents of `type`; a dynamic one is taken from the source whose dimension, aligned at the last one
-/// as NumPy broadcasting does, is dynamic. Sources are values of the function being lowered.
+/// Extents of `type`; a dynamic one is taken from the source whose dimension, aligned at the last
+/// one as NumPy broadcasting does, is dynamic. Sources are values of the function being lowered.
 llvm::SmallVector<mlir::OpFoldResult> extentsFrom(mlir::OpBuilder &builder, mlir::Location loc,
-                                                  mlir::RankedTensorType type, mlir::ValueRange sources);
+                                                  mlir::RankedTensorType type,
+                                                  mlir::ValueRange sources);
 
 /// A tensor without contents, of `type`.
 mlir::Value emptyFrom(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
@@ -27,7 +28,8 @@ mlir::Value filledFrom(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ranke
                        mlir::ValueRange sources, mlir::Value scalar);
 
 /// Map of an operand of shape `operand` that broadcasts to `result` over its `rank` loops.
-mlir::AffineMap broadcastMap(mlir::MLIRContext *context, llvm::ArrayRef<int64_t> operand, size_t rank);
+mlir::AffineMap broadcastMap(mlir::MLIRContext *context, llvm::ArrayRef<int64_t> operand,
+                             size_t rank);
 
 /// Element that every place of a constant has, or null.
 mlir::Attribute splatOf(mlir::Value value);
@@ -35,13 +37,14 @@ mlir::Attribute splatOf(mlir::Value value);
 /// A parallel linalg.generic over the first destination's shape; inputs broadcast to it, splat
 /// constants move into the body.
 llvm::SmallVector<mlir::Value> buildElementwise(mlir::OpBuilder &builder, mlir::Location loc,
-                                                mlir::ValueRange inputs, mlir::ValueRange destinations,
-                                                ScalarBody body);
+                                                mlir::ValueRange inputs,
+                                                mlir::ValueRange destinations, ScalarBody body);
 
 /// A linalg.generic over the dimensions of `inputs[0]`; `maps` are those of inputs, then
 /// destinations; dimensions in `reduced` are reductions.
 llvm::SmallVector<mlir::Value> buildReduction(mlir::OpBuilder &builder, mlir::Location loc,
-                                              mlir::ValueRange inputs, mlir::ValueRange destinations,
+                                              mlir::ValueRange inputs,
+                                              mlir::ValueRange destinations,
                                               llvm::ArrayRef<mlir::AffineMap> maps,
                                               llvm::ArrayRef<int64_t> reduced, ScalarBody body);
 

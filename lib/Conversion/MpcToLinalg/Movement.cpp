@@ -12,7 +12,8 @@ using namespace mlir;
 using namespace mpc;
 
 /// Copies the (broadcast or permuted) input into an empty tensor.
-static Value copyThrough(OpBuilder &builder, Location loc, Value input, Value empty, AffineMap map) {
+static Value copyThrough(OpBuilder &builder, Location loc, Value input, Value empty,
+                         AffineMap map) {
   int64_t rank = tensorTypeOf(empty).getRank();
   return buildReduction(builder, loc, input, empty, {map, builder.getMultiDimIdentityMap(rank)}, {},
                         [](OpBuilder &, Location, ValueRange inputs, ValueRange) {
@@ -24,7 +25,8 @@ namespace {
 struct LowerConstant : OpConversionPattern<ConstantOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(ConstantOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ConstantOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     ElementsAttr value = op.getValue();
     auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
     if (type != op.getType()) {
@@ -41,7 +43,8 @@ struct LowerConstant : OpConversionPattern<ConstantOp> {
 struct LowerReshape : OpConversionPattern<ReshapeOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(ReshapeOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ReshapeOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
     Value input = adaptor.getInput();
     auto inputType = tensorTypeOf(input);
@@ -49,8 +52,9 @@ struct LowerReshape : OpConversionPattern<ReshapeOp> {
     SmallVector<OpFoldResult> targetExtents;
     auto batch = llvm::find_if(inputType.getShape(), ShapedType::isDynamic);
     for (int64_t extent : type.getShape())
-      targetExtents.push_back(ShapedType::isDynamic(extent) ? extents[batch - inputType.getShape().begin()]
-                                                            : OpFoldResult(rewriter.getIndexAttr(extent)));
+      targetExtents.push_back(ShapedType::isDynamic(extent)
+                                  ? extents[batch - inputType.getShape().begin()]
+                                  : OpFoldResult(rewriter.getIndexAttr(extent)));
     if (auto groups = getReassociationIndicesForReshape(inputType, type)) {
       rewriter.replaceOp(op, reshape(rewriter, op.getLoc(), input, type, *groups, targetExtents));
       return success();
@@ -74,8 +78,10 @@ struct LowerReshape : OpConversionPattern<ReshapeOp> {
     SmallVector<OpFoldResult> flatExtents(extents.begin(), extents.begin() + dynamic);
     flatExtents.push_back(rewriter.getIndexAttr(flat));
     auto flatType = type.clone(flatShape);
-    Value through = reshape(rewriter, op.getLoc(), input, flatType, groupsOf(inputType.getRank()), flatExtents);
-    rewriter.replaceOp(op, reshape(rewriter, op.getLoc(), through, type, groupsOf(type.getRank()), targetExtents));
+    Value through =
+        reshape(rewriter, op.getLoc(), input, flatType, groupsOf(inputType.getRank()), flatExtents);
+    rewriter.replaceOp(
+        op, reshape(rewriter, op.getLoc(), through, type, groupsOf(type.getRank()), targetExtents));
     return success();
   }
 
@@ -96,10 +102,11 @@ struct LowerBroadcastLike : OpConversionPattern<BroadcastLikeOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
     Value empty = emptyFrom(rewriter, op.getLoc(), type, adaptor.getLike());
-    rewriter.replaceOp(op, buildElementwise(rewriter, op.getLoc(), adaptor.getInput(), empty,
-                                            [](OpBuilder &, Location, ValueRange inputs, ValueRange) {
-                                              return SmallVector<Value>{inputs[0]};
-                                            }));
+    rewriter.replaceOp(op,
+                       buildElementwise(rewriter, op.getLoc(), adaptor.getInput(), empty,
+                                        [](OpBuilder &, Location, ValueRange inputs, ValueRange) {
+                                          return SmallVector<Value>{inputs[0]};
+                                        }));
     return success();
   }
 };
@@ -111,7 +118,8 @@ struct LowerTranspose : OpConversionPattern<TransposeOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Value input = adaptor.getInput();
     SmallVector<OpFoldResult> extents =
-        extentsFrom(rewriter, op.getLoc(), tensorTypeOf(input), input), permuted;
+                                  extentsFrom(rewriter, op.getLoc(), tensorTypeOf(input), input),
+                              permuted;
     SmallVector<AffineExpr> exprs(extents.size());
     for (auto [i, d] : llvm::enumerate(op.getPermutation())) {
       permuted.push_back(extents[d]);
@@ -125,13 +133,14 @@ struct LowerTranspose : OpConversionPattern<TransposeOp> {
 };
 
 /// Writes `part` into `whole` from `offset` on along `axis`.
-Value insertAlong(OpBuilder &builder, Location loc, Value part, Value whole, int64_t axis, int64_t offset) {
+Value insertAlong(OpBuilder &builder, Location loc, Value part, Value whole, int64_t axis,
+                  int64_t offset) {
   auto type = tensorTypeOf(part);
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
   offsets[axis] = builder.getIndexAttr(offset);
-  return tensor::InsertSliceOp::create(builder, loc, part, whole, offsets, extentsFrom(builder, loc, type, part),
-                                       strides);
+  return tensor::InsertSliceOp::create(builder, loc, part, whole, offsets,
+                                       extentsFrom(builder, loc, type, part), strides);
 }
 
 struct LowerConcatenate : OpConversionPattern<ConcatenateOp> {
@@ -154,12 +163,14 @@ struct LowerConcatenate : OpConversionPattern<ConcatenateOp> {
 struct LowerSlice : OpConversionPattern<SliceOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(SliceOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(SliceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Value input = adaptor.getInput();
     auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
     SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0));
     SmallVector<OpFoldResult> strides(type.getRank(), rewriter.getIndexAttr(1));
-    SmallVector<OpFoldResult> sizes = extentsFrom(rewriter, op.getLoc(), tensorTypeOf(input), input);
+    SmallVector<OpFoldResult> sizes =
+        extentsFrom(rewriter, op.getLoc(), tensorTypeOf(input), input);
     offsets[op.getAxis()] = rewriter.getIndexAttr(op.getOffset());
     sizes[op.getAxis()] = rewriter.getIndexAttr(op.getSize());
     rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(op, type, input, offsets, sizes, strides);
@@ -170,11 +181,14 @@ struct LowerSlice : OpConversionPattern<SliceOp> {
 struct LowerPad : OpConversionPattern<PadOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(PadOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(PadOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Value input = adaptor.getInput();
-    Value scalar = scalarOf(rewriter, op.getLoc(), elementTypeOf(input), op.getValue().convertToDouble());
+    Value scalar =
+        scalarOf(rewriter, op.getLoc(), elementTypeOf(input), op.getValue().convertToDouble());
     Value whole = filledFrom(rewriter, op.getLoc(), op.getType(), input, scalar);
-    rewriter.replaceOp(op, insertAlong(rewriter, op.getLoc(), input, whole, op.getAxis(), op.getLow()));
+    rewriter.replaceOp(op,
+                       insertAlong(rewriter, op.getLoc(), input, whole, op.getAxis(), op.getLow()));
     return success();
   }
 };
@@ -183,7 +197,8 @@ struct LowerPad : OpConversionPattern<PadOp> {
 struct LowerOneHot : OpConversionPattern<OneHotOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(OneHotOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(OneHotOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Value indices = adaptor.getIndices();
     auto type = op.getResult().getType();
     auto resultType = cast<RankedTensorType>(type);
@@ -194,21 +209,27 @@ struct LowerOneHot : OpConversionPattern<OneHotOp> {
     Type element = resultType.getElementType(), i64 = rewriter.getI64Type();
     Type declared = elementTypeOf(op.getIndices());
     Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), extents, element);
-    SmallVector<AffineMap> maps{dropMap(getContext(), rank, rank - 1), rewriter.getMultiDimIdentityMap(rank)};
-    rewriter.replaceOp(op, buildReduction(rewriter, op.getLoc(), indices, empty, maps, {},
-                                          [&](OpBuilder &builder, Location loc, ValueRange inputs, ValueRange) {
-      Value index = castScalar(builder, loc, inputs[0], declared, i64);
-      Value place = arith::IndexCastOp::create(builder, loc, i64, linalg::IndexOp::create(builder, loc, rank - 1));
-      Value equal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, index, place);
-      return SmallVector<Value>{arith::SelectOp::create(builder, loc, equal, scalarOf(builder, loc, element, 1),
-                                                        scalarOf(builder, loc, element, 0))};
-    }));
+    SmallVector<AffineMap> maps{dropMap(getContext(), rank, rank - 1),
+                                rewriter.getMultiDimIdentityMap(rank)};
+    rewriter.replaceOp(
+        op,
+        buildReduction(rewriter, op.getLoc(), indices, empty, maps, {},
+                       [&](OpBuilder &builder, Location loc, ValueRange inputs, ValueRange) {
+                         Value index = castScalar(builder, loc, inputs[0], declared, i64);
+                         Value place = arith::IndexCastOp::create(
+                             builder, loc, i64, linalg::IndexOp::create(builder, loc, rank - 1));
+                         Value equal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                                             index, place);
+                         return SmallVector<Value>{arith::SelectOp::create(
+                             builder, loc, equal, scalarOf(builder, loc, element, 1),
+                             scalarOf(builder, loc, element, 0))};
+                       }));
     return success();
   }
 };
 } // namespace
 
 void mpc::populateMovementPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerBroadcastLike, LowerConcatenate, LowerConstant, LowerOneHot, LowerPad, LowerReshape, LowerSlice,
-               LowerTranspose>(converter, patterns.getContext());
+  patterns.add<LowerBroadcastLike, LowerConcatenate, LowerConstant, LowerOneHot, LowerPad,
+               LowerReshape, LowerSlice, LowerTranspose>(converter, patterns.getContext());
 }

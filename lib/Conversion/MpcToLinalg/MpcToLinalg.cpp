@@ -4,13 +4,13 @@
 #include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
-#include "mpc/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpc/Conversion/Passes.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_CONVERTMPCTOLINALG
@@ -48,15 +48,18 @@ struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg
     MLIRContext *context = &getContext();
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });
-    converter.addConversion([](RankedTensorType type) -> Type { return type.clone(signless(type.getElementType())); });
+    converter.addConversion(
+        [](RankedTensorType type) -> Type { return type.clone(signless(type.getElementType())); });
 
     ConversionTarget target(*context);
-    target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect>();
+    target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect,
+                           tensor::TensorDialect>();
     target.addLegalDialect<mpcrt::MpcrtDialect>();
     target.addIllegalDialect<MpcDialect>();
     target.addDynamicallyLegalOp<func::FuncOp>(
         [&](func::FuncOp op) { return converter.isSignatureLegal(op.getFunctionType()); });
-    target.addDynamicallyLegalOp<func::ReturnOp>([&](func::ReturnOp op) { return converter.isLegal(op); });
+    target.addDynamicallyLegalOp<func::ReturnOp>(
+        [&](func::ReturnOp op) { return converter.isLegal(op); });
 
     RewritePatternSet patterns(context);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, converter);

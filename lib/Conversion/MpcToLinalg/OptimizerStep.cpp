@@ -31,8 +31,8 @@ public:
     OpBuilder builder = OpBuilder::atBlockEnd(&block);
     ValueRange arguments = block.getArguments();
     results = rule.buildUpdate(builder, op.getLoc(), arguments[0], arguments[1],
-                               arguments.slice(2, op.getSlots().size()), arguments[types.size() - 2],
-                               arguments[types.size() - 1]);
+                               arguments.slice(2, op.getSlots().size()),
+                               arguments[types.size() - 2], arguments[types.size() - 1]);
   }
 
   /// Clones what is the same for every element to where `rewriter` stands, for the values of the
@@ -59,7 +59,8 @@ public:
 
   /// New variable and slots for one element: scalars of the variable, the gradient and the slots,
   /// then of `inputs`.
-  SmallVector<Value> buildElement(OpBuilder &builder, Location loc, ValueRange state, ValueRange numbers) {
+  SmallVector<Value> buildElement(OpBuilder &builder, Location loc, ValueRange state,
+                                  ValueRange numbers) {
     IRMapping scalars;
     scalars.map(ValueRange(block.getArguments().drop_back(2)), state);
     for (auto [input, number] : llvm::zip_equal(inputs, numbers))
@@ -73,7 +74,8 @@ public:
       if (!perElement.contains(op.getResult(0)))
         continue;
       SmallVector<Value> operands = llvm::map_to_vector(op.getOperands(), scalarFor);
-      scalars.map(op.getResult(0), cast<ElementwiseOpInterface>(&op).buildScalar(builder, operands));
+      scalars.map(op.getResult(0),
+                  cast<ElementwiseOpInterface>(&op).buildScalar(builder, operands));
     }
     return llvm::map_to_vector(results, scalarFor);
   }
@@ -101,7 +103,9 @@ struct LowerOptimizerStep : OpConversionPattern<OptimizerStepOp> {
     Type wide = widerOf32(elementTypeOf(op.getVariable()));
     auto scalarType = RankedTensorType::get({}, wide);
     auto asWide = [&](Value scalar) -> Value {
-      return scalar.getType() == scalarType ? scalar : CastOp::create(rewriter, loc, scalarType, scalar).getResult();
+      return scalar.getType() == scalarType
+                 ? scalar
+                 : CastOp::create(rewriter, loc, scalarType, scalar).getResult();
     };
     Update update(op, wide);
     update.hoist(rewriter, asWide(adaptor.getLearningRate()), asWide(adaptor.getIteration()));
@@ -122,30 +126,34 @@ struct LowerOptimizerStep : OpConversionPattern<OptimizerStepOp> {
     for (Value shadow : op.getResults().drop_front(states))
       destinations.push_back(emptyFrom(rewriter, loc, tensorTypeOf(shadow), adaptor.getVariable()));
 
-    rewriter.replaceOp(op, buildElementwise(rewriter, loc, inputs, destinations,
-                                            [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange old) {
-      auto toWide = [&](Value v) { return castScalar(b, l, v, v.getType(), wide); };
-      Value gradient = toWide(scalars[0]);
-      if (adaptor.getUnscale())
-        gradient = arith::DivFOp::create(b, l, gradient, scalars[1]);
-      SmallVector<Value> state{toWide(old[0]), gradient};
-      for (Value slot : old.slice(1, states - 1))
-        state.push_back(toWide(slot));
-      SmallVector<Value> next = update.buildElement(b, l, state, scalars.drop_front(first));
-      for (auto [value, previous] : llvm::zip(next, old)) {
-        value = roundTo(b, l, value, previous.getType());
-        if (adaptor.getPredicate())
-          value = arith::SelectOp::create(b, l, scalars[first - 1], value, previous);
-      }
-      for (Value shadow : old.drop_front(states))
-        next.push_back(castScalar(b, l, next[0], next[0].getType(), shadow.getType()));
-      return next;
-    }));
+    rewriter.replaceOp(
+        op, buildElementwise(
+                rewriter, loc, inputs, destinations,
+                [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange old) {
+                  auto toWide = [&](Value v) { return castScalar(b, l, v, v.getType(), wide); };
+                  Value gradient = toWide(scalars[0]);
+                  if (adaptor.getUnscale())
+                    gradient = arith::DivFOp::create(b, l, gradient, scalars[1]);
+                  SmallVector<Value> state{toWide(old[0]), gradient};
+                  for (Value slot : old.slice(1, states - 1))
+                    state.push_back(toWide(slot));
+                  SmallVector<Value> next =
+                      update.buildElement(b, l, state, scalars.drop_front(first));
+                  for (auto [value, previous] : llvm::zip(next, old)) {
+                    value = roundTo(b, l, value, previous.getType());
+                    if (adaptor.getPredicate())
+                      value = arith::SelectOp::create(b, l, scalars[first - 1], value, previous);
+                  }
+                  for (Value shadow : old.drop_front(states))
+                    next.push_back(castScalar(b, l, next[0], next[0].getType(), shadow.getType()));
+                  return next;
+                }));
     return success();
   }
 };
 } // namespace
 
-void mpc::populateOptimizerStepPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
+void mpc::populateOptimizerStepPatterns(const TypeConverter &converter,
+                                        RewritePatternSet &patterns) {
   patterns.add<LowerOptimizerStep>(converter, patterns.getContext());
 }

@@ -8,14 +8,22 @@
 namespace mpc {
 
 void populateCastPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
-void populateContractPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
-void populateElementwisePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
-void populateMovementPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
-void populateOptimizerStepPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
-void populateRandomPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
-void populateReducePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
-void populateSoftmaxPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
-void populateTrainingPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateContractPatterns(const mlir::TypeConverter &converter,
+                              mlir::RewritePatternSet &patterns);
+void populateElementwisePatterns(const mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns);
+void populateMovementPatterns(const mlir::TypeConverter &converter,
+                              mlir::RewritePatternSet &patterns);
+void populateOptimizerStepPatterns(const mlir::TypeConverter &converter,
+                                   mlir::RewritePatternSet &patterns);
+void populateRandomPatterns(const mlir::TypeConverter &converter,
+                            mlir::RewritePatternSet &patterns);
+void populateReducePatterns(const mlir::TypeConverter &converter,
+                            mlir::RewritePatternSet &patterns);
+void populateSoftmaxPatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns);
+void populateTrainingPatterns(const mlir::TypeConverter &converter,
+                              mlir::RewritePatternSet &patterns);
 
 } // namespace mpc
 

@@ -17,7 +17,8 @@ struct Philox {
   Location loc;
 
   Value constant(uint32_t value) {
-    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(builder.getI32Type(), int32_t(value)));
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getIntegerAttr(builder.getI32Type(), int32_t(value)));
   }
   Value low(Value i64) { return arith::TruncIOp::create(builder, loc, builder.getI32Type(), i64); }
   Value high(Value i64) {
@@ -42,7 +43,8 @@ struct Philox {
 
 /// Row-major place of an element in the noise's shape, where extents of 1 repeat. `extents` are
 /// those of the input.
-Value elementIndex(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape, ArrayRef<int64_t> noise) {
+Value elementIndex(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
+                   ArrayRef<int64_t> noise) {
   Value place = arith::ConstantOp::create(builder, loc, builder.getIndexAttr(0));
   for (auto [d, extent] : llvm::enumerate(shape)) {
     bool repeats = !noise.empty() && noise[d] == 1;
@@ -61,7 +63,8 @@ Value elementIndex(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape, Ar
 struct LowerDropout : OpConversionPattern<DropoutOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(DropoutOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(DropoutOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto type = tensorTypeOf(adaptor.getInput());
     ArrayRef<int64_t> shape = type.getShape();
@@ -83,21 +86,24 @@ struct LowerDropout : OpConversionPattern<DropoutOp> {
     Value empty = emptyFrom(rewriter, loc, type, adaptor.getInput());
     Value state = adaptor.getState();
     Value result = buildReduction(
-        rewriter, loc, {adaptor.getInput(), state, state}, empty, {identity, pick(0), pick(1), identity}, {},
+        rewriter, loc, {adaptor.getInput(), state, state}, empty,
+        {identity, pick(0), pick(1), identity}, {},
         [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
           Philox philox{b, l};
           Value place = elementIndex(b, l, shape, noise);
-          Value word = philox.firstWord(
-              {philox.low(place), philox.high(place), philox.constant(stream), philox.low(scalars[2])},
-              {philox.low(scalars[1]), philox.high(scalars[1])});
+          Value word = philox.firstWord({philox.low(place), philox.high(place),
+                                         philox.constant(stream), philox.low(scalars[2])},
+                                        {philox.low(scalars[1]), philox.high(scalars[1])});
           Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
           // 24 bits are exact in float32, and so is the scaling by a power of two.
-          Value uniform = arith::MulFOp::create(b, l, arith::UIToFPOp::create(b, l, b.getF32Type(), top),
-                                                scalarOf(b, l, b.getF32Type(), 0x1p-24));
+          Value uniform =
+              arith::MulFOp::create(b, l, arith::UIToFPOp::create(b, l, b.getF32Type(), top),
+                                    scalarOf(b, l, b.getF32Type(), 0x1p-24));
           Value keep = arith::CmpFOp::create(b, l, arith::CmpFPredicate::OGE, uniform,
                                              scalarOf(b, l, b.getF32Type(), rate));
           Value x = widen(b, l, scalars[0]);
-          Value scaled = arith::MulFOp::create(b, l, x, scalarOf(b, l, x.getType(), 1 / (1 - rate)));
+          Value scaled =
+              arith::MulFOp::create(b, l, x, scalarOf(b, l, x.getType(), 1 / (1 - rate)));
           Value kept = arith::SelectOp::create(b, l, keep, scaled, scalarOf(b, l, x.getType(), 0));
           return SmallVector<Value>{roundTo(b, l, kept, type.getElementType())};
         })[0];
@@ -114,11 +120,14 @@ struct LowerRandomAdvance : OpConversionPattern<RandomAdvanceOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Value state = adaptor.getState();
     Value empty = emptyFrom(rewriter, op.getLoc(), tensorTypeOf(state), {});
-    rewriter.replaceOp(op, buildElementwise(rewriter, op.getLoc(), state, empty,
-                                            [](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
-      Value place = arith::IndexCastOp::create(b, l, b.getI64Type(), linalg::IndexOp::create(b, l, 0));
-      return SmallVector<Value>{arith::AddIOp::create(b, l, scalars[0], place)};
-    }));
+    rewriter.replaceOp(
+        op, buildElementwise(rewriter, op.getLoc(), state, empty,
+                             [](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+                               Value place = arith::IndexCastOp::create(
+                                   b, l, b.getI64Type(), linalg::IndexOp::create(b, l, 0));
+                               return SmallVector<Value>{
+                                   arith::AddIOp::create(b, l, scalars[0], place)};
+                             }));
     return success();
   }
 };

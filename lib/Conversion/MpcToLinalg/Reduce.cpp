@@ -14,33 +14,43 @@ static double identityOf(ReduceKind kind) {
   switch (kind) {
   case ReduceKind::Sum:
   case ReduceKind::Mean:
-  case ReduceKind::Any: return 0;
-  case ReduceKind::All: return 1;
-  case ReduceKind::Max: return -std::numeric_limits<double>::infinity();
-  case ReduceKind::Min: return std::numeric_limits<double>::infinity();
+  case ReduceKind::Any:
+    return 0;
+  case ReduceKind::All:
+    return 1;
+  case ReduceKind::Max:
+    return -std::numeric_limits<double>::infinity();
+  case ReduceKind::Min:
+    return std::numeric_limits<double>::infinity();
   }
   llvm_unreachable("enumerated");
 }
 
-static Value combine(OpBuilder &builder, Location loc, ReduceKind kind, Value accumulator, Value element) {
+static Value combine(OpBuilder &builder, Location loc, ReduceKind kind, Value accumulator,
+                     Value element) {
   switch (kind) {
   case ReduceKind::Sum:
   case ReduceKind::Mean:
     // Only the order of the sum is free, so that it can be vectorised.
     return arith::AddFOp::create(builder, loc, accumulator, element, arith::FastMathFlags::reassoc);
-  case ReduceKind::Any: return arith::OrIOp::create(builder, loc, accumulator, element);
-  case ReduceKind::All: return arith::AndIOp::create(builder, loc, accumulator, element);
-  case ReduceKind::Max: return arith::MaximumFOp::create(builder, loc, accumulator, element);
-  case ReduceKind::Min: return arith::MinimumFOp::create(builder, loc, accumulator, element);
+  case ReduceKind::Any:
+    return arith::OrIOp::create(builder, loc, accumulator, element);
+  case ReduceKind::All:
+    return arith::AndIOp::create(builder, loc, accumulator, element);
+  case ReduceKind::Max:
+    return arith::MaximumFOp::create(builder, loc, accumulator, element);
+  case ReduceKind::Min:
+    return arith::MinimumFOp::create(builder, loc, accumulator, element);
   }
   llvm_unreachable("enumerated");
 }
 
 /// Extents of `type` where its dimensions that correspond to dynamic ones of `input` follow it.
-static Value reductionDestination(OpBuilder &builder, Location loc, Value input, ArrayRef<int64_t> axes,
-                                  Type elementType, Value identity) {
-  SmallVector<OpFoldResult> inputExtents =
-      extentsFrom(builder, loc, cast<RankedTensorType>(input.getType()), input), extents;
+static Value reductionDestination(OpBuilder &builder, Location loc, Value input,
+                                  ArrayRef<int64_t> axes, Type elementType, Value identity) {
+  SmallVector<OpFoldResult> inputExtents = extentsFrom(
+                                builder, loc, cast<RankedTensorType>(input.getType()), input),
+                            extents;
   for (auto [d, extent] : llvm::enumerate(inputExtents))
     if (!llvm::is_contained(axes, int64_t(d)))
       extents.push_back(extent);
@@ -49,7 +59,8 @@ static Value reductionDestination(OpBuilder &builder, Location loc, Value input,
 }
 
 /// Number of elements that one result element sums, in `type`.
-static Value countOf(OpBuilder &builder, Location loc, Value input, ArrayRef<int64_t> axes, Type type) {
+static Value countOf(OpBuilder &builder, Location loc, Value input, ArrayRef<int64_t> axes,
+                     Type type) {
   auto inputType = cast<RankedTensorType>(input.getType());
   int64_t fixed = 1;
   Value dynamic;
@@ -63,8 +74,9 @@ static Value countOf(OpBuilder &builder, Location loc, Value input, ArrayRef<int
     return scalarOf(builder, loc, type, double(fixed));
   Type i64 = builder.getI64Type();
   Value count = arith::IndexCastOp::create(builder, loc, i64, dynamic);
-  count = arith::MulIOp::create(builder, loc, count,
-                                arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(fixed)));
+  count = arith::MulIOp::create(
+      builder, loc, count,
+      arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(fixed)));
   return arith::SIToFPOp::create(builder, loc, type, count);
 }
 
@@ -72,7 +84,8 @@ namespace {
 struct LowerReduce : OpConversionPattern<ReduceOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(ReduceOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ReduceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     ReduceKind kind = op.getKind();
     Value input = adaptor.getInput();
@@ -84,25 +97,28 @@ struct LowerReduce : OpConversionPattern<ReduceOp> {
 
     Value identity = scalarOf(rewriter, loc, accumulate, identityOf(kind));
     Value destination = reductionDestination(rewriter, loc, input, axes, accumulate, identity);
-    SmallVector<AffineMap> maps{rewriter.getMultiDimIdentityMap(rank), dropMap(getContext(), rank, axes)};
-    Value result = buildReduction(rewriter, loc, input, destination, maps, axes,
-                                  [&](OpBuilder &builder, Location nested, ValueRange inputs, ValueRange sums) {
-                                    return SmallVector<Value>{combine(builder, nested, kind, sums[0],
-                                                                      widen(builder, nested, inputs[0]))};
-                                  })[0];
+    SmallVector<AffineMap> maps{rewriter.getMultiDimIdentityMap(rank),
+                                dropMap(getContext(), rank, axes)};
+    Value result = buildReduction(
+        rewriter, loc, input, destination, maps, axes,
+        [&](OpBuilder &builder, Location nested, ValueRange inputs, ValueRange sums) {
+          return SmallVector<Value>{
+              combine(builder, nested, kind, sums[0], widen(builder, nested, inputs[0]))};
+        })[0];
     if (kind == ReduceKind::Mean || element != accumulate) {
       auto sumType = tensorTypeOf(result);
       Value empty = emptyFrom(rewriter, loc, sumType.clone(element), result);
       SmallVector<Value> inputs{result};
       if (kind == ReduceKind::Mean)
         inputs.push_back(countOf(rewriter, loc, input, axes, accumulate));
-      result = buildElementwise(rewriter, loc, inputs, empty,
-                                [&](OpBuilder &builder, Location nested, ValueRange scalars, ValueRange) {
-                                  Value value = scalars[0];
-                                  if (kind == ReduceKind::Mean)
-                                    value = arith::DivFOp::create(builder, nested, value, scalars[1]);
-                                  return SmallVector<Value>{roundTo(builder, nested, value, element)};
-                                })[0];
+      result = buildElementwise(
+          rewriter, loc, inputs, empty,
+          [&](OpBuilder &builder, Location nested, ValueRange scalars, ValueRange) {
+            Value value = scalars[0];
+            if (kind == ReduceKind::Mean)
+              value = arith::DivFOp::create(builder, nested, value, scalars[1]);
+            return SmallVector<Value>{roundTo(builder, nested, value, element)};
+          })[0];
     }
     if (result.getType() != op.getType())
       result = ReshapeOp::create(rewriter, loc, op.getType(), result);
@@ -111,12 +127,13 @@ struct LowerReduce : OpConversionPattern<ReduceOp> {
   }
 };
 
-/// Keeps the value and the place of the first largest element. A NaN is larger than every number, as
-/// NumPy has it.
+/// Keeps the value and the place of the first largest element. A NaN is larger than every number,
+/// as NumPy has it.
 struct LowerArgMax : OpConversionPattern<ArgMaxOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(ArgMaxOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ArgMaxOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value input = adaptor.getInput();
     auto inputType = tensorTypeOf(input);
@@ -124,11 +141,12 @@ struct LowerArgMax : OpConversionPattern<ArgMaxOp> {
     int64_t rank = inputType.getRank(), axis = op.getAxis();
     Value lowest = scalarOf(rewriter, loc, wide, -std::numeric_limits<double>::infinity());
     Value best = reductionDestination(rewriter, loc, input, axis, wide, lowest);
-    Value place = reductionDestination(rewriter, loc, input, axis, i32, scalarOf(rewriter, loc, i32, 0));
+    Value place =
+        reductionDestination(rewriter, loc, input, axis, i32, scalarOf(rewriter, loc, i32, 0));
     AffineMap kept = dropMap(getContext(), rank, axis);
     SmallVector<Value> results = buildReduction(
-        rewriter, loc, input, {best, place}, {rewriter.getMultiDimIdentityMap(rank), kept, kept}, axis,
-        [&](OpBuilder &builder, Location nested, ValueRange inputs, ValueRange state) {
+        rewriter, loc, input, {best, place}, {rewriter.getMultiDimIdentityMap(rank), kept, kept},
+        axis, [&](OpBuilder &builder, Location nested, ValueRange inputs, ValueRange state) {
           using P = arith::CmpFPredicate;
           Value x = widen(builder, nested, inputs[0]);
           Value index = arith::IndexCastOp::create(builder, nested, i32,
@@ -138,8 +156,9 @@ struct LowerArgMax : OpConversionPattern<ArgMaxOp> {
           Value hasNumber = arith::CmpFOp::create(builder, nested, P::ORD, state[0], state[0]);
           Value firstNan = arith::AndIOp::create(builder, nested, isNan, hasNumber);
           Value take = arith::OrIOp::create(builder, nested, greater, firstNan);
-          return SmallVector<Value>{arith::SelectOp::create(builder, nested, take, x, state[0]),
-                                    arith::SelectOp::create(builder, nested, take, index, state[1])};
+          return SmallVector<Value>{
+              arith::SelectOp::create(builder, nested, take, x, state[0]),
+              arith::SelectOp::create(builder, nested, take, index, state[1])};
         });
     rewriter.replaceOp(op, results[1]);
     return success();

@@ -31,11 +31,14 @@ Value mpc::roundTo(OpBuilder &builder, Location loc, Value scalar, Type type) {
   if (auto constant = scalar.getDefiningOp<arith::ConstantOp>()) {
     llvm::APFloat value = cast<FloatAttr>(constant.getValue()).getValue();
     bool lossy;
-    value.convert(cast<FloatType>(type).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+    value.convert(cast<FloatType>(type).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                  &lossy);
     return arith::ConstantOp::create(builder, loc, FloatAttr::get(type, value));
   }
   if (auto select = scalar.getDefiningOp<arith::SelectOp>()) {
-    auto isLeaf = [&](Value v) { return extendedFrom(v, type) || v.getDefiningOp<arith::ConstantOp>(); };
+    auto isLeaf = [&](Value v) {
+      return extendedFrom(v, type) || v.getDefiningOp<arith::ConstantOp>();
+    };
     if (isLeaf(select.getTrueValue()) && isLeaf(select.getFalseValue()))
       return arith::SelectOp::create(builder, loc, select.getCondition(),
                                      roundTo(builder, loc, select.getTrueValue(), type),
@@ -78,7 +81,8 @@ static Value roundToOdd(OpBuilder &builder, Location loc, Value integer, bool is
   return arith::SelectOp::create(builder, loc, isSmall, integer, odd);
 }
 
-static Value integerToFloat(OpBuilder &builder, Location loc, Value scalar, bool isUnsigned, Type to) {
+static Value integerToFloat(OpBuilder &builder, Location loc, Value scalar, bool isUnsigned,
+                            Type to) {
   unsigned width = scalar.getType().getIntOrFloatBitWidth();
   // A type between that holds every (small) integer exactly, so that one rounding is left.
   Type through = to;
@@ -119,7 +123,8 @@ Value mpc::castScalar(OpBuilder &builder, Location loc, Value scalar, Type from,
       return arith::FPToUIOp::create(builder, loc, target, scalar);
     return arith::FPToSIOp::create(builder, loc, target, scalar);
   }
-  unsigned before = scalar.getType().getIntOrFloatBitWidth(), after = target.getIntOrFloatBitWidth();
+  unsigned before = scalar.getType().getIntOrFloatBitWidth(),
+           after = target.getIntOrFloatBitWidth();
   if (after < before)
     return arith::TruncIOp::create(builder, loc, target, scalar);
   if (after == before)

@@ -12,7 +12,8 @@ mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scal
 
 /// Rounds a float to `type`, to nearest even, once. Selections among values that were extended from
 /// `type` are rounded at their leaves, where the rounding is the identity.
-mlir::Value roundTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scalar, mlir::Type type);
+mlir::Value roundTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scalar,
+                    mlir::Type type);
 
 /// A float constant, or an integer one for integer types.
 mlir::Value scalarOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, double value);
@@ -22,8 +23,8 @@ mlir::Value scalarOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Attribu
 
 /// What mpc.cast computes. `from` and `to` are the declared element types (with signedness); the
 /// scalar and the result are signless.
-mlir::Value castScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scalar, mlir::Type from,
-                       mlir::Type to);
+mlir::Value castScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scalar,
+                       mlir::Type from, mlir::Type to);
 
 /// Signless form of an element type.
 mlir::Type signless(mlir::Type elementType);

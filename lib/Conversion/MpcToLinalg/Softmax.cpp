@@ -30,7 +30,8 @@ struct Row {
     SmallVector<OpFoldResult> extents = extentsFrom(builder, loc, type, input);
     extents.erase(extents.begin() + axis);
     Value empty = tensor::EmptyOp::create(builder, loc, extents, wide);
-    return linalg::FillOp::create(builder, loc, scalarOf(builder, loc, wide, start), empty).getResult(0);
+    return linalg::FillOp::create(builder, loc, scalarOf(builder, loc, wide, start), empty)
+        .getResult(0);
   }
 
   SmallVector<AffineMap> mapsOf(ValueRange inputs) {
@@ -46,14 +47,15 @@ struct Row {
     maps.push_back(kept);
     return buildReduction(builder, loc, inputs, destination(0), maps, axis,
                           [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange sums) {
-                            return SmallVector<Value>{arith::AddFOp::create(b, l, sums[0], body(b, l, scalars),
-                                                                            arith::FastMathFlags::reassoc)};
+                            return SmallVector<Value>{arith::AddFOp::create(
+                                b, l, sums[0], body(b, l, scalars), arith::FastMathFlags::reassoc)};
                           })[0];
   }
 
   Value max() {
-    return buildReduction(builder, loc, input, destination(-std::numeric_limits<double>::infinity()),
-                          {identity, kept}, axis, [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange best) {
+    return buildReduction(builder, loc, input,
+                          destination(-std::numeric_limits<double>::infinity()), {identity, kept},
+                          axis, [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange best) {
                             return SmallVector<Value>{
                                 arith::MaximumFOp::create(b, l, best[0], widen(b, l, scalars[0]))};
                           })[0];
@@ -62,9 +64,10 @@ struct Row {
   /// log of one number per row.
   Value log(Value sums) {
     Value empty = emptyFrom(builder, loc, tensorTypeOf(sums), sums);
-    return buildElementwise(builder, loc, sums, empty, [](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
-      return SmallVector<Value>{math::LogOp::create(b, l, scalars[0])};
-    })[0];
+    return buildElementwise(builder, loc, sums, empty,
+                            [](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+                              return SmallVector<Value>{math::LogOp::create(b, l, scalars[0])};
+                            })[0];
   }
 
   /// `body` for each element, in `element`, rounded if that is narrower.
@@ -88,11 +91,13 @@ Value shiftedExp(OpBuilder &b, Location l, ValueRange scalars) {
 struct LowerSoftmax : OpConversionPattern<SoftmaxOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(SoftmaxOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(SoftmaxOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Row row{rewriter, op.getLoc(), adaptor.getInput(), int64_t(op.getAxis())};
     Value max = row.max();
     Value powers = row.map({adaptor.getInput(), max}, row.wide, shiftedExp);
-    Value sum = row.sum(powers, [](OpBuilder &, Location, ValueRange scalars) { return scalars[0]; });
+    Value sum =
+        row.sum(powers, [](OpBuilder &, Location, ValueRange scalars) { return scalars[0]; });
     rewriter.replaceOp(op, row.map({powers, sum}, row.type.getElementType(),
                                    [](OpBuilder &b, Location l, ValueRange scalars) -> Value {
                                      return arith::DivFOp::create(b, l, scalars[0], scalars[1]);
@@ -111,7 +116,8 @@ struct LowerLogSoftmax : OpConversionPattern<LogSoftmaxOp> {
     Value logSum = row.log(row.sum({adaptor.getInput(), max}, shiftedExp));
     rewriter.replaceOp(op, row.map({adaptor.getInput(), max, logSum}, row.type.getElementType(),
                                    [](OpBuilder &b, Location l, ValueRange s) -> Value {
-                                     Value shifted = arith::SubFOp::create(b, l, widen(b, l, s[0]), s[1]);
+                                     Value shifted =
+                                         arith::SubFOp::create(b, l, widen(b, l, s[0]), s[1]);
                                      return arith::SubFOp::create(b, l, shifted, s[2]);
                                    }));
     return success();
@@ -129,11 +135,12 @@ struct LowerSoftmaxCrossEntropy : OpConversionPattern<SoftmaxCrossEntropyOp> {
     Row row{rewriter, op.getLoc(), logits, tensorTypeOf(logits).getRank() - 1};
     Value max = row.max();
     Value logSum = row.log(row.sum({logits, max}, shiftedExp));
-    Value loss = row.sum({logits, max, logSum, adaptor.getTarget()}, [](OpBuilder &b, Location l, ValueRange s) -> Value {
-      Value shifted = arith::SubFOp::create(b, l, widen(b, l, s[0]), s[1]);
-      Value term = arith::SubFOp::create(b, l, s[2], shifted);
-      return arith::MulFOp::create(b, l, widen(b, l, s[3]), term);
-    });
+    Value loss = row.sum({logits, max, logSum, adaptor.getTarget()},
+                         [](OpBuilder &b, Location l, ValueRange s) -> Value {
+                           Value shifted = arith::SubFOp::create(b, l, widen(b, l, s[0]), s[1]);
+                           Value term = arith::SubFOp::create(b, l, s[2], shifted);
+                           return arith::MulFOp::create(b, l, widen(b, l, s[3]), term);
+                         });
     if (row.wide != row.type.getElementType()) {
       Type element = row.type.getElementType();
       Value empty = emptyFrom(rewriter, op.getLoc(), tensorTypeOf(loss).clone(element), loss);
@@ -149,5 +156,6 @@ struct LowerSoftmaxCrossEntropy : OpConversionPattern<SoftmaxCrossEntropyOp> {
 } // namespace
 
 void mpc::populateSoftmaxPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerLogSoftmax, LowerSoftmax, LowerSoftmaxCrossEntropy>(converter, patterns.getContext());
+  patterns.add<LowerLogSoftmax, LowerSoftmax, LowerSoftmaxCrossEntropy>(converter,
+                                                                        patterns.getContext());
 }

@@ -15,8 +15,10 @@ namespace {
 struct LowerGradientSeed : OpConversionPattern<GradientSeedOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(GradientSeedOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<RankedTensorType>(op.getResult().getType()), 1.0);
+  LogicalResult matchAndRewrite(GradientSeedOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<RankedTensorType>(op.getResult().getType()),
+                                            1.0);
     return success();
   }
 };
@@ -26,7 +28,8 @@ struct LowerGradientSeed : OpConversionPattern<GradientSeedOp> {
 struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(AllFiniteOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(AllFiniteOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     SmallVector<Value> largest;
     SmallVector<llvm::APInt> infinities;
@@ -35,13 +38,15 @@ struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
       auto element = cast<FloatType>(type.getElementType());
       Type bits = rewriter.getIntegerType(element.getWidth());
       infinities.push_back(llvm::APFloat::getInf(element.getFloatSemantics()).bitcastToAPInt());
-      Value start = filledFrom(rewriter, loc, RankedTensorType::get({}, bits), {}, scalarOf(rewriter, loc, bits, 0));
+      Value start = filledFrom(rewriter, loc, RankedTensorType::get({}, bits), {},
+                               scalarOf(rewriter, loc, bits, 0));
       SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
       SmallVector<AffineMap> maps{rewriter.getMultiDimIdentityMap(type.getRank()),
                                   AffineMap::get(type.getRank(), 0, getContext())};
       auto magnitude = llvm::APInt::getSignedMaxValue(element.getWidth());
       largest.push_back(buildReduction(
-          rewriter, loc, gradient, start, maps, all, [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange top) {
+          rewriter, loc, gradient, start, maps, all,
+          [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange top) {
             Value pattern = arith::BitcastOp::create(b, l, bits, scalars[0]);
             Value mask = arith::ConstantOp::create(b, l, b.getIntegerAttr(bits, magnitude));
             Value unsignedPattern = arith::AndIOp::create(b, l, pattern, mask);
@@ -49,16 +54,20 @@ struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
           })[0]);
     }
     Value empty = tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>(), rewriter.getI1Type());
-    rewriter.replaceOp(op, buildElementwise(rewriter, loc, largest, empty,
-                                            [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
-      Value finite = scalarOf(b, l, b.getI1Type(), 1);
-      for (auto [pattern, infinity] : llvm::zip_equal(scalars, infinities)) {
-        Value limit = arith::ConstantOp::create(b, l, b.getIntegerAttr(pattern.getType(), infinity));
-        Value below = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult, pattern, limit);
-        finite = arith::AndIOp::create(b, l, finite, below);
-      }
-      return SmallVector<Value>{finite};
-    }));
+    rewriter.replaceOp(
+        op,
+        buildElementwise(rewriter, loc, largest, empty,
+                         [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+                           Value finite = scalarOf(b, l, b.getI1Type(), 1);
+                           for (auto [pattern, infinity] : llvm::zip_equal(scalars, infinities)) {
+                             Value limit = arith::ConstantOp::create(
+                                 b, l, b.getIntegerAttr(pattern.getType(), infinity));
+                             Value below = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult,
+                                                                 pattern, limit);
+                             finite = arith::AndIOp::create(b, l, finite, below);
+                           }
+                           return SmallVector<Value>{finite};
+                         }));
     return success();
   }
 };
@@ -72,30 +81,38 @@ struct LowerLossScaleUpdate : OpConversionPattern<LossScaleUpdateOp> {
     Location loc = op.getLoc();
     Value scaleOut = emptyFrom(rewriter, loc, tensorTypeOf(adaptor.getScale()), {});
     Value counterOut = emptyFrom(rewriter, loc, tensorTypeOf(adaptor.getCounter()), {});
-    rewriter.replaceOp(op, buildElementwise(
-                               rewriter, loc, {adaptor.getScale(), adaptor.getCounter(), adaptor.getFinite()},
-                               {scaleOut, counterOut}, [&](OpBuilder &b, Location l, ValueRange s, ValueRange) {
-      Value scale = s[0], counter = s[1], finite = s[2];
-      Type f32 = scale.getType(), i64 = counter.getType();
-      auto last = arith::ConstantOp::create(b, l, b.getI64IntegerAttr(int64_t(op.getGrowthSteps()) - 1));
-      Value grows = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, counter, last);
-      Value doubled = arith::MulFOp::create(b, l, scale, scalarOf(b, l, f32, 2));
-      Value halved = arith::MulFOp::create(b, l, scale, scalarOf(b, l, f32, 0.5));
-      Value next = arith::AddIOp::create(b, l, counter, scalarOf(b, l, i64, 1));
-      Value zero = scalarOf(b, l, i64, 0);
-      Value newScale = arith::SelectOp::create(b, l, finite, arith::SelectOp::create(b, l, grows, doubled, scale), halved);
-      Value newCounter = arith::SelectOp::create(b, l, finite, arith::SelectOp::create(b, l, grows, zero, next), zero);
-      if (auto minimum = op.getMinimum())
-        newScale = arith::MaximumFOp::create(b, l, newScale, scalarOf(b, l, f32, minimum->convertToDouble()));
-      if (auto maximum = op.getMaximum())
-        newScale = arith::MinimumFOp::create(b, l, newScale, scalarOf(b, l, f32, maximum->convertToDouble()));
-      return SmallVector<Value>{newScale, newCounter};
-    }));
+    rewriter.replaceOp(
+        op, buildElementwise(
+                rewriter, loc, {adaptor.getScale(), adaptor.getCounter(), adaptor.getFinite()},
+                {scaleOut, counterOut}, [&](OpBuilder &b, Location l, ValueRange s, ValueRange) {
+                  Value scale = s[0], counter = s[1], finite = s[2];
+                  Type f32 = scale.getType(), i64 = counter.getType();
+                  auto last = arith::ConstantOp::create(
+                      b, l, b.getI64IntegerAttr(int64_t(op.getGrowthSteps()) - 1));
+                  Value grows =
+                      arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, counter, last);
+                  Value doubled = arith::MulFOp::create(b, l, scale, scalarOf(b, l, f32, 2));
+                  Value halved = arith::MulFOp::create(b, l, scale, scalarOf(b, l, f32, 0.5));
+                  Value next = arith::AddIOp::create(b, l, counter, scalarOf(b, l, i64, 1));
+                  Value zero = scalarOf(b, l, i64, 0);
+                  Value newScale = arith::SelectOp::create(
+                      b, l, finite, arith::SelectOp::create(b, l, grows, doubled, scale), halved);
+                  Value newCounter = arith::SelectOp::create(
+                      b, l, finite, arith::SelectOp::create(b, l, grows, zero, next), zero);
+                  if (auto minimum = op.getMinimum())
+                    newScale = arith::MaximumFOp::create(
+                        b, l, newScale, scalarOf(b, l, f32, minimum->convertToDouble()));
+                  if (auto maximum = op.getMaximum())
+                    newScale = arith::MinimumFOp::create(
+                        b, l, newScale, scalarOf(b, l, f32, maximum->convertToDouble()));
+                  return SmallVector<Value>{newScale, newCounter};
+                }));
     return success();
   }
 };
 } // namespace
 
 void mpc::populateTrainingPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerAllFinite, LowerGradientSeed, LowerLossScaleUpdate>(converter, patterns.getContext());
+  patterns.add<LowerAllFinite, LowerGradientSeed, LowerLossScaleUpdate>(converter,
+                                                                        patterns.getContext());
 }

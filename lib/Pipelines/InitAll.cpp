@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Registration of everything that the tools know.
+#include "mpc/InitAll.h"
+#include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/InitAllDialects.h"
+#include "mpc/Conversion/Passes.h"
+#include "mpc/Transforms/Passes.h"
+
+void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  registry.insert<MpcDialect, mpcrt::MpcrtDialect>();
+  mpcrt::registerBufferizableOpInterfaceExternalModels(registry);
+}
+
+void mpc::registerAllPasses() {
+  registerMpcConversionPasses();
+  registerMpcTransformsPasses();
+}
