@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run gradients: one forward and backward over all rows as one batch.
 #include "commands/commands.h"
+#include "data/atomic_file.h"
 #include "data/convert.h"
 #include "data/npz.h"
 #include "training/batcher.h"
@@ -37,6 +38,8 @@ int gradients(Arguments &arguments, Console &console) {
   if (!data)
     return console.fail(data.failure());
   console.notes(data->notes);
+  if (Status status = data::checkWritable(arguments.text("outputs")); !status)
+    return console.fail(status.failure());
   int64_t fixed = (*session)->fixedBatch(**entry);
   if (fixed && data->rows != fixed)
     return console.fail(Failure(data->path + ": has " + std::to_string(data->rows) +

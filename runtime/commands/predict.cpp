@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run predict: inference over all rows.
 #include "commands/commands.h"
+#include "data/atomic_file.h"
 #include "data/npz.h"
 #include "training/batcher.h"
 
@@ -83,6 +84,8 @@ int predict(Arguments &arguments, Console &console) {
   if (!data)
     return console.fail(data.failure());
   console.notes(data->notes);
+  if (Status status = data::checkWritable(arguments.text("outputs")); !status)
+    return console.fail(status.failure());
   int64_t fixed = (*session)->fixedBatch(**entry);
   if (batchSize == 0)
     batchSize = fixed ? fixed : 32;

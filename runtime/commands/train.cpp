@@ -5,6 +5,7 @@
 #include "commands/interruption.h"
 #include "commands/progress_line.h"
 #include "commands/train_options.h"
+#include "data/atomic_file.h"
 #include "training/class_weight.h"
 #include "training/epoch_log.h"
 #include "training/trace.h"
@@ -147,6 +148,14 @@ public:
 
 private:
   Status prepare() {
+    Failure failure;
+    for (const std::string *path :
+         {&options_.save, &options_.trace, &options_.csvLog, &options_.jsonLog})
+      if (!path->empty())
+        if (Status status = data::checkWritable(*path); !status)
+          failure.append(status.failure());
+    if (!failure.empty())
+      return failure;
     if (!options_.checkpoint.empty())
       if (Status status = folder_.prepare(); !status)
         return status;

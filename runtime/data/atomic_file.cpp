@@ -120,6 +120,8 @@ Status AtomicFile::commit() {
   return Status();
 }
 
+Status checkWritable(const std::string &path) { return AtomicFile(path).open(); }
+
 Status writeFileAtomically(const std::string &path, const std::string &text) {
   AtomicFile file(path);
   if (Status status = file.open(); !status)

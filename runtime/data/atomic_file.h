@@ -43,6 +43,10 @@ private:
 /// The whole of `text` as the new content of `path`.
 Status writeFileAtomically(const std::string &path, const std::string &text);
 
+/// Whether `path` can be written, found out by making and removing the temporary file: for asking
+/// before the work whose result goes there.
+Status checkWritable(const std::string &path);
+
 /// The temporary name that AtomicFile uses starts with this, for cleaning up after a kill.
 extern const char *const atomicFilePrefix;
 

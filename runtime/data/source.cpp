@@ -81,11 +81,13 @@ Result<Source> readSource(const std::string &path, Split split) {
     source.order = names;
   } else {
     char magic[6] = {};
+    size_t length;
     {
       Result<InputFile> file = InputFile::open(path);
       if (!file)
         return file.failure();
-      if (Status status = file->read(magic, std::min<uint64_t>(6, file->size())); !status)
+      length = std::min<uint64_t>(sizeof magic, file->size());
+      if (Status status = file->read(magic, length); !status)
         return status.failure();
     }
     if (std::memcmp(magic, "PK", 2) == 0) {
@@ -97,7 +99,7 @@ Result<Source> readSource(const std::string &path, Split split) {
     } else if (std::memcmp(magic, "\x93NUMPY", 6) == 0) {
       return Failure(path + ": is a single .npy without a name; expected an .npz, a folder of .npy "
                             "files, or a CSV; put it into a folder as x0.npy");
-    } else if (std::memchr(magic, 0, 6) || static_cast<unsigned char>(magic[0]) == 0x1f) {
+    } else if (std::memchr(magic, 0, length) || static_cast<unsigned char>(magic[0]) == 0x1f) {
       return Failure(path + ": is neither .npz nor text; expected an .npz, a folder of .npy or IDX "
                             "files, or a CSV with a header");
     } else {

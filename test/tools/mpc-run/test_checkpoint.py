@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mpc-run train --checkpoint and --resume: resumed runs give the same bytes, whatever stopped them."""
+
+import glob
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+
+import numpy
+
+import linear
+
+
+class Checkpoint(linear.ToolTest):
+    OPTIONS = ["--batch-size=8", "--seed=7", "--validation-split=0.2"]
+
+    def train(self, *options, expect=0, data=None):
+        return self.run_tool("train", self.model, "--data", data or self.data, *self.OPTIONS, *options,
+                             expect=expect)  # fmt: skip
+
+    def read(self, *parts):
+        with open(self.path(*parts), "rb") as handle:
+            return handle.read()
+
+    def whole_run(self, epochs):
+        self.train(f"--epochs={epochs}", "--save", self.path("whole"), "--csv-log", self.path("whole.csv"),
+                   "--early-stop", "monitor=val_loss,patience=99", "--reduce-lr",
+                   "monitor=val_loss,patience=2")  # fmt: skip
+
+    def resumed(self, *options, **keywords):
+        return self.train("--save", self.path("part"), "--csv-log", self.path("part.csv"),
+                          "--early-stop", "monitor=val_loss,patience=99", "--reduce-lr",
+                          "monitor=val_loss,patience=2", *options, **keywords)  # fmt: skip
+
+    def assert_same(self):
+        self.assertEqual(self.read("whole"), self.read("part"))
+        self.assertEqual(self.read("whole.csv"), self.read("part.csv"))
+
+    def checkpoints(self):
+        return sorted(glob.glob(self.path("c", "*")))
+
+    def test_resume_after_an_epoch(self):
+        self.whole_run(6)
+        self.resumed("--epochs=3", "--checkpoint", self.path("c"))
+        self.assertEqual(len(self.checkpoints()), 2)
+        result = self.resumed("--epochs=6", "--checkpoint", self.path("c"), "--resume", self.path("c"))
+        self.assertRegex(result.stderr, r"note: resumed from .*checkpoint-000000000006.safetensors")
+        self.assert_same()
+
+    def test_resume_in_the_middle_of_an_epoch(self):
+        # Two steps to an epoch; every checkpoint of a run that saved at each step leads to the end.
+        self.whole_run(4)
+        self.resumed("--epochs=4", "--checkpoint", self.path("c"), "--save-freq=1", "--keep=100")
+        self.assert_same()
+        self.assertEqual(len(self.checkpoints()), 8)
+        for last in range(7, 0, -1):
+            os.remove(self.checkpoints()[last])
+            self.resumed("--epochs=4", "--resume", self.path("c"))
+            self.assert_same()
+
+    def test_resume_of_steps_that_go_around(self):
+        self.train("--steps=9", "--save", self.path("whole"))
+        self.train("--steps=9", "--checkpoint", self.path("c"), "--save-freq=4", "--keep=1")
+        self.train("--steps=9", "--resume", self.path("c"), "--save", self.path("part"))
+        self.assertEqual(self.read("whole"), self.read("part"))
+
+    def test_interrupt_and_resume(self):
+        for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
+            process = subprocess.Popen(
+                [linear.TOOL, "train", self.model, "--data", self.data, *self.OPTIONS, "--epochs=1000000000",
+                 "--checkpoint", self.path("c")],
+                stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            self.assertIn("Epoch 1/", process.stderr.readline())
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, code)
+            self.assertRegex(errors.splitlines()[-1], r"note: interrupted after step \d+; go on with --resume")
+        newest = self.checkpoints()[-1]
+        steps = int(newest[-24:].split(".")[0].split("-")[-1])
+        epochs = steps // 2 + 1
+        self.train(f"--epochs={epochs}", "--save", self.path("whole"))
+        self.train(f"--epochs={epochs}", "--save", self.path("part"), "--resume", self.path("c"))
+        self.assertEqual(self.read("whole"), self.read("part"))
+
+    def test_kill_at_any_time_leaves_a_checkpoint(self):
+        random.seed(1)
+        command = [linear.TOOL, "train", self.model, "--data", self.data, *self.OPTIONS, "--checkpoint",
+                   self.path("c"), "--save-freq=1", "--epochs=100000000"]  # fmt: skip
+        for turn in range(20):
+            more = ["--resume", self.path("c")] if turn else []
+            process = subprocess.Popen(command + more, stderr=subprocess.DEVNULL)
+            deadline = time.monotonic() + 60
+            while not glob.glob(self.path("c", "checkpoint-*")) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(random.uniform(0.02, 0.08))
+            process.kill()
+            process.wait()
+        steps = int(self.checkpoints()[-1][-24:].split(".")[0].split("-")[-1])
+        epochs = steps // 2 + 2
+        self.train(f"--epochs={epochs}", "--save", self.path("part"), "--checkpoint", self.path("c"),
+                   "--resume", self.path("c"))  # fmt: skip
+        self.train(f"--epochs={epochs}", "--save", self.path("whole"))
+        self.assertEqual(self.read("whole"), self.read("part"))
+        self.assertEqual(glob.glob(self.path("c", ".mpc-write-*")), [])
+
+    def test_keep(self):
+        self.train("--epochs=6", "--checkpoint", self.path("c"), "--keep=3")
+        self.assertEqual([path[-18:-12] for path in self.checkpoints()], ["000008", "000010", "000012"])
+
+    def test_damaged_checkpoint_is_skipped(self):
+        self.train("--epochs=3", "--checkpoint", self.path("c"))
+        older, newest = self.checkpoints()
+        with open(newest, "rb") as handle:
+            content = bytearray(handle.read())
+        random.seed(2)
+        for place in random.sample(range(len(content)), 40):
+            damaged = bytearray(content)
+            damaged[place] ^= 1 << random.randrange(8)
+            with open(newest, "wb") as handle:
+                handle.write(damaged)
+            result = self.train("--epochs=2", "--resume", self.path("c"))
+            self.assertIn(f"resumed from {older}", result.stderr)
+        for length in [0, 7, 100, len(content) - 1]:
+            with open(newest, "wb") as handle:
+                handle.write(content[:length])
+            result = self.train("--epochs=2", "--resume", self.path("c"))
+            self.assertIn(f"resumed from {older}", result.stderr)
+        os.remove(older)
+        self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--resume", self.path("c"),
+                   message="is damaged|is no checkpoint")  # fmt: skip
+
+    def test_another_run_is_refused(self):
+        self.train("--epochs=1", "--checkpoint", self.path("c"))
+        self.OPTIONS = ["--batch-size=4", "--seed=8", "--validation-split=0.2"]
+        result = self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--resume", self.path("c"),
+                            message="was written with --batch-size 8, not 4")  # fmt: skip
+        self.assertIn("was written with --seed 7, not 8", result.stderr)
+        self.fails("train", self.model, "--data", self.data, "--resume", self.path("d"),
+                   message="d: has no checkpoint")  # fmt: skip
+
+    def test_resume_of_a_finished_run_changes_nothing(self):
+        self.train("--epochs=2", "--checkpoint", self.path("c"), "--save", self.path("whole"))
+        self.train("--epochs=2", "--resume", self.path("c"), "--save", self.path("part"))
+        self.assertEqual(self.read("whole"), self.read("part"))
+
+    def test_file_size_limit_keeps_the_old_file(self):
+        self.train("--epochs=1", "--save", self.path("w"))
+        before = self.read("w")
+        signal_ignored = lambda: (
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+        )
+        result = self.run_tool("train", self.model, "--data", self.data, "--save", self.path("w"), expect=1,
+                               preexec_fn=signal_ignored)  # fmt: skip
+        self.assertRegex(result.stderr, "error: .*w: cannot write: File too large")
+        self.assertEqual(before, self.read("w"))
+        self.assertEqual(glob.glob(self.path(".mpc-write-*")), [])
+
+
+if __name__ == "__main__":
+    linear.main()

@@ -1,0 +1,249 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mpc-run predict, evaluate and gradients: the kinds of data, and what is refused."""
+
+import gzip
+import json
+import os
+import zipfile
+
+import numpy
+
+import linear
+
+
+class Predict(linear.ToolTest):
+    def predicted(self, data, *options):
+        self.run_tool("predict", self.model, "--inputs", data, "--outputs", self.path("o"), *options)
+        return self.load("o")
+
+    def expected(self, x=None):
+        return linear.Linear(self.kernel, self.bias).probabilities(self.x if x is None else x)
+
+    def test_outputs_and_aliases(self):
+        out = self.predicted(self.data)
+        self.assertEqual(sorted(out), ["out0", "probabilities"])
+        numpy.testing.assert_allclose(out["out0"], self.expected(), rtol=1e-5, atol=1e-6)
+        self.assertTrue((out["out0"] == out["probabilities"]).all())
+
+    def test_batches_do_not_change_results_nor_bytes(self):
+        self.predicted(self.data)
+        with open(self.path("o"), "rb") as handle:
+            first = handle.read()
+        self.predicted(self.data, "--batch-size", 7)
+        with open(self.path("o"), "rb") as handle:
+            self.assertEqual(first, handle.read())
+
+    def test_archive_is_sound(self):
+        self.predicted(self.data)
+        with zipfile.ZipFile(self.path("o")) as archive:
+            self.assertIsNone(archive.testzip())
+            self.assertEqual({m.date_time for m in archive.infolist()}, {(1980, 1, 1, 0, 0, 0)})
+
+    def test_library_itself_and_positional_name(self):
+        data = self.save("x0.npz", x0=self.x)
+        self.run_tool("predict", self.path("linear.mpc", "liblinear.so"), "--inputs=" + data,
+                      "--outputs=" + self.path("o"))  # fmt: skip
+        numpy.testing.assert_allclose(self.load("o")["out0"], self.expected(), rtol=1e-5, atol=1e-6)
+
+    def test_element_types_go_through_float32(self):
+        for dtype in ["float64", "float16", "int8", "uint8", "int32", "int64", "bool"]:
+            x = (self.x * 3).astype(dtype)
+            out = self.predicted(self.save("x.npz", features=x))["out0"]
+            numpy.testing.assert_allclose(out, self.expected(x), rtol=1e-5, atol=1e-6)
+
+    def test_compressed_and_fortran_and_big_endian(self):
+        numpy.savez_compressed(self.path("z.npz"), features=numpy.asfortranarray(self.x))
+        out = self.predicted(self.path("z.npz"))["out0"]
+        numpy.testing.assert_allclose(out, self.expected(), rtol=1e-5, atol=1e-6)
+        out = self.predicted(self.save("b.npz", features=self.x.astype(">f4")))["out0"]
+        numpy.testing.assert_allclose(out, self.expected(), rtol=1e-5, atol=1e-6)
+
+    def test_folder_of_npy(self):
+        os.mkdir(self.path("folder"))
+        numpy.save(self.path("folder", "features.npy"), self.x)
+        out = self.predicted(self.path("folder"))["out0"]
+        numpy.testing.assert_allclose(out, self.expected(), rtol=1e-5, atol=1e-6)
+
+    def test_weights_option(self):
+        linear.write_safetensors(
+            self.path("w"),
+            {
+                "dense/kernel": numpy.zeros((3, 4)),
+                "dense/bias": numpy.zeros(4, numpy.float16),
+                "norm/moving_mean": self.mean,
+                "optimizer/adam/iteration": numpy.zeros((), numpy.int64),
+            },
+        )
+        result = self.run_tool("predict", self.model, "--inputs", self.data, "--outputs",
+                               self.path("o"), "--weights", self.path("w"))  # fmt: skip
+        self.assertIn("1 optimizer variables are of another optimizer", result.stderr)
+        self.assertTrue((self.load("o")["out0"] == 0.25).all())
+
+    def test_wrong_weights_are_all_named(self):
+        linear.write_safetensors(
+            self.path("w"),
+            {"dense/kernel": numpy.zeros((4, 3)), "other": numpy.zeros(1), "dense/bias": self.bias},
+        )
+        result = self.fails("predict", self.model, "--inputs", self.data, "--outputs",
+                            self.path("o"), "--weights", self.path("w"),
+                            message=r"w:dense/kernel: has shape \[4, 3\]; expected \[3, 4\]")  # fmt: skip
+        self.assertRegex(result.stderr, "w:other: the model linear has no such variable")
+        self.assertRegex(result.stderr, "w:norm/moving_mean: is missing")
+        self.assertFalse(os.path.exists(self.path("o")))
+
+    def refused(self, message, **arrays):
+        self.fails("predict", self.model, "--inputs", self.save("bad.npz", **arrays), "--outputs",
+                   self.path("never"), message=message)  # fmt: skip
+        self.assertFalse(os.path.exists(self.path("never")))
+
+    def test_refused_data(self):
+        self.refused("no array for input 'features' or 'x0'.*it has: a, b", a=self.x, b=self.y)
+        self.refused(r"bad.npz:features: has shape \[20, 2\]; expected \[batch, 3\]", features=self.x[:, :2])
+        self.refused(r"has shape \[20\]", features=self.x[:, 0])
+        self.refused("has no rows", features=self.x[:0])
+        self.refused("holds Python objects", features=self.x.astype(object))
+        self.refused("has dtype '<c16'", features=self.x.astype(complex))
+
+    def test_refused_files(self):
+        for name, content, message in [
+            ("absent.npz", None, "absent.npz: cannot open: No such file"),
+            ("cut.npz", b"PK\x03\x04 and nothing more", "cut.npz: is no readable .npz"),
+            ("noise.bin", bytes(range(256)), "noise.bin: is neither .npz nor text"),
+            ("empty.csv", b"", "empty.csv: is empty"),
+        ]:
+            if content is not None:
+                with open(self.path(name), "wb") as handle:
+                    handle.write(content)
+            self.fails("predict", self.model, "--inputs", self.path(name), "--outputs",
+                       self.path("o"), message=message)  # fmt: skip
+
+    def test_output_that_cannot_be_written(self):
+        self.fails("predict", self.model, "--inputs", self.data, "--outputs",
+                   self.path("no", "such", "o.npz"), message="o.npz: cannot create")  # fmt: skip
+
+
+class Evaluate(linear.ToolTest):
+    def evaluated(self, data, *options):
+        result = self.run_tool("evaluate", self.model, "--data", data, "--json", *options)
+        return json.loads(result.stdout)
+
+    def check(self, data, *options, weights=None):
+        model = linear.Linear(self.kernel, self.bias)
+        got = self.evaluated(data, *options)
+        self.assertEqual(list(got), ["loss", "accuracy"])
+        self.assertAlmostEqual(got["loss"], model.loss(self.x, self.y, weights), places=5)
+        self.assertAlmostEqual(got["accuracy"], model.accuracy(self.x, self.y), places=6)
+
+    def test_npz(self):
+        self.check(self.data)
+        self.check(self.data, "--batch-size", 1)
+        result = self.run_tool("evaluate", self.model, "--data", self.data)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"^loss \d+\.\d{4}  accuracy 0\.\d{4}\n$")
+
+    def test_output_name_and_int64_and_column_of_labels(self):
+        self.check(self.save("d.npz", features=self.x, probabilities=self.y.astype("int64")[:, None]))
+
+    def test_sample_weight(self):
+        weights = numpy.linspace(0, 2, 20)
+        data = self.save("d.npz", features=self.x, y0=self.y, sample_weight=weights)
+        self.check(data, weights=weights)
+
+    def test_csv_by_order(self):
+        with open(self.path("d.csv"), "w") as handle:
+            handle.write("length,y0,\"width\",depth\r\n")
+            for row, label in zip(self.x, self.y):
+                handle.write(f"{row[0]},{label},{row[1]!r},{row[2]}\r\n")
+        self.check(self.path("d.csv"))
+
+    def test_csv_by_name(self):
+        with open(self.path("d.csv"), "w") as handle:
+            handle.write("features_2,features_1,features_0,unused,probabilities\n")
+            for row, label in zip(self.x, self.y):
+                handle.write(f"{row[2]},{row[1]},{row[0]},7,{label}\n")
+        self.check(self.path("d.csv"))
+
+    def test_csv_faults_name_line_and_column(self):
+        with open(self.path("d.csv"), "w") as handle:
+            handle.write("a,b,c,y0\n1,2,3,0\n1,two,3,0\n1,,3,0\n")
+        result = self.fails("evaluate", self.model, "--data", self.path("d.csv"),
+                            message="d.csv:3: column 'b' holds 'two'; expected a number")  # fmt: skip
+        self.assertIn("d.csv:4: column 'b' holds ''", result.stderr)
+        with open(self.path("d.csv"), "w") as handle:
+            handle.write("a,b,c,y0\n1,2,3\n")
+        self.fails("evaluate", self.model, "--data", self.path("d.csv"), message="d.csv:2: has 3 cells")
+        with open(self.path("d.csv"), "w") as handle:
+            handle.write("a,b,y0\n1,2,3\n")
+        self.fails("evaluate", self.model, "--data", self.path("d.csv"), message="2 feature columns; expected 3")
+
+    def write_idx(self, name, array, opener=open):
+        with opener(self.path("mnist", name), "wb") as handle:
+            handle.write(bytes([0, 0, 8, array.ndim]))
+            for size in array.shape:
+                handle.write(size.to_bytes(4, "big"))
+            handle.write(array.astype("uint8").tobytes())
+
+    def test_mnist_folder(self):
+        os.mkdir(self.path("mnist"))
+        random = numpy.random.default_rng(2)
+        test, train = random.integers(0, 256, (20, 1, 3)), random.integers(0, 256, (5, 1, 3))
+        self.write_idx("t10k-images-idx3-ubyte", test)
+        self.write_idx("t10k-labels-idx1-ubyte.gz", self.y, gzip.open)
+        self.write_idx("train-images-idx3-ubyte.gz", train, gzip.open)
+        self.write_idx("train-labels-idx1-ubyte", self.y[:5])
+        result = self.run_tool("evaluate", self.model, "--data", self.path("mnist"), "--json")
+        self.assertRegex(result.stderr, r"bytes become float32 in \[0, 1\], shape \[20, 3\]")
+        model = linear.Linear(self.kernel, self.bias)
+        x = test.reshape(20, 3).astype("float32") / numpy.float32(255)
+        self.assertAlmostEqual(json.loads(result.stdout)["loss"], model.loss(x, self.y), places=5)
+        result = self.run_tool("train", self.model, "--data", self.path("mnist"), "--epochs=1")
+        self.assertRegex(result.stderr, r"train-images-idx3-ubyte.gz: \[5, 1, 3\] of uint8")
+
+    def test_damaged_idx(self):
+        os.mkdir(self.path("mnist"))
+        for name in ["t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"]:
+            with open(self.path("mnist", name), "wb") as handle:
+                handle.write(bytes([0, 0, 8, 1, 255, 255, 255, 255]))
+        result = self.fails("evaluate", self.model, "--data", self.path("mnist"),
+                            message="images-idx3-ubyte: is no sound IDX file")  # fmt: skip
+        self.assertIn("labels-idx1-ubyte: is no sound IDX file", result.stderr)
+
+    def test_all_faults_at_once(self):
+        data = self.save("d.npz", features=self.x[:, :2], y0=self.y.astype("float32"))
+        result = self.fails("evaluate", self.model, "--data", data, message="d.npz:features: has shape")
+        self.assertIn("d.npz:y0: is float32; expected int32 for target 'y0'", result.stderr)
+
+    def test_labels_out_of_range(self):
+        for value in [4, -1]:
+            self.y[13] = value
+            data = self.save("d.npz", features=self.x, y0=self.y)
+            self.fails("evaluate", self.model, "--data", data,
+                       message=f"d.npz:y0: row 13 is {value}; expected values from 0 to 3")  # fmt: skip
+
+    def test_unequal_rows(self):
+        data = self.save("d.npz", features=self.x, y0=self.y[:19])
+        self.fails("evaluate", self.model, "--data", data, message="d.npz:y0: has 19 rows; expected 20")
+
+
+class Gradients(linear.ToolTest):
+    def test_values(self):
+        weights = numpy.linspace(0.5, 1.5, 20).astype("float32")
+        data = self.save("d.npz", features=self.x, y0=self.y, sample_weight=weights)
+        self.run_tool("gradients", self.model, "--data", data, "--outputs", self.path("g.npz"))
+        got = self.load("g.npz")
+        model = linear.Linear(self.kernel, self.bias)
+        kernel, bias, features = model.gradients(self.x, self.y, weights)
+        close = dict(rtol=1e-4, atol=1e-6)
+        numpy.testing.assert_allclose(got["loss"], model.loss(self.x, self.y, weights), **close)
+        numpy.testing.assert_allclose(got["grad:dense/kernel"], kernel, **close)
+        numpy.testing.assert_allclose(got["grad:dense/bias"], bias, **close)
+        numpy.testing.assert_allclose(got["gradx:features"], features, **close)
+        numpy.testing.assert_allclose(got["out0"], model.probabilities(self.x), **close)
+        numpy.testing.assert_allclose(got["after:norm/moving_mean"], self.x.mean(0) / 4, **close)
+        self.assertEqual(got["loss"].shape, ())
+        self.assertEqual(len(got), 6)
+
+
+if __name__ == "__main__":
+    linear.main()

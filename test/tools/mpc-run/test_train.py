@@ -1,0 +1,322 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mpc-run train: the loop's numbers against NumPy, logs, callbacks, traces."""
+
+import csv
+import glob
+import json
+import os
+import struct
+
+import numpy
+
+import linear
+
+
+class Train(linear.ToolTest):
+    def train(self, *options, data=None, expect=0):
+        return self.run_tool("train", self.model, "--data", data or self.data, *options, expect=expect)
+
+    def history(self, *options, **keywords):
+        result = self.train("--json", *options, **keywords)
+        return [json.loads(line) for line in result.stdout.splitlines()]
+
+    def model_of(self, seed=0):
+        return linear.Linear(self.kernel, self.bias, seed)
+
+    def assert_weights(self, model, path):
+        saved = linear.read_safetensors(path)
+        for name, value in [
+            ("dense/kernel", model.kernel),
+            ("dense/bias", model.bias),
+            ("norm/moving_mean", model.mean),
+            ("optimizer/sgd/dense_kernel_momentum", model.kernel_momentum),
+            ("optimizer/sgd/iteration", model.iterations),
+            ("optimizer/loss_scale_optimizer/dynamic_scale", model.scale),
+        ]:
+            numpy.testing.assert_allclose(saved[name], value, rtol=1e-4, atol=1e-5, err_msg=name)
+
+    def test_epochs_in_order_with_a_smaller_last_batch(self):
+        history = self.history("--epochs=3", "--batch-size=8", "--shuffle=off", "--save", self.path("w"))
+        model = self.model_of()
+        for epoch in range(3):
+            total = 0
+            for begin in range(0, 20, 8):
+                x, y = self.x[begin : begin + 8], self.y[begin : begin + 8]
+                total += model.step(x, y) * len(x)
+            self.assertEqual(list(history[epoch]), ["epoch", "loss", "accuracy"])
+            self.assertAlmostEqual(history[epoch]["loss"], total / 20, places=5)
+        self.assert_weights(model, self.path("w"))
+
+    def test_trace_is_train_on_batch(self):
+        weights = numpy.linspace(0.5, 2, 20).astype("float32")
+        data = self.save("d.npz", features=self.x, y0=self.y, sample_weight=weights)
+        self.train("--steps=12", "--batch-size=8", "--shuffle=off", "--epochs=1", "--trace",
+                   self.path("t.npz"), data=data)  # fmt: skip
+        trace, model = self.load("t.npz"), self.model_of()
+        self.assertEqual(trace["loss"].dtype, numpy.float32)
+        self.assertEqual(trace["iterations"].dtype, numpy.int64)
+        self.assertEqual(trace["changed"].dtype, bool)
+        for step in range(12):
+            rows = (step * 8 + numpy.arange(8)) % 20
+            accuracy = model.accuracy(self.x[rows], self.y[rows])
+            loss = model.step(self.x[rows], self.y[rows], weights[rows])
+            self.assertAlmostEqual(trace["loss"][step], loss, places=5)
+            self.assertAlmostEqual(trace["metric:accuracy"][step], accuracy, places=6)
+            self.assertEqual(trace["dynamic_scale"][step], model.scale)
+            self.assertEqual(trace["step_counter"][step], model.counter)
+            self.assertEqual(trace["iterations"][step], model.iterations)
+        self.assertTrue((trace["learning_rate"] == 0.125).all())
+        self.assertTrue(trace["changed"].all())
+        numpy.testing.assert_allclose(trace["final:dense/kernel"], model.kernel, rtol=1e-4, atol=1e-5)
+        numpy.testing.assert_allclose(trace["final:norm/moving_mean"], model.mean, rtol=1e-4, atol=1e-5)
+        self.assertEqual(trace["opt:sgd/iteration"], 12)
+        self.assertEqual(
+            {name for name in trace if ":" not in name},
+            {"loss", "learning_rate", "changed", "dynamic_scale", "step_counter", "iterations"},
+        )
+        self.assertEqual(sum(name.startswith("opt:") for name in trace), 8)
+
+    def test_skipped_steps(self):
+        self.x[9, 1] = numpy.inf
+        data = self.save("d.npz", features=self.x, y0=self.y)
+        result = self.train("--steps=5", "--batch-size=4", "--shuffle=off", "--trace",
+                            self.path("t.npz"), data=data)  # fmt: skip
+        trace = self.load("t.npz")
+        self.assertEqual(trace["changed"].tolist(), [True, True, False, True, True])
+        self.assertEqual(trace["dynamic_scale"].tolist(), [1024, 1024, 512, 512, 512])
+        self.assertEqual(trace["iterations"].tolist(), [1, 2, 2, 3, 4])
+        self.assertIn("scale 512  skipped 1", result.stderr)
+
+    def test_trace_does_not_change_the_epoch(self):
+        plain = self.history("--epochs=2", "--batch-size=8", "--save", self.path("a"))
+        traced = self.history("--epochs=2", "--batch-size=8", "--save", self.path("b"),
+                              "--trace", self.path("t.npz"))  # fmt: skip
+        self.assertEqual(plain, traced)
+        with open(self.path("a"), "rb") as a, open(self.path("b"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_shuffling_takes_every_row_once(self):
+        # With one row per step the trace shows which rows were taken.
+        orders = []
+        for options in (["--epochs=2"], ["--epochs=2"], ["--epochs=2", "--seed=1"]):
+            features = numpy.zeros((20, 3), "float32")
+            weights = numpy.arange(1, 21).astype("float32")
+            linear.write_safetensors(
+                self.path("zero"),
+                {
+                    "dense/kernel": numpy.zeros((3, 4), "float32"),
+                    "dense/bias": numpy.zeros(4, "float32"),
+                    "norm/moving_mean": self.mean,
+                    "optimizer/sgd/learning_rate": numpy.zeros((), "float32"),
+                },
+            )
+            data = self.save("d.npz", features=features, y0=self.y, sample_weight=weights)
+            self.train("--batch-size=1", "--weights", self.path("zero"), "--trace",
+                       self.path("t.npz"), *options, data=data)  # fmt: skip
+            rows = numpy.rint(self.load("t.npz")["loss"] / numpy.log(4)).astype(int)
+            self.assertEqual(sorted(rows[:20]), list(range(1, 21)))
+            self.assertEqual(sorted(rows[20:]), list(range(1, 21)))
+            self.assertNotEqual(rows[:20].tolist(), rows[20:].tolist())
+            self.assertNotEqual(rows[:20].tolist(), list(range(1, 21)))
+            orders.append(rows.tolist())
+        self.assertEqual(orders[0], orders[1])
+        self.assertNotEqual(orders[0], orders[2])
+
+    def test_validation_split_takes_the_last_rows(self):
+        history = self.history("--epochs=2", "--batch-size=8", "--shuffle=off", "--validation-split=0.3")
+        model = self.model_of()
+        for epoch in range(2):
+            for begin, end in [(0, 8), (8, 14)]:
+                model.step(self.x[begin:end], self.y[begin:end])
+            self.assertAlmostEqual(history[epoch]["val_loss"], model.loss(self.x[14:], self.y[14:]), places=5)
+            self.assertAlmostEqual(
+                history[epoch]["val_accuracy"], model.accuracy(self.x[14:], self.y[14:]), places=6
+            )
+        self.assertEqual(list(history[0]), ["epoch", "loss", "accuracy", "val_loss", "val_accuracy"])
+
+    def test_validation_data(self):
+        other = self.save("v.npz", features=self.x[:5], y0=self.y[:5])
+        history = self.history("--epochs=1", "--shuffle=off", "--validation-data", other)
+        model = self.model_of()
+        model.step(self.x, self.y)
+        self.assertAlmostEqual(history[0]["val_loss"], model.loss(self.x[:5], self.y[:5]), places=5)
+        self.fails("train", self.model, "--data", self.data, "--validation-split=0.99",
+                   message="leaves none to train on")  # fmt: skip
+
+    def test_class_weight(self):
+        with open(self.path("c.json"), "w") as handle:
+            handle.write('{"0": 2.0, "2": 0.5}')
+        history = self.history("--shuffle=off", "--class-weight", self.path("c.json"))
+        weights = numpy.array([2.0, 1.0, 0.5, 1.0])[self.y]
+        self.assertAlmostEqual(history[0]["loss"], self.model_of().loss(self.x, self.y, weights), places=5)
+        with open(self.path("c.json"), "w") as handle:
+            handle.write('{"cat": 2.0, "1": "x"}')
+        self.fails("train", self.model, "--data", self.data, "--class-weight", self.path("c.json"),
+                   message="c.json:cat: is no class index")  # fmt: skip
+
+    def test_initialize(self):
+        values = []
+        for options in (["--initialize"], ["--initialize=0"], ["--initialize=5"]):
+            self.train("--steps=1", "--save", self.path("w"), *options)
+            values.append(linear.read_safetensors(self.path("w"))["dense/kernel"].tolist())
+        self.assertEqual(values[0], values[1])
+        self.assertNotEqual(values[0], values[2])
+
+    def test_seed_reaches_random_layers(self):
+        for seed in [0, 3]:
+            self.train("--steps=4", "--shuffle=off", "--batch-size=20", f"--seed={seed}", "--save", self.path("w"))
+            model = self.model_of(seed)
+            for _ in range(4):
+                model.step(self.x, self.y)
+            self.assert_weights(model, self.path("w"))
+
+    def test_saved_weights_go_on(self):
+        self.train("--steps=6", "--shuffle=off", "--batch-size=20", "--save", self.path("whole"))
+        self.train("--steps=3", "--shuffle=off", "--batch-size=20", "--save", self.path("half"))
+        result = self.train("--steps=3", "--shuffle=off", "--batch-size=20", "--weights",
+                            self.path("half"), "--save", self.path("rest"))  # fmt: skip
+        self.assertNotIn("ignored", result.stderr)
+        whole = linear.read_safetensors(self.path("whole"))
+        rest = linear.read_safetensors(self.path("rest"))
+        self.assertEqual(whole["optimizer/sgd/iteration"], rest["optimizer/sgd/iteration"])
+
+    def test_logs(self):
+        self.train("--epochs=3", "--validation-split=0.5", "--csv-log", self.path("log.csv"),
+                   "--json-log", self.path("log.jsonl"), "--tensorboard", self.path("tb"))  # fmt: skip
+        with open(self.path("log.csv"), newline="") as handle:
+            rows = list(csv.DictReader(handle))
+        with open(self.path("log.jsonl")) as handle:
+            lines = [json.loads(line) for line in handle]
+        self.assertEqual(list(rows[0]), ["epoch", "accuracy", "loss", "val_accuracy", "val_loss"])
+        self.assertEqual([row["epoch"] for row in rows], ["0", "1", "2"])
+        for row, line in zip(rows, lines):
+            for name in row:
+                self.assertEqual(float(row[name]), line[name])
+        events = {}
+        for part in ["train", "validation"]:
+            (path,) = glob.glob(self.path("tb", part, "events.out.tfevents.*"))
+            events[part] = read_events(path)
+        self.assertEqual(
+            [(step, tag) for step, tag, _ in events["train"]],
+            [(step, tag) for step in range(3) for tag in ["epoch_loss", "epoch_accuracy"]],
+        )
+        self.assertEqual(
+            [numpy.float32(line["val_loss"]) for line in lines],
+            [value for _, tag, value in events["validation"] if tag == "epoch_loss"],
+        )
+
+    def test_plain_progress(self):
+        result = self.train("--epochs=2", "--batch-size=8")
+        self.assertEqual(result.stdout, "")
+        lines = result.stderr.splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertRegex(
+            lines[0],
+            r"^Epoch 1/2  3/3  \S+ \S+/step  \S+ samples/s  loss \d\.\d{4}  accuracy 0\.\d{4}  "
+            r"scale 2048  skipped 0  eta \d+s$",
+        )
+
+    def test_early_stop(self):
+        # Without a learning rate nothing improves: epochs 1 .. 3 are waited for.
+        self.stop_learning()
+        history = self.history("--epochs=9", "--early-stop", "monitor=loss,patience=3", "--weights", self.path("s"),
+                               "--shuffle=off")  # fmt: skip
+        self.assertEqual(len(history), 4)
+        result = self.train("--epochs=9", "--early-stop", "monitor=loss,patience=3", "--weights", self.path("s"), "--shuffle=off")
+        self.assertIn("stopped after epoch 4: loss did not improve in 3 epochs", result.stderr)
+        self.fails("train", self.model, "--data", self.data, "--early-stop", "monitor=val_loss",
+                   message=r"(?s)--early-stop: the metric 'val_loss' is not measured; expected one of: loss, accuracy")  # fmt: skip
+
+    def stop_learning(self):
+        linear.write_safetensors(
+            self.path("s"),
+            {
+                "dense/kernel": self.kernel,
+                "dense/bias": self.bias,
+                "norm/moving_mean": self.mean,
+                "optimizer/sgd/learning_rate": numpy.float32(1e-30).reshape(()),
+            },
+        )
+
+    def test_reduce_learning_rate(self):
+        self.stop_learning()
+        history = self.history("--epochs=6", "--shuffle=off", "--weights", self.path("s"), "--reduce-lr",
+                               "monitor=loss,factor=0.5,patience=2", "--save", self.path("w"))  # fmt: skip
+        rates = [round(line["learning_rate"] / numpy.float32(1e-30), 6) for line in history]
+        self.assertEqual(rates, [1, 1, 1, 0.5, 0.5, 0.25])
+
+    def test_terminate_on_nan(self):
+        self.x[3, 0] = numpy.nan
+        data = self.save("d.npz", features=self.x, y0=self.y)
+        result = self.train("--epochs=3", "--batch-size=2", "--shuffle=off", "--terminate-on-nan", "--json", data=data)
+        self.assertIn("the loss of step 2 is nan", result.stderr)
+        (line,) = map(json.loads, result.stdout.splitlines())
+        self.assertEqual(line["loss"], "nan")
+
+    def test_files_that_cannot_be_written_are_named_before_training(self):
+        result = self.fails("train", self.model, "--data", self.data, "--save", self.path("no", "w"),
+                            "--trace", self.path("no", "t"), message="w: cannot create")  # fmt: skip
+        self.assertIn("t: cannot create", result.stderr)
+        self.assertNotIn("Epoch", result.stderr)
+
+
+def masked_crc(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def fields(data):
+    """(number, value) of the fields of a protocol buffer message."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            value = varint()
+        else:
+            size = {1: 8, 5: 4}.get(key & 7) or varint()
+            value = data[at : at + size]
+            at += size
+        yield key >> 3, value
+
+
+def read_events(path):
+    """(step, tag, value) of an event file; an independent reader of the framing."""
+    with open(path, "rb") as handle:
+        data = handle.read()
+    scalars = []
+    while data:
+        (size,) = struct.unpack("<Q", data[:8])
+        assert struct.unpack("<I", data[8:12])[0] == masked_crc(data[:8])
+        event = data[12 : 12 + size]
+        assert struct.unpack("<I", data[12 + size : 16 + size])[0] == masked_crc(event)
+        data = data[16 + size :]
+        parts = dict(fields(event))
+        if 5 in parts:
+            value = dict(fields(dict(fields(parts[5]))[1]))
+            (number,) = struct.unpack("<f", value[2])
+            scalars.append((parts[2], value[1].decode(), numpy.float32(number)))
+        else:
+            assert parts[3] == b"brain.Event:2"
+    return scalars
+
+
+if __name__ == "__main__":
+    linear.main()
