@@ -48,6 +48,24 @@ for tool in ["mpcc", "mpc-run", "mpc-opt", "mpc-translate"]:
     if os.path.exists(os.path.join(build, "bin", tool)):
         config.available_features.add(tool)
 
+# Runs @main of a module on stdin whose entries were lowered to linalg on tensors.
+runner_libraries = [
+    os.path.join(llvm_tools, "..", "lib", f"libmlir_{name}.so")
+    for name in ["runner_utils", "c_runner_utils"]
+]
+config.substitutions.append(
+    (
+        "%run-tensors",
+        "mpc-opt --one-shot-bufferize='bufferize-function-boundaries "
+        "function-boundary-type-conversion=identity-layout-map' --convert-linalg-to-loops "
+        "--convert-scf-to-cf --expand-strided-metadata --lower-affine --convert-math-to-libm "
+        "--convert-math-to-llvm --arith-expand=include-bf16=true --convert-arith-to-llvm "
+        "--convert-index-to-llvm --finalize-memref-to-llvm --convert-func-to-llvm "
+        "--convert-cf-to-llvm --reconcile-unrealized-casts | mlir-runner -e main "
+        "--entry-point-result=void -O0 --shared-libs=" + ",".join(runner_libraries),
+    )
+)
+
 # A Python that imports Keras, for the tests that compare with the real thing.
 keras_python = os.environ.get("MPC_KERAS_PYTHON", "")
 if keras_python:

@@ -57,10 +57,12 @@ AffineMap mpc::dropMap(MLIRContext *context, int64_t rank, ArrayRef<int64_t> red
 }
 
 Attribute mpc::splatOf(Value value) {
-  DenseElementsAttr elements;
-  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat())
+  Attribute constant;
+  if (!matchPattern(value, m_Constant(&constant)))
     return {};
-  return elements.getSplatValue<Attribute>();
+  if (auto elements = dyn_cast<DenseElementsAttr>(constant))
+    return elements.isSplat() ? elements.getSplatValue<Attribute>() : Attribute();
+  return isa<FloatAttr, IntegerAttr>(constant) ? constant : Attribute();
 }
 
 static SmallVector<Value> buildGeneric(OpBuilder &builder, Location loc, ValueRange inputs,

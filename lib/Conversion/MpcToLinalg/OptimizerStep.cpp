@@ -28,7 +28,8 @@ public:
       block.addArgument(type, op.getLoc());
     for (BlockArgument argument : block.getArguments().drop_back(2))
       perElement.insert(argument);
-    OpBuilder builder = OpBuilder::atBlockEnd(&block);
+    OpBuilder builder(op.getContext());
+    builder.setInsertionPointToEnd(&block);
     ValueRange arguments = block.getArguments();
     results = rule.buildUpdate(builder, op.getLoc(), arguments[0], arguments[1],
                                arguments.slice(2, op.getSlots().size()),

@@ -6,6 +6,7 @@
 #include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -95,12 +96,9 @@ struct LowerDropout : OpConversionPattern<DropoutOp> {
                                          philox.constant(stream), philox.low(scalars[2])},
                                         {philox.low(scalars[1]), philox.high(scalars[1])});
           Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
-          // 24 bits are exact in float32, and so is the scaling by a power of two.
-          Value uniform =
-              arith::MulFOp::create(b, l, arith::UIToFPOp::create(b, l, b.getF32Type(), top),
-                                    scalarOf(b, l, b.getF32Type(), 0x1p-24));
-          Value keep = arith::CmpFOp::create(b, l, arith::CmpFPredicate::OGE, uniform,
-                                             scalarOf(b, l, b.getF32Type(), rate));
+          // top * 2^-24 >= rate, in integers.
+          Value limit = philox.constant(uint32_t(std::ceil(std::ldexp(rate, 24))));
+          Value keep = arith::CmpIOp::create(b, l, arith::CmpIPredicate::uge, top, limit);
           Value x = widen(b, l, scalars[0]);
           Value scaled =
               arith::MulFOp::create(b, l, x, scalarOf(b, l, x.getType(), 1 / (1 - rate)));
