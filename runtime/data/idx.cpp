@@ -77,8 +77,10 @@ Result<Array> readIdx(const std::string &path) {
   if (!readExactly(file.get(), array->data(), array->bytes()))
     return damaged("it ends before its " + std::to_string(array->bytes()) + " bytes of elements");
   uint8_t extra;
-  if (gzread(file.get(), &extra, 1) != 0 || !gzeof(file.get()))
-    return damaged("it goes on after its elements, or its checksum is wrong");
+  bool ended = gzread(file.get(), &extra, 1) == 0;
+  // zlib tells about a missing checksum only here.
+  if (gzclose_r(file.release()) != Z_OK || !ended)
+    return damaged("it goes on after its elements, or its end is missing");
   if (dtype->bytes > 1)
     for (uint64_t i = 0; i < array->bytes(); i += dtype->bytes)
       std::reverse(array->data() + i, array->data() + i + dtype->bytes);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Files that appear whole or not at all.
+#include "data/atomic_file.h"
+
+#include "temporary_folder.h"
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace mpc::data;
+
+static size_t filesIn(const std::string &folder) {
+  size_t count = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(folder))
+    count += entry.exists();
+  return count;
+}
+
+TEST(AtomicFile, AppearsWithCommit) {
+  TemporaryFolder folder;
+  AtomicFile file(folder.path("a"));
+  ASSERT_TRUE(file.open());
+  file.write("one");
+  EXPECT_FALSE(std::filesystem::exists(folder.path("a")));
+  ASSERT_TRUE(file.commit());
+  EXPECT_EQ(TemporaryFolder::read(folder.path("a")), "one");
+  EXPECT_EQ(filesIn(folder.folder()), 1u);
+}
+
+TEST(AtomicFile, WithoutCommitTheOldContentStays) {
+  TemporaryFolder folder;
+  folder.write("a", "old");
+  {
+    AtomicFile file(folder.path("a"));
+    ASSERT_TRUE(file.open());
+    file.write(std::string(3000000, 'x'));
+  }
+  EXPECT_EQ(TemporaryFolder::read(folder.path("a")), "old");
+  EXPECT_EQ(filesIn(folder.folder()), 1u);
+}
+
+TEST(AtomicFile, ReplacesTheTargetOfALink) {
+  TemporaryFolder folder;
+  folder.write("a", "old");
+  ASSERT_EQ(symlink("a", folder.path("link").c_str()), 0);
+  ASSERT_TRUE(writeFileAtomically(folder.path("link"), "new"));
+  EXPECT_EQ(TemporaryFolder::read(folder.path("a")), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+}
+
+TEST(AtomicFile, FolderAndMissingFolderAreErrorsWithTheirPath) {
+  TemporaryFolder folder;
+  Status status = writeFileAtomically(folder.folder(), "x");
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.failure().messages[0].find(folder.folder() + ": cannot write"),
+            std::string::npos);
+  EXPECT_FALSE(writeFileAtomically(folder.path("no/such"), "x"));
+  EXPECT_FALSE(checkWritable(folder.path("no/such")));
+  EXPECT_TRUE(checkWritable(folder.path("such")));
+  EXPECT_EQ(filesIn(folder.folder()), 0u);
+}
+
+TEST(AtomicFile, FullDeviceIsReported) {
+  if (access("/dev/full", W_OK) != 0)
+    GTEST_SKIP() << "no /dev/full";
+  Status status = writeFileAtomically("/dev/full", "x");
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.failure().messages[0].find("No space left on device"), std::string::npos);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// CSV tables.
+#include "data/csv.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mpc::data;
+
+TEST(Csv, IntegersAndRealsByColumn) {
+  Result<CsvTable> table = parseCsv("\xef\xbb\xbf"
+                                    "a ,\"b \"\"x\"\"\",c\r\n1,2.5,+3\r\n\r\n-4,1e3,5\n",
+                                    "p");
+  ASSERT_TRUE(table) << table.failure().messages[0];
+  EXPECT_EQ(table->names, (std::vector<std::string>{"a", "b \"x\"", "c"}));
+  EXPECT_EQ(table->columns[0].dtype(), uint32_t(MPC_RT_INT64));
+  EXPECT_EQ(table->columns[0].as<int64_t>()[1], -4);
+  EXPECT_EQ(table->columns[1].dtype(), uint32_t(MPC_RT_FLOAT64));
+  EXPECT_EQ(table->columns[1].as<double>()[1], 1000);
+  EXPECT_EQ(table->columns[2].as<int64_t>()[0], 3);
+}
+
+TEST(Csv, QuotedNamesAndCells) {
+  Result<CsvTable> table = parseCsv("\"a,\nb\",c\n\"1\",\" 2 \"", "p");
+  ASSERT_TRUE(table) << table.failure().messages[0];
+  EXPECT_EQ(table->names[0], "a,\nb");
+  EXPECT_EQ(table->columns[1].as<int64_t>()[0], 2);
+}
+
+TEST(Csv, LaterRealsTurnTheColumn) {
+  Result<CsvTable> table = parseCsv("a\n1\n2\n0.5\nnan\ninf\n", "p");
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->columns[0].as<double>()[0], 1);
+  EXPECT_TRUE(std::isnan(table->columns[0].as<double>()[3]));
+  EXPECT_TRUE(std::isinf(table->columns[0].as<double>()[4]));
+}
+
+TEST(Csv, FaultsNameTheLine) {
+  auto first = [](const char *text) {
+    Result<CsvTable> table = parseCsv(text, "p");
+    return table ? std::string() : table.failure().messages[0];
+  };
+  EXPECT_EQ(first(""), "p: is empty; expected a header line with the columns' names");
+  EXPECT_EQ(first("a,a\n1,2\n"), "p:1: has two columns named 'a'; expected one per name");
+  EXPECT_EQ(first("a,b\n1,2\n\n3\n"), "p:4: has 1 cells; expected 2 as in the header");
+  EXPECT_EQ(first("a\n\"1\n"), "p:2: has a quote that is not closed");
+  EXPECT_EQ(first("a\n1\n1,5\n"), "p:3: has 2 cells; expected 1 as in the header");
+  EXPECT_EQ(first("a\n1\nx\n"), "p:3: column 'a' holds 'x'; expected a number");
+  EXPECT_EQ(first("a\n0x10\n"), "p:2: column 'a' holds '0x10'; expected a number");
+}

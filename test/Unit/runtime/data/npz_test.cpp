@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// .npz archives: round trip, NumPy's own files, damage.
+#include "data/npz.h"
+
+#include "Shared.h"
+#include "temporary_folder.h"
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mpc::data;
+
+static NamedArrays someArrays() {
+  float values[] = {1.5f, -2, 3, 4, 5, 6};
+  int64_t count = 7;
+  uint16_t halves[] = {0x3c00, 0x7c00};
+  NamedArrays arrays;
+  arrays.emplace("final:dense/kernel", Array::copyOf(MPC_RT_FLOAT32, {2, 3}, values));
+  arrays.emplace("opt:adam/iteration", Array::copyOf(MPC_RT_INT64, {}, &count));
+  arrays.emplace("half", Array::copyOf(MPC_RT_FLOAT16, {2}, halves));
+  arrays.emplace("nothing", Array::copyOf(MPC_RT_FLOAT32, {0, 4}, nullptr));
+  return arrays;
+}
+
+TEST(Npz, WhatIsWrittenIsRead) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(writeNpz(folder.path("a.npz"), someArrays()));
+  Result<NamedArrays> back = readNpz(folder.path("a.npz"));
+  ASSERT_TRUE(back) << back.failure().messages[0];
+  EXPECT_EQ(back->size(), 4u);
+  const Array &kernel = back->at("final:dense/kernel");
+  EXPECT_EQ(kernel.dims(), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(kernel.as<float>()[1], -2);
+  EXPECT_EQ(back->at("opt:adam/iteration").rank(), 0);
+  EXPECT_EQ(*back->at("opt:adam/iteration").as<int64_t>(), 7);
+  EXPECT_EQ(back->at("half").dtype(), uint32_t(MPC_RT_FLOAT32)) << "16-bit floats are widened";
+  EXPECT_EQ(back->at("half").as<float>()[0], 1.0f);
+}
+
+TEST(Npz, SameArraysSameBytes) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(writeNpz(folder.path("a"), someArrays()));
+  ASSERT_TRUE(writeNpz(folder.path("b"), someArrays()));
+  EXPECT_EQ(TemporaryFolder::read(folder.path("a")), TemporaryFolder::read(folder.path("b")));
+}
+
+TEST(Npz, FixtureOfKeras) {
+  std::string path = mpc::test::sharedPath("fixtures/keras/train/mlp__float32/expected.npz");
+  Result<NamedArrays> arrays = readNpz(path);
+  ASSERT_TRUE(arrays) << arrays.failure().messages[0];
+  EXPECT_EQ(arrays->at("loss").dims(), (std::vector<int64_t>{20}));
+  EXPECT_EQ(arrays->at("final:dense/kernel").dims(), (std::vector<int64_t>{10, 16}));
+}
+
+TEST(Npz, EveryTruncationIsAnError) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(writeNpz(folder.path("a"), someArrays()));
+  std::string whole = TemporaryFolder::read(folder.path("a"));
+  for (size_t length = 0; length < whole.size(); ++length)
+    EXPECT_FALSE(readNpz(folder.write("cut", whole.substr(0, length)))) << length;
+}
+
+TEST(Npz, FlippedBitsAreFoundOrHarmless) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(writeNpz(folder.path("a"), someArrays()));
+  std::string whole = TemporaryFolder::read(folder.path("a"));
+  Result<NamedArrays> sound = readNpz(folder.path("a"));
+  std::mt19937 random(1);
+  for (int i = 0; i < 500; ++i) {
+    std::string damaged = whole;
+    damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
+    Result<NamedArrays> arrays = readNpz(folder.write("bad", damaged));
+    if (!arrays)
+      continue; // a name or a date may change unnoticed, an element may not
+    for (const auto &[name, array] : *arrays)
+      if (auto at = sound->find(name); at != sound->end())
+        ASSERT_EQ(std::memcmp(array.data(), at->second.data(), array.bytes()), 0) << name;
+  }
+}
+
+TEST(Npz, FoldersAndPipesAndAbsentFiles) {
+  TemporaryFolder folder;
+  EXPECT_FALSE(readNpz(folder.folder()));
+  EXPECT_FALSE(readNpz(folder.path("absent")));
+  EXPECT_FALSE(readNpz(folder.write("empty", "")));
+}
