@@ -2,6 +2,7 @@
 // Scalar arithmetic inside lowered ops.
 #include "Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -21,6 +22,32 @@ Value mpc::widen(OpBuilder &builder, Location loc, Value scalar) {
 static Value extendedFrom(Value scalar, Type type) {
   auto extension = scalar.getDefiningOp<arith::ExtFOp>();
   return extension && extension.getIn().getType() == type ? extension.getIn() : Value();
+}
+
+/// float64 to float32, to the neighbour with an odd significand when inexact. Rounding that to 16
+/// bits equals rounding the float64 to 16 bits at once (Boldo and Melquiond, "When double rounding
+/// is odd", 2005); code generators round twice.
+static Value doubleToOddFloat(OpBuilder &builder, Location loc, Value scalar) {
+  using P = arith::CmpFPredicate;
+  Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
+  Value nearest = arith::TruncFOp::create(builder, loc, f32, scalar);
+  Value back = arith::ExtFOp::create(builder, loc, scalar.getType(), nearest);
+  Value inexact = arith::CmpFOp::create(builder, loc, P::ONE, back, scalar);
+  Value bits = arith::BitcastOp::create(builder, loc, i32, nearest);
+  Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
+  Value minusOne = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1));
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+  Value lowBit = arith::AndIOp::create(builder, loc, bits, one);
+  Value even = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lowBit, zero);
+  Value wrong = arith::AndIOp::create(builder, loc, inexact, even);
+  // Bit patterns grow with the magnitude.
+  Value grown =
+      arith::CmpFOp::create(builder, loc, P::OGT, math::AbsFOp::create(builder, loc, back),
+                            math::AbsFOp::create(builder, loc, scalar));
+  Value step = arith::SelectOp::create(builder, loc, grown, minusOne, one);
+  Value odd = arith::AddIOp::create(builder, loc, bits, step);
+  Value chosen = arith::SelectOp::create(builder, loc, wrong, odd, bits);
+  return arith::BitcastOp::create(builder, loc, f32, chosen);
 }
 
 Value mpc::roundTo(OpBuilder &builder, Location loc, Value scalar, Type type) {
@@ -44,6 +71,8 @@ Value mpc::roundTo(OpBuilder &builder, Location loc, Value scalar, Type type) {
                                      roundTo(builder, loc, select.getTrueValue(), type),
                                      roundTo(builder, loc, select.getFalseValue(), type));
   }
+  if (scalar.getType().isF64() && type.getIntOrFloatBitWidth() == 16)
+    scalar = doubleToOddFloat(builder, loc, scalar);
   return arith::TruncFOp::create(builder, loc, type, scalar);
 }
 

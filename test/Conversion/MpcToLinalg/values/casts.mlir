@@ -21,7 +21,7 @@ func.func @main() {
   // CHECK: [1.69083e+07, -1.67772e+07]
   %u0 = tensor.cast %0#0 : tensor<2xf32> to tensor<*xf32>
   func.call @printMemrefF32(%u0) : (tensor<*xf32>) -> ()
-  // CHECK: [4.64772e+18, -4.64772e+18, 5]
+  // CHECK: [4.64771e+18, -4.64771e+18, 5]
   %u1 = tensor.cast %0#1 : tensor<3xf32> to tensor<*xf32>
   func.call @printMemrefF32(%u1) : (tensor<*xf32>) -> ()
   // CHECK: [200, 255]
