@@ -147,6 +147,9 @@ def Mpc_BroadcastLikeOp : Mpc_MovementOp<"broadcast_like", [Mpc_Inferred]> {
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = "$input `,` $like attr-dict `:` type($input) `,` type($like)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool staysWide(unsigned operandIndex) { return operandIndex == 1; }
+  }];
 }
 
 def Mpc_ReshapeOp : Mpc_MovementOp<"reshape"> {

@@ -3,6 +3,7 @@
 #ifndef MPC_TRANSFORMS_PASSES_H
 #define MPC_TRANSFORMS_PASSES_H
 
+#include "dialects/mpc/IR/Mpc.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mpc {

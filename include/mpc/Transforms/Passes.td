@@ -6,4 +6,101 @@
 
 include "mlir/Pass/PassBase.td"
 
+// ---- policy ----
+
+def ApplyPolicy : Pass<"mpc-apply-policy", "::mlir::ModuleOp"> {
+  let summary = "decide the precision of each layer";
+  let description = [{
+    Before: each `mpc.layer` may carry `policy`, what the file says: a Keras policy name, or Keras's
+    JSON of a policy or a map; absent means float32. After: each carries `precision` instead.
+
+    With `policy` or `policy-file` that policy, or the entry of that map for the layer's path,
+    replaces the file's for every layer. Types stay as they are: mpc-insert-casts makes them the
+    truth. All unknown names, ambiguous map keys and policies that mpc cannot compile are reported
+    together, each with its layer path.
+
+    ```mlir
+    %y = mpc.layer "dense" kind "Dense" inputs(%x) variables(%w) {policy = "mixed_bfloat16"} : …
+    // becomes
+    %y = mpc.layer "dense" kind "Dense" inputs(%x) variables(%w)
+        {precision = #mpc.precision<compute = bf16, variable = f32, accumulate = f32, rule = "file">} : …
+    ```
+
+    Remarks: `mpc-policy` / `layer-policy`, one per layer.
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "",
+           "policy name, or JSON file with a policy or a policy map, for every layer">,
+    Option<"policyFile", "policy-file", "std::string", "", "the same, always a file">
+  ];
+  let dependentDialects = ["::mpc::MpcDialect"];
+}
+
+def VerifyPolicy : Pass<"mpc-verify-policy", "::mlir::ModuleOp"> {
+  let summary = "check what the phase `policy` promises";
+  let description = [{
+    Each `mpc.layer` has a precision that mpc can compile, the same for all calls of one path, whose
+    accumulator is at least as wide as float32 and as the compute dtype.
+  }];
+}
+
+// ---- casts ----
+
+def InsertCasts : Pass<"mpc-insert-casts", "::mlir::ModuleOp"> {
+  let summary = "Keras's autocast as mpc.cast; layers are inlined";
+  let description = [{
+    Before: layers with a precision, everything in them float32. After: no layers; element types are
+    the truth, and each op carries its layer's path as name location.
+
+    - A layer's floating inputs are cast to its compute dtype, unless `autocast = false`; integer
+      inputs only with `casts_integers` (keras/src/layers/layer.py, __call__).
+    - Variables are stored in the variable dtype and cast to the compute dtype at use, unless the
+      layer or the variable has `autocast = false` (keras/src/backend/common/variables.py).
+    - Ops compute in the type of their operands; where these differ they are promoted as in
+      keras/src/backend/common/dtypes.py (bf16 with f16 gives f32). Floating constants are weak.
+    - A layer's results have its compute dtype. Updates of variables have the variable's type, loss
+      terms are float32.
+    - Ops outside layers promote only. `@loss` stays float32: what it reads is cast on entry.
+
+    Remarks: `mpc-casts` / `layer-casts`, one per call of a layer.
+  }];
+  let dependentDialects = ["::mpc::MpcDialect"];
+}
+
+def GuardOutputs : Pass<"mpc-guard-outputs", "::mlir::ModuleOp"> {
+  let summary = "float32 model outputs, final softmax and loss";
+  let description = [{
+    Outputs of `@forward` that are narrower than float32 become float32; a final softmax then runs
+    on its inputs cast to float32, so that probabilities are not rounded. float64 and integers stay.
+    `guard=off` changes nothing: exactly what the layers' policies say, as Keras does.
+
+    Remarks: `mpc-guard` / `output-guarded`, `output-kept`.
+  }];
+  let options = [Option<"guard", "guard", "std::string", "\"on\"", "on or off">];
+  let dependentDialects = ["::mpc::MpcDialect"];
+}
+
+def SimplifyCasts : Pass<"mpc-simplify-casts", "::mlir::ModuleOp"> {
+  let summary = "remove casts that change no value";
+  let description = [{
+    Widening and narrowing back is the value itself; a cast after an exact cast starts at the first
+    value; equal casts of one value are one. Narrowing and widening again stays: it rounds as Keras
+    does. Dead casts go. Runs to a fixed point.
+
+    Remarks: `mpc-casts` / `kept-narrowing`, one per pair that rounds.
+  }];
+  let dependentDialects = ["::mpc::MpcDialect"];
+}
+
+def VerifyCasts : Pass<"mpc-verify-casts", "::mlir::ModuleOp"> {
+  let summary = "check what the phase `casts` promises";
+  let description = [{
+    No layers; floating operands of an op agree but for those that the op declares wide; no op but
+    mpc.cast gives a floating result of another element type (a contraction may give its
+    accumulator's); `@loss` reads what `@forward` returns, and its loss is float32. With `guard=on`
+    no output is narrower than float32.
+  }];
+  let options = [Option<"guard", "guard", "std::string", "\"off\"", "on or off">];
+}
+
 #endif // MPC_TRANSFORMS_PASSES

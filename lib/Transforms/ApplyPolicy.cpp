@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mpc-apply-policy: the policy of each layer, from the file or the option, as a precision
+// attribute. It runs before any type changes, so that everything later reads one attribute instead
+// of names.
+#include "mlir/IR/Remarks.h"
+#include "mpc/Policy/PolicySource.h"
+#include "mpc/Transforms/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace mpc {
+#define GEN_PASS_DEF_APPLYPOLICY
+#include "mpc/Transforms/Passes.h.inc"
+} // namespace mpc
+
+/// The element type of a Keras dtype; null where mpc has none (strings, complex numbers, float8).
+static Type elementTypeOfDType(MLIRContext *context, StringRef dtype) {
+  Builder b(context);
+  return llvm::StringSwitch<Type>(dtype)
+      .Case("float16", b.getF16Type())
+      .Case("bfloat16", b.getBF16Type())
+      .Case("float32", b.getF32Type())
+      .Case("float64", b.getF64Type())
+      .Case("bool", b.getI1Type())
+      .Case("int8", b.getI8Type())
+      .Case("int16", b.getIntegerType(16))
+      .Case("int32", b.getI32Type())
+      .Case("int64", b.getI64Type())
+      .Case("uint8", b.getIntegerType(8, /*isSigned=*/false))
+      .Case("uint16", b.getIntegerType(16, /*isSigned=*/false))
+      .Case("uint32", b.getIntegerType(32, /*isSigned=*/false))
+      .Case("uint64", b.getIntegerType(64, /*isSigned=*/false))
+      .Default(Type());
+}
+
+static std::string spell(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+static bool isFloatTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<FloatType>(tensor.getElementType());
+}
+
+/// Whether the layer computes on floating tensors at all; one that only moves integers does not
+/// care for its policy.
+static bool computesOnFloats(LayerOp layer) {
+  if (llvm::any_of(layer->getOperandTypes(), isFloatTensor) ||
+      llvm::any_of(layer->getResultTypes(), isFloatTensor))
+    return true;
+  return layer.getBody()
+      .walk([](Operation *op) {
+        return llvm::any_of(op->getResultTypes(), isFloatTensor) ? WalkResult::interrupt()
+                                                                 : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+namespace {
+class ApplyPolicyPass : public mpc::impl::ApplyPolicyBase<ApplyPolicyPass> {
+public:
+  using ApplyPolicyBase::ApplyPolicyBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::optional<PolicySource> option;
+    if (failed(loadOption(option)))
+      return signalPassFailure();
+    bool failedAny = false;
+    module.walk<WalkOrder::PreOrder>([&](LayerOp layer) {
+      std::string rule = option ? "option" : "file";
+      llvm::Expected<PolicySource::Resolved> resolved =
+          option ? option->resolve(layer.getPath()) : resolveFromFile(layer, rule);
+      if (!resolved) {
+        llvm::handleAllErrors(resolved.takeError(), [&](const llvm::ErrorInfoBase &error) {
+          layer.emitError() << "layer \"" << layer.getPath() << "\": " << error.message();
+        });
+        failedAny = true;
+        return;
+      }
+      // Of a map the entry decided, and is worth showing.
+      if (StringRef(resolved->rule).starts_with("policy map"))
+        rule += ": " + resolved->rule;
+      if (failed(decide(layer, resolved->policy, rule)))
+        failedAny = true;
+    });
+    if (failedAny)
+      return signalPassFailure();
+    module->setAttr(MpcDialect::kPhaseAttr, StringAttr::get(&getContext(), "policy"));
+  }
+
+private:
+  LogicalResult loadOption(std::optional<PolicySource> &option) {
+    if (policy.empty() && policyFile.empty())
+      return success();
+    if (!policy.empty() && !policyFile.empty())
+      return getOperation().emitError("policy and policy-file exclude each other; give one");
+    llvm::Expected<PolicySource> source =
+        policy.empty() ? loadPolicyFile(policyFile) : loadPolicyOption(policy);
+    if (source) {
+      option.emplace(std::move(*source));
+      return success();
+    }
+    llvm::handleAllErrors(source.takeError(), [&](const llvm::ErrorInfoBase &error) {
+      getOperation().emitError() << error.message();
+    });
+    return failure();
+  }
+
+  /// The file's own policy: a name, or Keras's JSON. The same text is read once.
+  llvm::Expected<PolicySource::Resolved> resolveFromFile(LayerOp layer, std::string &rule) {
+    std::optional<StringRef> written = layer.getPolicy();
+    if (!written) {
+      rule = "default";
+      return PolicySource::Resolved{DTypePolicy(), "default"};
+    }
+    auto known = sources.find(*written);
+    if (known == sources.end()) {
+      StringRef text = written->ltrim();
+      llvm::Expected<PolicySource> source = [&]() -> llvm::Expected<PolicySource> {
+        if (text.starts_with("{"))
+          return parsePolicyText(*written);
+        llvm::Expected<DTypePolicy> named = parsePolicyName(*written);
+        if (!named)
+          return named.takeError();
+        return PolicySource(std::move(*named));
+      }();
+      if (!source)
+        return source.takeError();
+      known = sources.try_emplace(*written, std::move(*source)).first;
+    }
+    return known->second.resolve(layer.getPath());
+  }
+
+  LogicalResult decide(LayerOp layer, const DTypePolicy &decided, StringRef rule) {
+    auto error = [&]() -> InFlightDiagnostic {
+      return layer.emitError() << "layer \"" << layer.getPath() << "\": policy \""
+                               << decided.getName() << "\" ";
+    };
+    if (decided.isQuantized())
+      return error()
+             << "quantizes its variables; quantized layers come with the quantized policies "
+                "(not in this version); choose a plain policy such as \""
+             << decided.getSourceName() << "\"";
+    Type compute = elementTypeOfDType(&getContext(), decided.getComputeDType());
+    Type variable = elementTypeOfDType(&getContext(), decided.getVariableDType());
+    if (!compute || !variable)
+      return error() << "computes in " << decided.getComputeDType()
+                     << ", a dtype that mpc does not compile; expected a floating policy such as "
+                        "\"mixed_bfloat16\"";
+    if (!isa<FloatType>(compute) && computesOnFloats(layer))
+      return error() << "computes in " << decided.getComputeDType() << ", but a " << layer.getKind()
+                     << " layer computes on floating tensors; expected a floating policy such as "
+                        "\"mixed_bfloat16\"";
+    Type accumulate = isa<FloatType>(compute) ? widerOf32(compute) : compute;
+    layer.setPrecisionAttr(PrecisionAttr::get(&getContext(), compute, variable, accumulate,
+                                              StringAttr::get(&getContext(), rule)));
+    layer.removePolicyAttr();
+    remarkDecision(layer, decided, rule);
+    return success();
+  }
+
+  static void remarkDecision(LayerOp layer, const DTypePolicy &decided, StringRef rule) {
+    PrecisionAttr precision = *layer.getPrecision();
+    std::string compute = spell(precision.getCompute()), variable = spell(precision.getVariable()),
+                accumulate = spell(precision.getAccumulate());
+    std::string text = "layer \"" + layer.getPath().str() + "\" (" + layer.getKind().str() +
+                       "): " + decided.getName().str() + " by " + rule.str() + ": compute " +
+                       compute + ", variables " + variable + ", accumulate " + accumulate;
+    remark::analysis(layer.getLoc(),
+                     remark::RemarkOpts::name("layer-policy").category("mpc-policy"))
+        << text << remark::metric("layer", layer.getPath())
+        << remark::metric("policy", decided.getName()) << remark::metric("rule", rule)
+        << remark::metric("compute", compute) << remark::metric("variable", variable)
+        << remark::metric("accumulate", accumulate);
+  }
+
+  llvm::StringMap<PolicySource> sources;
+};
+} // namespace

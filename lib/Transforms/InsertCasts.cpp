@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mpc-insert-casts: Keras's autocast as explicit casts, and the end of layers. Functions are
+// rebuilt op by op in their order: operands are already final, so the types follow from them.
+#include "LossBoundary.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mpc/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace mpc {
+#define GEN_PASS_DEF_INSERTCASTS
+#include "mpc/Transforms/Passes.h.inc"
+} // namespace mpc
+
+static bool isFloatValue(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType());
+}
+
+/// Keras's promotion of two floating dtypes (keras/src/backend/common/dtypes.py): the wider one,
+/// and float32 for bfloat16 with float16. Null stands for "nothing yet".
+static Type promote(Type a, Type b) {
+  if (!a || a == b)
+    return b;
+  unsigned aWidth = a.getIntOrFloatBitWidth(), bWidth = b.getIntOrFloatBitWidth();
+  if (aWidth == bWidth)
+    return Float32Type::get(a.getContext());
+  return aWidth > bWidth ? a : b;
+}
+
+namespace {
+/// Rebuilds the ops of one block at the builder's place, with final types.
+class Caster {
+public:
+  Caster(OpBuilder &builder, IRMapping &values) : builder(builder), values(values) {}
+
+  /// `weak` is the type of floating values that take none from their operands: the layer's compute
+  /// dtype; outside layers they keep the type they have.
+  LogicalResult rebuild(Operation &op, Type weak, StringAttr path);
+  LogicalResult rebuildLayer(LayerOp layer);
+
+  Value castTo(Value value, Type element, Location loc) {
+    auto type = tensorTypeOf(value).clone(element);
+    return value.getType() == type ? value : CastOp::create(builder, loc, type, value).getResult();
+  }
+
+private:
+  Location locate(Location loc, StringAttr path) {
+    if (!path)
+      return loc;
+    if (auto name = dyn_cast<NameLoc>(loc); name && name.getName() == path)
+      return loc;
+    return isa<UnknownLoc>(loc) ? NameLoc::get(path) : NameLoc::get(path, loc);
+  }
+  /// The floating type in which the op computes; null when no operand decides.
+  Type decideElement(Operation &op);
+  Value constantIn(ConstantOp constant, Type element, Location loc);
+
+  OpBuilder &builder;
+  IRMapping &values;
+};
+} // namespace
+
+Type Caster::decideElement(Operation &op) {
+  auto precise = dyn_cast<PrecisionOpInterface>(op);
+  Type element;
+  for (OpOperand &operand : op.getOpOperands()) {
+    if (!isFloatValue(operand.get()) || (precise && precise.staysWide(operand.getOperandNumber())))
+      continue;
+    // Floating constants are weak, as Python numbers: the other operands decide.
+    if (operand.get().getDefiningOp<ConstantOp>())
+      continue;
+    element = promote(element, elementTypeOf(values.lookup(operand.get())));
+  }
+  return element;
+}
+
+Value Caster::constantIn(ConstantOp constant, Type element, Location loc) {
+  auto type = cast<RankedTensorType>(constant.getType());
+  auto from = cast<FloatType>(type.getElementType());
+  if (from == element)
+    return values.lookup(constant.getResult());
+  auto to = cast<FloatType>(element);
+  auto value = cast<DenseFPElementsAttr>(constant.getValue());
+  // Rounded once, to nearest even, from the value as imported.
+  DenseElementsAttr rounded = value.mapValues(to, [&](const APFloat &number) {
+    APFloat result = number;
+    bool losesInfo = false;
+    result.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+    return result.bitcastToAPInt();
+  });
+  return ConstantOp::create(builder, loc, cast<ElementsAttr>(rounded));
+}
+
+LogicalResult Caster::rebuild(Operation &op, Type weak, StringAttr path) {
+  if (auto layer = dyn_cast<LayerOp>(op))
+    return rebuildLayer(layer);
+  Location loc = locate(op.getLoc(), path);
+  auto precise = dyn_cast<PrecisionOpInterface>(op);
+  bool isCast = isa<CastOp>(op);
+  Type element = isCast ? Type() : decideElement(op);
+  if (!element)
+    element = weak;
+
+  // Operands first: constants and casts stand before the op that needs them.
+  SmallVector<Value> operands;
+  for (OpOperand &operand : op.getOpOperands()) {
+    Value value = values.lookup(operand.get());
+    bool follows = element && !isCast && isFloatValue(operand.get()) &&
+                   !(precise && precise.staysWide(operand.getOperandNumber()));
+    if (follows) {
+      auto constant = operand.get().getDefiningOp<ConstantOp>();
+      value = constant && isa<DenseFPElementsAttr>(constant.getValue())
+                  ? constantIn(constant, element, loc)
+                  : castTo(value, element, loc);
+    }
+    operands.push_back(value);
+  }
+  bool fromInteger = isCast && !isFloatValue(op.getOperand(0));
+  if (fromInteger && element && isFloatValue(operands[0]) && isFloatValue(op.getResult(0))) {
+    // The layer's border has made the integers floating already (`casts_integers`).
+    values.map(op.getResult(0), castTo(operands[0], element, loc));
+    return success();
+  }
+  Operation *copy = builder.clone(op, values);
+  copy->setOperands(operands);
+  copy->setLoc(loc);
+  // A constant keeps its type until an op needs it in another one. A cast to a floating type takes
+  // the compute dtype when it leaves the integers; an explicit one between floats stays.
+  if (element && !isa<ConstantOp>(op) && (!isCast || fromInteger))
+    for (Value result : copy->getResults())
+      if (isFloatValue(result))
+        result.setType(tensorTypeOf(result).clone(element));
+  return success();
+}
+
+/// How a result of a layer leaves the function, which decides its type.
+static Type typeOfUse(Value result, Type compute) {
+  for (OpOperand &use : result.getUses()) {
+    auto function = dyn_cast<func::FuncOp>(use.getOwner()->getParentOp());
+    if (!function || !isa<func::ReturnOp>(use.getOwner()))
+      continue;
+    unsigned index = use.getOperandNumber();
+    if (function.getResultAttr(index, MpcDialect::kLossTermAttr))
+      return Float32Type::get(result.getContext());
+    if (auto symbol =
+            function.getResultAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kUpdatesAttr))
+      if (auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol))
+        return getElementTypeOrSelf(variable.getType());
+  }
+  return compute;
+}
+
+/// The variable whose value this is, or null.
+static VariableOp variableOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  if (!function)
+    return {};
+  auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(),
+                                                             MpcDialect::kVariableAttr);
+  return symbol ? SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol) : VariableOp();
+}
+
+LogicalResult Caster::rebuildLayer(LayerOp layer) {
+  std::optional<PrecisionAttr> precision = layer.getPrecision();
+  if (!precision)
+    return layer.emitError() << "layer \"" << layer.getPath()
+                             << "\" has no precision; run mpc-apply-policy first";
+  Type compute = precision->getCompute();
+  bool computesInFloat = isa<FloatType>(compute);
+  Location loc = locate(layer.getLoc(), layer.getPathAttr());
+  unsigned inputCasts = 0, variableCasts = 0;
+  Block &body = layer.getBody().front();
+  size_t inputCount = layer.getInputs().size();
+  for (auto [argument, operand] : llvm::zip_equal(body.getArguments(), layer.getOperands())) {
+    Value value = values.lookup(operand);
+    bool isInput = argument.getArgNumber() < inputCount;
+    VariableOp variable = isInput ? VariableOp() : variableOf(operand);
+    bool wanted = computesInFloat && layer.getAutocast() && isFloatValue(value) &&
+                  (!variable || variable.getAutocast());
+    if (isInput && layer.getCastsIntegers() && !isFloatValue(value) && computesInFloat)
+      wanted = true;
+    if (wanted) {
+      Value narrow = castTo(value, compute, loc);
+      (isInput ? inputCasts : variableCasts) += narrow != value;
+      value = narrow;
+    }
+    values.map(argument, value);
+  }
+  Type weak = computesInFloat ? compute : Type();
+  for (Operation &op : body.without_terminator())
+    if (failed(rebuild(op, weak, layer.getPathAttr())))
+      return failure();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  for (auto [result, yielded] : llvm::zip_equal(layer.getResults(), yield.getValues())) {
+    Value value = values.lookup(yielded);
+    if (isFloatValue(value) && computesInFloat)
+      value = castTo(value, typeOfUse(result, compute), loc);
+    values.map(result, value);
+  }
+  std::string type;
+  llvm::raw_string_ostream(type) << compute;
+  std::string text = "layer \"" + layer.getPath().str() + "\": " + llvm::utostr(inputCasts) +
+                     " of " + llvm::utostr(inputCount) + " inputs and " +
+                     llvm::utostr(variableCasts) + " of " +
+                     llvm::utostr(layer.getVariables().size()) + " variables cast to " + type;
+  remark::analysis(layer.getLoc(), remark::RemarkOpts::name("layer-casts").category("mpc-casts"))
+      << text << remark::metric("layer", layer.getPath())
+      << remark::metric("input_casts", inputCasts)
+      << remark::metric("variable_casts", variableCasts);
+  return success();
+}
+
+namespace {
+class InsertCastsPass : public mpc::impl::InsertCastsBase<InsertCastsPass> {
+public:
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(storeVariables()))
+      return signalPassFailure();
+    bool failedAny = false;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isDeclaration() && failed(rebuildFunction(function)))
+        failedAny = true;
+    if (failedAny)
+      return signalPassFailure();
+    matchLossArguments(module);
+    module->setAttr(MpcDialect::kPhaseAttr, StringAttr::get(&getContext(), "casts"));
+  }
+
+private:
+  /// Gives each floating variable of a layer the layer's variable dtype: in its declaration and
+  /// wherever a function takes it.
+  LogicalResult storeVariables();
+  LogicalResult rebuildFunction(func::FuncOp function);
+};
+} // namespace
+
+LogicalResult InsertCastsPass::storeVariables() {
+  ModuleOp module = getOperation();
+  llvm::StringMap<PrecisionAttr> precisions;
+  llvm::DenseMap<Operation *, PrecisionAttr> users;
+  module.walk([&](LayerOp layer) {
+    if (!layer.getPrecision())
+      return;
+    precisions[layer.getPath()] = *layer.getPrecision();
+    for (Value value : layer.getVariables())
+      if (VariableOp variable = variableOf(value))
+        users[variable] = *layer.getPrecision();
+  });
+  for (auto variable : module.getOps<VariableOp>()) {
+    auto type = cast<RankedTensorType>(variable.getType());
+    if (!isa<FloatType>(type.getElementType()))
+      continue;
+    // The path of the layer that owns it; the layer that reads it where that one has no op.
+    PrecisionAttr precision = users.lookup(variable);
+    if (std::optional<StringRef> path = variable.getLayer())
+      if (auto found = precisions.find(*path); found != precisions.end())
+        precision = found->second;
+    if (precision && isa<FloatType>(precision.getVariable()))
+      variable.setType(type.clone(precision.getVariable()));
+  }
+  for (auto function : module.getOps<func::FuncOp>()) {
+    bool isForward =
+        llvm::any_of(function.getOps(), [](Operation &op) { return isa<LayerOp>(op); });
+    for (BlockArgument argument : function.getArguments()) {
+      VariableOp variable = variableOf(argument);
+      if (!variable)
+        continue;
+      auto type = cast<RankedTensorType>(variable.getType());
+      // In a function of layers the uses are rebuilt; elsewhere they keep what they were built for.
+      if (isForward)
+        argument.setType(type);
+      else
+        retypeArgument(function, argument.getArgNumber(), type);
+    }
+  }
+  return success();
+}
+
+LogicalResult InsertCastsPass::rebuildFunction(func::FuncOp function) {
+  Block &old = function.getBody().front();
+  bool hasLayers = llvm::any_of(old, [](Operation &op) { return isa<LayerOp>(op); });
+  auto terminator = dyn_cast<func::ReturnOp>(old.getTerminator());
+  if (!terminator)
+    return success();
+  OpBuilder builder(terminator);
+  IRMapping values;
+  Caster caster(builder, values);
+  if (hasLayers) {
+    for (BlockArgument argument : old.getArguments())
+      values.map(argument, argument);
+    SmallVector<Operation *> originals;
+    for (Operation &op : old.without_terminator())
+      originals.push_back(&op);
+    for (Operation *op : originals)
+      if (failed(caster.rebuild(*op, Type(), StringAttr())))
+        return failure();
+    for (OpOperand &operand : terminator->getOpOperands())
+      operand.set(values.lookup(operand.get()));
+    for (Operation *op : llvm::reverse(originals))
+      op->erase();
+  }
+  // Updates have their variable's type, loss terms are float32.
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    if (!isFloatValue(operand.get()))
+      continue;
+    Type element;
+    if (auto symbol =
+            function.getResultAttrOfType<FlatSymbolRefAttr>(index, MpcDialect::kUpdatesAttr)) {
+      if (auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol))
+        element = getElementTypeOrSelf(variable.getType());
+    } else if (function.getResultAttr(index, MpcDialect::kLossTermAttr)) {
+      element = builder.getF32Type();
+    }
+    if (element)
+      operand.set(caster.castTo(operand.get(), element, terminator.getLoc()));
+  }
+  updateFunctionType(function);
+  // Constants that only weak uses had.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(old)))
+    if (isa<ConstantOp>(op) && op.use_empty())
+      op.erase();
+  return success();
+}
