@@ -128,7 +128,7 @@ static std::string layerTable(const Json &json) {
     std::string path = textOf(layer, "path");
     table += "  " + padded(path.empty() ? key : path, 34) + padded(textOf(layer, "class"), 24);
     table += padded(layer.is_string() ? layer.get<std::string>() : textOf(layer, "policy"), 18);
-    for (const char *field : {"compute", "variable", "accumulate", "output"})
+    for (const char *field : {"compute", "variable", "accumulate", "output", "rule"})
       if (std::string value = textOf(layer, field); !value.empty())
         table += std::string(field) + " " + value + "  ";
     table += "\n";

@@ -119,9 +119,11 @@ std::vector<std::string> Session::outputNames() const {
   if (!manifest.is_object() || !manifest.contains("outputs") || !manifest["outputs"].is_array())
     return names;
   for (const auto &output : manifest["outputs"]) {
+    // "alias" is the model's own name where "name" is the interface's "out0".
     std::string name;
-    if (output.is_object() && output.contains("name") && output["name"].is_string())
-      name = output["name"].get<std::string>();
+    for (const char *key : {"alias", "name"})
+      if (name.empty() && output.is_object() && output.contains(key) && output[key].is_string())
+        name = output[key].get<std::string>();
     names.push_back(name);
   }
   return names;

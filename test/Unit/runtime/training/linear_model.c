@@ -236,7 +236,7 @@ static const mpc_rt_executable_t executable = {
     "linear",
     "0",
     "0123",
-    "{\"name\": \"linear\", \"outputs\": [{\"name\": \"probabilities\"}],"
+    "{\"name\": \"linear\", \"outputs\": [{\"name\": \"out0\", \"alias\": \"probabilities\"}],"
     " \"layers\": {\"dense\": {\"policy\": \"float32\"}}}",
     COUNT(variables),
     COUNT(entries),
