@@ -5,6 +5,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/InitAllDialects.h"
 #include "mpc/Conversion/Passes.h"
+#include "mpc/Training/Passes.h"
 #include "mpc/Transforms/Passes.h"
 
 void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
@@ -15,5 +16,6 @@ void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void mpc::registerAllPasses() {
   registerMpcConversionPasses();
+  registerMpcTrainingPasses();
   registerMpcTransformsPasses();
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Model files to the mpc dialect, without any pass.
-#include "mpc/Import/Keras/Import.h"
-
+// Translations into and out of the mpc dialect, without any pass: --import-keras, --export-dot.
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mpc/Import/Keras/Import.h"
+#include "mpc/Target/Dot.h"
 
 int main(int argc, char **argv) {
   mpc::keras::registerImportKeras();
+  mpc::registerExportDot();
   return mlir::failed(mlir::mlirTranslateMain(argc, argv, "mpc translation\n"));
 }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Phase module: from LLVM-dialect IR to the compiled folder.
+#ifndef MPC_CODEGEN_CPU_EMIT_H
+#define MPC_CODEGEN_CPU_EMIT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mpc/Support/WeightStore.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace mpc {
+
+struct EmitOptions {
+  /// Base of every output name and symbol prefix; a C identifier.
+  std::string name;
+  std::string outputDirectory;
+  /// portable, native, x86-64-v2, x86-64-v3 or x86-64-v4: the versions of each kernel.
+  std::string march = "portable";
+  std::string compilerVersion;
+};
+
+/// Writes libNAME.so, NAME.h, NAME.json, NAME.safetensors, NAMEConfig.cmake and example.c. The
+/// folder is made if missing; files of other models in it are not touched; each file is replaced
+/// as a whole or not at all. The same module and options give the same bytes.
+///
+/// Expects the exit of mpcrt-to-llvm: `mpcrt.kernels` (kernel symbols in table order) on the module,
+/// `mpcrt.entry` on each entry (docs/pipeline.md), the mpc declarations for the tables.
+llvm::Error emitModule(mlir::ModuleOp module, const WeightStore &weights, const EmitOptions &options);
+
+} // namespace mpc
+
+#endif // MPC_CODEGEN_CPU_EMIT_H

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Initial values of variables on their way from an importer to NAME.safetensors.
+#ifndef MPC_SUPPORT_WEIGHTSTORE_H
+#define MPC_SUPPORT_WEIGHTSTORE_H
+
+#include "mpc-rt/dtype.h"
+#include "llvm/ADT/StringRef.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+/// A value in C order, little endian.
+struct Weight {
+  mpc_rt_dtype_t dtype = MPC_RT_FLOAT32;
+  std::vector<int64_t> dims;
+  std::vector<uint8_t> bytes;
+};
+
+/// Values by variable symbol; ordered, so that output is deterministic.
+class WeightStore {
+public:
+  void add(std::string path, Weight weight) { values[std::move(path)] = std::move(weight); }
+  const std::map<std::string, Weight> &all() const { return values; }
+
+private:
+  std::map<std::string, Weight> values;
+};
+
+/// The bytes of a safetensors file (8-byte header length, JSON header, data), tensors in the order of
+/// their names, without gaps; the data starts on a 64-byte boundary.
+std::string toSafetensors(const WeightStore &weights);
+
+} // namespace mpc
+
+#endif // MPC_SUPPORT_WEIGHTSTORE_H

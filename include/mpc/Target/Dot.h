@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Graphs for Graphviz.
+#ifndef MPC_TARGET_DOT_H
+#define MPC_TARGET_DOT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mpc {
+
+/// Prints every function of the module as a cluster: one node per op, colored by the element type of
+/// its first result, one edge per use, labelled with the tensor type.
+void exportDot(mlir::ModuleOp module, llvm::raw_ostream &os);
+
+/// Registers `mpc-translate --export-dot`.
+void registerExportDot();
+
+} // namespace mpc
+
+#endif // MPC_TARGET_DOT_H

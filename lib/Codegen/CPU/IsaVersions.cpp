@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One clone of each kernel per x86-64 level, told apart by function attributes; the code generator
+// then selects instructions per function, so one module and one object hold them all.
+#include "lib/Codegen/CPU/IsaVersions.h"
+#include "mpc-rt/executable.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace mpc;
+using llvm::StringRef;
+
+namespace {
+struct Level {
+  StringRef cpu;
+  StringRef suffix;
+  /// AVX-512 code would otherwise use 256-bit vectors.
+  StringRef vectorWidth;
+};
+} // namespace
+
+static const Level kLevels[MPC_RT_ISA_COUNT] = {
+    {"x86-64-v2", ".v2", "128"}, {"x86-64-v3", ".v3", "256"}, {"x86-64-v4", ".v4", "512"}};
+
+/// Highest level that this machine has.
+static int hostLevel() {
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  auto has = [&](std::initializer_list<StringRef> names) {
+    return llvm::all_of(names, [&](StringRef name) { return features.lookup(name); });
+  };
+  if (!has({"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe"}))
+    return MPC_RT_ISA_X86_64_V2;
+  return has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? MPC_RT_ISA_X86_64_V4 : MPC_RT_ISA_X86_64_V3;
+}
+
+static void setLevel(llvm::Function &function, const Level &level) {
+  function.addFnAttr("target-cpu", level.cpu);
+  function.addFnAttr("prefer-vector-width", level.vectorWidth);
+}
+
+llvm::Expected<KernelVersions> mpc::buildKernelVersions(llvm::Module &module, const std::vector<std::string> &kernels,
+                                                        StringRef march, std::vector<std::string> &targets) {
+  int lowest = 0, highest = MPC_RT_ISA_COUNT - 1;
+  if (march == "native")
+    lowest = highest = hostLevel();
+  else if (march != "portable")
+    for (int i = 0; i < MPC_RT_ISA_COUNT; ++i)
+      if (march == kLevels[i].cpu)
+        lowest = highest = i;
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      setLevel(function, kLevels[0]);
+  KernelVersions versions;
+  for (int i = lowest; i <= highest; ++i)
+    targets.push_back(kLevels[i].cpu.str());
+  for (const std::string &name : kernels) {
+    llvm::Function *kernel = module.getFunction(name);
+    if (!kernel)
+      return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error: no kernel named " + name);
+    for (int i = lowest; i <= highest; ++i) {
+      llvm::ValueToValueMapTy mapping;
+      llvm::Function *clone = llvm::CloneFunction(kernel, mapping);
+      clone->setName(name + kLevels[i].suffix);
+      setLevel(*clone, kLevels[i]);
+      versions[i].push_back(clone);
+    }
+  }
+  // The original stays only if code calls it directly.
+  for (const std::string &name : kernels)
+    if (llvm::Function *kernel = module.getFunction(name); kernel->use_empty())
+      kernel->eraseFromParent();
+  return versions;
+}

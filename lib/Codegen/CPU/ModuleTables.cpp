@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads declarations and attributes of a module after the kernels phase.
+#include "lib/Codegen/CPU/ModuleTables.h"
+#include "mpc-rt/dtype.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static llvm::Error missing(const Twine &what) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error: " + what);
+}
+
+static llvm::Expected<TensorEntry> readTensor(StringRef name, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  std::string spelling;
+  llvm::raw_string_ostream(spelling) << getElementTypeOrSelf(type);
+  if (!tensor)
+    return missing("'" + name + "' is no tensor");
+  TensorEntry entry;
+  entry.name = name.str();
+  bool known = false;
+#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                              \
+  if (spelling == mlir) {                                                                                    \
+    entry.dtype = keras;                                                                                     \
+    entry.dtypeCode = value;                                                                                 \
+    known = true;                                                                                            \
+  }
+#include "mpc-rt/dtype.inc"
+#undef MPC_RT_DTYPE
+  if (!known)
+    return missing("'" + name + "' has element type " + spelling + ", which the runtime does not know");
+  for (int64_t extent : tensor.getShape())
+    entry.dims.push_back(ShapedType::isDynamic(extent) ? -1 : extent);
+  return entry;
+}
+
+static llvm::Error readTensors(ArrayAttr list, std::vector<TensorEntry> &entries) {
+  for (auto dictionary : list.getAsRange<DictionaryAttr>()) {
+    auto tensor = readTensor(dictionary.getAs<StringAttr>("name").getValue(),
+                             dictionary.getAs<TypeAttr>("type").getValue());
+    if (!tensor)
+      return tensor.takeError();
+    if (auto limit = dictionary.getAs<IntegerAttr>("index_limit"))
+      tensor->indexLimit = limit.getInt();
+    entries.push_back(std::move(*tensor));
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error readVariables(ModuleOp module, ModuleTables &tables) {
+  auto seed = module->getAttrOfType<IntegerAttr>("mpc.seed");
+  llvm::StringMap<int32_t> indices;
+  for (VariableOp variable : module.getOps<VariableOp>()) {
+    StringRef symbol = variable.getSymName(), name = symbol;
+    if (variable.getRole() == VariableRole::Optimizer)
+      name.consume_front("optimizer/");
+    auto tensor = readTensor(name, variable.getType());
+    if (!tensor)
+      return tensor.takeError();
+    VariableEntry entry;
+    entry.tensor = std::move(*tensor);
+    entry.symbol = symbol.str();
+    entry.role = variable.getRole();
+    if (auto initializer = variable.getInitializer()) {
+      entry.initializer = initializer->getKind();
+      entry.a = initializer->getA().getValueAsDouble();
+      entry.b = initializer->getB().getValueAsDouble();
+    }
+    // The compile-time seed moves every variable to streams of its own.
+    entry.stream = tables.variables.size() + (seed ? uint64_t(seed.getInt()) << 32 : 0);
+    if (auto of = variable.getShadowOf())
+      entry.shadowOf = indices.lookup(*of);
+    indices[symbol] = int32_t(tables.variables.size());
+    tables.variables.push_back(std::move(entry));
+  }
+  for (MetricOp metric : module.getOps<MetricOp>()) {
+    MetricEntry entry{metric.getName().str(), metric.getRoot() ? 1u : 0u, {}};
+    for (auto state : metric.getStates().getAsRange<FlatSymbolRefAttr>())
+      entry.states.push_back(uint32_t(indices.lookup(state.getValue())));
+    tables.metrics.push_back(std::move(entry));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
+  ModuleTables tables;
+  if (auto hash = module->getAttrOfType<StringAttr>("mpc.source_hash"))
+    tables.sourceHash = hash.str();
+  if (llvm::Error error = readVariables(module, tables))
+    return error;
+  for (Operation &op : *module.getBody()) {
+    auto info = op.getAttrOfType<DictionaryAttr>("mpcrt.entry");
+    if (!info)
+      continue;
+    FunctionEntry entry;
+    entry.name = SymbolTable::getSymbolName(&op).str();
+    if (llvm::Error error = readTensors(info.getAs<ArrayAttr>("inputs"), entry.inputs))
+      return error;
+    if (llvm::Error error = readTensors(info.getAs<ArrayAttr>("outputs"), entry.outputs))
+      return error;
+    entry.arenaFixed = uint64_t(info.getAs<IntegerAttr>("arena_fixed").getInt());
+    entry.arenaPerSample = uint64_t(info.getAs<IntegerAttr>("arena_per_sample").getInt());
+    tables.entries.push_back(std::move(entry));
+  }
+  if (tables.entries.empty())
+    return missing("the module has no entries");
+  if (auto kernels = module->getAttrOfType<ArrayAttr>("mpcrt.kernels"))
+    for (auto kernel : kernels.getAsRange<FlatSymbolRefAttr>())
+      tables.kernels.push_back(kernel.getValue().str());
+  if (auto names = module->getAttrOfType<ArrayAttr>("mpc.output_names"))
+    for (auto name : names.getAsRange<StringAttr>())
+      tables.outputNames.push_back(name.str());
+  if (auto layers = module->getAttrOfType<ArrayAttr>("mpc.layers"))
+    for (auto layer : layers.getAsRange<DictionaryAttr>()) {
+      auto text = [&](StringRef key) { return layer.getAs<StringAttr>(key).str(); };
+      tables.layers.push_back(
+          {text("path"), text("class"), text("compute"), text("variable"), text("accumulate"), text("rule")});
+    }
+  return tables;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the library says about itself: read from the IR once, written as C tables, header and manifest.
+#ifndef MPC_LIB_CODEGEN_CPU_MODULETABLES_H
+#define MPC_LIB_CODEGEN_CPU_MODULETABLES_H
+
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+struct TensorEntry {
+  std::string name;
+  std::string dtype; // Keras spelling
+  uint32_t dtypeCode = 0;
+  std::vector<int64_t> dims; // -1: the batch
+  int64_t indexLimit = 0;
+};
+
+struct VariableEntry {
+  TensorEntry tensor; // name: Keras path; optimizer variables without the prefix "optimizer/"
+  std::string symbol;
+  VariableRole role = VariableRole::Trainable;
+  InitializerKind initializer = InitializerKind::Zeros;
+  double a = 0, b = 0;
+  uint64_t stream = 0;
+  int32_t shadowOf = -1;
+};
+
+struct FunctionEntry {
+  std::string name;
+  std::vector<TensorEntry> inputs, outputs;
+  uint64_t arenaFixed = 0, arenaPerSample = 0;
+};
+
+struct MetricEntry {
+  std::string name;
+  uint32_t kind = 0;
+  std::vector<uint32_t> states;
+};
+
+struct LayerEntry {
+  std::string path, kind, compute, variable, accumulate, rule;
+};
+
+struct ModuleTables {
+  std::string name, compilerVersion, sourceHash, weightsHash;
+  std::vector<VariableEntry> variables;
+  std::vector<FunctionEntry> entries;
+  std::vector<MetricEntry> metrics;
+  std::vector<LayerEntry> layers;
+  std::vector<std::string> outputNames; // Keras names of out0, out1, …
+  std::vector<std::string> kernels;     // symbols, in table order
+  std::vector<std::string> targets;     // "x86-64-v3", …
+};
+
+/// Fails with the name of what the kernels phase left out.
+llvm::Expected<ModuleTables> readModuleTables(mlir::ModuleOp module);
+
+} // namespace mpc
+
+#endif // MPC_LIB_CODEGEN_CPU_MODULETABLES_H

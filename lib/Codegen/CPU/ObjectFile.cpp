@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Optimisation and object code.
+#include "lib/Codegen/CPU/ObjectFile.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mpc;
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> mpc::createTargetMachine() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  std::string message;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error: " + message);
+  llvm::TargetOptions options;
+  // A product and a sum that the IR keeps apart round apart.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, "x86-64-v2", "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+void mpc::optimize(llvm::Module &module, llvm::TargetMachine &target) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  llvm::PassBuilder builder(&target, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+llvm::Expected<std::string> mpc::emitObject(llvm::Module &module, llvm::TargetMachine &target) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager manager;
+  if (target.addPassesToEmitFile(manager, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error: no object code for this target");
+  manager.run(module);
+  return std::string(bytes.begin(), bytes.end());
+}

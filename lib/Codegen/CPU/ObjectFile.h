@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From an LLVM module to the bytes of a shared library.
+#ifndef MPC_LIB_CODEGEN_CPU_OBJECTFILE_H
+#define MPC_LIB_CODEGEN_CPU_OBJECTFILE_H
+
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <string>
+
+namespace llvm {
+class TargetMachine;
+} // namespace llvm
+
+namespace mpc {
+
+/// The x86-64 target with position-independent code; functions carry their own level.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine();
+
+/// O3 with the loop vectoriser.
+void optimize(llvm::Module &module, llvm::TargetMachine &target);
+
+llvm::Expected<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &target);
+
+/// Links an object to a shared library that needs at most libc and libm. Everything undefined beyond
+/// them is an error that lists the symbols.
+llvm::Expected<std::string> linkSharedLibrary(llvm::StringRef object, llvm::StringRef name);
+
+} // namespace mpc
+
+#endif // MPC_LIB_CODEGEN_CPU_OBJECTFILE_H

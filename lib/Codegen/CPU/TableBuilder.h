@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The tables of include/mpc-rt/executable.h as constants of an LLVM module.
+#ifndef MPC_LIB_CODEGEN_CPU_TABLEBUILDER_H
+#define MPC_LIB_CODEGEN_CPU_TABLEBUILDER_H
+
+#include "lib/Codegen/CPU/ModuleTables.h"
+#include "llvm/IR/Module.h"
+#include <array>
+
+namespace mpc {
+
+/// Kernel functions by ISA level (index of mpc_rt_isa_t) in table order; an empty list means that the
+/// level was not compiled.
+using KernelVersions = std::array<std::vector<llvm::Function *>, 3>;
+
+/// Adds the executable, everything it points to, and the exported query function.
+void buildExecutableTables(llvm::Module &module, const ModuleTables &tables, llvm::StringRef manifest,
+                           const KernelVersions &kernels);
+
+} // namespace mpc
+
+#endif // MPC_LIB_CODEGEN_CPU_TABLEBUILDER_H

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpcc's way from a model file to a compiled folder, phase by phase.
+#include "mpc/Driver/Compile.h"
+#include "lib/Driver/CompileConfig.h"
+#include "lib/Driver/Diagnostics.h"
+#include "lib/Driver/Explain.h"
+#include "lib/Driver/OptimizerState.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mpc/Codegen/CPU/Emit.h"
+#include "mpc/Import/Keras/Archive.h"
+#include "mpc/Import/Keras/Import.h"
+#include "mpc/InitAll.h"
+#include "mpc/Policy/PolicySource.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+/// Feeds remarks of the passes into the explanation.
+class ExplainStreamer : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit ExplainStreamer(Explanation &explanation) : explanation(explanation) {}
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    std::string text;
+    for (const remark::detail::Remark::Arg &arg : remark.getArgs())
+      text += (text.empty() ? "" : " ") + (arg.key == "Remark" ? arg.val : arg.key + "=" + arg.val);
+    explanation.recordRemark(placeOf(remark.getLocation()), remark.getRemarkName().str(), text);
+  }
+
+private:
+  Explanation &explanation;
+};
+
+class Compilation {
+public:
+  explicit Compilation(const CompileOptions &options)
+      : options(options), context(makeRegistry()),
+        diagnostics(context, options.model, options.color, options.quiet) {}
+
+  ExitCode run();
+
+private:
+  static DialectRegistry makeRegistry() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    return registry;
+  }
+  ExitCode load();
+  ExitCode loadKeras(llvm::MemoryBufferRef buffer);
+  ExitCode loadIR(llvm::MemoryBufferRef buffer);
+  ExitCode prepareTraining(const llvm::json::Object &fileConfig);
+  ExitCode runPhases();
+  ExitCode runPhase(Phase phase);
+  void recordManifest();
+  ExitCode writeIR();
+  ExitCode emit();
+
+  const CompileOptions &options;
+  MLIRContext context;
+  DiagnosticPrinter diagnostics;
+  Explanation explanation;
+  OwningOpRef<ModuleOp> module;
+  WeightStore weights;
+  std::vector<keras::StoredTensor> optimizerVariables;
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  std::string name;
+  Phase first = Phase::Policy, last = Phase::Module;
+};
+
+} // namespace
+
+/// `text` as a C identifier: what is not a letter, digit or underscore becomes one.
+static std::string toIdentifier(StringRef text) {
+  std::string name;
+  for (char c : text)
+    name += llvm::isAlnum(c) || c == '_' ? c : '_';
+  if (name.empty() || llvm::isDigit(name[0]))
+    name = "m" + name;
+  return name;
+}
+
+ExitCode Compilation::load() {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.model);
+  if (!buffer) {
+    diagnostics.error(options.model + ": cannot be read: " + buffer.getError().message() +
+                      "; expected a .keras archive, a Keras architecture as JSON, or mpc IR");
+    return kExitBadInput;
+  }
+  file = std::move(*buffer);
+  StringRef stem = options.model == "-" ? StringRef("model") : llvm::sys::path::stem(options.model);
+  if (!options.name.empty() && toIdentifier(options.name) != options.name) {
+    diagnostics.error("--name=" + options.name + ": must be a C identifier");
+    return kExitUsage;
+  }
+  name = options.name.empty() ? toIdentifier(stem) : options.name;
+  StringRef bytes = file->getBuffer();
+  switch (keras::sniffContent(bytes)) {
+  case keras::FileKind::Zip:
+  case keras::FileKind::Json:
+    return loadKeras(file->getMemBufferRef());
+  case keras::FileKind::Hdf5:
+    diagnostics.error(options.model + ": legacy HDF5 models are not supported in this version; save the model as "
+                                      ".keras (model.save(\"model.keras\")) and compile that");
+    return kExitUsage;
+  case keras::FileKind::Other:
+    break;
+  }
+  if (StringRef(options.model).ends_with(".onnx")) {
+    diagnostics.error(options.model + ": ONNX import is not in this version of mpcc");
+    return kExitUsage;
+  }
+  if (StringRef(options.model).ends_with(".keras")) {
+    diagnostics.error(options.model + ": is not a .keras archive (no zip signature); the file is damaged or of another "
+                                      "kind; save the model again with model.save(\"model.keras\")");
+    return kExitBadInput;
+  }
+  return loadIR(file->getMemBufferRef());
+}
+
+ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
+  if (options.compileFrom && *options.compileFrom != Phase::Import) {
+    diagnostics.error("--compile-from=" + getPhaseName(*options.compileFrom) + ": " + options.model +
+                      " is a Keras model; expected IR of that phase");
+    return kExitUsage;
+  }
+  keras::ImportOptions importOptions;
+  importOptions.readWeights = !options.initialize;
+  importOptions.moduleName = name;
+  auto imported = keras::importKeras(buffer, importOptions, context);
+  if (!imported) {
+    diagnostics.error(imported.takeError());
+    return kExitBadInput;
+  }
+  module = std::move(imported->module);
+  SmallVector<Attribute> outputNames;
+  for (const std::string &output : imported->outputNames)
+    outputNames.push_back(StringAttr::get(&context, output));
+  (*module)->setAttr("mpc.output_names", ArrayAttr::get(&context, outputNames));
+  for (auto &[path, tensor] : imported->weights)
+    weights.add(path, {tensor.dtype, tensor.dims, std::move(tensor.bytes)});
+  optimizerVariables = std::move(imported->optimizerVariables);
+  return prepareTraining(imported->compileConfig);
+}
+
+ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
+  ParserConfig config(&context);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(buffer, false), llvm::SMLoc());
+  module = parseSourceFile<ModuleOp>(sources, config);
+  if (!module) {
+    if (!diagnostics.hasErrors())
+      diagnostics.error(options.model + ": is neither a Keras model nor mpc IR");
+    return kExitBadInput;
+  }
+  if (options.compileFrom)
+    first = *options.compileFrom == Phase::Module ? Phase::Module : Phase(int(*options.compileFrom) + 1);
+  if (first != Phase::Policy)
+    return kExitDone;
+  return prepareTraining({});
+}
+
+/// Adds @loss and the optimizer unless the IR already has them or only inference is wanted.
+ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
+  if (options.mode == Mode::Infer || module->lookupSymbol("loss"))
+    return kExitDone;
+  auto config = mergeCompileConfig(fileConfig, options);
+  if (!config) {
+    diagnostics.error(config.takeError());
+    return kExitBadInput;
+  }
+  if (!config->isComplete()) {
+    if (options.mode != Mode::Train)
+      return kExitDone;
+    diagnostics.error(options.model + ": --mode=train needs a loss and an optimizer; the file's compile config has "
+                                      "none; add --loss=NAME --optimizer=NAME");
+    return kExitBadInput;
+  }
+  return failed(buildTraining(*module, *config)) ? kExitBadInput : kExitDone;
+}
+
+/// What the manifest says of layers has to be noted before the layers are inlined.
+void Compilation::recordManifest() {
+  Builder builder(&context);
+  SmallVector<Attribute> layers;
+  llvm::StringSet<> seen;
+  module->walk([&](LayerOp layer) {
+    if (!layer.getPrecision() || !seen.insert(layer.getPath()).second)
+      return;
+    auto text = [&](Type type) {
+      std::string printed;
+      llvm::raw_string_ostream(printed) << type;
+      return builder.getStringAttr(printed);
+    };
+    layers.push_back(builder.getDictionaryAttr({
+        builder.getNamedAttr("path", layer.getPathAttr()),
+        builder.getNamedAttr("class", layer.getKindAttr()),
+        builder.getNamedAttr("compute", text(layer.getPrecision()->getCompute())),
+        builder.getNamedAttr("variable", text(layer.getPrecision()->getVariable())),
+        builder.getNamedAttr("accumulate", text(layer.getPrecision()->getAccumulate())),
+        builder.getNamedAttr("rule", layer.getPrecision()->getRule()),
+    }));
+  });
+  (*module)->setAttr("mpc.layers", builder.getArrayAttr(layers));
+  (*module)->setAttr("mpc.source_hash",
+                     builder.getStringAttr(llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(file->getBuffer())), true)));
+  if (options.initialize)
+    (*module)->setAttr("mpc.seed", builder.getI64IntegerAttr(int64_t(*options.initialize)));
+}
+
+ExitCode Compilation::runPhase(Phase phase) {
+  PassManager manager(&context);
+  manager.enableVerifier(true);
+  addPhase(manager, phase, options.pipeline);
+  if (options.verbose)
+    diagnostics.note("phase " + getPhaseName(phase));
+  if (failed(manager.run(*module)))
+    // Up to casts the input can be at fault; later a failure is ours.
+    return phase <= Phase::Fusion ? kExitBadInput : kExitInternal;
+  (*module)->setAttr(MpcDialect::kPhaseAttr, StringAttr::get(&context, getPhaseName(phase)));
+  if (phase == Phase::Policy) {
+    recordManifest();
+    explanation.recordLayers(*module);
+  }
+  if (phase == Phase::Fusion)
+    explanation.recordOps(*module);
+  return kExitDone;
+}
+
+ExitCode Compilation::runPhases() {
+  if (options.explain != Explain::Off) {
+    remark::RemarkCategories all{std::string("mpc-.*"), std::nullopt, std::nullopt, std::nullopt, std::nullopt};
+    (void)remark::enableOptimizationRemarks(context, std::make_unique<ExplainStreamer>(explanation),
+                                            std::make_unique<remark::RemarkEmittingPolicyAll>(), all);
+  }
+  if (options.compileTo)
+    last = *options.compileTo;
+  for (int phase = int(first); phase <= int(std::min(last, Phase::Kernels)); ++phase)
+    if (ExitCode code = runPhase(Phase(phase)); code != kExitDone)
+      return code;
+  return kExitDone;
+}
+
+ExitCode Compilation::writeIR() {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, OpPrintingFlags().enableDebugInfo(true));
+  stream << '\n';
+  if (options.outputDirectory.empty() || options.outputDirectory == "-") {
+    llvm::outs() << text;
+    return kExitDone;
+  }
+  if (llvm::Error failure = writeFileAtomically(options.outputDirectory, name + ".mlir", text)) {
+    diagnostics.error(std::move(failure));
+    return kExitBadInput;
+  }
+  return kExitDone;
+}
+
+ExitCode Compilation::emit() {
+  std::string warning = addOptimizerState(*module, std::move(optimizerVariables), weights);
+  if (!warning.empty())
+    module->emitWarning(warning);
+  EmitOptions emitOptions;
+  emitOptions.name = name;
+  emitOptions.outputDirectory = options.outputDirectory.empty() ? name + ".mpc" : options.outputDirectory;
+  emitOptions.march = options.march;
+  if (llvm::Error failure = emitModule(*module, weights, emitOptions)) {
+    diagnostics.error(std::move(failure));
+    return kExitBadInput;
+  }
+  if (options.verbose)
+    diagnostics.note("wrote " + emitOptions.outputDirectory + "/lib" + name + ".so");
+  return kExitDone;
+}
+
+ExitCode Compilation::run() {
+  if (ExitCode code = load(); code != kExitDone)
+    return code;
+  if (ExitCode code = runPhases(); code != kExitDone) {
+    if (code == kExitInternal)
+      diagnostics.error(options.model + ": internal error while compiling; please report it with the model");
+    return code;
+  }
+  if (options.explain == Explain::Table)
+    explanation.printTable(llvm::outs());
+  else if (options.explain == Explain::Json)
+    explanation.printJson(llvm::outs());
+  if (last != Phase::Module)
+    return options.explain == Explain::Off ? writeIR() : kExitDone;
+  return emit();
+}
+
+ExitCode mpc::compileModel(const CompileOptions &options) { return Compilation(options).run(); }

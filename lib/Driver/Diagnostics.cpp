@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Printing of diagnostics.
+#include "lib/Driver/Diagnostics.h"
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace mpc;
+
+std::string mpc::placeOf(Location loc) {
+  std::string place;
+  loc->walk([&](Location inner) {
+    if (auto named = dyn_cast<NameLoc>(inner)) {
+      place = named.getName().str();
+      return WalkResult::interrupt();
+    }
+    if (auto line = dyn_cast<FileLineColLoc>(inner))
+      place = std::to_string(line.getLine()) + ":" + std::to_string(line.getColumn());
+    return WalkResult::advance();
+  });
+  return place;
+}
+
+DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context, std::string file, bool color, bool quiet)
+    : file(std::move(file)), color(color), quiet(quiet),
+      handler(&context, [this](Diagnostic &diagnostic) { return handle(diagnostic); }) {}
+
+void DiagnosticPrinter::print(DiagnosticSeverity severity, const Twine &message) {
+  auto mode = color ? llvm::ColorMode::Enable : llvm::ColorMode::Disable;
+  if (severity == DiagnosticSeverity::Error) {
+    ++errors;
+    llvm::WithColor(llvm::errs(), llvm::HighlightColor::Error, mode) << "error: ";
+  } else if (severity == DiagnosticSeverity::Warning) {
+    llvm::WithColor(llvm::errs(), llvm::HighlightColor::Warning, mode) << "warning: ";
+  } else {
+    llvm::WithColor(llvm::errs(), llvm::HighlightColor::Note, mode) << "note: ";
+  }
+  llvm::errs() << message << '\n';
+}
+
+LogicalResult DiagnosticPrinter::handle(Diagnostic &diagnostic) {
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+    return success();
+  if (quiet && diagnostic.getSeverity() != DiagnosticSeverity::Error)
+    return success();
+  std::string place = placeOf(diagnostic.getLocation());
+  std::string message = file + (place.empty() ? "" : ":" + place) + ": " + diagnostic.str();
+  if (message == last)
+    return success();
+  last = message;
+  print(diagnostic.getSeverity(), message);
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    std::string notePlace = placeOf(note.getLocation());
+    print(DiagnosticSeverity::Note, file + (notePlace.empty() ? "" : ":" + notePlace) + ": " + note.str());
+  }
+  return success();
+}
+
+void DiagnosticPrinter::error(llvm::Error failure) {
+  std::string text = llvm::toString(std::move(failure));
+  SmallVector<StringRef> lines;
+  StringRef(text).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines)
+    print(DiagnosticSeverity::Error, line);
+}
+
+void DiagnosticPrinter::error(const Twine &message) { print(DiagnosticSeverity::Error, message); }
+void DiagnosticPrinter::note(const Twine &message) {
+  if (!quiet)
+    print(DiagnosticSeverity::Note, message);
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Messages of the compiler tools: "error: FILE[:PLACE]: what is wrong; what was expected; what to do".
+#ifndef MPC_LIB_DRIVER_DIAGNOSTICS_H
+#define MPC_LIB_DRIVER_DIAGNOSTICS_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/Error.h"
+
+namespace mpc {
+
+/// Prints MLIR diagnostics in the tools' form; PLACE is the layer path of the location. A message
+/// that is reported twice is printed once.
+class DiagnosticPrinter {
+public:
+  DiagnosticPrinter(mlir::MLIRContext &context, std::string file, bool color, bool quiet);
+
+  /// Prints each line of the error as a message of its own. The text names file and place itself.
+  void error(llvm::Error failure);
+  void error(const llvm::Twine &message);
+  void note(const llvm::Twine &message);
+  bool hasErrors() const { return errors > 0; }
+
+private:
+  void print(mlir::DiagnosticSeverity severity, const llvm::Twine &message);
+  mlir::LogicalResult handle(mlir::Diagnostic &diagnostic);
+
+  std::string file, last;
+  bool color, quiet;
+  unsigned errors = 0;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+/// The layer path of a location: the innermost name, else "line:column" of IR text, else empty.
+std::string placeOf(mlir::Location loc);
+
+} // namespace mpc
+
+#endif // MPC_LIB_DRIVER_DIAGNOSTICS_H

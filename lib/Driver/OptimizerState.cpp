@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Matching stored optimizer variables with declared ones by order and shape.
+#include "lib/Driver/OptimizerState.h"
+#include "dialects/mpc/IR/Mpc.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// iteration, learning_rate, step_counter, dynamic_scale of a LossScaleOptimizer.
+static constexpr size_t kScalerVariables = 4;
+
+std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTensor> stored, WeightStore &weights) {
+  if (stored.empty())
+    return "";
+  SmallVector<VariableOp> declared;
+  for (VariableOp variable : module.getOps<VariableOp>())
+    if (variable.getRole() == VariableRole::Optimizer)
+      declared.push_back(variable);
+  if (declared.empty())
+    return "";
+  size_t skipStored = 0, skipDeclared = 0;
+  bool scales = !module.getOps<LossScaleOp>().empty();
+  if (stored.size() == declared.size() + kScalerVariables && !scales)
+    skipStored = kScalerVariables;
+  else if (declared.size() == stored.size() + kScalerVariables && scales)
+    skipDeclared = kScalerVariables;
+  else if (declared.size() != stored.size())
+    return "the file holds " + std::to_string(stored.size()) + " optimizer variables, the optimizer has " +
+           std::to_string(declared.size()) + "; its state starts anew";
+  for (size_t i = 0; i + skipDeclared < declared.size(); ++i) {
+    auto type = cast<RankedTensorType>(declared[i + skipDeclared].getType());
+    if (type.getShape() != ArrayRef<int64_t>(stored[i + skipStored].dims))
+      return "optimizer variable " + std::to_string(i) + " of the file has another shape than '" +
+             declared[i + skipDeclared].getSymName().str() + "'; the optimizer's state starts anew";
+  }
+  for (size_t i = 0; i + skipDeclared < declared.size(); ++i) {
+    keras::StoredTensor &tensor = stored[i + skipStored];
+    weights.add(declared[i + skipDeclared].getSymName().str(), {tensor.dtype, tensor.dims, std::move(tensor.bytes)});
+  }
+  return "";
+}

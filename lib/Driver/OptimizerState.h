@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The optimizer state that a `.keras` file holds.
+#ifndef MPC_LIB_DRIVER_OPTIMIZERSTATE_H
+#define MPC_LIB_DRIVER_OPTIMIZERSTATE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mpc/Codegen/CPU/Emit.h"
+#include "mpc/Import/Keras/Weights.h"
+#include <vector>
+
+namespace mpc {
+
+/// Gives the stored optimizer variables (`optimizer/vars/0…n`) to the module's variables of role
+/// optimizer, which mpc-differentiate declared in Keras's order. A file written with a
+/// LossScaleOptimizer holds four more in front; either side may have them (keras-semantics, section
+/// 12, decision 11). Returns a warning text when the state does not fit and is left out, as Keras
+/// does; empty otherwise.
+std::string addOptimizerState(mlir::ModuleOp module, std::vector<keras::StoredTensor> stored, WeightStore &weights);
+
+} // namespace mpc
+
+#endif // MPC_LIB_DRIVER_OPTIMIZERSTATE_H

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The safetensors writer.
+#include "mpc/Support/WeightStore.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mpc;
+
+static const char *safetensorsName(mpc_rt_dtype_t dtype) {
+  switch (dtype) {
+#define MPC_RT_DTYPE(name, value, bytes, keras, mlir, safetensors, numpy)                                    \
+  case value:                                                                                                \
+    return safetensors;
+#include "mpc-rt/dtype.inc"
+#undef MPC_RT_DTYPE
+  }
+  return "U8";
+}
+
+std::string mpc::toSafetensors(const WeightStore &weights) {
+  std::string header;
+  llvm::raw_string_ostream stream(header);
+  llvm::json::OStream json(stream);
+  uint64_t offset = 0;
+  json.object([&] {
+    for (const auto &entry : weights.all()) {
+      const Weight &weight = entry.second;
+      json.attributeObject(entry.first, [&] {
+        json.attribute("dtype", safetensorsName(weight.dtype));
+        json.attributeArray("shape", [&] {
+          for (int64_t extent : weight.dims)
+            json.value(extent);
+        });
+        json.attributeArray("data_offsets", [&] {
+          json.value(int64_t(offset));
+          json.value(int64_t(offset + weight.bytes.size()));
+        });
+      });
+      offset += weight.bytes.size();
+    }
+  });
+  // Data starts on a cache line; the format allows trailing spaces in the header.
+  while ((header.size() + 8) % 64 != 0)
+    header += ' ';
+  std::string file(8, '\0');
+  for (int i = 0; i < 8; ++i)
+    file[i] = char(uint64_t(header.size()) >> (8 * i));
+  file += header;
+  file.reserve(file.size() + offset);
+  for (const auto &entry : weights.all())
+    file.append(reinterpret_cast<const char *>(entry.second.bytes.data()), entry.second.bytes.size());
+  return file;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Texts that accompany a compiled library. Names from a model are escaped: they may hold anything.
+#ifndef MPC_LIB_TARGET_ARTIFACTS_H
+#define MPC_LIB_TARGET_ARTIFACTS_H
+
+#include "lib/Codegen/CPU/ModuleTables.h"
+
+namespace mpc {
+
+/// NAME.json: inputs, outputs, variables, layers, targets, versions, hashes.
+std::string toManifest(const ModuleTables &tables);
+/// NAME.h, C99: the model's entries, inputs and variables as constants, and NAME_-prefixed functions
+/// over mpc-rt/model.h.
+std::string toHeader(const ModuleTables &tables);
+/// NAMEConfig.cmake: an imported target NAME::NAME.
+std::string toCMakeConfig(const ModuleTables &tables);
+/// example.c: predicts once on zeros.
+std::string toExample(const ModuleTables &tables);
+
+} // namespace mpc
+
+#endif // MPC_LIB_TARGET_ARTIFACTS_H

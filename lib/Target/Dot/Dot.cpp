@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Export of IR as a Graphviz graph in which narrow element types are visible at a glance.
+#include "mpc/Target/Dot.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "mpc/InitAll.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static std::string text(Type type) {
+  std::string result;
+  llvm::raw_string_ostream(result) << type;
+  return result;
+}
+
+/// Quotes and backslashes would end a DOT string.
+static std::string escape(StringRef label) {
+  std::string result;
+  for (char c : label) {
+    if (c == '"' || c == '\\')
+      result += '\\';
+    result += c == '\n' ? ' ' : c;
+  }
+  return result;
+}
+
+static StringRef colorOf(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (element.isBF16() || element.isF16())
+    return "lightskyblue";
+  if (element.isF64())
+    return "plum";
+  if (isa<FloatType>(element))
+    return "palegoldenrod";
+  return "lightgray";
+}
+
+namespace {
+class DotWriter {
+public:
+  explicit DotWriter(llvm::raw_ostream &os) : os(os) {}
+
+  void writeFunction(func::FuncOp function) {
+    os << "  subgraph cluster_" << clusters++ << " {\n    label=\"@" << escape(function.getName()) << "\";\n";
+    for (BlockArgument argument : function.getArguments()) {
+      std::string name = "argument " + std::to_string(argument.getArgNumber());
+      for (NamedAttribute attribute : function.getArgAttrs(argument.getArgNumber()))
+        llvm::raw_string_ostream(name) << "\n" << attribute.getValue();
+      writeNode(name, argument.getType(), "ellipse");
+      nodes[argument] = nextNode - 1;
+    }
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op != function)
+        writeOp(op);
+    });
+    os << "  }\n";
+  }
+
+private:
+  void writeNode(StringRef label, Type type, StringRef shape) {
+    os << "    n" << nextNode++ << " [label=\"" << escape(label) << "\", shape=" << shape
+       << ", style=filled, fillcolor=" << colorOf(type) << "];\n";
+  }
+
+  void writeOp(Operation *op) {
+    std::string label = op->getName().getStringRef().str();
+    op->getLoc()->walk([&](Location loc) {
+      if (auto named = dyn_cast<NameLoc>(loc))
+        label += " (" + named.getName().str() + ")";
+      return WalkResult::advance();
+    });
+    writeNode(label, op->getNumResults() ? op->getResult(0).getType() : NoneType::get(op->getContext()), "box");
+    size_t node = nextNode - 1;
+    for (Value result : op->getResults())
+      nodes[result] = node;
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        nodes[argument] = node;
+    for (Value operand : op->getOperands())
+      if (auto from = nodes.find(operand); from != nodes.end())
+        os << "    n" << from->second << " -> n" << node << " [label=\"" << escape(text(operand.getType())) << "\"];\n";
+  }
+
+  llvm::raw_ostream &os;
+  llvm::DenseMap<Value, size_t> nodes;
+  size_t nextNode = 0, clusters = 0;
+};
+} // namespace
+
+void mpc::exportDot(ModuleOp module, llvm::raw_ostream &os) {
+  os << "digraph mpc {\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n";
+  DotWriter writer(os);
+  for (auto function : module.getOps<func::FuncOp>())
+    writer.writeFunction(function);
+  os << "}\n";
+}
+
+void mpc::registerExportDot() {
+  static TranslateFromMLIRRegistration registration(
+      "export-dot", "write the module's functions as a Graphviz graph",
+      [](Operation *op, llvm::raw_ostream &os) -> LogicalResult {
+        auto module = dyn_cast<ModuleOp>(op);
+        if (!module)
+          return op->emitError("expected a module");
+        exportDot(module, os);
+        return success();
+      },
+      [](DialectRegistry &registry) { registerAllDialects(registry); });
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The MLIR language server with the mpc dialects.
+#include "mlir/IR/Dialect.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "mpc/InitAll.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mpc::registerAllDialects(registry);
+  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
+}

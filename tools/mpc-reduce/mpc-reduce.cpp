@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mlir-reduce with the mpc dialects and passes: shrinks IR on which a test still fails.
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Reducer/Passes.h"
+#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "mpc/InitAll.h"
+
+int main(int argc, char **argv) {
+  mlir::registerReducerPasses();
+  mpc::registerAllPasses();
+  mlir::DialectRegistry registry;
+  mpc::registerAllDialects(registry);
+  mlir::MLIRContext context(registry);
+  return mlir::failed(mlir::mlirReduceMain(argc, argv, context));
+}
