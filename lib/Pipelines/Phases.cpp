@@ -2,8 +2,13 @@
 // Names of the phases and the passes of each, with the reason for its place.
 #include "mpc/Pipelines/Phases.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "mpc/Autodiff/Passes.h"
+#include "mpc/Conversion/Passes.h"
+#include "mpc/Pipelines/Codegen.h"
+#include "mpc/Training/Passes.h"
+#include "mpc/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -21,3 +26,119 @@ std::optional<Phase> mpc::parsePhase(StringRef name) {
 }
 
 std::string mpc::listPhases() { return llvm::join(ArrayRef(kPhaseNames), " "); }
+
+/// Dead and repeated values go between phases, never inside a pass: each pass can then be tested on
+/// what it does itself.
+static void cleanUp(OpPassManager &manager) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+static void addPolicy(OpPassManager &manager, const PipelineOptions &options) {
+  ApplyPolicyOptions policy;
+  policy.policy = options.policy;
+  manager.addPass(createApplyPolicy(policy));
+  // After the policies, because the decision reads the layers' precision; before casts inline them.
+  DecideLossScalePassOptions scale;
+  scale.option = options.lossScale;
+  manager.addPass(createDecideLossScalePass(scale));
+  manager.addPass(createVerifyPolicy());
+}
+
+static void addCasts(OpPassManager &manager, const PipelineOptions &options) {
+  manager.addPass(createInsertCasts());
+  // Before autodiff, so that the loss is float32 and its cotangent too.
+  std::string guard = options.outputGuard ? "on" : "off";
+  GuardOutputsOptions guardOptions;
+  guardOptions.guard = guard;
+  manager.addPass(createGuardOutputs(guardOptions));
+  // After the guard, whose casts may meet those of the layers.
+  manager.addPass(createSimplifyCasts());
+  VerifyCastsOptions verify;
+  verify.guard = guard;
+  manager.addPass(createVerifyCasts(verify));
+}
+
+static void addAutodiff(OpPassManager &manager) {
+  // Before differentiation, because what is dead has no derivative to build.
+  cleanUp(manager);
+  manager.addPass(createDifferentiatePass());
+  cleanUp(manager);
+  manager.addPass(createVerifyAutodiffPass());
+}
+
+static void addScaling(OpPassManager &manager) {
+  // After autodiff: scaling only changes the seed and wraps the results.
+  manager.addPass(createScaleLossPass());
+  manager.addPass(createVerifyScalingPass());
+}
+
+static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
+  // After casts (it needs the final dtypes) and after autodiff (backward contractions profit too).
+  PadDimsOptions pad;
+  pad.target = options.target;
+  manager.addPass(createPadDims(pad));
+  // After padding: an epilogue works on the padded contraction.
+  manager.addPass(createFuse());
+  cleanUp(manager);
+  manager.addPass(createVerifyFusion());
+}
+
+static void addTensors(OpPassManager &manager) {
+  manager.addPass(createConvertMpcToLinalg());
+  cleanUp(manager);
+  manager.addPass(createFuseLinalg());
+  cleanUp(manager);
+  manager.addPass(createVerifyTensors());
+}
+
+void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
+  switch (phase) {
+  case Phase::Import:
+    return;
+  case Phase::Policy:
+    return addPolicy(manager, options);
+  case Phase::Casts:
+    return addCasts(manager, options);
+  case Phase::Autodiff:
+    return addAutodiff(manager);
+  case Phase::Scaling:
+    return addScaling(manager);
+  case Phase::Fusion:
+    return addFusion(manager, options);
+  case Phase::Tensors:
+    return addTensors(manager);
+  case Phase::Buffers:
+    return buildBuffersPipeline(manager);
+  case Phase::Kernels:
+    return buildKernelsPipeline(manager);
+  case Phase::Module:
+    return buildLLVMPipeline(manager);
+  }
+}
+
+namespace {
+/// The options of `mpc-to-<phase>` on the command line of mpc-opt.
+struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
+  Option<std::string> policy{*this, "policy", llvm::cl::desc("policy name or JSON file for every layer")};
+  Option<std::string> guard{*this, "output-guard", llvm::cl::desc("on or off"), llvm::cl::init("on")};
+  Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("as mpcc --loss-scale"), llvm::cl::init("auto")};
+  Option<std::string> target{*this, "target", llvm::cl::desc("cpu or cuda"), llvm::cl::init("cpu")};
+};
+} // namespace
+
+void mpc::registerPhasePipelines() {
+  for (int last = int(Phase::Policy); last <= int(Phase::Module); ++last) {
+    std::string name = ("mpc-to-" + getPhaseName(Phase(last))).str();
+    std::string description = ("All passes from import to the end of phase " + getPhaseName(Phase(last))).str();
+    PassPipelineRegistration<PhaseOptions>(name, description, [last](OpPassManager &manager, const PhaseOptions &given) {
+      PipelineOptions options;
+      options.policy = given.policy;
+      options.outputGuard = given.guard != "off";
+      options.lossScale = given.lossScale;
+      options.target = given.target;
+      for (int phase = int(Phase::Policy); phase <= last; ++phase)
+        addPhase(manager, Phase(phase), options);
+    });
+  }
+}
