@@ -155,6 +155,18 @@ class Train(linear.ToolTest):
         self.fails("train", self.model, "--data", self.data, "--class-weight", self.path("c.json"),
                    message="c.json:cat: is no class index")  # fmt: skip
 
+    def test_faults_of_both_sets_at_once(self):
+        bad = self.save("bad.npz", features=self.x[:, :1], y0=self.y)
+        result = self.fails("train", self.model, "--data", bad, "--validation-data", self.path("none.npz"),
+                            message=r"bad.npz:features: has shape \[20, 1\]")  # fmt: skip
+        self.assertIn("none.npz: cannot open", result.stderr)
+
+    def test_unused_arrays_are_named(self):
+        data = self.save("d.npz", features=self.x, y0=self.y, sample_weights=self.y)
+        result = self.train(data=data)
+        self.assertIn("note: " + data + ": ignored, since the model has no such input or target: sample_weights",
+                      result.stderr)  # fmt: skip
+
     def test_initialize(self):
         values = []
         for options in (["--initialize"], ["--initialize=0"], ["--initialize=5"]):
