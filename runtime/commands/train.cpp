@@ -8,6 +8,7 @@
 #include "data/atomic_file.h"
 #include "training/epoch_log.h"
 #include "training/moving_average.h"
+#include "training/scale_watch.h"
 #include "training/trace.h"
 #include "training/weights.h"
 
@@ -40,6 +41,7 @@ class Run {
 public:
   Run(const TrainOptions &options, Session &session, const TrainingData &data, Console &console)
       : options_(options), session_(session), data_(data), console_(console), optimizer_(session),
+        progress_(console, session),
         folder_(options.checkpoint.empty() ? options.resume : options.checkpoint, options.keep) {
     identity_.batchSize = options.batchSize;
     identity_.rows = data.train.rows;
@@ -52,7 +54,6 @@ public:
     if (Status status = prepare(); !status)
       return console_.fail(status.failure());
     Interruption interruption;
-    ProgressLine progress(console_, session_);
     training::FitOptions fit;
     fit.epochs = options_.epochs;
     fit.batchSize = options_.batchSize;
@@ -62,14 +63,14 @@ public:
     fit.validation = data_.validation ? &*data_.validation : nullptr;
     for (const auto &callback : callbacks_)
       fit.callbacks.push_back(callback.get());
-    fit.observer = options_.quiet ? nullptr : &progress;
+    fit.observer = options_.quiet ? nullptr : &progress_;
     fit.trace = trace_.get();
     fit.saveEvery = options_.saveEvery;
     if (!options_.checkpoint.empty())
       fit.saveCheckpoint = [&](const training::FitState &state) { return saveCheckpoint(state); };
     fit.interrupted = [] { return Interruption::signal() != 0; };
     Result<bool> interrupted = training::fit(session_, data_.train, fit, state_);
-    progress.finish();
+    progress_.finish();
     if (!interrupted)
       return console_.fail(interrupted.failure());
     return end(*interrupted);
@@ -106,7 +107,19 @@ private:
     return Status();
   }
 
+  /// Below whatever line is being drawn.
+  void note(const std::string &text) {
+    progress_.finish();
+    console_.note(text);
+  }
+
   Status makeCallbacks() {
+    if (optimizer_.hasLossScale())
+      callbacks_.push_back(
+          std::make_unique<training::ScaleWatch>(optimizer_, [this](const std::string &text) {
+            progress_.finish();
+            console_.warn(text);
+          }));
     if (options_.terminateOnNaN)
       callbacks_.push_back(std::make_unique<training::TerminateOnNaN>());
     // Before early stopping, so that its logs have the learning rate, as a list of callbacks would.
@@ -117,7 +130,7 @@ private:
                        "schedule; expected an optimizer with a constant one");
       callbacks_.push_back(std::make_unique<training::ReduceLearningRate>(
           *options_.reduceLearningRate, optimizer_,
-          [this](const std::string &text) { messages_.push_back(text); }));
+          [this](const std::string &text) { note(text); }));
     }
     if (options_.earlyStop)
       callbacks_.push_back(std::make_unique<training::EarlyStop>(*options_.earlyStop));
@@ -140,7 +153,6 @@ private:
   }
 
   int end(bool interrupted) {
-    console_.notes(messages_);
     if (!state_.stopReason.empty())
       console_.note("stopped after epoch " + std::to_string(state_.epoch) + ": " +
                     state_.stopReason);
@@ -170,12 +182,12 @@ private:
   const TrainingData &data_;
   Console &console_;
   training::OptimizerState optimizer_;
+  ProgressLine progress_;
   checkpoint::CheckpointFolder folder_;
   checkpoint::RunIdentity identity_;
   training::FitState state_;
   std::unique_ptr<training::Trace> trace_;
   std::vector<std::unique_ptr<training::Callback>> callbacks_;
-  std::vector<std::string> messages_;
 };
 
 } // namespace

@@ -88,6 +88,11 @@ class Train(linear.ToolTest):
         self.assertEqual(trace["iterations"].tolist(), [1, 2, 2, 3, 4])
         self.assertIn("scale 512  skipped 1", result.stderr)
 
+    def test_endless_skipping_is_diagnosed(self):
+        data = self.save("d.npz", features=self.x * numpy.inf, y0=self.y)
+        result = self.train("--steps=150", "--batch-size=4", data=data)
+        self.assertRegex(result.stderr, r"warning: .*100.*skipped|warning: .*skipped.*100")
+
     def test_trace_does_not_change_the_epoch(self):
         plain = self.history("--epochs=2", "--batch-size=8", "--save", self.path("a"))
         traced = self.history("--epochs=2", "--batch-size=8", "--save", self.path("b"),
