@@ -8,7 +8,9 @@
 using namespace mlir;
 using namespace mpc;
 
-static bool isFloating(Value value) { return isa<FloatType>(getElementTypeOrSelf(value.getType())); }
+static bool isFloating(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
 
 Activity::Activity(Block &block, ArrayRef<Value> independents, Value dependent) {
   llvm::DenseSet<Value> varied(independents.begin(), independents.end());

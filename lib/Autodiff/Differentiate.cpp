@@ -13,7 +13,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-static LogicalResult buildPredict(ModuleOp module, const TrainedModel &model) {
+static LogicalResult buildPredict(ModuleOp module, TrainedModel &model) {
   EntryBuilder entry(module, "predict", model.forward.getLoc());
   model.addArguments(entry, /*withTargets=*/false);
   auto copy = model.emit(entry, Mode::Inference, /*withLoss=*/false);
@@ -25,7 +25,7 @@ static LogicalResult buildPredict(ModuleOp module, const TrainedModel &model) {
   return success();
 }
 
-static LogicalResult buildEvaluate(ModuleOp module, const TrainedModel &model) {
+static LogicalResult buildEvaluate(ModuleOp module, TrainedModel &model) {
   EntryBuilder entry(module, "evaluate", model.forward.getLoc());
   model.addArguments(entry, /*withTargets=*/true);
   auto copy = model.emit(entry, Mode::Inference, /*withLoss=*/true);
@@ -47,7 +47,7 @@ static Value zerosLike(OpBuilder &builder, Value value) {
   return BroadcastLikeOp::create(builder, value.getLoc(), zero, value);
 }
 
-static LogicalResult buildGradientsEntry(ModuleOp module, const TrainedModel &model) {
+static LogicalResult buildGradientsEntry(ModuleOp module, TrainedModel &model) {
   EntryBuilder entry(module, "gradients", model.forward.getLoc());
   OpBuilder &builder = entry.builder;
   model.addArguments(entry, /*withTargets=*/true);
@@ -63,7 +63,8 @@ static LogicalResult buildGradientsEntry(ModuleOp module, const TrainedModel &mo
     }
   size_t variables = independents.size();
   for (BlockArgument argument : entry.function.getArguments()) {
-    auto name = entry.function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), MpcDialect::kInputAttr);
+    auto name = entry.function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                            MpcDialect::kInputAttr);
     if (name && isa<FloatType>(elementTypeOf(argument))) {
       independents.push_back(argument);
       names.push_back("gradx:" + name.str());
@@ -93,16 +94,19 @@ static LogicalResult buildGradientsEntry(ModuleOp module, const TrainedModel &mo
 }
 
 static LogicalResult differentiate(ModuleOp module) {
-  TrainedModel model{module.lookupSymbol<func::FuncOp>("forward"), module.lookupSymbol<func::FuncOp>("loss")};
+  TrainedModel model{module.lookupSymbol<func::FuncOp>("forward"),
+                     module.lookupSymbol<func::FuncOp>("loss")};
   if (!model.forward) {
-    if (llvm::any_of(module.getOps<func::FuncOp>(),
-                     [](func::FuncOp function) { return function->hasAttr(MpcDialect::kEntryAttr); }))
+    if (llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+          return function->hasAttr(MpcDialect::kEntryAttr);
+        }))
       return success(); // already done
     return module.emitError() << "has no function @forward to differentiate";
   }
   for (StringRef name : {"predict", "evaluate", "gradients", "train_step"})
     if (Operation *taken = module.lookupSymbol(name))
-      return taken->emitError() << "@" << name << " is the name of an entry that mpc-differentiate builds";
+      return taken->emitError() << "@" << name
+                                << " is the name of an entry that mpc-differentiate builds";
   if (failed(model.verify()) || failed(buildPredict(module, model)))
     return failure();
   auto optimizers = module.getOps<OptimizerOp>();
@@ -118,7 +122,7 @@ static LogicalResult differentiate(ModuleOp module) {
 }
 
 namespace {
-struct Differentiate : impl::DifferentiatePassBase<Differentiate> {
+struct Differentiate : mpc::impl::DifferentiatePassBase<Differentiate> {
   void runOnOperation() override {
     if (failed(differentiate(getOperation())))
       signalPassFailure();

@@ -5,7 +5,8 @@
 using namespace mlir;
 using namespace mpc;
 
-EntryBuilder::EntryBuilder(ModuleOp module, StringRef name, Location loc) : builder(module.getContext()) {
+EntryBuilder::EntryBuilder(ModuleOp module, StringRef name, Location loc)
+    : builder(module.getContext()) {
   function = func::FuncOp::create(loc, name, builder.getFunctionType({}, {}));
   function->setAttr(MpcDialect::kEntryAttr, builder.getUnitAttr());
   module.push_back(function);
@@ -32,14 +33,15 @@ Value EntryBuilder::variable(FlatSymbolRefAttr symbol) {
   Value &value = variables[symbol];
   if (!value) {
     auto declaration = SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol);
-    value = addArgument(declaration.getType(),
-                        builder.getDictionaryAttr(builder.getNamedAttr(MpcDialect::kVariableAttr, symbol)));
+    value = addArgument(declaration.getType(), builder.getDictionaryAttr(builder.getNamedAttr(
+                                                   MpcDialect::kVariableAttr, symbol)));
   }
   return value;
 }
 
 void EntryBuilder::addOutput(StringRef name, Value value) {
-  outputs.push_back({value, builder.getNamedAttr(MpcDialect::kOutputAttr, builder.getStringAttr(name))});
+  outputs.push_back(
+      {value, builder.getNamedAttr(MpcDialect::kOutputAttr, builder.getStringAttr(name))});
 }
 
 void EntryBuilder::addUpdate(FlatSymbolRefAttr symbol, Value value) {
@@ -60,10 +62,12 @@ void EntryBuilder::finish() {
       op.erase();
   llvm::BitVector unused(function.getNumArguments());
   for (BlockArgument argument : function.getArguments())
-    if (argument.use_empty() && function.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr))
+    if (argument.use_empty() &&
+        function.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr))
       unused.set(argument.getArgNumber());
   (void)function.eraseArguments(unused);
-  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(values).getTypes()));
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), ValueRange(values).getTypes()));
   for (auto [i, dictionary] : llvm::enumerate(attributes))
     function.setResultAttrs(i, dictionary);
 }

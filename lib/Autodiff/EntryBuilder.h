@@ -13,7 +13,8 @@ class EntryBuilder {
 public:
   EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, mlir::Location loc);
 
-  /// The argument of the same kind and name (mpc.input or mpc.target); added, with all attributes, when new.
+  /// The argument of the same kind and name (mpc.input or mpc.target); added, with all attributes,
+  /// when new.
   mlir::Value argument(mlir::Type type, mlir::DictionaryAttr attributes);
   /// The argument that holds a variable's value when the function is called.
   mlir::Value variable(mlir::FlatSymbolRefAttr symbol);

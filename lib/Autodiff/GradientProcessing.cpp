@@ -13,7 +13,8 @@ static Value clipByNorm(const Arithmetic &a, Value gradient, double limit) {
 }
 
 /// clip_by_global_norm: one factor for all; a norm that is not finite makes every gradient NaN.
-static void clipByGlobalNorm(OpBuilder &builder, Location loc, MutableArrayRef<Value> gradients, double limit) {
+static void clipByGlobalNorm(OpBuilder &builder, Location loc, MutableArrayRef<Value> gradients,
+                             double limit) {
   Type element = builder.getF32Type();
   for (Value gradient : gradients)
     if (elementTypeOf(gradient).isF64())
@@ -34,9 +35,12 @@ static void clipByGlobalNorm(OpBuilder &builder, Location loc, MutableArrayRef<V
   }
 }
 
-void mpc::clipGradients(OpBuilder &builder, OptimizerOp optimizer, MutableArrayRef<Value> gradients) {
+void mpc::clipGradients(OpBuilder &builder, OptimizerOp optimizer,
+                        MutableArrayRef<Value> gradients) {
   // A limit that is not positive switches clipping off, as in Keras.
-  auto limit = [](std::optional<llvm::APFloat> value) { return value ? value->convertToDouble() : 0.0; };
+  auto limit = [](std::optional<llvm::APFloat> value) {
+    return value ? value->convertToDouble() : 0.0;
+  };
   Location loc = optimizer.getLoc();
   if (double norm = limit(optimizer.getClipnorm()); norm > 0) {
     for (Value &gradient : gradients)

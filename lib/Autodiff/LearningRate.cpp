@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Learning-rate schedules as scalar float32 ops (keras/src/optimizers/schedules/learning_rate_schedule.py).
+// Learning-rate schedules as scalar float32 ops
+// (keras/src/optimizers/schedules/learning_rate_schedule.py).
 #include "lib/Autodiff/Arithmetic.h"
 #include "lib/Autodiff/TrainStep.h"
 
@@ -26,7 +27,9 @@ private:
       return value.getValue().getSExtValue();
     return std::nullopt;
   }
-  double number(StringRef key, double standard) { return number(config.get(key)).value_or(standard); }
+  double number(StringRef key, double standard) {
+    return number(config.get(key)).value_or(standard);
+  }
   Value constant(StringRef key, double standard) { return a.constant(number(key, standard)); }
 
   Value exponential(Value step);
@@ -51,12 +54,14 @@ Value Schedule::exponential(Value step) {
 }
 
 Value Schedule::piecewise(Value step) {
-  auto boundaries = config.getAs<ArrayAttr>("boundaries"), values = config.getAs<ArrayAttr>("values");
+  auto boundaries = config.getAs<ArrayAttr>("boundaries"),
+       values = config.getAs<ArrayAttr>("values");
   if (!boundaries || !values || values.size() != boundaries.size() + 1)
     return Value();
   Value rate = a.constant(number(values[boundaries.size()]).value_or(0));
   for (size_t i = boundaries.size(); i-- > 0;) {
-    Value before = a.compare(ComparePredicate::LE, step, a.constant(number(boundaries[i]).value_or(0)));
+    Value before =
+        a.compare(ComparePredicate::LE, step, a.constant(number(boundaries[i]).value_or(0)));
     rate = a.select(before, a.constant(number(values[i]).value_or(0)), rate);
   }
   return rate;
@@ -142,15 +147,17 @@ Value Schedule::build(Value step) {
   return Value();
 }
 
-FailureOr<Value> mpc::buildLearningRate(OpBuilder &builder, OptimizerOp optimizer, Value variable, Value iteration) {
+FailureOr<Value> mpc::buildLearningRate(OpBuilder &builder, OptimizerOp optimizer, Value variable,
+                                        Value iteration) {
   std::optional<DictionaryAttr> config = optimizer.getSchedule();
   if (!config)
     return variable;
   Value rate = Schedule(builder, optimizer.getLoc(), *config).build(iteration);
   if (!rate)
-    return optimizer.emitError() << "learning-rate schedule " << *config
-                                 << " is not known or incomplete; use ExponentialDecay, PiecewiseConstantDecay, "
-                                    "PolynomialDecay, InverseTimeDecay, CosineDecay or CosineDecayRestarts",
+    return optimizer.emitError()
+               << "learning-rate schedule " << *config
+               << " is not known or incomplete; use ExponentialDecay, PiecewiseConstantDecay, "
+                  "PolynomialDecay, InverseTimeDecay, CosineDecay or CosineDecayRestarts",
            failure();
   return rate;
 }

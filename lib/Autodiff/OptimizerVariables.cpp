@@ -14,9 +14,11 @@ struct Declarations {
   FlatSymbolRefAttr declare(const Twine &name, Type type, InitializerKind kind, double value = 0) {
     MLIRContext *context = builder.getContext();
     auto symbol = builder.getStringAttr(prefix + name);
-    auto initializer = InitializerAttr::get(context, kind, builder.getF64FloatAttr(value), builder.getF64FloatAttr(0));
+    auto initializer = InitializerAttr::get(context, kind, builder.getF64FloatAttr(value),
+                                            builder.getF64FloatAttr(0));
     VariableOp::create(builder, loc, symbol, TypeAttr::get(type),
-                       VariableRoleAttr::get(context, VariableRole::Optimizer), /*layer=*/StringAttr(), initializer,
+                       VariableRoleAttr::get(context, VariableRole::Optimizer),
+                       /*layer=*/StringAttr(), initializer,
                        /*regularizer=*/RegularizerAttr(), /*autocast=*/builder.getBoolAttr(false),
                        /*shadow_of=*/FlatSymbolRefAttr());
     return FlatSymbolRefAttr::get(symbol);
@@ -32,7 +34,8 @@ struct Declarations {
 };
 } // namespace
 
-OptimizerState mpc::declareOptimizerVariables(ModuleOp module, OptimizerOp optimizer, ArrayRef<VariableOp> trainable) {
+OptimizerState mpc::declareOptimizerVariables(ModuleOp module, OptimizerOp optimizer,
+                                              ArrayRef<VariableOp> trainable) {
   Operation *last = optimizer;
   for (VariableOp variable : module.getOps<VariableOp>())
     last = variable;
@@ -41,11 +44,12 @@ OptimizerState mpc::declareOptimizerVariables(ModuleOp module, OptimizerOp optim
   OpBuilder &builder = declarations.builder;
   builder.setInsertionPointAfter(last);
   OptimizerState state;
-  state.iteration =
-      declarations.declare("iteration", RankedTensorType::get({}, builder.getI64Type()), InitializerKind::Zeros);
+  state.iteration = declarations.declare(
+      "iteration", RankedTensorType::get({}, builder.getI64Type()), InitializerKind::Zeros);
   if (!optimizer.getSchedule())
-    state.learningRate = declarations.declare("learning_rate", RankedTensorType::get({}, builder.getF32Type()),
-                                              InitializerKind::Constant, optimizer.getLearningRate().convertToDouble());
+    state.learningRate = declarations.declare(
+        "learning_rate", RankedTensorType::get({}, builder.getF32Type()), InitializerKind::Constant,
+        optimizer.getLearningRate().convertToDouble());
   state.parameters.resize(trainable.size());
   if (optimizer.getEmaMomentum())
     for (auto [variable, parameter] : llvm::zip_equal(trainable, state.parameters))
@@ -59,7 +63,8 @@ OptimizerState mpc::declareOptimizerVariables(ModuleOp module, OptimizerOp optim
   auto declareSlots = [&](size_t begin, size_t end) {
     for (auto [variable, parameter] : llvm::zip_equal(trainable, state.parameters))
       for (size_t slot = begin; slot < end; ++slot)
-        parameter.slots.push_back(declarations.declareFor(variable, names[slot], rule.getInitialSlotValue(slot)));
+        parameter.slots.push_back(
+            declarations.declareFor(variable, names[slot], rule.getInitialSlotValue(slot)));
   };
   declareSlots(0, std::min<size_t>(interleaved, names.size()));
   for (size_t slot = interleaved; slot < names.size(); ++slot)

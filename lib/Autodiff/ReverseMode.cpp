@@ -16,7 +16,8 @@ Location gradientLocation(Location loc) {
   auto named = loc->findInstanceOf<NameLoc>();
   if (!named || named.getName().getValue().ends_with(kGradientSuffix))
     return loc;
-  return NameLoc::get(StringAttr::get(loc.getContext(), named.getName().getValue() + kGradientSuffix));
+  return NameLoc::get(
+      StringAttr::get(loc.getContext(), named.getName().getValue() + kGradientSuffix));
 }
 
 struct GradientLocations : OpBuilder::Listener {
@@ -47,14 +48,17 @@ void Sweep::add(Value value, Value cotangent) {
 }
 
 LogicalResult Sweep::visit(Operation *op) {
-  SmallVector<Value> results = llvm::map_to_vector(op->getResults(), [&](Value v) { return cotangentOf(v); });
-  SmallVector<bool> wanted =
-      llvm::map_to_vector(op->getOperands(), [&](Value operand) { return activity.isActive(operand); });
-  if (llvm::none_of(results, [](Value v) { return bool(v); }) || llvm::none_of(wanted, [](bool w) { return w; }))
+  SmallVector<Value> results =
+      llvm::map_to_vector(op->getResults(), [&](Value v) { return cotangentOf(v); });
+  SmallVector<bool> wanted = llvm::map_to_vector(
+      op->getOperands(), [&](Value operand) { return activity.isActive(operand); });
+  if (llvm::none_of(results, [](Value v) { return bool(v); }) ||
+      llvm::none_of(wanted, [](bool w) { return w; }))
     return success();
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable)
-    return op->emitError() << "'" << op->getName() << "' has no derivative, but the loss depends on it";
+    return op->emitError() << "'" << op->getName()
+                           << "' has no derivative, but the loss depends on it";
   SmallVector<Value> operands(op->getNumOperands());
   if (failed(differentiable.buildVjp(builder, results, wanted, operands)))
     return failure();
@@ -62,15 +66,15 @@ LogicalResult Sweep::visit(Operation *op) {
     if (!isWanted || !cotangent)
       continue;
     if (cotangent.getType() != operand.getType())
-      return op->emitError() << "derivative has type " << cotangent.getType() << " for an operand of type "
-                             << operand.getType();
+      return op->emitError() << "derivative has type " << cotangent.getType()
+                             << " for an operand of type " << operand.getType();
     add(operand, cotangent);
   }
   return success();
 }
 
-LogicalResult mpc::buildGradients(OpBuilder &builder, Value dependent, Value seed, ArrayRef<Value> independents,
-                                  SmallVectorImpl<Value> &gradients) {
+LogicalResult mpc::buildGradients(OpBuilder &builder, Value dependent, Value seed,
+                                  ArrayRef<Value> independents, SmallVectorImpl<Value> &gradients) {
   Block *block = builder.getInsertionBlock();
   SmallVector<Operation *> forward;
   for (Operation &op : llvm::make_range(block->begin(), builder.getInsertionPoint()))

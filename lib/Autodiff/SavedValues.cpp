@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What backward code keeps of the forward pass: what to recompute instead, and remarks about the rest.
+// What backward code keeps of the forward pass: what to recompute instead, and remarks about the
+// rest.
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Autodiff/ReverseMode.h"
@@ -45,7 +46,8 @@ static int64_t costOfOperands(Operation *op, Operation *seed) {
 }
 
 void mpc::recomputeCheapValues(Operation *seed) {
-  for (Operation *op : llvm::reverse(forwardOps(seed))) {
+  SmallVector<Operation *> ops = forwardOps(seed);
+  for (Operation *op : llvm::reverse(ops)) {
     auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
     if (!differentiable || !differentiable.isCheapToRecompute() || op->getNumResults() != 1)
       continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// @train_step in the order of keras/src/optimizers/base_optimizer.py (keras-semantics, section 5.3).
-// All arithmetic is float32 (float64 for float64 variables); 16-bit variables are widened, updated and
-// rounded once.
+// @train_step in the order of keras/src/optimizers/base_optimizer.py (keras-semantics,
+// section 5.3). All arithmetic is float32 (float64 for float64 variables); 16-bit variables are
+// widened, updated and rounded once.
 #include "lib/Autodiff/TrainStep.h"
 #include "lib/Autodiff/Arithmetic.h"
 #include "mpc/Autodiff/ReverseMode.h"
@@ -22,7 +22,8 @@ struct Parameter {
 class OptimizerApplication {
 public:
   OptimizerApplication(EntryBuilder &entry, OptimizerOp optimizer, OptimizerState state)
-      : entry(entry), builder(entry.builder), optimizer(optimizer), state(std::move(state)), loc(optimizer.getLoc()) {}
+      : entry(entry), builder(entry.builder), optimizer(optimizer), state(std::move(state)),
+        loc(optimizer.getLoc()) {}
 
   LogicalResult apply(MutableArrayRef<Parameter> parameters, bool unscaleStatic);
 
@@ -96,9 +97,10 @@ void OptimizerApplication::update(Parameter &parameter) {
     slots.push_back(entry.variable(slot));
     types.push_back(slots.back().getType());
   }
-  auto step = OptimizerStepOp::create(builder, parameter.variable.getLoc(), types, parameter.value,
-                                      parameter.gradient, slots, rate, updateNumber, /*unscale=*/Value(),
-                                      /*predicate=*/isUpdate, optimizer.getRule());
+  auto step =
+      OptimizerStepOp::create(builder, parameter.variable.getLoc(), types, parameter.value,
+                              parameter.gradient, slots, rate, updateNumber, /*unscale=*/Value(),
+                              /*predicate=*/isUpdate, optimizer.getRule());
   parameter.value = step.getResult(0);
   if (isUpdate && optimizer.getWeightDecay())
     parameter.value = a.select(isUpdate, parameter.value, a.widen(old));
@@ -111,20 +113,25 @@ void OptimizerApplication::average(Parameter &parameter) {
   Arithmetic a = arithmetic(parameter);
   Arithmetic count{builder, loc, builder.getF64Type()};
   Value first = count.compare(ComparePredicate::EQ, iterations, count.constant(0));
-  Value momentum = a.select(first, a.constant(0), a.constant(optimizer.getEmaMomentum()->convertToDouble()));
+  Value momentum =
+      a.select(first, a.constant(0), a.constant(optimizer.getEmaMomentum()->convertToDouble()));
   Value stored = entry.variable(parameter.state.average), value = a.widen(parameter.value);
-  Value next = a.add(a.mul(momentum, a.widen(stored)), a.mul(a.sub(a.constant(1), momentum), value));
+  Value next =
+      a.add(a.mul(momentum, a.widen(stored)), a.mul(a.sub(a.constant(1), momentum), value));
   entry.addUpdate(parameter.state.average, a.cast(next, elementTypeOf(stored)));
   if (auto frequency = optimizer.getEmaOverwriteFrequency())
-    parameter.value = a.select(isMultiple(count.add(iterations, count.constant(1)), *frequency), next, value);
+    parameter.value =
+        a.select(isMultiple(count.add(iterations, count.constant(1)), *frequency), next, value);
 }
 
-LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters, bool unscaleStatic) {
+LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
+                                          bool unscaleStatic) {
   countSteps();
   Value counter = CastOp::create(builder, loc, RankedTensorType::get({}, builder.getF32Type()),
                                  entry.variable(state.iteration));
-  auto built = buildLearningRate(
-      builder, optimizer, state.learningRate ? entry.variable(state.learningRate) : Value(), counter);
+  auto built =
+      buildLearningRate(builder, optimizer,
+                        state.learningRate ? entry.variable(state.learningRate) : Value(), counter);
   if (failed(built))
     return failure();
   rate = *built;
@@ -135,19 +142,21 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
     if (parameter.gradient)
       updated.push_back(&parameter);
   for (Parameter *parameter : updated) {
-    parameter->gradient = VariableGradientOp::create(builder, parameter->gradient.getLoc(), parameter->gradient,
-                                                     parameter->symbol());
+    parameter->gradient = VariableGradientOp::create(builder, parameter->gradient.getLoc(),
+                                                     parameter->gradient, parameter->symbol());
     if (clips || isUpdate || unscaleStatic)
       parameter->gradient = arithmetic(*parameter).widen(parameter->gradient);
     if (unscaleStatic) {
       Arithmetic a = arithmetic(*parameter);
-      parameter->gradient = a.div(parameter->gradient, a.constant(optimizer.getStaticScale()->convertToDouble()));
+      parameter->gradient =
+          a.div(parameter->gradient, a.constant(optimizer.getStaticScale()->convertToDouble()));
     }
     if (isUpdate)
       accumulate(*parameter);
   }
   if (clips) {
-    SmallVector<Value> gradients = llvm::map_to_vector(updated, [](Parameter *p) { return p->gradient; });
+    SmallVector<Value> gradients =
+        llvm::map_to_vector(updated, [](Parameter *p) { return p->gradient; });
     clipGradients(builder, optimizer, gradients);
     for (auto [parameter, gradient] : llvm::zip_equal(updated, gradients))
       parameter->gradient = gradient;
@@ -161,14 +170,16 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
     if (!parameter.gradient && parameter.value == before)
       continue;
     auto type = cast<RankedTensorType>(parameter.variable.getType());
-    entry.addUpdate(parameter.symbol(), arithmetic(parameter).cast(parameter.value, type.getElementType()));
+    entry.addUpdate(parameter.symbol(),
+                    arithmetic(parameter).cast(parameter.value, type.getElementType()));
   }
   entry.addUpdate(state.iteration, nextIteration);
   return success();
 }
 
 /// Random state that the forward pass reads and does not itself advance.
-static void advanceRandomState(EntryBuilder &entry, const TrainedModel &model, const TrainedModel::Copy &copy) {
+static void advanceRandomState(EntryBuilder &entry, TrainedModel &model,
+                               const TrainedModel::Copy &copy) {
   for (unsigned i = 0; i < model.forward.getNumArguments(); ++i) {
     auto symbol = model.forward.getArgAttrOfType<FlatSymbolRefAttr>(i, MpcDialect::kVariableAttr);
     if (!symbol || model.forward.getArgument(i).use_empty() ||
@@ -176,11 +187,12 @@ static void advanceRandomState(EntryBuilder &entry, const TrainedModel &model, c
       continue;
     auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry.function, symbol);
     if (variable.getRole() == VariableRole::Random)
-      entry.addUpdate(symbol, RandomAdvanceOp::create(entry.builder, model.forward.getLoc(), entry.variable(symbol)));
+      entry.addUpdate(symbol, RandomAdvanceOp::create(entry.builder, model.forward.getLoc(),
+                                                      entry.variable(symbol)));
   }
 }
 
-LogicalResult mpc::buildTrainStep(ModuleOp module, const TrainedModel &model, OptimizerOp optimizer) {
+LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, OptimizerOp optimizer) {
   EntryBuilder entry(module, "train_step", model.forward.getLoc());
   OpBuilder &builder = entry.builder;
   model.addArguments(entry, /*withTargets=*/true);
@@ -205,7 +217,8 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, const TrainedModel &model, Op
   if (failed(buildGradients(builder, copy->loss, cotangent, independents, gradients)))
     return failure();
   if (llvm::none_of(gradients, [](Value gradient) { return bool(gradient); }))
-    return optimizer.emitError() << "no trainable variable influences the loss; there is nothing to train";
+    return optimizer.emitError()
+           << "no trainable variable influences the loss; there is nothing to train";
   recomputeCheapValues(seed);
   remarkSavedValues(seed);
   entry.addOutput("loss", copy->loss);

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace mpc;
 
-LogicalResult TrainedModel::verify() const {
+LogicalResult TrainedModel::verify() {
   LogicalResult status = success();
   for (func::FuncOp function : {forward, loss}) {
     if (!function)
@@ -14,19 +14,23 @@ LogicalResult TrainedModel::verify() const {
       status = function.emitError() << "must have a body of one block";
       continue;
     }
-    function.walk([&](LayerOp layer) {
-      status = layer.emitError() << "layer '" << layer.getPath()
-                                 << "' is not inlined; mpc-differentiate needs mpc-insert-casts before it";
-    });
+    function.walk(
+        [&](LayerOp layer) {
+          status = layer.emitError()
+                   << "layer '" << layer.getPath()
+                   << "' is not inlined; mpc-differentiate needs mpc-insert-casts before it";
+        });
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (!function.getArgAttr(i, MpcDialect::kInputAttr) && !function.getArgAttr(i, MpcDialect::kTargetAttr) &&
+      if (!function.getArgAttr(i, MpcDialect::kInputAttr) &&
+          !function.getArgAttr(i, MpcDialect::kTargetAttr) &&
           !function.getArgAttr(i, MpcDialect::kVariableAttr))
-        status = function.emitError() << "argument " << i << " is no mpc.input, mpc.target or mpc.variable";
+        status = function.emitError()
+                 << "argument " << i << " is no mpc.input, mpc.target or mpc.variable";
   }
   return status;
 }
 
-void TrainedModel::addArguments(EntryBuilder &entry, bool withTargets) const {
+void TrainedModel::addArguments(EntryBuilder &entry, bool withTargets) {
   for (unsigned i = 0; i < forward.getNumArguments(); ++i)
     if (forward.getArgAttr(i, MpcDialect::kInputAttr))
       entry.argument(forward.getArgumentTypes()[i], forward.getArgAttrDict(i));
@@ -37,7 +41,8 @@ void TrainedModel::addArguments(EntryBuilder &entry, bool withTargets) const {
 }
 
 /// Copies the body of `function` behind what the entry has; returns the values of its results.
-static SmallVector<Value> copyBody(EntryBuilder &entry, func::FuncOp function, IRMapping &values, Mode mode) {
+static SmallVector<Value> copyBody(EntryBuilder &entry, func::FuncOp function, IRMapping &values,
+                                   Mode mode) {
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
     auto trainingOnly = dyn_cast<TrainingOnlyOpInterface>(op);
@@ -46,22 +51,24 @@ static SmallVector<Value> copyBody(EntryBuilder &entry, func::FuncOp function, I
     else
       entry.builder.clone(op, values);
   }
-  return llvm::map_to_vector(body.getTerminator()->getOperands(), [&](Value v) { return values.lookup(v); });
+  return llvm::map_to_vector(body.getTerminator()->getOperands(),
+                             [&](Value v) { return values.lookup(v); });
 }
 
 /// `value` in the type that @loss was built for: before casts every output was float32.
 static Value adapt(OpBuilder &builder, Value value, Type type) {
-  return value.getType() == type ? value : Value(CastOp::create(builder, value.getLoc(), type, value));
+  return value.getType() == type ? value
+                                 : Value(CastOp::create(builder, value.getLoc(), type, value));
 }
 
-FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode, bool withLoss) const {
+FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode, bool withLoss) {
   Copy copy;
   OpBuilder &builder = entry.builder;
   auto mapArgument = [&](func::FuncOp function, unsigned i, IRMapping &values) {
     auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(i, MpcDialect::kVariableAttr);
-    values.map(function.getArgument(i), symbol ? entry.variable(symbol)
-                                               : entry.argument(function.getArgumentTypes()[i],
-                                                                function.getArgAttrDict(i)));
+    values.map(function.getArgument(i),
+               symbol ? entry.variable(symbol)
+                      : entry.argument(function.getArgumentTypes()[i], function.getArgAttrDict(i)));
   };
   IRMapping values;
   for (unsigned i = 0; i < forward.getNumArguments(); ++i)
@@ -74,7 +81,8 @@ FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode,
     }
     Attribute name = forward.getResultAttr(i, MpcDialect::kOutputAttr);
     if (!name)
-      return forward.emitError() << "result " << i << " is neither mpc.output nor mpc.updates", failure();
+      return forward.emitError() << "result " << i << " is neither mpc.output nor mpc.updates",
+             failure();
     produced[name] = value;
     if (forward.getResultAttr(i, MpcDialect::kLossTermAttr))
       terms[name] = value;
@@ -91,8 +99,8 @@ FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode,
     }
     Value value = produced.lookup(name);
     if (!value || !CastOp::areCastCompatible(value.getType(), loss.getArgumentTypes()[i]))
-      return loss.emitError() << "argument " << i << " takes " << name << " of type " << loss.getArgumentTypes()[i]
-                              << ", which @forward does not return",
+      return loss.emitError() << "argument " << i << " takes " << name << " of type "
+                              << loss.getArgumentTypes()[i] << ", which @forward does not return",
              failure();
     terms.erase(name);
     values.map(loss.getArgument(i), adapt(builder, value, loss.getArgumentTypes()[i]));
@@ -104,7 +112,8 @@ FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode,
     else if (value.getType() == scalar)
       copy.loss = value;
     else
-      return loss.emitError() << "result " << i << " must be mpc.updates or the loss, tensor<f32>", failure();
+      return loss.emitError() << "result " << i << " must be mpc.updates or the loss, tensor<f32>",
+             failure();
   }
   if (!copy.loss)
     return loss.emitError() << "returns no loss", failure();

@@ -26,11 +26,12 @@ struct TrainedModel {
   };
 
   /// Errors about what the entries could not be built from.
-  llvm::LogicalResult verify() const;
+  llvm::LogicalResult verify();
   /// Adds the model's inputs (and targets) to the entry, in order.
-  void addArguments(EntryBuilder &entry, bool withTargets) const;
-  /// Emits the computation at the end of the entry. Fails with an error where @loss does not fit @forward.
-  llvm::FailureOr<Copy> emit(EntryBuilder &entry, Mode mode, bool withLoss) const;
+  void addArguments(EntryBuilder &entry, bool withTargets);
+  /// Emits the computation at the end of the entry. Fails with an error where @loss does not fit
+  /// @forward.
+  llvm::FailureOr<Copy> emit(EntryBuilder &entry, Mode mode, bool withLoss);
 };
 
 } // namespace mpc

@@ -30,18 +30,21 @@ static LogicalResult verifyEntry(func::FuncOp entry) {
     status = entry.emitError() << what << " " << i << " has no name";
   };
   for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    check(i, "argument", {entry.getArgAttr(i, MpcDialect::kInputAttr), entry.getArgAttr(i, MpcDialect::kTargetAttr),
-                          entry.getArgAttr(i, MpcDialect::kVariableAttr)});
+    check(i, "argument",
+          {entry.getArgAttr(i, MpcDialect::kInputAttr),
+           entry.getArgAttr(i, MpcDialect::kTargetAttr),
+           entry.getArgAttr(i, MpcDialect::kVariableAttr)});
   seen.clear();
   stage = 0;
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
     check(i, "result",
-          {entry.getResultAttr(i, MpcDialect::kOutputAttr), entry.getResultAttr(i, MpcDialect::kUpdatesAttr)});
+          {entry.getResultAttr(i, MpcDialect::kOutputAttr),
+           entry.getResultAttr(i, MpcDialect::kUpdatesAttr)});
   return status;
 }
 
 namespace {
-struct VerifyAutodiff : impl::VerifyAutodiffPassBase<VerifyAutodiff> {
+struct VerifyAutodiff : mpc::impl::VerifyAutodiffPassBase<VerifyAutodiff> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     bool failedAny = false;

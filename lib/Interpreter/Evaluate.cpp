@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-struct Evaluate : impl::EvaluatePassBase<Evaluate> {
+struct Evaluate : mpc::impl::EvaluatePassBase<Evaluate> {
   void runOnOperation() override {
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal() || function.getNumArguments() != 0)
@@ -30,8 +30,8 @@ struct Evaluate : impl::EvaluatePassBase<Evaluate> {
         }
         operand.set(ConstantOp::create(builder, terminator->getLoc(), toElements(result)));
       }
-      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-        if (op.use_empty())
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+        if (isOpTriviallyDead(&op))
           op.erase();
     }
   }

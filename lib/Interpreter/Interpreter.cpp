@@ -5,7 +5,8 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Whether `tensor` can be an argument of type `type`; the first dynamic extent sets `batch` (-1: none yet).
+/// Whether `tensor` can be an argument of type `type`; the first dynamic extent sets `batch` (-1:
+/// none yet).
 static bool fits(const ReferenceTensor &tensor, RankedTensorType type, int64_t &batch) {
   if (tensor.elementType != type.getElementType() || int64_t(tensor.shape.size()) != type.getRank())
     return false;
@@ -15,7 +16,8 @@ static bool fits(const ReferenceTensor &tensor, RankedTensorType type, int64_t &
     if (extent != (ShapedType::isDynamic(declared) ? batch : declared))
       return false;
   }
-  return tensor.size() == int64_t(tensor.isFloating() ? tensor.floats.size() : tensor.integers.size());
+  return tensor.size() ==
+         int64_t(tensor.isFloating() ? tensor.floats.size() : tensor.integers.size());
 }
 
 LogicalResult mpc::interpret(func::FuncOp function, ArrayRef<ReferenceTensor> arguments,
@@ -23,13 +25,15 @@ LogicalResult mpc::interpret(func::FuncOp function, ArrayRef<ReferenceTensor> ar
   if (function.isExternal() || !function.getBody().hasOneBlock())
     return function.emitError() << "has no body of one block to evaluate";
   if (arguments.size() != function.getNumArguments())
-    return function.emitError() << "takes " << function.getNumArguments() << " arguments, got " << arguments.size();
+    return function.emitError() << "takes " << function.getNumArguments() << " arguments, got "
+                                << arguments.size();
   int64_t batch = -1;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
     auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]);
     if (!type || !fits(argument, type, batch)) {
-      auto error = function.emitError() << "argument " << i << " of type " << function.getArgumentTypes()[i]
-                                        << " cannot take a tensor of ";
+      auto error = function.emitError()
+                   << "argument " << i << " of type " << function.getArgumentTypes()[i]
+                   << " cannot take a tensor of ";
       llvm::interleave(argument.shape, error, "x");
       return error << (argument.shape.empty() ? "" : "x") << argument.elementType;
     }
@@ -59,8 +63,9 @@ DenseElementsAttr mpc::toElements(const ReferenceTensor &tensor) {
     if (tensor.isFloating())
       elements.push_back(FloatAttr::get(tensor.elementType, tensor.floats[i]));
     else
-      elements.push_back(IntegerAttr::get(
-          tensor.elementType, llvm::APInt(tensor.elementType.getIntOrFloatBitWidth(), uint64_t(tensor.integers[i]),
-                                          /*isSigned=*/false, /*implicitTrunc=*/true)));
+      elements.push_back(IntegerAttr::get(tensor.elementType,
+                                          llvm::APInt(tensor.elementType.getIntOrFloatBitWidth(),
+                                                      uint64_t(tensor.integers[i]),
+                                                      /*isSigned=*/false, /*implicitTrunc=*/true)));
   return DenseElementsAttr::get(type, elements);
 }

@@ -4,7 +4,9 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/InitAllDialects.h"
+#include "mpc/Autodiff/Passes.h"
 #include "mpc/Conversion/Passes.h"
+#include "mpc/Interpreter/Passes.h"
 #include "mpc/Transforms/Passes.h"
 
 void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
@@ -14,6 +16,8 @@ void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void mpc::registerAllPasses() {
+  registerMpcAutodiffPasses();
   registerMpcConversionPasses();
+  registerMpcInterpreterPasses();
   registerMpcTransformsPasses();
 }

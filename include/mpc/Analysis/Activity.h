@@ -9,7 +9,8 @@
 namespace mpc {
 
 /// Activity analysis of one block: a value is active when it is floating, depends on an independent
-/// value and the dependent value depends on it. Reverse mode needs cotangents of active values only.
+/// value and the dependent value depends on it. Reverse mode needs cotangents of active values
+/// only.
 class Activity {
 public:
   Activity(mlir::Block &block, llvm::ArrayRef<mlir::Value> independents, mlir::Value dependent);
