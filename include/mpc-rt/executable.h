@@ -69,7 +69,8 @@ typedef int32_t (*mpc_rt_entry_fn)(const mpc_rt_call_t *call);
 /* One compiled function of the model. Names: "predict", "evaluate", "gradients", "train_step".
  * inputs:  model inputs, then (not for predict) targets "y0".., then optionally "sample_weight".
  * outputs: predict "out0"..; evaluate and train_step "loss" (f32 scalar: this call's value,
- * regularisers included, unscaled), then train_step with loss scaling "finite" (bool scalar);
+ * regularisers included, unscaled), then train_step "learning_rate" (f32 scalar: the rate used) and
+ * with loss scaling "finite" (bool scalar);
  *          gradients: "loss", "grad:<path>", "gradx:<input>", "out0".., "after:<path>". */
 typedef struct mpc_rt_entry_info_t {
   const char *name;

@@ -4,7 +4,10 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/InitAllDialects.h"
+#include "mpc/Autodiff/Passes.h"
 #include "mpc/Conversion/Passes.h"
+#include "mpc/Interpreter/Passes.h"
+#include "mpc/Pipelines/Phases.h"
 #include "mpc/Training/Passes.h"
 #include "mpc/Transforms/Passes.h"
 
@@ -15,7 +18,10 @@ void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void mpc::registerAllPasses() {
+  registerMpcAutodiffPasses();
   registerMpcConversionPasses();
+  registerMpcInterpreterPasses();
   registerMpcTrainingPasses();
   registerMpcTransformsPasses();
+  registerPhasePipelines();
 }

@@ -48,9 +48,11 @@ static bool isFloatTensor(Type type) {
   return tensor && isa<FloatType>(tensor.getElementType());
 }
 
-/// Whether the layer computes on floating tensors at all; one that only moves integers does not
-/// care for its policy.
+/// Whether the layer computes on floating tensors; one that only moves integers or converts its
+/// inputs may have a policy of integers.
 static bool computesOnFloats(LayerOp layer) {
+  if (layer.getBody().front().without_terminator().empty())
+    return false;
   if (llvm::any_of(layer->getOperandTypes(), isFloatTensor) ||
       llvm::any_of(layer->getResultTypes(), isFloatTensor))
     return true;
@@ -74,9 +76,12 @@ public:
       return signalPassFailure();
     bool failedAny = false;
     module.walk<WalkOrder::PreOrder>([&](LayerOp layer) {
-      std::string rule = option ? "option" : "file";
+      // The dtype of a nested model's input is part of its signature, no policy: float32 in Keras
+      // under every global policy, or what the file says.
+      bool byOption = option && layer.getKind() != "InputLayer";
+      std::string rule = byOption ? "option" : "file";
       llvm::Expected<PolicySource::Resolved> resolved =
-          option ? option->resolve(layer.getPath()) : resolveFromFile(layer, rule);
+          byOption ? option->resolve(layer.getPath()) : resolveFromFile(layer, rule);
       if (!resolved) {
         llvm::handleAllErrors(resolved.takeError(), [&](const llvm::ErrorInfoBase &error) {
           layer.emitError() << "layer \"" << layer.getPath() << "\": " << error.message();

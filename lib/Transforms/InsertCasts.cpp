@@ -181,10 +181,12 @@ LogicalResult Caster::rebuildLayer(LayerOp layer) {
     Value value = values.lookup(operand);
     bool isInput = argument.getArgNumber() < inputCount;
     VariableOp variable = isInput ? VariableOp() : variableOf(operand);
-    bool wanted = computesInFloat && layer.getAutocast() && isFloatValue(value) &&
-                  (!variable || variable.getAutocast());
-    if (isInput && layer.getCastsIntegers() && !isFloatValue(value) && computesInFloat)
-      wanted = true;
+    // Keras's convert_input: floating inputs become the compute dtype, even an integer one;
+    // integers only where the layer says so. Variables are cast to floating dtypes only
+    // (AutocastScope).
+    bool wanted = isInput ? layer.getCastsIntegers() || (layer.getAutocast() && isFloatValue(value))
+                          : computesInFloat && layer.getAutocast() && isFloatValue(value) &&
+                                (!variable || variable.getAutocast());
     if (wanted) {
       Value narrow = castTo(value, compute, loc);
       (isInput ? inputCasts : variableCasts) += narrow != value;
@@ -196,10 +198,16 @@ LogicalResult Caster::rebuildLayer(LayerOp layer) {
   for (Operation &op : body.without_terminator())
     if (failed(rebuild(op, weak, layer.getPathAttr())))
       return failure();
+  // Keras re-casts no result. Layers that opt out of autocast, for themselves or for a variable
+  // (normalisations, embeddings), end with that cast in their own code.
+  bool optsOut = !layer.getAutocast() || llvm::any_of(layer.getVariables(), [](Value value) {
+    VariableOp variable = variableOf(value);
+    return variable && !variable.getAutocast();
+  });
   auto yield = cast<YieldOp>(body.getTerminator());
   for (auto [result, yielded] : llvm::zip_equal(layer.getResults(), yield.getValues())) {
     Value value = values.lookup(yielded);
-    if (isFloatValue(value) && computesInFloat)
+    if (isFloatValue(value) && computesInFloat && optsOut)
       value = castTo(value, typeOfUse(result, compute), loc);
     values.map(result, value);
   }

@@ -12,7 +12,7 @@ using data::Result;
 using data::Status;
 using training::Session;
 
-std::string logsAsJson(const training::Logs &logs) {
+static std::string logsAsJson(const training::Logs &logs) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const auto &[name, value] : logs) {
     if (std::isfinite(value))

@@ -4,113 +4,44 @@
 #include "commands/commands.h"
 #include "commands/interruption.h"
 #include "commands/progress_line.h"
-#include "commands/train_options.h"
+#include "commands/training_data.h"
 #include "data/atomic_file.h"
-#include "training/class_weight.h"
 #include "training/epoch_log.h"
+#include "training/moving_average.h"
+#include "training/scale_watch.h"
 #include "training/trace.h"
 #include "training/weights.h"
 
-#include <cmath>
-
 namespace mpc::commands {
 
-using data::Dataset;
 using data::Failure;
 using data::Result;
 using data::Status;
 using training::Session;
 
-std::string logsAsJson(const training::Logs &logs); // evaluate.cpp
-
 namespace {
 
-/// Training rows, and validation rows if there are any.
-struct TrainingData {
-  Dataset train;
-  std::optional<Dataset> validation;
+/// --json: each epoch's metrics on standard output as soon as they are known.
+class JsonOutput : public training::Callback {
+public:
+  explicit JsonOutput(Console &console) : console_(console) {}
+  Status historyChanged(const std::vector<training::Logs> &history) override {
+    int64_t epoch = static_cast<int64_t>(history.size()) - 1;
+    if (!console_.data(training::jsonLine(epoch, history.back()) + "\n"))
+      return Failure("standard output: cannot be written; expected an open pipe or file");
+    return Status();
+  }
+
+private:
+  Console &console_;
 };
-
-Result<Dataset> bindPath(const std::string &path, const Session &session,
-                         const mpc_rt_entry_info_t &entry, data::Split split) {
-  Result<data::Source> source = data::readSource(path, split);
-  if (!source)
-    return source.failure();
-  return data::bindSource(*source, session.signature(entry), true);
-}
-
-Result<TrainingData> readData(const TrainOptions &options, const Session &session) {
-  Result<const mpc_rt_entry_info_t *> trainStep = session.requireEntry("train_step");
-  if (!trainStep)
-    return trainStep.failure();
-  TrainingData result;
-  Result<data::Source> source = data::readSource(options.data, data::Split::Train);
-  if (!source)
-    return source.failure();
-  Result<Dataset> train = data::bindSource(*source, session.signature(**trainStep), true);
-  if (!train)
-    return train.failure();
-  result.train = *train;
-  const mpc_rt_entry_info_t *evaluate = nullptr;
-  if (!options.validationData.empty() || options.validationSplit > 0) {
-    Result<const mpc_rt_entry_info_t *> entry = session.requireEntry("evaluate");
-    if (!entry)
-      return entry.failure();
-    evaluate = *entry;
-  }
-  if (!options.validationData.empty()) {
-    Result<Dataset> validation =
-        bindPath(options.validationData, session, *evaluate, data::Split::Evaluate);
-    if (!validation)
-      return validation.failure();
-    result.validation = *validation;
-  } else if (options.validationSplit > 0) {
-    // keras/src/trainers/data_adapters/array_slicing.py, train_validation_split
-    int64_t rows = train->rows;
-    int64_t begin = static_cast<int64_t>(
-        std::floor(static_cast<double>(rows) * (1.0 - options.validationSplit)));
-    if (begin == 0 || begin == rows)
-      return Failure(options.data + ": has " + std::to_string(rows) +
-                     " rows, of which --validation-split " +
-                     training::formatReal(options.validationSplit) + " leaves " +
-                     (begin == 0 ? "none to train on" : "none to validate on") +
-                     "; expected at least one of each; change the fraction");
-    Result<Dataset> validation = data::bindSource(*source, session.signature(*evaluate), true);
-    if (!validation)
-      return validation.failure();
-    result.validation = validation->slice(begin, rows - begin);
-    result.train = train->slice(0, begin);
-  }
-  int64_t fixed = session.fixedBatch(**trainStep);
-  Failure failure;
-  if (Status status = training::checkFixedBatch(
-          fixed, options.batchSize, options.steps ? 0 : result.train.rows, options.data);
-      !status)
-    failure.append(status.failure());
-  if (result.validation)
-    if (Status status = training::checkFixedBatch(fixed, options.batchSize, result.validation->rows,
-                                                  result.validation->path);
-        !status)
-      failure.append(status.failure());
-  if (!options.classWeight.empty()) {
-    Result<training::ClassWeights> weights = training::readClassWeights(options.classWeight);
-    if (!weights)
-      failure.append(weights.failure());
-    else if (Status status =
-                 training::applyClassWeights(result.train, *weights, options.classWeight);
-             !status)
-      failure.append(status.failure());
-  }
-  if (!failure.empty())
-    return failure;
-  return result;
-}
 
 /// One training run with its callbacks and files.
 class Run {
 public:
   Run(const TrainOptions &options, Session &session, const TrainingData &data, Console &console)
       : options_(options), session_(session), data_(data), console_(console), optimizer_(session),
+        progress_(console, session),
         folder_(options.checkpoint.empty() ? options.resume : options.checkpoint, options.keep) {
     identity_.batchSize = options.batchSize;
     identity_.rows = data.train.rows;
@@ -123,7 +54,6 @@ public:
     if (Status status = prepare(); !status)
       return console_.fail(status.failure());
     Interruption interruption;
-    ProgressLine progress(console_, session_);
     training::FitOptions fit;
     fit.epochs = options_.epochs;
     fit.batchSize = options_.batchSize;
@@ -133,14 +63,14 @@ public:
     fit.validation = data_.validation ? &*data_.validation : nullptr;
     for (const auto &callback : callbacks_)
       fit.callbacks.push_back(callback.get());
-    fit.observer = options_.quiet ? nullptr : &progress;
+    fit.observer = options_.quiet ? nullptr : &progress_;
     fit.trace = trace_.get();
     fit.saveEvery = options_.saveEvery;
     if (!options_.checkpoint.empty())
       fit.saveCheckpoint = [&](const training::FitState &state) { return saveCheckpoint(state); };
     fit.interrupted = [] { return Interruption::signal() != 0; };
     Result<bool> interrupted = training::fit(session_, data_.train, fit, state_);
-    progress.finish();
+    progress_.finish();
     if (!interrupted)
       return console_.fail(interrupted.failure());
     return end(*interrupted);
@@ -177,7 +107,19 @@ private:
     return Status();
   }
 
+  /// Below whatever line is being drawn.
+  void note(const std::string &text) {
+    progress_.finish();
+    console_.note(text);
+  }
+
   Status makeCallbacks() {
+    if (optimizer_.hasLossScale())
+      callbacks_.push_back(
+          std::make_unique<training::ScaleWatch>(optimizer_, [this](const std::string &text) {
+            progress_.finish();
+            console_.warn(text);
+          }));
     if (options_.terminateOnNaN)
       callbacks_.push_back(std::make_unique<training::TerminateOnNaN>());
     // Before early stopping, so that its logs have the learning rate, as a list of callbacks would.
@@ -188,7 +130,7 @@ private:
                        "schedule; expected an optimizer with a constant one");
       callbacks_.push_back(std::make_unique<training::ReduceLearningRate>(
           *options_.reduceLearningRate, optimizer_,
-          [this](const std::string &text) { messages_.push_back(text); }));
+          [this](const std::string &text) { note(text); }));
     }
     if (options_.earlyStop)
       callbacks_.push_back(std::make_unique<training::EarlyStop>(*options_.earlyStop));
@@ -198,6 +140,8 @@ private:
       callbacks_.push_back(std::make_unique<training::JsonLog>(options_.jsonLog));
     if (!options_.tensorBoard.empty())
       callbacks_.push_back(std::make_unique<training::TensorBoardLog>(options_.tensorBoard));
+    if (options_.json)
+      callbacks_.push_back(std::make_unique<JsonOutput>(console_));
     return Status();
   }
 
@@ -209,7 +153,6 @@ private:
   }
 
   int end(bool interrupted) {
-    console_.notes(messages_);
     if (!state_.stopReason.empty())
       console_.note("stopped after epoch " + std::to_string(state_.epoch) + ": " +
                     state_.stopReason);
@@ -224,16 +167,13 @@ private:
                          : "; go on with --resume " + options_.checkpoint));
       return 128 + number;
     }
+    // As Keras's fit ends; a trace is of single steps, which do not do it.
+    if (options_.steps == 0)
+      if (Status status = training::finalizeAverages(session_); !status)
+        return console_.fail(status.failure());
     if (!options_.save.empty())
       if (Status status = training::saveVariables(session_, options_.save); !status)
         return console_.fail(status.failure());
-    if (options_.json) {
-      std::string text;
-      for (size_t epoch = 0; epoch < state_.history.size(); ++epoch)
-        text += training::jsonLine(static_cast<int64_t>(epoch), state_.history[epoch]) + "\n";
-      if (!console_.data(text))
-        return console_.fail(Failure("standard output: cannot be written"));
-    }
     return Done;
   }
 
@@ -242,12 +182,12 @@ private:
   const TrainingData &data_;
   Console &console_;
   training::OptimizerState optimizer_;
+  ProgressLine progress_;
   checkpoint::CheckpointFolder folder_;
   checkpoint::RunIdentity identity_;
   training::FitState state_;
   std::unique_ptr<training::Trace> trace_;
   std::vector<std::unique_ptr<training::Callback>> callbacks_;
-  std::vector<std::string> messages_;
 };
 
 } // namespace
@@ -265,7 +205,7 @@ int train(Arguments &arguments, Console &console) {
     int64_t fixed = entry ? (*session)->fixedBatch(*entry) : 0;
     options.batchSize = fixed ? fixed : 32;
   }
-  Result<TrainingData> data = readData(options, **session);
+  Result<TrainingData> data = readTrainingData(options, **session);
   if (!data)
     return console.fail(data.failure());
   console.notes(data->train.notes);

@@ -100,6 +100,7 @@ public:
         bind(spec, "target", false);
       data_.targetCount = signature_.targets.size();
       bindWeights();
+      noteIgnored();
     }
     checkRows();
     if (!failure_.empty())
@@ -253,6 +254,20 @@ private:
     std::fill_n(ones->as<float>(), rows, 1.0f);
     names_.push_back("sample_weight");
     data_.columns.push_back(Column{*signature_.sampleWeight, *ones, 0, 0});
+  }
+
+  /// A misspelled sample_weights must not go unnoticed.
+  void noteIgnored() {
+    if (source_.kind == Source::Kind::IdxFolder || source_.kind == Source::Kind::Csv)
+      return;
+    Source ignored;
+    for (const std::string &name : source_.order)
+      if (std::find(names_.begin(), names_.end(), name) == names_.end())
+        ignored.order.push_back(name);
+    if (!ignored.order.empty() && failure_.empty())
+      data_.notes.push_back(
+          source_.path +
+          ": ignored, since the model has no such input or target: " + listNames(ignored));
   }
 
   void checkRows() {

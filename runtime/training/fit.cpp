@@ -40,7 +40,8 @@ public:
       if (Status status = endEpoch(); !status)
         return status.failure();
       bool leave = options_.interrupted && options_.interrupted();
-      if (options_.saveCheckpoint && (leave || options_.saveEvery == 0))
+      bool last = state_.epoch == epochs_ || !state_.stopReason.empty();
+      if (options_.saveCheckpoint && (leave || last || options_.saveEvery == 0))
         if (Status status = options_.saveCheckpoint(state_); !status)
           return status.failure();
       if (leave)

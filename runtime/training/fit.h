@@ -40,7 +40,8 @@ struct FitOptions {
   std::vector<Callback *> callbacks;
   FitObserver *observer = nullptr;
   Trace *trace = nullptr; // null = no per-step record
-  /// Writes a checkpoint; empty = none. Called every `saveEvery` steps, or after each epoch if 0.
+  /// Writes a checkpoint; empty = none. Called every `saveEvery` steps (after each epoch if
+  /// 0), at the end, and before leaving on an interruption.
   std::function<data::Status(const FitState &)> saveCheckpoint;
   int64_t saveEvery = 0;
   /// Asked after each step: whether to save and leave.

@@ -33,6 +33,8 @@ static Result<Array> fit(const Array &tensor, const mpc_rt_tensor_info_t &variab
   if (tensor.dims() != dims)
     return Failure("has shape " + data::formatShape(tensor.dims()) + "; expected " +
                    data::formatShape(dims));
+  if (tensor.dtype() == variable.dtype)
+    return tensor; // shared, not copied
   return data::convertArray(tensor, variable.dtype, data::Conversion::Direct);
 }
 

@@ -65,6 +65,14 @@ mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::T
 /// Adjoint of broadcasting: sums `cotangent` over what `type` repeats to reach its shape.
 mlir::Value sumToType(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value cotangent,
                       mlir::RankedTensorType type);
+
+/// The ops that an optimizer step stands for: unscale, update, select, casts. Values of its results.
+llvm::SmallVector<mlir::Value> expandOptimizerStep(mlir::OpBuilder &builder, OptimizerStepOp step);
+
+/// The reference values of the operands of `block`'s terminator, given those of its arguments.
+/// Every op must implement ReferenceOpInterface; one that does not is an error at its location.
+llvm::LogicalResult evaluateBlock(mlir::Block &block, llvm::ArrayRef<ReferenceTensor> arguments,
+                                  llvm::SmallVectorImpl<ReferenceTensor> &results);
 } // namespace mpc
 
 #endif // MPC_DIALECTS_MPC_IR_MPC_H

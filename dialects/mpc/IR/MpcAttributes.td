@@ -58,13 +58,13 @@ def Mpc_SGDAttr : Mpc_RuleAttr<"SGD", "sgd"> {
   let parameters = (ins "::mlir::FloatAttr":$momentum, "bool":$nesterov);
 }
 
-def Mpc_RMSpropAttr : Mpc_RuleAttr<"RMSprop", "rmsprop", ["slotsInterleaved"]> {
+def Mpc_RMSpropAttr : Mpc_RuleAttr<"RMSprop", "rmsprop", ["getInterleavedSlotCount"]> {
   let summary = "RMSprop (keras/src/optimizers/rmsprop.py)";
   let parameters = (ins "::mlir::FloatAttr":$rho, "::mlir::FloatAttr":$momentum,
                         "::mlir::FloatAttr":$epsilon, "bool":$centered);
 }
 
-def Mpc_AdamAttr : Mpc_RuleAttr<"Adam", "adam"> {
+def Mpc_AdamAttr : Mpc_RuleAttr<"Adam", "adam", ["getInterleavedSlotCount"]> {
   let summary = "Adam (keras/src/optimizers/adam.py)";
   let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
                         "::mlir::FloatAttr":$epsilon, "bool":$amsgrad);

@@ -41,3 +41,5 @@ LogicalResult CastOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayR
   }
   return success();
 }
+
+bool CastOp::isCheapToRecompute() { return true; }

@@ -88,3 +88,114 @@ LogicalResult ContractOp::verify() {
 }
 
 PrecisionClass ContractOp::getPrecisionClass() { return PrecisionClass::Safe; }
+
+/// `value`, whose dimension p is dimension `places[p]` of `type`, brought into the order and element type of `type`.
+static Value arrange(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> places, RankedTensorType type) {
+  SmallVector<int64_t> permutation(places.size());
+  for (auto [position, place] : llvm::enumerate(places))
+    permutation[place] = position;
+  if (!llvm::is_sorted(permutation))
+    value = TransposeOp::create(builder, loc, value, permutation);
+  if (value.getType() != type)
+    value = CastOp::create(builder, loc, type, value);
+  return value;
+}
+
+/// The cotangent of one operand: contracts dy with the other operand over the other's free dimensions.
+/// Of the two operand orders the one that needs no transpose is taken, so that a GEMM with transposed
+/// operands is all that is left.
+static Value contractCotangent(OpBuilder &builder, Location loc, Value dy, Value other, RankedTensorType type,
+                               ArrayRef<int64_t> dyFree, ArrayRef<int64_t> dyContracting,
+                               ArrayRef<int64_t> otherFree, ArrayRef<int64_t> batch, ArrayRef<int64_t> otherBatch,
+                               ArrayRef<int64_t> free, ArrayRef<int64_t> contracting,
+                               ArrayRef<int64_t> otherContracting) {
+  SmallVector<int64_t> dyBatch = llvm::to_vector(llvm::seq<int64_t>(0, batch.size()));
+  // Remaining dimensions of `other` come out in ascending order; the place of each is its partner's.
+  SmallVector<std::pair<int64_t, int64_t>> partners;
+  for (auto [own, theirs] : llvm::zip_equal(contracting, otherContracting))
+    partners.push_back({theirs, own});
+  llvm::sort(partners);
+  SmallVector<int64_t> dyFirst(batch), otherFirst(batch);
+  llvm::append_range(dyFirst, free);
+  for (auto [theirs, own] : partners) {
+    dyFirst.push_back(own);
+    otherFirst.push_back(own);
+  }
+  llvm::append_range(otherFirst, free);
+  if (llvm::is_sorted(otherFirst) && !llvm::is_sorted(dyFirst)) {
+    Value result = ContractOp::create(builder, loc, other, dy, otherBatch, dyBatch, otherFree, dyContracting);
+    return arrange(builder, loc, result, otherFirst, type);
+  }
+  Value result = ContractOp::create(builder, loc, dy, other, dyBatch, otherBatch, dyContracting, otherFree);
+  return arrange(builder, loc, result, dyFirst, type);
+}
+
+LogicalResult ContractOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
+                                   MutableArrayRef<Value> operandCotangents) {
+  if (getActivation() != Activation::None)
+    return emitOpError() << "has an activation; mpc-fuse comes after mpc-differentiate";
+  Location loc = getLoc();
+  auto lhsType = tensorTypeOf(getLhs()), rhsType = tensorTypeOf(getRhs());
+  SmallVector<int64_t> lhsFree = getLhsFree(), rhsFree = getRhsFree();
+  int64_t batch = getLhsBatch().size(), left = lhsFree.size(), right = rhsFree.size();
+  SmallVector<int64_t> dyLeft = llvm::to_vector(llvm::seq(batch, batch + left));
+  SmallVector<int64_t> dyRight = llvm::to_vector(llvm::seq(batch + left, batch + left + right));
+  if (getBias() && wanted[2])
+    operandCotangents[2] = sumToType(builder, loc, cotangents[0], tensorTypeOf(getBias()));
+  if (!wanted[0] && !wanted[1])
+    return success();
+  // Keras's gradients compute in the operands' dtype, also where the result is the wider accumulator.
+  Value dy = cotangents[0];
+  if (elementTypeOf(dy) != lhsType.getElementType())
+    dy = CastOp::create(builder, loc, tensorTypeOf(dy).clone(lhsType.getElementType()), dy);
+  if (wanted[0])
+    operandCotangents[0] =
+        contractCotangent(builder, loc, dy, getRhs(), lhsType, dyLeft, dyRight, rhsFree, getLhsBatch(), getRhsBatch(),
+                          lhsFree, getLhsContracting(), getRhsContracting());
+  if (wanted[1])
+    operandCotangents[1] =
+        contractCotangent(builder, loc, dy, getLhs(), rhsType, dyRight, dyLeft, lhsFree, getRhsBatch(), getLhsBatch(),
+                          rhsFree, getRhsContracting(), getLhsContracting());
+  return success();
+}
+
+/// Offsets of the elements that `dimensions` of a tensor of `shape` span.
+static SmallVector<int64_t, 0> offsetsOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dimensions) {
+  SmallVector<int64_t> strides = rowMajorStrides(shape), extents, chosen;
+  for (int64_t d : dimensions) {
+    extents.push_back(shape[d]);
+    chosen.push_back(strides[d]);
+  }
+  return stridedOffsets(extents, chosen);
+}
+
+LogicalResult ContractOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  const ReferenceTensor &lhs = operands[0], &rhs = operands[1];
+  SmallVector<int64_t> lhsFree = getLhsFree(), rhsFree = getRhsFree(), shape;
+  for (int64_t d : getLhsBatch())
+    shape.push_back(lhs.shape[d]);
+  for (int64_t d : lhsFree)
+    shape.push_back(lhs.shape[d]);
+  for (int64_t d : rhsFree)
+    shape.push_back(rhs.shape[d]);
+  ReferenceTensor &result = results[0];
+  startReference(result, getType().getElementType(), shape);
+  auto lhsBatch = offsetsOf(lhs.shape, getLhsBatch()), rhsBatch = offsetsOf(rhs.shape, getRhsBatch());
+  auto left = offsetsOf(lhs.shape, lhsFree), right = offsetsOf(rhs.shape, rhsFree);
+  auto lhsSum = offsetsOf(lhs.shape, getLhsContracting()), rhsSum = offsetsOf(rhs.shape, getRhsContracting());
+  int64_t next = 0;
+  for (auto [lhsStart, rhsStart] : llvm::zip_equal(lhsBatch, rhsBatch))
+    for (int64_t l : left)
+      for (int64_t r : right) {
+        double sum = 0;
+        for (size_t k = 0; k < lhsSum.size(); ++k)
+          sum += lhs.floats[lhsStart + l + lhsSum[k]] * rhs.floats[rhsStart + r + rhsSum[k]];
+        result.set(next, sum);
+        if (getBias())
+          result.set(next, result.floats[next] + operands[2].floats[next % operands[2].size()]);
+        if (getActivation() == Activation::Relu && result.floats[next] < 0)
+          result.floats[next] = 0;
+        ++next;
+      }
+  return success();
+}

@@ -48,6 +48,8 @@ def Mpc_LogOp : Mpc_UnaryOp<"log", "natural logarithm">;
 def Mpc_Log1pOp : Mpc_UnaryOp<"log1p", "log(1 + x)">;
 def Mpc_SqrtOp : Mpc_UnaryOp<"sqrt", "square root">;
 def Mpc_RsqrtOp : Mpc_UnaryOp<"rsqrt", "1 / sqrt(x)">;
+def Mpc_CosOp : Mpc_UnaryOp<"cos", "cosine">;
+def Mpc_SinOp : Mpc_UnaryOp<"sin", "sine">;
 def Mpc_TanhOp : Mpc_UnaryOp<"tanh", "hyperbolic tangent">;
 def Mpc_SigmoidOp : Mpc_UnaryOp<"sigmoid", "1 / (1 + e^-x)">;
 def Mpc_SoftplusOp : Mpc_UnaryOp<"softplus", "log(1 + e^x), stable">;
@@ -111,7 +113,7 @@ def Mpc_SelectOp : Mpc_ElementwiseOp<"select"> {
 }
 
 def Mpc_CastOp : Mpc_Op<"cast", [Pure, DeclareOpInterfaceMethods<CastOpInterface>,
-    SameOperandsAndResultShape, DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface>,
+    SameOperandsAndResultShape, DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface, ["isCheapToRecompute"]>,
     DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>]> {
   let summary = "the only op that changes a floating element type";
   let description = [{

@@ -34,7 +34,19 @@ def Mpc_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
     InterfaceMethod<"build the vector-Jacobian product", "::llvm::LogicalResult", "buildVjp",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$cotangents,
            "::llvm::ArrayRef<bool>":$wanted,
-           "::llvm::MutableArrayRef<::mlir::Value>":$operandCotangents)>
+           "::llvm::MutableArrayRef<::mlir::Value>":$operandCotangents)>,
+    InterfaceMethod<"whether computing the result again costs about as little as reading it, so that "
+      "backward code should recompute it from its operands where that saves memory", "bool",
+      "isCheapToRecompute", (ins), "", [{ return false; }]>
+  ];
+}
+
+def Mpc_TrainingOnlyOpInterface : OpInterface<"TrainingOnlyOpInterface"> {
+  let cppNamespace = "::mpc";
+  let description = [{Ops with one result that only training computes (dropout, noise).}];
+  let methods = [
+    InterfaceMethod<"the value that replaces the result in inference", "::mlir::Value",
+      "getInferenceValue">
   ];
 }
 
@@ -75,8 +87,9 @@ def Mpc_OptimizerRuleAttrInterface : AttrInterface<"OptimizerRuleAttrInterface">
       "::llvm::SmallVector<::llvm::StringRef>", "getSlotNames">,
     InterfaceMethod<"initial value of a slot", "double", "getInitialSlotValue", (ins "unsigned":$slot), "",
       [{ return 0.0; }]>,
-    InterfaceMethod<"whether Keras lists slots variable by variable (m0 v0 m1 v1) or slot by slot",
-      "bool", "slotsInterleaved", (ins), "", [{ return true; }]>,
+    InterfaceMethod<"how many of the first slots Keras lists variable by variable (m0 v0 m1 v1); it "
+      "lists the others slot by slot after these", "unsigned", "getInterleavedSlotCount", (ins), "",
+      [{ return $_attr.getSlotNames().size(); }]>,
     InterfaceMethod<"emit mpc ops for one update in float32 (float64 for float64 variables). All "
       "values have the type of the variable but `learningRate` (scalar) and `iteration` (scalar, "
       "float, 1 in the first step). Returns the new variable, then the new slots.",

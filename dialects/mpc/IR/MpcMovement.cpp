@@ -162,3 +162,158 @@ LogicalResult PadOp::verify() {
     return emitOpError() << "pads a static dimension by non-negative amounts";
   return success();
 }
+
+bool BroadcastLikeOp::isCheapToRecompute() { return true; }
+bool ReshapeOp::isCheapToRecompute() { return true; }
+
+LogicalResult BroadcastLikeOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
+                                        MutableArrayRef<Value> operandCotangents) {
+  if (wanted[0])
+    operandCotangents[0] = sumToType(builder, getLoc(), cotangents[0], tensorTypeOf(getInput()));
+  return success();
+}
+
+LogicalResult ReshapeOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool>,
+                                  MutableArrayRef<Value> operandCotangents) {
+  operandCotangents[0] = ReshapeOp::create(builder, getLoc(), getInput().getType(), cotangents[0]);
+  return success();
+}
+
+LogicalResult TransposeOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool>,
+                                    MutableArrayRef<Value> operandCotangents) {
+  SmallVector<int64_t> inverse(getPermutation().size());
+  for (auto [i, d] : llvm::enumerate(getPermutation()))
+    inverse[d] = i;
+  operandCotangents[0] = TransposeOp::create(builder, getLoc(), cotangents[0], inverse);
+  return success();
+}
+
+LogicalResult ConcatenateOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
+                                      MutableArrayRef<Value> operandCotangents) {
+  int64_t offset = 0;
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    int64_t size = tensorTypeOf(input).getDimSize(getAxis());
+    if (wanted[i])
+      operandCotangents[i] = SliceOp::create(builder, getLoc(), cotangents[0], getAxis(), offset, size);
+    offset += size;
+  }
+  return success();
+}
+
+LogicalResult SliceOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool>,
+                                MutableArrayRef<Value> operandCotangents) {
+  int64_t extent = tensorTypeOf(getInput()).getDimSize(getAxis()), offset = getOffset(), size = getSize();
+  operandCotangents[0] = PadOp::create(builder, getLoc(), cotangents[0], getAxis(), offset, extent - offset - size,
+                                       llvm::APFloat(0.0));
+  return success();
+}
+
+LogicalResult PadOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool>,
+                              MutableArrayRef<Value> operandCotangents) {
+  operandCotangents[0] = SliceOp::create(builder, getLoc(), cotangents[0], getAxis(), getLow(),
+                                         tensorTypeOf(getInput()).getDimSize(getAxis()));
+  return success();
+}
+
+LogicalResult ConstantOp::evaluate(ArrayRef<ReferenceTensor>, MutableArrayRef<ReferenceTensor> results) {
+  auto value = dyn_cast<DenseElementsAttr>(getValue());
+  if (!value)
+    return emitOpError() << "has no dense value";
+  startReference(results[0], elementTypeOf(getResult()), tensorTypeOf(getResult()).getShape());
+  if (results[0].isFloating())
+    for (auto [i, element] : llvm::enumerate(value.getValues<llvm::APFloat>())) {
+      bool losesInfo;
+      element.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+      results[0].floats[i] = element.convertToDouble();
+    }
+  else
+    for (auto [i, element] : llvm::enumerate(value.getValues<llvm::APInt>()))
+      results[0].integers[i] = elementTypeOf(getResult()).isUnsignedInteger() || element.getBitWidth() == 1
+                                   ? int64_t(element.getZExtValue())
+                                   : element.getSExtValue();
+  return success();
+}
+
+LogicalResult OneHotOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  int64_t depth = tensorTypeOf(getResult()).getShape().back();
+  SmallVector<int64_t> shape(operands[0].shape);
+  shape.push_back(depth);
+  startReference(results[0], elementTypeOf(getResult()), shape);
+  for (auto [i, index] : llvm::enumerate(operands[0].integers))
+    if (index >= 0 && index < depth)
+      results[0].floats[i * depth + index] = 1;
+  return success();
+}
+
+LogicalResult BroadcastLikeOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  const ReferenceTensor &input = operands[0];
+  ArrayRef<int64_t> shape = operands[1].shape;
+  startReference(results[0], input.elementType, shape);
+  gatherReference(input, stridedOffsets(shape, broadcastStrides(input.shape, shape)), results[0]);
+  return success();
+}
+
+LogicalResult ReshapeOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  results[0] = operands[0];
+  results[0].shape.assign(tensorTypeOf(getResult()).getShape().begin(), tensorTypeOf(getResult()).getShape().end());
+  int64_t rest = 1;
+  for (int64_t extent : results[0].shape)
+    rest *= ShapedType::isDynamic(extent) ? 1 : extent;
+  for (int64_t &extent : results[0].shape)
+    if (ShapedType::isDynamic(extent))
+      extent = rest == 0 ? 0 : operands[0].size() / rest;
+  return success();
+}
+
+LogicalResult TransposeOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  SmallVector<int64_t> strides = rowMajorStrides(operands[0].shape), shape, permuted;
+  for (int64_t d : getPermutation()) {
+    shape.push_back(operands[0].shape[d]);
+    permuted.push_back(strides[d]);
+  }
+  startReference(results[0], operands[0].elementType, shape);
+  gatherReference(operands[0], stridedOffsets(shape, permuted), results[0]);
+  return success();
+}
+
+/// Stores `part` into `whole` from `offset` along `axis` on.
+static void storePart(const ReferenceTensor &part, int64_t axis, int64_t offset, ReferenceTensor &whole) {
+  SmallVector<int64_t> strides = rowMajorStrides(whole.shape);
+  for (auto [i, place] : llvm::enumerate(stridedOffsets(part.shape, strides)))
+    if (whole.isFloating())
+      whole.floats[place + offset * strides[axis]] = part.floats[i];
+    else
+      whole.integers[place + offset * strides[axis]] = part.integers[i];
+}
+
+LogicalResult ConcatenateOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  SmallVector<int64_t> shape(operands[0].shape);
+  shape[getAxis()] = tensorTypeOf(getResult()).getDimSize(getAxis());
+  startReference(results[0], operands[0].elementType, shape);
+  int64_t offset = 0;
+  for (const ReferenceTensor &part : operands) {
+    storePart(part, getAxis(), offset, results[0]);
+    offset += part.shape[getAxis()];
+  }
+  return success();
+}
+
+LogicalResult SliceOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  SmallVector<int64_t> shape(operands[0].shape), strides = rowMajorStrides(operands[0].shape);
+  shape[getAxis()] = getSize();
+  startReference(results[0], operands[0].elementType, shape);
+  SmallVector<int64_t, 0> offsets = stridedOffsets(shape, strides);
+  for (int64_t &offset : offsets)
+    offset += int64_t(getOffset()) * strides[getAxis()];
+  gatherReference(operands[0], offsets, results[0]);
+  return success();
+}
+
+LogicalResult PadOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  SmallVector<int64_t> shape(operands[0].shape);
+  shape[getAxis()] += int64_t(getLow()) + int64_t(getHigh());
+  startReference(results[0], operands[0].elementType, shape);
+  llvm::fill(results[0].floats, roundTo(operands[0].elementType, getValue().convertToDouble()));
+  storePart(operands[0], getAxis(), getLow(), results[0]);
+  return success();
+}

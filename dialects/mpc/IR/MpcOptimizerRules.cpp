@@ -50,7 +50,7 @@ SmallVector<StringRef> RMSpropAttr::getSlotNames() const {
   return names;
 }
 
-bool RMSpropAttr::slotsInterleaved() const { return false; }
+unsigned RMSpropAttr::getInterleavedSlotCount() const { return 0; }
 
 SmallVector<Value> RMSpropAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable, Value gradient,
                                             ValueRange slots, Value rate, Value) const {
@@ -83,6 +83,8 @@ SmallVector<StringRef> AdamAttr::getSlotNames() const {
     return {"momentum", "velocity", "velocity_hat"};
   return {"momentum", "velocity"};
 }
+
+unsigned AdamAttr::getInterleavedSlotCount() const { return 2; }
 
 SmallVector<Value> AdamAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable, Value gradient,
                                          ValueRange slots, Value rate, Value iteration) const {

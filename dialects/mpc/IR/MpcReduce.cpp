@@ -2,6 +2,8 @@
 // Reductions and argmax.
 #include "dialects/mpc/IR/Mpc.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpc;
 
@@ -44,5 +46,148 @@ LogicalResult ArgMaxOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   SmallVector<int64_t> shape(input.getShape());
   shape.erase(shape.begin() + axis);
   types.push_back(RankedTensorType::get(shape, IntegerType::get(context, 32)));
+  return success();
+}
+
+/// `value`, reduced over `axes`, with these axes back as extents of 1.
+static Value keepAxes(OpBuilder &builder, Location loc, Value value, RankedTensorType input, ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> shape(input.getShape());
+  for (int64_t axis : axes)
+    shape[axis] = 1;
+  auto type = RankedTensorType::get(shape, elementTypeOf(value));
+  return value.getType() == type ? value : Value(ReshapeOp::create(builder, loc, type, value));
+}
+
+/// How many elements a mean over `axes` of `input` divides by, float32 or float64. A dynamic extent is
+/// counted by summing ones along one element of each other dimension.
+static Value countElements(OpBuilder &builder, Location loc, Value input, ArrayRef<int64_t> axes) {
+  auto type = tensorTypeOf(input);
+  Type element = widerOf32(type.getElementType());
+  double fixed = 1;
+  bool dynamic = false;
+  for (int64_t axis : axes)
+    if (type.isDynamicDim(axis))
+      dynamic = true;
+    else
+      fixed *= double(type.getDimSize(axis));
+  Value count = scalarConstant(builder, loc, element, fixed);
+  if (!dynamic)
+    return count;
+  Value line = input;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (!type.isDynamicDim(d) && type.getDimSize(d) != 1)
+      line = SliceOp::create(builder, loc, line, d, /*offset=*/0, /*size=*/1);
+  Value one = scalarConstant(builder, loc, element, 1);
+  Value ones = BroadcastLikeOp::create(builder, loc, one, line);
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  Value batch = ReduceOp::create(builder, loc, ReduceKind::Sum, ones, all, /*keep_dims=*/false);
+  return MultiplyOp::create(builder, loc, batch, count);
+}
+
+LogicalResult ReduceOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool>,
+                                 MutableArrayRef<Value> operandCotangents) {
+  Location loc = getLoc();
+  Value dy = cotangents[0], x = getInput();
+  auto type = tensorTypeOf(x);
+  switch (getKind()) {
+  case ReduceKind::Mean: {
+    // Divided in float32: a count above 65504 would be infinite in float16.
+    auto narrow = tensorTypeOf(dy);
+    auto wide = narrow.clone(widerOf32(narrow.getElementType()));
+    if (narrow != wide)
+      dy = CastOp::create(builder, loc, wide, dy);
+    dy = DivideOp::create(builder, loc, dy, countElements(builder, loc, x, getAxes()));
+    if (narrow != wide)
+      dy = CastOp::create(builder, loc, narrow, dy);
+    [[fallthrough]];
+  }
+  case ReduceKind::Sum:
+    operandCotangents[0] = BroadcastLikeOp::create(builder, loc, keepAxes(builder, loc, dy, type, getAxes()), x);
+    return success();
+  case ReduceKind::Max:
+  case ReduceKind::Min: {
+    // tensorflow/python/ops/math_grad.py _MinOrMaxGrad: indicators / number of ties * dy.
+    Value y = keepAxes(builder, loc, getResult(), type, getAxes());
+    Value isExtreme = CompareOp::create(builder, loc, ComparePredicate::EQ, x, y);
+    Value indicators = CastOp::create(builder, loc, type, isExtreme);
+    Value ties = ReduceOp::create(builder, loc, ReduceKind::Sum, indicators, getAxes(), /*keep_dims=*/true);
+    Value share = DivideOp::create(builder, loc, indicators, ties);
+    operandCotangents[0] =
+        MultiplyOp::create(builder, loc, share, keepAxes(builder, loc, dy, type, getAxes()));
+    return success();
+  }
+  case ReduceKind::All:
+  case ReduceKind::Any:
+    return success();
+  }
+  llvm_unreachable("enumerated");
+}
+
+/// Offsets of the kept dimensions and of the reduced ones.
+static std::pair<SmallVector<int64_t, 0>, SmallVector<int64_t, 0>> splitOffsets(ArrayRef<int64_t> shape,
+                                                                               ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> strides = rowMajorStrides(shape), extents[2], chosen[2];
+  for (size_t d = 0; d < shape.size(); ++d) {
+    bool reduced = llvm::is_contained(axes, int64_t(d));
+    extents[reduced].push_back(shape[d]);
+    chosen[reduced].push_back(strides[d]);
+  }
+  return {stridedOffsets(extents[0], chosen[0]), stridedOffsets(extents[1], chosen[1])};
+}
+
+static double startOf(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::Max: return -INFINITY;
+  case ReduceKind::Min: return INFINITY;
+  case ReduceKind::All: return 1;
+  default: return 0;
+  }
+}
+
+static double combine(ReduceKind kind, double total, double x) {
+  switch (kind) {
+  case ReduceKind::Sum:
+  case ReduceKind::Mean: return total + x;
+  case ReduceKind::Max: return std::isnan(total) || total > x ? total : x;
+  case ReduceKind::Min: return std::isnan(total) || total < x ? total : x;
+  case ReduceKind::All: return total != 0 && x != 0;
+  case ReduceKind::Any: return total != 0 || x != 0;
+  }
+  llvm_unreachable("enumerated");
+}
+
+LogicalResult ReduceOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  const ReferenceTensor &input = operands[0];
+  SmallVector<int64_t> shape;
+  for (size_t d = 0; d < input.shape.size(); ++d)
+    if (!llvm::is_contained(getAxes(), int64_t(d)))
+      shape.push_back(input.shape[d]);
+    else if (getKeepDims())
+      shape.push_back(1);
+  ReferenceTensor &result = results[0];
+  startReference(result, input.elementType, shape);
+  auto [kept, reduced] = splitOffsets(input.shape, getAxes());
+  for (auto [i, start] : llvm::enumerate(kept)) {
+    double total = startOf(getKind());
+    for (int64_t offset : reduced)
+      total = combine(getKind(), total, input.at(start + offset));
+    result.set(i, getKind() == ReduceKind::Mean ? total / double(reduced.size()) : total);
+  }
+  return success();
+}
+
+LogicalResult ArgMaxOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  const ReferenceTensor &input = operands[0];
+  SmallVector<int64_t> shape(input.shape);
+  shape.erase(shape.begin() + getAxis());
+  startReference(results[0], elementTypeOf(getResult()), shape);
+  auto [kept, along] = splitOffsets(input.shape, {int64_t(getAxis())});
+  for (auto [i, start] : llvm::enumerate(kept)) {
+    int64_t best = 0;
+    for (int64_t k = 1; k < int64_t(along.size()); ++k)
+      if (input.floats[start + along[k]] > input.floats[start + along[best]])
+        best = k;
+    results[0].integers[i] = best;
+  }
   return success();
 }

@@ -12,6 +12,7 @@ include "dialects/mpc/IR/MpcInterfaces.td"
 defvar Mpc_Inferred = DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>;
 defvar Mpc_Precise = DeclareOpInterfaceMethods<Mpc_PrecisionOpInterface>;
 defvar Mpc_Differentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface>;
+defvar Mpc_CheapDifferentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface, ["isCheapToRecompute"]>;
 defvar Mpc_PreciseOverride = DeclareOpInterfaceMethods<Mpc_PrecisionOpInterface, ["getPrecisionClass"]>;
 defvar Mpc_Referenced = DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>;
 
@@ -133,10 +134,10 @@ def Mpc_OneHotOp : Mpc_Op<"one_hot", [Pure, Mpc_Referenced]> {
   let hasVerifier = 1;
 }
 
-class Mpc_MovementOp<string mnemonic, list<Trait> traits = []>
-    : Mpc_Op<mnemonic, [Pure, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced] # traits>;
+class Mpc_MovementOp<string mnemonic, list<Trait> traits = [], Trait differentiable = Mpc_Differentiable>
+    : Mpc_Op<mnemonic, [Pure, Mpc_Precise, differentiable, Mpc_Referenced] # traits>;
 
-def Mpc_BroadcastLikeOp : Mpc_MovementOp<"broadcast_like", [Mpc_Inferred]> {
+def Mpc_BroadcastLikeOp : Mpc_MovementOp<"broadcast_like", [Mpc_Inferred], Mpc_CheapDifferentiable> {
   let summary = "repeat to the shape of another tensor";
   let description = [{
     `input` broadcasts as in elementwise ops; of `like` only the shape matters (it carries the batch).
@@ -152,7 +153,7 @@ def Mpc_BroadcastLikeOp : Mpc_MovementOp<"broadcast_like", [Mpc_Inferred]> {
   }];
 }
 
-def Mpc_ReshapeOp : Mpc_MovementOp<"reshape"> {
+def Mpc_ReshapeOp : Mpc_MovementOp<"reshape", [], Mpc_CheapDifferentiable> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{
     The batch stays the first dimension: dynamic in, dynamic out.
@@ -204,12 +205,18 @@ def Mpc_PadOp : Mpc_MovementOp<"pad", [Mpc_Inferred]> {
   let hasVerifier = 1;
 }
 
-def Mpc_DropoutOp : Mpc_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_DropoutOp : Mpc_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>, Mpc_Precise,
+    DeclareOpInterfaceMethods<Mpc_TrainingOnlyOpInterface>, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "keep each element with probability 1 - rate and scale by 1 / (1 - rate)";
   let description = [{
-    Philox4x32-10 with key = seed, counter = (element, stream, call): the mask depends on nothing
-    else, so forward and backward recompute the same one. `noise_shape` (extents 1 broadcast, -1 is
-    the batch) as in Keras. mpc-differentiate drops the op from inference functions.
+    Philox4x32-10 with key = (seed low, seed high) and counter = (element low, element high, stream,
+    call), all 32-bit words; seed and call are the two elements of `state`, `element` is the row-major
+    index in the noise tensor (the input's shape, or `noise_shape`: extents 1 broadcast, -1 is the
+    batch, as in Keras). An element is kept iff `(word >> 8) * 2^-24 >= rate`, `word` being the first
+    of the four output words; equivalently `word >> 8 >= ceil(rate * 2^24)`. Kept elements are
+    multiplied by `1 / (1 - rate)` rounded to the element type, others become 0 whatever they were.
+    The mask depends on nothing else, so forward and backward recompute the same one.
+    mpc-differentiate drops the op from inference functions.
 
     Example: `%y = mpc.dropout %x, %state {rate = 0.5 : f64, stream = 3 : i64} : tensor<?x8xf32>, tensor<2xi64>`
   }];
@@ -222,6 +229,7 @@ def Mpc_DropoutOp : Mpc_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>,
 
 def Mpc_RandomAdvanceOp : Mpc_Op<"random_advance", [Pure, SameOperandsAndResultType, Mpc_Referenced]> {
   let summary = "the state of the next call: the counter grows by one";
+  let description = "Example: `%s1 = mpc.random_advance %s : tensor<2xi64>`";
   let arguments = (ins Mpc_RandomState:$state);
   let results = (outs Mpc_RandomState:$result);
   let assemblyFormat = "$state attr-dict `:` type($state)";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ops of a training step.
+// Ops of a training step: verifiers, what an optimizer step stands for, reference values.
 #include "dialects/mpc/IR/Mpc.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -26,5 +28,96 @@ LogicalResult OptimizerStepOp::verify() {
   for (Value shadow : getResults().drop_front(slots + 1))
     if (tensorTypeOf(shadow).getShape() != shape)
       return emitOpError() << "shadows must have the variable's shape";
+  return success();
+}
+
+static Value castElements(OpBuilder &builder, Location loc, Value value, Type element) {
+  auto type = tensorTypeOf(value);
+  return type.getElementType() == element ? value : Value(CastOp::create(builder, loc, type.clone(element), value));
+}
+
+SmallVector<Value> mpc::expandOptimizerStep(OpBuilder &builder, OptimizerStepOp step) {
+  Location loc = step.getLoc();
+  Type wide = widerOf32(elementTypeOf(step.getVariable()));
+  auto widen = [&](Value value) { return castElements(builder, loc, value, wide); };
+  Value gradient = widen(step.getGradient());
+  if (step.getUnscale())
+    gradient = DivideOp::create(builder, loc, gradient, widen(step.getUnscale()));
+  SmallVector<Value> slots = llvm::map_to_vector(step.getSlots(), widen);
+  SmallVector<Value> old{widen(step.getVariable())};
+  llvm::append_range(old, slots);
+  auto rule = cast<OptimizerRuleAttrInterface>(step.getRule());
+  SmallVector<Value> results = rule.buildUpdate(builder, loc, old.front(), gradient, slots,
+                                                widen(step.getLearningRate()), widen(step.getIteration()));
+  if (Value predicate = step.getPredicate())
+    for (auto [result, value] : llvm::zip_equal(results, old))
+      result = SelectOp::create(builder, loc, predicate, result, value);
+  while (results.size() < step.getNumResults()) // shadows
+    results.push_back(results.front());
+  for (auto [result, declared] : llvm::zip_equal(results, step.getResults()))
+    result = castElements(builder, loc, result, elementTypeOf(declared));
+  return results;
+}
+
+LogicalResult OptimizerStepOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  // A scratch function that computes what the step stands for, from the step's own operands.
+  OpBuilder builder(getContext());
+  auto function = func::FuncOp::create(
+      getLoc(), "step", builder.getFunctionType(getOperation()->getOperandTypes(), getOperation()->getResultTypes()));
+  OwningOpRef<func::FuncOp> owner(function);
+  Block *block = function.addEntryBlock();
+  builder.setInsertionPointToEnd(block);
+  auto copy = cast<OptimizerStepOp>(builder.clone(*getOperation()));
+  copy->setOperands(block->getArguments());
+  SmallVector<Value> values = expandOptimizerStep(builder, copy);
+  copy->erase();
+  func::ReturnOp::create(builder, getLoc(), values);
+  SmallVector<ReferenceTensor> computed;
+  if (failed(evaluateBlock(*block, operands, computed)))
+    return failure();
+  llvm::move(computed, results.begin());
+  return success();
+}
+
+LogicalResult GradientSeedOp::evaluate(ArrayRef<ReferenceTensor>, MutableArrayRef<ReferenceTensor> results) {
+  startReference(results[0], elementTypeOf(getResult()), {});
+  results[0].floats[0] = 1;
+  return success();
+}
+
+LogicalResult VariableGradientOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                           MutableArrayRef<ReferenceTensor> results) {
+  results[0] = operands[0];
+  return success();
+}
+
+LogicalResult AllFiniteOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+  startReference(results[0], elementTypeOf(getResult()), {});
+  results[0].integers[0] = llvm::all_of(operands, [](const ReferenceTensor &tensor) {
+    return llvm::all_of(tensor.floats, [](double x) { return std::isfinite(x); });
+  });
+  return success();
+}
+
+LogicalResult LossScaleUpdateOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                          MutableArrayRef<ReferenceTensor> results) {
+  double scale = operands[0].floats[0];
+  int64_t counter = operands[1].integers[0];
+  bool finite = operands[2].integers[0] != 0, grows = finite && counter == int64_t(getGrowthSteps()) - 1;
+  counter = finite && !grows ? counter + 1 : 0;
+  scale = grows ? 2 * scale : finite ? scale : scale / 2;
+  if (!finite || grows) {
+    if (getMinimum())
+      scale = std::fmax(scale, getMinimum()->convertToDouble());
+    if (getMaximum())
+      scale = std::fmin(scale, getMaximum()->convertToDouble());
+  }
+  // TensorFlow's CPU kernels and the runtime flush denormals: 2^-126 / 2 is 0.
+  if (std::fabs(scale) < 0x1p-126)
+    scale = 0;
+  startReference(results[0], operands[0].elementType, {});
+  startReference(results[1], operands[1].elementType, {});
+  results[0].set(0, scale);
+  results[1].integers[0] = counter;
   return success();
 }

@@ -7,14 +7,30 @@
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/mpc/IR/MpcAttributes.td"
 
-def Mpc_GradientSeedOp : Mpc_Op<"gradient_seed", [Pure]> {
+defvar Mpc_TrainingReferenced = DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>;
+
+def Mpc_GradientSeedOp : Mpc_Op<"gradient_seed", [Pure, Mpc_TrainingReferenced]> {
   let summary = "cotangent of the loss: 1, until mpc-scale-loss puts the loss scale there";
   let description = "Example: `%one = mpc.gradient_seed : tensor<f32>`";
   let results = (outs Mpc_FloatScalar:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def Mpc_AllFiniteOp : Mpc_Op<"all_finite", [Pure]> {
+def Mpc_VariableGradientOp : Mpc_Op<"variable_gradient", [Pure, SameOperandsAndResultType, Mpc_TrainingReferenced]> {
+  let summary = "marks the gradient that reaches the optimizer for one variable; its value is the operand";
+  let description = [{
+    Where mpc-scale-loss finds the still scaled gradients: it tests the operands and puts the unscaled
+    values in place of the results, so that clipping and all else sees those. No such op is left
+    after that pass.
+
+    Example: `%g1 = mpc.variable_gradient %g of @"dense/kernel" : tensor<8x4xf32>`
+  }];
+  let arguments = (ins Mpc_FloatTensor:$gradient, FlatSymbolRefAttr:$variable);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "$gradient `of` $variable attr-dict `:` type($gradient)";
+}
+
+def Mpc_AllFiniteOp : Mpc_Op<"all_finite", [Pure, Mpc_TrainingReferenced]> {
   let summary = "true iff no element of any operand is infinite or NaN";
   let description = [{
     Over the still scaled gradients, as Keras tests them.
@@ -26,11 +42,11 @@ def Mpc_AllFiniteOp : Mpc_Op<"all_finite", [Pure]> {
   let assemblyFormat = "($inputs^ `:` type($inputs))? attr-dict";
 }
 
-def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegments]> {
+def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegments, Mpc_TrainingReferenced]> {
   let summary = "new value of one variable and of its slots";
   let description = [{
-    Applies `rule` in float32 (float64 for float64 variables). With `predicate` false everything
-    keeps its value. `unscale` divides the gradient first, in float32. The lowering makes one pass
+    Applies `rule` in float32 (float64 for float64 variables): every operand is widened, every result
+    rounded once. With `predicate` false everything keeps its value. `iteration` is 1 in the first step. `unscale` divides the gradient first, in float32. The lowering makes one pass
     over memory of it, which also writes the low-precision copies (`shadows` in the result order
     variable, slots, shadow types).
 
@@ -53,7 +69,7 @@ def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegmen
   let hasVerifier = 1;
 }
 
-def Mpc_LossScaleUpdateOp : Mpc_Op<"loss_scale_update", [Pure]> {
+def Mpc_LossScaleUpdateOp : Mpc_Op<"loss_scale_update", [Pure, Mpc_TrainingReferenced]> {
   let summary = "next loss scale and step counter (Keras LossScaleOptimizer)";
   let description = [{
     finite: counter == growth_steps - 1 ? (2 * scale, 0) : (scale, counter + 1); else (scale / 2, 0).

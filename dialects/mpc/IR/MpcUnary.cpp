@@ -92,6 +92,9 @@ MPC_UNARY(Log1pOp, math::Log1pOp::create(b, loc, x), std::log1p(x), e.div(dy, e.
 MPC_UNARY(SqrtOp, math::SqrtOp::create(b, loc, x), std::sqrt(x), e.div(e.mul(dy, 0.5), y))
 MPC_UNARY(RsqrtOp, arith::DivFOp::create(b, loc, floatConstant(b, loc, x.getType(), 1), math::SqrtOp::create(b, loc, x)),
           1 / std::sqrt(x), e.mul(e.mul(dy, -0.5), e.mul(y, e.mul(y, y))))
+MPC_UNARY(CosOp, math::CosOp::create(b, loc, x), std::cos(x),
+          NegateOp::create(builder, e.loc, e.mul(dy, SinOp::create(builder, e.loc, x))))
+MPC_UNARY(SinOp, math::SinOp::create(b, loc, x), std::sin(x), e.mul(dy, CosOp::create(builder, e.loc, x)))
 MPC_UNARY(TanhOp, math::TanhOp::create(b, loc, x), std::tanh(x), e.mul(dy, e.sub(1, e.mul(y, y))))
 MPC_UNARY(SigmoidOp, buildSigmoid(b, loc, x), sigmoidOf(x), e.mul(dy, e.mul(y, e.sub(1, y))))
 MPC_UNARY(SoftplusOp, buildSoftplus(b, loc, x), std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))),

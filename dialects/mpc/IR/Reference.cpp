@@ -49,6 +49,51 @@ SmallVector<int64_t> mpc::broadcastStrides(ArrayRef<int64_t> shape, ArrayRef<int
   return strides;
 }
 
+SmallVector<int64_t> mpc::rowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= shape[d];
+  }
+  return strides;
+}
+
+SmallVector<int64_t, 0> mpc::stridedOffsets(ArrayRef<int64_t> extents, ArrayRef<int64_t> strides) {
+  SmallVector<int64_t, 0> offsets{0}, next;
+  for (auto [extent, stride] : llvm::zip_equal(extents, strides)) {
+    next.clear();
+    for (int64_t offset : offsets)
+      for (int64_t i = 0; i < extent; ++i)
+        next.push_back(offset + i * stride);
+    std::swap(offsets, next);
+  }
+  return offsets;
+}
+
+void mpc::startReference(ReferenceTensor &result, Type elementType, ArrayRef<int64_t> shape) {
+  result.elementType = elementType;
+  result.shape.assign(shape.begin(), shape.end());
+  result.allocate();
+}
+
+void mpc::gatherReference(const ReferenceTensor &input, ArrayRef<int64_t> offsets, ReferenceTensor &result) {
+  for (auto [i, offset] : llvm::enumerate(offsets))
+    if (result.isFloating())
+      result.floats[i] = input.floats[offset];
+    else
+      result.integers[i] = input.integers[offset];
+}
+
+std::array<uint32_t, 4> mpc::philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    uint64_t a = uint64_t(0xD2511F53u) * c[0], b = uint64_t(0xCD9E8D57u) * c[2];
+    c = {uint32_t(b >> 32) ^ c[1] ^ key[0], uint32_t(b), uint32_t(a >> 32) ^ c[3] ^ key[1], uint32_t(a)};
+    key = {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
+  }
+  return c;
+}
+
 LogicalResult mpc::evaluateElementwise(Operation *op, ArrayRef<ReferenceTensor> operands,
                                        MutableArrayRef<ReferenceTensor> results) {
   auto elementwise = cast<ElementwiseOpInterface>(op);
@@ -62,20 +107,43 @@ LogicalResult mpc::evaluateElementwise(Operation *op, ArrayRef<ReferenceTensor> 
   result.elementType = getElementTypeOrSelf(op->getResult(0).getType());
   result.shape = *shape;
   result.allocate();
-  SmallVector<SmallVector<int64_t>> strides;
+  SmallVector<SmallVector<int64_t, 0>> offsets;
   for (const ReferenceTensor &operand : operands)
-    strides.push_back(broadcastStrides(operand.shape, *shape));
+    offsets.push_back(stridedOffsets(*shape, broadcastStrides(operand.shape, *shape)));
   SmallVector<double> scalars(operands.size());
   for (int64_t linear = 0, count = result.size(); linear < count; ++linear) {
-    for (size_t i = 0; i < operands.size(); ++i) {
-      int64_t rest = linear, offset = 0;
-      for (size_t d = shape->size(); d-- > 0;) {
-        offset += rest % (*shape)[d] * strides[i][d];
-        rest /= (*shape)[d];
-      }
-      scalars[i] = operands[i].at(offset);
-    }
+    for (size_t i = 0; i < operands.size(); ++i)
+      scalars[i] = operands[i].at(offsets[i][linear]);
     result.set(linear, elementwise.evaluateScalar(scalars));
   }
   return success();
+}
+
+LogicalResult mpc::evaluateBlock(Block &block, ArrayRef<ReferenceTensor> arguments,
+                                 SmallVectorImpl<ReferenceTensor> &results) {
+  llvm::DenseMap<Value, ReferenceTensor> values;
+  for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
+    values[argument] = value;
+  for (Operation &op : block) {
+    SmallVector<ReferenceTensor> operands, opResults(op.getNumResults());
+    for (Value operand : op.getOperands())
+      operands.push_back(values.at(operand));
+    if (op.hasTrait<OpTrait::IsTerminator>()) {
+      results = std::move(operands);
+      return success();
+    }
+    if (auto layer = dyn_cast<LayerOp>(op)) {
+      if (failed(evaluateBlock(layer.getBody().front(), operands, opResults)))
+        return failure();
+    } else {
+      auto reference = dyn_cast<ReferenceOpInterface>(op);
+      if (!reference)
+        return op.emitError() << "has no reference value";
+      if (failed(reference.evaluate(operands, opResults)))
+        return failure();
+    }
+    for (auto [result, value] : llvm::zip_equal(op.getResults(), opResults))
+      values[result] = std::move(value);
+  }
+  return block.getParentOp()->emitError() << "has no terminator";
 }

@@ -58,8 +58,9 @@ def InsertCasts : Pass<"mpc-insert-casts", "::mlir::ModuleOp"> {
       layer or the variable has `autocast = false` (keras/src/backend/common/variables.py).
     - Ops compute in the type of their operands; where these differ they are promoted as in
       keras/src/backend/common/dtypes.py (bf16 with f16 gives f32). Floating constants are weak.
-    - A layer's results have its compute dtype. Updates of variables have the variable's type, loss
-      terms are float32.
+    - A layer returns what it computed; one that opts out of autocast, for itself or for a variable,
+      returns its compute dtype. Updates of variables have the variable's type, loss terms are
+      float32.
     - Ops outside layers promote only. `@loss` stays float32: what it reads is cast on entry.
 
     Remarks: `mpc-casts` / `layer-casts`, one per call of a layer.

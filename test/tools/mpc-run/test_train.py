@@ -88,6 +88,11 @@ class Train(linear.ToolTest):
         self.assertEqual(trace["iterations"].tolist(), [1, 2, 2, 3, 4])
         self.assertIn("scale 512  skipped 1", result.stderr)
 
+    def test_endless_skipping_is_diagnosed(self):
+        data = self.save("d.npz", features=self.x * numpy.inf, y0=self.y)
+        result = self.train("--steps=150", "--batch-size=4", data=data)
+        self.assertRegex(result.stderr, r"warning: .*100.*skipped|warning: .*skipped.*100")
+
     def test_trace_does_not_change_the_epoch(self):
         plain = self.history("--epochs=2", "--batch-size=8", "--save", self.path("a"))
         traced = self.history("--epochs=2", "--batch-size=8", "--save", self.path("b"),
@@ -154,6 +159,18 @@ class Train(linear.ToolTest):
             handle.write('{"cat": 2.0, "1": "x"}')
         self.fails("train", self.model, "--data", self.data, "--class-weight", self.path("c.json"),
                    message="c.json:cat: is no class index")  # fmt: skip
+
+    def test_faults_of_both_sets_at_once(self):
+        bad = self.save("bad.npz", features=self.x[:, :1], y0=self.y)
+        result = self.fails("train", self.model, "--data", bad, "--validation-data", self.path("none.npz"),
+                            message=r"bad.npz:features: has shape \[20, 1\]")  # fmt: skip
+        self.assertIn("none.npz: cannot open", result.stderr)
+
+    def test_unused_arrays_are_named(self):
+        data = self.save("d.npz", features=self.x, y0=self.y, sample_weights=self.y)
+        result = self.train(data=data)
+        self.assertIn("note: " + data + ": ignored, since the model has no such input or target: sample_weights",
+                      result.stderr)  # fmt: skip
 
     def test_initialize(self):
         values = []

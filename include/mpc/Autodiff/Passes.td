@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Passes of the phases autodiff and scaling (docs/pipeline.md).
+
+#ifndef MPC_AUTODIFF_PASSES
+#define MPC_AUTODIFF_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
+  let summary = "turn @forward and @loss into the entries predict, evaluate, gradients, train_step";
+  let description = [{
+    Precondition: phase casts; no mpc.layer is left. Postcondition: `@forward` and `@loss` are gone,
+    instead there are functions with `mpc.entry`, each complete (dialects/mpc/README.md):
+
+    - `@predict`: inference; ops that only training computes are dropped, no updates.
+    - with `@loss`: `@evaluate`: inference, `loss`, updates of metric states;
+      `@gradients`: training mode, outputs `loss`, `grad:<path>` (float32) of trainable variables,
+      `gradx:<input>` of floating inputs, `out0`…, `after:<path>` of variables that the forward pass
+      changes; no updates.
+    - with `mpc.optimizer` too: `@train_step`: outputs `loss`, `learning_rate`; updates of all.
+
+    A variable or input that the loss does not depend on has a gradient of zeros in `@gradients` and
+    is not touched by `@train_step`, as in Keras. Optimizer variables are declared under Keras's names
+    and in its order as `@"optimizer/<name>"`. Loss terms that `@loss` does not take are added to the
+    loss. Random state advances once per training step. The adjoint of a cast is the reverse cast.
+
+    Cheap values (casts, broadcasts) are recomputed in backward code where that keeps less; the
+    remark `saved-for-backward` (mpc-autodiff) names each kept value. On a module without `@forward`
+    that has entries, nothing happens.
+  }];
+  let dependentDialects = ["::mpc::MpcDialect"];
+}
+
+def VerifyAutodiffPass : Pass<"mpc-verify-autodiff", "::mlir::ModuleOp"> {
+  let summary = "check the exit contract of the phase autodiff";
+}
+
+#endif // MPC_AUTODIFF_PASSES

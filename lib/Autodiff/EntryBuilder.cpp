@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Arguments, results and clean-up of entry functions.
+#include "lib/Autodiff/EntryBuilder.h"
+
+using namespace mlir;
+using namespace mpc;
+
+EntryBuilder::EntryBuilder(ModuleOp module, StringRef name, Location loc)
+    : builder(module.getContext()) {
+  function = func::FuncOp::create(loc, name, builder.getFunctionType({}, {}));
+  function->setAttr(MpcDialect::kEntryAttr, builder.getUnitAttr());
+  module.push_back(function);
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+}
+
+Value EntryBuilder::addArgument(Type type, DictionaryAttr attributes) {
+  unsigned index = function.getNumArguments();
+  (void)function.insertArgument(index, type, attributes, function.getLoc());
+  return function.getArgument(index);
+}
+
+Value EntryBuilder::argument(Type type, DictionaryAttr attributes) {
+  Attribute key = attributes.get(MpcDialect::kInputAttr);
+  if (!key)
+    key = attributes.get(MpcDialect::kTargetAttr);
+  Value &value = named[key];
+  if (!value)
+    value = addArgument(type, attributes);
+  return value;
+}
+
+Value EntryBuilder::variable(FlatSymbolRefAttr symbol) {
+  Value &value = variables[symbol];
+  if (!value) {
+    auto declaration = SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol);
+    value = addArgument(declaration.getType(), builder.getDictionaryAttr(builder.getNamedAttr(
+                                                   MpcDialect::kVariableAttr, symbol)));
+  }
+  return value;
+}
+
+void EntryBuilder::addOutput(StringRef name, Value value) {
+  outputs.push_back(
+      {value, builder.getNamedAttr(MpcDialect::kOutputAttr, builder.getStringAttr(name))});
+}
+
+void EntryBuilder::addUpdate(FlatSymbolRefAttr symbol, Value value) {
+  updates.push_back({value, builder.getNamedAttr(MpcDialect::kUpdatesAttr, symbol)});
+}
+
+void EntryBuilder::finish() {
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attributes;
+  for (const Result &result : llvm::concat<Result>(outputs, updates)) {
+    values.push_back(result.value);
+    attributes.push_back(builder.getDictionaryAttr(result.attribute));
+  }
+  func::ReturnOp::create(builder, function.getLoc(), values);
+  Block &block = function.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  llvm::BitVector unused(function.getNumArguments());
+  for (BlockArgument argument : function.getArguments())
+    if (argument.use_empty() &&
+        function.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr))
+      unused.set(argument.getArgNumber());
+  (void)function.eraseArguments(unused);
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), ValueRange(values).getTypes()));
+  for (auto [i, dictionary] : llvm::enumerate(attributes))
+    function.setResultAttrs(i, dictionary);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Builds one entry function: arguments by name, outputs before updates, nothing unused.
+#ifndef MPC_LIB_AUTODIFF_ENTRYBUILDER_H
+#define MPC_LIB_AUTODIFF_ENTRYBUILDER_H
+
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mpc {
+
+class EntryBuilder {
+public:
+  EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, mlir::Location loc);
+
+  /// The argument of the same kind and name (mpc.input or mpc.target); added, with all attributes,
+  /// when new.
+  mlir::Value argument(mlir::Type type, mlir::DictionaryAttr attributes);
+  /// The argument that holds a variable's value when the function is called.
+  mlir::Value variable(mlir::FlatSymbolRefAttr symbol);
+  void addOutput(llvm::StringRef name, mlir::Value value);
+  void addUpdate(mlir::FlatSymbolRefAttr symbol, mlir::Value value);
+  /// Ends the function: removes dead ops and variable arguments that nothing reads, returns.
+  void finish();
+
+  mlir::OpBuilder builder;
+  mlir::func::FuncOp function;
+
+private:
+  mlir::Value addArgument(mlir::Type type, mlir::DictionaryAttr attributes);
+
+  struct Result {
+    mlir::Value value;
+    mlir::NamedAttribute attribute;
+  };
+  llvm::SmallVector<Result> outputs, updates;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> named, variables;
+};
+
+} // namespace mpc
+
+#endif // MPC_LIB_AUTODIFF_ENTRYBUILDER_H

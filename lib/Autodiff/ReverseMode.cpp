@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reverse mode over DifferentiableOpInterface: one sweep, no knowledge of single ops.
+#include "mpc/Autodiff/ReverseMode.h"
+#include "dialects/mpc/IR/Mpc.h"
+#include "mpc/Analysis/Activity.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+constexpr llvm::StringLiteral kGradientSuffix = "/gradient";
+
+/// `loc("dense_1")` becomes `loc("dense_1/gradient")`; locations without a name stay.
+Location gradientLocation(Location loc) {
+  auto named = loc->findInstanceOf<NameLoc>();
+  if (!named || named.getName().getValue().ends_with(kGradientSuffix))
+    return loc;
+  return NameLoc::get(
+      StringAttr::get(loc.getContext(), named.getName().getValue() + kGradientSuffix));
+}
+
+struct GradientLocations : OpBuilder::Listener {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    op->setLoc(gradientLocation(op->getLoc()));
+  }
+};
+
+class Sweep {
+public:
+  Sweep(OpBuilder &builder, const Activity &activity) : builder(builder), activity(activity) {}
+
+  LogicalResult visit(Operation *op);
+  void add(Value value, Value cotangent);
+  Value cotangentOf(Value value) const { return cotangents.lookup(value); }
+
+private:
+  OpBuilder &builder;
+  const Activity &activity;
+  llvm::DenseMap<Value, Value> cotangents;
+};
+
+} // namespace
+
+void Sweep::add(Value value, Value cotangent) {
+  Value &total = cotangents[value];
+  total = total ? Value(AddOp::create(builder, cotangent.getLoc(), total, cotangent)) : cotangent;
+}
+
+LogicalResult Sweep::visit(Operation *op) {
+  SmallVector<Value> results =
+      llvm::map_to_vector(op->getResults(), [&](Value v) { return cotangentOf(v); });
+  SmallVector<bool> wanted = llvm::map_to_vector(
+      op->getOperands(), [&](Value operand) { return activity.isActive(operand); });
+  if (llvm::none_of(results, [](Value v) { return bool(v); }) ||
+      llvm::none_of(wanted, [](bool w) { return w; }))
+    return success();
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return op->emitError() << "'" << op->getName()
+                           << "' has no derivative, but the loss depends on it";
+  SmallVector<Value> operands(op->getNumOperands());
+  if (failed(differentiable.buildVjp(builder, results, wanted, operands)))
+    return failure();
+  for (auto [operand, cotangent, isWanted] : llvm::zip_equal(op->getOperands(), operands, wanted)) {
+    if (!isWanted || !cotangent)
+      continue;
+    if (cotangent.getType() != operand.getType())
+      return op->emitError() << "derivative has type " << cotangent.getType()
+                             << " for an operand of type " << operand.getType();
+    add(operand, cotangent);
+  }
+  return success();
+}
+
+LogicalResult mpc::buildGradients(OpBuilder &builder, Value dependent, Value seed,
+                                  ArrayRef<Value> independents, SmallVectorImpl<Value> &gradients) {
+  Block *block = builder.getInsertionBlock();
+  SmallVector<Operation *> forward;
+  for (Operation &op : llvm::make_range(block->begin(), builder.getInsertionPoint()))
+    forward.push_back(&op);
+  Activity activity(*block, independents, dependent);
+  GradientLocations locations;
+  OpBuilder::Listener *previous = builder.getListener();
+  builder.setListener(&locations);
+  Sweep sweep(builder, activity);
+  sweep.add(dependent, seed);
+  LogicalResult status = success();
+  for (Operation *op : llvm::reverse(forward))
+    if (failed(sweep.visit(op)))
+      status = failure();
+  builder.setListener(previous);
+  for (Value independent : independents)
+    gradients.push_back(sweep.cotangentOf(independent));
+  return status;
+}

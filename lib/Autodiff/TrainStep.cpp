@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// @train_step in the order of keras/src/optimizers/base_optimizer.py (keras-semantics,
+// section 5.3). All arithmetic is float32 (float64 for float64 variables); 16-bit variables are
+// widened, updated and rounded once.
+#include "lib/Autodiff/TrainStep.h"
+#include "lib/Autodiff/Arithmetic.h"
+#include "mpc/Autodiff/ReverseMode.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+struct Parameter {
+  VariableOp variable;
+  Value value, gradient; // gradient is null when the loss does not depend on the variable
+  ParameterState state;
+
+  FlatSymbolRefAttr symbol() { return FlatSymbolRefAttr::get(variable.getSymNameAttr()); }
+};
+
+class OptimizerApplication {
+public:
+  OptimizerApplication(EntryBuilder &entry, OptimizerOp optimizer, OptimizerState state)
+      : entry(entry), builder(entry.builder), optimizer(optimizer), state(std::move(state)),
+        loc(optimizer.getLoc()) {}
+
+  LogicalResult apply(MutableArrayRef<Parameter> parameters, bool unscaleStatic);
+
+private:
+  void countSteps();
+  void accumulate(Parameter &parameter);
+  void update(Parameter &parameter);
+  void average(Parameter &parameter);
+  /// `count % divisor == 0` of whole numbers in float64, which is exact.
+  Value isMultiple(Value count, int64_t divisor);
+  Arithmetic arithmetic(Parameter &parameter) {
+    return {builder, loc, widerOf32(elementTypeOf(parameter.value))};
+  }
+
+  EntryBuilder &entry;
+  OpBuilder &builder;
+  OptimizerOp optimizer;
+  OptimizerState state;
+  Location loc;
+  Value rate;
+  Value iterations;    // updates so far, float64
+  Value updateNumber;  // iterations + 1, float32
+  Value isUpdate;      // i1; null without gradient accumulation
+  Value nextIteration; // int64
+};
+
+} // namespace
+
+Value OptimizerApplication::isMultiple(Value count, int64_t divisor) {
+  Arithmetic a{builder, loc, builder.getF64Type()};
+  Value by = a.constant(double(divisor));
+  return a.compare(ComparePredicate::EQ, a.mul(a.floor(a.div(count, by)), by), count);
+}
+
+/// The raw counter counts calls; with accumulation `iterations` counts updates.
+void OptimizerApplication::countSteps() {
+  Arithmetic a{builder, loc, builder.getF64Type()};
+  Value raw = a.widen(entry.variable(state.iteration));
+  Value next = a.add(raw, a.constant(1));
+  nextIteration = a.cast(next, builder.getI64Type());
+  iterations = raw;
+  if (auto steps = optimizer.getAccumulationSteps()) {
+    isUpdate = isMultiple(next, *steps);
+    iterations = a.floor(a.div(raw, a.constant(double(*steps))));
+  }
+  updateNumber = a.cast(a.add(iterations, a.constant(1)), builder.getF32Type());
+}
+
+void OptimizerApplication::accumulate(Parameter &parameter) {
+  Arithmetic a = arithmetic(parameter);
+  Value stored = entry.variable(parameter.state.accumulator);
+  Value sum = a.add(a.widen(stored), parameter.gradient);
+  parameter.gradient = a.div(sum, a.constant(double(*optimizer.getAccumulationSteps())));
+  Value zeros = ConstantOp::create(builder, loc, tensorTypeOf(sum), 0.0);
+  entry.addUpdate(parameter.state.accumulator,
+                  a.cast(a.select(isUpdate, zeros, sum), elementTypeOf(stored)));
+}
+
+/// Weight decay, then the rule.
+void OptimizerApplication::update(Parameter &parameter) {
+  Arithmetic a = arithmetic(parameter);
+  Value old = parameter.value;
+  if (auto decay = optimizer.getWeightDecay()) {
+    Value wide = a.widen(old);
+    Value lost = a.mul(a.mul(wide, a.constant(decay->convertToDouble())), a.widen(rate));
+    parameter.value = a.sub(wide, lost);
+  }
+  SmallVector<Value> slots;
+  SmallVector<Type> types{parameter.value.getType()};
+  for (FlatSymbolRefAttr slot : parameter.state.slots) {
+    slots.push_back(entry.variable(slot));
+    types.push_back(slots.back().getType());
+  }
+  auto step =
+      OptimizerStepOp::create(builder, parameter.variable.getLoc(), types, parameter.value,
+                              parameter.gradient, slots, rate, updateNumber, /*unscale=*/Value(),
+                              /*predicate=*/isUpdate, optimizer.getRule());
+  parameter.value = step.getResult(0);
+  if (isUpdate && optimizer.getWeightDecay())
+    parameter.value = a.select(isUpdate, parameter.value, a.widen(old));
+  for (auto [slot, result] : llvm::zip_equal(parameter.state.slots, step.getResults().drop_front()))
+    entry.addUpdate(slot, result);
+}
+
+/// use_ema: the first update copies; overwriting happens every ema_overwrite_frequency updates.
+void OptimizerApplication::average(Parameter &parameter) {
+  Arithmetic a = arithmetic(parameter);
+  Arithmetic count{builder, loc, builder.getF64Type()};
+  Value first = count.compare(ComparePredicate::EQ, iterations, count.constant(0));
+  Value momentum =
+      a.select(first, a.constant(0), a.constant(optimizer.getEmaMomentum()->convertToDouble()));
+  Value stored = entry.variable(parameter.state.average), value = a.widen(parameter.value);
+  Value next =
+      a.add(a.mul(momentum, a.widen(stored)), a.mul(a.sub(a.constant(1), momentum), value));
+  entry.addUpdate(parameter.state.average, a.cast(next, elementTypeOf(stored)));
+  if (auto frequency = optimizer.getEmaOverwriteFrequency())
+    parameter.value =
+        a.select(isMultiple(count.add(iterations, count.constant(1)), *frequency), next, value);
+}
+
+LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
+                                          bool unscaleStatic) {
+  countSteps();
+  Value counter = CastOp::create(builder, loc, RankedTensorType::get({}, builder.getF32Type()),
+                                 entry.variable(state.iteration));
+  auto built =
+      buildLearningRate(builder, optimizer,
+                        state.learningRate ? entry.variable(state.learningRate) : Value(), counter);
+  if (failed(built))
+    return failure();
+  rate = *built;
+  entry.addOutput("learning_rate", rate);
+  bool clips = optimizer.getClipnorm() || optimizer.getGlobalClipnorm() || optimizer.getClipvalue();
+  SmallVector<Parameter *> updated;
+  for (Parameter &parameter : parameters)
+    if (parameter.gradient)
+      updated.push_back(&parameter);
+  for (Parameter *parameter : updated) {
+    parameter->gradient = VariableGradientOp::create(builder, parameter->gradient.getLoc(),
+                                                     parameter->gradient, parameter->symbol());
+    if (clips || isUpdate || unscaleStatic)
+      parameter->gradient = arithmetic(*parameter).widen(parameter->gradient);
+    if (unscaleStatic) {
+      Arithmetic a = arithmetic(*parameter);
+      parameter->gradient =
+          a.div(parameter->gradient, a.constant(optimizer.getStaticScale()->convertToDouble()));
+    }
+    if (isUpdate)
+      accumulate(*parameter);
+  }
+  if (clips) {
+    SmallVector<Value> gradients =
+        llvm::map_to_vector(updated, [](Parameter *p) { return p->gradient; });
+    clipGradients(builder, optimizer, gradients);
+    for (auto [parameter, gradient] : llvm::zip_equal(updated, gradients))
+      parameter->gradient = gradient;
+  }
+  for (Parameter *parameter : updated)
+    update(*parameter);
+  for (Parameter &parameter : parameters) {
+    Value before = parameter.value;
+    if (optimizer.getEmaMomentum())
+      average(parameter);
+    if (!parameter.gradient && parameter.value == before)
+      continue;
+    auto type = cast<RankedTensorType>(parameter.variable.getType());
+    entry.addUpdate(parameter.symbol(),
+                    arithmetic(parameter).cast(parameter.value, type.getElementType()));
+  }
+  entry.addUpdate(state.iteration, nextIteration);
+  return success();
+}
+
+/// Random state that the forward pass reads and does not itself advance.
+static void advanceRandomState(EntryBuilder &entry, TrainedModel &model,
+                               const TrainedModel::Copy &copy) {
+  for (unsigned i = 0; i < model.forward.getNumArguments(); ++i) {
+    auto symbol = model.forward.getArgAttrOfType<FlatSymbolRefAttr>(i, MpcDialect::kVariableAttr);
+    if (!symbol || model.forward.getArgument(i).use_empty() ||
+        llvm::any_of(copy.updates, [&](const NamedValue &update) { return update.name == symbol; }))
+      continue;
+    auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry.function, symbol);
+    if (variable.getRole() == VariableRole::Random)
+      entry.addUpdate(symbol, RandomAdvanceOp::create(entry.builder, model.forward.getLoc(),
+                                                      entry.variable(symbol)));
+  }
+}
+
+LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, OptimizerOp optimizer) {
+  EntryBuilder entry(module, "train_step", model.forward.getLoc());
+  OpBuilder &builder = entry.builder;
+  model.addArguments(entry, /*withTargets=*/true);
+  auto copy = model.emit(entry, Mode::Training, /*withLoss=*/true);
+  if (failed(copy))
+    return failure();
+  SmallVector<VariableOp> trainable;
+  for (VariableOp variable : module.getOps<VariableOp>())
+    if (variable.getRole() == VariableRole::Trainable)
+      trainable.push_back(variable);
+  SmallVector<Value> independents, gradients;
+  for (VariableOp variable : trainable)
+    independents.push_back(entry.variable(FlatSymbolRefAttr::get(variable.getSymNameAttr())));
+  auto seed = GradientSeedOp::create(builder, copy->loss.getLoc(), copy->loss.getType());
+  // A LossScaleOptimizer clears the static scale of the optimizer inside it.
+  bool isStatic = optimizer.getStaticScale() && module.getOps<LossScaleOp>().empty();
+  Value cotangent = seed;
+  if (isStatic) {
+    Arithmetic a{builder, seed.getLoc(), builder.getF32Type()};
+    cotangent = a.mul(seed, a.constant(optimizer.getStaticScale()->convertToDouble()));
+  }
+  if (failed(buildGradients(builder, copy->loss, cotangent, independents, gradients)))
+    return failure();
+  if (llvm::none_of(gradients, [](Value gradient) { return bool(gradient); }))
+    return optimizer.emitError()
+           << "no trainable variable influences the loss; there is nothing to train";
+  recomputeCheapValues(seed);
+  remarkSavedValues(seed);
+  entry.addOutput("loss", copy->loss);
+  OptimizerState state = declareOptimizerVariables(module, optimizer, trainable);
+  SmallVector<Parameter> parameters;
+  for (auto [i, variable] : llvm::enumerate(trainable))
+    parameters.push_back({variable, independents[i], gradients[i], state.parameters[i]});
+  if (failed(OptimizerApplication(entry, optimizer, std::move(state)).apply(parameters, isStatic)))
+    return failure();
+  for (NamedValue update : llvm::concat<NamedValue>(copy->updates, copy->metricUpdates))
+    entry.addUpdate(cast<FlatSymbolRefAttr>(update.name), update.value);
+  advanceRandomState(entry, model, *copy);
+  entry.finish();
+  return success();
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// @train_step: gradients, then what Keras's BaseOptimizer.apply does with them.
+#ifndef MPC_LIB_AUTODIFF_TRAINSTEP_H
+#define MPC_LIB_AUTODIFF_TRAINSTEP_H
+
+#include "lib/Autodiff/TrainedModel.h"
+
+namespace mpc {
+
+/// Declares the optimizer's variables and builds @train_step.
+llvm::LogicalResult buildTrainStep(mlir::ModuleOp module, TrainedModel &model,
+                                   OptimizerOp optimizer);
+
+/// Symbols of what an optimizer keeps of one trainable variable; null where it keeps nothing.
+struct ParameterState {
+  mlir::FlatSymbolRefAttr average, accumulator;
+  llvm::SmallVector<mlir::FlatSymbolRefAttr> slots;
+};
+
+struct OptimizerState {
+  mlir::FlatSymbolRefAttr iteration, learningRate; // learningRate is null with a schedule
+  llvm::SmallVector<ParameterState> parameters;    // in the order of the trainable variables
+};
+
+/// Declares `@"optimizer/<name>/…"` in Keras's order: iteration, learning_rate, averages,
+/// accumulators, slots (keras/src/optimizers/base_optimizer.py, build).
+OptimizerState declareOptimizerVariables(mlir::ModuleOp module, OptimizerOp optimizer,
+                                         llvm::ArrayRef<VariableOp> trainable);
+
+/// The rate of this step: the variable's value, or the schedule at `iteration` (float32, 0 in the
+/// first step) as keras/src/optimizers/schedules/learning_rate_schedule.py computes it, in float32.
+/// An unknown schedule is an error.
+llvm::FailureOr<mlir::Value> buildLearningRate(mlir::OpBuilder &builder, OptimizerOp optimizer,
+                                               mlir::Value variable, mlir::Value iteration);
+
+/// Keras's clipping of all gradients, each float32 or float64 (base_optimizer.py, _clip_gradients).
+void clipGradients(mlir::OpBuilder &builder, OptimizerOp optimizer,
+                   llvm::MutableArrayRef<mlir::Value> gradients);
+
+} // namespace mpc
+
+#endif // MPC_LIB_AUTODIFF_TRAINSTEP_H

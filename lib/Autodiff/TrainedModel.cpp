@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Copies @forward and @loss into entries, in training or inference mode.
+#include "lib/Autodiff/TrainedModel.h"
+
+using namespace mlir;
+using namespace mpc;
+
+LogicalResult TrainedModel::verify() {
+  LogicalResult status = success();
+  for (func::FuncOp function : {forward, loss}) {
+    if (!function)
+      continue;
+    if (function.isExternal() || !function.getBody().hasOneBlock()) {
+      status = function.emitError() << "must have a body of one block";
+      continue;
+    }
+    function.walk(
+        [&](LayerOp layer) {
+          status = layer.emitError()
+                   << "layer '" << layer.getPath()
+                   << "' is not inlined; mpc-differentiate needs mpc-insert-casts before it";
+        });
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (!function.getArgAttr(i, MpcDialect::kInputAttr) &&
+          !function.getArgAttr(i, MpcDialect::kTargetAttr) &&
+          !function.getArgAttr(i, MpcDialect::kVariableAttr))
+        status = function.emitError()
+                 << "argument " << i << " is no mpc.input, mpc.target or mpc.variable";
+  }
+  return status;
+}
+
+void TrainedModel::addArguments(EntryBuilder &entry, bool withTargets) {
+  for (unsigned i = 0; i < forward.getNumArguments(); ++i)
+    if (forward.getArgAttr(i, MpcDialect::kInputAttr))
+      entry.argument(forward.getArgumentTypes()[i], forward.getArgAttrDict(i));
+  if (withTargets)
+    for (unsigned i = 0; i < loss.getNumArguments(); ++i)
+      if (loss.getArgAttr(i, MpcDialect::kTargetAttr))
+        entry.argument(loss.getArgumentTypes()[i], loss.getArgAttrDict(i));
+}
+
+/// Copies the body of `function` behind what the entry has; returns the values of its results.
+static SmallVector<Value> copyBody(EntryBuilder &entry, func::FuncOp function, IRMapping &values,
+                                   Mode mode) {
+  Block &body = function.getBody().front();
+  for (Operation &op : body.without_terminator()) {
+    auto trainingOnly = dyn_cast<TrainingOnlyOpInterface>(op);
+    if (trainingOnly && mode == Mode::Inference)
+      values.map(op.getResult(0), values.lookup(trainingOnly.getInferenceValue()));
+    else
+      entry.builder.clone(op, values);
+  }
+  return llvm::map_to_vector(body.getTerminator()->getOperands(),
+                             [&](Value v) { return values.lookup(v); });
+}
+
+/// `value` in the type that @loss was built for: before casts every output was float32.
+static Value adapt(OpBuilder &builder, Value value, Type type) {
+  return value.getType() == type ? value
+                                 : Value(CastOp::create(builder, value.getLoc(), type, value));
+}
+
+FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode, bool withLoss) {
+  Copy copy;
+  OpBuilder &builder = entry.builder;
+  auto mapArgument = [&](func::FuncOp function, unsigned i, IRMapping &values) {
+    auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(i, MpcDialect::kVariableAttr);
+    values.map(function.getArgument(i),
+               symbol ? entry.variable(symbol)
+                      : entry.argument(function.getArgumentTypes()[i], function.getArgAttrDict(i)));
+  };
+  IRMapping values;
+  for (unsigned i = 0; i < forward.getNumArguments(); ++i)
+    mapArgument(forward, i, values);
+  llvm::DenseMap<Attribute, Value> produced, terms;
+  for (auto [i, value] : llvm::enumerate(copyBody(entry, forward, values, mode))) {
+    if (Attribute symbol = forward.getResultAttr(i, MpcDialect::kUpdatesAttr)) {
+      copy.updates.push_back({symbol, value});
+      continue;
+    }
+    Attribute name = forward.getResultAttr(i, MpcDialect::kOutputAttr);
+    if (!name)
+      return forward.emitError() << "result " << i << " is neither mpc.output nor mpc.updates",
+             failure();
+    produced[name] = value;
+    if (forward.getResultAttr(i, MpcDialect::kLossTermAttr))
+      terms[name] = value;
+    else
+      copy.outputs.push_back({name, value});
+  }
+  if (!withLoss)
+    return copy;
+  for (unsigned i = 0; i < loss.getNumArguments(); ++i) {
+    Attribute name = loss.getArgAttr(i, MpcDialect::kInputAttr);
+    if (!name) {
+      mapArgument(loss, i, values);
+      continue;
+    }
+    Value value = produced.lookup(name);
+    if (!value || !CastOp::areCastCompatible(value.getType(), loss.getArgumentTypes()[i]))
+      return loss.emitError() << "argument " << i << " takes " << name << " of type "
+                              << loss.getArgumentTypes()[i] << ", which @forward does not return",
+             failure();
+    terms.erase(name);
+    values.map(loss.getArgument(i), adapt(builder, value, loss.getArgumentTypes()[i]));
+  }
+  auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  for (auto [i, value] : llvm::enumerate(copyBody(entry, loss, values, mode))) {
+    if (Attribute symbol = loss.getResultAttr(i, MpcDialect::kUpdatesAttr))
+      copy.metricUpdates.push_back({symbol, value});
+    else if (value.getType() == scalar)
+      copy.loss = value;
+    else
+      return loss.emitError() << "result " << i << " must be mpc.updates or the loss, tensor<f32>",
+             failure();
+  }
+  if (!copy.loss)
+    return loss.emitError() << "returns no loss", failure();
+  for (unsigned i = 0; i < forward.getNumResults(); ++i)
+    if (Value term = terms.lookup(forward.getResultAttr(i, MpcDialect::kOutputAttr)))
+      copy.loss = AddOp::create(builder, term.getLoc(), copy.loss, adapt(builder, term, scalar));
+  return copy;
+}

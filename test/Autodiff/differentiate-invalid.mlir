@@ -1,0 +1,55 @@
+// RUN: not mpc-opt %s --split-input-file --mpc-differentiate 2>&1 | FileCheck %s
+
+// CHECK: error: has no function @forward to differentiate
+module {}
+
+// -----
+
+// A layer that is still there.
+func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}) -> (tensor<?x8xf32> {mpc.output = "out0"}) {
+  // CHECK: error: layer 'act' is not inlined; mpc-differentiate needs mpc-insert-casts before it
+  %y = mpc.layer "act" kind "Activation" inputs(%x) : (tensor<?x8xf32>) -> tensor<?x8xf32> {
+  ^bb0(%a: tensor<?x8xf32>):
+    %0 = mpc.relu %a : tensor<?x8xf32>
+    mpc.yield %0 : tensor<?x8xf32>
+  }
+  return %y : tensor<?x8xf32>
+}
+
+// -----
+
+func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}) -> (tensor<?x8xf32> {mpc.output = "out0"}) {
+  return %x : tensor<?x8xf32>
+}
+// CHECK: error: argument 0 takes "out1" of type 'tensor<?x8xf32>', which @forward does not return
+func.func @loss(%p: tensor<?x8xf32> {mpc.input = "out1"}) -> (tensor<f32> {mpc.output = "loss"}) {
+  %r = mpc.reduce mean %p {axes = array<i64: 0, 1>} : tensor<?x8xf32> -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// The loss passes through an op without derivative.
+func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}) -> (tensor<?x8xf32> {mpc.output = "out0"}) {
+  // CHECK: error: 'tensor.cast' has no derivative, but the loss depends on it
+  %y = tensor.cast %x : tensor<?x8xf32> to tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
+func.func @loss(%p: tensor<?x8xf32> {mpc.input = "out0"}) -> (tensor<f32> {mpc.output = "loss"}) {
+  %r = mpc.reduce mean %p {axes = array<i64: 0, 1>} : tensor<?x8xf32> -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+mpc.variable @w : tensor<8xf32> role trainable
+mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.0 : f64, nesterov = false>) {learning_rate = 0.01 : f64, schedule = {class_name = "Sawtooth"}}
+func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}, %w: tensor<8xf32> {mpc.variable = @w}) -> (tensor<?x8xf32> {mpc.output = "out0"}) {
+  %y = mpc.multiply %x, %w : tensor<?x8xf32>, tensor<8xf32>
+  return %y : tensor<?x8xf32>
+}
+// CHECK: error: {{.*}}learning-rate schedule {class_name = "Sawtooth"} is not known or incomplete
+func.func @loss(%p: tensor<?x8xf32> {mpc.input = "out0"}) -> (tensor<f32> {mpc.output = "loss"}) {
+  %r = mpc.reduce mean %p {axes = array<i64: 0, 1>} : tensor<?x8xf32> -> tensor<f32>
+  return %r : tensor<f32>
+}

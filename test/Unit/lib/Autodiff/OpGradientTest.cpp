@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The derivative of every differentiable op against central differences in double.
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mpc/Autodiff/ReverseMode.h"
+#include "mpc/Interpreter/Interpreter.h"
+#include <functional>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+enum class Domain { AwayFromZero, Positive };
+
+/// Operand shapes as text, one letter per dimension: B the (dynamic) batch, M N K random extents,
+/// digits themselves.
+struct Case {
+  std::string name;
+  std::vector<std::string> shapes;
+  std::function<Value(OpBuilder &, Location, ValueRange)> build;
+  Domain domain = Domain::AwayFromZero;
+};
+
+void PrintTo(const Case &c, std::ostream *os) { *os << c.name; }
+
+template <typename Op> Case unary(std::string name, Domain domain = Domain::AwayFromZero) {
+  return {std::move(name),
+          {"BMN"},
+          [](OpBuilder &b, Location l, ValueRange v) -> Value { return Op::create(b, l, v[0]); },
+          domain};
+}
+
+template <typename Op>
+Case binary(std::string name, std::string lhs, std::string rhs,
+            Domain domain = Domain::AwayFromZero) {
+  return {
+      std::move(name),
+      {std::move(lhs), std::move(rhs)},
+      [](OpBuilder &b, Location l, ValueRange v) -> Value { return Op::create(b, l, v[0], v[1]); },
+      domain};
+}
+
+using Dims = std::vector<int64_t>;
+
+Case contract(std::string name, std::string lhs, std::string rhs, Dims lhsBatch, Dims rhsBatch,
+              Dims lhsSum, Dims rhsSum) {
+  return {std::move(name),
+          {std::move(lhs), std::move(rhs)},
+          [=](OpBuilder &b, Location l, ValueRange v) -> Value {
+            return ContractOp::create(b, l, v[0], v[1], lhsBatch, rhsBatch, lhsSum, rhsSum);
+          }};
+}
+
+Case reduce(std::string name, std::string shape, ReduceKind kind, Dims axes, bool keep = false) {
+  return {
+      std::move(name), {std::move(shape)}, [=](OpBuilder &b, Location l, ValueRange v) -> Value {
+        return ReduceOp::create(b, l, kind, v[0], axes, keep);
+      }};
+}
+
+Value state(OpBuilder &b, Location l) {
+  return ConstantOp::create(b, l,
+                            DenseElementsAttr::get(RankedTensorType::get({2}, b.getI64Type()),
+                                                   ArrayRef<int64_t>{0x123456789abcdef, 7}));
+}
+
+Value dense(OpBuilder &b, Location l, Value x, Value w, Value bias) {
+  Value y = ContractOp::create(b, l, x, w, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{0});
+  return AddOp::create(b, l, y, bias);
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all = {
+      unary<NegateOp>("negate"),
+      unary<AbsOp>("abs"),
+      unary<SignOp>("sign"),
+      unary<FloorOp>("floor"),
+      unary<ExpOp>("exp"),
+      unary<Expm1Op>("expm1"),
+      unary<LogOp>("log", Domain::Positive),
+      unary<Log1pOp>("log1p", Domain::Positive),
+      unary<SqrtOp>("sqrt", Domain::Positive),
+      unary<RsqrtOp>("rsqrt", Domain::Positive),
+      unary<CosOp>("cos"),
+      unary<SinOp>("sin"),
+      unary<TanhOp>("tanh"),
+      unary<SigmoidOp>("sigmoid"),
+      unary<SoftplusOp>("softplus"),
+      unary<ErfOp>("erf"),
+      unary<ReluOp>("relu"),
+      binary<AddOp>("add", "BMN", "N"),
+      binary<AddOp>("add_scalar", "", "BMN"),
+      binary<SubtractOp>("subtract", "M1", "BMN"),
+      binary<MultiplyOp>("multiply", "BMN", "B1N"),
+      binary<DivideOp>("divide", "BMN", "MN"),
+      binary<DivideNoNanOp>("divide_no_nan", "BM1", "N"),
+      binary<MaximumOp>("maximum", "BMN", "N"),
+      binary<MinimumOp>("minimum", "M1", "BMN"),
+      binary<PowerOp>("power", "BMN", "N", Domain::Positive),
+      contract("contract_dense", "BK", "KN", {}, {}, {1}, {0}),
+      contract("contract_transposed", "KM", "NK", {}, {}, {0}, {1}),
+      contract("contract_dense_3d", "BMK", "KN", {}, {}, {2}, {0}),
+      contract("contract_batch", "BMK", "BKN", {0}, {0}, {2}, {1}),
+      contract("contract_scores", "BM2K", "BN2K", {0, 2}, {0, 2}, {3}, {3}),
+      contract("contract_late_batch", "MKN", "K3N", {2}, {2}, {1}, {0}),
+      contract("contract_two", "BMKN", "NKM", {}, {}, {3, 1}, {0, 2}),
+      contract("contract_outer", "M", "KN", {}, {}, {}, {}),
+      contract("contract_all", "MK", "KM", {}, {}, {0, 1}, {1, 0}),
+      reduce("sum", "BMN", ReduceKind::Sum, {0, 2}),
+      reduce("sum_keep", "BMN", ReduceKind::Sum, {1}, true),
+      reduce("mean_batch", "BMN", ReduceKind::Mean, {0, 1}),
+      reduce("mean_all", "BMN", ReduceKind::Mean, {0, 1, 2}),
+      reduce("mean_static", "BMN", ReduceKind::Mean, {2}),
+      reduce("mean_line", "B", ReduceKind::Mean, {0}),
+      reduce("max", "BMN", ReduceKind::Max, {1}),
+      reduce("max_batch", "BMN", ReduceKind::Max, {0, 2}),
+      reduce("min_keep", "BMN", ReduceKind::Min, {2}, true),
+  };
+  auto add = [&](std::string name, std::vector<std::string> shapes,
+                 std::function<Value(OpBuilder &, Location, ValueRange)> build) {
+    all.push_back({std::move(name), std::move(shapes), std::move(build)});
+  };
+  add("softmax", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return SoftmaxOp::create(b, l, v[0], 2);
+  });
+  add("softmax_middle", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return SoftmaxOp::create(b, l, v[0], 1);
+  });
+  add("log_softmax", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return LogSoftmaxOp::create(b, l, v[0], 2);
+  });
+  add("softmax_cross_entropy", {"BMN", "BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    Value target =
+        SoftmaxOp::create(b, l, v[1], 2); // sums to 1; the op gives targets no derivative
+    Value blocked = CastOp::create(b, l, tensorTypeOf(target).clone(b.getI32Type()), target);
+    blocked = CastOp::create(b, l, target.getType(), blocked); // zeros: a constant to derivatives
+    Value first = OneHotOp::create(
+        b, l, tensorTypeOf(target),
+        ArgMaxOp::create(
+            b, l,
+            RankedTensorType::get(tensorTypeOf(target).getShape().drop_back(), b.getI32Type()),
+            v[1], 2));
+    return SoftmaxCrossEntropyOp::create(b, l, v[0], AddOp::create(b, l, first, blocked));
+  });
+  add("select", {"BMN", "N", "M1"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    Value zero = scalarConstant(b, l, b.getF64Type(), 0);
+    return SelectOp::create(b, l, CompareOp::create(b, l, ComparePredicate::GT, v[0], zero), v[1],
+                            v[2]);
+  });
+  add("cast", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return CastOp::create(b, l, v[0].getType(), CastOp::create(b, l, v[0].getType(), v[0]));
+  });
+  add("broadcast_like", {"M1", "BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return BroadcastLikeOp::create(b, l, v[0], v[1]);
+  });
+  add("reshape", {"B23"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return ReshapeOp::create(b, l, RankedTensorType::get({ShapedType::kDynamic, 6}, b.getF64Type()),
+                             v[0]);
+  });
+  add("transpose", {"BMNK"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return TransposeOp::create(b, l, v[0], ArrayRef<int64_t>{0, 3, 1, 2});
+  });
+  add("concatenate", {"BMN", "B2N", "BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return ConcatenateOp::create(b, l, v, 1);
+  });
+  add("slice", {"B7N"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return SliceOp::create(b, l, v[0], 1, 2, 3);
+  });
+  add("pad", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return PadOp::create(b, l, v[0], 2, 1, 2, llvm::APFloat(3.0));
+  });
+  add("dropout", {"B9N"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return DropoutOp::create(b, l, v[0].getType(), v[0], state(b, l), b.getF64FloatAttr(0.3),
+                             b.getI64IntegerAttr(3), DenseI64ArrayAttr());
+  });
+  add("dropout_noise_shape", {"B9N"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return DropoutOp::create(b, l, v[0].getType(), v[0], state(b, l), b.getF64FloatAttr(0.5),
+                             b.getI64IntegerAttr(0),
+                             b.getDenseI64ArrayAttr({-1, 1, tensorTypeOf(v[0]).getDimSize(2)}));
+  });
+  add("several_uses", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    Value square = MultiplyOp::create(b, l, v[0], v[0]);
+    return AddOp::create(b, l, MultiplyOp::create(b, l, square, TanhOp::create(b, l, v[0])), v[0]);
+  });
+  add("mlp", {"BK", "KM", "M", "M3", "3"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    Value hidden = TanhOp::create(b, l, dense(b, l, v[0], v[1], v[2]));
+    Value mean = ReduceOp::create(b, l, ReduceKind::Mean, hidden, ArrayRef<int64_t>{0}, true);
+    hidden = SubtractOp::create(b, l, hidden, mean);
+    return LogSoftmaxOp::create(b, l, dense(b, l, hidden, v[3], v[4]), 1);
+  });
+  return all;
+}
+
+class OpGradient : public testing::TestWithParam<Case> {
+protected:
+  OpGradient() {
+    context.loadDialect<MpcDialect, func::FuncDialect>();
+    context.allowUnregisteredDialects(false);
+  }
+  MLIRContext context;
+};
+
+/// f(operands) = sum(weights * op(operands)), then its gradients.
+TEST_P(OpGradient, EqualsCentralDifferences) {
+  const Case &c = GetParam();
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    std::map<char, int64_t> extents;
+    for (char letter : std::string("BMNK"))
+      extents[letter] = 2 + random() % 3;
+    OpBuilder b(&context);
+    Location l = b.getUnknownLoc();
+    OwningOpRef<ModuleOp> module = ModuleOp::create(l);
+    SmallVector<Type> types;
+    std::vector<ReferenceTensor> operands;
+    std::uniform_real_distribution<double> magnitude(0.1, 2.0);
+    for (const std::string &shape : c.shapes) {
+      SmallVector<int64_t> declared, actual;
+      for (char letter : shape) {
+        actual.push_back(extents.count(letter) ? extents[letter] : letter - '0');
+        declared.push_back(letter == 'B' ? ShapedType::kDynamic : actual.back());
+      }
+      types.push_back(RankedTensorType::get(declared, b.getF64Type()));
+      ReferenceTensor tensor;
+      startReference(tensor, b.getF64Type(), actual);
+      for (double &x : tensor.floats)
+        x = (c.domain == Domain::Positive || random() % 2 ? 1 : -1) * magnitude(random);
+      operands.push_back(tensor);
+    }
+    auto function = func::FuncOp::create(l, "f", b.getFunctionType(types, {}));
+    module->push_back(function);
+    b.setInsertionPointToEnd(function.addEntryBlock());
+    ValueRange arguments = function.getArguments();
+    Value y = c.build(b, l, arguments);
+    // Weights that differ per element: cos(index of the first operand's broadcast) is not
+    // available, so the op's own square makes the cotangent vary.
+    Value varying = AddOp::create(b, l, MultiplyOp::create(b, l, y, y), y);
+    SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, tensorTypeOf(y).getRank()));
+    Value total = axes.empty()
+                      ? varying
+                      : Value(ReduceOp::create(b, l, ReduceKind::Sum, varying, axes, false));
+    Value one = scalarConstant(b, l, b.getF64Type(), 1);
+    SmallVector<Value> gradients, independents(arguments.begin(), arguments.end());
+    ASSERT_TRUE(succeeded(buildGradients(b, total, one, independents, gradients)));
+    SmallVector<Value> results{total};
+    for (auto [gradient, argument] : llvm::zip_equal(gradients, arguments))
+      results.push_back(gradient ? gradient
+                                 : Value(BroadcastLikeOp::create(
+                                       b, l, scalarConstant(b, l, b.getF64Type(), 0), argument)));
+    func::ReturnOp::create(b, l, results);
+    function.setFunctionType(b.getFunctionType(types, ValueRange(results).getTypes()));
+    ASSERT_TRUE(succeeded(verify(*module)));
+
+    SmallVector<ReferenceTensor> values;
+    ASSERT_TRUE(succeeded(interpret(function, operands, values)));
+    for (size_t i = 0; i < operands.size(); ++i) {
+      ASSERT_EQ(values[i + 1].shape, operands[i].shape);
+      for (int64_t k = 0; k < operands[i].size(); ++k) {
+        const double step = 1e-5, x = operands[i].floats[k];
+        double sides[2];
+        for (int side : {0, 1}) {
+          operands[i].floats[k] = side ? x + step : x - step;
+          SmallVector<ReferenceTensor> moved;
+          ASSERT_TRUE(succeeded(interpret(function, operands, moved)));
+          sides[side] = moved[0].floats[0];
+        }
+        operands[i].floats[k] = x;
+        double expected = (sides[1] - sides[0]) / (2 * step), got = values[i + 1].floats[k];
+        // The difference quotient itself has an error of about 1e-16 * |f| / step.
+        EXPECT_NEAR(got, expected,
+                    1e-6 * std::fabs(expected) + 1e-9 * (1 + std::fabs(values[0].floats[0])))
+            << "operand " << i << ", element " << k;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllOps, OpGradient, testing::ValuesIn(cases()),
+                         [](const testing::TestParamInfo<Case> &info) { return info.param.name; });
+
+/// Ties share the cotangent equally.
+TEST(ReduceGradient, TiesShareEqually) {
+  MLIRContext context;
+  context.loadDialect<MpcDialect, func::FuncDialect>();
+  OpBuilder b(&context);
+  Location l = b.getUnknownLoc();
+  auto type = RankedTensorType::get({4}, b.getF32Type());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(l);
+  auto function = func::FuncOp::create(l, "f", b.getFunctionType(type, type));
+  module->push_back(function);
+  b.setInsertionPointToEnd(function.addEntryBlock());
+  Value x = function.getArgument(0);
+  Value top = ReduceOp::create(b, l, ReduceKind::Max, x, ArrayRef<int64_t>{0}, false);
+  SmallVector<Value> gradients;
+  ASSERT_TRUE(
+      succeeded(buildGradients(b, top, scalarConstant(b, l, b.getF32Type(), 1), {x}, gradients)));
+  func::ReturnOp::create(b, l, gradients);
+  SmallVector<ReferenceTensor> results;
+  ASSERT_TRUE(succeeded(interpret(function, {referenceTensor(type, {3, 1, 3, 2})}, results)));
+  EXPECT_EQ(std::vector<double>(results[0].floats.begin(), results[0].floats.end()),
+            (std::vector<double>{0.5, 0, 0.5, 0}));
+}
+
+} // namespace
