@@ -4,7 +4,11 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/InitAllDialects.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Pass/PassManager.h"
+#include "mpc/Codegen/Passes.h"
 #include "mpc/Conversion/Passes.h"
+#include "mpc/Pipelines/Codegen.h"
 #include "mpc/Transforms/Passes.h"
 
 void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
@@ -14,6 +18,11 @@ void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void mpc::registerAllPasses() {
+  registerMpcCodegenPasses();
   registerMpcConversionPasses();
   registerMpcTransformsPasses();
+  mlir::PassPipelineRegistration<>("mpc-buffers", "the phase buffers alone, from tensors",
+                                   buildBuffersPipeline);
+  mlir::PassPipelineRegistration<>("mpc-kernels", "the phase kernels alone, from buffers",
+                                   buildKernelsPipeline);
 }
