@@ -11,8 +11,8 @@ void mpc::buildKernelsPipeline(OpPassManager &manager) {
   // After memory planning: what an op reads and writes has its place, so that a kernel's arguments
   // are final, and no kernel needs memory of its own.
   manager.addPass(createConvertLinalgToMpcrtPass());
-  // Constants and index arithmetic that each kernel brought along. No folding of casts happens here:
-  // roundings in bodies are ops without fast-math flags.
+  // Constants and index arithmetic that each kernel brought along. No folding of casts happens
+  // here: roundings in bodies are ops without fast-math flags.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createVerifyKernelsPass());

@@ -66,6 +66,9 @@ LogicalResult MpcrtDialect::verifyOperationAttribute(Operation *op, NamedAttribu
       return op->emitOpError() << "a kernel has no results";
     return success();
   }
+  // Tables for the emission of the library: kernel symbols in order, what each entry takes and gives.
+  if (attribute.getName() == "mpcrt.kernels" || attribute.getName() == "mpcrt.entry")
+    return success();
   if (attribute.getName() == kIndependentAttr) {
     if (!isa<LoopLikeOpInterface>(op))
       return op->emitOpError() << kIndependentAttr << " is for loops";

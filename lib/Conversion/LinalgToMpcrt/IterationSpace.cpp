@@ -57,7 +57,7 @@ FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op) {
   space.extents = *extents;
   SmallVector<unsigned> parallel, reductions;
   for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray()))
-    (linalg::isParallelIterator(type) ? parallel : reductions).push_back(loop);
+    (type == utils::IteratorType::parallel ? parallel : reductions).push_back(loop);
   int64_t bodyCost = std::max<int64_t>(1, op.getBody()->getOperations().size());
 
   int64_t total = 1;

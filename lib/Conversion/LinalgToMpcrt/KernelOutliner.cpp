@@ -69,18 +69,18 @@ KernelOutliner::Kernel KernelOutliner::createKernel(linalg::GenericOp op, ValueR
   Type index = kernel.builder.getIndexType();
   types.append(2, index);
   std::string layer = layerOf(op.getLoc());
-  std::string name = identifierOf(entry.getSymName().str() + (layer.empty() ? "" : "_" + layer));
+  std::string base =
+      identifierOf("kernel_" + entry.getSymName().str() + (layer.empty() ? "" : "_" + layer));
   auto module = entry->getParentOfType<ModuleOp>();
+  // A number tells apart kernels of one layer.
+  std::string name = base;
+  for (unsigned number = 1; SymbolTable::lookupSymbolIn(module, name); ++number)
+    name = base + "_" + std::to_string(number);
   kernel.builder.setInsertionPoint(entry);
   kernel.function = func::FuncOp::create(kernel.builder, op.getLoc(), name,
                                          kernel.builder.getFunctionType(types, {}));
   kernel.function.setPrivate();
   kernel.function->setAttr(mpcrt::MpcrtDialect::kKernelAttr, kernel.builder.getUnitAttr());
-  // A number after the name tells apart kernels of one layer.
-  for (unsigned number = 0; SymbolTable::lookupSymbolIn(module, kernel.function.getSymName()) !=
-                            kernel.function.getOperation();)
-    kernel.function.setSymName(name + "_" + std::to_string(number++));
-
   Block *block = kernel.function.addEntryBlock();
   kernel.builder.setInsertionPointToStart(block);
   auto inside = block->getArguments();
