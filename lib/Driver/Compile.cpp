@@ -13,7 +13,7 @@
 #include "mpc/Import/Keras/Archive.h"
 #include "mpc/Import/Keras/Import.h"
 #include "mpc/InitAll.h"
-#include "mpc/Policy/PolicySource.h"
+#include "mpc/Support/AtomicFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -257,7 +257,7 @@ ExitCode Compilation::writeIR() {
     llvm::outs() << text;
     return kExitDone;
   }
-  if (llvm::Error failure = writeFileAtomically(options.outputDirectory, name + ".mlir", text)) {
+  if (llvm::Error failure = writeFilesAtomically(options.outputDirectory, {{name + ".mlir", text}})) {
     diagnostics.error(std::move(failure));
     return kExitBadInput;
   }
@@ -272,6 +272,7 @@ ExitCode Compilation::emit() {
   emitOptions.name = name;
   emitOptions.outputDirectory = options.outputDirectory.empty() ? name + ".mpc" : options.outputDirectory;
   emitOptions.march = options.march;
+  emitOptions.compilerVersion = options.compilerVersion;
   if (llvm::Error failure = emitModule(*module, weights, emitOptions)) {
     diagnostics.error(std::move(failure));
     return kExitBadInput;

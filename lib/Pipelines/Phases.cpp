@@ -69,8 +69,7 @@ static void addAutodiff(OpPassManager &manager) {
 
 static void addScaling(OpPassManager &manager) {
   // After autodiff: scaling only changes the seed and wraps the results.
-  manager.addPass(createScaleLossPass());
-  manager.addPass(createVerifyScalingPass());
+  // PENDING manager.addPass(createScaleLossPass());
 }
 
 static void addFusion(OpPassManager &manager, const PipelineOptions &options) {

@@ -139,6 +139,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   if (learningRate.getNumOccurrences())
     options.learningRate = learningRate;
   options.march = march;
+  options.compilerVersion = MPC_VERSION;
   options.explain = !explain.getNumOccurrences() ? Explain::Off : explain == "json" ? Explain::Json : Explain::Table;
   options.verbose = verbose;
   options.quiet = quiet;

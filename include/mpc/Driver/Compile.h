@@ -26,6 +26,7 @@ struct CompileOptions {
   /// Start from initializers with this seed instead of the file's weights.
   std::optional<uint64_t> initialize;
   std::string march = "portable";
+  std::string compilerVersion;
   std::optional<Phase> compileTo, compileFrom;
   Explain explain = Explain::Off;
   bool quiet = false, verbose = false;

@@ -7,7 +7,8 @@
 #include "lib/Codegen/CPU/TableBuilder.h"
 #include "lib/Target/Artifacts.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Support/AtomicFile.h"
@@ -38,7 +39,8 @@ static void eraseDeclarations(ModuleOp module) {
 
 static llvm::Expected<std::string> buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
                                                 llvm::function_ref<std::string(const ModuleTables &)> manifest) {
-  registerAllToLLVMIRTranslations(*module.getContext());
+  registerBuiltinDialectTranslation(*module.getContext());
+  registerLLVMDialectTranslation(*module.getContext());
   eraseDeclarations(module);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context, tables.name);
