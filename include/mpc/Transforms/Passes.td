@@ -104,4 +104,82 @@ def VerifyCasts : Pass<"mpc-verify-casts", "::mlir::ModuleOp"> {
   let options = [Option<"guard", "guard", "std::string", "\"off\"", "on or off">];
 }
 
+// ---- fusion ----
+
+def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
+  let summary = "pad the dimensions of contractions to what the target's matrix units want";
+  let description = [{
+    Pads contracted and free dimensions of mpc.contract on 16-bit operands with zeros, to a multiple,
+    and slices the result, so that no padded lane reaches another op. The batch stays as it is. A CPU
+    gains nothing and is left alone unless `multiple` asks for it.
+
+    ```mlir
+    %y = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x10xbf16>) -> tensor<?x10xbf16>
+    // with multiple=8 becomes
+    %p = mpc.pad %w {axis = 1 : i64, low = 0 : i64, high = 6 : i64, value = 0.0 : f64} : tensor<16x10xbf16> -> tensor<16x16xbf16>
+    %q = mpc.contract %x, %p contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x16xbf16>) -> tensor<?x16xbf16>
+    %y = mpc.slice %q {axis = 1 : i64, offset = 0 : i64, size = 10 : i64} : tensor<?x16xbf16> -> tensor<?x10xbf16>
+    ```
+
+    Remarks: `mpc-fusion` / `padded`, `not-padded`, one per dimension.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "cpu, cuda or cuda:sm_N,…">,
+    Option<"multiple", "multiple", "int64_t", "0", "pad to this multiple whatever the target; 0: what the target wants">
+  ];
+}
+
+def Fuse : Pass<"mpc-fuse", "::mlir::ModuleOp"> {
+  let summary = "epilogues of contractions, softmax with cross-entropy";
+  let description = [{
+    In entries. Moves the addition of a vector and a relu into the contraction that feeds only them:
+    mpc.contract's epilogue rounds exactly as the separate ops do. Turns log(softmax) into log_softmax
+    and a cross-entropy of clipped probabilities into one of logits where nothing else reads the
+    probabilities (docs/numerics.md; `logits=off` keeps Keras's clip).
+
+    ```mlir
+    %0 = mpc.contract %x, %w contracting [1] x [0] : …
+    %1 = mpc.add %0, %b : tensor<?x64xbf16>, tensor<64xbf16>
+    %2 = mpc.relu %1 : tensor<?x64xbf16>
+    // becomes
+    %2 = mpc.contract %x, %w bias %b contracting [1] x [0] {activation = #mpc<activation relu>} : …
+    ```
+
+    Remarks: `mpc-fusion` / `bias-epilogue`, `relu-epilogue`, `log-softmax`, `logit-cross-entropy`.
+  }];
+  let options = [Option<"logits", "logits", "std::string", "\"on\"", "on or off">];
+}
+
+def VerifyFusion : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
+  let summary = "check what the phase `fusion` promises";
+  let description = [{
+    Functions are entries without layers; what pads the operand of a contraction pads with zeros, the
+    identity of the sum that reads it.
+  }];
+}
+
+// ---- tensors ----
+
+def FuseLinalg : Pass<"mpc-fuse-linalg", "::mlir::ModuleOp"> {
+  let summary = "merge chains of elementwise linalg.generic ops into one kernel each";
+  let description = [{
+    In entries, after convert-mpc-to-linalg. A producer without reductions moves into its consumer when
+    no work is repeated: it is the only consumer, or all others come later and read the value from the
+    merged op. Cheap producers (casts, comparisons, selections) are repeated in each consumer where
+    that saves memory traffic; exp, tanh or a random generator never are. Nothing crosses
+    mpcrt.contract. Roundings stay where they are.
+
+    Remarks: `mpc-fusion` / `elementwise`, for each merge and each that was refused.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect"];
+}
+
+def VerifyTensors : Pass<"mpc-verify-tensors", "::mlir::ModuleOp"> {
+  let summary = "check what the phase `tensors` promises";
+  let description = [{
+    Entries contain ops of linalg, tensor, arith, math, func and mpcrt only, on tensors and scalars
+    with signless integers; what mpcrt op there is is a contraction.
+  }];
+}
+
 #endif // MPC_TRANSFORMS_PASSES

@@ -100,8 +100,9 @@ struct LowerDropout : OpConversionPattern<DropoutOp> {
           Value limit = philox.constant(uint32_t(std::ceil(std::ldexp(rate, 24))));
           Value keep = arith::CmpIOp::create(b, l, arith::CmpIPredicate::uge, top, limit);
           Value x = widen(b, l, scalars[0]);
-          Value scaled =
-              arith::MulFOp::create(b, l, x, scalarOf(b, l, x.getType(), 1 / (1 - rate)));
+          // Keras's scale is a number of the input's type.
+          Value scale = widen(b, l, scalarOf(b, l, type.getElementType(), 1 / (1 - rate)));
+          Value scaled = arith::MulFOp::create(b, l, x, scale);
           Value kept = arith::SelectOp::create(b, l, keep, scaled, scalarOf(b, l, x.getType(), 0));
           return SmallVector<Value>{roundTo(b, l, kept, type.getElementType())};
         })[0];

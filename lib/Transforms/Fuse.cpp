@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpc-fuse: groups that become one library call or one kernel.
+#include "Fusion.h"
+#include "mpc/Transforms/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_FUSE
+#include "mpc/Transforms/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+struct Fuse : mpc::impl::FuseBase<Fuse> {
+  using FuseBase::FuseBase;
+
+  void runOnOperation() override {
+    if (logits != "on" && logits != "off") {
+      getOperation().emitError() << "logits=" << logits << ": expected on or off";
+      return signalPassFailure();
+    }
+    IRRewriter rewriter(&getContext());
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(MpcDialect::kEntryAttr))
+        continue;
+      // The cross-entropy looks through the logarithm, so it comes first.
+      if (logits == "on")
+        forEach<SoftmaxCrossEntropyOp>(function, [&](auto op) { fuseCrossEntropy(rewriter, op); });
+      forEach<LogOp>(function, [&](auto op) { fuseLogSoftmax(rewriter, op); });
+      forEach<ContractOp>(function, [&](auto op) { fuseEpilogue(rewriter, op); });
+    }
+  }
+
+  template <typename Op>
+  static void forEach(func::FuncOp function, llvm::function_ref<void(Op)> rewrite) {
+    SmallVector<Op> ops;
+    function.walk([&](Op op) { ops.push_back(op); });
+    for (Op op : ops)
+      rewrite(op);
+  }
+};
+} // namespace

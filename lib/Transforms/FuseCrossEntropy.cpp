@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Softmax and the logarithm that follows it, alone or on the way into a cross-entropy, in logit
+// form.
+#include "Fusion.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static std::optional<double> scalarValue(Value value) {
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat() ||
+      !isa<FloatType>(elements.getElementType()))
+    return std::nullopt;
+  return elements.getSplatValue<APFloat>().convertToDouble();
+}
+
+/// Keras clips probabilities to [1e-7, 1 - 1e-7] before the logarithm
+/// (keras/src/backend/tensorflow/ nn.py). Limits farther inside would be a model's own and must
+/// stay.
+static bool isProbabilityLimit(double value) { return value <= 1e-6 || value >= 1 - 1e-6; }
+
+/// Steps over minimum and maximum with such a limit, while the value has one use.
+static Value skipClip(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<MaximumOp, MinimumOp>(op) || !value.hasOneUse())
+      return value;
+    auto left = scalarValue(op->getOperand(0)), right = scalarValue(op->getOperand(1));
+    if (right && isProbabilityLimit(*right))
+      value = op->getOperand(0);
+    else if (left && isProbabilityLimit(*left))
+      value = op->getOperand(1);
+    else
+      return value;
+  }
+  return value;
+}
+
+/// Erases an op without uses, and what only it used.
+static void eraseDead(IRRewriter &rewriter, Operation *op) {
+  if (!op || !isOpTriviallyDead(op))
+    return;
+  SmallVector<Value> operands(op->getOperands());
+  rewriter.eraseOp(op);
+  for (Value operand : operands)
+    eraseDead(rewriter, operand.getDefiningOp());
+}
+
+void mpc::fuseLogSoftmax(IRRewriter &rewriter, LogOp log) {
+  auto softmax = log.getInput().getDefiningOp<SoftmaxOp>();
+  if (!softmax)
+    return;
+  if (!log.getInput().hasOneUse()) {
+    remark::missed(log.getLoc(), fusionRemark("log-softmax"))
+        << "the probabilities have other uses";
+    return;
+  }
+  rewriter.setInsertionPoint(log);
+  rewriter.replaceOpWithNewOp<LogSoftmaxOp>(log, softmax.getType(), softmax.getInput(),
+                                            softmax.getAxisAttr());
+  remark::passed(softmax.getLoc(), fusionRemark("log-softmax")) << "log(softmax) is log_softmax";
+  rewriter.eraseOp(softmax);
+}
+
+void mpc::fuseCrossEntropy(IRRewriter &rewriter, SoftmaxCrossEntropyOp loss) {
+  auto log = loss.getLogits().getDefiningOp<LogOp>();
+  if (!log)
+    return;
+  Value probabilities = skipClip(log.getInput());
+  auto softmax = probabilities.getDefiningOp<SoftmaxOp>();
+  if (!softmax)
+    return;
+  StringRef reason;
+  if (!log.getResult().hasOneUse() || !probabilities.hasOneUse())
+    reason = "the probabilities have other uses";
+  else if (int64_t(softmax.getAxis()) != softmax.getType().getRank() - 1)
+    reason = "the softmax is not along the last axis";
+  if (!reason.empty()) {
+    remark::missed(loss.getLoc(), fusionRemark("logit-cross-entropy")) << reason;
+    return;
+  }
+  rewriter.modifyOpInPlace(loss, [&] { loss.getLogitsMutable().assign(softmax.getInput()); });
+  remark::passed(loss.getLoc(), fusionRemark("logit-cross-entropy"))
+      << "cross-entropy of logits: no clip, probabilities not stored";
+  eraseDead(rewriter, log);
+}

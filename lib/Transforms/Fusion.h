@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rewrites of mpc-fuse.
+#ifndef MPC_LIB_TRANSFORMS_FUSION_H
+#define MPC_LIB_TRANSFORMS_FUSION_H
+
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+
+namespace mpc {
+
+/// A remark of this phase, by its stable name.
+inline mlir::remark::RemarkOpts fusionRemark(llvm::StringRef name) {
+  return mlir::remark::RemarkOpts::name(name).category("mpc-fusion");
+}
+
+/// Moves a following vector addition and relu into the contraction's epilogue; says why not.
+void fuseEpilogue(mlir::IRRewriter &rewriter, ContractOp contract);
+
+/// log(softmax(x)) as log_softmax(x).
+void fuseLogSoftmax(mlir::IRRewriter &rewriter, LogOp log);
+
+/// softmax_cross_entropy(log(clip(softmax(x))), t) as softmax_cross_entropy(x, t).
+void fuseCrossEntropy(mlir::IRRewriter &rewriter, SoftmaxCrossEntropyOp loss);
+
+} // namespace mpc
+
+#endif // MPC_LIB_TRANSFORMS_FUSION_H
