@@ -4,9 +4,13 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/InitAllDialects.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mpc/Autodiff/Passes.h"
+#include "mpc/Codegen/Passes.h"
 #include "mpc/Conversion/Passes.h"
 #include "mpc/Interpreter/Passes.h"
+#include "mpc/Pipelines/Codegen.h"
 #include "mpc/Transforms/Passes.h"
 
 void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
@@ -17,7 +21,12 @@ void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void mpc::registerAllPasses() {
   registerMpcAutodiffPasses();
+  registerMpcCodegenPasses();
   registerMpcConversionPasses();
   registerMpcInterpreterPasses();
   registerMpcTransformsPasses();
+  mlir::PassPipelineRegistration<>("mpc-buffers", "the phase buffers alone, from tensors",
+                                   buildBuffersPipeline);
+  mlir::PassPipelineRegistration<>("mpc-kernels", "the phase kernels alone, from buffers",
+                                   buildKernelsPipeline);
 }

@@ -29,6 +29,8 @@ def Mpcrt_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kArenaPerSampleAttr = "mpcrt.arena_per_sample";
     /// Unit attribute of functions that mpcrt.launch runs; the last two arguments are the bounds.
     static constexpr ::llvm::StringLiteral kKernelAttr = "mpcrt.kernel";
+    /// Unit attribute of an scf.for whose iterations touch no memory that another one writes.
+    static constexpr ::llvm::StringLiteral kIndependentAttr = "mpcrt.independent";
   }];
 }
 

@@ -3,6 +3,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 using namespace mpc::mpcrt;
@@ -63,6 +64,14 @@ LogicalResult MpcrtDialect::verifyOperationAttribute(Operation *op, NamedAttribu
       return op->emitOpError() << "a kernel's last two arguments are the indices begin and end";
     if (function.getNumResults() != 0)
       return op->emitOpError() << "a kernel has no results";
+    return success();
+  }
+  // Tables for the emission of the library: kernel symbols in order, what each entry takes and gives.
+  if (attribute.getName() == "mpcrt.kernels" || attribute.getName() == "mpcrt.entry")
+    return success();
+  if (attribute.getName() == kIndependentAttr) {
+    if (!isa<LoopLikeOpInterface>(op))
+      return op->emitOpError() << kIndependentAttr << " is for loops";
     return success();
   }
   return op->emitOpError() << "unknown attribute " << attribute.getName();

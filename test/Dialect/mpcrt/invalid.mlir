@@ -97,10 +97,10 @@ func.func @offset(%arena: memref<?xi8>, %batch: index) {
   return
 }
 // -----
-// expected-error @+1 {{"mpcrt.batch" is for an index}}
+// expected-error @+1 {{mpcrt.batch is for an index}}
 func.func private @batch_argument(i64 {mpcrt.batch})
 // -----
-// expected-error @+1 {{"mpcrt.arena" is for memref<?xi8>}}
+// expected-error @+1 {{mpcrt.arena is for memref<?xi8>}}
 func.func private @arena_argument(memref<?xf32> {mpcrt.arena})
 // -----
 // expected-error @+1 {{unknown argument attribute "mpcrt.other"}}

@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: func.func @tensors
 func.func @tensors(%x: tensor<?x8xbf16>, %w: tensor<8x4xbf16>, %b: tensor<4xbf16>, %o: tensor<?x4xbf16>) -> tensor<?x4xbf16> {
-  // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xbf16>, tensor<8x4xbf16>) bias(%{{.*}} : tensor<4xbf16>) outs(%{{.*}} : tensor<?x4xbf16>) activation(relu) {layer = "dense"} -> tensor<?x4xbf16>
+  // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xbf16>, tensor<8x4xbf16>) bias(%{{.*}} : tensor<4xbf16>) outs(%{{.*}} : tensor<?x4xbf16>) activation({{ ?}}relu) {layer = "dense"} -> tensor<?x4xbf16>
   %0 = mpcrt.contract ins(%x, %w : tensor<?x8xbf16>, tensor<8x4xbf16>) bias(%b : tensor<4xbf16>)
       outs(%o : tensor<?x4xbf16>) activation(relu) {layer = "dense"} -> tensor<?x4xbf16>
   return %0 : tensor<?x4xbf16>

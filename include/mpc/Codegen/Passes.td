@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Passes of the phases buffers, kernels and module, in the order of the pipeline.
+
+#ifndef MPC_CODEGEN_PASSES
+#define MPC_CODEGEN_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def PassDestinationsPass : Pass<"mpc-pass-destinations", "::mlir::ModuleOp"> {
+  let summary = "entries take memrefs: variables in place, outputs as arguments, the batch as an index";
+  let description = [{
+    Before: an entry on tensors (phase tensors). After: a function without results whose arguments are
+    memrefs (inputs, targets, variables, outputs as `mpcrt.output`) and the batch (`mpcrt.batch`). The
+    body still computes on tensors, between `bufferization.to_tensor` of the arguments and a
+    `bufferization.materialize_in_destination` of each result. A result whose value is produced into a
+    fresh `tensor.empty` is produced into its destination instead; whether that is allowed in place is
+    for one-shot bufferize to decide, which sees every read of a variable in one SSA value.
+
+    ```mlir
+    func.func @predict(%x: tensor<?x4xf32> {mpc.input = "x"}) -> (tensor<?x4xf32> {mpc.output = "out0"})
+    // becomes
+    func.func @predict(%x: memref<?x4xf32> {mpc.input = "x"}, %out: memref<?x4xf32> {mpcrt.output = "out0"},
+                       %batch: index {mpcrt.batch})
+    ```
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
+                           "::mpc::mpcrt::MpcrtDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "replace every temporary of an entry by a view of one arena";
+  let description = [{
+    Offsets are known at compile time but for the batch. Buffers whose lives do not overlap share
+    memory; an elementwise op writes over an input that it reads last. Adds the argument `mpcrt.arena`
+    and the attributes `mpcrt.arena_fixed` and `mpcrt.arena_per_sample`. Also replaces dimensions of
+    buffers by arithmetic on the batch.
+
+    Remark `memory-plan` (category mpc-memory): bytes planned and bytes without sharing.
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::arith::ArithDialect"];
+}
+
+def VerifyBuffersPass : Pass<"mpc-verify-buffers", "::mlir::ModuleOp"> {
+  let summary = "check the exit contract of the phase buffers";
+  let description = [{
+    No tensors; no allocation; no results; every argument of an entry says what it is; outputs and
+    updated variables are written; buffers are dense in memory with a dynamic leading extent at most;
+    globals are constant.
+  }];
+}
+
+def ConvertLinalgToMpcrtPass : Pass<"convert-linalg-to-mpcrt", "::mlir::ModuleOp"> {
+  let summary = "linalg on buffers to outlined kernels and launches";
+  let description = [{
+    Each structured op becomes a kernel function with a loop over [begin, end) and an mpcrt.launch;
+    ops of a few iterations stay in the host function as loops, dense copies become memory copies.
+    The split of the iteration space is the remark `kernel` (category mpc-kernels).
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def VerifyKernelsPass : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "check the exit contract of the phase kernels";
+  let description = [{
+    No linalg, tensors or allocations; kernels neither call nor launch; hosts launch only kernels.
+  }];
+}
+
+def ConvertMpcrtToLLVMPass : Pass<"convert-mpcrt-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "entries and kernels to the LLVM dialect, with the ABI of include/mpc-rt/executable.h";
+  let description = [{
+    A buffer becomes one pointer, because strides are static. Entries become `int32_t (call)`, kernels
+    `void (arguments, begin, end)`. Structure ops (mpc.variable, ...) stay for the tables.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+#endif // MPC_CODEGEN_PASSES

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Pipelines from tensors to the LLVM dialect. Emission of the library is mpc/Codegen/CPU/Emit.h.
+#ifndef MPC_PIPELINES_CODEGEN_H
+#define MPC_PIPELINES_CODEGEN_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace mpc {
+
+/// tensors to buffers: docs/pipeline.md, phase 8. On a module.
+void buildBuffersPipeline(mlir::OpPassManager &manager);
+
+/// buffers to kernels: phase 9.
+void buildKernelsPipeline(mlir::OpPassManager &manager);
+
+/// kernels to the LLVM dialect: the first half of phase 10; emitModule runs it itself.
+void buildLLVMPipeline(mlir::OpPassManager &manager);
+
+} // namespace mpc
+
+#endif // MPC_PIPELINES_CODEGEN_H

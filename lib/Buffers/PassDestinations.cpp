@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Entries on tensors become entries that write into their arguments.
+//
+// Why every update goes through the tensor of its variable: one-shot bufferize sees conflicts
+// between tensors, not between memrefs. An update computed into the variable's own tensor (`outs`)
+// that would destroy a value still read is put elsewhere by its analysis; the copy at the end then
+// brings it home. A store into the memref behind its back could not be repaired.
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mpc/Codegen/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_PASSDESTINATIONSPASS
+#include "mpc/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// The value that `value` is a view or copy-free reshape of.
+static Value stripViews(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+             tensor::ExtractSliceOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+namespace {
+class Entry {
+public:
+  explicit Entry(func::FuncOp function)
+      : function(function), block(function.getBody().front()),
+        builder(OpBuilder::atBlockBegin(&block)) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult check();
+  Value addArgument(Type tensor, DictionaryAttr attributes);
+  Value toTensor(Value buffer, bool writable);
+  void produceInto(Value result, Value destination, unsigned resultIndex);
+
+  func::FuncOp function;
+  Block &block;
+  OpBuilder builder;
+  SmallVector<DictionaryAttr> argumentAttributes;
+  DenseMap<Attribute, Value> variables; // symbol to buffer
+  DenseMap<Value, Value> tensorOf;      // buffer to tensor
+};
+} // namespace
+
+LogicalResult Entry::check() {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitOpError("an entry must be one block");
+  for (BlockArgument argument : block.getArguments()) {
+    if (!isa<RankedTensorType>(argument.getType()))
+      return function.emitOpError() << "argument " << argument.getArgNumber()
+                                    << " must be a tensor, but is " << argument.getType();
+    unsigned index = argument.getArgNumber();
+    if (!function.getArgAttr(index, MpcDialect::kInputAttr) &&
+        !function.getArgAttr(index, MpcDialect::kTargetAttr) &&
+        !function.getArgAttr(index, MpcDialect::kVariableAttr))
+      return function.emitOpError() << "argument " << index << " is no input, target or variable";
+  }
+  DenseSet<Attribute> updated;
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    if (!isa<RankedTensorType>(function.getResultTypes()[i]))
+      return function.emitOpError() << "result " << i << " must be a tensor";
+    Attribute updates = function.getResultAttr(i, MpcDialect::kUpdatesAttr);
+    if (!updates && !function.getResultAttr(i, MpcDialect::kOutputAttr))
+      return function.emitOpError() << "result " << i << " is no output and updates no variable";
+    if (updates && !updated.insert(updates).second)
+      return function.emitOpError() << "updates " << updates << " twice";
+  }
+  return success();
+}
+
+Value Entry::addArgument(Type tensor, DictionaryAttr attributes) {
+  auto shaped = cast<RankedTensorType>(tensor);
+  argumentAttributes.push_back(attributes);
+  return block.addArgument(MemRefType::get(shaped.getShape(), shaped.getElementType()),
+                           function.getLoc());
+}
+
+Value Entry::toTensor(Value buffer, bool writable) {
+  auto type = cast<MemRefType>(buffer.getType());
+  return bufferization::ToTensorOp::create(
+      builder, function.getLoc(), RankedTensorType::get(type.getShape(), type.getElementType()),
+      buffer,
+      /*restrict=*/true, writable);
+}
+
+/// When `result` is computed into a fresh tensor, computes it into `destination` instead.
+void Entry::produceInto(Value result, Value destination, unsigned) {
+  auto op = result.getDefiningOp<DestinationStyleOpInterface>();
+  if (!op || op->getBlock() != &block)
+    return;
+  OpOperand *init = op.getTiedOpOperand(cast<OpResult>(result));
+  if (init->get().getDefiningOp<tensor::EmptyOp>() &&
+      init->get().getType() == destination.getType()) {
+    init->set(destination);
+    return;
+  }
+  // An accumulation starts from a fill or copy that alone is produced into an empty tensor.
+  if (auto start = init->get().getDefiningOp<DestinationStyleOpInterface>())
+    if (init->get().hasOneUse())
+      produceInto(init->get(), destination, 0);
+}
+
+LogicalResult Entry::run() {
+  if (failed(check()))
+    return failure();
+  // Old arguments become buffers.
+  for (unsigned i = 0, count = block.getNumArguments(); i < count; ++i) {
+    BlockArgument argument = block.getArgument(i);
+    auto type = cast<RankedTensorType>(argument.getType());
+    argumentAttributes.push_back(function.getArgAttrDict(i) ? function.getArgAttrDict(i)
+                                                            : builder.getDictionaryAttr({}));
+    Attribute variable = function.getArgAttr(i, MpcDialect::kVariableAttr);
+    argument.setType(MemRefType::get(type.getShape(), type.getElementType()));
+    if (variable && variables.count(variable)) // named twice: the first argument stands for both
+      return function.emitOpError() << "takes " << variable << " twice";
+    Value tensor = toTensor(argument, /*writable=*/variable != nullptr);
+    argument.replaceAllUsesExcept(tensor, tensor.getDefiningOp());
+    tensorOf[argument] = tensor;
+    if (variable)
+      variables[variable] = argument;
+  }
+
+  auto terminator = cast<func::ReturnOp>(block.getTerminator());
+  struct Result {
+    Value value, buffer;
+    bool isOutput;
+  };
+  SmallVector<Result> results;
+  for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
+    Type type = value.getType();
+    if (Attribute updates = function.getResultAttr(index, MpcDialect::kUpdatesAttr)) {
+      Value &buffer = variables[updates];
+      if (!buffer)
+        buffer = addArgument(type, builder.getDictionaryAttr(
+                                       builder.getNamedAttr(MpcDialect::kVariableAttr, updates)));
+      results.push_back({value, buffer, false});
+    }
+    if (Attribute name = function.getResultAttr(index, MpcDialect::kOutputAttr)) {
+      Value buffer = addArgument(type, builder.getDictionaryAttr(builder.getNamedAttr(
+                                           mpcrt::MpcrtDialect::kOutputAttr, name)));
+      results.push_back({value, buffer, true});
+    }
+  }
+  for (Result &result : results)
+    if (!tensorOf.count(result.buffer))
+      tensorOf[result.buffer] = toTensor(result.buffer, /*writable=*/true);
+
+  // Updates first: a value that is both an output and an update is computed in the variable.
+  DenseSet<Value> destined;
+  for (bool outputs : {false, true})
+    for (auto [index, result] : llvm::enumerate(results))
+      if (result.isOutput == outputs && destined.insert(result.value).second)
+        produceInto(result.value, tensorOf[result.buffer], index);
+
+  // A result that is another argument's old value must not be copied home after that argument was:
+  // it gets a buffer of its own.
+  builder.setInsertionPoint(terminator);
+  for (Result &result : results) {
+    Value origin = stripViews(result.value);
+    auto read = origin.getDefiningOp<bufferization::ToTensorOp>();
+    if (result.isOutput || !read || origin == tensorOf[result.buffer])
+      continue;
+    auto type = cast<RankedTensorType>(result.value.getType());
+    SmallVector<Value> extents;
+    if (type.getRank() > 0 && type.isDynamicDim(0))
+      extents.push_back(tensor::DimOp::create(builder, function.getLoc(), result.value, 0));
+    Value empty = tensor::EmptyOp::create(builder, function.getLoc(), type, extents);
+    result.value =
+        linalg::CopyOp::create(builder, function.getLoc(), result.value, empty).getResult(0);
+  }
+  // Outputs leave before variables change.
+  for (bool outputs : {true, false})
+    for (Result &result : results)
+      if (result.isOutput == outputs)
+        bufferization::MaterializeInDestinationOp::create(builder, function.getLoc(), Type(),
+                                                          result.value, result.buffer,
+                                                          /*restrict=*/false, /*writable=*/true);
+  terminator->setOperands({});
+
+  Value batch = block.addArgument(builder.getIndexType(), function.getLoc());
+  argumentAttributes.push_back(builder.getDictionaryAttr(
+      builder.getNamedAttr(mpcrt::MpcrtDialect::kBatchAttr, builder.getUnitAttr())));
+  // Leading extents of arguments are the batch.
+  function.walk([&](tensor::DimOp dim) {
+    auto read = dim.getSource().getDefiningOp<bufferization::ToTensorOp>();
+    if (read && isa<BlockArgument>(read.getBuffer()) && dim.getConstantIndex() == 0 &&
+        cast<RankedTensorType>(dim.getSource().getType()).isDynamicDim(0)) {
+      dim.replaceAllUsesWith(batch);
+      dim.erase();
+    }
+  });
+
+  function.setType(builder.getFunctionType(block.getArgumentTypes(), {}));
+  function->removeAttr(function.getResAttrsAttrName());
+  function.setAllArgAttrs(argumentAttributes);
+  return success();
+}
+
+namespace {
+struct PassDestinations : mpc::impl::PassDestinationsPassBase<PassDestinations> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(MpcDialect::kEntryAttr) && getBatchlessEntry(function))
+        if (failed(Entry(function).run()))
+          signalPassFailure();
+  }
+
+private:
+  /// Entries that were converted already have a batch argument.
+  static bool getBatchlessEntry(func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (function.getArgAttr(i, mpcrt::MpcrtDialect::kBatchAttr))
+        return false;
+    return true;
+  }
+};
+} // namespace

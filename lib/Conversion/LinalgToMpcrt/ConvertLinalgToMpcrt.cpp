@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass: every structured op of every entry, in order.
+#include "KernelOutliner.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mpc/Codegen/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_CONVERTLINALGTOMPCRTPASS
+#include "mpc/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+static LogicalResult convert(func::FuncOp entry) {
+  IRRewriter rewriter(entry.getContext());
+  // Copies between strided views are loops; dense ones stay, as memory copies.
+  entry.walk([&](memref::CopyOp copy) {
+    auto isDense = [](Value value) {
+      return cast<MemRefType>(value.getType()).getLayout().isIdentity();
+    };
+    if (isDense(copy.getSource()) && isDense(copy.getTarget()))
+      return;
+    rewriter.setInsertionPoint(copy);
+    linalg::CopyOp::create(rewriter, copy.getLoc(), copy.getSource(), copy.getTarget());
+    rewriter.eraseOp(copy);
+  });
+  SmallVector<linalg::LinalgOp> ops;
+  entry.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  KernelOutliner outliner(entry);
+  bool failedOnce = false;
+  for (linalg::LinalgOp op : ops) {
+    auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+    if (!generic) {
+      rewriter.setInsertionPoint(op);
+      auto generalized = linalg::generalizeNamedOp(rewriter, op);
+      if (failed(generalized)) {
+        op.emitOpError("has no loop form");
+        failedOnce = true;
+        continue;
+      }
+      generic = *generalized;
+    }
+    if (!generic.hasPureBufferSemantics()) {
+      generic.emitOpError("is not on buffers; run the phase buffers first");
+      failedOnce = true;
+      continue;
+    }
+    failedOnce |= failed(outliner.outline(generic));
+  }
+  return failure(failedOnce);
+}
+
+namespace {
+struct ConvertLinalgToMpcrt : mpc::impl::ConvertLinalgToMpcrtPassBase<ConvertLinalgToMpcrt> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> entries;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(MpcDialect::kEntryAttr))
+        entries.push_back(function);
+    for (func::FuncOp entry : entries) {
+      if (!getBatchArgument(entry)) {
+        entry.emitOpError("has no argument mpcrt.batch; run the phase buffers first");
+        return signalPassFailure();
+      }
+      if (failed(convert(entry)))
+        signalPassFailure();
+    }
+    mergeEqualKernels(getOperation());
+  }
+};
+} // namespace

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The choice of the split.
+#include "IterationSpace.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Fewer scalar operations than this are not worth a launch.
+static constexpr int64_t kInlineIterations = 64;
+/// Operations per chunk below which splitting costs more than it gains.
+static constexpr int64_t kGrainOperations = 16384;
+
+StringRef mpc::getSplitName(Split split) {
+  static const StringRef names[] = {"inline", "flat", "rows", "columns", "blocks"};
+  return names[static_cast<int>(split)];
+}
+
+bool mpc::isFlatOperand(linalg::GenericOp op, OpOperand &operand) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  if (map.isConstant() || map.getNumResults() == 0)
+    return true;
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  return type && map.isIdentity() && type.getLayout().isIdentity();
+}
+
+/// Loops that the body asks the index of, or whose iterations read captured buffers.
+static bool usesIndices(linalg::GenericOp op) { return op.hasIndexSemantics(); }
+
+static FailureOr<SmallVector<BatchExtent>> loopExtents(linalg::GenericOp op) {
+  SmallVector<std::optional<BatchExtent>> found(op.getNumLoops());
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [position, expr] : llvm::enumerate(map.getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && !found[dim.getPosition()])
+        found[dim.getPosition()] = getExtent(operand.get(), position);
+  }
+  SmallVector<BatchExtent> extents;
+  for (auto [loop, extent] : llvm::enumerate(found)) {
+    if (!extent)
+      return op.emitOpError() << "has loop " << loop << " whose extent is no function of the batch";
+    extents.push_back(*extent);
+  }
+  return extents;
+}
+
+/// A number to weigh costs with: the batch counts as 64.
+static int64_t guess(BatchExtent extent) {
+  return std::max<int64_t>(1, extent.fixed + 64 * extent.perSample);
+}
+
+FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op) {
+  auto extents = loopExtents(op);
+  if (failed(extents))
+    return failure();
+  IterationSpace space;
+  space.extents = *extents;
+  SmallVector<unsigned> parallel, reductions;
+  for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray()))
+    (type == utils::IteratorType::parallel ? parallel : reductions).push_back(loop);
+  int64_t bodyCost = std::max<int64_t>(1, op.getBody()->getOperations().size());
+
+  int64_t total = 1;
+  bool fixed = true;
+  for (BatchExtent extent : space.extents) {
+    fixed &= extent.isFixed();
+    total = std::min<int64_t>(total * guess(extent), int64_t(1) << 40);
+  }
+  if (fixed && total <= kInlineIterations) {
+    space.split = Split::Inline;
+    llvm::append_range(space.inner, parallel);
+    space.firstReduction = parallel.size();
+    llvm::append_range(space.inner, reductions);
+    return space;
+  }
+
+  bool flat = !usesIndices(op) &&
+              llvm::all_of(op->getOpOperands(), [&](OpOperand &o) { return isFlatOperand(op, o); });
+  if (reductions.empty()) {
+    // Outputs at a constant place would be written by every iteration.
+    bool wholeOutputs = llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+      return op.getMatchingIndexingMap(&init).isIdentity();
+    });
+    if (flat && wholeOutputs) {
+      space.split = Split::Flat;
+      space.launched = parallel;
+      space.innermostIndependent = true;
+      space.grain = std::max<int64_t>(64, kGrainOperations / bodyCost);
+      return space;
+    }
+    space.split = Split::Rows;
+    space.launched.assign(parallel.begin(),
+                          parallel.size() > 1 ? parallel.end() - 1 : parallel.end());
+    if (parallel.size() > 1)
+      space.inner.push_back(parallel.back());
+    space.firstReduction = space.inner.size();
+    // Writes go to different places only when the output's map is a permutation.
+    space.innermostIndependent = llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+      return op.getMatchingIndexingMap(&init).isPermutation();
+    });
+  } else if (parallel.empty()) {
+    space.split = Split::Blocks;
+    space.inner = reductions;
+    space.firstReduction = 0;
+    space.grain = 1;
+    return space;
+  } else {
+    // The columns of the first input that has the last parallel loop innermost.
+    unsigned column = parallel.back();
+    auto endsWithColumn = [&](OpOperand &operand) {
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      return map.getNumResults() > 0 && isa<AffineDimExpr>(map.getResults().back()) &&
+             cast<AffineDimExpr>(map.getResults().back()).getPosition() == column;
+    };
+    bool columns = llvm::all_of(op.getDpsInitsMutable(), endsWithColumn) &&
+                   llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+                     AffineMap map = op.getMatchingIndexingMap(input);
+                     return endsWithColumn(*input) && llvm::any_of(reductions, [&](unsigned r) {
+                              return map.isFunctionOfDim(r);
+                            });
+                   });
+    if (columns) {
+      space.split = Split::Columns;
+      space.launched.assign(parallel.begin(),
+                            parallel.size() > 1 ? parallel.end() - 1 : parallel.end());
+      llvm::append_range(space.inner, reductions);
+      if (parallel.size() > 1)
+        space.inner.push_back(column);
+      space.firstReduction = space.inner.size(); // sums stay in the output
+      space.innermostIndependent = true;
+    } else {
+      space.split = Split::Rows;
+      space.launched = parallel;
+      space.inner = reductions;
+      space.firstReduction = 0;
+    }
+  }
+  int64_t work = bodyCost;
+  for (unsigned loop : space.inner)
+    work = std::min<int64_t>(work * guess(space.extents[loop]), int64_t(1) << 40);
+  space.grain = std::max<int64_t>(1, kGrainOperations / work);
+  if (space.split == Split::Columns && parallel.size() == 1)
+    space.grain = std::max<int64_t>(space.grain, 64); // a cache line at least per thread and row
+  return space;
+}

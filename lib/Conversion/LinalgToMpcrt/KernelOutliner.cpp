@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernel functions: arguments, iteration bounds, loops.
+#include "KernelOutliner.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Partial results of a sum to a scalar: as many whatever the threads, so that the result is the
+/// same.
+static constexpr int64_t kBlocks = 64;
+/// Sums of at most this many numbers are one chunk.
+static constexpr int64_t kSerialReduction = 4096;
+
+KernelOutliner::KernelOutliner(func::FuncOp entry) : entry(entry), batch(getBatchArgument(entry)) {}
+
+/// The layer path of a location; "" when it names none.
+static std::string layerOf(Location loc) {
+  std::string path;
+  loc->walk([&](Location inner) {
+    if (auto name = dyn_cast<NameLoc>(inner); name && path.empty())
+      path = name.getName().str();
+    return WalkResult::advance();
+  });
+  return path;
+}
+
+static std::string identifierOf(StringRef text) {
+  std::string result;
+  for (char c : text)
+    result += llvm::isAlnum(c) ? c : '_';
+  return result;
+}
+
+KernelOutliner::Kernel KernelOutliner::createKernel(linalg::GenericOp op, ValueRange extras) {
+  Kernel kernel{func::FuncOp(), OpBuilder(op.getContext()), {}, {}, {}, {}, {}, {}, {}};
+  llvm::SetVector<Value> outside;
+  getUsedValuesDefinedAbove(op.getRegion(), outside);
+  SmallVector<Value> constants, captured;
+  auto isConstant = [](Value value) {
+    return value.getDefiningOp() && matchPattern(value, m_Constant());
+  };
+  for (Value value : outside)
+    (isConstant(value) ? constants : captured).push_back(value);
+  for (Value operand : op->getOperands()) {
+    if (isa<MemRefType>(operand.getType()) || !isConstant(operand))
+      kernel.arguments.push_back(operand);
+    else
+      constants.push_back(operand);
+  }
+  size_t operandCount = kernel.arguments.size();
+  llvm::append_range(kernel.arguments, captured);
+  llvm::append_range(kernel.arguments, extras);
+  bool needsBatch = llvm::any_of(op->getOperandTypes(), [](Type type) {
+    auto shaped = dyn_cast<MemRefType>(type);
+    return shaped && !shaped.hasStaticShape();
+  });
+  if (needsBatch)
+    kernel.arguments.push_back(batch);
+
+  SmallVector<Type> types(ValueRange(kernel.arguments).getTypes());
+  Type index = kernel.builder.getIndexType();
+  types.append(2, index);
+  std::string layer = layerOf(op.getLoc());
+  std::string base =
+      identifierOf("kernel_" + entry.getSymName().str() + (layer.empty() ? "" : "_" + layer));
+  auto module = entry->getParentOfType<ModuleOp>();
+  // A number tells apart kernels of one layer.
+  std::string name = base;
+  for (unsigned number = 1; SymbolTable::lookupSymbolIn(module, name); ++number)
+    name = base + "_" + std::to_string(number);
+  kernel.builder.setInsertionPoint(entry);
+  kernel.function = func::FuncOp::create(kernel.builder, op.getLoc(), name,
+                                         kernel.builder.getFunctionType(types, {}));
+  kernel.function.setPrivate();
+  kernel.function->setAttr(mpcrt::MpcrtDialect::kKernelAttr, kernel.builder.getUnitAttr());
+  Block *block = kernel.function.addEntryBlock();
+  kernel.builder.setInsertionPointToStart(block);
+  auto inside = block->getArguments();
+  DenseMap<Value, Value> cloned;
+  for (Value value : constants)
+    if (!kernel.captured.contains(value))
+      kernel.captured.map(value, kernel.builder.clone(*value.getDefiningOp())->getResult(0));
+  size_t next = 0;
+  for (Value operand : op->getOperands())
+    kernel.buffers.push_back(isa<MemRefType>(operand.getType()) || !isConstant(operand)
+                                 ? Value(inside[next++])
+                                 : kernel.captured.lookup(operand));
+  for (size_t i = 0; i < captured.size(); ++i)
+    kernel.captured.map(captured[i], inside[operandCount + i]);
+  for (size_t i = 0; i < extras.size(); ++i)
+    kernel.extras.push_back(inside[operandCount + captured.size() + i]);
+  kernel.end = inside.back();
+  kernel.begin = inside.drop_back().back();
+  kernel.batch = needsBatch ? Value(inside.drop_back(2).back()) : Value();
+  return kernel;
+}
+
+void KernelOutliner::finish(linalg::GenericOp op, Kernel &kernel, Value count, int64_t grain,
+                            Split split) {
+  func::ReturnOp::create(kernel.builder, op.getLoc());
+  OpBuilder builder(op);
+  mpcrt::LaunchOp::create(builder, op.getLoc(), kernel.function.getSymName(), count, grain,
+                          kernel.arguments);
+  remark::passed(op.getLoc(), remark::RemarkOpts::name("kernel").category("mpc-kernels"))
+      << "@" << kernel.function.getSymName().str() << " split " << getSplitName(split).str()
+      << " grain " << remark::metric("grain", grain);
+  op.erase();
+}
+
+/// Product of the extents of `loops` as an index.
+static Value countOf(OpBuilder &builder, Location loc, const IterationSpace &space, Value batch) {
+  Value count;
+  for (unsigned loop : space.launched) {
+    Value extent = materialize(builder, loc, space.extents[loop], batch);
+    count = count ? Value(arith::MulIOp::create(builder, loc, count, extent)) : extent;
+  }
+  return count;
+}
+
+static SmallVector<LoopBounds> boundsOf(OpBuilder &builder, Location loc,
+                                        const IterationSpace &space, Value batch) {
+  SmallVector<LoopBounds> bounds;
+  for (unsigned loop : space.inner)
+    bounds.push_back({loop, arith::ConstantIndexOp::create(builder, loc, 0),
+                      materialize(builder, loc, space.extents[loop], batch)});
+  return bounds;
+}
+
+void KernelOutliner::emitInline(linalg::GenericOp op, const IterationSpace &space) {
+  OpBuilder builder(op);
+  LoopEmitter emitter(op, op->getOperands(), IRMapping());
+  emitter.emit(builder, boundsOf(builder, op.getLoc(), space, batch), space.firstReduction, false);
+  op.erase();
+}
+
+void KernelOutliner::emitLaunch(linalg::GenericOp op, const IterationSpace &space) {
+  Kernel kernel = createKernel(op, {});
+  OpBuilder &builder = kernel.builder;
+  Location loc = op.getLoc();
+  LoopEmitter emitter(op, kernel.buffers, kernel.captured);
+  SmallVector<LoopBounds> bounds = boundsOf(builder, loc, space, kernel.batch);
+  unsigned firstReduction = space.firstReduction;
+  if (space.launched.size() == 1) {
+    LoopBounds launched{space.launched[0], kernel.begin, kernel.end};
+    // Columns: all rows of a chunk, one after the other.
+    if (space.split == Split::Columns)
+      bounds.push_back(launched);
+    else
+      bounds.insert(bounds.begin(), launched);
+    emitter.emit(builder, bounds, firstReduction + 1, space.innermostIndependent);
+  } else {
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    auto loop = scf::ForOp::create(builder, loc, kernel.begin, kernel.end, one);
+    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+    Value rest = loop.getInductionVar();
+    SmallVector<Value> values(space.launched.size());
+    for (size_t i = space.launched.size(); i-- > 1;) {
+      Value extent = materialize(inner, loc, space.extents[space.launched[i]], kernel.batch);
+      values[i] = arith::RemUIOp::create(inner, loc, rest, extent);
+      rest = arith::DivUIOp::create(inner, loc, rest, extent);
+    }
+    values[0] = rest;
+    for (auto [launched, value] : llvm::zip_equal(space.launched, values))
+      emitter.bind(inner, launched, value);
+    emitter.emit(inner, bounds, firstReduction, space.innermostIndependent);
+  }
+  OpBuilder host(op);
+  finish(op, kernel, countOf(host, loc, space, batch), space.grain, space.split);
+}
+
+LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSpace &space) {
+  Location loc = op.getLoc();
+  OpBuilder host(op);
+  int64_t total = 1;
+  bool fixed = true;
+  for (BatchExtent extent : space.extents) {
+    fixed &= extent.isFixed();
+    total = std::min<int64_t>(total * std::max<int64_t>(1, extent.fixed), int64_t(1) << 40);
+  }
+  // Each output needs one op that combines, with a neutral element.
+  SmallVector<Operation *> combiners;
+  SmallVector<TypedAttr> neutral;
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
+    SmallVector<Operation *> chain;
+    if (!matchReduction(op.getRegionOutputArgs(), i, chain) || chain.size() != 1)
+      break;
+    auto identity = arith::getNeutralElement(chain[0]);
+    if (!identity)
+      break;
+    combiners.push_back(chain[0]);
+    neutral.push_back(*identity);
+  }
+  bool divisible = combiners.size() == op.getNumDpsInits() && !(fixed && total <= kSerialReduction);
+  if (!divisible) {
+    Kernel kernel = createKernel(op, {});
+    LoopEmitter emitter(op, kernel.buffers, kernel.captured);
+    emitter.emit(kernel.builder, boundsOf(kernel.builder, loc, space, kernel.batch), 0, false);
+    finish(op, kernel, arith::ConstantIndexOp::create(host, loc, 1), 1, space.split);
+    return success();
+  }
+
+  OpBuilder start = OpBuilder::atBlockBegin(&entry.getBody().front());
+  SmallVector<Value> partials;
+  for (Operation *combiner : combiners)
+    partials.push_back(memref::AllocaOp::create(
+        start, loc, MemRefType::get({kBlocks}, combiner->getResult(0).getType())));
+  Kernel kernel = createKernel(op, partials);
+  OpBuilder &builder = kernel.builder;
+  SmallVector<LoopBounds> bounds = boundsOf(builder, loc, space, kernel.batch);
+  auto constant = [&](OpBuilder &b, int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  Value extent = bounds[0].end;
+  Value per = arith::CeilDivUIOp::create(builder, loc, extent, constant(builder, kBlocks));
+  auto loop = scf::ForOp::create(builder, loc, kernel.begin, kernel.end, constant(builder, 1));
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  Value first = arith::MulIOp::create(inner, loc, loop.getInductionVar(), per);
+  bounds[0].begin = arith::MinUIOp::create(inner, loc, first, extent);
+  bounds[0].end =
+      arith::MinUIOp::create(inner, loc, arith::AddIOp::create(inner, loc, first, per), extent);
+  SmallVector<Value> accumulators;
+  for (TypedAttr identity : neutral)
+    accumulators.push_back(arith::ConstantOp::create(inner, loc, identity));
+  LoopEmitter emitter(op, kernel.buffers, kernel.captured);
+  emitter.prepare(inner);
+  for (auto [value, partial] :
+       llvm::zip_equal(emitter.reduce(inner, bounds, accumulators), kernel.extras))
+    memref::StoreOp::create(inner, loc, value, partial, loop.getInductionVar());
+
+  // In the host function: combine in order.
+  OpBuilder after(op->getContext());
+  after.setInsertionPointAfter(op);
+  SmallVector<Value> outputs(op.getDpsInits());
+  SmallVector<Value> values;
+  SmallVector<SmallVector<Value>> places;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    SmallVector<Value> place;
+    for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
+      place.push_back(constant(
+          after, isa<AffineConstantExpr>(expr) ? cast<AffineConstantExpr>(expr).getValue() : 0));
+    values.push_back(memref::LoadOp::create(after, loc, init.get(), place));
+    places.push_back(place);
+  }
+  auto combine = scf::ForOp::create(after, loc, constant(after, 0), constant(after, kBlocks),
+                                    constant(after, 1), values);
+  OpBuilder body = OpBuilder::atBlockBegin(combine.getBody());
+  SmallVector<Value> next;
+  for (auto [i, combiner] : llvm::enumerate(combiners)) {
+    Value partial = memref::LoadOp::create(body, loc, partials[i], combine.getInductionVar());
+    Operation *clone = combiner->clone();
+    clone->setOperands({combine.getRegionIterArg(i), partial});
+    body.insert(clone);
+    next.push_back(clone->getResult(0));
+  }
+  scf::YieldOp::create(body, loc, next);
+  for (auto [value, output, place] : llvm::zip_equal(combine.getResults(), outputs, places))
+    memref::StoreOp::create(after, loc, value, output, place);
+  finish(op, kernel, constant(host, kBlocks), 8, space.split);
+  return success();
+}
+
+linalg::GenericOp KernelOutliner::flatten(linalg::GenericOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  AffineMap identity = builder.getMultiDimIdentityMap(1);
+  AffineMap nowhere = AffineMap::get(1, 0, {}, builder.getContext());
+  SmallVector<AffineMap> maps;
+  auto flat = [&](OpOperand &operand) -> Value {
+    Value buffer = operand.get();
+    auto type = dyn_cast<MemRefType>(buffer.getType());
+    if (!type) {
+      maps.push_back(nowhere);
+      return buffer;
+    }
+    if (!op.getMatchingIndexingMap(&operand).isIdentity()) {
+      // One element at a constant place, at most an extent of 1 everywhere.
+      SmallVector<int64_t> dims(type.getRank());
+      maps.push_back(AffineMap::get(1, 0, op.getMatchingIndexingMap(&operand).getResults(),
+                                    builder.getContext()));
+      return buffer;
+    }
+    maps.push_back(identity);
+    if (type.getRank() > 1) {
+      ReassociationIndices all(type.getRank());
+      std::iota(all.begin(), all.end(), 0);
+      buffer = memref::CollapseShapeOp::create(builder, loc, buffer,
+                                               ArrayRef<ReassociationIndices>{all});
+    }
+    // Kernels for all sizes are one kernel.
+    auto dynamic = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
+    return buffer.getType() == dynamic
+               ? buffer
+               : memref::CastOp::create(builder, loc, dynamic, buffer).getResult();
+  };
+  SmallVector<Value> inputs, outputs;
+  for (OpOperand *operand : op.getDpsInputOperands())
+    inputs.push_back(flat(*operand));
+  for (OpOperand &operand : op.getDpsInitsMutable())
+    outputs.push_back(flat(operand));
+  auto result = linalg::GenericOp::create(builder, loc, TypeRange(), inputs, outputs, maps,
+                                          {op.getIteratorTypesArray().front()});
+  result.getRegion().takeBody(op.getRegion());
+  op.erase();
+  return result;
+}
+
+LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
+  auto space = analyzeIterationSpace(op);
+  if (failed(space))
+    return failure();
+  bool collapsible =
+      op.getNumLoops() >= 1 && !op.hasIndexSemantics() &&
+      llvm::all_of(op->getOpOperands(), [&](OpOperand &o) { return isFlatOperand(op, o); });
+  bool hasWhole = llvm::any_of(op->getOpOperands(), [&](OpOperand &o) {
+    return isa<MemRefType>(o.get().getType()) && op.getMatchingIndexingMap(&o).isIdentity();
+  });
+  if ((space->split == Split::Flat || space->split == Split::Blocks) && collapsible && hasWhole) {
+    op = flatten(op);
+    Split split = space->split;
+    int64_t grain = space->grain;
+    space = analyzeIterationSpace(op);
+    if (failed(space))
+      return failure();
+    if (split == Split::Flat)
+      space->grain = grain;
+  }
+  switch (space->split) {
+  case Split::Inline:
+    emitInline(op, *space);
+    return success();
+  case Split::Blocks:
+    return emitBlocks(op, *space);
+  default:
+    emitLaunch(op, *space);
+    return success();
+  }
+}
+
+void mpc::mergeEqualKernels(ModuleOp module) {
+  SmallVector<func::FuncOp> kept;
+  DenseMap<StringAttr, StringAttr> replaced;
+  for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    if (!function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr))
+      continue;
+    auto equal = llvm::find_if(kept, [&](func::FuncOp other) {
+      return other.getFunctionType() == function.getFunctionType() &&
+             OperationEquivalence::isRegionEquivalentTo(&other.getBody(), &function.getBody(),
+                                                        OperationEquivalence::IgnoreLocations);
+    });
+    if (equal == kept.end()) {
+      kept.push_back(function);
+      continue;
+    }
+    replaced[function.getSymNameAttr()] = equal->getSymNameAttr();
+    function.erase();
+  }
+  module.walk([&](mpcrt::LaunchOp launch) {
+    if (StringAttr name = replaced.lookup(launch.getKernelAttr().getAttr()))
+      launch.setKernelAttr(FlatSymbolRefAttr::get(name));
+  });
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Scalar loops for the body of a structured op.
+#ifndef MPC_LIB_CONVERSION_LINALGTOMPCRT_LOOPEMITTER_H
+#define MPC_LIB_CONVERSION_LINALGTOMPCRT_LOOPEMITTER_H
+
+#include "IterationSpace.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mpc {
+
+/// A loop with its bounds; step 1.
+struct LoopBounds {
+  unsigned loop;
+  mlir::Value begin, end;
+};
+
+/// Emits loops that run the body of `op` on `buffers` (its operands, perhaps as seen by a kernel).
+class LoopEmitter {
+public:
+  /// `captured` maps values that the body takes from outside to what stands for them.
+  LoopEmitter(mlir::linalg::GenericOp op, mlir::ValueRange buffers, mlir::IRMapping captured);
+
+  /// Loop `loop` has index `value` from here on; loads what that makes known.
+  void bind(mlir::OpBuilder &builder, unsigned loop, mlir::Value value);
+
+  /// Loads what depends on no loop; first call unless `emit` is.
+  void prepare(mlir::OpBuilder &builder) { loadInputs(builder); }
+
+  /// Loops of `bounds`, outermost first; from `firstReduction` on, outputs stay in registers.
+  void emit(mlir::OpBuilder &builder, llvm::ArrayRef<LoopBounds> bounds, unsigned firstReduction,
+            bool innermostIndependent);
+
+  /// Runs the loops with the outputs in registers, starting from `accumulators`; their last values.
+  llvm::SmallVector<mlir::Value> reduce(mlir::OpBuilder &builder, llvm::ArrayRef<LoopBounds> bounds,
+                                        mlir::ValueRange accumulators);
+
+private:
+  bool isBound(mlir::AffineMap map) const;
+  llvm::SmallVector<mlir::Value> indices(mlir::OpBuilder &builder, mlir::AffineMap map);
+  void loadInputs(mlir::OpBuilder &builder);
+  llvm::SmallVector<mlir::Value> loadOutputs(mlir::OpBuilder &builder);
+  void storeOutputs(mlir::OpBuilder &builder, mlir::ValueRange values);
+  llvm::SmallVector<mlir::Value> body(mlir::OpBuilder &builder, mlir::ValueRange outputs);
+
+  mlir::linalg::GenericOp op;
+  llvm::SmallVector<mlir::Value> buffers;
+  mlir::IRMapping captured;
+  llvm::SmallVector<mlir::Value> loopValues;
+  llvm::SmallVector<mlir::Value> loaded; // per operand; null when not yet
+};
+
+} // namespace mpc
+
+#endif

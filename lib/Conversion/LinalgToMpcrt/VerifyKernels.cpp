@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The exit contract of the phase kernels.
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mpc/Codegen/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_VERIFYKERNELSPASS
+#include "mpc/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+struct VerifyKernels : mpc::impl::VerifyKernelsPassBase<VerifyKernels> {
+  void runOnOperation() override {
+    getOperation().walk([&](Operation *op) {
+      if (isa<linalg::LinalgDialect, tensor::TensorDialect, bufferization::BufferizationDialect>(
+              op->getDialect()))
+        return fail(op, "is left after the phase kernels");
+      if (isa<memref::AllocOp, memref::DeallocOp>(op))
+        return fail(op, "allocates; every temporary is an mpcrt.view of the arena");
+      auto function = op->getParentOfType<func::FuncOp>();
+      bool inKernel = function && function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr);
+      if (inKernel && isa<mpcrt::LaunchOp, mpcrt::ContractOp, mpcrt::ViewOp, func::CallOp>(op))
+        return fail(op, "is for host functions, not kernels");
+    });
+  }
+
+private:
+  void fail(Operation *op, StringRef why) {
+    op->emitOpError() << why;
+    signalPassFailure();
+  }
+};
+} // namespace

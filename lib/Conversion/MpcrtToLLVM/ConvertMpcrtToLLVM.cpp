@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass: kernels and entries to the LLVM dialect.
+#include "Lowering.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mpc/Codegen/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_CONVERTMPCRTTOLLVMPASS
+#include "mpc/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// Functions without an instruction become calls of libm. MathToLLVM would make log1p(x) log(1 +
+/// x).
+static void lowerToLibm(ModuleOp module) {
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) {
+    if (isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+        !isa<math::SqrtOp, math::RsqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp,
+             math::TruncOp, math::RoundEvenOp, math::CopySignOp, math::FmaOp, math::IsFiniteOp,
+             math::IsNaNOp, math::IsInfOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+             math::CtPopOp>(op))
+      ops.push_back(op);
+  });
+  RewritePatternSet patterns(module.getContext());
+  populateMathToLibmConversionPatterns(patterns);
+  (void)applyOpPatternsGreedily(ops, std::move(patterns));
+}
+
+namespace {
+struct ConvertMpcrtToLLVM : mpc::impl::ConvertMpcrtToLLVMPassBase<ConvertMpcrtToLLVM> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    TablePositions tables;
+    for (auto variable : module.getOps<VariableOp>())
+      tables.variables.try_emplace(FlatSymbolRefAttr::get(variable.getSymNameAttr()),
+                                   tables.variables.size());
+    SmallVector<func::FuncOp> entries, kernels;
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function->hasAttr(MpcDialect::kEntryAttr))
+        entries.push_back(function);
+      else if (function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr))
+        kernels.push_back(function);
+    }
+    for (func::FuncOp kernel : kernels) {
+      tables.kernelIndex[kernel.getSymNameAttr()] = tables.kernels.size();
+      tables.kernels.push_back(FlatSymbolRefAttr::get(kernel.getSymNameAttr()));
+    }
+
+    lowerToLibm(module);
+    if (failed(expandSmallFloats(module)))
+      return signalPassFailure();
+    annotateIndependentLoops(module);
+    for (func::FuncOp entry : entries)
+      if (failed(lowerEntry(entry, tables)))
+        return signalPassFailure();
+    for (func::FuncOp kernel : kernels)
+      lowerKernel(kernel);
+    if (failed(convertRest(module)))
+      return signalPassFailure();
+    module->setAttr("mpcrt.kernels", ArrayAttr::get(&getContext(), tables.kernels));
+    // The latch took the loop's annotation as a discardable attribute; LLVM IR is made of the
+    // property.
+    module.walk([](Operation *op) {
+      if (auto annotation = op->getAttrOfType<LLVM::LoopAnnotationAttr>("llvm.loop_annotation")) {
+        op->removeAttr("llvm.loop_annotation");
+        if (auto branch = dyn_cast<LLVM::BrOp>(op))
+          branch.setLoopAnnotationAttr(annotation);
+        else if (auto branch = dyn_cast<LLVM::CondBrOp>(op))
+          branch.setLoopAnnotationAttr(annotation);
+      }
+    });
+  }
+
+private:
+  /// Everything between the calls.
+  LogicalResult convertRest(ModuleOp module) {
+    RewritePatternSet structured(&getContext());
+    populateSCFToControlFlowConversionPatterns(structured);
+    ConversionTarget flat(getContext());
+    flat.addIllegalDialect<scf::SCFDialect>();
+    flat.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    if (failed(applyPartialConversion(module, flat, std::move(structured))))
+      return failure();
+
+    RewritePatternSet expansions(&getContext());
+    arith::populateArithExpandOpsPatterns(expansions);
+    if (failed(applyPatternsGreedily(module, std::move(expansions),
+                                     GreedyRewriteConfig().enableFolding(false))))
+      return failure();
+
+    LowerToLLVMOptions options(&getContext());
+    LLVMTypeConverter converter(&getContext(), options);
+    converter.addConversion(
+        [](MemRefType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+    converter.addConversion([](IntegerType type) -> Type {
+      return IntegerType::get(type.getContext(), type.getWidth());
+    });
+    // Upstream's own would build descriptors.
+    auto castTo = [](OpBuilder &builder, Type type, ValueRange inputs, Location loc) -> Value {
+      return UnrealizedConversionCastOp::create(builder, loc, type, inputs).getResult(0);
+    };
+    converter.addSourceMaterialization(castTo);
+    converter.addTargetMaterialization(castTo);
+    RewritePatternSet patterns(&getContext());
+    populateMemoryPatterns(converter, patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    populateFuncToLLVMConversionPatterns(converter, patterns); // libm's declarations and calls
+    ConversionTarget target(getContext());
+    target.addLegalDialect<LLVM::LLVMDialect, MpcDialect>();
+    target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();
+    if (failed(applyFullConversion(module, target, std::move(patterns))))
+      return failure();
+    SmallVector<UnrealizedConversionCastOp> casts, left;
+    module.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+    reconcileUnrealizedCasts(casts, &left);
+    for (UnrealizedConversionCastOp cast : left)
+      cast.emitOpError("has no LLVM form");
+    return failure(!left.empty());
+  }
+};
+} // namespace

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Signatures and runtime calls: the generated side of include/mpc-rt/executable.h.
+#include "Lowering.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mpc-rt/executable.h"
+#include "mpc/Analysis/BatchExtent.h"
+
+using namespace mlir;
+using namespace mpc;
+using mpcrt::MpcrtDialect;
+
+namespace {
+/// Builds LLVM ops at one place.
+struct Emitter {
+  OpBuilder builder;
+  Location loc;
+
+  Type pointer() { return LLVM::LLVMPointerType::get(builder.getContext()); }
+  Value i64(int64_t value) {
+    return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
+                                    builder.getI64IntegerAttr(value));
+  }
+  Value i32(int64_t value) {
+    return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                    builder.getI32IntegerAttr(value));
+  }
+  Value offset(Value base, int64_t bytes) {
+    return LLVM::GEPOp::create(builder, loc, pointer(), builder.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+  }
+  /// Field of a struct, or element of a table.
+  Value load(Value base, int64_t bytes, Type type) {
+    return LLVM::LoadOp::create(builder, loc, type, offset(base, bytes));
+  }
+  Value cast(Value value, Type type) {
+    return value.getType() == type
+               ? value
+               : UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
+  }
+};
+
+/// Lowers one entry.
+class HostFunction {
+public:
+  HostFunction(func::FuncOp entry, TablePositions &tables)
+      : entry(entry), tables(tables), module(entry->getParentOfType<ModuleOp>()), views(entry) {}
+  LogicalResult run();
+
+private:
+  DictionaryAttr describe();
+  LogicalResult lowerContract(mpcrt::ContractOp op);
+  LogicalResult lowerLaunch(mpcrt::LaunchOp op);
+  LogicalResult lowerCopy(memref::CopyOp op);
+  FailureOr<Value> descriptor(mpcrt::ContractOp op, int32_t rhsVariable);
+  int32_t rhsVariableOf(mpcrt::ContractOp op);
+  bool isWrittenBefore(BlockArgument variable, Operation *op);
+  Value pointerTo(Emitter &emit, Value buffer) { return emit.cast(buffer, emit.pointer()); }
+
+  func::FuncOp entry;
+  TablePositions &tables;
+  ModuleOp module;
+  BufferViewFlowAnalysis views;
+  Value call, services, context, kernels, status;
+  DenseMap<Operation *, int32_t> rhsVariables;
+  Block *prologue = nullptr;
+};
+} // namespace
+
+static std::optional<uint32_t> dtypeOf(Type type) {
+  if (type.isF32())
+    return MPC_RT_FLOAT32;
+  if (type.isBF16())
+    return MPC_RT_BFLOAT16;
+  if (type.isF16())
+    return MPC_RT_FLOAT16;
+  if (type.isF64())
+    return MPC_RT_FLOAT64;
+  return std::nullopt;
+}
+
+/// `mpcrt.entry`: what the tables of the executable say about this function.
+DictionaryAttr HostFunction::describe() {
+  Builder builder(entry.getContext());
+  SmallVector<Attribute> inputs, outputs;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    auto named = [&](Attribute name) {
+      auto type = cast<MemRefType>(entry.getArgument(i).getType());
+      SmallVector<NamedAttribute> fields{
+          builder.getNamedAttr("name", name),
+          builder.getNamedAttr("type", TypeAttr::get(RankedTensorType::get(
+                                           type.getShape(), type.getElementType())))};
+      if (Attribute limit = entry.getArgAttr(i, MpcDialect::kIndexLimitAttr))
+        fields.push_back(builder.getNamedAttr("index_limit", limit));
+      return builder.getDictionaryAttr(fields);
+    };
+    if (Attribute name = entry.getArgAttr(i, MpcDialect::kInputAttr))
+      inputs.push_back(named(name));
+    else if (Attribute name = entry.getArgAttr(i, MpcDialect::kTargetAttr))
+      inputs.push_back(named(name));
+    else if (Attribute name = entry.getArgAttr(i, MpcrtDialect::kOutputAttr))
+      outputs.push_back(named(name));
+  }
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("arena_fixed", entry->getAttr(MpcrtDialect::kArenaFixedAttr)),
+       builder.getNamedAttr("arena_per_sample", entry->getAttr(MpcrtDialect::kArenaPerSampleAttr)),
+       builder.getNamedAttr("inputs", builder.getArrayAttr(inputs)),
+       builder.getNamedAttr("outputs", builder.getArrayAttr(outputs))});
+}
+
+/// Whether something before `op` in the entry may write the variable: then a packed copy that the
+/// runtime keeps would be stale.
+bool HostFunction::isWrittenBefore(BlockArgument variable, Operation *op) {
+  for (Value alias : views.resolve(variable))
+    for (OpOperand &use : alias.getUses()) {
+      Operation *user = use.getOwner();
+      Operation *top = entry.getBody().front().findAncestorOpInBlock(*user);
+      Operation *reader = entry.getBody().front().findAncestorOpInBlock(*op);
+      if (!top || !(top == reader ? top != op : top->isBeforeInBlock(reader)))
+        continue;
+      if (auto launch = dyn_cast<mpcrt::LaunchOp>(user)) {
+        auto kernel = module.lookupSymbol<func::FuncOp>(launch.getKernel());
+        // Operand 0 is the count.
+        Value inside = kernel.getArgument(use.getOperandNumber() - 1);
+        BufferViewFlowAnalysis kernelViews(kernel);
+        for (Value insideAlias : kernelViews.resolve(inside))
+          for (Operation *access : insideAlias.getUsers())
+            if (isa<memref::StoreOp>(access))
+              return true;
+      } else if (auto effects = dyn_cast<MemoryEffectOpInterface>(user)) {
+        SmallVector<MemoryEffects::EffectInstance> instances;
+        effects.getEffectsOnValue(alias, instances);
+        if (llvm::any_of(instances,
+                         [](auto &e) { return isa<MemoryEffects::Write>(e.getEffect()); }))
+          return true;
+      }
+    }
+  return false;
+}
+
+int32_t HostFunction::rhsVariableOf(mpcrt::ContractOp op) {
+  Value buffer = op.getRhs();
+  while (Operation *view = buffer.getDefiningOp()) {
+    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(view))
+      return -1;
+    buffer = view->getOperand(0);
+  }
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  if (!argument || argument.getOwner() != &entry.getBody().front())
+    return -1;
+  Attribute symbol = entry.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr);
+  if (!symbol || isWrittenBefore(argument, op))
+    return -1;
+  return tables.variables.lookup(symbol);
+}
+
+/// The address of a constant mpc_rt_contract_t.
+FailureOr<Value> HostFunction::descriptor(mpcrt::ContractOp op, int32_t rhsVariable) {
+  Location loc = op.getLoc();
+  MLIRContext *ctx = op.getContext();
+  auto lhs = cast<MemRefType>(op.getLhs().getType()), out = cast<MemRefType>(op.getOut().getType());
+  int64_t rank = lhs.getRank();
+  auto extent = [&](Value buffer, int64_t dim) { return getExtent(buffer, dim); };
+  bool tl = op.getTransposeLhs();
+  std::optional<BatchExtent> batch = rank == 3 ? extent(op.getLhs(), 0) : BatchExtent{1, 0};
+  std::optional<BatchExtent> m = extent(op.getOut(), rank - 2), n = extent(op.getOut(), rank - 1);
+  std::optional<BatchExtent> k = extent(op.getLhs(), tl ? rank - 2 : rank - 1);
+  for (auto *e : {&batch, &m, &n, &k})
+    if (!*e || ((*e)->fixed != 0 && (*e)->perSample != 0)) {
+      op.emitOpError("has an extent that is neither fixed nor a multiple of the batch");
+      return failure();
+    }
+  (void)out;
+
+  unsigned id = tables.contracts++;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  std::string layer = op.getLayer().str();
+  layer.push_back('\0');
+  std::string name = "mpcrt_contract_" + std::to_string(id);
+  auto text = LLVM::GlobalOp::create(
+      builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), layer.size()), true,
+      LLVM::Linkage::Internal, name + "_layer", builder.getStringAttr(layer));
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type(),
+       ptr = LLVM::LLVMPointerType::get(ctx);
+  Type pair = LLVM::LLVMStructType::getLiteral(ctx, {i64, i64});
+  Type type = LLVM::LLVMStructType::getLiteral(
+      ctx, {i32, i32, i32, i32, i32, i32, i32, i32, pair, pair, pair, pair, i32, i32, ptr});
+  auto global =
+      LLVM::GlobalOp::create(builder, loc, type, true, LLVM::Linkage::Internal, name, Attribute());
+  Emitter emit{OpBuilder(ctx), loc};
+  Block *block = new Block();
+  global.getInitializer().push_back(block);
+  emit.builder.setInsertionPointToStart(block);
+  Value value = LLVM::UndefOp::create(emit.builder, loc, type);
+  auto set = [&](Value field, ArrayRef<int64_t> position) {
+    value = LLVM::InsertValueOp::create(emit.builder, loc, value, field, position);
+  };
+  uint32_t flags = (tl ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0) |
+                   (op.getTransposeRhs() ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
+                   (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0);
+  auto dtype = [&](Value operand) {
+    return int64_t(*dtypeOf(getElementTypeOrSelf(operand.getType())));
+  };
+  int64_t numbers[] = {int64_t(sizeof(mpc_rt_contract_t)),
+                       id,
+                       dtype(op.getLhs()),
+                       dtype(op.getRhs()),
+                       dtype(op.getOut()),
+                       dtype(op.getBias() ? op.getBias() : op.getOut()),
+                       flags,
+                       op.getActivation() == Activation::Relu ? MPC_RT_ACTIVATION_RELU
+                                                              : MPC_RT_ACTIVATION_NONE};
+  for (auto [i, number] : llvm::enumerate(numbers))
+    set(emit.i32(number), {int64_t(i)});
+  BatchExtent extents[] = {*batch, *m, *n, *k};
+  for (auto [i, e] : llvm::enumerate(ArrayRef<BatchExtent>(extents))) {
+    set(emit.i64(e.fixed), {int64_t(8 + i), 0});
+    set(emit.i64(e.perSample), {int64_t(8 + i), 1});
+  }
+  set(emit.i32(rhsVariable), {12});
+  set(emit.i32(op.getBias() ? 1 : 0), {13});
+  set(LLVM::AddressOfOp::create(emit.builder, loc, ptr, text.getSymName()), {14});
+  LLVM::ReturnOp::create(emit.builder, loc, value);
+  OpBuilder here(op);
+  return LLVM::AddressOfOp::create(here, loc, ptr, name).getResult();
+}
+
+LogicalResult HostFunction::lowerContract(mpcrt::ContractOp op) {
+  auto table = descriptor(op, rhsVariables.lookup(op));
+  if (failed(table))
+    return failure();
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  Type ptr = emit.pointer(), i32 = emit.builder.getI32Type(), i64 = emit.builder.getI64Type();
+  auto type = LLVM::LLVMFunctionType::get(i32, {ptr, ptr, ptr, ptr, ptr, ptr, i64});
+  Value function = emit.load(services, offsetof(mpc_rt_services_t, contract), ptr);
+  Value bias = op.getBias() ? pointerTo(emit, op.getBias())
+                            : LLVM::ZeroOp::create(emit.builder, op.getLoc(), ptr).getResult();
+  Value batch = emit.cast(getBatchArgument(entry), i64);
+  Value code =
+      LLVM::CallOp::create(emit.builder, op.getLoc(), type,
+                           ValueRange{function, context, *table, pointerTo(emit, op.getLhs()),
+                                      pointerTo(emit, op.getRhs()), bias,
+                                      pointerTo(emit, op.getOut()), batch})
+          .getResult();
+  // The first failure counts; whoever comes to the end of the enclosing step returns it.
+  Value before = LLVM::LoadOp::create(emit.builder, op.getLoc(), i32, status);
+  Value isFirst =
+      LLVM::ICmpOp::create(emit.builder, op.getLoc(), LLVM::ICmpPredicate::eq, before, emit.i32(0));
+  Value now = LLVM::SelectOp::create(emit.builder, op.getLoc(), isFirst, code, before);
+  LLVM::StoreOp::create(emit.builder, op.getLoc(), now, status);
+  op.erase();
+  return success();
+}
+
+LogicalResult HostFunction::lowerLaunch(mpcrt::LaunchOp op) {
+  Location loc = op.getLoc();
+  Emitter emit{OpBuilder(op), loc};
+  // Stack slots stand in the prologue: a launch in a loop must not grow the stack.
+  Emitter slots{OpBuilder::atBlockBegin(prologue), loc};
+  Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
+  Value array = LLVM::AllocaOp::create(slots.builder, loc, ptr, ptr,
+                                       slots.i64(std::max<int64_t>(1, op.getArguments().size())));
+  for (auto [i, argument] : llvm::enumerate(op.getArguments())) {
+    Value address;
+    if (isa<MemRefType>(argument.getType())) {
+      address = pointerTo(emit, argument);
+    } else {
+      Type type = argument.getType().isIndex() ? i64 : argument.getType();
+      address = LLVM::AllocaOp::create(slots.builder, loc, ptr, type, slots.i64(1));
+      LLVM::StoreOp::create(emit.builder, loc, emit.cast(argument, type), address);
+    }
+    LLVM::StoreOp::create(emit.builder, loc, address, emit.offset(array, 8 * i));
+  }
+  unsigned index = tables.kernelIndex.lookup(op.getKernelAttr().getAttr());
+  Value kernel = emit.load(kernels, 8 * int64_t(index), ptr);
+  Value function = emit.load(services, offsetof(mpc_rt_services_t, parallel_for), ptr);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(op.getContext()),
+                                          {ptr, ptr, ptr, i64, i64});
+  LLVM::CallOp::create(emit.builder, loc, type,
+                       ValueRange{function, context, kernel, array, emit.cast(op.getCount(), i64),
+                                  emit.i64(op.getGrain())});
+  op.erase();
+  return success();
+}
+
+LogicalResult HostFunction::lowerCopy(memref::CopyOp op) {
+  auto count = getElementCount(op.getSource());
+  Type element = getElementTypeOrSelf(op.getSource().getType());
+  if (!count)
+    return op.emitOpError("copies a size that is no function of the batch");
+  auto bytes =
+      *count * BatchExtent{llvm::divideCeil(storageType(element).getIntOrFloatBitWidth(), 8), 0};
+  if (!bytes)
+    return op.emitOpError("copies more than memory");
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  Value size = emit.cast(materialize(emit.builder, op.getLoc(), *bytes, getBatchArgument(entry)),
+                         emit.builder.getI64Type());
+  LLVM::MemcpyOp::create(emit.builder, op.getLoc(), pointerTo(emit, op.getTarget()),
+                         pointerTo(emit, op.getSource()), size, /*isVolatile=*/false);
+  op.erase();
+  return success();
+}
+
+LogicalResult HostFunction::run() {
+  MLIRContext *ctx = entry.getContext();
+  Location loc = entry.getLoc();
+  OpBuilder before(entry);
+  Type ptr = LLVM::LLVMPointerType::get(ctx), i32 = IntegerType::get(ctx, 32),
+       i64 = IntegerType::get(ctx, 64);
+  Block &body = entry.getBody().front();
+
+  // The prologue reads the call; the body is spliced behind it at the end.
+  auto function = LLVM::LLVMFuncOp::create(before, loc, entry.getSymName(),
+                                           LLVM::LLVMFunctionType::get(i32, {ptr}));
+  prologue = function.addEntryBlock(before);
+  call = prologue->getArgument(0);
+  Emitter emit{OpBuilder::atBlockBegin(prologue), loc};
+  services = emit.load(call, offsetof(mpc_rt_call_t, services), ptr);
+  context = emit.load(call, offsetof(mpc_rt_call_t, context), ptr);
+  kernels = emit.load(call, offsetof(mpc_rt_call_t, kernels), ptr);
+  Value inputs = emit.load(call, offsetof(mpc_rt_call_t, inputs), ptr);
+  Value outputs = emit.load(call, offsetof(mpc_rt_call_t, outputs), ptr);
+  Value variables = emit.load(call, offsetof(mpc_rt_call_t, variables), ptr);
+  status = LLVM::AllocaOp::create(emit.builder, loc, ptr, i32, emit.i64(1));
+  LLVM::StoreOp::create(emit.builder, loc, emit.i32(0), status);
+  SmallVector<Value> values;
+  unsigned inputIndex = 0, outputIndex = 0;
+  for (BlockArgument argument : body.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    Value raw;
+    if (entry.getArgAttr(index, MpcDialect::kInputAttr) ||
+        entry.getArgAttr(index, MpcDialect::kTargetAttr))
+      raw = emit.load(inputs, 8 * inputIndex++, ptr);
+    else if (entry.getArgAttr(index, MpcrtDialect::kOutputAttr))
+      raw = emit.load(outputs, 8 * outputIndex++, ptr);
+    else if (Attribute symbol = entry.getArgAttr(index, MpcDialect::kVariableAttr))
+      raw = emit.load(variables, 8 * int64_t(tables.variables.lookup(symbol)), ptr);
+    else if (entry.getArgAttr(index, MpcrtDialect::kArenaAttr))
+      raw = emit.load(call, offsetof(mpc_rt_call_t, arena), ptr);
+    else
+      raw = emit.load(call, offsetof(mpc_rt_call_t, batch), i64);
+    values.push_back(emit.cast(raw, argument.getType()));
+  }
+
+  // Calls are lowered while the entry is still a function of buffers: extents are asked for.
+  DictionaryAttr description = describe();
+  SmallVector<Operation *> calls, resumes; // resume: the step after one that may fail
+  for (Operation &step : body.without_terminator()) {
+    bool mayFail = false;
+    step.walk([&](Operation *op) {
+      if (isa<mpcrt::ContractOp, mpcrt::LaunchOp, memref::CopyOp>(op))
+        calls.push_back(op);
+      mayFail |= isa<mpcrt::ContractOp>(op);
+    });
+    if (mayFail)
+      resumes.push_back(step.getNextNode());
+  }
+  // Two failing steps in a row resume at one erased op: the following one's first replacement
+  // stands there. Markers survive the rewriting.
+  SmallVector<Operation *> markers;
+  for (Operation *resume : resumes) {
+    OpBuilder builder(resume);
+    markers.push_back(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(0)));
+  }
+  // What is written before an op is asked of the ops, so answers come before the first rewrite.
+  for (Operation *op : calls)
+    if (auto contract = dyn_cast<mpcrt::ContractOp>(op))
+      rhsVariables[op] = rhsVariableOf(contract);
+  bool failedOnce = false;
+  for (Operation *op : calls) {
+    if (auto contract = dyn_cast<mpcrt::ContractOp>(op))
+      failedOnce |= failed(lowerContract(contract));
+    else if (auto launch = dyn_cast<mpcrt::LaunchOp>(op))
+      failedOnce |= failed(lowerLaunch(launch));
+    else
+      failedOnce |= failed(lowerCopy(cast<memref::CopyOp>(op)));
+  }
+  if (failedOnce) {
+    function.erase();
+    return failure();
+  }
+
+  for (auto [argument, value] : llvm::zip_equal(body.getArguments(), values))
+    argument.replaceAllUsesWith(value);
+  function->setAttr("mpcrt.entry", description);
+  Operation *terminator = body.getTerminator();
+  prologue->getOperations().splice(prologue->end(), body.getOperations());
+  Emitter end{OpBuilder(terminator), loc};
+  LLVM::ReturnOp::create(end.builder, loc, end.i32(0));
+  terminator->erase();
+  entry.erase();
+
+  Block *fail = new Block();
+  function.getBody().push_back(fail);
+  Emitter failing{OpBuilder::atBlockEnd(fail), loc};
+  LLVM::ReturnOp::create(failing.builder, loc,
+                         LLVM::LoadOp::create(failing.builder, loc, i32, status).getResult());
+  for (Operation *marker : markers) {
+    Block *block = marker->getBlock();
+    Block *rest = block->splitBlock(marker);
+    Emitter check{OpBuilder::atBlockEnd(block), loc};
+    Value code = LLVM::LoadOp::create(check.builder, loc, i32, status);
+    Value bad =
+        LLVM::ICmpOp::create(check.builder, loc, LLVM::ICmpPredicate::ne, code, check.i32(0));
+    LLVM::CondBrOp::create(check.builder, loc, bad, fail, rest);
+    marker->erase();
+  }
+  if (markers.empty())
+    fail->erase();
+  return success();
+}
+
+LogicalResult mpc::lowerEntry(func::FuncOp entry, TablePositions &tables) {
+  return HostFunction(entry, tables).run();
+}
+
+void mpc::lowerKernel(func::FuncOp kernel) {
+  MLIRContext *ctx = kernel.getContext();
+  Location loc = kernel.getLoc();
+  Type ptr = LLVM::LLVMPointerType::get(ctx), i64 = IntegerType::get(ctx, 64);
+  OpBuilder before(kernel);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(ctx), {ptr, i64, i64});
+  auto function = LLVM::LLVMFuncOp::create(before, loc, kernel.getSymName(), type);
+  Block *block = function.addEntryBlock(before);
+  Emitter emit{OpBuilder::atBlockBegin(block), loc};
+  Block &body = kernel.getBody().front();
+  unsigned count = body.getNumArguments() - 2;
+  for (BlockArgument argument : body.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    Type target = argument.getType();
+    Value raw;
+    if (index >= count) {
+      raw = block->getArgument(1 + index - count);
+    } else {
+      raw = emit.load(block->getArgument(0), 8 * int64_t(index), ptr);
+      if (!isa<MemRefType>(target))
+        raw = LLVM::LoadOp::create(emit.builder, loc, target.isIndex() ? i64 : target, raw);
+    }
+    argument.replaceAllUsesWith(emit.cast(raw, target));
+  }
+  Operation *terminator = body.getTerminator();
+  block->getOperations().splice(block->end(), body.getOperations());
+  Emitter end{OpBuilder(terminator), loc};
+  LLVM::ReturnOp::create(end.builder, loc, ValueRange());
+  terminator->erase();
+  kernel.erase();
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The steps of convert-mpcrt-to-llvm.
+#ifndef MPC_LIB_CONVERSION_MPCRTTOLLVM_LOWERING_H
+#define MPC_LIB_CONVERSION_MPCRTTOLLVM_LOWERING_H
+
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mpc {
+
+/// Positions in the tables of the executable.
+struct TablePositions {
+  llvm::DenseMap<mlir::Attribute, unsigned> variables; ///< symbol to index
+  llvm::SmallVector<mlir::Attribute> kernels;          ///< symbols in table order
+  llvm::DenseMap<mlir::StringAttr, unsigned> kernelIndex;
+  unsigned contracts = 0; ///< ids given so far
+};
+
+/// Rewrites an entry to `llvm.func @entry(%call: !llvm.ptr) -> i32`: arguments are read from
+/// mpc_rt_call_t, contractions and launches become calls of its services. Other ops stay.
+mlir::LogicalResult lowerEntry(mlir::func::FuncOp entry, TablePositions &tables);
+
+/// Rewrites a kernel to `llvm.func @kernel(%arguments: !llvm.ptr, %begin: i64, %end: i64)`.
+void lowerKernel(mlir::func::FuncOp kernel);
+
+/// float16 and bfloat16 become storage only: arithmetic in float32, conversions in integers, the
+/// same on every ISA and without library calls. Rounds to nearest, ties to even; NaN stays NaN.
+mlir::LogicalResult expandSmallFloats(mlir::ModuleOp module);
+
+/// Buffers become pointers: loads, stores, views, globals.
+void populateMemoryPatterns(const mlir::LLVMTypeConverter &converter,
+                            mlir::RewritePatternSet &patterns);
+
+/// What an element is in memory: i1 is a byte, bf16 and f16 are 16 bits, integers have no sign.
+mlir::Type storageType(mlir::Type element);
+
+/// Gives each loop marked mpcrt.independent an access group that its loads and stores carry.
+void annotateIndependentLoops(mlir::ModuleOp module);
+/// The discardable attribute that carries it on memref.load and memref.store.
+inline constexpr llvm::StringLiteral kAccessGroupAttr = "llvm.access_groups";
+
+} // namespace mpc
+
+#endif

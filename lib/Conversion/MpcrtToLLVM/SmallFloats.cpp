@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// float16 and bfloat16 as storage types.
+//
+// Conversions of float16 follow F. Giesen's float_to_half_fast3_rtne and half_to_float. They use no
+// denormal float32, so that the flush-to-zero mode of a call does not change them. From float64 a
+// rounding to odd comes first: two roundings to nearest would not be one.
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static bool isSmall(Type type) { return type.isF16() || type.isBF16(); }
+
+namespace {
+/// Shorthands for integer code.
+struct Bits {
+  OpBuilder &b;
+  Location loc;
+  Value constant(Type type, uint64_t value) {
+    return arith::ConstantOp::create(
+        b, loc, b.getIntegerAttr(type, APInt(type.getIntOrFloatBitWidth(), value, false, true)));
+  }
+  Value i32(uint64_t value) { return constant(b.getI32Type(), value); }
+  Value f32(Value bits) { return arith::BitcastOp::create(b, loc, b.getF32Type(), bits); }
+  Value ofFloat(Value value) { return arith::BitcastOp::create(b, loc, b.getI32Type(), value); }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
+  Value band(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
+  Value bor(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
+  Value bxor(Value x, Value y) { return arith::XOrIOp::create(b, loc, x, y); }
+  Value shl(Value x, unsigned n) { return arith::ShLIOp::create(b, loc, x, i32(n)); }
+  Value shr(Value x, unsigned n) { return arith::ShRUIOp::create(b, loc, x, i32(n)); }
+  Value select(Value c, Value x, Value y) { return arith::SelectOp::create(b, loc, c, x, y); }
+  Value compare(arith::CmpIPredicate p, Value x, Value y) {
+    return arith::CmpIOp::create(b, loc, p, x, y);
+  }
+  Value extend(Value x) { return arith::ExtUIOp::create(b, loc, b.getI32Type(), x); }
+};
+} // namespace
+
+static Value halfToFloat(Bits k, Value half) {
+  Value h = k.extend(arith::BitcastOp::create(k.b, k.loc, k.b.getI16Type(), half));
+  Value magnitude = k.shl(k.band(h, k.i32(0x7fff)), 13);
+  Value exponent = k.band(magnitude, k.i32(0x0f800000));
+  Value normal = k.add(magnitude, k.i32(uint64_t(127 - 15) << 23));
+  Value special = k.add(normal, k.i32(uint64_t(128 - 16) << 23)); // Inf and NaN
+  Value denormal = k.ofFloat(arith::SubFOp::create(
+      k.b, k.loc, k.f32(k.add(normal, k.i32(1u << 23))), k.f32(k.i32(uint64_t(113) << 23))));
+  Value isSpecial = k.compare(arith::CmpIPredicate::eq, exponent, k.i32(0x0f800000));
+  Value isDenormal = k.compare(arith::CmpIPredicate::eq, exponent, k.i32(0));
+  Value bits = k.select(isSpecial, special, k.select(isDenormal, denormal, normal));
+  return k.f32(k.bor(bits, k.shl(k.band(h, k.i32(0x8000)), 16)));
+}
+
+static Value floatToHalf(Bits k, Value value) {
+  using P = arith::CmpIPredicate;
+  Value x = k.ofFloat(value);
+  Value sign = k.band(x, k.i32(0x80000000u));
+  Value magnitude = k.bxor(x, sign);
+  Value isNaN = k.compare(P::ugt, magnitude, k.i32(0x7f800000));
+  Value large = k.select(isNaN, k.i32(0x7e00), k.i32(0x7c00));
+  Value magic =
+      k.i32(uint64_t(126) << 23); // 0.5: its last bit has the weight of float16's smallest
+  Value denormal =
+      k.sub(k.ofFloat(arith::AddFOp::create(k.b, k.loc, k.f32(magnitude), k.f32(magic))), magic);
+  Value odd = k.band(k.shr(magnitude, 13), k.i32(1));
+  Value rebiased = k.add(magnitude, k.i32((uint32_t(15 - 127) << 23) + 0xfff));
+  Value normal = k.shr(k.add(rebiased, odd), 13);
+  Value isLarge = k.compare(P::uge, magnitude, k.i32(uint64_t(143) << 23));
+  Value isDenormal = k.compare(P::ult, magnitude, k.i32(uint64_t(113) << 23));
+  Value bits =
+      k.bor(k.select(isLarge, large, k.select(isDenormal, denormal, normal)), k.shr(sign, 16));
+  Value narrow = arith::TruncIOp::create(k.b, k.loc, k.b.getI16Type(), bits);
+  return arith::BitcastOp::create(k.b, k.loc, k.b.getF16Type(), narrow);
+}
+
+static Value bfloatToFloat(Bits k, Value value) {
+  return k.f32(k.shl(k.extend(arith::BitcastOp::create(k.b, k.loc, k.b.getI16Type(), value)), 16));
+}
+
+static Value floatToBfloat(Bits k, Value value) {
+  Value x = k.ofFloat(value);
+  Value rounded = k.shr(k.add(k.add(x, k.i32(0x7fff)), k.band(k.shr(x, 16), k.i32(1))), 16);
+  Value quiet = k.bor(k.shr(x, 16), k.i32(0x40)); // the payload's head, quiet
+  Value isNaN =
+      k.compare(arith::CmpIPredicate::ugt, k.band(x, k.i32(0x7fffffff)), k.i32(0x7f800000));
+  Value narrow =
+      arith::TruncIOp::create(k.b, k.loc, k.b.getI16Type(), k.select(isNaN, quiet, rounded));
+  return arith::BitcastOp::create(k.b, k.loc, k.b.getBF16Type(), narrow);
+}
+
+/// float64 to float32, truncated, with the last bit set when inexact.
+static Value roundToOdd(Bits k, Value value) {
+  Value nearest = arith::TruncFOp::create(k.b, k.loc, k.b.getF32Type(), value);
+  Value back = arith::ExtFOp::create(k.b, k.loc, k.b.getF64Type(), nearest);
+  Value inexact = arith::CmpFOp::create(k.b, k.loc, arith::CmpFPredicate::ONE, back, value);
+  Value away = arith::CmpFOp::create(k.b, k.loc, arith::CmpFPredicate::OGT,
+                                     math::AbsFOp::create(k.b, k.loc, back),
+                                     math::AbsFOp::create(k.b, k.loc, value));
+  return k.f32(k.bor(k.sub(k.ofFloat(nearest), k.extend(away)), k.extend(inexact)));
+}
+
+static Value widen(OpBuilder &builder, Location loc, Value small, Type wide) {
+  Bits k{builder, loc};
+  Value value = small.getType().isF16() ? halfToFloat(k, small) : bfloatToFloat(k, small);
+  return wide.isF64() ? Value(arith::ExtFOp::create(builder, loc, wide, value)) : value;
+}
+
+static Value narrow(OpBuilder &builder, Location loc, Value wide, Type small) {
+  Bits k{builder, loc};
+  if (wide.getType().isF64())
+    wide = roundToOdd(k, wide);
+  return small.isF16() ? floatToHalf(k, wide) : floatToBfloat(k, wide);
+}
+
+LogicalResult mpc::expandSmallFloats(ModuleOp module) {
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) {
+    if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+      return;
+    // These move bits; they do not compute.
+    if (isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op))
+      return;
+    if (llvm::any_of(op->getOperandTypes(), isSmall) || llvm::any_of(op->getResultTypes(), isSmall))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    if (isa<arith::ExtFOp>(op)) {
+      op->getResult(0).replaceAllUsesWith(
+          widen(builder, loc, op->getOperand(0), op->getResult(0).getType()));
+      op->erase();
+      continue;
+    }
+    if (isa<arith::TruncFOp>(op)) {
+      Value source = op->getOperand(0);
+      op->getResult(0).replaceAllUsesWith(narrow(builder, loc, source, op->getResult(0).getType()));
+      op->erase();
+      continue;
+    }
+    // Integers of 32 bits and more are exact in float64, not in float32.
+    bool wideInteger = isa<arith::SIToFPOp, arith::UIToFPOp>(op) &&
+                       op->getOperand(0).getType().getIntOrFloatBitWidth() >= 32;
+    Type wide = wideInteger ? Type(builder.getF64Type()) : Type(builder.getF32Type());
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(isSmall(operand.getType()) ? widen(builder, loc, operand, wide) : operand);
+    SmallVector<Type> results;
+    for (Type type : op->getResultTypes())
+      results.push_back(isSmall(type) ? wide : type);
+    OperationState state(loc, op->getName(), operands, results, op->getAttrs());
+    Operation *computed = builder.create(state);
+    for (auto [before, after] : llvm::zip_equal(op->getResults(), computed->getResults()))
+      before.replaceAllUsesWith(
+          isSmall(before.getType()) ? narrow(builder, loc, after, before.getType()) : Value(after));
+    op->erase();
+  }
+  return success();
+}

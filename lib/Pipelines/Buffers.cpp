@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tensors to buffers.
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+#include "mpc/Codegen/Passes.h"
+#include "mpc/Pipelines/Codegen.h"
+
+using namespace mlir;
+using namespace mpc;
+
+void mpc::buildBuffersPipeline(OpPassManager &manager) {
+  // First, because afterwards bufferization has no function boundary to cross: state and results
+  // are memrefs already, and every conflict is between values of one body.
+  manager.addPass(createPassDestinationsPass());
+  // Only empties that are inserted into larger tensors (concatenation) are left for this one. It
+  // must run before any folding: a full-size insertion folds away and takes the destination with
+  // it.
+  manager.addPass(bufferization::createEmptyTensorEliminationPass());
+  manager.addPass(bufferization::createOneShotBufferizePass());
+  // Copies of a buffer onto itself, dimensions of allocations, equal constants.
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  // The plan wants lifetimes as intervals of top-level steps.
+  manager.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
+  manager.addPass(createPlanMemoryPass());
+  // The plan leaves one view and one constant per use.
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createVerifyBuffersPass());
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// kernels to the LLVM dialect.
+#include "mlir/Transforms/Passes.h"
+#include "mpc/Codegen/Passes.h"
+#include "mpc/Pipelines/Codegen.h"
+
+using namespace mlir;
+using namespace mpc;
+
+void mpc::buildLLVMPipeline(OpPassManager &manager) {
+  // Last: what it makes of float16 and bfloat16 must not be folded any more by arith's rules on
+  // float types.
+  manager.addPass(createConvertMpcrtToLLVMPass());
+  manager.addPass(createCSEPass());
+}
