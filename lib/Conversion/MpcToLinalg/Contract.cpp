@@ -95,11 +95,9 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     int64_t rank = tensorTypeOf(lhs).getRank();
     SmallVector<OpFoldResult> extents;
     if (rank == 3)
-      extents.push_back(tensor::getMixedSize(rewriter, loc, lhs, 0));
-    extents.push_back(
-        tensor::getMixedSize(rewriter, loc, lhs, lhsTransposed ? rank - 1 : rank - 2));
-    extents.push_back(
-        tensor::getMixedSize(rewriter, loc, rhs, rhsTransposed ? rank - 2 : rank - 1));
+      extents.push_back(extentOf(rewriter, loc, lhs, 0));
+    extents.push_back(extentOf(rewriter, loc, lhs, lhsTransposed ? rank - 1 : rank - 2));
+    extents.push_back(extentOf(rewriter, loc, rhs, rhsTransposed ? rank - 2 : rank - 1));
     Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
     Value product =
         mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, adaptor.getBias(), out, lhsTransposed,
@@ -108,9 +106,9 @@ struct LowerContract : OpConversionPattern<ContractOp> {
 
     SmallVector<OpFoldResult> resultExtents;
     for (int64_t d : llvm::concat<const int64_t>(lhsBatch, lhsFree))
-      resultExtents.push_back(tensor::getMixedSize(rewriter, loc, adaptor.getLhs(), d));
+      resultExtents.push_back(extentOf(rewriter, loc, adaptor.getLhs(), d));
     for (int64_t d : rhsFree)
-      resultExtents.push_back(tensor::getMixedSize(rewriter, loc, adaptor.getRhs(), d));
+      resultExtents.push_back(extentOf(rewriter, loc, adaptor.getRhs(), d));
     Groups groups{lhsFree, rhsFree};
     if (rank == 3)
       groups.insert(groups.begin(), lhsBatch);
@@ -161,7 +159,7 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     for (ArrayRef<int64_t> group : groups) {
       shape.push_back(group.empty() ? 1 : mergedShape[next]);
       extents.push_back(group.empty() ? OpFoldResult(builder.getIndexAttr(1))
-                                      : tensor::getMixedSize(builder, loc, operand, next));
+                                      : extentOf(builder, loc, operand, next));
       next += !group.empty();
     }
     return {tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), operand,
@@ -173,7 +171,7 @@ struct LowerContract : OpConversionPattern<ContractOp> {
                            ArrayRef<int64_t> permutation) {
     SmallVector<OpFoldResult> extents;
     for (int64_t d : permutation)
-      extents.push_back(tensor::getMixedSize(builder, loc, operand, d));
+      extents.push_back(extentOf(builder, loc, operand, d));
     Value empty = tensor::EmptyOp::create(builder, loc, extents, elementTypeOf(operand));
     AffineMap map =
         inversePermutation(AffineMap::getPermutationMap(permutation, builder.getContext()));

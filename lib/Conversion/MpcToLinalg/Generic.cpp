@@ -8,6 +8,29 @@
 using namespace mlir;
 using namespace mpc;
 
+OpFoldResult mpc::extentOf(OpBuilder &builder, Location loc, Value value, int64_t dimension) {
+  while (cast<RankedTensorType>(value.getType()).isDynamicDim(dimension)) {
+    Operation *op = value.getDefiningOp();
+    if (auto styled = dyn_cast_or_null<DestinationStyleOpInterface>(op)) {
+      value = styled.getTiedOpOperand(cast<OpResult>(value))->get();
+    } else if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op);
+               collapse && collapse.getReassociationIndices()[dimension].size() == 1) {
+      dimension = collapse.getReassociationIndices()[dimension].front();
+      value = collapse.getSrc();
+    } else if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
+      return expand.getMixedOutputShape()[dimension];
+    } else if (auto empty = dyn_cast_or_null<tensor::EmptyOp>(op)) {
+      return empty.getMixedSizes()[dimension];
+    } else if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op);
+               slice && slice.getType().getRank() == slice.getSourceType().getRank()) {
+      return slice.getMixedSizes()[dimension];
+    } else {
+      return tensor::DimOp::create(builder, loc, value, dimension).getResult();
+    }
+  }
+  return builder.getIndexAttr(cast<RankedTensorType>(value.getType()).getDimSize(dimension));
+}
+
 SmallVector<OpFoldResult> mpc::extentsFrom(OpBuilder &builder, Location loc, RankedTensorType type,
                                            ValueRange sources) {
   SmallVector<OpFoldResult> extents;
@@ -21,7 +44,7 @@ SmallVector<OpFoldResult> mpc::extentsFrom(OpBuilder &builder, Location loc, Ran
       auto sourceType = cast<RankedTensorType>(source.getType());
       int64_t aligned = d - (type.getRank() - sourceType.getRank());
       if (!extent && aligned >= 0 && sourceType.isDynamicDim(aligned))
-        extent = OpFoldResult(tensor::DimOp::create(builder, loc, source, aligned).getResult());
+        extent = extentOf(builder, loc, source, aligned);
     }
     assert(extent && "verifiers tie a dynamic extent to an operand");
     extents.push_back(extent);

@@ -13,6 +13,11 @@ namespace mpc {
 using ScalarBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange inputs, mlir::ValueRange destinations)>;
 
+/// Extent of a dimension, read as far up as it is known without the value itself: producers that
+/// are asked for nothing but their extents would stay alive.
+mlir::OpFoldResult extentOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                            int64_t dimension);
+
 /// Extents of `type`; a dynamic one is taken from the source whose dimension, aligned at the last
 /// one as NumPy broadcasting does, is dynamic. Sources are values of the function being lowered.
 llvm::SmallVector<mlir::OpFoldResult> extentsFrom(mlir::OpBuilder &builder, mlir::Location loc,

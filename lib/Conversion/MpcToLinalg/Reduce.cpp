@@ -5,6 +5,7 @@
 #include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include <limits>
 
 using namespace mlir;
@@ -66,7 +67,7 @@ static Value countOf(OpBuilder &builder, Location loc, Value input, ArrayRef<int
   Value dynamic;
   for (int64_t axis : axes) {
     if (inputType.isDynamicDim(axis))
-      dynamic = tensor::DimOp::create(builder, loc, input, axis);
+      dynamic = getValueOrCreateConstantIndexOp(builder, loc, extentOf(builder, loc, input, axis));
     else
       fixed *= inputType.getDimSize(axis);
   }

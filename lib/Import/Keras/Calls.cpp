@@ -5,9 +5,8 @@
 
 #include "LayerRegistry.h"
 #include "Objects.h"
-#include "mpc/Policy/DTypePolicy.h"
 
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <map>
 #include <set>
@@ -51,6 +50,15 @@ mlir::Type importedType(mlir::Builder &builder, llvm::StringRef dtype) {
                                            : mlir::IntegerType::Signless);
 }
 
+/// The dtype in which an InputLayer hands a floating input on; float32 for integers.
+mlir::Type floatType(mlir::Builder &builder, llvm::StringRef dtype) {
+  return llvm::StringSwitch<mlir::Type>(dtype)
+      .Case("float16", builder.getF16Type())
+      .Case("bfloat16", builder.getBF16Type())
+      .Case("float64", builder.getF64Type())
+      .Default(builder.getF32Type());
+}
+
 /// The shape that an InputLayer declares, -1 for unknown; nothing when it is not readable.
 std::optional<llvm::SmallVector<int64_t>> declaredShape(const LayerConfig &layer) {
   const llvm::json::Array *array = layer.config.getArray("batch_shape");
@@ -70,6 +78,12 @@ std::optional<llvm::SmallVector<int64_t>> declaredShape(const LayerConfig &layer
 
 } // namespace
 
+/// What no policy decides: the dtype of an Input, loss terms. mpc-apply-policy leaves it alone.
+PrecisionAttr GraphImporter::makePrecision(mlir::Type compute, llvm::StringRef rule) {
+  return PrecisionAttr::get(&context, compute, compute, widerOf32(compute),
+                            builder.getStringAttr(rule));
+}
+
 // ---- Inputs -------------------------------------------------------------------------------------
 
 Value GraphImporter::makeInputLayer(const LayerConfig &layer, llvm::StringRef path, Value value,
@@ -85,11 +99,12 @@ Value GraphImporter::makeInputLayer(const LayerConfig &layer, llvm::StringRef pa
         inner, loc, mlir::RankedTensorType::get(tensorTypeOf(result).getShape(), elementType),
         result);
   YieldOp::create(inner, loc, mlir::ValueRange(result));
-  LayerOp op = LayerOp::create(builder, loc, mlir::TypeRange(result.getType()), path,
-                               layer.className, mlir::ValueRange(value), mlir::ValueRange(),
-                               builder.getStringAttr(floating ? dtype : "float32"), PrecisionAttr(),
-                               /*autocast=*/floating,
-                               /*casts_integers=*/floating);
+  LayerOp op =
+      LayerOp::create(builder, loc, mlir::TypeRange(result.getType()), path, layer.className,
+                      mlir::ValueRange(value), mlir::ValueRange(), mlir::StringAttr(),
+                      makePrecision(floatType(builder, dtype), "Input"),
+                      /*autocast=*/floating,
+                      /*casts_integers=*/floating);
   op.getBody().push_back(block.release());
   return op.getResult(0);
 }
@@ -215,11 +230,10 @@ void GraphImporter::addActivityLoss(const LayerConfig &layer, llvm::StringRef pa
   if (!total)
     return;
   YieldOp::create(inner, loc, mlir::ValueRange(total));
-  mlir::Type f32 = builder.getF32Type();
-  auto precision = PrecisionAttr::get(&context, f32, f32, f32, builder.getStringAttr("loss term"));
-  LayerOp op = LayerOp::create(builder, loc, mlir::TypeRange(total.getType()), path,
-                               "ActivityRegularizer", mlir::ValueRange(output), mlir::ValueRange(),
-                               builder.getStringAttr("float32"), precision,
+  LayerOp op = LayerOp::create(builder, loc, mlir::TypeRange(total.getType()),
+                               join(path, "activity_regularizer"), "ActivityRegularizer",
+                               mlir::ValueRange(output), mlir::ValueRange(), mlir::StringAttr(),
+                               makePrecision(builder.getF32Type(), "loss term"),
                                /*autocast=*/true, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
   lossTerms.push_back(op.getResult(0));

@@ -71,6 +71,7 @@ private:
   mlir::Value makeInputLayer(const LayerConfig &layer, llvm::StringRef path, mlir::Value value,
                              mlir::Type elementType, llvm::StringRef dtype);
   void addActivityLoss(const LayerConfig &layer, llvm::StringRef path, mlir::Value output);
+  PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule);
   /// The policy of the layer as mpc.layer spells it; null for the default.
   mlir::StringAttr getPolicy(const LayerConfig &layer, llvm::StringRef path);
 
