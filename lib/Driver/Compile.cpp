@@ -15,6 +15,7 @@
 #include "mpc/InitAll.h"
 #include "mpc/Support/AtomicFile.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"

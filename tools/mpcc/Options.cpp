@@ -9,42 +9,47 @@
 using namespace mpc;
 namespace cl = llvm::cl;
 
-static cl::OptionCategory category("mpcc options");
-#define MPC_OPTION(TYPE, VARIABLE, NAME, ...) static cl::opt<TYPE> VARIABLE(NAME, cl::cat(category), __VA_ARGS__)
+namespace {
+/// The options are made when they are parsed, after those that LLVM's libraries registered have left.
+struct CommandLine {
+#define MPC_OPTION(TYPE, VARIABLE, NAME, ...) cl::opt<TYPE> VARIABLE{NAME, cl::cat(category), __VA_ARGS__}
+  cl::OptionCategory category{"mpcc options"};
 
-static cl::opt<std::string> model(cl::Positional, cl::desc("MODEL"), cl::cat(category));
-MPC_OPTION(std::string, output, "o", cl::value_desc("DIR"), cl::desc("Output folder (default NAME.mpc)"));
-MPC_OPTION(std::string, name, "name", cl::value_desc("NAME"),
+  cl::opt<std::string> model{cl::Positional, cl::desc("MODEL"), cl::cat(category)};
+  MPC_OPTION(std::string, output, "o", cl::value_desc("DIR"), cl::desc("Output folder (default NAME.mpc)"));
+  MPC_OPTION(std::string, name, "name", cl::value_desc("NAME"),
            cl::desc("Base of output names and symbol prefix (default: the file's stem)"));
-MPC_OPTION(std::string, policy, "policy", cl::value_desc("P"),
+  MPC_OPTION(std::string, policy, "policy", cl::value_desc("P"),
            cl::desc("Keras policy name, or JSON file with a policy or DTypePolicyMap; replaces every layer's"));
-MPC_OPTION(std::string, outputGuard, "output-guard", cl::init("on"), cl::value_desc("on|off"),
+  MPC_OPTION(std::string, outputGuard, "output-guard", cl::init("on"), cl::value_desc("on|off"),
            cl::desc("Keep outputs, final softmax and loss in float32"));
-MPC_OPTION(std::string, mode, "mode", cl::init("auto"), cl::value_desc("auto|train|infer"),
+  MPC_OPTION(std::string, mode, "mode", cl::init("auto"), cl::value_desc("auto|train|infer"),
            cl::desc("train when a loss and an optimizer are known"));
-MPC_OPTION(std::string, loss, "loss", cl::value_desc("NAME|FILE"), cl::desc("Loss; replaces the file's"));
-MPC_OPTION(std::string, optimizer, "optimizer", cl::value_desc("NAME|FILE"), cl::desc("Optimizer; replaces the file's"));
-MPC_OPTION(std::string, metrics, "metrics", cl::value_desc("NAMES|FILE"), cl::desc("Metrics; replace the file's"));
-MPC_OPTION(double, learningRate, "learning-rate", cl::value_desc("R"), cl::desc("Learning rate; replaces the file's"));
-MPC_OPTION(std::string, lossScale, "loss-scale", cl::init("auto"),
+  MPC_OPTION(std::string, loss, "loss", cl::value_desc("NAME|FILE"), cl::desc("Loss; replaces the file's"));
+  MPC_OPTION(std::string, optimizer, "optimizer", cl::value_desc("NAME|FILE"), cl::desc("Optimizer; replaces the file's"));
+  MPC_OPTION(std::string, metrics, "metrics", cl::value_desc("NAMES|FILE"), cl::desc("Metrics; replace the file's"));
+  MPC_OPTION(double, learningRate, "learning-rate", cl::value_desc("R"), cl::desc("Learning rate; replaces the file's"));
+  MPC_OPTION(std::string, lossScale, "loss-scale", cl::init("auto"),
            cl::value_desc("auto|none|fixed:N|dynamic:INITIAL:STEPS[:MIN:MAX]"), cl::desc("Loss scaling"));
-MPC_OPTION(std::string, initialize, "initialize", cl::ValueOptional, cl::value_desc("SEED"),
+  MPC_OPTION(std::string, initialize, "initialize", cl::ValueOptional, cl::value_desc("SEED"),
            cl::desc("Start from the layers' initializers instead of the file's weights"));
-MPC_OPTION(std::string, batch, "batch", cl::init("dynamic"), cl::value_desc("dynamic|N"), cl::desc("Batch size"));
-MPC_OPTION(std::string, target, "target", cl::init("cpu"), cl::value_desc("cpu|cuda"), cl::desc("Device"));
-MPC_OPTION(std::string, march, "march", cl::init("portable"),
+  MPC_OPTION(std::string, batch, "batch", cl::init("dynamic"), cl::value_desc("dynamic|N"), cl::desc("Batch size"));
+  MPC_OPTION(std::string, target, "target", cl::init("cpu"), cl::value_desc("cpu|cuda"), cl::desc("Device"));
+  MPC_OPTION(std::string, march, "march", cl::init("portable"),
            cl::value_desc("portable|native|x86-64-v2|x86-64-v3|x86-64-v4"), cl::desc("CPU levels to compile for"));
-MPC_OPTION(std::string, fp32Precision, "fp32-precision", cl::init("ieee"), cl::value_desc("ieee|tf32"),
+  MPC_OPTION(std::string, fp32Precision, "fp32-precision", cl::init("ieee"), cl::value_desc("ieee|tf32"),
            cl::desc("float32 contractions on CUDA"));
-MPC_OPTION(std::string, compileTo, "compile-to", cl::value_desc("PHASE"), cl::desc("Stop after a phase and print the IR"));
-MPC_OPTION(std::string, compileFrom, "compile-from", cl::value_desc("PHASE"), cl::desc("MODEL is IR of that phase"));
-MPC_OPTION(std::string, explain, "explain", cl::ValueOptional, cl::value_desc("json"),
+  MPC_OPTION(std::string, compileTo, "compile-to", cl::value_desc("PHASE"), cl::desc("Stop after a phase and print the IR"));
+  MPC_OPTION(std::string, compileFrom, "compile-from", cl::value_desc("PHASE"), cl::desc("MODEL is IR of that phase"));
+  MPC_OPTION(std::string, explain, "explain", cl::ValueOptional, cl::value_desc("json"),
            cl::desc("Print what runs in which dtype, and why"));
-MPC_OPTION(std::string, weights, "weights", cl::init("external"), cl::value_desc("external|embedded"),
+  MPC_OPTION(std::string, weights, "weights", cl::init("external"), cl::value_desc("external|embedded"),
            cl::desc("Where the initial variables go"));
-MPC_OPTION(bool, verbose, "v", cl::desc("Say what is done"));
-MPC_OPTION(bool, quiet, "q", cl::desc("Only errors"));
-MPC_OPTION(std::string, color, "color", cl::init("auto"), cl::value_desc("auto|always|never"), cl::desc("Colored messages"));
+  MPC_OPTION(bool, verbose, "v", cl::desc("Say what is done"));
+  MPC_OPTION(bool, quiet, "q", cl::desc("Only errors"));
+#undef MPC_OPTION
+};
+} // namespace
 
 static const char *kOverview =
     "mpcc: compile a model ahead of time to a library that predicts and trains\n\n"
@@ -53,7 +58,8 @@ static const char *kOverview =
     "  mpcc model.json --policy=mixed_bfloat16\n"
     "  mpcc model.keras --policy=map.json --explain\n"
     "  mpcc model.keras --loss=sparse_categorical_crossentropy --optimizer=adam --metrics=accuracy\n"
-    "  mpcc model.keras --compile-to=casts\n";
+    "  mpcc model.keras --compile-to=casts\n\n"
+    "--color=auto|always|never colors messages.\n";
 
 namespace {
 /// Collects usage errors, so that all are reported together.
@@ -85,64 +91,80 @@ static std::optional<Phase> phaseOption(UsageErrors &errors, llvm::StringRef opt
 
 static void printVersion(llvm::raw_ostream &os) { os << "mpcc " MPC_VERSION "\n"; }
 
+/// LLVM's own --color knows no "auto", so ours is taken out before it looks.
+static std::string takeColor(std::vector<const char *> &arguments) {
+  std::string value = "auto";
+  llvm::erase_if(arguments, [&](llvm::StringRef argument) {
+    if (!argument.consume_front("--color=") && !argument.consume_front("-color="))
+      return false;
+    value = argument.str();
+    return true;
+  });
+  return value;
+}
+
 std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitCode &code) {
-  cl::HideUnrelatedOptions(category);
+  std::vector<const char *> arguments(argv, argv + argc);
+  std::string color = takeColor(arguments);
+  cl::ResetCommandLineParser();
+  CommandLine line;
+  cl::HideUnrelatedOptions(line.category);
   cl::SetVersionPrinter(printVersion);
   std::string parseErrors;
   llvm::raw_string_ostream parseStream(parseErrors);
   code = kExitUsage;
-  if (!cl::ParseCommandLineOptions(argc, argv, kOverview, &parseStream)) {
+  if (!cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(), kOverview, &parseStream)) {
     llvm::errs() << parseErrors;
     return std::nullopt;
   }
   UsageErrors errors;
-  if (model.empty())
+  if (line.model.empty())
     errors.report("no MODEL given; try mpcc --help");
-  errors.oneOf("output-guard", outputGuard, {"on", "off"});
-  errors.oneOf("mode", mode, {"auto", "train", "infer"});
-  errors.oneOf("march", march, {"portable", "native", "x86-64-v2", "x86-64-v3", "x86-64-v4"});
-  errors.oneOf("fp32-precision", fp32Precision, {"ieee", "tf32"});
+  errors.oneOf("output-guard", line.outputGuard, {"on", "off"});
+  errors.oneOf("mode", line.mode, {"auto", "train", "infer"});
+  errors.oneOf("march", line.march, {"portable", "native", "x86-64-v2", "x86-64-v3", "x86-64-v4"});
+  errors.oneOf("fp32-precision", line.fp32Precision, {"ieee", "tf32"});
   errors.oneOf("color", color, {"auto", "always", "never"});
-  errors.oneOf("weights", weights, {"external", "embedded"});
-  if (explain.getNumOccurrences())
-    errors.oneOf("explain", explain, {"", "json"});
-  errors.notYet(weights == "embedded", "--weights=embedded");
-  errors.notYet(llvm::StringRef(target).starts_with("cuda"), "--target=" + target);
-  if (!llvm::StringRef(target).starts_with("cuda"))
-    errors.oneOf("target", target, {"cpu"});
-  errors.notYet(fp32Precision == "tf32", "--fp32-precision=tf32 (it belongs to --target=cuda)");
-  errors.notYet(batch != "dynamic", "--batch=" + batch);
+  errors.oneOf("weights", line.weights, {"external", "embedded"});
+  if (line.explain.getNumOccurrences())
+    errors.oneOf("explain", line.explain, {"", "json"});
+  errors.notYet(line.weights == "embedded", "--weights=embedded");
+  errors.notYet(llvm::StringRef(line.target).starts_with("cuda"), "--target=" + line.target);
+  if (!llvm::StringRef(line.target).starts_with("cuda"))
+    errors.oneOf("target", line.target, {"cpu"});
+  errors.notYet(line.fp32Precision == "tf32", "--fp32-precision=tf32 (it belongs to --target=cuda)");
+  errors.notYet(line.batch != "dynamic", "--batch=" + line.batch);
   CompileOptions options;
-  options.compileTo = phaseOption(errors, "compile-to", compileTo);
-  options.compileFrom = phaseOption(errors, "compile-from", compileFrom);
+  options.compileTo = phaseOption(errors, "compile-to", line.compileTo);
+  options.compileFrom = phaseOption(errors, "compile-from", line.compileFrom);
   if (options.compileTo && options.compileFrom && *options.compileTo < *options.compileFrom)
-    errors.report("--compile-to=" + compileTo + " comes before --compile-from=" + compileFrom);
-  if (initialize.getNumOccurrences()) {
+    errors.report("--compile-to=" + line.compileTo + " comes before --compile-from=" + line.compileFrom);
+  if (line.initialize.getNumOccurrences()) {
     uint64_t seed = 0;
-    if (!initialize.empty() && llvm::StringRef(initialize).getAsInteger(10, seed))
-      errors.report("--initialize=" + initialize + ": expected a seed, a non-negative integer");
+    if (!line.initialize.empty() && llvm::StringRef(line.initialize).getAsInteger(10, seed))
+      errors.report("--initialize=" + line.initialize + ": expected a seed, a non-negative integer");
     options.initialize = seed;
   }
   if (errors.any)
     return std::nullopt;
-  options.model = model;
-  options.outputDirectory = output;
-  options.name = name;
-  options.pipeline.policy = policy;
-  options.pipeline.outputGuard = outputGuard == "on";
-  options.pipeline.lossScale = lossScale;
-  options.pipeline.target = target;
-  options.mode = mode == "auto" ? Mode::Auto : mode == "train" ? Mode::Train : Mode::Infer;
-  options.loss = loss;
-  options.optimizer = optimizer;
-  options.metrics = metrics;
-  if (learningRate.getNumOccurrences())
-    options.learningRate = learningRate;
-  options.march = march;
+  options.model = line.model;
+  options.outputDirectory = line.output;
+  options.name = line.name;
+  options.pipeline.policy = line.policy;
+  options.pipeline.outputGuard = line.outputGuard == "on";
+  options.pipeline.lossScale = line.lossScale;
+  options.pipeline.target = line.target;
+  options.mode = line.mode == "auto" ? Mode::Auto : line.mode == "train" ? Mode::Train : Mode::Infer;
+  options.loss = line.loss;
+  options.optimizer = line.optimizer;
+  options.metrics = line.metrics;
+  if (line.learningRate.getNumOccurrences())
+    options.learningRate = line.learningRate;
+  options.march = line.march;
   options.compilerVersion = MPC_VERSION;
-  options.explain = !explain.getNumOccurrences() ? Explain::Off : explain == "json" ? Explain::Json : Explain::Table;
-  options.verbose = verbose;
-  options.quiet = quiet;
+  options.explain = !line.explain.getNumOccurrences() ? Explain::Off : line.explain == "json" ? Explain::Json : Explain::Table;
+  options.verbose = line.verbose;
+  options.quiet = line.quiet;
   options.color = color == "always" || (color == "auto" && llvm::sys::Process::StandardErrHasColors() &&
                                         !llvm::sys::Process::GetEnv("NO_COLOR"));
   return options;

@@ -48,7 +48,7 @@ public:
     os << "  subgraph cluster_" << clusters++ << " {\n    label=\"@" << escape(function.getName()) << "\";\n";
     for (BlockArgument argument : function.getArguments()) {
       std::string name = "argument " + std::to_string(argument.getArgNumber());
-      for (NamedAttribute attribute : function.getArgAttrs(argument.getArgNumber()))
+      for (NamedAttribute attribute : function_interface_impl::getArgAttrs(function, argument.getArgNumber()))
         llvm::raw_string_ostream(name) << "\n" << attribute.getValue();
       writeNode(name, argument.getType(), "ellipse");
       nodes[argument] = nextNode - 1;
