@@ -24,7 +24,7 @@ static bool isPredicated(Value value) {
 static LogicalResult verifyPredicates(func::FuncOp step) {
   LogicalResult status = success();
   Operation *terminator = step.getBody().front().getTerminator();
-  bool tells = false;
+  bool tells = false, optimizes = false;
   for (unsigned i = 0; i < step.getNumResults(); ++i) {
     if (auto name = step.getResultAttrOfType<StringAttr>(i, MpcDialect::kOutputAttr))
       tells |= name.getValue() == "finite";
@@ -32,11 +32,13 @@ static LogicalResult verifyPredicates(func::FuncOp step) {
     if (!symbol)
       continue;
     auto role = SymbolTable::lookupNearestSymbolFrom<VariableOp>(step, symbol).getRole();
-    if ((role == VariableRole::Trainable || role == VariableRole::Optimizer) &&
-        !isPredicated(terminator->getOperand(i)))
+    if (role != VariableRole::Trainable && role != VariableRole::Optimizer)
+      continue;
+    optimizes = true;
+    if (!isPredicated(terminator->getOperand(i)))
       status = step.emitError() << "update of " << symbol << " does not depend on the finite test";
   }
-  if (!tells)
+  if (optimizes && !tells)
     status = step.emitError() << "has no output \"finite\" although the loss scale is dynamic";
   return status;
 }
