@@ -173,7 +173,8 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
     entry.addUpdate(parameter.symbol(),
                     arithmetic(parameter).cast(parameter.value, type.getElementType()));
   }
-  entry.addUpdate(state.iteration, nextIteration);
+  if (!parameters.empty()) // without trainable variables Keras does not call the optimizer
+    entry.addUpdate(state.iteration, nextIteration);
   return success();
 }
 
@@ -216,7 +217,10 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
   }
   if (failed(buildGradients(builder, copy->loss, cotangent, independents, gradients)))
     return failure();
-  if (llvm::none_of(gradients, [](Value gradient) { return bool(gradient); }))
+  if (trainable.empty())
+    optimizer.emitWarning()
+        << "the model has no trainable variables; training only updates metrics";
+  else if (llvm::none_of(gradients, [](Value gradient) { return bool(gradient); }))
     return optimizer.emitError()
            << "no trainable variable influences the loss; there is nothing to train";
   recomputeCheapValues(seed);

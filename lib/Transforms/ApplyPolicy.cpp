@@ -76,6 +76,9 @@ public:
       return signalPassFailure();
     bool failedAny = false;
     module.walk<WalkOrder::PreOrder>([&](LayerOp layer) {
+      // Decided by the importer: an Input's dtype and loss terms are no policy's business.
+      if (layer.getPrecision() && !layer.getPolicy())
+        return;
       // The dtype of a nested model's input is part of its signature, no policy: float32 in Keras
       // under every global policy, or what the file says.
       bool byOption = option && layer.getKind() != "InputLayer";

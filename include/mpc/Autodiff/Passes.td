@@ -35,4 +35,31 @@ def VerifyAutodiffPass : Pass<"mpc-verify-autodiff", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase autodiff";
 }
 
+def ScaleLossPass : Pass<"mpc-scale-loss", "::mlir::ModuleOp"> {
+  let summary = "put the loss scale of mpc.loss_scale into the training step";
+  let description = [{
+    Precondition: phase autodiff. Postcondition: no mpc.gradient_seed and no mpc.variable_gradient is
+    left.
+
+    Without `mpc.loss_scale`, and in `@gradients`, the seed becomes the constant 1 and each marked
+    gradient is its operand. With a fixed scale N the seed is N and gradients are divided by N in
+    float32. With a dynamic scale, as Keras's LossScaleOptimizer does:
+
+    - its variables are declared before the optimizer's own: `iteration`, `learning_rate` (both unused),
+      `step_counter`, `dynamic_scale`, under `@"optimizer/loss_scale_optimizer/…"`;
+    - the seed is `dynamic_scale`; the finite test reads the still scaled gradients of all trainable
+      variables; each is divided in float32 (`unscale` of an optimizer step that takes it directly);
+    - every new value of a trainable or optimizer variable depends on the test, by a predicate of the
+      step or a select; other updates (batch statistics, metrics, random state) always happen;
+    - `@train_step` has one more output, `finite`.
+
+    A second run changes nothing. Remark `loss-scaling` (mpc-scaling).
+  }];
+  let dependentDialects = ["::mpc::MpcDialect"];
+}
+
+def VerifyScalingPass : Pass<"mpc-verify-scaling", "::mlir::ModuleOp"> {
+  let summary = "check the exit contract of the phase scaling";
+}
+
 #endif // MPC_AUTODIFF_PASSES

@@ -14,6 +14,9 @@ def ApplyPolicy : Pass<"mpc-apply-policy", "::mlir::ModuleOp"> {
     Before: each `mpc.layer` may carry `policy`, what the file says: a Keras policy name, or Keras's
     JSON of a policy or a map; absent means float32. After: each carries `precision` instead.
 
+    A layer that has `precision` and no `policy` keeps it: the importer decides the dtype of an Input
+    and of loss terms.
+
     With `policy` or `policy-file` that policy, or the entry of that map for the layer's path,
     replaces the file's for every layer. Types stay as they are: mpc-insert-casts makes them the
     truth. All unknown names, ambiguous map keys and policies that mpc cannot compile are reported

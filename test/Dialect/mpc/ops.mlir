@@ -43,6 +43,10 @@ func.func @elementwise(%x: tensor<?x8xf32>, %s: tensor<f32>) -> tensor<?x8xf32> 
   %f = mpc.cast %h : tensor<?x8xbf16> to tensor<?x8xf32>
   // CHECK: mpc.constant dense<1.000000e+00> : tensor<f32>
   %c = mpc.constant dense<1.0> : tensor<f32>
+  // CHECK: mpc.cos %{{.*}} : tensor<?x8xf32>
+  %cos = mpc.cos %f : tensor<?x8xf32>
+  // CHECK: mpc.sin %{{.*}} : tensor<?x8xf32>
+  %sin = mpc.sin %f : tensor<?x8xf32>
   %t = mpc.tanh %f : tensor<?x8xf32>
   %q = mpc.divide %t, %c : tensor<?x8xf32>, tensor<f32>
   return %q : tensor<?x8xf32>
@@ -73,6 +77,8 @@ func.func @training(%w: tensor<8x4xf32>, %g: tensor<8x4xf32>, %m: tensor<8x4xf32
                     %scale: tensor<f32>, %count: tensor<i64>) -> tensor<8x4xf32> {
   // CHECK: mpc.gradient_seed : tensor<f32>
   %one = mpc.gradient_seed : tensor<f32>
+  // CHECK: mpc.variable_gradient %{{.*}} of @"dense/kernel" : tensor<8x4xf32>
+  %vg = mpc.variable_gradient %g of @"dense/kernel" : tensor<8x4xf32>
   // CHECK: mpc.all_finite %{{.*}} : tensor<8x4xf32>
   %f = mpc.all_finite %g : tensor<8x4xf32>
   // CHECK: mpc.optimizer_step %{{.*}}, %{{.*}} slots(%{{.*}}) rate(%{{.*}}) iteration(%{{.*}}) unscale(%{{.*}}) if(%{{.*}}) rule(#mpc.sgd<momentum

@@ -236,8 +236,7 @@ TEST_P(OpGradient, EqualsCentralDifferences) {
     b.setInsertionPointToEnd(function.addEntryBlock());
     ValueRange arguments = function.getArguments();
     Value y = c.build(b, l, arguments);
-    // Weights that differ per element: cos(index of the first operand's broadcast) is not
-    // available, so the op's own square makes the cotangent vary.
+    // y^2 + y: a cotangent that differs from element to element.
     Value varying = AddOp::create(b, l, MultiplyOp::create(b, l, y, y), y);
     SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, tensorTypeOf(y).getRank()));
     Value total = axes.empty()

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpc-scale-loss: Keras's LossScaleOptimizer around the optimizer (keras-semantics, section 5.1).
+#include "lib/Autodiff/Arithmetic.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mpc/Autodiff/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_SCALELOSSPASS
+#include "mpc/Autodiff/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+constexpr llvm::StringLiteral kScalerPrefix = "optimizer/loss_scale_optimizer/";
+
+/// One function whose gradients are marked.
+class Scaling {
+public:
+  Scaling(func::FuncOp function, LossScaleOp declaration)
+      : function(function), declaration(declaration), builder(function.getContext()) {}
+
+  void run();
+
+private:
+  Value variable(FlatSymbolRefAttr symbol);
+  void unscale(VariableGradientOp marker, Value scale);
+  void predicate(Value finite);
+  void predicateStep(OptimizerStepOp step, Value finite);
+  bool keepsOldValues(OptimizerStepOp step);
+  void addResult(unsigned index, Value value, NamedAttribute attribute);
+  FlatSymbolRefAttr scalerSymbol(StringRef name) {
+    return FlatSymbolRefAttr::get(builder.getContext(), (kScalerPrefix + name).str());
+  }
+
+  func::FuncOp function;
+  LossScaleOp declaration;
+  OpBuilder builder;
+  llvm::DenseSet<Operation *> predicated;
+};
+
+} // namespace
+
+/// The argument that holds a variable's old value; added at the end when there is none.
+Value Scaling::variable(FlatSymbolRefAttr symbol) {
+  for (BlockArgument argument : function.getArguments())
+    if (function.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr) == symbol)
+      return argument;
+  auto declared = SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol);
+  unsigned index = function.getNumArguments();
+  NamedAttribute name = builder.getNamedAttr(MpcDialect::kVariableAttr, symbol);
+  (void)function.insertArgument(index, declared.getType(), builder.getDictionaryAttr(name),
+                                function.getLoc());
+  return function.getArgument(index);
+}
+
+/// Users of the marker see its gradient divided by the scale in float32 (float64); a 16-bit
+/// gradient that is widened next is divided after the widening, so that nothing rounds twice.
+void Scaling::unscale(VariableGradientOp marker, Value scale) {
+  Value gradient = marker.getGradient(), wide, narrow;
+  Arithmetic a{builder, marker.getLoc(), widerOf32(elementTypeOf(gradient))};
+  builder.setInsertionPoint(marker);
+  auto divided = [&] {
+    if (!wide)
+      wide = a.div(a.widen(gradient), a.widen(scale));
+    return wide;
+  };
+  for (OpOperand &use : llvm::make_early_inc_range(marker.getResult().getUses())) {
+    Operation *user = use.getOwner();
+    auto step = dyn_cast<OptimizerStepOp>(user);
+    if (step && !step.getUnscale() && &use == &step.getGradientMutable()) {
+      use.set(gradient);
+      step.getUnscaleMutable().assign(scale);
+    } else if (auto cast = dyn_cast<CastOp>(user); cast && elementTypeOf(cast) == a.element) {
+      cast.getResult().replaceAllUsesWith(divided());
+    } else {
+      if (!narrow)
+        narrow = a.cast(divided(), elementTypeOf(gradient));
+      use.set(narrow);
+    }
+  }
+}
+
+/// Whether a step whose predicate is false returns what the variables held before the call.
+bool Scaling::keepsOldValues(OptimizerStepOp step) {
+  return isa<BlockArgument>(step.getVariable()) &&
+         llvm::all_of(step.getSlots(), [](Value slot) { return isa<BlockArgument>(slot); });
+}
+
+void Scaling::predicateStep(OptimizerStepOp step, Value finite) {
+  if (!predicated.insert(step).second)
+    return;
+  if (Value own = step.getPredicate()) {
+    builder.setInsertionPoint(step);
+    finite = LogicalAndOp::create(builder, step.getLoc(), own, finite);
+  }
+  step.getPredicateMutable().assign(finite);
+}
+
+void Scaling::predicate(Value finite) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto symbol = function.getResultAttrOfType<FlatSymbolRefAttr>(i, MpcDialect::kUpdatesAttr);
+    if (!symbol)
+      continue;
+    auto role = SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol).getRole();
+    if (role != VariableRole::Trainable && role != VariableRole::Optimizer)
+      continue;
+    Value value = terminator->getOperand(i);
+    if (auto step = value.getDefiningOp<OptimizerStepOp>(); step && keepsOldValues(step)) {
+      predicateStep(step, finite);
+      continue;
+    }
+    Value old = variable(symbol);
+    if (value == old)
+      continue;
+    builder.setInsertionPoint(terminator);
+    terminator->setOperand(i, SelectOp::create(builder, value.getLoc(), finite, value, old));
+  }
+}
+
+void Scaling::addResult(unsigned index, Value value, NamedAttribute attribute) {
+  (void)function.insertResult(index, value.getType(), builder.getDictionaryAttr(attribute));
+  function.getBody().front().getTerminator()->insertOperands(index, value);
+}
+
+void Scaling::run() {
+  SmallVector<GradientSeedOp> seeds(function.getOps<GradientSeedOp>());
+  SmallVector<VariableGradientOp> markers(function.getOps<VariableGradientOp>());
+  bool scales = declaration && !markers.empty(), dynamic = scales && declaration.getGrowthSteps();
+  Location loc = function.getLoc();
+  builder.setInsertionPointToStart(&function.getBody().front());
+  Value scale = dynamic ? variable(scalerSymbol("dynamic_scale"))
+                        : scalarConstant(builder, loc, builder.getF32Type(),
+                                         scales ? declaration.getInitial().convertToDouble() : 1.0);
+  for (GradientSeedOp seed : seeds) {
+    Arithmetic a{builder, seed.getLoc(), elementTypeOf(seed)};
+    builder.setInsertionPoint(seed);
+    seed.replaceAllUsesWith(a.widen(scale));
+    seed.erase();
+  }
+  Value finite;
+  if (dynamic) {
+    builder.setInsertionPoint(markers.front());
+    SmallVector<Value> gradients =
+        llvm::map_to_vector(markers, [](VariableGradientOp m) -> Value { return m.getGradient(); });
+    finite = AllFiniteOp::create(builder, loc, RankedTensorType::get({}, builder.getI1Type()),
+                                 gradients);
+  }
+  for (VariableGradientOp marker : markers) {
+    if (scales)
+      unscale(marker, scale);
+    marker.replaceAllUsesWith(marker.getGradient());
+    marker.erase();
+  }
+  if (!scales)
+    return;
+  remark::passed(loc, remark::RemarkOpts::name("loss-scaling")
+                          .category("mpc-scaling")
+                          .function(function.getSymName()))
+      << remark::add("{0} scale, initial={1}, gradients={2}", dynamic ? "dynamic" : "fixed",
+                     declaration.getInitial().convertToDouble(), markers.size());
+  if (!dynamic)
+    return;
+  predicate(finite);
+  builder.setInsertionPoint(function.getBody().front().getTerminator());
+  auto update = LossScaleUpdateOp::create(
+      builder, loc, scale, variable(scalerSymbol("step_counter")), finite,
+      declaration.getGrowthStepsAttr(), declaration.getMinimumAttr(), declaration.getMaximumAttr());
+  unsigned outputs = 0;
+  while (outputs < function.getNumResults() &&
+         function.getResultAttr(outputs, MpcDialect::kOutputAttr))
+    ++outputs;
+  addResult(outputs, finite,
+            builder.getNamedAttr(MpcDialect::kOutputAttr, builder.getStringAttr("finite")));
+  addResult(function.getNumResults(), update.getNewCounter(),
+            builder.getNamedAttr(MpcDialect::kUpdatesAttr, scalerSymbol("step_counter")));
+  addResult(function.getNumResults(), update.getNewScale(),
+            builder.getNamedAttr(MpcDialect::kUpdatesAttr, scalerSymbol("dynamic_scale")));
+}
+
+/// Keras's order: the scaler's four variables, then those of the optimizer inside it.
+static void declareScalerVariables(ModuleOp module, LossScaleOp declaration) {
+  Operation *place = declaration;
+  for (VariableOp variable : module.getOps<VariableOp>())
+    if (variable.getRole() == VariableRole::Optimizer) {
+      place = variable;
+      break;
+    }
+  OpBuilder builder(place);
+  MLIRContext *context = builder.getContext();
+  auto declare = [&](StringRef name, Type element, double value) {
+    auto initializer = InitializerAttr::get(
+        context, value == 0 ? InitializerKind::Zeros : InitializerKind::Constant,
+        builder.getF64FloatAttr(value), builder.getF64FloatAttr(0));
+    VariableOp::create(builder, declaration.getLoc(), builder.getStringAttr(kScalerPrefix + name),
+                       TypeAttr::get(RankedTensorType::get({}, element)),
+                       VariableRoleAttr::get(context, VariableRole::Optimizer), StringAttr(),
+                       initializer, RegularizerAttr(), builder.getBoolAttr(false),
+                       FlatSymbolRefAttr());
+  };
+  declare("iteration", builder.getI64Type(), 0);
+  declare("learning_rate", builder.getF32Type(), 0);
+  declare("step_counter", builder.getI64Type(), 0);
+  declare("dynamic_scale", builder.getF32Type(), declaration.getInitial().convertToDouble());
+}
+
+namespace {
+struct ScaleLoss : mpc::impl::ScaleLossPassBase<ScaleLoss> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto declarations = module.getOps<LossScaleOp>();
+    LossScaleOp declaration = declarations.empty() ? LossScaleOp() : *declarations.begin();
+    SmallVector<func::FuncOp> functions;
+    bool trains = false;
+    for (func::FuncOp function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      bool isMarked = !function.getOps<VariableGradientOp>().empty();
+      trains |= isMarked;
+      if (isMarked || !function.getOps<GradientSeedOp>().empty())
+        functions.push_back(function);
+    }
+    if (trains && declaration && declaration.getGrowthSteps())
+      declareScalerVariables(module, declaration);
+    for (func::FuncOp function : functions) {
+      Scaling(function, declaration).run();
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
+        if (isOpTriviallyDead(&op))
+          op.erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs @train_step of a one-layer model in the interpreter; the gradient of its variable is the
+// input.
+#ifndef MPC_TEST_UNIT_LIB_AUTODIFF_TRAININGLOOP_H
+#define MPC_TEST_UNIT_LIB_AUTODIFF_TRAININGLOOP_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mpc/Interpreter/Interpreter.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mpc::test {
+
+/// loss = sum(x * w) over one row x, so that the gradient of w is x. All state is kept by symbol.
+class TrainingLoop {
+public:
+  /// `declarations`: mpc.optimizer and the like, as text. `start`: the initial value of w.
+  TrainingLoop(const std::string &declarations, std::vector<double> start);
+
+  /// One training step; returns whether it ran.
+  bool step(const std::vector<double> &gradient);
+
+  /// Elements of a variable or of an output of the last step.
+  std::vector<double> variable(const std::string &symbol) const;
+  double output(const std::string &name) const;
+  std::vector<std::string> optimizerVariables() const;
+  bool valid() const { return bool(function); }
+
+private:
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp function;
+  std::map<std::string, ReferenceTensor> state, outputs;
+};
+
+} // namespace mpc::test
+
+#endif // MPC_TEST_UNIT_LIB_AUTODIFF_TRAININGLOOP_H
