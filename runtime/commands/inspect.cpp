@@ -168,6 +168,17 @@ static std::string tableOf(const Json &json) {
   return table;
 }
 
+/// The manifest, with what only the library knows put behind it.
+static std::string manifestOf(const Json &json) {
+  Json shown = Json::object();
+  if (json.contains("manifest") && json["manifest"].is_object())
+    shown = json["manifest"];
+  for (const auto &[key, value] : json.items())
+    if (key != "manifest" && !shown.contains(key))
+      shown[key] = value;
+  return shown.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 int inspect(Arguments &arguments, Console &console) {
   arguments.requirePositional(1, "LIB (libNAME.so or its folder)");
   if (!arguments.errors().empty())
@@ -176,9 +187,7 @@ int inspect(Arguments &arguments, Console &console) {
   if (!session)
     return console.fail(session.failure());
   Json json = describe(**session);
-  std::string text = arguments.has("json")
-                         ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                         : tableOf(json);
+  std::string text = arguments.has("json") ? manifestOf(json) : tableOf(json);
   return console.data(text) ? Done : BadInput;
 }
 

@@ -64,7 +64,7 @@ class Inspect(linear.ToolTest):
     def test_json(self):
         shown = json.loads(self.run_tool("inspect", self.model, "--json").stdout)
         self.assertEqual(shown["model"], "linear")
-        self.assertEqual(shown["manifest"]["outputs"], [{"name": "out0", "alias": "probabilities"}])
+        self.assertEqual(shown["outputs"], [{"name": "out0", "alias": "probabilities"}])
         self.assertEqual([e["name"] for e in shown["entries"]], ["predict", "evaluate", "train_step", "gradients"])
         self.assertEqual(shown["entries"][1]["inputs"][1],
                          {"name": "y0", "dtype": "int32", "shape": [None], "index_limit": 4})  # fmt: skip
