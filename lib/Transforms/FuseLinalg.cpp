@@ -123,11 +123,13 @@ static GenericOp mergeOne(IRRewriter &rewriter, GenericOp consumer) {
         << (decision.merge == Merge::Repeat  ? "producer repeated in its consumer"
             : decision.merge == Merge::Share ? "producer merged; others read the merged op's result"
                                              : "producer merged into its only consumer");
-    for (auto [value, replacement] : fused->replacements)
-      rewriter.replaceUsesWithIf(value, replacement, [&](OpOperand &use) {
-        // A repeated producer keeps its other users.
-        return value.getDefiningOp() != producer || decision.merge != Merge::Repeat;
-      });
+    bool repeated = decision.merge == Merge::Repeat;
+    for (const auto &entry : fused->replacements)
+      // A repeated producer keeps its other users. The merged op may read it once more.
+      if (entry.first.getDefiningOp() != producer || !repeated)
+        rewriter.replaceUsesWithIf(entry.first, entry.second, [&](OpOperand &use) {
+          return use.getOwner() != fused->fusedOp;
+        });
     rewriter.eraseOp(consumer);
     if (producer->use_empty())
       rewriter.eraseOp(producer);

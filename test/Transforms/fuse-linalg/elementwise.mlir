@@ -34,6 +34,19 @@ func.func @share(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> (tensor<?x8xf32>, 
   return %0, %e : tensor<?x8xf32>, tensor<?x8xf32>
 }
 
+// A value that is read twice by one op and once by another.
+// CHECK-LABEL: func.func @twice
+func.func @twice(%x: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) attributes {mpc.entry} {
+  // CHECK: %{{.*}}:2 = linalg.generic {{.*}} ins(%arg0 : tensor<?x8xf32>)
+  // CHECK-COUNT-1: math.exp
+  // CHECK-NOT: math.exp
+  // CHECK-NOT: linalg.generic
+  // CHECK: return
+  %e = mpc.exp %x : tensor<?x8xf32>
+  %0 = mpc.multiply %e, %e : tensor<?x8xf32>, tensor<?x8xf32>
+  return %0, %e : tensor<?x8xf32>, tensor<?x8xf32>
+}
+
 // Reductions take their only producer, and a copy of a cheap one.
 // CHECK-LABEL: func.func @reductions
 func.func @reductions(%x: tensor<?x8xf32>) -> (tensor<?xf32>, tensor<8xf32>, tensor<?xf32>) attributes {mpc.entry} {
