@@ -23,6 +23,17 @@ struct LowerGradientSeed : OpConversionPattern<GradientSeedOp> {
   }
 };
 
+/// A mark without a value of its own.
+struct LowerVariableGradient : OpConversionPattern<VariableGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(VariableGradientOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getGradient());
+    return success();
+  }
+};
+
 /// The largest bit pattern without its sign tells: infinities and NaN have the largest exponent, so
 /// one unsigned maximum per gradient and one comparison at the end suffice, and both vectorise.
 struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
@@ -113,6 +124,6 @@ struct LowerLossScaleUpdate : OpConversionPattern<LossScaleUpdateOp> {
 } // namespace
 
 void mpc::populateTrainingPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerAllFinite, LowerGradientSeed, LowerLossScaleUpdate>(converter,
-                                                                        patterns.getContext());
+  patterns.add<LowerAllFinite, LowerGradientSeed, LowerLossScaleUpdate, LowerVariableGradient>(
+      converter, patterns.getContext());
 }
