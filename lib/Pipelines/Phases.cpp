@@ -69,7 +69,8 @@ static void addAutodiff(OpPassManager &manager) {
 
 static void addScaling(OpPassManager &manager) {
   // After autodiff: scaling only changes the seed and wraps the results.
-  // PENDING manager.addPass(createScaleLossPass());
+  manager.addPass(createScaleLossPass());
+  manager.addPass(createVerifyScalingPass());
 }
 
 static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
