@@ -13,7 +13,8 @@ config.excludes = ["Inputs", "Long", "Unit", "Conformance", "Checks"]
 config.test_source_root = os.path.dirname(__file__)
 
 source = os.path.dirname(config.test_source_root)
-build = getattr(config, "mpc_build_dir", os.path.join(source, "build", "release"))
+default_build = os.environ.get("MPC_BUILD_DIR", os.path.join(source, "build", "release"))
+build = getattr(config, "mpc_build_dir", default_build)
 llvm_tools = getattr(config, "llvm_tools_dir", "/usr/lib/llvm-22/bin")
 config.test_exec_root = os.path.join(build, "test")
 

@@ -24,8 +24,9 @@ struct Place {
 
 /// Gives every place an offset; returns the bytes used.
 static int64_t pack(MutableArrayRef<Place *> places) {
-  llvm::sort(places,
-                   [](const Place *a, const Place *b) { return std::pair(-a->bytes, a) < std::pair(-b->bytes, b); });
+  llvm::sort(places, [](const Place *a, const Place *b) {
+    return std::pair(-a->bytes, a) < std::pair(-b->bytes, b);
+  });
   int64_t total = 0;
   SmallVector<Place *> placed; // by offset
   for (Place *place : places) {

@@ -108,8 +108,9 @@ ExitCode Compilation::load() {
   case keras::FileKind::Json:
     return loadKeras(file->getMemBufferRef());
   case keras::FileKind::Hdf5:
-    diagnostics.error(options.model + ": legacy HDF5 models are not supported in this version; save the model as "
-                                      ".keras (model.save(\"model.keras\")) and compile that");
+    diagnostics.error(options.model +
+                      ": legacy HDF5 models are not supported in this version; save the model as "
+                      ".keras (model.save(\"model.keras\")) and compile that");
     return kExitUsage;
   case keras::FileKind::Other:
     break;
@@ -119,8 +120,10 @@ ExitCode Compilation::load() {
     return kExitUsage;
   }
   if (StringRef(options.model).ends_with(".keras")) {
-    diagnostics.error(options.model + ": is not a .keras archive (no zip signature); the file is damaged or of another "
-                                      "kind; save the model again with model.save(\"model.keras\")");
+    diagnostics.error(
+        options.model +
+        ": is not a .keras archive (no zip signature); the file is damaged or of another "
+        "kind; save the model again with model.save(\"model.keras\")");
     return kExitBadInput;
   }
   return loadIR(file->getMemBufferRef());
@@ -128,8 +131,8 @@ ExitCode Compilation::load() {
 
 ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
   if (options.compileFrom && *options.compileFrom != Phase::Import) {
-    diagnostics.error("--compile-from=" + getPhaseName(*options.compileFrom) + ": " + options.model +
-                      " is a Keras model; expected IR of that phase");
+    diagnostics.error("--compile-from=" + getPhaseName(*options.compileFrom) + ": " +
+                      options.model + " is a Keras model; expected IR of that phase");
     return kExitUsage;
   }
   keras::ImportOptions importOptions;
@@ -162,7 +165,8 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
     return kExitBadInput;
   }
   if (options.compileFrom)
-    first = *options.compileFrom == Phase::Module ? Phase::Module : Phase(int(*options.compileFrom) + 1);
+    first = *options.compileFrom == Phase::Module ? Phase::Module
+                                                  : Phase(int(*options.compileFrom) + 1);
   if (first != Phase::Policy)
     return kExitDone;
   return prepareTraining({});
@@ -180,8 +184,9 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
   if (!config->isComplete()) {
     if (options.mode != Mode::Train)
       return kExitDone;
-    diagnostics.error(options.model + ": --mode=train needs a loss and an optimizer; the file's compile config has "
-                                      "none; add --loss=NAME --optimizer=NAME");
+    diagnostics.error(options.model +
+                      ": --mode=train needs a loss and an optimizer; the file's compile config has "
+                      "none; add --loss=NAME --optimizer=NAME");
     return kExitBadInput;
   }
   return failed(buildTraining(*module, *config)) ? kExitBadInput : kExitDone;
@@ -210,8 +215,10 @@ void Compilation::recordManifest() {
     }));
   });
   (*module)->setAttr("mpc.layers", builder.getArrayAttr(layers));
-  (*module)->setAttr("mpc.source_hash",
-                     builder.getStringAttr(llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(file->getBuffer())), true)));
+  (*module)->setAttr(
+      "mpc.source_hash",
+      builder.getStringAttr(
+          llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(file->getBuffer())), true)));
   if (options.initialize)
     (*module)->setAttr("mpc.seed", builder.getI64IntegerAttr(int64_t(*options.initialize)));
 }
@@ -237,9 +244,11 @@ ExitCode Compilation::runPhase(Phase phase) {
 
 ExitCode Compilation::runPhases() {
   if (options.explain != Explain::Off) {
-    remark::RemarkCategories all{std::string("mpc-.*"), std::nullopt, std::nullopt, std::nullopt, std::nullopt};
+    remark::RemarkCategories all{std::string("mpc-.*"), std::nullopt, std::nullopt, std::nullopt,
+                                 std::nullopt};
     (void)remark::enableOptimizationRemarks(context, std::make_unique<ExplainStreamer>(explanation),
-                                            std::make_unique<remark::RemarkEmittingPolicyAll>(), all);
+                                            std::make_unique<remark::RemarkEmittingPolicyAll>(),
+                                            all);
   }
   if (options.compileTo)
     last = *options.compileTo;
@@ -258,7 +267,8 @@ ExitCode Compilation::writeIR() {
     llvm::outs() << text;
     return kExitDone;
   }
-  if (llvm::Error failure = writeFilesAtomically(options.outputDirectory, {{name + ".mlir", text}})) {
+  if (llvm::Error failure =
+          writeFilesAtomically(options.outputDirectory, {{name + ".mlir", text}})) {
     diagnostics.error(std::move(failure));
     return kExitBadInput;
   }
@@ -271,7 +281,8 @@ ExitCode Compilation::emit() {
     module->emitWarning(warning);
   EmitOptions emitOptions;
   emitOptions.name = name;
-  emitOptions.outputDirectory = options.outputDirectory.empty() ? name + ".mpc" : options.outputDirectory;
+  emitOptions.outputDirectory =
+      options.outputDirectory.empty() ? name + ".mpc" : options.outputDirectory;
   emitOptions.march = options.march;
   emitOptions.compilerVersion = options.compilerVersion;
   if (llvm::Error failure = emitModule(*module, weights, emitOptions)) {
@@ -288,7 +299,8 @@ ExitCode Compilation::run() {
     return code;
   if (ExitCode code = runPhases(); code != kExitDone) {
     if (code == kExitInternal)
-      diagnostics.error(options.model + ": internal error while compiling; please report it with the model");
+      diagnostics.error(options.model +
+                        ": internal error while compiling; please report it with the model");
     return code;
   }
   if (options.explain == Explain::Table)

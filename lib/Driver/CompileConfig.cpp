@@ -16,7 +16,8 @@ static llvm::Error makeError(const llvm::Twine &message) {
 static llvm::Expected<llvm::json::Value> nameOrFile(StringRef option, StringRef text) {
   if (!llvm::sys::fs::exists(text)) {
     if (text.ends_with(".json"))
-      return makeError(option + "=" + text + ": no such file; give a Keras name or a JSON file with a serialised object");
+      return makeError(option + "=" + text +
+                       ": no such file; give a Keras name or a JSON file with a serialised object");
     return llvm::json::Value(text.str());
   }
   auto buffer = llvm::MemoryBuffer::getFile(text);
@@ -32,7 +33,8 @@ static llvm::Expected<llvm::json::Value> nameOrFile(StringRef option, StringRef 
 /// Sets the rate where the optimizer keeps it: in the innermost config.
 static void setLearningRate(llvm::json::Value &optimizer, double rate) {
   if (auto name = optimizer.getAsString()) {
-    optimizer = llvm::json::Object{{"class_name", *name}, {"config", llvm::json::Object{{"learning_rate", rate}}}};
+    optimizer = llvm::json::Object{{"class_name", *name},
+                                   {"config", llvm::json::Object{{"learning_rate", rate}}}};
     return;
   }
   llvm::json::Object *object = optimizer.getAsObject();
@@ -44,7 +46,8 @@ static void setLearningRate(llvm::json::Value &optimizer, double rate) {
   (*config)["learning_rate"] = rate;
 }
 
-llvm::Expected<CompileConfig> mpc::mergeCompileConfig(const llvm::json::Object &file, const CompileOptions &options) {
+llvm::Expected<CompileConfig> mpc::mergeCompileConfig(const llvm::json::Object &file,
+                                                      const CompileOptions &options) {
   CompileConfig config;
   auto take = [&](StringRef key, llvm::json::Value &value) {
     if (const llvm::json::Value *found = file.get(key))
@@ -55,8 +58,9 @@ llvm::Expected<CompileConfig> mpc::mergeCompileConfig(const llvm::json::Object &
   take("loss_weights", config.lossWeights);
   take("metrics", config.metrics);
   take("weighted_metrics", config.weightedMetrics);
-  for (auto [option, text, value] : {std::tuple<StringRef, StringRef, llvm::json::Value &>("--loss", options.loss, config.loss),
-                                     {"--optimizer", options.optimizer, config.optimizer}}) {
+  for (auto [option, text, value] :
+       {std::tuple<StringRef, StringRef, llvm::json::Value &>("--loss", options.loss, config.loss),
+        {"--optimizer", options.optimizer, config.optimizer}}) {
     if (text.empty())
       continue;
     auto json = nameOrFile(option, text);

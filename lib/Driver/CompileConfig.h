@@ -10,7 +10,8 @@
 namespace mpc {
 
 /// `fromFile` is Keras's compile_config (may be empty). Errors name the option.
-llvm::Expected<CompileConfig> mergeCompileConfig(const llvm::json::Object &fromFile, const CompileOptions &options);
+llvm::Expected<CompileConfig> mergeCompileConfig(const llvm::json::Object &fromFile,
+                                                 const CompileOptions &options);
 
 } // namespace mpc
 

@@ -52,7 +52,8 @@ LogicalResult DiagnosticPrinter::handle(Diagnostic &diagnostic) {
   print(diagnostic.getSeverity(), message);
   for (Diagnostic &note : diagnostic.getNotes()) {
     std::string notePlace = placeOf(note.getLocation());
-    print(DiagnosticSeverity::Note, file + (notePlace.empty() ? "" : ":" + notePlace) + ": " + note.str());
+    print(DiagnosticSeverity::Note,
+          file + (notePlace.empty() ? "" : ":" + notePlace) + ": " + note.str());
   }
   return success();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Messages of the compiler tools: "error: FILE[:PLACE]: what is wrong; what was expected; what to do".
+// Messages of the compiler tools: "error: FILE[:PLACE]: what is wrong; what was expected; what to
+// do".
 #ifndef MPC_LIB_DRIVER_DIAGNOSTICS_H
 #define MPC_LIB_DRIVER_DIAGNOSTICS_H
 

@@ -28,7 +28,8 @@ static std::string shapes(TypeRange types) {
       result += ' ';
     result += text(tensor.getElementType()) + "[";
     for (auto [i, extent] : llvm::enumerate(tensor.getShape()))
-      result += (i ? "x" : "") + (ShapedType::isDynamic(extent) ? std::string("?") : std::to_string(extent));
+      result += (i ? "x" : "") +
+                (ShapedType::isDynamic(extent) ? std::string("?") : std::to_string(extent));
     result += "]";
   }
   return result;
@@ -108,18 +109,23 @@ static void printColumns(llvm::raw_ostream &os, std::vector<std::vector<std::str
       widths[i] = std::max(widths[i], cell.size());
   for (auto [r, row] : llvm::enumerate(rows)) {
     for (auto [i, cell] : llvm::enumerate(row))
-      os << (i + 1 < row.size() ? llvm::left_justify(cell, widths[i] + 2) : llvm::left_justify(cell, 0));
+      os << (i + 1 < row.size() ? llvm::left_justify(cell, widths[i] + 2)
+                                : llvm::left_justify(cell, 0));
     os << '\n';
     if (r == 0)
-      os << std::string(std::accumulate(widths.begin(), widths.end(), size_t(0)) + 2 * (widths.size() - 1), '-')
+      os << std::string(std::accumulate(widths.begin(), widths.end(), size_t(0)) +
+                            2 * (widths.size() - 1),
+                        '-')
          << '\n';
   }
 }
 
 void Explanation::printTable(llvm::raw_ostream &os) const {
-  std::vector<std::vector<std::string>> rows{{"layer", "class", "compute", "variables", "accumulate", "decided by"}};
+  std::vector<std::vector<std::string>> rows{
+      {"layer", "class", "compute", "variables", "accumulate", "decided by"}};
   for (const Layer &layer : layers)
-    rows.push_back({layer.path, layer.kind, layer.compute, layer.variable, layer.accumulate, layer.rule});
+    rows.push_back(
+        {layer.path, layer.kind, layer.compute, layer.variable, layer.accumulate, layer.rule});
   printColumns(os, rows);
   llvm::SetVector<StringRef> entries;
   for (const Op &op : ops)

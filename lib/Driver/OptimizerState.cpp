@@ -9,7 +9,8 @@ using namespace mpc;
 /// iteration, learning_rate, step_counter, dynamic_scale of a LossScaleOptimizer.
 static constexpr size_t kScalerVariables = 4;
 
-std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTensor> stored, WeightStore &weights) {
+std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTensor> stored,
+                                   WeightStore &weights) {
   if (stored.empty())
     return "";
   SmallVector<VariableOp> declared;
@@ -25,8 +26,9 @@ std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTen
   else if (declared.size() == stored.size() + kScalerVariables && scales)
     skipDeclared = kScalerVariables;
   else if (declared.size() != stored.size())
-    return "the file holds " + std::to_string(stored.size()) + " optimizer variables, the optimizer has " +
-           std::to_string(declared.size()) + "; its state starts anew";
+    return "the file holds " + std::to_string(stored.size()) +
+           " optimizer variables, the optimizer has " + std::to_string(declared.size()) +
+           "; its state starts anew";
   for (size_t i = 0; i + skipDeclared < declared.size(); ++i) {
     auto type = cast<RankedTensorType>(declared[i + skipDeclared].getType());
     if (type.getShape() != ArrayRef<int64_t>(stored[i + skipStored].dims))
@@ -35,7 +37,8 @@ std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTen
   }
   for (size_t i = 0; i + skipDeclared < declared.size(); ++i) {
     keras::StoredTensor &tensor = stored[i + skipStored];
-    weights.add(declared[i + skipDeclared].getSymName().str(), {tensor.dtype, tensor.dims, std::move(tensor.bytes)});
+    weights.add(declared[i + skipDeclared].getSymName().str(),
+                {tensor.dtype, tensor.dims, std::move(tensor.bytes)});
   }
   return "";
 }

@@ -15,7 +15,8 @@ namespace mpc {
 /// LossScaleOptimizer holds four more in front; either side may have them (keras-semantics, section
 /// 12, decision 11). Returns a warning text when the state does not fit and is left out, as Keras
 /// does; empty otherwise.
-std::string addOptimizerState(mlir::ModuleOp module, std::vector<keras::StoredTensor> stored, WeightStore &weights);
+std::string addOptimizerState(mlir::ModuleOp module, std::vector<keras::StoredTensor> stored,
+                              WeightStore &weights);
 
 } // namespace mpc
 

@@ -18,9 +18,11 @@ static llvm::Error fileError(StringRef path, const llvm::Twine &what, std::error
 
 static llvm::Error writeTemporary(StringRef path, StringRef content) {
   int descriptor = -1;
-  if (std::error_code code = llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_CreateAlways))
+  if (std::error_code code =
+          llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_CreateAlways))
     return fileError(path, "cannot be created", code);
-  // raw_fd_ostream would abort the process on an unchecked error; the flag is read and cleared here.
+  // raw_fd_ostream would abort the process on an unchecked error; the flag is read and cleared
+  // here.
   llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/false);
   stream << content;
   stream.flush();
@@ -32,8 +34,9 @@ static llvm::Error writeTemporary(StringRef path, StringRef content) {
   return code ? fileError(path, "cannot be written", code) : llvm::Error::success();
 }
 
-llvm::Error mpc::writeFilesAtomically(StringRef directory,
-                                      const std::vector<std::pair<std::string, std::string>> &files) {
+llvm::Error
+mpc::writeFilesAtomically(StringRef directory,
+                          const std::vector<std::pair<std::string, std::string>> &files) {
   if (std::error_code code = llvm::sys::fs::create_directories(directory))
     return fileError(directory, "the folder cannot be made", code);
   std::vector<std::string> temporaries;

@@ -8,8 +8,8 @@ using namespace mpc;
 
 static const char *safetensorsName(mpc_rt_dtype_t dtype) {
   switch (dtype) {
-#define MPC_RT_DTYPE(name, value, bytes, keras, mlir, safetensors, numpy)                                    \
-  case value:                                                                                                \
+#define MPC_RT_DTYPE(name, value, bytes, keras, mlir, safetensors, numpy)                          \
+  case value:                                                                                      \
     return safetensors;
 #include "mpc-rt/dtype.inc"
 #undef MPC_RT_DTYPE
@@ -48,6 +48,7 @@ std::string mpc::toSafetensors(const WeightStore &weights) {
   file += header;
   file.reserve(file.size() + offset);
   for (const auto &entry : weights.all())
-    file.append(reinterpret_cast<const char *>(entry.second.bytes.data()), entry.second.bytes.size());
+    file.append(reinterpret_cast<const char *>(entry.second.bytes.data()),
+                entry.second.bytes.size());
   return file;
 }

@@ -9,8 +9,8 @@ namespace mpc {
 
 /// NAME.json: inputs, outputs, variables, layers, targets, versions, hashes.
 std::string toManifest(const ModuleTables &tables);
-/// NAME.h, C99: the model's entries, inputs and variables as constants, and NAME_-prefixed functions
-/// over mpc-rt/model.h.
+/// NAME.h, C99: the model's entries, inputs and variables as constants, and NAME_-prefixed
+/// functions over mpc-rt/model.h.
 std::string toHeader(const ModuleTables &tables);
 /// NAMEConfig.cmake: an imported target NAME::NAME.
 std::string toCMakeConfig(const ModuleTables &tables);

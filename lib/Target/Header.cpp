@@ -23,7 +23,8 @@ static std::string upper(llvm::StringRef name) { return name.upper(); }
 static std::string describe(const TensorEntry &tensor) {
   std::string text = commentText(tensor.name) + ": " + tensor.dtype + "[";
   for (size_t i = 0; i < tensor.dims.size(); ++i)
-    text += (i ? ", " : "") + (tensor.dims[i] < 0 ? std::string("batch") : std::to_string(tensor.dims[i]));
+    text += (i ? ", " : "") +
+            (tensor.dims[i] < 0 ? std::string("batch") : std::to_string(tensor.dims[i]));
   return text + "]";
 }
 
@@ -32,9 +33,12 @@ std::string mpc::toHeader(const ModuleTables &tables) {
   llvm::raw_string_ostream os(text);
   const std::string &name = tables.name;
   std::string guard = "MPC_MODEL_" + upper(name) + "_H";
-  os << "/* Model " << name << ", compiled by mpcc " << commentText(tables.compilerVersion) << ". Generated: do not edit.\n"
-     << " *\n * Buffers are row-major and dense, owned by the caller. A model is shared by threads, a context is used by\n"
-     << " * one thread at a time. Every function returns an mpc_rt_status_t; mpc_rt_last_error() has the message. */\n"
+  os << "/* Model " << name << ", compiled by mpcc " << commentText(tables.compilerVersion)
+     << ". Generated: do not edit.\n"
+     << " *\n * Buffers are row-major and dense, owned by the caller. A model is shared by "
+        "threads, a context is used by\n"
+     << " * one thread at a time. Every function returns an mpc_rt_status_t; mpc_rt_last_error() "
+        "has the message. */\n"
      << "#ifndef " << guard << "\n#define " << guard << "\n\n#include \"mpc-rt/model.h\"\n\n"
      << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   for (size_t e = 0; e < tables.entries.size(); ++e) {
@@ -45,8 +49,10 @@ std::string mpc::toHeader(const ModuleTables &tables) {
     for (size_t i = 0; i < entry.outputs.size(); ++i)
       os << " *   outputs[" << i << "] " << describe(entry.outputs[i]) << "\n";
     os << " */\n#define " << upper(name) << "_ENTRY_" << upper(entry.name) << " " << e << "u\n";
-    os << "#define " << upper(name) << "_" << upper(entry.name) << "_INPUT_COUNT " << entry.inputs.size() << "u\n";
-    os << "#define " << upper(name) << "_" << upper(entry.name) << "_OUTPUT_COUNT " << entry.outputs.size() << "u\n\n";
+    os << "#define " << upper(name) << "_" << upper(entry.name) << "_INPUT_COUNT "
+       << entry.inputs.size() << "u\n";
+    os << "#define " << upper(name) << "_" << upper(entry.name) << "_OUTPUT_COUNT "
+       << entry.outputs.size() << "u\n\n";
   }
   os << "/* Variables, by index */\n";
   for (size_t i = 0; i < tables.variables.size(); ++i)
@@ -81,13 +87,14 @@ static inline mpc_rt_status_t {0}_variable_get(mpc_rt_context_t *context, uint32
 )",
                       name, upper(name));
   for (const FunctionEntry &entry : tables.entries)
-    os << llvm::formatv(R"(static inline mpc_rt_status_t {0}_{2}(mpc_rt_context_t *context, const void *const *inputs,
+    os << llvm::formatv(
+        R"(static inline mpc_rt_status_t {0}_{2}(mpc_rt_context_t *context, const void *const *inputs,
                                         void *const *outputs, int64_t batch) {{
   return mpc_rt_context_run(context, {1}_ENTRY_{3}, inputs, outputs, batch);
 }
 
 )",
-                        name, upper(name), entry.name, upper(entry.name));
+        name, upper(name), entry.name, upper(entry.name));
   os << "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   return text;
 }
@@ -131,11 +138,15 @@ std::string mpc::toExample(const ModuleTables &tables) {
     return "/* This model has no entry predict. */\n";
   std::string buffers, inputs, outputs;
   for (size_t i = 0; i < predict->inputs.size(); ++i) {
-    buffers += llvm::formatv("  void *input{0} = calloc(BATCH, {1});\n", i, sampleBytes(predict->inputs[i])).str();
+    buffers += llvm::formatv("  void *input{0} = calloc(BATCH, {1});\n", i,
+                             sampleBytes(predict->inputs[i]))
+                   .str();
     inputs += (i ? ", " : "") + ("input" + std::to_string(i));
   }
   for (size_t i = 0; i < predict->outputs.size(); ++i) {
-    buffers += llvm::formatv("  void *output{0} = calloc(BATCH, {1});\n", i, sampleBytes(predict->outputs[i])).str();
+    buffers += llvm::formatv("  void *output{0} = calloc(BATCH, {1});\n", i,
+                             sampleBytes(predict->outputs[i]))
+                   .str();
     outputs += (i ? ", " : "") + ("output" + std::to_string(i));
   }
   return llvm::formatv(R"(/* Predicts once on zeros with freshly initialised variables.

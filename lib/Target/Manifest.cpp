@@ -6,7 +6,8 @@
 
 using namespace mpc;
 
-static void writeTensor(llvm::json::OStream &json, const TensorEntry &tensor, llvm::StringRef alias = {}) {
+static void writeTensor(llvm::json::OStream &json, const TensorEntry &tensor,
+                        llvm::StringRef alias = {}) {
   json.object([&] {
     json.attribute("name", tensor.name);
     if (!alias.empty())
@@ -54,7 +55,8 @@ std::string mpc::toManifest(const ModuleTables &tables) {
       });
       json.attributeArray("outputs", [&] {
         for (size_t i = 0; i < entry.outputs.size(); ++i)
-          writeTensor(json, entry.outputs[i], i < tables.outputNames.size() ? tables.outputNames[i] : "");
+          writeTensor(json, entry.outputs[i],
+                      i < tables.outputNames.size() ? tables.outputNames[i] : "");
       });
     }
     json.attributeArray("entries", [&] {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Builds @loss beside @forward: total loss, metric updates, and the declarations that training needs
-// (keras/src/trainers/compile_utils.py, trainer.py).
-#include "mpc/Training/Training.h"
+// Builds @loss beside @forward: total loss, metric updates, and the declarations that training
+// needs (keras/src/trainers/compile_utils.py, trainer.py).
 #include "lib/Training/Losses.h"
 #include "lib/Training/Metrics.h"
 #include "lib/Training/Optimizers.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mpc/Training/Training.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -40,12 +40,14 @@ private:
 
   Expression expression() { return {builder, loc}; }
   Value addArgument(Type type, NamedAttribute attribute) {
-    (void)function.insertArgument(function.getNumArguments(), type, builder.getDictionaryAttr(attribute), loc);
+    (void)function.insertArgument(function.getNumArguments(), type,
+                                  builder.getDictionaryAttr(attribute), loc);
     return function.getArgument(function.getNumArguments() - 1);
   }
   Value addVariableArgument(VariableOp variable) {
-    return addArgument(variable.getType(), builder.getNamedAttr(MpcDialect::kVariableAttr,
-                                                                FlatSymbolRefAttr::get(variable.getSymNameAttr())));
+    return addArgument(variable.getType(),
+                       builder.getNamedAttr(MpcDialect::kVariableAttr,
+                                            FlatSymbolRefAttr::get(variable.getSymNameAttr())));
   }
   /// Entry `index` of a list with one element per output, or the value itself for a single output.
   const llvm::json::Value *partFor(const llvm::json::Value &value, size_t index) const;
@@ -81,8 +83,8 @@ LogicalResult LossBuilder::collectOutputs() {
     if (!name)
       continue;
     bool isTerm = forward.getResultAttr(i, MpcDialect::kLossTermAttr) != nullptr;
-    Value argument =
-        addArgument(forward.getResultTypes()[i], builder.getNamedAttr(MpcDialect::kInputAttr, name));
+    Value argument = addArgument(forward.getResultTypes()[i],
+                                 builder.getNamedAttr(MpcDialect::kInputAttr, name));
     if (isTerm) {
       lossTerms.push_back(argument);
       continue;
@@ -100,31 +102,35 @@ LogicalResult LossBuilder::collectOutputs() {
     auto predictionType = tensorTypeOf(output.prediction);
     if (!isa<FloatType>(predictionType.getElementType()) || predictionType.getRank() < 2) {
       if (object) {
-        module.emitError("compile_config.loss[") << i << "]: output '" << outputNames[i] << "' has type "
-                                                 << predictionType
-                                                 << "; a loss needs a floating output with a batch and a last dimension";
+        module.emitError("compile_config.loss[")
+            << i << "]: output '" << outputNames[i] << "' has type " << predictionType
+            << "; a loss needs a floating output with a batch and a last dimension";
         failed = true;
       }
       continue;
     }
     const LossEntry *entry = object ? lookupLoss(canonicalName(object->identifier)) : nullptr;
     if (object && !entry) {
-      module.emitError("compile_config.loss[") << i << "]: loss '" << object->identifier
-                                               << "' is not supported; use one of " << supportedLosses();
+      module.emitError("compile_config.loss[")
+          << i << "]: loss '" << object->identifier << "' is not supported; use one of "
+          << supportedLosses();
       failed = true;
       continue;
     }
     output.sparse = entry && entry->sparse;
     RankedTensorType targetType =
-        output.sparse ? RankedTensorType::get(predictionType.getShape().drop_back(), builder.getI32Type())
-                      : RankedTensorType::get(predictionType.getShape(), builder.getF32Type());
+        output.sparse
+            ? RankedTensorType::get(predictionType.getShape().drop_back(), builder.getI32Type())
+            : RankedTensorType::get(predictionType.getShape(), builder.getF32Type());
     output.target = addArgument(
-        targetType, builder.getNamedAttr(MpcDialect::kTargetAttr, builder.getStringAttr("y" + std::to_string(i))));
+        targetType, builder.getNamedAttr(MpcDialect::kTargetAttr,
+                                         builder.getStringAttr("y" + std::to_string(i))));
     if (output.sparse && !(object && object->optionalNumber("ignore_class")))
       function.setArgAttr(function.getNumArguments() - 1, MpcDialect::kIndexLimitAttr,
                           builder.getI64IntegerAttr(predictionType.getShape().back()));
   }
-  auto batch = RankedTensorType::get({tensorTypeOf(outputs[0].prediction).getDimSize(0)}, builder.getF32Type());
+  auto batch = RankedTensorType::get({tensorTypeOf(outputs[0].prediction).getDimSize(0)},
+                                     builder.getF32Type());
   sampleWeight = addArgument(
       batch, builder.getNamedAttr(MpcDialect::kTargetAttr, builder.getStringAttr("sample_weight")));
   return failure(failed);
@@ -148,15 +154,18 @@ Value LossBuilder::reduceLoss(SampleLoss loss, StringRef reduction) {
     Value divisor = e.add(e.mul(e.onesLike(values), weights), e.constant(0));
     if (valid)
       values = e.mul(values, valid), divisor = e.mul(divisor, valid);
-    return e.divideNoNan(e.reduceAll(ReduceKind::Sum, values), e.reduceAll(ReduceKind::Sum, divisor));
+    return e.divideNoNan(e.reduceAll(ReduceKind::Sum, values),
+                         e.reduceAll(ReduceKind::Sum, divisor));
   }
   if (valid)
-    return e.divideNoNan(e.reduceAll(ReduceKind::Sum, e.mul(values, valid)), e.reduceAll(ReduceKind::Sum, valid));
+    return e.divideNoNan(e.reduceAll(ReduceKind::Sum, e.mul(values, valid)),
+                         e.reduceAll(ReduceKind::Sum, valid));
   return e.reduceAll(ReduceKind::Mean, values);
 }
 
 LogicalResult LossBuilder::addLosses() {
-  static const StringRef reductions[] = {"sum_over_batch_size", "mean", "sum", "mean_with_sample_weight"};
+  static const StringRef reductions[] = {"sum_over_batch_size", "mean", "sum",
+                                         "mean_with_sample_weight"};
   Expression e = expression();
   bool failed = false;
   for (auto [i, output] : llvm::enumerate(outputs)) {
@@ -200,11 +209,13 @@ void LossBuilder::addRegularizers() {
     Value value = addVariableArgument(variable);
     Expression e = expression();
     value = e.toFloat(value);
-    double l1 = regularizer->getL1().getValueAsDouble(), l2 = regularizer->getL2().getValueAsDouble();
+    double l1 = regularizer->getL1().getValueAsDouble(),
+           l2 = regularizer->getL2().getValueAsDouble();
     if (l1 != 0)
       total = e.add(total, e.mul(e.constant(l1), e.reduceAll(ReduceKind::Sum, e.abs(value))));
     if (l2 != 0)
-      total = e.add(total, e.mul(e.constant(l2), e.reduceAll(ReduceKind::Sum, e.mul(value, value))));
+      total =
+          e.add(total, e.mul(e.constant(l2), e.reduceAll(ReduceKind::Sum, e.mul(value, value))));
   }
 }
 
@@ -238,12 +249,15 @@ void LossBuilder::addLossMetric() {
   addMean("loss", BroadcastLikeOp::create(builder, loc, total, sampleWeight), Value(), false);
 }
 
-LogicalResult LossBuilder::addMetric(const KerasObject &metric, size_t index, bool weighted, StringRef part) {
+LogicalResult LossBuilder::addMetric(const KerasObject &metric, size_t index, bool weighted,
+                                     StringRef part) {
   Expression e = expression();
   const Output &output = outputs[index];
   if (!output.target)
-    return module.emitError(part) << ": output '" << outputNames[index] << "' has no loss and so no target";
-  SampleMetric built = buildMetric(e, metric, output.target, e.toFloat(output.prediction), output.sparse);
+    return module.emitError(part) << ": output '" << outputNames[index]
+                                  << "' has no loss and so no target";
+  SampleMetric built =
+      buildMetric(e, metric, output.target, e.toFloat(output.prediction), output.sparse);
   if (!built.values)
     return module.emitError(part) << ": metric '" << metric.identifier
                                   << "' is not supported or does not fit the target of output '"
@@ -262,7 +276,8 @@ LogicalResult LossBuilder::addMetric(const KerasObject &metric, size_t index, bo
   return success();
 }
 
-LogicalResult LossBuilder::addMetrics(const llvm::json::Value &metrics, bool weighted, StringRef part) {
+LogicalResult LossBuilder::addMetrics(const llvm::json::Value &metrics, bool weighted,
+                                      StringRef part) {
   if (CompileConfig::isNull(metrics))
     return success();
   bool failed = false;
@@ -305,7 +320,8 @@ LogicalResult LossBuilder::run() {
   addRegularizers();
   addLossMetric();
   bool failedMetrics = failed(addMetrics(config.metrics, false, "compile_config.metrics"));
-  failedMetrics |= failed(addMetrics(config.weightedMetrics, true, "compile_config.weighted_metrics"));
+  failedMetrics |=
+      failed(addMetrics(config.weightedMetrics, true, "compile_config.weighted_metrics"));
   if (failedMetrics)
     return failure();
   SmallVector<Value> results{total};

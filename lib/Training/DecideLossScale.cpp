@@ -33,8 +33,8 @@ std::optional<Request> parseRequest(StringRef text) {
   if (parts[0] == "fixed" && parts.size() == 2 && number(1, request.initial) && request.initial > 0)
     return request;
   int64_t steps;
-  if (parts[0] != "dynamic" || (parts.size() != 3 && parts.size() != 5) || !number(1, request.initial) ||
-      parts[2].getAsInteger(10, steps))
+  if (parts[0] != "dynamic" || (parts.size() != 3 && parts.size() != 5) ||
+      !number(1, request.initial) || parts[2].getAsInteger(10, steps))
     return std::nullopt;
   request.growthSteps = steps;
   if (parts.size() == 5) {
@@ -64,8 +64,8 @@ struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
     if (option != "auto") {
       std::optional<Request> request = parseRequest(option);
       if (!request) {
-        module.emitError("--loss-scale=") << option
-                                          << ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]";
+        module.emitError("--loss-scale=")
+            << option << ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]";
         return signalPassFailure();
       }
       if (existing)
@@ -91,17 +91,22 @@ struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
     if (mixed)
       return insert({32768, 2000, std::nullopt, std::nullopt});
     if (pure)
-      getOperation().emitWarning("pure float16 trains without loss scaling, as in Keras: small gradients become 0; "
-                                 "use mixed_float16, or --loss-scale=dynamic:32768:2000");
+      getOperation().emitWarning(
+          "pure float16 trains without loss scaling, as in Keras: small gradients become 0; "
+          "use mixed_float16, or --loss-scale=dynamic:32768:2000");
   }
 
   void insert(const Request &request) {
     OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-    auto optional = [&](std::optional<double> value) { return value ? builder.getF64FloatAttr(*value) : FloatAttr(); };
+    auto optional = [&](std::optional<double> value) {
+      return value ? builder.getF64FloatAttr(*value) : FloatAttr();
+    };
     LossScaleOp::create(builder, getOperation().getLoc(), builder.getF64FloatAttr(request.initial),
-                        request.growthSteps ? builder.getI64IntegerAttr(*request.growthSteps) : IntegerAttr(),
+                        request.growthSteps ? builder.getI64IntegerAttr(*request.growthSteps)
+                                            : IntegerAttr(),
                         optional(request.minimum), optional(request.maximum));
-    remark::analysis(getOperation().getLoc(), remark::RemarkOpts::name("loss-scale").category("mpc-policy"))
+    remark::analysis(getOperation().getLoc(),
+                     remark::RemarkOpts::name("loss-scale").category("mpc-policy"))
         << "loss scaling from " << llvm::formatv("{0}", request.initial).str()
         << (request.growthSteps ? " (dynamic)" : " (fixed)");
   }

@@ -23,17 +23,21 @@ struct Expression {
   Value abs(Value a) { return AbsOp::create(builder, loc, a); }
   Value log(Value a) { return LogOp::create(builder, loc, a); }
   Value clip(Value a, double low, double high) {
-    return MaximumOp::create(builder, loc, MinimumOp::create(builder, loc, a, constant(high)), constant(low));
+    return MaximumOp::create(builder, loc, MinimumOp::create(builder, loc, a, constant(high)),
+                             constant(low));
   }
   Value compare(ComparePredicate predicate, Value a, Value b) {
     return CompareOp::create(builder, loc, predicate, a, b);
   }
-  Value select(Value condition, Value a, Value b) { return SelectOp::create(builder, loc, condition, a, b); }
+  Value select(Value condition, Value a, Value b) {
+    return SelectOp::create(builder, loc, condition, a, b);
+  }
   Value cast(Value a, mlir::Type elementType) {
     auto type = tensorTypeOf(a);
     if (type.getElementType() == elementType)
       return a;
-    return CastOp::create(builder, loc, mlir::RankedTensorType::get(type.getShape(), elementType), a);
+    return CastOp::create(builder, loc, mlir::RankedTensorType::get(type.getShape(), elementType),
+                          a);
   }
   Value toFloat(Value a) { return cast(a, builder.getF32Type()); }
   Value reduce(ReduceKind kind, Value a, llvm::ArrayRef<int64_t> axes, bool keepDims = false) {
@@ -53,7 +57,8 @@ struct Expression {
   Value oneHot(Value indices, int64_t depth) {
     llvm::SmallVector<int64_t> shape(tensorTypeOf(indices).getShape());
     shape.push_back(depth);
-    return OneHotOp::create(builder, loc, mlir::RankedTensorType::get(shape, builder.getF32Type()), indices);
+    return OneHotOp::create(builder, loc, mlir::RankedTensorType::get(shape, builder.getF32Type()),
+                            indices);
   }
   /// Adds trailing dimensions of extent 1 up to `rank`.
   Value expandTo(Value a, int64_t rank) {

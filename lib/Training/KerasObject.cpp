@@ -39,7 +39,8 @@ static std::string snakeCase(StringRef name) {
   for (size_t i = 0; i < name.size(); ++i) {
     bool upper = llvm::isUpper(name[i]);
     bool afterLower = i > 0 && (llvm::isLower(name[i - 1]) || llvm::isDigit(name[i - 1]));
-    bool beforeLower = i > 0 && i + 1 < name.size() && llvm::isLower(name[i + 1]) && llvm::isUpper(name[i - 1]);
+    bool beforeLower =
+        i > 0 && i + 1 < name.size() && llvm::isLower(name[i + 1]) && llvm::isUpper(name[i - 1]);
     if (upper && (afterLower || beforeLower))
       result += '_';
     result += llvm::toLower(name[i]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A loss, metric or optimizer as Keras serialises it: a name, a function or an object with a config.
+// A loss, metric or optimizer as Keras serialises it: a name, a function or an object with a
+// config.
 #ifndef MPC_LIB_TRAINING_KERASOBJECT_H
 #define MPC_LIB_TRAINING_KERASOBJECT_H
 
@@ -18,13 +19,16 @@ struct KerasObject {
   /// True for a plain string or function: Keras then names the metric after it.
   bool isName = false;
 
-  /// Reads `"mse"`, `{"class_name": "function", "config": "mse"}` or `{"class_name", "config": {…}}`.
+  /// Reads `"mse"`, `{"class_name": "function", "config": "mse"}` or `{"class_name", "config":
+  /// {…}}`.
   static std::optional<KerasObject> parse(const llvm::json::Value &value);
 
   double number(llvm::StringRef key, double otherwise) const {
     return config.getNumber(key).value_or(otherwise);
   }
-  bool boolean(llvm::StringRef key, bool otherwise) const { return config.getBoolean(key).value_or(otherwise); }
+  bool boolean(llvm::StringRef key, bool otherwise) const {
+    return config.getBoolean(key).value_or(otherwise);
+  }
   std::optional<double> optionalNumber(llvm::StringRef key) const {
     if (std::optional<double> value = config.getNumber(key))
       return value;

@@ -13,12 +13,14 @@ static constexpr double kEpsilon = 1e-7;
 
 static int64_t lastExtent(Value value) { return tensorTypeOf(value).getShape().back(); }
 
-static SampleLoss meanSquaredError(Expression &e, const KerasObject &, Value target, Value prediction) {
+static SampleLoss meanSquaredError(Expression &e, const KerasObject &, Value target,
+                                   Value prediction) {
   Value difference = e.sub(prediction, target);
   return {e.reduceLast(ReduceKind::Mean, e.mul(difference, difference)), Value()};
 }
 
-static SampleLoss meanAbsoluteError(Expression &e, const KerasObject &, Value target, Value prediction) {
+static SampleLoss meanAbsoluteError(Expression &e, const KerasObject &, Value target,
+                                    Value prediction) {
   return {e.reduceLast(ReduceKind::Mean, e.abs(e.sub(prediction, target))), Value()};
 }
 
@@ -29,7 +31,8 @@ static Value smooth(Expression &e, Value target, double smoothing, double classe
   return e.add(e.mul(target, e.constant(1 - smoothing)), e.constant(smoothing / classes));
 }
 
-static SampleLoss binaryCrossentropy(Expression &e, const KerasObject &loss, Value target, Value prediction) {
+static SampleLoss binaryCrossentropy(Expression &e, const KerasObject &loss, Value target,
+                                     Value prediction) {
   target = smooth(e, target, loss.number("label_smoothing", 0), 2);
   if (loss.boolean("from_logits", false)) {
     // softplus(x) - x * z, which is max(x, 0) - x * z + log1p(e^-|x|)
@@ -43,7 +46,8 @@ static SampleLoss binaryCrossentropy(Expression &e, const KerasObject &loss, Val
   return {e.reduceLast(ReduceKind::Mean, e.negate(e.add(positive, negative))), Value()};
 }
 
-static SampleLoss categoricalCrossentropy(Expression &e, const KerasObject &loss, Value target, Value prediction) {
+static SampleLoss categoricalCrossentropy(Expression &e, const KerasObject &loss, Value target,
+                                          Value prediction) {
   target = smooth(e, target, loss.number("label_smoothing", 0), lastExtent(prediction));
   if (loss.boolean("from_logits", false))
     return {SoftmaxCrossEntropyOp::create(e.builder, e.loc, prediction, target), Value()};
@@ -52,8 +56,8 @@ static SampleLoss categoricalCrossentropy(Expression &e, const KerasObject &loss
   return {e.negate(e.reduceLast(ReduceKind::Sum, e.mul(target, e.log(p)))), Value()};
 }
 
-static SampleLoss sparseCategoricalCrossentropy(Expression &e, const KerasObject &loss, Value target,
-                                                Value prediction) {
+static SampleLoss sparseCategoricalCrossentropy(Expression &e, const KerasObject &loss,
+                                                Value target, Value prediction) {
   Value mask;
   if (std::optional<double> ignored = loss.optionalNumber("ignore_class")) {
     Type index = elementTypeOf(target);
@@ -65,8 +69,8 @@ static SampleLoss sparseCategoricalCrossentropy(Expression &e, const KerasObject
   Value logits = prediction;
   if (!loss.boolean("from_logits", false))
     logits = e.log(e.clip(prediction, kEpsilon, 1 - kEpsilon));
-  Value values =
-      SoftmaxCrossEntropyOp::create(e.builder, e.loc, logits, e.oneHot(target, lastExtent(prediction)));
+  Value values = SoftmaxCrossEntropyOp::create(e.builder, e.loc, logits,
+                                               e.oneHot(target, lastExtent(prediction)));
   if (mask)
     values = e.select(mask, values, e.constant(0));
   return {values, mask};

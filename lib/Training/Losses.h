@@ -19,7 +19,8 @@ struct LossEntry {
   bool sparse;
   /// float32 predictions and targets to the loss of each sample, shape of the predictions without
   /// the last dimension.
-  SampleLoss (*build)(Expression &e, const KerasObject &loss, mlir::Value target, mlir::Value prediction);
+  SampleLoss (*build)(Expression &e, const KerasObject &loss, mlir::Value target,
+                      mlir::Value prediction);
 };
 
 /// Null when the loss is not known. `name` is canonical.

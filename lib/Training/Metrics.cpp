@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Metrics that are means over samples: the accuracy family (keras/src/metrics/accuracy_metrics.py) and
-// every loss. Predictions are widened first, unlike Keras, whose squares can overflow float16.
+// Metrics that are means over samples: the accuracy family (keras/src/metrics/accuracy_metrics.py)
+// and every loss. Predictions are widened first, unlike Keras, whose squares can overflow float16.
 #include "lib/Training/Metrics.h"
 #include "lib/Training/Losses.h"
 
@@ -16,7 +16,8 @@ static Value argmax(Expression &e, Value values) {
 }
 
 /// mean over the last dimension of (target == (prediction > threshold))
-static Value binaryAccuracy(Expression &e, const KerasObject &metric, Value target, Value prediction) {
+static Value binaryAccuracy(Expression &e, const KerasObject &metric, Value target,
+                            Value prediction) {
   Value threshold = e.constant(metric.number("threshold", 0.5));
   Value predicted = e.toFloat(e.compare(ComparePredicate::GT, prediction, threshold));
   return e.reduceLast(ReduceKind::Mean, equalAsFloat(e, predicted, e.toFloat(target)));
@@ -25,20 +26,25 @@ static Value binaryAccuracy(Expression &e, const KerasObject &metric, Value targ
 /// Fewer than k classes score higher than the right one (tf.math.in_top_k).
 static Value topK(Expression &e, const KerasObject &metric, Value classes, Value prediction) {
   Value hot = e.oneHot(classes, tensorTypeOf(prediction).getShape().back());
-  // Sum of the selected score alone: a product with 0 would turn an infinite score elsewhere into NaN.
+  // Sum of the selected score alone: a product with 0 would turn an infinite score elsewhere into
+  // NaN.
   Value isRight = e.compare(ComparePredicate::GT, hot, e.constant(0));
-  Value score = e.reduceLast(ReduceKind::Sum, e.select(isRight, prediction, e.constant(0)), /*keepDims=*/true);
+  Value score = e.reduceLast(ReduceKind::Sum, e.select(isRight, prediction, e.constant(0)),
+                             /*keepDims=*/true);
   Value higher = e.toFloat(e.compare(ComparePredicate::GT, prediction, score));
   Value count = e.reduceLast(ReduceKind::Sum, higher);
   return e.toFloat(e.compare(ComparePredicate::LT, count, e.constant(metric.number("k", 5))));
 }
 
-SampleMetric mpc::buildMetric(Expression &e, const KerasObject &metric, Value target, Value prediction,
-                              bool sparse) {
+SampleMetric mpc::buildMetric(Expression &e, const KerasObject &metric, Value target,
+                              Value prediction, bool sparse) {
   std::string name = canonicalName(metric.identifier);
-  int64_t classes = tensorTypeOf(prediction).getShape().empty() ? 0 : tensorTypeOf(prediction).getShape().back();
+  int64_t classes =
+      tensorTypeOf(prediction).getShape().empty() ? 0 : tensorTypeOf(prediction).getShape().back();
   if (name == "accuracy")
-    name = classes == 1 ? "binary_accuracy" : sparse ? "sparse_categorical_accuracy" : "categorical_accuracy";
+    name = classes == 1 ? "binary_accuracy"
+           : sparse     ? "sparse_categorical_accuracy"
+                        : "categorical_accuracy";
   if (name == "crossentropy")
     name = classes == 1 ? "binary_crossentropy"
            : sparse     ? "sparse_categorical_crossentropy"

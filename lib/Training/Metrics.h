@@ -8,18 +8,18 @@
 
 namespace mpc {
 
-/// The value of a mean metric for each sample; float32. Null when the metric is not known or does not
-/// fit the target.
+/// The value of a mean metric for each sample; float32. Null when the metric is not known or does
+/// not fit the target.
 struct SampleMetric {
   mlir::Value values;
   /// Square root of the mean (RootMeanSquaredError).
   bool root = false;
 };
 
-/// `sparse`: the target holds class indices. "accuracy" and "crossentropy" resolve by the shapes, as in
-/// keras/src/trainers/compile_utils.py.
-SampleMetric buildMetric(Expression &e, const KerasObject &metric, mlir::Value target, mlir::Value prediction,
-                         bool sparse);
+/// `sparse`: the target holds class indices. "accuracy" and "crossentropy" resolve by the shapes,
+/// as in keras/src/trainers/compile_utils.py.
+SampleMetric buildMetric(Expression &e, const KerasObject &metric, mlir::Value target,
+                         mlir::Value prediction, bool sparse);
 
 std::string supportedMetrics();
 

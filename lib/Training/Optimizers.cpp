@@ -19,19 +19,21 @@ struct RuleEntry {
 } // namespace
 
 static OptimizerRuleAttrInterface buildSGD(Builder &b, const KerasObject &o) {
-  return SGDAttr::get(b.getContext(), b.getF64FloatAttr(o.number("momentum", 0)), o.boolean("nesterov", false));
+  return SGDAttr::get(b.getContext(), b.getF64FloatAttr(o.number("momentum", 0)),
+                      o.boolean("nesterov", false));
 }
 
 static OptimizerRuleAttrInterface buildRMSprop(Builder &b, const KerasObject &o) {
   return RMSpropAttr::get(b.getContext(), b.getF64FloatAttr(o.number("rho", 0.9)),
-                          b.getF64FloatAttr(o.number("momentum", 0)), b.getF64FloatAttr(o.number("epsilon", 1e-7)),
+                          b.getF64FloatAttr(o.number("momentum", 0)),
+                          b.getF64FloatAttr(o.number("epsilon", 1e-7)),
                           o.boolean("centered", false));
 }
 
 static OptimizerRuleAttrInterface buildAdam(Builder &b, const KerasObject &o) {
   return AdamAttr::get(b.getContext(), b.getF64FloatAttr(o.number("beta_1", 0.9)),
-                       b.getF64FloatAttr(o.number("beta_2", 0.999)), b.getF64FloatAttr(o.number("epsilon", 1e-7)),
-                       o.boolean("amsgrad", false));
+                       b.getF64FloatAttr(o.number("beta_2", 0.999)),
+                       b.getF64FloatAttr(o.number("epsilon", 1e-7)), o.boolean("amsgrad", false));
 }
 
 static const std::map<std::string, RuleEntry, std::less<>> &rules() {
@@ -62,13 +64,16 @@ static Attribute toAttribute(Builder &b, const llvm::json::Value &value) {
 }
 
 /// `{"class_name", "config": {…}}` of a schedule as one dictionary with class_name in it.
-static FailureOr<DictionaryAttr> buildSchedule(Builder &b, Location loc, const llvm::json::Object &json) {
-  static const StringRef known[] = {"ExponentialDecay", "PiecewiseConstantDecay", "PolynomialDecay",
-                                      "InverseTimeDecay", "CosineDecay",            "CosineDecayRestarts"};
+static FailureOr<DictionaryAttr> buildSchedule(Builder &b, Location loc,
+                                               const llvm::json::Object &json) {
+  static const StringRef known[] = {"ExponentialDecay", "PiecewiseConstantDecay",
+                                    "PolynomialDecay",  "InverseTimeDecay",
+                                    "CosineDecay",      "CosineDecayRestarts"};
   StringRef className = json.getString("class_name").value_or("");
   if (!llvm::is_contained(known, className))
     return emitError(loc) << "learning rate schedule '" << className
-                          << "' is not supported; use a number or one of " << llvm::join(ArrayRef(known), ", ");
+                          << "' is not supported; use a number or one of "
+                          << llvm::join(ArrayRef(known), ", ");
   NamedAttrList attributes;
   attributes.append("class_name", b.getStringAttr(className));
   if (const llvm::json::Object *config = json.getObject("config"))
@@ -80,8 +85,8 @@ static FailureOr<DictionaryAttr> buildSchedule(Builder &b, Location loc, const l
 
 static LogicalResult buildLossScale(OpBuilder &b, Location loc, const KerasObject &scaler) {
   LossScaleOp::create(b, loc, b.getF64FloatAttr(scaler.number("initial_scale", 32768)),
-                      b.getI64IntegerAttr(int64_t(scaler.number("dynamic_growth_steps", 2000))), FloatAttr(),
-                      FloatAttr());
+                      b.getI64IntegerAttr(int64_t(scaler.number("dynamic_growth_steps", 2000))),
+                      FloatAttr(), FloatAttr());
   return success();
 }
 
@@ -94,15 +99,16 @@ LogicalResult mpc::buildOptimizer(OpBuilder &b, Location loc, const llvm::json::
     const llvm::json::Value *inner = object->config.get("inner_optimizer");
     if (!inner)
       return emitError(loc) << "LossScaleOptimizer has no inner_optimizer";
-    return failure(failed(buildLossScale(b, loc, *object)) || failed(buildOptimizer(b, loc, *inner)));
+    return failure(failed(buildLossScale(b, loc, *object)) ||
+                   failed(buildOptimizer(b, loc, *inner)));
   }
   auto entry = rules().find(name);
   if (entry == rules().end()) {
     SmallVector<StringRef> names;
     for (const auto &rule : rules())
       names.push_back(rule.first);
-    return emitError(loc) << "optimizer '" << object->identifier << "' is not supported; use one of "
-                          << llvm::join(names, ", ");
+    return emitError(loc) << "optimizer '" << object->identifier
+                          << "' is not supported; use one of " << llvm::join(names, ", ");
   }
   DictionaryAttr schedule;
   double rate = object->number("learning_rate", entry->second.learningRate);
@@ -121,11 +127,12 @@ LogicalResult mpc::buildOptimizer(OpBuilder &b, Location loc, const llvm::json::
     return value ? b.getI64IntegerAttr(int64_t(*value)) : IntegerAttr();
   };
   bool average = object->boolean("use_ema", false);
-  OptimizerOp::create(b, loc, b.getStringAttr(object->string("name", name)), entry->second.build(b, *object),
-                      b.getF64FloatAttr(rate), schedule, optionalFloat("clipnorm"), optionalFloat("global_clipnorm"),
-                      optionalFloat("clipvalue"), optionalFloat("weight_decay"),
-                      average ? b.getF64FloatAttr(object->number("ema_momentum", 0.99)) : FloatAttr(),
-                      average ? optionalInteger("ema_overwrite_frequency") : IntegerAttr(),
-                      optionalInteger("gradient_accumulation_steps"), optionalFloat("loss_scale_factor"));
+  OptimizerOp::create(
+      b, loc, b.getStringAttr(object->string("name", name)), entry->second.build(b, *object),
+      b.getF64FloatAttr(rate), schedule, optionalFloat("clipnorm"),
+      optionalFloat("global_clipnorm"), optionalFloat("clipvalue"), optionalFloat("weight_decay"),
+      average ? b.getF64FloatAttr(object->number("ema_momentum", 0.99)) : FloatAttr(),
+      average ? optionalInteger("ema_overwrite_frequency") : IntegerAttr(),
+      optionalInteger("gradient_accumulation_steps"), optionalFloat("loss_scale_factor"));
   return success();
 }

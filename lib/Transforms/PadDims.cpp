@@ -29,7 +29,8 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
 
   void runOnOperation() override {
     if (multiple < 0) {
-      getOperation().emitError() << "multiple=" << int64_t(multiple) << ": expected a positive number, or 0";
+      getOperation().emitError() << "multiple=" << int64_t(multiple)
+                                 << ": expected a positive number, or 0";
       return signalPassFailure();
     }
     int64_t step = multiple;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mlir-opt with the mpc dialects, passes and pipelines, and upstream's.
-#include "mpc/InitAll.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mpc/InitAll.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;

@@ -10,41 +10,55 @@ using namespace mpc;
 namespace cl = llvm::cl;
 
 namespace {
-/// The options are made when they are parsed, after those that LLVM's libraries registered have left.
+/// The options are made when they are parsed, after those that LLVM's libraries registered have
+/// left.
 struct CommandLine {
-#define MPC_OPTION(TYPE, VARIABLE, NAME, ...) cl::opt<TYPE> VARIABLE{NAME, cl::cat(category), __VA_ARGS__}
+#define MPC_OPTION(TYPE, VARIABLE, NAME, ...)                                                      \
+  cl::opt<TYPE> VARIABLE { NAME, cl::cat(category), __VA_ARGS__ }
   cl::OptionCategory category{"mpcc options"};
 
   cl::opt<std::string> model{cl::Positional, cl::desc("MODEL"), cl::cat(category)};
-  MPC_OPTION(std::string, output, "o", cl::value_desc("DIR"), cl::desc("Output folder (default NAME.mpc)"));
+  MPC_OPTION(std::string, output, "o", cl::value_desc("DIR"),
+             cl::desc("Output folder (default NAME.mpc)"));
   MPC_OPTION(std::string, name, "name", cl::value_desc("NAME"),
-           cl::desc("Base of output names and symbol prefix (default: the file's stem)"));
+             cl::desc("Base of output names and symbol prefix (default: the file's stem)"));
   MPC_OPTION(std::string, policy, "policy", cl::value_desc("P"),
-           cl::desc("Keras policy name, or JSON file with a policy or DTypePolicyMap; replaces every layer's"));
+             cl::desc("Keras policy name, or JSON file with a policy or DTypePolicyMap; replaces "
+                      "every layer's"));
   MPC_OPTION(std::string, outputGuard, "output-guard", cl::init("on"), cl::value_desc("on|off"),
-           cl::desc("Keep outputs, final softmax and loss in float32"));
+             cl::desc("Keep outputs, final softmax and loss in float32"));
   MPC_OPTION(std::string, mode, "mode", cl::init("auto"), cl::value_desc("auto|train|infer"),
-           cl::desc("train when a loss and an optimizer are known"));
-  MPC_OPTION(std::string, loss, "loss", cl::value_desc("NAME|FILE"), cl::desc("Loss; replaces the file's"));
-  MPC_OPTION(std::string, optimizer, "optimizer", cl::value_desc("NAME|FILE"), cl::desc("Optimizer; replaces the file's"));
-  MPC_OPTION(std::string, metrics, "metrics", cl::value_desc("NAMES|FILE"), cl::desc("Metrics; replace the file's"));
-  MPC_OPTION(double, learningRate, "learning-rate", cl::value_desc("R"), cl::desc("Learning rate; replaces the file's"));
+             cl::desc("train when a loss and an optimizer are known"));
+  MPC_OPTION(std::string, loss, "loss", cl::value_desc("NAME|FILE"),
+             cl::desc("Loss; replaces the file's"));
+  MPC_OPTION(std::string, optimizer, "optimizer", cl::value_desc("NAME|FILE"),
+             cl::desc("Optimizer; replaces the file's"));
+  MPC_OPTION(std::string, metrics, "metrics", cl::value_desc("NAMES|FILE"),
+             cl::desc("Metrics; replace the file's"));
+  MPC_OPTION(double, learningRate, "learning-rate", cl::value_desc("R"),
+             cl::desc("Learning rate; replaces the file's"));
   MPC_OPTION(std::string, lossScale, "loss-scale", cl::init("auto"),
-           cl::value_desc("auto|none|fixed:N|dynamic:INITIAL:STEPS[:MIN:MAX]"), cl::desc("Loss scaling"));
+             cl::value_desc("auto|none|fixed:N|dynamic:INITIAL:STEPS[:MIN:MAX]"),
+             cl::desc("Loss scaling"));
   MPC_OPTION(std::string, initialize, "initialize", cl::ValueOptional, cl::value_desc("SEED"),
-           cl::desc("Start from the layers' initializers instead of the file's weights"));
-  MPC_OPTION(std::string, batch, "batch", cl::init("dynamic"), cl::value_desc("dynamic|N"), cl::desc("Batch size"));
-  MPC_OPTION(std::string, target, "target", cl::init("cpu"), cl::value_desc("cpu|cuda"), cl::desc("Device"));
+             cl::desc("Start from the layers' initializers instead of the file's weights"));
+  MPC_OPTION(std::string, batch, "batch", cl::init("dynamic"), cl::value_desc("dynamic|N"),
+             cl::desc("Batch size"));
+  MPC_OPTION(std::string, target, "target", cl::init("cpu"), cl::value_desc("cpu|cuda"),
+             cl::desc("Device"));
   MPC_OPTION(std::string, march, "march", cl::init("portable"),
-           cl::value_desc("portable|native|x86-64-v2|x86-64-v3|x86-64-v4"), cl::desc("CPU levels to compile for"));
-  MPC_OPTION(std::string, fp32Precision, "fp32-precision", cl::init("ieee"), cl::value_desc("ieee|tf32"),
-           cl::desc("float32 contractions on CUDA"));
-  MPC_OPTION(std::string, compileTo, "compile-to", cl::value_desc("PHASE"), cl::desc("Stop after a phase and print the IR"));
-  MPC_OPTION(std::string, compileFrom, "compile-from", cl::value_desc("PHASE"), cl::desc("MODEL is IR of that phase"));
+             cl::value_desc("portable|native|x86-64-v2|x86-64-v3|x86-64-v4"),
+             cl::desc("CPU levels to compile for"));
+  MPC_OPTION(std::string, fp32Precision, "fp32-precision", cl::init("ieee"),
+             cl::value_desc("ieee|tf32"), cl::desc("float32 contractions on CUDA"));
+  MPC_OPTION(std::string, compileTo, "compile-to", cl::value_desc("PHASE"),
+             cl::desc("Stop after a phase and print the IR"));
+  MPC_OPTION(std::string, compileFrom, "compile-from", cl::value_desc("PHASE"),
+             cl::desc("MODEL is IR of that phase"));
   MPC_OPTION(std::string, explain, "explain", cl::ValueOptional, cl::value_desc("json"),
-           cl::desc("Print what runs in which dtype, and why"));
-  MPC_OPTION(std::string, weights, "weights", cl::init("external"), cl::value_desc("external|embedded"),
-           cl::desc("Where the initial variables go"));
+             cl::desc("Print what runs in which dtype, and why"));
+  MPC_OPTION(std::string, weights, "weights", cl::init("external"),
+             cl::value_desc("external|embedded"), cl::desc("Where the initial variables go"));
   MPC_OPTION(bool, verbose, "v", cl::desc("Say what is done"));
   MPC_OPTION(bool, quiet, "q", cl::desc("Only errors"));
 #undef MPC_OPTION
@@ -57,7 +71,8 @@ static const char *kOverview =
     "  mpcc model.keras -o model.mpc\n"
     "  mpcc model.json --policy=mixed_bfloat16\n"
     "  mpcc model.keras --policy=map.json --explain\n"
-    "  mpcc model.keras --loss=sparse_categorical_crossentropy --optimizer=adam --metrics=accuracy\n"
+    "  mpcc model.keras --loss=sparse_categorical_crossentropy --optimizer=adam "
+    "--metrics=accuracy\n"
     "  mpcc model.keras --compile-to=casts\n\n"
     "--color=auto|always|never colors messages.\n";
 
@@ -69,7 +84,8 @@ struct UsageErrors {
     llvm::WithColor::error(llvm::errs()) << message << "\n";
     any = true;
   }
-  void oneOf(llvm::StringRef option, llvm::StringRef value, llvm::ArrayRef<llvm::StringRef> allowed) {
+  void oneOf(llvm::StringRef option, llvm::StringRef value,
+             llvm::ArrayRef<llvm::StringRef> allowed) {
     if (!llvm::is_contained(allowed, value))
       report("--" + option + "=" + value + ": expected one of " + llvm::join(allowed, ", "));
   }
@@ -80,7 +96,8 @@ struct UsageErrors {
 };
 } // namespace
 
-static std::optional<Phase> phaseOption(UsageErrors &errors, llvm::StringRef option, llvm::StringRef value) {
+static std::optional<Phase> phaseOption(UsageErrors &errors, llvm::StringRef option,
+                                        llvm::StringRef value) {
   if (value.empty())
     return std::nullopt;
   std::optional<Phase> phase = parsePhase(value);
@@ -113,7 +130,8 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   std::string parseErrors;
   llvm::raw_string_ostream parseStream(parseErrors);
   code = kExitUsage;
-  if (!cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(), kOverview, &parseStream)) {
+  if (!cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(), kOverview,
+                                   &parseStream)) {
     llvm::errs() << parseErrors;
     return std::nullopt;
   }
@@ -132,17 +150,20 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   errors.notYet(llvm::StringRef(line.target).starts_with("cuda"), "--target=" + line.target);
   if (!llvm::StringRef(line.target).starts_with("cuda"))
     errors.oneOf("target", line.target, {"cpu"});
-  errors.notYet(line.fp32Precision == "tf32", "--fp32-precision=tf32 (it belongs to --target=cuda)");
+  errors.notYet(line.fp32Precision == "tf32",
+                "--fp32-precision=tf32 (it belongs to --target=cuda)");
   errors.notYet(line.batch != "dynamic", "--batch=" + line.batch);
   CompileOptions options;
   options.compileTo = phaseOption(errors, "compile-to", line.compileTo);
   options.compileFrom = phaseOption(errors, "compile-from", line.compileFrom);
   if (options.compileTo && options.compileFrom && *options.compileTo < *options.compileFrom)
-    errors.report("--compile-to=" + line.compileTo + " comes before --compile-from=" + line.compileFrom);
+    errors.report("--compile-to=" + line.compileTo +
+                  " comes before --compile-from=" + line.compileFrom);
   if (line.initialize.getNumOccurrences()) {
     uint64_t seed = 0;
     if (!line.initialize.empty() && llvm::StringRef(line.initialize).getAsInteger(10, seed))
-      errors.report("--initialize=" + line.initialize + ": expected a seed, a non-negative integer");
+      errors.report("--initialize=" + line.initialize +
+                    ": expected a seed, a non-negative integer");
     options.initialize = seed;
   }
   if (errors.any)
@@ -154,7 +175,9 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   options.pipeline.outputGuard = line.outputGuard == "on";
   options.pipeline.lossScale = line.lossScale;
   options.pipeline.target = line.target;
-  options.mode = line.mode == "auto" ? Mode::Auto : line.mode == "train" ? Mode::Train : Mode::Infer;
+  options.mode = line.mode == "auto"    ? Mode::Auto
+                 : line.mode == "train" ? Mode::Train
+                                        : Mode::Infer;
   options.loss = line.loss;
   options.optimizer = line.optimizer;
   options.metrics = line.metrics;
@@ -162,10 +185,13 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
     options.learningRate = line.learningRate;
   options.march = line.march;
   options.compilerVersion = MPC_VERSION;
-  options.explain = !line.explain.getNumOccurrences() ? Explain::Off : line.explain == "json" ? Explain::Json : Explain::Table;
+  options.explain = !line.explain.getNumOccurrences() ? Explain::Off
+                    : line.explain == "json"          ? Explain::Json
+                                                      : Explain::Table;
   options.verbose = line.verbose;
   options.quiet = line.quiet;
-  options.color = color == "always" || (color == "auto" && llvm::sys::Process::StandardErrHasColors() &&
-                                        !llvm::sys::Process::GetEnv("NO_COLOR"));
+  options.color =
+      color == "always" || (color == "auto" && llvm::sys::Process::StandardErrHasColors() &&
+                            !llvm::sys::Process::GetEnv("NO_COLOR"));
   return options;
 }

@@ -26,14 +26,18 @@ mlir::Type widerOf32(mlir::Type elementType);
 
 /// NumPy broadcasting of shapes; failure when extents disagree. A dynamic extent (the batch) equals
 /// only itself and 1.
-llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
+llvm::FailureOr<llvm::SmallVector<int64_t>>
+broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
 
 /// Result type shared by all elementwise ops: broadcast shape; i1 for comparisons and tests.
 llvm::LogicalResult inferElementwise(llvm::StringRef opName, std::optional<mlir::Location> location,
-                                     mlir::ValueRange operands, llvm::SmallVectorImpl<mlir::Type> &types);
+                                     mlir::ValueRange operands,
+                                     llvm::SmallVectorImpl<mlir::Type> &types);
 
 /// Element type of a shaped value.
-inline mlir::Type elementTypeOf(mlir::Value value) { return mlir::getElementTypeOrSelf(value.getType()); }
+inline mlir::Type elementTypeOf(mlir::Value value) {
+  return mlir::getElementTypeOrSelf(value.getType());
+}
 inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType());
 }
@@ -51,7 +55,8 @@ inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
 
 namespace mpc {
 /// The value of an elementwise op through its evaluateScalar.
-llvm::LogicalResult evaluateElementwise(mlir::Operation *op, llvm::ArrayRef<ReferenceTensor> operands,
+llvm::LogicalResult evaluateElementwise(mlir::Operation *op,
+                                        llvm::ArrayRef<ReferenceTensor> operands,
                                         llvm::MutableArrayRef<ReferenceTensor> results);
 } // namespace mpc
 
@@ -60,13 +65,15 @@ llvm::LogicalResult evaluateElementwise(mlir::Operation *op, llvm::ArrayRef<Refe
 
 namespace mpc {
 /// A rank-0 constant.
-mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, double value);
+mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType,
+                           double value);
 
 /// Adjoint of broadcasting: sums `cotangent` over what `type` repeats to reach its shape.
 mlir::Value sumToType(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value cotangent,
                       mlir::RankedTensorType type);
 
-/// The ops that an optimizer step stands for: unscale, update, select, casts. Values of its results.
+/// The ops that an optimizer step stands for: unscale, update, select, casts. Values of its
+/// results.
 llvm::SmallVector<mlir::Value> expandOptimizerStep(mlir::OpBuilder &builder, OptimizerStepOp step);
 
 /// The reference values of the operands of `block`'s terminator, given those of its arguments.

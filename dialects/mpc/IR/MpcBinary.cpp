@@ -36,7 +36,8 @@ struct BinaryVjp {
   Value div(Value u, Value v) { return DivideOp::create(builder, loc, u, v); }
   Value divNoNan(Value u, Value v) { return DivideNoNanOp::create(builder, loc, u, v); }
   Value where(ComparePredicate predicate, Value u, Value v, Value yes) {
-    return SelectOp::create(builder, loc, CompareOp::create(builder, loc, predicate, u, v), yes, constant(0));
+    return SelectOp::create(builder, loc, CompareOp::create(builder, loc, predicate, u, v), yes,
+                            constant(0));
   }
   Value powerLhs() { // b * a^(b - 1)
     Value less = SubtractOp::create(builder, loc, b, constant(1));
@@ -51,47 +52,54 @@ struct BinaryVjp {
 };
 } // namespace
 
-#define MPC_BINARY(OP, SCALAR, DOUBLE, LHS, RHS)                                                             \
-  Value OP::buildScalar(OpBuilder &builder, ValueRange scalars) {                                            \
-    Location loc = getLoc();                                                                                 \
-    Value a = scalars[0], b = scalars[1];                                                                    \
-    return SCALAR;                                                                                           \
-  }                                                                                                          \
-  double OP::evaluateScalar(ArrayRef<double> scalars) {                                                      \
-    double a = scalars[0], b = scalars[1];                                                                   \
-    return DOUBLE;                                                                                           \
-  }                                                                                                          \
-  LogicalResult OP::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,               \
-                             MutableArrayRef<Value> operandCotangents) {                                     \
-    BinaryVjp v{builder, getLoc(), getLhs(), getRhs(), getResult(), cotangents[0]};                          \
-    Value dy = v.dy;                                                                                         \
-    (void)dy;                                                                                                \
-    if (wanted[0])                                                                                           \
-      operandCotangents[0] = sumToType(builder, getLoc(), LHS, tensorTypeOf(getLhs()));                      \
-    if (wanted[1])                                                                                           \
-      operandCotangents[1] = sumToType(builder, getLoc(), RHS, tensorTypeOf(getRhs()));                      \
-    return success();                                                                                        \
+#define MPC_BINARY(OP, SCALAR, DOUBLE, LHS, RHS)                                                   \
+  Value OP::buildScalar(OpBuilder &builder, ValueRange scalars) {                                  \
+    Location loc = getLoc();                                                                       \
+    Value a = scalars[0], b = scalars[1];                                                          \
+    return SCALAR;                                                                                 \
+  }                                                                                                \
+  double OP::evaluateScalar(ArrayRef<double> scalars) {                                            \
+    double a = scalars[0], b = scalars[1];                                                         \
+    return DOUBLE;                                                                                 \
+  }                                                                                                \
+  LogicalResult OP::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,     \
+                             MutableArrayRef<Value> operandCotangents) {                           \
+    BinaryVjp v{builder, getLoc(), getLhs(), getRhs(), getResult(), cotangents[0]};                \
+    Value dy = v.dy;                                                                               \
+    (void)dy;                                                                                      \
+    if (wanted[0])                                                                                 \
+      operandCotangents[0] = sumToType(builder, getLoc(), LHS, tensorTypeOf(getLhs()));            \
+    if (wanted[1])                                                                                 \
+      operandCotangents[1] = sumToType(builder, getLoc(), RHS, tensorTypeOf(getRhs()));            \
+    return success();                                                                              \
   }
 
 static double divideNoNan(double a, double b) { return b == 0 ? 0 : a / b; }
-static double maximumOf(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, b); }
-static double minimumOf(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b); }
+static double maximumOf(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, b);
+}
+static double minimumOf(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b);
+}
 
 static Value buildDivideNoNan(OpBuilder &builder, Location loc, Value a, Value b) {
   Value zero = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(a.getType(), 0));
   Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, b, zero);
-  return arith::SelectOp::create(builder, loc, isZero, zero, arith::DivFOp::create(builder, loc, a, b));
+  return arith::SelectOp::create(builder, loc, isZero, zero,
+                                 arith::DivFOp::create(builder, loc, a, b));
 }
 
 MPC_BINARY(AddOp, arith::AddFOp::create(builder, loc, a, b), a + b, dy, dy)
 MPC_BINARY(SubtractOp, arith::SubFOp::create(builder, loc, a, b), a - b, dy, v.neg(dy))
-MPC_BINARY(MultiplyOp, arith::MulFOp::create(builder, loc, a, b), a *b, v.mul(dy, v.b), v.mul(dy, v.a))
+MPC_BINARY(MultiplyOp, arith::MulFOp::create(builder, loc, a, b), a *b, v.mul(dy, v.b),
+           v.mul(dy, v.a))
 MPC_BINARY(DivideOp, arith::DivFOp::create(builder, loc, a, b), a / b, v.div(dy, v.b),
            v.mul(dy, v.neg(v.div(v.y, v.b))))
-MPC_BINARY(DivideNoNanOp, buildDivideNoNan(builder, loc, a, b), divideNoNan(a, b), v.divNoNan(dy, v.b),
-           v.mul(dy, v.neg(v.divNoNan(v.y, v.b))))
+MPC_BINARY(DivideNoNanOp, buildDivideNoNan(builder, loc, a, b), divideNoNan(a, b),
+           v.divNoNan(dy, v.b), v.mul(dy, v.neg(v.divNoNan(v.y, v.b))))
 MPC_BINARY(MaximumOp, arith::MaximumFOp::create(builder, loc, a, b), maximumOf(a, b),
            v.where(ComparePredicate::GE, v.a, v.b, dy), v.where(ComparePredicate::LT, v.a, v.b, dy))
 MPC_BINARY(MinimumOp, arith::MinimumFOp::create(builder, loc, a, b), minimumOf(a, b),
            v.where(ComparePredicate::LE, v.a, v.b, dy), v.where(ComparePredicate::GT, v.a, v.b, dy))
-MPC_BINARY(PowerOp, math::PowFOp::create(builder, loc, a, b), std::pow(a, b), v.powerLhs(), v.powerRhs())
+MPC_BINARY(PowerOp, math::PowFOp::create(builder, loc, a, b), std::pow(a, b), v.powerLhs(),
+           v.powerRhs())

@@ -9,7 +9,8 @@ using namespace mpc;
 bool CastOp::areCastCompatible(TypeRange inputs, TypeRange outputs) {
   if (inputs.size() != 1 || outputs.size() != 1)
     return false;
-  auto from = dyn_cast<RankedTensorType>(inputs.front()), to = dyn_cast<RankedTensorType>(outputs.front());
+  auto from = dyn_cast<RankedTensorType>(inputs.front()),
+       to = dyn_cast<RankedTensorType>(outputs.front());
   return from && to && from.getShape() == to.getShape();
 }
 
@@ -25,7 +26,8 @@ LogicalResult CastOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayR
   return success();
 }
 
-LogicalResult CastOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult CastOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                               MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &from = operands[0];
   ReferenceTensor &to = results[0];
   to.elementType = elementTypeOf(getResult());

@@ -9,52 +9,71 @@ using namespace mlir;
 using namespace mpc;
 
 /// Ops whose result is no function that gradients flow through.
-#define MPC_NOT_DIFFERENTIABLE(OP)                                                                           \
-  LogicalResult OP::buildVjp(OpBuilder &, ValueRange, ArrayRef<bool>, MutableArrayRef<Value>) {              \
-    return success();                                                                                        \
+#define MPC_NOT_DIFFERENTIABLE(OP)                                                                 \
+  LogicalResult OP::buildVjp(OpBuilder &, ValueRange, ArrayRef<bool>, MutableArrayRef<Value>) {    \
+    return success();                                                                              \
   }
 
 static arith::CmpFPredicate floatPredicate(ComparePredicate predicate) {
   switch (predicate) {
-  case ComparePredicate::EQ: return arith::CmpFPredicate::OEQ;
-  case ComparePredicate::NE: return arith::CmpFPredicate::UNE;
-  case ComparePredicate::LT: return arith::CmpFPredicate::OLT;
-  case ComparePredicate::LE: return arith::CmpFPredicate::OLE;
-  case ComparePredicate::GT: return arith::CmpFPredicate::OGT;
-  case ComparePredicate::GE: return arith::CmpFPredicate::OGE;
+  case ComparePredicate::EQ:
+    return arith::CmpFPredicate::OEQ;
+  case ComparePredicate::NE:
+    return arith::CmpFPredicate::UNE;
+  case ComparePredicate::LT:
+    return arith::CmpFPredicate::OLT;
+  case ComparePredicate::LE:
+    return arith::CmpFPredicate::OLE;
+  case ComparePredicate::GT:
+    return arith::CmpFPredicate::OGT;
+  case ComparePredicate::GE:
+    return arith::CmpFPredicate::OGE;
   }
   llvm_unreachable("enumerated");
 }
 
 static arith::CmpIPredicate integerPredicate(ComparePredicate predicate, bool isUnsigned) {
   switch (predicate) {
-  case ComparePredicate::EQ: return arith::CmpIPredicate::eq;
-  case ComparePredicate::NE: return arith::CmpIPredicate::ne;
-  case ComparePredicate::LT: return isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-  case ComparePredicate::LE: return isUnsigned ? arith::CmpIPredicate::ule : arith::CmpIPredicate::sle;
-  case ComparePredicate::GT: return isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
-  case ComparePredicate::GE: return isUnsigned ? arith::CmpIPredicate::uge : arith::CmpIPredicate::sge;
+  case ComparePredicate::EQ:
+    return arith::CmpIPredicate::eq;
+  case ComparePredicate::NE:
+    return arith::CmpIPredicate::ne;
+  case ComparePredicate::LT:
+    return isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  case ComparePredicate::LE:
+    return isUnsigned ? arith::CmpIPredicate::ule : arith::CmpIPredicate::sle;
+  case ComparePredicate::GT:
+    return isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
+  case ComparePredicate::GE:
+    return isUnsigned ? arith::CmpIPredicate::uge : arith::CmpIPredicate::sge;
   }
   llvm_unreachable("enumerated");
 }
 
 Value CompareOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
   if (isa<FloatType>(scalars[0].getType()))
-    return arith::CmpFOp::create(builder, getLoc(), floatPredicate(getPredicate()), scalars[0], scalars[1]);
+    return arith::CmpFOp::create(builder, getLoc(), floatPredicate(getPredicate()), scalars[0],
+                                 scalars[1]);
   Type declared = elementTypeOf(getLhs());
   bool isUnsigned = declared.isUnsignedInteger() || declared.isInteger(1);
-  return arith::CmpIOp::create(builder, getLoc(), integerPredicate(getPredicate(), isUnsigned), scalars[0],
-                               scalars[1]);
+  return arith::CmpIOp::create(builder, getLoc(), integerPredicate(getPredicate(), isUnsigned),
+                               scalars[0], scalars[1]);
 }
 
 double CompareOp::evaluateScalar(ArrayRef<double> s) {
   switch (getPredicate()) {
-  case ComparePredicate::EQ: return s[0] == s[1];
-  case ComparePredicate::NE: return s[0] != s[1];
-  case ComparePredicate::LT: return s[0] < s[1];
-  case ComparePredicate::LE: return s[0] <= s[1];
-  case ComparePredicate::GT: return s[0] > s[1];
-  case ComparePredicate::GE: return s[0] >= s[1];
+  case ComparePredicate::EQ:
+    return s[0] == s[1];
+  case ComparePredicate::NE:
+    return s[0] != s[1];
+  case ComparePredicate::LT:
+    return s[0] < s[1];
+  case ComparePredicate::LE:
+    return s[0] <= s[1];
+  case ComparePredicate::GT:
+    return s[0] > s[1];
+  case ComparePredicate::GE:
+    return s[0] >= s[1];
   }
   llvm_unreachable("enumerated");
 }
@@ -82,10 +101,12 @@ LogicalResult SelectOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Arra
   Value dy = cotangents[0];
   Value zero = scalarConstant(builder, getLoc(), elementTypeOf(dy), 0);
   if (wanted[1])
-    operandCotangents[1] = sumToType(builder, getLoc(), SelectOp::create(builder, getLoc(), getCondition(), dy, zero),
-                                     tensorTypeOf(getOnTrue()));
+    operandCotangents[1] =
+        sumToType(builder, getLoc(), SelectOp::create(builder, getLoc(), getCondition(), dy, zero),
+                  tensorTypeOf(getOnTrue()));
   if (wanted[2])
-    operandCotangents[2] = sumToType(builder, getLoc(), SelectOp::create(builder, getLoc(), getCondition(), zero, dy),
-                                     tensorTypeOf(getOnFalse()));
+    operandCotangents[2] =
+        sumToType(builder, getLoc(), SelectOp::create(builder, getLoc(), getCondition(), zero, dy),
+                  tensorTypeOf(getOnFalse()));
   return success();
 }

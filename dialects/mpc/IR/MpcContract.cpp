@@ -6,7 +6,8 @@ using namespace mlir;
 using namespace mpc;
 
 /// Dimensions of a tensor of `rank` that are in neither list, in order.
-static SmallVector<int64_t> freeDimensions(int64_t rank, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracting) {
+static SmallVector<int64_t> freeDimensions(int64_t rank, ArrayRef<int64_t> batch,
+                                           ArrayRef<int64_t> contracting) {
   SmallVector<int64_t> free;
   for (int64_t d = 0; d < rank; ++d)
     if (!llvm::is_contained(batch, d) && !llvm::is_contained(contracting, d))
@@ -22,8 +23,9 @@ SmallVector<int64_t> ContractOp::getRhsFree() {
   return freeDimensions(tensorTypeOf(getRhs()).getRank(), getRhsBatch(), getRhsContracting());
 }
 
-static SmallVector<int64_t> resultShape(RankedTensorType lhs, RankedTensorType rhs, ArrayRef<int64_t> lhsBatch,
-                                        ArrayRef<int64_t> rhsBatch, ArrayRef<int64_t> lhsContracting,
+static SmallVector<int64_t> resultShape(RankedTensorType lhs, RankedTensorType rhs,
+                                        ArrayRef<int64_t> lhsBatch, ArrayRef<int64_t> rhsBatch,
+                                        ArrayRef<int64_t> lhsContracting,
                                         ArrayRef<int64_t> rhsContracting) {
   SmallVector<int64_t> shape;
   for (int64_t d : lhsBatch)
@@ -35,13 +37,15 @@ static SmallVector<int64_t> resultShape(RankedTensorType lhs, RankedTensorType r
   return shape;
 }
 
-void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch,
-                       ArrayRef<int64_t> rhsBatch, ArrayRef<int64_t> lhsContracting,
-                       ArrayRef<int64_t> rhsContracting) {
+void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs,
+                       ArrayRef<int64_t> lhsBatch, ArrayRef<int64_t> rhsBatch,
+                       ArrayRef<int64_t> lhsContracting, ArrayRef<int64_t> rhsContracting) {
   auto lhsType = tensorTypeOf(lhs), rhsType = tensorTypeOf(rhs);
   auto type = RankedTensorType::get(
-      resultShape(lhsType, rhsType, lhsBatch, rhsBatch, lhsContracting, rhsContracting), lhsType.getElementType());
-  build(builder, state, type, lhs, rhs, /*bias=*/Value(), lhsBatch, rhsBatch, lhsContracting, rhsContracting,
+      resultShape(lhsType, rhsType, lhsBatch, rhsBatch, lhsContracting, rhsContracting),
+      lhsType.getElementType());
+  build(builder, state, type, lhs, rhs, /*bias=*/Value(), lhsBatch, rhsBatch, lhsContracting,
+        rhsContracting,
         /*accumulate=*/TypeAttr(), Activation::None);
 }
 
@@ -52,16 +56,17 @@ void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Val
 
 LogicalResult ContractOp::verify() {
   auto lhs = tensorTypeOf(getLhs()), rhs = tensorTypeOf(getRhs()), result = getType();
-  auto pairs = [&](ArrayRef<int64_t> left, ArrayRef<int64_t> right, StringRef what) -> LogicalResult {
+  auto pairs = [&](ArrayRef<int64_t> left, ArrayRef<int64_t> right,
+                   StringRef what) -> LogicalResult {
     if (left.size() != right.size())
-      return emitOpError() << "has " << left.size() << " " << what << " dimensions on the left and " << right.size()
-                           << " on the right";
+      return emitOpError() << "has " << left.size() << " " << what << " dimensions on the left and "
+                           << right.size() << " on the right";
     for (auto [l, r] : llvm::zip_equal(left, right)) {
       if (l < 0 || l >= lhs.getRank() || r < 0 || r >= rhs.getRank())
         return emitOpError() << what << " dimension out of range: " << l << " x " << r;
       if (lhs.getDimSize(l) != rhs.getDimSize(r))
-        return emitOpError() << what << " dimensions " << l << " and " << r << " have extents " << lhs.getDimSize(l)
-                             << " and " << rhs.getDimSize(r);
+        return emitOpError() << what << " dimensions " << l << " and " << r << " have extents "
+                             << lhs.getDimSize(l) << " and " << rhs.getDimSize(r);
     }
     return success();
   };
@@ -69,8 +74,8 @@ LogicalResult ContractOp::verify() {
       failed(pairs(getLhsContracting(), getRhsContracting(), "contracting")))
     return failure();
   if (lhs.getElementType() != rhs.getElementType())
-    return emitOpError() << "operands have element types " << lhs.getElementType() << " and " << rhs.getElementType()
-                         << "; insert mpc.cast, no op promotes implicitly";
+    return emitOpError() << "operands have element types " << lhs.getElementType() << " and "
+                         << rhs.getElementType() << "; insert mpc.cast, no op promotes implicitly";
   SmallVector<int64_t> shape =
       resultShape(lhs, rhs, getLhsBatch(), getRhsBatch(), getLhsContracting(), getRhsContracting());
   if (ArrayRef<int64_t>(shape) != result.getShape())
@@ -80,17 +85,21 @@ LogicalResult ContractOp::verify() {
     return emitOpError() << "result must have the operands' element type or the accumulator's";
   if (Value bias = getBias()) {
     auto type = tensorTypeOf(bias);
-    if (type.getRank() != 1 || result.getRank() == 0 || type.getDimSize(0) != result.getShape().back() ||
+    if (type.getRank() != 1 || result.getRank() == 0 ||
+        type.getDimSize(0) != result.getShape().back() ||
         type.getElementType() != result.getElementType())
-      return emitOpError() << "bias must be a vector as long as the last result dimension, of the result's element type";
+      return emitOpError() << "bias must be a vector as long as the last result dimension, of the "
+                              "result's element type";
   }
   return success();
 }
 
 PrecisionClass ContractOp::getPrecisionClass() { return PrecisionClass::Safe; }
 
-/// `value`, whose dimension p is dimension `places[p]` of `type`, brought into the order and element type of `type`.
-static Value arrange(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> places, RankedTensorType type) {
+/// `value`, whose dimension p is dimension `places[p]` of `type`, brought into the order and
+/// element type of `type`.
+static Value arrange(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> places,
+                     RankedTensorType type) {
   SmallVector<int64_t> permutation(places.size());
   for (auto [position, place] : llvm::enumerate(places))
     permutation[place] = position;
@@ -101,16 +110,18 @@ static Value arrange(OpBuilder &builder, Location loc, Value value, ArrayRef<int
   return value;
 }
 
-/// The cotangent of one operand: contracts dy with the other operand over the other's free dimensions.
-/// Of the two operand orders the one that needs no transpose is taken, so that a GEMM with transposed
-/// operands is all that is left.
-static Value contractCotangent(OpBuilder &builder, Location loc, Value dy, Value other, RankedTensorType type,
-                               ArrayRef<int64_t> dyFree, ArrayRef<int64_t> dyContracting,
-                               ArrayRef<int64_t> otherFree, ArrayRef<int64_t> batch, ArrayRef<int64_t> otherBatch,
+/// The cotangent of one operand: contracts dy with the other operand over the other's free
+/// dimensions. Of the two operand orders the one that needs no transpose is taken, so that a GEMM
+/// with transposed operands is all that is left.
+static Value contractCotangent(OpBuilder &builder, Location loc, Value dy, Value other,
+                               RankedTensorType type, ArrayRef<int64_t> dyFree,
+                               ArrayRef<int64_t> dyContracting, ArrayRef<int64_t> otherFree,
+                               ArrayRef<int64_t> batch, ArrayRef<int64_t> otherBatch,
                                ArrayRef<int64_t> free, ArrayRef<int64_t> contracting,
                                ArrayRef<int64_t> otherContracting) {
   SmallVector<int64_t> dyBatch = llvm::to_vector(llvm::seq<int64_t>(0, batch.size()));
-  // Remaining dimensions of `other` come out in ascending order; the place of each is its partner's.
+  // Remaining dimensions of `other` come out in ascending order; the place of each is its
+  // partner's.
   SmallVector<std::pair<int64_t, int64_t>> partners;
   for (auto [own, theirs] : llvm::zip_equal(contracting, otherContracting))
     partners.push_back({theirs, own});
@@ -123,10 +134,12 @@ static Value contractCotangent(OpBuilder &builder, Location loc, Value dy, Value
   }
   llvm::append_range(otherFirst, free);
   if (llvm::is_sorted(otherFirst) && !llvm::is_sorted(dyFirst)) {
-    Value result = ContractOp::create(builder, loc, other, dy, otherBatch, dyBatch, otherFree, dyContracting);
+    Value result =
+        ContractOp::create(builder, loc, other, dy, otherBatch, dyBatch, otherFree, dyContracting);
     return arrange(builder, loc, result, otherFirst, type);
   }
-  Value result = ContractOp::create(builder, loc, dy, other, dyBatch, otherBatch, dyContracting, otherFree);
+  Value result =
+      ContractOp::create(builder, loc, dy, other, dyBatch, otherBatch, dyContracting, otherFree);
   return arrange(builder, loc, result, dyFirst, type);
 }
 
@@ -144,18 +157,19 @@ LogicalResult ContractOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Ar
     operandCotangents[2] = sumToType(builder, loc, cotangents[0], tensorTypeOf(getBias()));
   if (!wanted[0] && !wanted[1])
     return success();
-  // Keras's gradients compute in the operands' dtype, also where the result is the wider accumulator.
+  // Keras's gradients compute in the operands' dtype, also where the result is the wider
+  // accumulator.
   Value dy = cotangents[0];
   if (elementTypeOf(dy) != lhsType.getElementType())
     dy = CastOp::create(builder, loc, tensorTypeOf(dy).clone(lhsType.getElementType()), dy);
   if (wanted[0])
-    operandCotangents[0] =
-        contractCotangent(builder, loc, dy, getRhs(), lhsType, dyLeft, dyRight, rhsFree, getLhsBatch(), getRhsBatch(),
-                          lhsFree, getLhsContracting(), getRhsContracting());
+    operandCotangents[0] = contractCotangent(builder, loc, dy, getRhs(), lhsType, dyLeft, dyRight,
+                                             rhsFree, getLhsBatch(), getRhsBatch(), lhsFree,
+                                             getLhsContracting(), getRhsContracting());
   if (wanted[1])
-    operandCotangents[1] =
-        contractCotangent(builder, loc, dy, getLhs(), rhsType, dyRight, dyLeft, lhsFree, getRhsBatch(), getLhsBatch(),
-                          rhsFree, getRhsContracting(), getLhsContracting());
+    operandCotangents[1] = contractCotangent(builder, loc, dy, getLhs(), rhsType, dyRight, dyLeft,
+                                             lhsFree, getRhsBatch(), getLhsBatch(), rhsFree,
+                                             getRhsContracting(), getLhsContracting());
   return success();
 }
 
@@ -169,7 +183,8 @@ static SmallVector<int64_t, 0> offsetsOf(ArrayRef<int64_t> shape, ArrayRef<int64
   return stridedOffsets(extents, chosen);
 }
 
-LogicalResult ContractOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult ContractOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                   MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &lhs = operands[0], &rhs = operands[1];
   SmallVector<int64_t> lhsFree = getLhsFree(), rhsFree = getRhsFree(), shape;
   for (int64_t d : getLhsBatch())
@@ -180,9 +195,11 @@ LogicalResult ContractOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableAr
     shape.push_back(rhs.shape[d]);
   ReferenceTensor &result = results[0];
   startReference(result, getType().getElementType(), shape);
-  auto lhsBatch = offsetsOf(lhs.shape, getLhsBatch()), rhsBatch = offsetsOf(rhs.shape, getRhsBatch());
+  auto lhsBatch = offsetsOf(lhs.shape, getLhsBatch()),
+       rhsBatch = offsetsOf(rhs.shape, getRhsBatch());
   auto left = offsetsOf(lhs.shape, lhsFree), right = offsetsOf(rhs.shape, rhsFree);
-  auto lhsSum = offsetsOf(lhs.shape, getLhsContracting()), rhsSum = offsetsOf(rhs.shape, getRhsContracting());
+  auto lhsSum = offsetsOf(lhs.shape, getLhsContracting()),
+       rhsSum = offsetsOf(rhs.shape, getRhsContracting());
   int64_t next = 0;
   for (auto [lhsStart, rhsStart] : llvm::zip_equal(lhsBatch, rhsBatch))
     for (int64_t l : left)

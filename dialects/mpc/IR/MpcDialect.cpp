@@ -39,14 +39,15 @@ static LogicalResult verifyVariableReference(Operation *op, NamedAttribute attri
     return op->emitOpError() << attribute.getName() << " must be a symbol";
   auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(op, symbol);
   if (!variable)
-    return op->emitOpError() << attribute.getName() << " names " << symbol << ", which no mpc.variable declares";
+    return op->emitOpError() << attribute.getName() << " names " << symbol
+                             << ", which no mpc.variable declares";
   // After bufferization the argument is a memref of the same shape.
   auto shaped = dyn_cast<ShapedType>(type);
   auto declared = cast<ShapedType>(variable.getType());
   if (!shaped || !shaped.hasRank() || shaped.getShape() != declared.getShape() ||
       shaped.getElementType() != declared.getElementType())
-    return op->emitOpError() << attribute.getName() << " names " << symbol << " of type " << declared
-                             << ", but has type " << type;
+    return op->emitOpError() << attribute.getName() << " names " << symbol << " of type "
+                             << declared << ", but has type " << type;
   return success();
 }
 
@@ -112,8 +113,8 @@ FailureOr<SmallVector<int64_t>> mpc::broadcastShapes(ArrayRef<ArrayRef<int64_t>>
   return result;
 }
 
-LogicalResult mpc::inferElementwise(StringRef opName, std::optional<Location> location, ValueRange operands,
-                                    SmallVectorImpl<Type> &types) {
+LogicalResult mpc::inferElementwise(StringRef opName, std::optional<Location> location,
+                                    ValueRange operands, SmallVectorImpl<Type> &types) {
   SmallVector<ArrayRef<int64_t>> shapes;
   for (Value operand : operands)
     shapes.push_back(tensorTypeOf(operand).getShape());
@@ -125,8 +126,8 @@ LogicalResult mpc::inferElementwise(StringRef opName, std::optional<Location> lo
   size_t first = opName == SelectOp::getOperationName() ? 1 : 0;
   for (Value operand : operands.drop_front(first))
     if (elementTypeOf(operand) != element)
-      return emitOptionalError(location, "operands have element types ", elementTypeOf(operand), " and ", element,
-                               "; insert mpc.cast, no op promotes implicitly");
+      return emitOptionalError(location, "operands have element types ", elementTypeOf(operand),
+                               " and ", element, "; insert mpc.cast, no op promotes implicitly");
   bool isTest = opName == CompareOp::getOperationName() || opName == IsFiniteOp::getOperationName();
   if (isTest)
     element = IntegerType::get(element.getContext(), 1);

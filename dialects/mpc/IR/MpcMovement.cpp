@@ -5,13 +5,14 @@
 using namespace mlir;
 using namespace mpc;
 
-#define MPC_INFER(OP)                                                                                        \
-  LogicalResult OP::inferReturnTypes(MLIRContext *context, std::optional<Location> location,                 \
-                                     ValueRange operands, DictionaryAttr attributes,                         \
-                                     OpaqueProperties properties, RegionRange regions,                       \
+#define MPC_INFER(OP)                                                                              \
+  LogicalResult OP::inferReturnTypes(MLIRContext *context, std::optional<Location> location,       \
+                                     ValueRange operands, DictionaryAttr attributes,               \
+                                     OpaqueProperties properties, RegionRange regions,             \
                                      SmallVectorImpl<Type> &types)
 
-void ConstantOp::build(OpBuilder &builder, OperationState &state, RankedTensorType type, double splat) {
+void ConstantOp::build(OpBuilder &builder, OperationState &state, RankedTensorType type,
+                       double splat) {
   Attribute value = isa<FloatType>(type.getElementType())
                         ? Attribute(builder.getFloatAttr(type.getElementType(), splat))
                         : Attribute(builder.getIntegerAttr(type.getElementType(), int64_t(splat)));
@@ -32,7 +33,8 @@ Value mpc::scalarConstant(OpBuilder &builder, Location loc, Type elementType, do
 
 LogicalResult OneHotOp::verify() {
   auto indices = tensorTypeOf(getIndices()), result = tensorTypeOf(getResult());
-  if (result.getRank() != indices.getRank() + 1 || result.getShape().drop_back() != indices.getShape() ||
+  if (result.getRank() != indices.getRank() + 1 ||
+      result.getShape().drop_back() != indices.getShape() ||
       result.isDynamicDim(result.getRank() - 1))
     return emitOpError() << "result must have the indices' shape and one more static dimension";
   return success();
@@ -48,7 +50,8 @@ LogicalResult BroadcastLikeOp::verify() {
   auto input = tensorTypeOf(getInput()), like = tensorTypeOf(getLike());
   auto shape = broadcastShapes({input.getShape(), like.getShape()});
   if (failed(shape) || ArrayRef<int64_t>(*shape) != like.getShape())
-    return emitOpError() << "shape [" << input.getShape() << "] does not broadcast to [" << like.getShape() << "]";
+    return emitOpError() << "shape [" << input.getShape() << "] does not broadcast to ["
+                         << like.getShape() << "]";
   return success();
 }
 
@@ -62,7 +65,8 @@ LogicalResult ReshapeOp::verify() {
       count *= ShapedType::isDynamic(extent) ? 1 : extent;
     return count;
   };
-  if (input.getNumDynamicDims() != result.getNumDynamicDims() || staticElements(input) != staticElements(result))
+  if (input.getNumDynamicDims() != result.getNumDynamicDims() ||
+      staticElements(input) != staticElements(result))
     return emitOpError() << "cannot give " << input << " the shape [" << result.getShape() << "]";
   return success();
 }
@@ -79,7 +83,8 @@ MPC_INFER(TransposeOp) {
   SmallVector<int64_t> shape;
   for (int64_t d : permutation) {
     if (d < 0 || d >= input.getRank() || seen[d])
-      return emitOptionalError(location, "permutation must name each of ", input.getRank(), " dimensions once");
+      return emitOptionalError(location, "permutation must name each of ", input.getRank(),
+                               " dimensions once");
     seen[d] = true;
     shape.push_back(input.getDimSize(d));
   }
@@ -101,7 +106,8 @@ MPC_INFER(ConcatenateOp) {
   int64_t axis = adaptor.getAxis();
   SmallVector<int64_t> shape(first.getShape());
   if (axis < 0 || axis >= first.getRank())
-    return emitOptionalError(location, "axis ", axis, " is out of range for rank ", first.getRank());
+    return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
+                             first.getRank());
   for (Value other : operands.drop_front()) {
     if (tensorTypeOf(other).getRank() != first.getRank())
       return emitOptionalError(location, "operands must have one rank");
@@ -116,7 +122,8 @@ LogicalResult ConcatenateOp::verify() {
   for (Value input : getInputs()) {
     auto type = tensorTypeOf(input);
     if (type.getElementType() != result.getElementType())
-      return emitOpError() << "operands must have one element type; insert mpc.cast, no op promotes implicitly";
+      return emitOpError()
+             << "operands must have one element type; insert mpc.cast, no op promotes implicitly";
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (d != int64_t(getAxis()) && type.getDimSize(d) != result.getDimSize(d))
         return emitOpError() << "operands must agree in all dimensions but the axis";
@@ -131,7 +138,8 @@ MPC_INFER(SliceOp) {
   auto input = tensorTypeOf(operands[0]);
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= input.getRank())
-    return emitOptionalError(location, "axis ", axis, " is out of range for rank ", input.getRank());
+    return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
+                             input.getRank());
   SmallVector<int64_t> shape(input.getShape());
   shape[axis] = adaptor.getSize();
   types.push_back(RankedTensorType::get(shape, input.getElementType()));
@@ -139,9 +147,11 @@ MPC_INFER(SliceOp) {
 }
 
 LogicalResult SliceOp::verify() {
-  int64_t extent = tensorTypeOf(getInput()).getDimSize(getAxis()), offset = getOffset(), size = getSize();
+  int64_t extent = tensorTypeOf(getInput()).getDimSize(getAxis()), offset = getOffset(),
+          size = getSize();
   if (ShapedType::isDynamic(extent) || offset < 0 || size < 0 || offset > extent - size)
-    return emitOpError() << "elements " << offset << " to " << offset + size << " are outside extent " << extent;
+    return emitOpError() << "elements " << offset << " to " << offset + size
+                         << " are outside extent " << extent;
   return success();
 }
 
@@ -150,7 +160,8 @@ MPC_INFER(PadOp) {
   auto input = tensorTypeOf(operands[0]);
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= input.getRank())
-    return emitOptionalError(location, "axis ", axis, " is out of range for rank ", input.getRank());
+    return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
+                             input.getRank());
   SmallVector<int64_t> shape(input.getShape());
   shape[axis] += adaptor.getLow() + adaptor.getHigh();
   types.push_back(RankedTensorType::get(shape, input.getElementType()));
@@ -158,7 +169,8 @@ MPC_INFER(PadOp) {
 }
 
 LogicalResult PadOp::verify() {
-  if (tensorTypeOf(getInput()).isDynamicDim(getAxis()) || int64_t(getLow()) < 0 || int64_t(getHigh()) < 0)
+  if (tensorTypeOf(getInput()).isDynamicDim(getAxis()) || int64_t(getLow()) < 0 ||
+      int64_t(getHigh()) < 0)
     return emitOpError() << "pads a static dimension by non-negative amounts";
   return success();
 }
@@ -166,7 +178,8 @@ LogicalResult PadOp::verify() {
 bool BroadcastLikeOp::isCheapToRecompute() { return true; }
 bool ReshapeOp::isCheapToRecompute() { return true; }
 
-LogicalResult BroadcastLikeOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
+LogicalResult BroadcastLikeOp::buildVjp(OpBuilder &builder, ValueRange cotangents,
+                                        ArrayRef<bool> wanted,
                                         MutableArrayRef<Value> operandCotangents) {
   if (wanted[0])
     operandCotangents[0] = sumToType(builder, getLoc(), cotangents[0], tensorTypeOf(getInput()));
@@ -188,13 +201,15 @@ LogicalResult TransposeOp::buildVjp(OpBuilder &builder, ValueRange cotangents, A
   return success();
 }
 
-LogicalResult ConcatenateOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
+LogicalResult ConcatenateOp::buildVjp(OpBuilder &builder, ValueRange cotangents,
+                                      ArrayRef<bool> wanted,
                                       MutableArrayRef<Value> operandCotangents) {
   int64_t offset = 0;
   for (auto [i, input] : llvm::enumerate(getInputs())) {
     int64_t size = tensorTypeOf(input).getDimSize(getAxis());
     if (wanted[i])
-      operandCotangents[i] = SliceOp::create(builder, getLoc(), cotangents[0], getAxis(), offset, size);
+      operandCotangents[i] =
+          SliceOp::create(builder, getLoc(), cotangents[0], getAxis(), offset, size);
     offset += size;
   }
   return success();
@@ -202,9 +217,10 @@ LogicalResult ConcatenateOp::buildVjp(OpBuilder &builder, ValueRange cotangents,
 
 LogicalResult SliceOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool>,
                                 MutableArrayRef<Value> operandCotangents) {
-  int64_t extent = tensorTypeOf(getInput()).getDimSize(getAxis()), offset = getOffset(), size = getSize();
-  operandCotangents[0] = PadOp::create(builder, getLoc(), cotangents[0], getAxis(), offset, extent - offset - size,
-                                       llvm::APFloat(0.0));
+  int64_t extent = tensorTypeOf(getInput()).getDimSize(getAxis()), offset = getOffset(),
+          size = getSize();
+  operandCotangents[0] = PadOp::create(builder, getLoc(), cotangents[0], getAxis(), offset,
+                                       extent - offset - size, llvm::APFloat(0.0));
   return success();
 }
 
@@ -215,7 +231,8 @@ LogicalResult PadOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRe
   return success();
 }
 
-LogicalResult ConstantOp::evaluate(ArrayRef<ReferenceTensor>, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult ConstantOp::evaluate(ArrayRef<ReferenceTensor>,
+                                   MutableArrayRef<ReferenceTensor> results) {
   auto value = dyn_cast<DenseElementsAttr>(getValue());
   if (!value)
     return emitOpError() << "has no dense value";
@@ -228,13 +245,15 @@ LogicalResult ConstantOp::evaluate(ArrayRef<ReferenceTensor>, MutableArrayRef<Re
     }
   else
     for (auto [i, element] : llvm::enumerate(value.getValues<llvm::APInt>()))
-      results[0].integers[i] = elementTypeOf(getResult()).isUnsignedInteger() || element.getBitWidth() == 1
-                                   ? int64_t(element.getZExtValue())
-                                   : element.getSExtValue();
+      results[0].integers[i] =
+          elementTypeOf(getResult()).isUnsignedInteger() || element.getBitWidth() == 1
+              ? int64_t(element.getZExtValue())
+              : element.getSExtValue();
   return success();
 }
 
-LogicalResult OneHotOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult OneHotOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                 MutableArrayRef<ReferenceTensor> results) {
   int64_t depth = tensorTypeOf(getResult()).getShape().back();
   SmallVector<int64_t> shape(operands[0].shape);
   shape.push_back(depth);
@@ -245,7 +264,8 @@ LogicalResult OneHotOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArra
   return success();
 }
 
-LogicalResult BroadcastLikeOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult BroadcastLikeOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                        MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &input = operands[0];
   ArrayRef<int64_t> shape = operands[1].shape;
   startReference(results[0], input.elementType, shape);
@@ -253,9 +273,11 @@ LogicalResult BroadcastLikeOp::evaluate(ArrayRef<ReferenceTensor> operands, Muta
   return success();
 }
 
-LogicalResult ReshapeOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult ReshapeOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                  MutableArrayRef<ReferenceTensor> results) {
   results[0] = operands[0];
-  results[0].shape.assign(tensorTypeOf(getResult()).getShape().begin(), tensorTypeOf(getResult()).getShape().end());
+  results[0].shape.assign(tensorTypeOf(getResult()).getShape().begin(),
+                          tensorTypeOf(getResult()).getShape().end());
   int64_t rest = 1;
   for (int64_t extent : results[0].shape)
     rest *= ShapedType::isDynamic(extent) ? 1 : extent;
@@ -265,7 +287,8 @@ LogicalResult ReshapeOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArr
   return success();
 }
 
-LogicalResult TransposeOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult TransposeOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                    MutableArrayRef<ReferenceTensor> results) {
   SmallVector<int64_t> strides = rowMajorStrides(operands[0].shape), shape, permuted;
   for (int64_t d : getPermutation()) {
     shape.push_back(operands[0].shape[d]);
@@ -277,7 +300,8 @@ LogicalResult TransposeOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableA
 }
 
 /// Stores `part` into `whole` from `offset` along `axis` on.
-static void storePart(const ReferenceTensor &part, int64_t axis, int64_t offset, ReferenceTensor &whole) {
+static void storePart(const ReferenceTensor &part, int64_t axis, int64_t offset,
+                      ReferenceTensor &whole) {
   SmallVector<int64_t> strides = rowMajorStrides(whole.shape);
   for (auto [i, place] : llvm::enumerate(stridedOffsets(part.shape, strides)))
     if (whole.isFloating())
@@ -286,7 +310,8 @@ static void storePart(const ReferenceTensor &part, int64_t axis, int64_t offset,
       whole.integers[place + offset * strides[axis]] = part.integers[i];
 }
 
-LogicalResult ConcatenateOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult ConcatenateOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                      MutableArrayRef<ReferenceTensor> results) {
   SmallVector<int64_t> shape(operands[0].shape);
   shape[getAxis()] = tensorTypeOf(getResult()).getDimSize(getAxis());
   startReference(results[0], operands[0].elementType, shape);
@@ -298,7 +323,8 @@ LogicalResult ConcatenateOp::evaluate(ArrayRef<ReferenceTensor> operands, Mutabl
   return success();
 }
 
-LogicalResult SliceOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult SliceOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                MutableArrayRef<ReferenceTensor> results) {
   SmallVector<int64_t> shape(operands[0].shape), strides = rowMajorStrides(operands[0].shape);
   shape[getAxis()] = getSize();
   startReference(results[0], operands[0].elementType, shape);
@@ -309,7 +335,8 @@ LogicalResult SliceOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArray
   return success();
 }
 
-LogicalResult PadOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult PadOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                              MutableArrayRef<ReferenceTensor> results) {
   SmallVector<int64_t> shape(operands[0].shape);
   shape[getAxis()] += int64_t(getLow()) + int64_t(getHigh());
   startReference(results[0], operands[0].elementType, shape);

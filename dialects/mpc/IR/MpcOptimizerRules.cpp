@@ -29,15 +29,16 @@ SmallVector<StringRef> SGDAttr::getSlotNames() const {
   return {"momentum"};
 }
 
-SmallVector<Value> SGDAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable, Value gradient,
-                                        ValueRange slots, Value rate, Value) const {
+SmallVector<Value> SGDAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
+                                        Value gradient, ValueRange slots, Value rate, Value) const {
   Update u{builder, loc, elementTypeOf(variable)};
   Value step = u.mul(gradient, rate);
   if (slots.empty())
     return {u.sub(variable, step)};
   Value momentum = u.constant(getMomentum());
   Value velocity = u.sub(u.mul(slots[0], momentum), step);
-  Value next = getNesterov() ? u.add(variable, u.sub(u.mul(velocity, momentum), step)) : u.add(variable, velocity);
+  Value next = getNesterov() ? u.add(variable, u.sub(u.mul(velocity, momentum), step))
+                             : u.add(variable, velocity);
   return {next, velocity};
 }
 
@@ -52,8 +53,9 @@ SmallVector<StringRef> RMSpropAttr::getSlotNames() const {
 
 unsigned RMSpropAttr::getInterleavedSlotCount() const { return 0; }
 
-SmallVector<Value> RMSpropAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable, Value gradient,
-                                            ValueRange slots, Value rate, Value) const {
+SmallVector<Value> RMSpropAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
+                                            Value gradient, ValueRange slots, Value rate,
+                                            Value) const {
   Update u{builder, loc, elementTypeOf(variable)};
   Value rho = u.constant(getRho()), rest = u.constant(1 - getRho().getValueAsDouble());
   size_t next = 1;
@@ -86,8 +88,9 @@ SmallVector<StringRef> AdamAttr::getSlotNames() const {
 
 unsigned AdamAttr::getInterleavedSlotCount() const { return 2; }
 
-SmallVector<Value> AdamAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable, Value gradient,
-                                         ValueRange slots, Value rate, Value iteration) const {
+SmallVector<Value> AdamAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
+                                         Value gradient, ValueRange slots, Value rate,
+                                         Value iteration) const {
   Update u{builder, loc, elementTypeOf(variable)};
   double beta1 = getBeta_1().getValueAsDouble(), beta2 = getBeta_2().getValueAsDouble();
   Value one = u.constant(1.0);
@@ -95,7 +98,8 @@ SmallVector<Value> AdamAttr::buildUpdate(OpBuilder &builder, Location loc, Value
   Value correction1 = u.sub(one, u.pow(u.constant(beta1), iteration));
   Value alpha = u.div(u.mul(rate, u.sqrt(correction2)), correction1);
   Value m = u.add(slots[0], u.mul(u.sub(gradient, slots[0]), u.constant(1 - beta1)));
-  Value v = u.add(slots[1], u.mul(u.sub(u.mul(gradient, gradient), slots[1]), u.constant(1 - beta2)));
+  Value v =
+      u.add(slots[1], u.mul(u.sub(u.mul(gradient, gradient), slots[1]), u.constant(1 - beta2)));
   SmallVector<Value> results{Value(), m, v};
   Value second = v;
   if (getAmsgrad()) {

@@ -9,12 +9,14 @@ LogicalResult DropoutOp::verify() {
   double rate = getRate().convertToDouble();
   if (!(rate >= 0 && rate < 1))
     return emitOpError() << "rate must be in [0, 1), got " << rate;
-  if (auto shape = getNoiseShape(); shape && int64_t(shape->size()) != tensorTypeOf(getInput()).getRank())
+  if (auto shape = getNoiseShape();
+      shape && int64_t(shape->size()) != tensorTypeOf(getInput()).getRank())
     return emitOpError() << "noise_shape must have the input's rank";
   return success();
 }
 
-LogicalResult RandomAdvanceOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult RandomAdvanceOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                        MutableArrayRef<ReferenceTensor> results) {
   results[0] = operands[0];
   results[0].integers[1] += 1;
   return success();
@@ -23,12 +25,14 @@ LogicalResult RandomAdvanceOp::evaluate(ArrayRef<ReferenceTensor> operands, Muta
 LogicalResult DropoutOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
                                   MutableArrayRef<Value> operandCotangents) {
   if (wanted[0])
-    operandCotangents[0] = DropoutOp::create(builder, getLoc(), cotangents[0].getType(), cotangents[0], getState(),
-                                             getRateAttr(), getStreamAttr(), getNoiseShapeAttr());
+    operandCotangents[0] =
+        DropoutOp::create(builder, getLoc(), cotangents[0].getType(), cotangents[0], getState(),
+                          getRateAttr(), getStreamAttr(), getNoiseShapeAttr());
   return success();
 }
 
-LogicalResult DropoutOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult DropoutOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                  MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &input = operands[0], &state = operands[1];
   startReference(results[0], input.elementType, input.shape);
   SmallVector<int64_t> noise(input.shape);
@@ -36,12 +40,13 @@ LogicalResult DropoutOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArr
     for (auto [d, extent] : llvm::enumerate(*declared))
       if (extent == 1)
         noise[d] = 1;
-  SmallVector<int64_t, 0> elements = stridedOffsets(input.shape, broadcastStrides(noise, input.shape));
+  SmallVector<int64_t, 0> elements =
+      stridedOffsets(input.shape, broadcastStrides(noise, input.shape));
   uint64_t seed = state.integers[0];
   double rate = getRate().convertToDouble(), scale = roundTo(input.elementType, 1 / (1 - rate));
   for (auto [i, element] : llvm::enumerate(elements)) {
-    uint32_t word = philox4x32({uint32_t(element), uint32_t(uint64_t(element) >> 32), uint32_t(getStream()),
-                                uint32_t(state.integers[1])},
+    uint32_t word = philox4x32({uint32_t(element), uint32_t(uint64_t(element) >> 32),
+                                uint32_t(getStream()), uint32_t(state.integers[1])},
                                {uint32_t(seed), uint32_t(seed >> 32)})[0];
     results[0].set(i, (word >> 8) * 0x1p-24 >= rate ? input.floats[i] * scale : 0);
   }

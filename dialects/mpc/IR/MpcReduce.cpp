@@ -7,15 +7,17 @@
 using namespace mlir;
 using namespace mpc;
 
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, ValueRange operands,
-                                         DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         ValueRange operands, DictionaryAttr attributes,
+                                         OpaqueProperties properties, RegionRange regions,
                                          SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
   auto input = tensorTypeOf(adaptor.getInput());
   SmallVector<int64_t> shape;
   for (int64_t axis : adaptor.getAxes())
     if (axis < 0 || axis >= input.getRank())
-      return emitOptionalError(location, "axis ", axis, " is out of range for rank ", input.getRank());
+      return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
+                               input.getRank());
   for (int64_t d = 0; d < input.getRank(); ++d) {
     if (!llvm::is_contained(adaptor.getAxes(), d))
       shape.push_back(input.getDimSize(d));
@@ -35,14 +37,16 @@ LogicalResult ReduceOp::verify() {
 
 PrecisionClass ReduceOp::getPrecisionClass() { return PrecisionClass::Keep32; }
 
-LogicalResult ArgMaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, ValueRange operands,
-                                         DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+LogicalResult ArgMaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
+                                         ValueRange operands, DictionaryAttr attributes,
+                                         OpaqueProperties properties, RegionRange regions,
                                          SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
   auto input = tensorTypeOf(adaptor.getInput());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= input.getRank())
-    return emitOptionalError(location, "axis ", axis, " is out of range for rank ", input.getRank());
+    return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
+                             input.getRank());
   SmallVector<int64_t> shape(input.getShape());
   shape.erase(shape.begin() + axis);
   types.push_back(RankedTensorType::get(shape, IntegerType::get(context, 32)));
@@ -50,7 +54,8 @@ LogicalResult ArgMaxOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
 }
 
 /// `value`, reduced over `axes`, with these axes back as extents of 1.
-static Value keepAxes(OpBuilder &builder, Location loc, Value value, RankedTensorType input, ArrayRef<int64_t> axes) {
+static Value keepAxes(OpBuilder &builder, Location loc, Value value, RankedTensorType input,
+                      ArrayRef<int64_t> axes) {
   SmallVector<int64_t> shape(input.getShape());
   for (int64_t axis : axes)
     shape[axis] = 1;
@@ -58,8 +63,8 @@ static Value keepAxes(OpBuilder &builder, Location loc, Value value, RankedTenso
   return value.getType() == type ? value : Value(ReshapeOp::create(builder, loc, type, value));
 }
 
-/// How many elements a mean over `axes` of `input` divides by, float32 or float64. A dynamic extent is
-/// counted by summing ones along one element of each other dimension.
+/// How many elements a mean over `axes` of `input` divides by, float32 or float64. A dynamic extent
+/// is counted by summing ones along one element of each other dimension.
 static Value countElements(OpBuilder &builder, Location loc, Value input, ArrayRef<int64_t> axes) {
   auto type = tensorTypeOf(input);
   Type element = widerOf32(type.getElementType());
@@ -102,7 +107,8 @@ LogicalResult ReduceOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Arra
     [[fallthrough]];
   }
   case ReduceKind::Sum:
-    operandCotangents[0] = BroadcastLikeOp::create(builder, loc, keepAxes(builder, loc, dy, type, getAxes()), x);
+    operandCotangents[0] =
+        BroadcastLikeOp::create(builder, loc, keepAxes(builder, loc, dy, type, getAxes()), x);
     return success();
   case ReduceKind::Max:
   case ReduceKind::Min: {
@@ -110,7 +116,8 @@ LogicalResult ReduceOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Arra
     Value y = keepAxes(builder, loc, getResult(), type, getAxes());
     Value isExtreme = CompareOp::create(builder, loc, ComparePredicate::EQ, x, y);
     Value indicators = CastOp::create(builder, loc, type, isExtreme);
-    Value ties = ReduceOp::create(builder, loc, ReduceKind::Sum, indicators, getAxes(), /*keep_dims=*/true);
+    Value ties =
+        ReduceOp::create(builder, loc, ReduceKind::Sum, indicators, getAxes(), /*keep_dims=*/true);
     Value share = DivideOp::create(builder, loc, indicators, ties);
     operandCotangents[0] =
         MultiplyOp::create(builder, loc, share, keepAxes(builder, loc, dy, type, getAxes()));
@@ -124,8 +131,8 @@ LogicalResult ReduceOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Arra
 }
 
 /// Offsets of the kept dimensions and of the reduced ones.
-static std::pair<SmallVector<int64_t, 0>, SmallVector<int64_t, 0>> splitOffsets(ArrayRef<int64_t> shape,
-                                                                               ArrayRef<int64_t> axes) {
+static std::pair<SmallVector<int64_t, 0>, SmallVector<int64_t, 0>>
+splitOffsets(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes) {
   SmallVector<int64_t> strides = rowMajorStrides(shape), extents[2], chosen[2];
   for (size_t d = 0; d < shape.size(); ++d) {
     bool reduced = llvm::is_contained(axes, int64_t(d));
@@ -137,26 +144,36 @@ static std::pair<SmallVector<int64_t, 0>, SmallVector<int64_t, 0>> splitOffsets(
 
 static double startOf(ReduceKind kind) {
   switch (kind) {
-  case ReduceKind::Max: return -INFINITY;
-  case ReduceKind::Min: return INFINITY;
-  case ReduceKind::All: return 1;
-  default: return 0;
+  case ReduceKind::Max:
+    return -INFINITY;
+  case ReduceKind::Min:
+    return INFINITY;
+  case ReduceKind::All:
+    return 1;
+  default:
+    return 0;
   }
 }
 
 static double combine(ReduceKind kind, double total, double x) {
   switch (kind) {
   case ReduceKind::Sum:
-  case ReduceKind::Mean: return total + x;
-  case ReduceKind::Max: return std::isnan(total) || total > x ? total : x;
-  case ReduceKind::Min: return std::isnan(total) || total < x ? total : x;
-  case ReduceKind::All: return total != 0 && x != 0;
-  case ReduceKind::Any: return total != 0 || x != 0;
+  case ReduceKind::Mean:
+    return total + x;
+  case ReduceKind::Max:
+    return std::isnan(total) || total > x ? total : x;
+  case ReduceKind::Min:
+    return std::isnan(total) || total < x ? total : x;
+  case ReduceKind::All:
+    return total != 0 && x != 0;
+  case ReduceKind::Any:
+    return total != 0 || x != 0;
   }
   llvm_unreachable("enumerated");
 }
 
-LogicalResult ReduceOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult ReduceOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                 MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &input = operands[0];
   SmallVector<int64_t> shape;
   for (size_t d = 0; d < input.shape.size(); ++d)
@@ -176,7 +193,8 @@ LogicalResult ReduceOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArra
   return success();
 }
 
-LogicalResult ArgMaxOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult ArgMaxOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                 MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &input = operands[0];
   SmallVector<int64_t> shape(input.shape);
   shape.erase(shape.begin() + getAxis());

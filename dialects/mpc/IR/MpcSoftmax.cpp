@@ -13,14 +13,20 @@ static LogicalResult verifyAxis(Operation *op, int64_t axis, int64_t rank) {
   return success();
 }
 
-LogicalResult SoftmaxOp::verify() { return verifyAxis(*this, getAxis(), tensorTypeOf(getInput()).getRank()); }
-LogicalResult LogSoftmaxOp::verify() { return verifyAxis(*this, getAxis(), tensorTypeOf(getInput()).getRank()); }
+LogicalResult SoftmaxOp::verify() {
+  return verifyAxis(*this, getAxis(), tensorTypeOf(getInput()).getRank());
+}
+LogicalResult LogSoftmaxOp::verify() {
+  return verifyAxis(*this, getAxis(), tensorTypeOf(getInput()).getRank());
+}
 PrecisionClass SoftmaxOp::getPrecisionClass() { return PrecisionClass::Keep32; }
 PrecisionClass LogSoftmaxOp::getPrecisionClass() { return PrecisionClass::Keep32; }
 
-LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                                                      ValueRange operands, DictionaryAttr, OpaqueProperties,
-                                                      RegionRange, SmallVectorImpl<Type> &types) {
+LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *,
+                                                      std::optional<Location> location,
+                                                      ValueRange operands, DictionaryAttr,
+                                                      OpaqueProperties, RegionRange,
+                                                      SmallVectorImpl<Type> &types) {
   auto logits = tensorTypeOf(operands[0]);
   if (logits.getRank() == 0)
     return emitOptionalError(location, "logits must have at least one dimension");
@@ -37,7 +43,8 @@ LogicalResult SoftmaxCrossEntropyOp::verify() {
 PrecisionClass SoftmaxCrossEntropyOp::getPrecisionClass() { return PrecisionClass::Keep32; }
 
 static Value sumAlong(OpBuilder &builder, Location loc, Value value, int64_t axis) {
-  return ReduceOp::create(builder, loc, ReduceKind::Sum, value, ArrayRef<int64_t>{axis}, /*keep_dims=*/true);
+  return ReduceOp::create(builder, loc, ReduceKind::Sum, value, ArrayRef<int64_t>{axis},
+                          /*keep_dims=*/true);
 }
 
 /// tensorflow/python/ops/nn_grad.py _SoftmaxGrad: (dy - sum(dy * y)) * y.
@@ -46,7 +53,8 @@ LogicalResult SoftmaxOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Arr
   Location loc = getLoc();
   Value dy = cotangents[0], y = getResult();
   Value total = sumAlong(builder, loc, MultiplyOp::create(builder, loc, dy, y), getAxis());
-  operandCotangents[0] = MultiplyOp::create(builder, loc, SubtractOp::create(builder, loc, dy, total), y);
+  operandCotangents[0] =
+      MultiplyOp::create(builder, loc, SubtractOp::create(builder, loc, dy, total), y);
   return success();
 }
 
@@ -56,13 +64,15 @@ LogicalResult LogSoftmaxOp::buildVjp(OpBuilder &builder, ValueRange cotangents, 
   Location loc = getLoc();
   Value dy = cotangents[0];
   Value probabilities = ExpOp::create(builder, loc, getResult());
-  Value share = MultiplyOp::create(builder, loc, sumAlong(builder, loc, dy, getAxis()), probabilities);
+  Value share =
+      MultiplyOp::create(builder, loc, sumAlong(builder, loc, dy, getAxis()), probabilities);
   operandCotangents[0] = SubtractOp::create(builder, loc, dy, share);
   return success();
 }
 
 /// dy * (softmax(logits) - target), dy with an extent of 1 along the classes.
-LogicalResult SoftmaxCrossEntropyOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
+LogicalResult SoftmaxCrossEntropyOp::buildVjp(OpBuilder &builder, ValueRange cotangents,
+                                              ArrayRef<bool> wanted,
                                               MutableArrayRef<Value> operandCotangents) {
   if (!wanted[0])
     return success();
@@ -70,7 +80,8 @@ LogicalResult SoftmaxCrossEntropyOp::buildVjp(OpBuilder &builder, ValueRange cot
   auto type = tensorTypeOf(getLogits());
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = 1;
-  Value dy = ReshapeOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()), cotangents[0]);
+  Value dy = ReshapeOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()),
+                               cotangents[0]);
   Value probabilities = SoftmaxOp::create(builder, loc, getLogits(), type.getRank() - 1);
   Value difference = SubtractOp::create(builder, loc, probabilities, getTarget());
   operandCotangents[0] = MultiplyOp::create(builder, loc, dy, difference);
@@ -86,7 +97,8 @@ static void forEachLine(ArrayRef<int64_t> shape, int64_t axis,
     line(start, strides[axis], shape[axis]);
 }
 
-/// max + log(sum e^(x - max)) along one line. An infinite or NaN maximum gives NaN, as in TensorFlow.
+/// max + log(sum e^(x - max)) along one line. An infinite or NaN maximum gives NaN, as in
+/// TensorFlow.
 static double logSumExp(const ReferenceTensor &x, int64_t start, int64_t stride, int64_t count) {
   double top = -INFINITY, sum = 0;
   for (int64_t i = 0; i < count; ++i)
@@ -96,7 +108,8 @@ static double logSumExp(const ReferenceTensor &x, int64_t start, int64_t stride,
   return top + std::log(sum);
 }
 
-LogicalResult SoftmaxOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult SoftmaxOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                  MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &x = operands[0];
   startReference(results[0], x.elementType, x.shape);
   forEachLine(x.shape, getAxis(), [&](int64_t start, int64_t stride, int64_t count) {
@@ -111,7 +124,8 @@ LogicalResult SoftmaxOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArr
   return success();
 }
 
-LogicalResult LogSoftmaxOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult LogSoftmaxOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                     MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &x = operands[0];
   startReference(results[0], x.elementType, x.shape);
   forEachLine(x.shape, getAxis(), [&](int64_t start, int64_t stride, int64_t count) {
@@ -127,11 +141,12 @@ LogicalResult SoftmaxCrossEntropyOp::evaluate(ArrayRef<ReferenceTensor> operands
   const ReferenceTensor &logits = operands[0], &target = operands[1];
   startReference(results[0], logits.elementType, ArrayRef(logits.shape).drop_back());
   int64_t next = 0;
-  forEachLine(logits.shape, logits.shape.size() - 1, [&](int64_t start, int64_t stride, int64_t count) {
-    double normalizer = logSumExp(logits, start, stride, count), loss = 0;
-    for (int64_t i = start; i < start + count; ++i)
-      loss += target.floats[i] * (normalizer - logits.floats[i]);
-    results[0].set(next++, loss);
-  });
+  forEachLine(logits.shape, logits.shape.size() - 1,
+              [&](int64_t start, int64_t stride, int64_t count) {
+                double normalizer = logSumExp(logits, start, stride, count), loss = 0;
+                for (int64_t i = start; i < start + count; ++i)
+                  loss += target.floats[i] * (normalizer - logits.floats[i]);
+                results[0].set(next++, loss);
+              });
   return success();
 }

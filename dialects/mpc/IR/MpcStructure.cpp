@@ -5,8 +5,8 @@
 using namespace mlir;
 using namespace mpc;
 
-void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name, RankedTensorType type,
-                       VariableRole role, InitializerAttr initializer) {
+void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                       RankedTensorType type, VariableRole role, InitializerAttr initializer) {
   build(builder, state, builder.getStringAttr(name), TypeAttr::get(type),
         VariableRoleAttr::get(builder.getContext(), role), /*layer=*/StringAttr(), initializer,
         /*regularizer=*/RegularizerAttr(), /*autocast=*/builder.getBoolAttr(true),
@@ -28,12 +28,12 @@ LogicalResult VariableOp::verify() {
 LogicalResult LayerOp::verify() {
   Block &body = getBody().front();
   if (body.getNumArguments() != getNumOperands())
-    return emitOpError() << "body has " << body.getNumArguments() << " arguments for " << getNumOperands()
-                         << " operands";
+    return emitOpError() << "body has " << body.getNumArguments() << " arguments for "
+                         << getNumOperands() << " operands";
   for (auto [argument, operand] : llvm::zip_equal(body.getArguments(), getOperands()))
     if (argument.getType() != operand.getType())
-      return emitOpError() << "body argument " << argument.getArgNumber() << " has type " << argument.getType()
-                           << " for an operand of type " << operand.getType();
+      return emitOpError() << "body argument " << argument.getArgNumber() << " has type "
+                           << argument.getType() << " for an operand of type " << operand.getType();
   auto yield = cast<YieldOp>(body.getTerminator());
   if (yield.getValues().getTypes() != getResultTypes())
     return emitOpError() << "yields other types than its results have";

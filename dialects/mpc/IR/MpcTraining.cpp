@@ -33,7 +33,9 @@ LogicalResult OptimizerStepOp::verify() {
 
 static Value castElements(OpBuilder &builder, Location loc, Value value, Type element) {
   auto type = tensorTypeOf(value);
-  return type.getElementType() == element ? value : Value(CastOp::create(builder, loc, type.clone(element), value));
+  return type.getElementType() == element
+             ? value
+             : Value(CastOp::create(builder, loc, type.clone(element), value));
 }
 
 SmallVector<Value> mpc::expandOptimizerStep(OpBuilder &builder, OptimizerStepOp step) {
@@ -47,8 +49,9 @@ SmallVector<Value> mpc::expandOptimizerStep(OpBuilder &builder, OptimizerStepOp 
   SmallVector<Value> old{widen(step.getVariable())};
   llvm::append_range(old, slots);
   auto rule = cast<OptimizerRuleAttrInterface>(step.getRule());
-  SmallVector<Value> results = rule.buildUpdate(builder, loc, old.front(), gradient, slots,
-                                                widen(step.getLearningRate()), widen(step.getIteration()));
+  SmallVector<Value> results =
+      rule.buildUpdate(builder, loc, old.front(), gradient, slots, widen(step.getLearningRate()),
+                       widen(step.getIteration()));
   if (Value predicate = step.getPredicate())
     for (auto [result, value] : llvm::zip_equal(results, old))
       result = SelectOp::create(builder, loc, predicate, result, value);
@@ -59,11 +62,13 @@ SmallVector<Value> mpc::expandOptimizerStep(OpBuilder &builder, OptimizerStepOp 
   return results;
 }
 
-LogicalResult OptimizerStepOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult OptimizerStepOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                        MutableArrayRef<ReferenceTensor> results) {
   // A scratch function that computes what the step stands for, from the step's own operands.
   OpBuilder builder(getContext());
   auto function = func::FuncOp::create(
-      getLoc(), "step", builder.getFunctionType(getOperation()->getOperandTypes(), getOperation()->getResultTypes()));
+      getLoc(), "step",
+      builder.getFunctionType(getOperation()->getOperandTypes(), getOperation()->getResultTypes()));
   OwningOpRef<func::FuncOp> owner(function);
   Block *block = function.addEntryBlock();
   builder.setInsertionPointToEnd(block);
@@ -79,7 +84,8 @@ LogicalResult OptimizerStepOp::evaluate(ArrayRef<ReferenceTensor> operands, Muta
   return success();
 }
 
-LogicalResult GradientSeedOp::evaluate(ArrayRef<ReferenceTensor>, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult GradientSeedOp::evaluate(ArrayRef<ReferenceTensor>,
+                                       MutableArrayRef<ReferenceTensor> results) {
   startReference(results[0], elementTypeOf(getResult()), {});
   results[0].floats[0] = 1;
   return success();
@@ -91,7 +97,8 @@ LogicalResult VariableGradientOp::evaluate(ArrayRef<ReferenceTensor> operands,
   return success();
 }
 
-LogicalResult AllFiniteOp::evaluate(ArrayRef<ReferenceTensor> operands, MutableArrayRef<ReferenceTensor> results) {
+LogicalResult AllFiniteOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                    MutableArrayRef<ReferenceTensor> results) {
   startReference(results[0], elementTypeOf(getResult()), {});
   results[0].integers[0] = llvm::all_of(operands, [](const ReferenceTensor &tensor) {
     return llvm::all_of(tensor.floats, [](double x) { return std::isfinite(x); });
@@ -103,7 +110,8 @@ LogicalResult LossScaleUpdateOp::evaluate(ArrayRef<ReferenceTensor> operands,
                                           MutableArrayRef<ReferenceTensor> results) {
   double scale = operands[0].floats[0];
   int64_t counter = operands[1].integers[0];
-  bool finite = operands[2].integers[0] != 0, grows = finite && counter == int64_t(getGrowthSteps()) - 1;
+  bool finite = operands[2].integers[0] != 0,
+       grows = finite && counter == int64_t(getGrowthSteps()) - 1;
   counter = finite && !grows ? counter + 1 : 0;
   scale = grows ? 2 * scale : finite ? scale : scale / 2;
   if (!finite || grows) {

@@ -29,28 +29,30 @@ static Value floatConstant(OpBuilder &b, Location loc, Type type, double value) 
 }
 
 // MPC_UNARY(Op, scalar code of x, double value of x, derivative times dy from x, y)
-#define MPC_UNARY(OP, SCALAR, DOUBLE, VJP)                                                                   \
-  Value OP::buildScalar(OpBuilder &b, ValueRange scalars) {                                                  \
-    Location loc = getLoc();                                                                                 \
-    Value x = scalars[0];                                                                                    \
-    (void)loc;                                                                                               \
-    return SCALAR;                                                                                           \
-  }                                                                                                          \
-  double OP::evaluateScalar(ArrayRef<double> scalars) {                                                      \
-    double x = scalars[0];                                                                                   \
-    return DOUBLE;                                                                                           \
-  }                                                                                                          \
-  LogicalResult OP::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,               \
-                             MutableArrayRef<Value> operandCotangents) {                                     \
-    Expression e{builder, getLoc(), elementTypeOf(getResult())};                                             \
-    Value dy = cotangents[0], x = getInput(), y = getResult();                                               \
-    (void)e, (void)x, (void)y, (void)dy;                                                                            \
-    operandCotangents[0] = VJP;                                                                              \
-    return success();                                                                                        \
+#define MPC_UNARY(OP, SCALAR, DOUBLE, VJP)                                                         \
+  Value OP::buildScalar(OpBuilder &b, ValueRange scalars) {                                        \
+    Location loc = getLoc();                                                                       \
+    Value x = scalars[0];                                                                          \
+    (void)loc;                                                                                     \
+    return SCALAR;                                                                                 \
+  }                                                                                                \
+  double OP::evaluateScalar(ArrayRef<double> scalars) {                                            \
+    double x = scalars[0];                                                                         \
+    return DOUBLE;                                                                                 \
+  }                                                                                                \
+  LogicalResult OP::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,     \
+                             MutableArrayRef<Value> operandCotangents) {                           \
+    Expression e{builder, getLoc(), elementTypeOf(getResult())};                                   \
+    Value dy = cotangents[0], x = getInput(), y = getResult();                                     \
+    (void)e, (void)x, (void)y, (void)dy;                                                           \
+    operandCotangents[0] = VJP;                                                                    \
+    return success();                                                                              \
   }
 
 static double signOf(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-static double sigmoidOf(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+static double sigmoidOf(double x) {
+  return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
+}
 
 /// x > 0 ? 1 : x < 0 ? -1 : x, so that zeros and NaN pass.
 static Value buildSign(OpBuilder &b, Location loc, Value x) {
@@ -72,7 +74,8 @@ static Value buildSigmoid(OpBuilder &b, Location loc, Value x) {
 static Value buildSoftplus(OpBuilder &b, Location loc, Value x) {
   Value zero = floatConstant(b, loc, x.getType(), 0);
   Value top = arith::MaximumFOp::create(b, loc, x, zero);
-  Value e = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, math::AbsFOp::create(b, loc, x)));
+  Value e =
+      math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, math::AbsFOp::create(b, loc, x)));
   return arith::AddFOp::create(b, loc, top, math::Log1pOp::create(b, loc, e));
 }
 
@@ -82,24 +85,32 @@ static Value buildReluVjp(Expression &e, Value dy, Value y) {
 }
 
 MPC_UNARY(NegateOp, arith::NegFOp::create(b, loc, x), -x, NegateOp::create(builder, e.loc, dy))
-MPC_UNARY(AbsOp, math::AbsFOp::create(b, loc, x), std::fabs(x), e.mul(dy, SignOp::create(builder, e.loc, x)))
+MPC_UNARY(AbsOp, math::AbsFOp::create(b, loc, x), std::fabs(x),
+          e.mul(dy, SignOp::create(builder, e.loc, x)))
 MPC_UNARY(SignOp, buildSign(b, loc, x), signOf(x), nullptr)
 MPC_UNARY(FloorOp, math::FloorOp::create(b, loc, x), std::floor(x), nullptr)
 MPC_UNARY(ExpOp, math::ExpOp::create(b, loc, x), std::exp(x), e.mul(dy, y))
-MPC_UNARY(Expm1Op, math::ExpM1Op::create(b, loc, x), std::expm1(x), e.mul(dy, ExpOp::create(builder, e.loc, x)))
+MPC_UNARY(Expm1Op, math::ExpM1Op::create(b, loc, x), std::expm1(x),
+          e.mul(dy, ExpOp::create(builder, e.loc, x)))
 MPC_UNARY(LogOp, math::LogOp::create(b, loc, x), std::log(x), e.div(dy, x))
 MPC_UNARY(Log1pOp, math::Log1pOp::create(b, loc, x), std::log1p(x), e.div(dy, e.add(1, x)))
 MPC_UNARY(SqrtOp, math::SqrtOp::create(b, loc, x), std::sqrt(x), e.div(e.mul(dy, 0.5), y))
-MPC_UNARY(RsqrtOp, arith::DivFOp::create(b, loc, floatConstant(b, loc, x.getType(), 1), math::SqrtOp::create(b, loc, x)),
+MPC_UNARY(RsqrtOp,
+          arith::DivFOp::create(b, loc, floatConstant(b, loc, x.getType(), 1),
+                                math::SqrtOp::create(b, loc, x)),
           1 / std::sqrt(x), e.mul(e.mul(dy, -0.5), e.mul(y, e.mul(y, y))))
 MPC_UNARY(CosOp, math::CosOp::create(b, loc, x), std::cos(x),
           NegateOp::create(builder, e.loc, e.mul(dy, SinOp::create(builder, e.loc, x))))
-MPC_UNARY(SinOp, math::SinOp::create(b, loc, x), std::sin(x), e.mul(dy, CosOp::create(builder, e.loc, x)))
+MPC_UNARY(SinOp, math::SinOp::create(b, loc, x), std::sin(x),
+          e.mul(dy, CosOp::create(builder, e.loc, x)))
 MPC_UNARY(TanhOp, math::TanhOp::create(b, loc, x), std::tanh(x), e.mul(dy, e.sub(1, e.mul(y, y))))
 MPC_UNARY(SigmoidOp, buildSigmoid(b, loc, x), sigmoidOf(x), e.mul(dy, e.mul(y, e.sub(1, y))))
-MPC_UNARY(SoftplusOp, buildSoftplus(b, loc, x), std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))),
+MPC_UNARY(SoftplusOp, buildSoftplus(b, loc, x),
+          std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))),
           e.mul(dy, SigmoidOp::create(builder, e.loc, x)))
 MPC_UNARY(ErfOp, math::ErfOp::create(b, loc, x), std::erf(x),
-          e.mul(dy, e.mul(ExpOp::create(builder, e.loc, NegateOp::create(builder, e.loc, e.mul(x, x))), M_2_SQRTPI)))
+          e.mul(dy,
+                e.mul(ExpOp::create(builder, e.loc, NegateOp::create(builder, e.loc, e.mul(x, x))),
+                      M_2_SQRTPI)))
 MPC_UNARY(ReluOp, arith::MaximumFOp::create(b, loc, x, floatConstant(b, loc, x.getType(), 0)),
           std::isnan(x) ? x : std::fmax(x, 0), buildReluVjp(e, dy, y))

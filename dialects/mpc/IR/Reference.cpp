@@ -32,7 +32,8 @@ double mpc::roundTo(Type type, double value) {
     return value;
   llvm::APFloat rounded(value);
   bool losesInfo;
-  rounded.convert(cast<FloatType>(type).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  rounded.convert(cast<FloatType>(type).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                  &losesInfo);
   rounded.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
   return rounded.convertToDouble();
 }
@@ -77,7 +78,8 @@ void mpc::startReference(ReferenceTensor &result, Type elementType, ArrayRef<int
   result.allocate();
 }
 
-void mpc::gatherReference(const ReferenceTensor &input, ArrayRef<int64_t> offsets, ReferenceTensor &result) {
+void mpc::gatherReference(const ReferenceTensor &input, ArrayRef<int64_t> offsets,
+                          ReferenceTensor &result) {
   for (auto [i, offset] : llvm::enumerate(offsets))
     if (result.isFloating())
       result.floats[i] = input.floats[offset];
@@ -88,7 +90,8 @@ void mpc::gatherReference(const ReferenceTensor &input, ArrayRef<int64_t> offset
 std::array<uint32_t, 4> mpc::philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     uint64_t a = uint64_t(0xD2511F53u) * c[0], b = uint64_t(0xCD9E8D57u) * c[2];
-    c = {uint32_t(b >> 32) ^ c[1] ^ key[0], uint32_t(b), uint32_t(a >> 32) ^ c[3] ^ key[1], uint32_t(a)};
+    c = {uint32_t(b >> 32) ^ c[1] ^ key[0], uint32_t(b), uint32_t(a >> 32) ^ c[3] ^ key[1],
+         uint32_t(a)};
     key = {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
   }
   return c;

@@ -34,20 +34,24 @@ double roundTo(mlir::Type type, double value);
 /// Row-major strides of `shape`.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
-/// The offset `sum(index[d] * strides[d])` of each index of a box with these extents, in row-major order.
-llvm::SmallVector<int64_t, 0> stridedOffsets(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> strides);
+/// The offset `sum(index[d] * strides[d])` of each index of a box with these extents, in row-major
+/// order.
+llvm::SmallVector<int64_t, 0> stridedOffsets(llvm::ArrayRef<int64_t> extents,
+                                             llvm::ArrayRef<int64_t> strides);
 
 /// Gives `result` the element type and shape and zeros.
 void startReference(ReferenceTensor &result, mlir::Type elementType, llvm::ArrayRef<int64_t> shape);
 
 /// `result[i] = input[offsets[i]]`; both hold elements of one type and `result` has its shape.
-void gatherReference(const ReferenceTensor &input, llvm::ArrayRef<int64_t> offsets, ReferenceTensor &result);
+void gatherReference(const ReferenceTensor &input, llvm::ArrayRef<int64_t> offsets,
+                     ReferenceTensor &result);
 
 /// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
 /// Row-major strides of `shape`, 0 where the extent is 1, as broadcasting into `resultShape` needs.
-llvm::SmallVector<int64_t> broadcastStrides(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> resultShape);
+llvm::SmallVector<int64_t> broadcastStrides(llvm::ArrayRef<int64_t> shape,
+                                            llvm::ArrayRef<int64_t> resultShape);
 
 } // namespace mpc
 

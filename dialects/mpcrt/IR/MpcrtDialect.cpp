@@ -66,7 +66,8 @@ LogicalResult MpcrtDialect::verifyOperationAttribute(Operation *op, NamedAttribu
       return op->emitOpError() << "a kernel has no results";
     return success();
   }
-  // Tables for the emission of the library: kernel symbols in order, what each entry takes and gives.
+  // Tables for the emission of the library: kernel symbols in order, what each entry takes and
+  // gives.
   if (attribute.getName() == "mpcrt.kernels" || attribute.getName() == "mpcrt.entry")
     return success();
   if (attribute.getName() == kIndependentAttr) {

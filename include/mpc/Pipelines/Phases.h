@@ -9,7 +9,18 @@
 
 namespace mpc {
 
-enum class Phase { Import, Policy, Casts, Autodiff, Scaling, Fusion, Tensors, Buffers, Kernels, Module };
+enum class Phase {
+  Import,
+  Policy,
+  Casts,
+  Autodiff,
+  Scaling,
+  Fusion,
+  Tensors,
+  Buffers,
+  Kernels,
+  Module
+};
 
 llvm::StringRef getPhaseName(Phase phase);
 std::optional<Phase> parsePhase(llvm::StringRef name);

@@ -11,8 +11,8 @@
 
 namespace mpc {
 
-/// Writes all files into `directory` (made if missing): first every one under a temporary name, with
-/// fsync, then renames them. On an error nothing is replaced and the temporaries are removed.
+/// Writes all files into `directory` (made if missing): first every one under a temporary name,
+/// with fsync, then renames them. On an error nothing is replaced and the temporaries are removed.
 llvm::Error writeFilesAtomically(llvm::StringRef directory,
                                  const std::vector<std::pair<std::string, std::string>> &files);
 

@@ -8,8 +8,8 @@
 
 namespace mpc {
 
-/// Prints every function of the module as a cluster: one node per op, colored by the element type of
-/// its first result, one edge per use, labelled with the tensor type.
+/// Prints every function of the module as a cluster: one node per op, colored by the element type
+/// of its first result, one edge per use, labelled with the tensor type.
 void exportDot(mlir::ModuleOp module, llvm::raw_ostream &os);
 
 /// Registers `mpc-translate --export-dot`.

@@ -9,8 +9,8 @@
 
 namespace mpc {
 
-/// What `Model.compile` was given, each part as Keras serialises it (string, object or function JSON,
-/// or a list of them, one per output). Null parts are absent.
+/// What `Model.compile` was given, each part as Keras serialises it (string, object or function
+/// JSON, or a list of them, one per output). Null parts are absent.
 struct CompileConfig {
   llvm::json::Value optimizer = nullptr;
   llvm::json::Value loss = nullptr;
@@ -20,12 +20,15 @@ struct CompileConfig {
 
   /// Whether a training step can be built: a loss and an optimizer are known.
   bool isComplete() const { return !isNull(loss) && !isNull(optimizer); }
-  static bool isNull(const llvm::json::Value &value) { return value.kind() == llvm::json::Value::Null; }
+  static bool isNull(const llvm::json::Value &value) {
+    return value.kind() == llvm::json::Value::Null;
+  }
 };
 
-/// Adds to a module that holds @forward the function @loss (values and metric updates, all float32 or
-/// wider), the mpc.metric declarations, the first of which is the loss, and, when the config names an
-/// optimizer, mpc.optimizer and the file's mpc.loss_scale. Errors name the part of the config
+/// Adds to a module that holds @forward the function @loss (values and metric updates, all float32
+/// or wider), the mpc.metric declarations, the first of which is the loss, and, when the config
+/// names an optimizer, mpc.optimizer and the file's mpc.loss_scale. Errors name the part of the
+/// config
 /// ("compile_config.loss[1]"), what was expected and what is supported; all are reported together.
 llvm::LogicalResult buildTraining(mlir::ModuleOp module, const CompileConfig &config);
 

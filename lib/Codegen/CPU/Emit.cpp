@@ -37,8 +37,9 @@ static void eraseDeclarations(ModuleOp module) {
   module.walk([](Operation *op) { op->removeDiscardableAttr("mpcrt.entry"); });
 }
 
-static llvm::Expected<std::string> buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
-                                                llvm::function_ref<std::string(const ModuleTables &)> manifest) {
+static llvm::Expected<std::string>
+buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
+             llvm::function_ref<std::string(const ModuleTables &)> manifest) {
   registerBuiltinDialectTranslation(*module.getContext());
   registerLLVMDialectTranslation(*module.getContext());
   eraseDeclarations(module);
@@ -65,7 +66,8 @@ static llvm::Expected<std::string> buildLibrary(ModuleOp module, ModuleTables &t
   return linkSharedLibrary(*object, options.name);
 }
 
-llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights, const EmitOptions &options) {
+llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
+                            const EmitOptions &options) {
   PassManager manager(module.getContext());
   buildLLVMPipeline(manager);
   if (failed(manager.run(module)))
@@ -76,15 +78,17 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights, const E
   tables->name = options.name;
   tables->compilerVersion = options.compilerVersion;
   std::string safetensors = toSafetensors(weights);
-  tables->weightsHash = llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(safetensors)), /*LowerCase=*/true);
+  tables->weightsHash =
+      llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(safetensors)), /*LowerCase=*/true);
   auto library = buildLibrary(module, *tables, options, toManifest);
   if (!library)
     return library.takeError();
   const std::string &name = options.name;
-  return writeFilesAtomically(options.outputDirectory, {{"lib" + name + ".so", std::move(*library)},
-                                                        {name + ".h", toHeader(*tables)},
-                                                        {name + ".json", toManifest(*tables)},
-                                                        {name + ".safetensors", std::move(safetensors)},
-                                                        {name + "Config.cmake", toCMakeConfig(*tables)},
-                                                        {"example.c", toExample(*tables)}});
+  return writeFilesAtomically(options.outputDirectory,
+                              {{"lib" + name + ".so", std::move(*library)},
+                               {name + ".h", toHeader(*tables)},
+                               {name + ".json", toManifest(*tables)},
+                               {name + ".safetensors", std::move(safetensors)},
+                               {name + "Config.cmake", toCMakeConfig(*tables)},
+                               {"example.c", toExample(*tables)}});
 }

@@ -30,7 +30,8 @@ static int hostLevel() {
   };
   if (!has({"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe"}))
     return MPC_RT_ISA_X86_64_V2;
-  return has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? MPC_RT_ISA_X86_64_V4 : MPC_RT_ISA_X86_64_V3;
+  return has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? MPC_RT_ISA_X86_64_V4
+                                                                          : MPC_RT_ISA_X86_64_V3;
 }
 
 static void setLevel(llvm::Function &function, const Level &level) {
@@ -38,8 +39,10 @@ static void setLevel(llvm::Function &function, const Level &level) {
   function.addFnAttr("prefer-vector-width", level.vectorWidth);
 }
 
-llvm::Expected<KernelVersions> mpc::buildKernelVersions(llvm::Module &module, const std::vector<std::string> &kernels,
-                                                        StringRef march, std::vector<std::string> &targets) {
+llvm::Expected<KernelVersions> mpc::buildKernelVersions(llvm::Module &module,
+                                                        const std::vector<std::string> &kernels,
+                                                        StringRef march,
+                                                        std::vector<std::string> &targets) {
   int lowest = 0, highest = MPC_RT_ISA_COUNT - 1;
   if (march == "native")
     lowest = highest = hostLevel();
@@ -56,7 +59,8 @@ llvm::Expected<KernelVersions> mpc::buildKernelVersions(llvm::Module &module, co
   for (const std::string &name : kernels) {
     llvm::Function *kernel = module.getFunction(name);
     if (!kernel)
-      return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error: no kernel named " + name);
+      return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                     "internal error: no kernel named " + name);
     for (int i = lowest; i <= highest; ++i) {
       llvm::ValueToValueMapTy mapping;
       llvm::Function *clone = llvm::CloneFunction(kernel, mapping);

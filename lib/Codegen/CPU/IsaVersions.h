@@ -8,10 +8,12 @@
 
 namespace mpc {
 
-/// Clones each kernel for the levels that `march` asks for and sets the baseline level on everything
-/// else. `targets` receives the levels' names.
-llvm::Expected<KernelVersions> buildKernelVersions(llvm::Module &module, const std::vector<std::string> &kernels,
-                                                   llvm::StringRef march, std::vector<std::string> &targets);
+/// Clones each kernel for the levels that `march` asks for and sets the baseline level on
+/// everything else. `targets` receives the levels' names.
+llvm::Expected<KernelVersions> buildKernelVersions(llvm::Module &module,
+                                                   const std::vector<std::string> &kernels,
+                                                   llvm::StringRef march,
+                                                   std::vector<std::string> &targets);
 
 } // namespace mpc
 

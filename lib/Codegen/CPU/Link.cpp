@@ -31,15 +31,18 @@ static llvm::Expected<std::string> findLinker() {
   for (StringRef name : {"ld.lld-22", "ld.lld"}) {
     if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name))
       return *path;
-    if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name, {"/usr/lib/llvm-22/bin"}))
+    if (llvm::ErrorOr<std::string> path =
+            llvm::sys::findProgramByName(name, {"/usr/lib/llvm-22/bin"}))
       return *path;
   }
-  return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 "no linker found; expected ld.lld-22 on the PATH; install the package lld-22");
+  return llvm::createStringError(
+      llvm::inconvertibleErrorCode(),
+      "no linker found; expected ld.lld-22 on the PATH; install the package lld-22");
 }
 
 static std::string readAll(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
@@ -49,8 +52,10 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(StringRef object, StringRef n
     return linker.takeError();
   ScratchFolder folder;
   if (folder.code)
-    return llvm::createStringError(folder.code, "cannot make a temporary folder: " + folder.code.message());
-  std::string input = folder.file("model.o"), output = folder.file("model.so"), log = folder.file("log");
+    return llvm::createStringError(folder.code,
+                                   "cannot make a temporary folder: " + folder.code.message());
+  std::string input = folder.file("model.o"), output = folder.file("model.so"),
+              log = folder.file("log");
   {
     std::error_code code;
     llvm::raw_fd_ostream stream(input, code);
@@ -64,15 +69,34 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(StringRef object, StringRef n
       return llvm::createStringError(code, input + ": cannot be written: " + code.message());
   }
   std::string soname = "-soname=lib" + name.str() + ".so";
-  std::vector<StringRef> arguments = {*linker, "-shared", "--no-undefined", "--as-needed", "--build-id=none",
-                                      "--hash-style=gnu", "--gc-sections", "-z", "relro", "-z", "now", "-z",
-                                      "noexecstack", soname, "-L/lib/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu",
-                                      "-o", output, input, "-l:libm.so.6", "-l:libc.so.6"};
+  std::vector<StringRef> arguments = {*linker,
+                                      "-shared",
+                                      "--no-undefined",
+                                      "--as-needed",
+                                      "--build-id=none",
+                                      "--hash-style=gnu",
+                                      "--gc-sections",
+                                      "-z",
+                                      "relro",
+                                      "-z",
+                                      "now",
+                                      "-z",
+                                      "noexecstack",
+                                      soname,
+                                      "-L/lib/x86_64-linux-gnu",
+                                      "-L/usr/lib/x86_64-linux-gnu",
+                                      "-o",
+                                      output,
+                                      input,
+                                      "-l:libm.so.6",
+                                      "-l:libc.so.6"};
   std::string message;
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log), StringRef(log)};
-  int status = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects, /*SecondsToWait=*/120, 0, &message);
+  int status = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects,
+                                         /*SecondsToWait=*/120, 0, &message);
   if (status != 0)
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   *linker + " failed (" + std::to_string(status) + "): " + message + readAll(log));
+                                   *linker + " failed (" + std::to_string(status) +
+                                       "): " + message + readAll(log));
   return readAll(output);
 }

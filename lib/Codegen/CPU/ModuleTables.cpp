@@ -20,16 +20,17 @@ static llvm::Expected<TensorEntry> readTensor(StringRef name, Type type) {
   TensorEntry entry;
   entry.name = name.str();
   bool known = false;
-#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                              \
-  if (spelling == mlir) {                                                                                    \
-    entry.dtype = keras;                                                                                     \
-    entry.dtypeCode = value;                                                                                 \
-    known = true;                                                                                            \
+#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
+  if (spelling == mlir) {                                                                          \
+    entry.dtype = keras;                                                                           \
+    entry.dtypeCode = value;                                                                       \
+    known = true;                                                                                  \
   }
 #include "mpc-rt/dtype.inc"
 #undef MPC_RT_DTYPE
   if (!known)
-    return missing("'" + name + "' has element type " + spelling + ", which the runtime does not know");
+    return missing("'" + name + "' has element type " + spelling +
+                   ", which the runtime does not know");
   for (int64_t extent : tensor.getShape())
     entry.dims.push_back(ShapedType::isDynamic(extent) ? -1 : extent);
   return entry;
@@ -114,8 +115,8 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
   if (auto layers = module->getAttrOfType<ArrayAttr>("mpc.layers"))
     for (auto layer : layers.getAsRange<DictionaryAttr>()) {
       auto text = [&](StringRef key) { return layer.getAs<StringAttr>(key).str(); };
-      tables.layers.push_back(
-          {text("path"), text("class"), text("compute"), text("variable"), text("accumulate"), text("rule")});
+      tables.layers.push_back({text("path"), text("class"), text("compute"), text("variable"),
+                               text("accumulate"), text("rule")});
     }
   return tables;
 }

@@ -23,8 +23,9 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> mpc::createTargetMachine() 
   llvm::TargetOptions options;
   // A product and a sum that the IR keeps apart round apart.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, "x86-64-v2", "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, "x86-64-v2", "", options, llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Aggressive));
 }
 
 void mpc::optimize(llvm::Module &module, llvm::TargetMachine &target) {
@@ -49,7 +50,8 @@ llvm::Expected<std::string> mpc::emitObject(llvm::Module &module, llvm::TargetMa
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager manager;
   if (target.addPassesToEmitFile(manager, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error: no object code for this target");
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "internal error: no object code for this target");
   manager.run(module);
   return std::string(bytes.begin(), bytes.end());
 }

@@ -22,8 +22,8 @@ void optimize(llvm::Module &module, llvm::TargetMachine &target);
 
 llvm::Expected<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &target);
 
-/// Links an object to a shared library that needs at most libc and libm. Everything undefined beyond
-/// them is an error that lists the symbols.
+/// Links an object to a shared library that needs at most libc and libm. Everything undefined
+/// beyond them is an error that lists the symbols.
 llvm::Expected<std::string> linkSharedLibrary(llvm::StringRef object, llvm::StringRef name);
 
 } // namespace mpc

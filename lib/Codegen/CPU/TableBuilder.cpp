@@ -14,11 +14,19 @@ class TableBuilder {
 public:
   TableBuilder(llvm::Module &module) : module(module), context(module.getContext()) {}
 
-  Constant *i32(uint64_t value) { return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value); }
-  Constant *i64(uint64_t value) { return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value); }
-  Constant *f64(double value) { return llvm::ConstantFP::get(llvm::Type::getDoubleTy(context), value); }
+  Constant *i32(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
+  }
+  Constant *i64(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value);
+  }
+  Constant *f64(double value) {
+    return llvm::ConstantFP::get(llvm::Type::getDoubleTy(context), value);
+  }
   Constant *null() { return llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context)); }
-  Constant *structure(llvm::ArrayRef<Constant *> fields) { return llvm::ConstantStruct::getAnon(context, fields); }
+  Constant *structure(llvm::ArrayRef<Constant *> fields) {
+    return llvm::ConstantStruct::getAnon(context, fields);
+  }
 
   Constant *string(StringRef text) {
     return global(llvm::ConstantDataArray::getString(context, text), "text");
@@ -31,8 +39,9 @@ public:
     return global(llvm::ConstantArray::get(type, elements), name);
   }
   llvm::GlobalVariable *global(Constant *value, StringRef name) {
-    auto *variable = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
-                                              llvm::GlobalValue::PrivateLinkage, value, "mpc." + name);
+    auto *variable =
+        new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                                 llvm::GlobalValue::PrivateLinkage, value, "mpc." + name);
     variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
     return variable;
   }
@@ -41,8 +50,8 @@ public:
     std::vector<Constant *> dims;
     for (int64_t extent : entry.dims)
       dims.push_back(i64(uint64_t(extent)));
-    return structure({string(entry.name), i32(entry.dtypeCode), i32(entry.dims.size()), array(dims, "dims"),
-                      i64(uint64_t(entry.indexLimit))});
+    return structure({string(entry.name), i32(entry.dtypeCode), i32(entry.dims.size()),
+                      array(dims, "dims"), i64(uint64_t(entry.indexLimit))});
   }
   Constant *tensors(const std::vector<TensorEntry> &entries) {
     std::vector<Constant *> elements;
@@ -51,22 +60,25 @@ public:
     return array(elements, "tensors");
   }
   Constant *variable(const VariableEntry &entry) {
-    return structure({tensor(entry.tensor), i32(uint32_t(entry.role)), i32(uint32_t(entry.initializer)), f64(entry.a),
-                      f64(entry.b), i64(entry.stream), i32(uint32_t(entry.shadowOf)), i32(0)});
+    return structure({tensor(entry.tensor), i32(uint32_t(entry.role)),
+                      i32(uint32_t(entry.initializer)), f64(entry.a), f64(entry.b),
+                      i64(entry.stream), i32(uint32_t(entry.shadowOf)), i32(0)});
   }
   Constant *function(const FunctionEntry &entry) {
     return structure({string(entry.name), module.getFunction(entry.name), i32(entry.inputs.size()),
-                      i32(entry.outputs.size()), tensors(entry.inputs), tensors(entry.outputs), i64(entry.arenaFixed),
-                      i64(entry.arenaPerSample)});
+                      i32(entry.outputs.size()), tensors(entry.inputs), tensors(entry.outputs),
+                      i64(entry.arenaFixed), i64(entry.arenaPerSample)});
   }
   Constant *metric(const MetricEntry &entry) {
     std::vector<Constant *> states;
     for (uint32_t state : entry.states)
       states.push_back(i32(state));
-    return structure({string(entry.name), i32(entry.kind), i32(states.size()), array(states, "states")});
+    return structure(
+        {string(entry.name), i32(entry.kind), i32(states.size()), array(states, "states")});
   }
   template <typename Entry>
-  Constant *all(const std::vector<Entry> &entries, Constant *(TableBuilder::*build)(const Entry &), StringRef name) {
+  Constant *all(const std::vector<Entry> &entries, Constant *(TableBuilder::*build)(const Entry &),
+                StringRef name) {
     std::vector<Constant *> elements;
     for (const Entry &entry : entries)
       elements.push_back((this->*build)(entry));
@@ -84,7 +96,8 @@ private:
 static void buildQuery(llvm::Module &module, llvm::GlobalVariable *executable) {
   llvm::IRBuilder<> builder(module.getContext());
   auto *type = llvm::FunctionType::get(builder.getPtrTy(), {builder.getInt32Ty()}, false);
-  auto *query = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, MPC_RT_EXECUTABLE_QUERY_SYMBOL, module);
+  auto *query = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                       MPC_RT_EXECUTABLE_QUERY_SYMBOL, module);
   query->setVisibility(llvm::GlobalValue::DefaultVisibility);
   builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", query));
   auto *known = builder.CreateICmpUGE(query->getArg(0), builder.getInt32(MPC_RT_ABI_VERSION));
@@ -92,8 +105,8 @@ static void buildQuery(llvm::Module &module, llvm::GlobalVariable *executable) {
       builder.CreateSelect(known, executable, llvm::ConstantPointerNull::get(builder.getPtrTy())));
 }
 
-void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables, StringRef manifest,
-                                const KernelVersions &versions) {
+void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables,
+                                StringRef manifest, const KernelVersions &versions) {
   TableBuilder b(module);
   std::vector<Constant *> names, levels;
   for (const std::string &kernel : tables.kernels)
@@ -103,15 +116,19 @@ void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables
     std::vector<Constant *> functions(version.begin(), version.end());
     // A model without kernels still says which levels it was compiled for.
     bool compiled = !version.empty() || tables.kernels.empty();
-    levels.push_back(!compiled ? b.null() : functions.empty() ? b.array({b.null()}, "kernels") : b.array(functions, "kernels"));
+    levels.push_back(!compiled           ? b.null()
+                     : functions.empty() ? b.array({b.null()}, "kernels")
+                                         : b.array(functions, "kernels"));
   }
-  Constant *kernels = llvm::ConstantArray::get(llvm::ArrayType::get(pointer, levels.size()), levels);
+  Constant *kernels =
+      llvm::ConstantArray::get(llvm::ArrayType::get(pointer, levels.size()), levels);
   Constant *executable = b.structure(
       {b.i32(sizeof(mpc_rt_executable_t)), b.i32(MPC_RT_ABI_VERSION), b.string(tables.name),
-       b.string(tables.compilerVersion), b.string(tables.sourceHash), b.string(manifest), b.i32(tables.variables.size()),
-       b.i32(tables.entries.size()), b.i32(tables.metrics.size()), b.i32(tables.kernels.size()),
-       b.all(tables.variables, &TableBuilder::variable, "variables"),
-       b.all(tables.entries, &TableBuilder::function, "entries"), b.all(tables.metrics, &TableBuilder::metric, "metrics"),
-       kernels, b.array(names, "kernel_names"), b.string(tables.weightsHash)});
+       b.string(tables.compilerVersion), b.string(tables.sourceHash), b.string(manifest),
+       b.i32(tables.variables.size()), b.i32(tables.entries.size()), b.i32(tables.metrics.size()),
+       b.i32(tables.kernels.size()), b.all(tables.variables, &TableBuilder::variable, "variables"),
+       b.all(tables.entries, &TableBuilder::function, "entries"),
+       b.all(tables.metrics, &TableBuilder::metric, "metrics"), kernels,
+       b.array(names, "kernel_names"), b.string(tables.weightsHash)});
   buildQuery(module, b.global(executable, "executable"));
 }

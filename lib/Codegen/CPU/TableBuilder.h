@@ -9,13 +9,13 @@
 
 namespace mpc {
 
-/// Kernel functions by ISA level (index of mpc_rt_isa_t) in table order; an empty list means that the
-/// level was not compiled.
+/// Kernel functions by ISA level (index of mpc_rt_isa_t) in table order; an empty list means that
+/// the level was not compiled.
 using KernelVersions = std::array<std::vector<llvm::Function *>, 3>;
 
 /// Adds the executable, everything it points to, and the exported query function.
-void buildExecutableTables(llvm::Module &module, const ModuleTables &tables, llvm::StringRef manifest,
-                           const KernelVersions &kernels);
+void buildExecutableTables(llvm::Module &module, const ModuleTables &tables,
+                           llvm::StringRef manifest, const KernelVersions &kernels);
 
 } // namespace mpc
 

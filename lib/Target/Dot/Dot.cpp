@@ -45,10 +45,12 @@ public:
   explicit DotWriter(llvm::raw_ostream &os) : os(os) {}
 
   void writeFunction(func::FuncOp function) {
-    os << "  subgraph cluster_" << clusters++ << " {\n    label=\"@" << escape(function.getName()) << "\";\n";
+    os << "  subgraph cluster_" << clusters++ << " {\n    label=\"@" << escape(function.getName())
+       << "\";\n";
     for (BlockArgument argument : function.getArguments()) {
       std::string name = "argument " + std::to_string(argument.getArgNumber());
-      for (NamedAttribute attribute : function_interface_impl::getArgAttrs(function, argument.getArgNumber()))
+      for (NamedAttribute attribute :
+           function_interface_impl::getArgAttrs(function, argument.getArgNumber()))
         llvm::raw_string_ostream(name) << "\n" << attribute.getValue();
       writeNode(name, argument.getType(), "ellipse");
       nodes[argument] = nextNode - 1;
@@ -73,7 +75,9 @@ private:
         label += " (" + named.getName().str() + ")";
       return WalkResult::advance();
     });
-    writeNode(label, op->getNumResults() ? op->getResult(0).getType() : NoneType::get(op->getContext()), "box");
+    writeNode(label,
+              op->getNumResults() ? op->getResult(0).getType() : NoneType::get(op->getContext()),
+              "box");
     size_t node = nextNode - 1;
     for (Value result : op->getResults())
       nodes[result] = node;
@@ -82,7 +86,8 @@ private:
         nodes[argument] = node;
     for (Value operand : op->getOperands())
       if (auto from = nodes.find(operand); from != nodes.end())
-        os << "    n" << from->second << " -> n" << node << " [label=\"" << escape(text(operand.getType())) << "\"];\n";
+        os << "    n" << from->second << " -> n" << node << " [label=\""
+           << escape(text(operand.getType())) << "\"];\n";
   }
 
   llvm::raw_ostream &os;

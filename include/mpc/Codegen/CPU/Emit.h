@@ -23,9 +23,10 @@ struct EmitOptions {
 /// folder is made if missing; files of other models in it are not touched; each file is replaced
 /// as a whole or not at all. The same module and options give the same bytes.
 ///
-/// Expects the exit of mpcrt-to-llvm: `mpcrt.kernels` (kernel symbols in table order) on the module,
-/// `mpcrt.entry` on each entry (docs/pipeline.md), the mpc declarations for the tables.
-llvm::Error emitModule(mlir::ModuleOp module, const WeightStore &weights, const EmitOptions &options);
+/// Expects the exit of mpcrt-to-llvm: `mpcrt.kernels` (kernel symbols in table order) on the
+/// module, `mpcrt.entry` on each entry (docs/pipeline.md), the mpc declarations for the tables.
+llvm::Error emitModule(mlir::ModuleOp module, const WeightStore &weights,
+                       const EmitOptions &options);
 
 } // namespace mpc
 
