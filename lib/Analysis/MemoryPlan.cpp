@@ -17,7 +17,7 @@ namespace {
 struct Place {
   int64_t bytes; // in the unit of its region
   int64_t alignment;
-  unsigned begin, end;
+  unsigned begin = UINT_MAX, end = 0; // of all that share the place
   int64_t offset = -1;
 };
 } // namespace
@@ -183,12 +183,10 @@ FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
       bool small = perSample > 0 && perSample < 64;
       place.alignment = small ? 8 : 64;
       place.bytes = llvm::alignTo(perSample > 0 ? perSample : fixed, place.alignment);
-      place.begin = buffer.begin;
-      place.end = buffer.end;
-    } else {
-      place.begin = std::min(place.begin, buffer.begin);
-      place.end = std::max(place.end, buffer.end);
     }
+    // A member can come before its root in the list: both widen the range.
+    place.begin = std::min(place.begin, buffer.begin);
+    place.end = std::max(place.end, buffer.end);
   }
   SmallVector<Place *> fixedPlaces, samplePlaces;
   for (unsigned i = 0; i < root.size(); ++i)

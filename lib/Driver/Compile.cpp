@@ -44,7 +44,10 @@ class Compilation {
 public:
   explicit Compilation(const CompileOptions &options)
       : options(options), context(makeRegistry()),
-        diagnostics(context, options.model, options.color, options.quiet) {}
+        diagnostics(context, options.model, options.color, options.quiet) {
+    // A user's message names the place; the op's text would bury it.
+    context.printOpOnDiagnostic(false);
+  }
 
   ExitCode run();
 

@@ -45,6 +45,8 @@ LogicalResult DiagnosticPrinter::handle(Diagnostic &diagnostic) {
   if (quiet && diagnostic.getSeverity() != DiagnosticSeverity::Error)
     return success();
   std::string place = placeOf(diagnostic.getLocation());
+  if (place == file) // the location of the module itself
+    place.clear();
   std::string message = file + (place.empty() ? "" : ":" + place) + ": " + diagnostic.str();
   if (message == last)
     return success();

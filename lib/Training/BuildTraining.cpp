@@ -22,7 +22,8 @@ struct Output {
 class LossBuilder {
 public:
   LossBuilder(ModuleOp module, const CompileConfig &config)
-      : module(module), config(config), builder(module.getContext()), loc(module.getLoc()) {}
+      : module(module), config(config), builder(module.getContext()),
+        loc(NameLoc::get(builder.getStringAttr("loss"))) {}
 
   LogicalResult run();
 

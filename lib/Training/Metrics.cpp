@@ -39,6 +39,11 @@ static Value topK(Expression &e, const KerasObject &metric, Value classes, Value
 SampleMetric mpc::buildMetric(Expression &e, const KerasObject &metric, Value target,
                               Value prediction, bool sparse) {
   std::string name = canonicalName(metric.identifier);
+  // The class Accuracy compares values; the name "accuracy" chooses by the shapes.
+  if (name == "accuracy" && !metric.isName)
+    return {equalAsFloat(e, e.toFloat(target), prediction)};
+  if (name == "mean")
+    return {prediction};
   int64_t classes =
       tensorTypeOf(prediction).getShape().empty() ? 0 : tensorTypeOf(prediction).getShape().back();
   if (name == "accuracy")
@@ -67,7 +72,7 @@ SampleMetric mpc::buildMetric(Expression &e, const KerasObject &metric, Value ta
 }
 
 std::string mpc::supportedMetrics() {
-  return "accuracy, binary_accuracy, categorical_accuracy, sparse_categorical_accuracy, "
+  return "accuracy, mean, binary_accuracy, categorical_accuracy, sparse_categorical_accuracy, "
          "top_k_categorical_accuracy, sparse_top_k_categorical_accuracy, crossentropy, "
          "root_mean_squared_error, " +
          supportedLosses();

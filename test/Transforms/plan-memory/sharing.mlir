@@ -57,3 +57,23 @@ func.func @small(%out: memref<?xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.b
   memref.copy %a, %out : memref<?xf32> to memref<?xf32>
   return
 }
+
+// The buffer written in place comes first in the list: its place still lives from the first write of
+// the buffer that it shares with to its own last read, so %c, alive in between, needs another.
+// CHECK-LABEL: func.func @chain_listed_backwards
+// CHECK-SAME: mpcrt.arena_per_sample = 512 : i64
+func.func @chain_listed_backwards(%out: memref<?x64xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  %b = memref.alloc(%n) : memref<?x64xf32>
+  %c = memref.alloc(%n) : memref<?x64xf32>
+  %a = memref.alloc(%n) : memref<?x64xf32>
+  memref.copy %out, %a : memref<?x64xf32> to memref<?x64xf32>
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%a : memref<?x64xf32>) outs(%b : memref<?x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %1 = arith.negf %i : f32
+    linalg.yield %1 : f32
+  }
+  memref.copy %out, %c : memref<?x64xf32> to memref<?x64xf32>
+  memref.copy %b, %out : memref<?x64xf32> to memref<?x64xf32>
+  memref.copy %c, %out : memref<?x64xf32> to memref<?x64xf32>
+  return
+}
