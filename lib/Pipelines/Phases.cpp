@@ -120,9 +120,12 @@ void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &o
 namespace {
 /// The options of `mpc-to-<phase>` on the command line of mpc-opt.
 struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
-  Option<std::string> policy{*this, "policy", llvm::cl::desc("policy name or JSON file for every layer")};
-  Option<std::string> guard{*this, "output-guard", llvm::cl::desc("on or off"), llvm::cl::init("on")};
-  Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("as mpcc --loss-scale"), llvm::cl::init("auto")};
+  Option<std::string> policy{*this, "policy",
+                             llvm::cl::desc("policy name or JSON file for every layer")};
+  Option<std::string> guard{*this, "output-guard", llvm::cl::desc("on or off"),
+                            llvm::cl::init("on")};
+  Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("as mpcc --loss-scale"),
+                                llvm::cl::init("auto")};
   Option<std::string> target{*this, "target", llvm::cl::desc("cpu or cuda"), llvm::cl::init("cpu")};
 };
 } // namespace
@@ -130,15 +133,17 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
 void mpc::registerPhasePipelines() {
   for (int last = int(Phase::Policy); last <= int(Phase::Module); ++last) {
     std::string name = ("mpc-to-" + getPhaseName(Phase(last))).str();
-    std::string description = ("All passes from import to the end of phase " + getPhaseName(Phase(last))).str();
-    PassPipelineRegistration<PhaseOptions>(name, description, [last](OpPassManager &manager, const PhaseOptions &given) {
-      PipelineOptions options;
-      options.policy = given.policy;
-      options.outputGuard = given.guard != "off";
-      options.lossScale = given.lossScale;
-      options.target = given.target;
-      for (int phase = int(Phase::Policy); phase <= last; ++phase)
-        addPhase(manager, Phase(phase), options);
-    });
+    std::string description =
+        ("All passes from import to the end of phase " + getPhaseName(Phase(last))).str();
+    PassPipelineRegistration<PhaseOptions>(
+        name, description, [last](OpPassManager &manager, const PhaseOptions &given) {
+          PipelineOptions options;
+          options.policy = given.policy;
+          options.outputGuard = given.guard != "off";
+          options.lossScale = given.lossScale;
+          options.target = given.target;
+          for (int phase = int(Phase::Policy); phase <= last; ++phase)
+            addPhase(manager, Phase(phase), options);
+        });
   }
 }
