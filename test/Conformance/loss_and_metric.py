@@ -190,7 +190,10 @@ def evaluate_metric(metric, compiled, data, batches, weighted, tools, folder):
     def joined(name):
         return numpy.concatenate([data[f"{name}{batch}"] for batch in range(batches)])
 
-    arrays = {"y_pred": joined("y_pred"), "y0": joined("y_true")}
+    predictions = joined("y_pred")
+    # Mean and Sum look at predictions alone; the entry wants a target all the same.
+    targets = joined("y_true") if "y_true0" in data else numpy.zeros_like(predictions)
+    arrays = {"y_pred": predictions, "y0": targets}
     if weighted:
         arrays["sample_weight"] = joined("sample_weight")
     source = os.path.join(folder, "data.npz")
