@@ -33,8 +33,9 @@ public:
     std::string text, pairs;
     std::map<std::string, std::string> values;
     for (const remark::detail::Remark::Arg &arg : remark.getArgs()) {
-      if (arg.key == "Remark") {
-        text += (text.empty() ? "" : " ") + arg.val;
+      // A value after an open sentence is a part of it; the others follow the text.
+      if (arg.key == "Remark" || StringRef(text).ends_with(" ")) {
+        text += arg.val;
         continue;
       }
       pairs += (pairs.empty() ? "" : ", ") + arg.key + "=" + arg.val;

@@ -171,13 +171,22 @@ static void printColumns(llvm::raw_ostream &os, std::vector<std::vector<std::str
 /// A cell that is never empty, so that columns can be told apart.
 static std::string orDash(const std::string &text) { return text.empty() ? "-" : text; }
 
+/// The rule of mpc-apply-policy in the words of the command line: "file", "option", and after a
+/// colon what of a policy map decided.
+static std::string ruleText(StringRef rule) {
+  auto [source, detail] = rule.split(": ");
+  std::string result = source == "file"     ? "the file"
+                       : source == "option" ? "--policy"
+                                            : source.str();
+  detail.consume_front("policy ");
+  return detail.empty() ? result : result + ", " + detail.str();
+}
+
 void Explanation::printLayers(llvm::raw_ostream &os) const {
   std::vector<std::vector<std::string>> rows{{"layer", "class", "policy", "compute", "variables",
                                               "accumulate", "output", "casts of", "decided by"}};
   for (const Layer &layer : layers) {
-    std::string rule = layer.rule == "file"     ? "the file"
-                       : layer.rule == "option" ? "--policy"
-                                                : "map key '" + layer.rule + "'";
+    std::string rule = ruleText(layer.rule);
     rows.push_back({layer.path, layer.kind, orDash(layer.policy), orDash(layer.compute),
                     orDash(layer.variable), orDash(layer.accumulate), orDash(layer.output),
                     orDash(layer.casts), rule});
@@ -223,8 +232,12 @@ void Explanation::printTable(llvm::raw_ostream &os) const {
     return;
   os << "\ndecisions\n";
   std::vector<std::vector<std::string>> rows{{"place", "decision", "reason"}};
-  for (const Decision &decision : decisions)
+  for (const Decision &decision : decisions) {
+    // One for every loop: the ops' tables say what became of them, the JSON has each.
+    if (decision.name == "kernel" || decision.name == "elementwise")
+      continue;
     rows.push_back({orDash(decision.place), decision.name, decision.text});
+  }
   printColumns(os, rows);
 }
 

@@ -37,7 +37,7 @@ struct CommandLine {
              cl::desc("Optimizer; replaces the file's"));
   MPC_OPTION(std::string, metrics, "metrics", cl::value_desc("NAMES|FILE"),
              cl::desc("Metrics; replace the file's"));
-  MPC_OPTION(double, learningRate, "learning-rate", cl::value_desc("R"),
+  MPC_OPTION(std::string, learningRate, "learning-rate", cl::value_desc("R"),
              cl::desc("Learning rate; replaces the file's"));
   MPC_OPTION(std::string, lossScale, "loss-scale", cl::init("auto"),
              cl::value_desc("auto|none|fixed:N|dynamic:INITIAL:STEPS[:MIN:MAX]"),
@@ -157,6 +157,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
     reportParseErrors(parseErrors);
     return std::nullopt;
   }
+  CompileOptions options;
   UsageErrors errors;
   if (line.model.empty())
     errors.report("no MODEL given; try mpcc --help");
@@ -166,9 +167,8 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   errors.oneOf("fp32-precision", line.fp32Precision, {"ieee", "tf32"});
   errors.oneOf("color", color, {"auto", "always", "never"});
   errors.oneOf("weights", line.weights, {"external", "embedded"});
-  if (line.explain.getNumOccurrences())
-    if (!line.explain.empty())
-      errors.oneOf("explain", line.explain, {"json"});
+  if (!line.explain.empty())
+    errors.oneOf("explain", line.explain, {"json"});
   errors.notYet(line.weights == "embedded", "--weights=embedded");
   errors.notYet(llvm::StringRef(line.target).starts_with("cuda"), "--target=" + line.target);
   if (!llvm::StringRef(line.target).starts_with("cuda"))
@@ -184,10 +184,13 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   if (!isLossScaleOption(line.lossScale))
     errors.report("--loss-scale=" + line.lossScale +
                   ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]");
-  if (line.learningRate.getNumOccurrences() &&
-      !(std::isfinite(line.learningRate) && line.learningRate >= 0))
-    errors.report("--learning-rate: expected a finite number that is not negative");
-  CompileOptions options;
+  if (line.learningRate.getNumOccurrences()) {
+    double rate = 0;
+    if (llvm::StringRef(line.learningRate).getAsDouble(rate) || !std::isfinite(rate) || rate < 0)
+      errors.report("--learning-rate=" + line.learningRate +
+                    ": expected a finite number that is not negative");
+    options.learningRate = rate;
+  }
   options.compileTo = phaseOption(errors, "compile-to", line.compileTo);
   options.compileFrom = phaseOption(errors, "compile-from", line.compileFrom);
   if (options.compileTo && options.compileFrom && *options.compileTo < *options.compileFrom)
@@ -215,8 +218,6 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   options.loss = line.loss;
   options.optimizer = line.optimizer;
   options.metrics = line.metrics;
-  if (line.learningRate.getNumOccurrences())
-    options.learningRate = line.learningRate;
   options.march = line.march;
   options.compilerVersion = MPC_VERSION;
   options.explain = !line.explain.getNumOccurrences() ? Explain::Off

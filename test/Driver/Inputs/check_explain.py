@@ -23,7 +23,7 @@ assert layers["dense_1"] == {
 assert layers["predictions"]["output"] == "f32", layers["predictions"]
 
 entries = {op["entry"] for op in explanation["ops"]}
-assert entries == {"predict", "evaluate", "gradients", "forward", "train_step"}, entries
+assert entries == {"predict", "evaluate", "gradients", "train_step"}, entries
 steps = [op for op in explanation["ops"] if op["op"] == "optimizer_step"]
 assert len(steps) == 6, len(steps)
 assert steps[0]["inputs"] == ["f32[784x4096]"] * 3 + ["f32[]"] * 2, steps[0]
