@@ -19,7 +19,8 @@ struct Declarations {
     VariableOp::create(builder, loc, symbol, TypeAttr::get(type),
                        VariableRoleAttr::get(context, VariableRole::Optimizer),
                        /*layer=*/StringAttr(), initializer,
-                       /*regularizer=*/RegularizerAttr(), /*autocast=*/builder.getBoolAttr(false),
+                       /*regularizer=*/RegularizerAttr(), /*constraint=*/ConstraintAttr(),
+                       /*autocast=*/builder.getBoolAttr(false),
                        /*shadow_of=*/FlatSymbolRefAttr());
     return FlatSymbolRefAttr::get(symbol);
   }

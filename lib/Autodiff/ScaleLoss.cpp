@@ -199,7 +199,7 @@ static void declareScalerVariables(ModuleOp module, LossScaleOp declaration) {
     VariableOp::create(builder, declaration.getLoc(), builder.getStringAttr(kScalerPrefix + name),
                        TypeAttr::get(RankedTensorType::get({}, element)),
                        VariableRoleAttr::get(context, VariableRole::Optimizer), StringAttr(),
-                       initializer, RegularizerAttr(), builder.getBoolAttr(false),
+                       initializer, RegularizerAttr(), ConstraintAttr(), builder.getBoolAttr(false),
                        FlatSymbolRefAttr());
   };
   declare("iteration", builder.getI64Type(), 0);

@@ -167,6 +167,10 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
     Value before = parameter.value;
     if (optimizer.getEmaMomentum())
       average(parameter);
+    // Keras constrains what it was given a gradient of, after averaging, in every call.
+    if (auto constraint = parameter.variable.getConstraint(); constraint && parameter.gradient)
+      parameter.value = constrain(builder, parameter.variable.getLoc(), *constraint,
+                                  arithmetic(parameter).widen(parameter.value));
     if (!parameter.gradient && parameter.value == before)
       continue;
     auto type = cast<RankedTensorType>(parameter.variable.getType());

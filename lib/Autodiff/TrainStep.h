@@ -37,6 +37,10 @@ llvm::FailureOr<mlir::Value> buildLearningRate(mlir::OpBuilder &builder, Optimiz
 void clipGradients(mlir::OpBuilder &builder, OptimizerOp optimizer,
                    llvm::MutableArrayRef<mlir::Value> gradients);
 
+/// `value` (float32 or float64) after the projection that the constraint names.
+mlir::Value constrain(mlir::OpBuilder &builder, mlir::Location loc, ConstraintAttr constraint,
+                      mlir::Value value);
+
 } // namespace mpc
 
 #endif // MPC_LIB_AUTODIFF_TRAINSTEP_H

@@ -30,10 +30,19 @@ class ExplainStreamer : public remark::detail::MLIRRemarkStreamerBase {
 public:
   explicit ExplainStreamer(Explanation &explanation) : explanation(explanation) {}
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    std::string text;
-    for (const remark::detail::Remark::Arg &arg : remark.getArgs())
-      text += (text.empty() ? "" : " ") + (arg.key == "Remark" ? arg.val : arg.key + "=" + arg.val);
-    explanation.recordRemark(placeOf(remark.getLocation()), remark.getRemarkName().str(), text);
+    std::string text, pairs;
+    std::map<std::string, std::string> values;
+    for (const remark::detail::Remark::Arg &arg : remark.getArgs()) {
+      // A value after an open sentence is a part of it; the others follow the text.
+      if (arg.key == "Remark" || StringRef(text).ends_with(" ")) {
+        text += arg.val;
+        continue;
+      }
+      pairs += (pairs.empty() ? "" : ", ") + arg.key + "=" + arg.val;
+      values[arg.key] = arg.val;
+    }
+    explanation.recordRemark(placeOf(remark.getLocation()), remark.getRemarkName().str(),
+                             text.empty() ? pairs : text, values);
   }
 
 private:
@@ -247,8 +256,9 @@ ExitCode Compilation::runPhase(Phase phase) {
 
 ExitCode Compilation::runPhases() {
   if (options.explain != Explain::Off) {
-    remark::RemarkCategories all{std::string("mpc-.*"), std::nullopt, std::nullopt, std::nullopt,
-                                 std::nullopt};
+    // A kind without a filter of its own is off, whatever the filter for all says.
+    const std::string ours = "mpc-.*";
+    remark::RemarkCategories all{std::nullopt, ours, ours, ours, ours};
     (void)remark::enableOptimizationRemarks(context, std::make_unique<ExplainStreamer>(explanation),
                                             std::make_unique<remark::RemarkEmittingPolicyAll>(),
                                             all);
@@ -281,7 +291,7 @@ ExitCode Compilation::writeIR() {
 ExitCode Compilation::emit() {
   std::string warning = addOptimizerState(*module, std::move(optimizerVariables), weights);
   if (!warning.empty())
-    module->emitWarning(warning);
+    diagnostics.warning(options.model + ": " + warning);
   EmitOptions emitOptions;
   emitOptions.name = name;
   emitOptions.outputDirectory =

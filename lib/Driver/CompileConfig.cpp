@@ -33,7 +33,8 @@ static llvm::Expected<llvm::json::Value> nameOrFile(StringRef option, StringRef 
 /// Sets the rate where the optimizer keeps it: in the innermost config.
 static void setLearningRate(llvm::json::Value &optimizer, double rate) {
   if (auto name = optimizer.getAsString()) {
-    optimizer = llvm::json::Object{{"class_name", *name},
+    // A copy: the name lives in what the assignment replaces.
+    optimizer = llvm::json::Object{{"class_name", name->str()},
                                    {"config", llvm::json::Object{{"learning_rate", rate}}}};
     return;
   }

@@ -15,7 +15,8 @@ std::string mpc::placeOf(Location loc) {
       place = named.getName().str();
       return WalkResult::interrupt();
     }
-    if (auto line = dyn_cast<FileLineColLoc>(inner))
+    // Line 0 is the importer's way to mean the whole file.
+    if (auto line = dyn_cast<FileLineColLoc>(inner); line && line.getLine() > 0)
       place = std::to_string(line.getLine()) + ":" + std::to_string(line.getColumn());
     return WalkResult::advance();
   });
@@ -69,6 +70,10 @@ void DiagnosticPrinter::error(llvm::Error failure) {
 }
 
 void DiagnosticPrinter::error(const Twine &message) { print(DiagnosticSeverity::Error, message); }
+void DiagnosticPrinter::warning(const Twine &message) {
+  if (!quiet)
+    print(DiagnosticSeverity::Warning, message);
+}
 void DiagnosticPrinter::note(const Twine &message) {
   if (!quiet)
     print(DiagnosticSeverity::Note, message);

@@ -19,6 +19,7 @@ public:
   /// Prints each line of the error as a message of its own. The text names file and place itself.
   void error(llvm::Error failure);
   void error(const llvm::Twine &message);
+  void warning(const llvm::Twine &message);
   void note(const llvm::Twine &message);
   bool hasErrors() const { return errors > 0; }
 

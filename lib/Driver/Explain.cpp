@@ -3,10 +3,10 @@
 #include "lib/Driver/Explain.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <numeric>
+#include <tuple>
 
 using namespace mlir;
 using namespace mpc;
@@ -17,20 +17,31 @@ static std::string text(Type type) {
   return result;
 }
 
-/// "bf16[?x784] bf16[784x64]"
-static std::string shapes(TypeRange types) {
-  std::string result;
+/// "bf16[?x784]" for each tensor.
+static std::vector<std::string> shapes(TypeRange types) {
+  std::vector<std::string> result;
   for (Type type : types) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
       continue;
-    if (!result.empty())
-      result += ' ';
-    result += text(tensor.getElementType()) + "[";
+    std::string one = text(tensor.getElementType()) + "[";
     for (auto [i, extent] : llvm::enumerate(tensor.getShape()))
-      result += (i ? "x" : "") +
-                (ShapedType::isDynamic(extent) ? std::string("?") : std::to_string(extent));
-    result += "]";
+      one += (i ? "x" : "") +
+             (ShapedType::isDynamic(extent) ? std::string("?") : std::to_string(extent));
+    result.push_back(one + "]");
+  }
+  return result;
+}
+
+/// "f32[784x64]*3 f32[]": what repeats is counted.
+static std::string joinShapes(const std::vector<std::string> &shapes) {
+  std::string result;
+  for (size_t i = 0, end = 0; i < shapes.size(); i = end) {
+    while (end < shapes.size() && shapes[end] == shapes[i])
+      ++end;
+    result += (i ? " " : "") + shapes[i];
+    if (end - i > 1)
+      result += "*" + std::to_string(end - i);
   }
   return result;
 }
@@ -52,12 +63,15 @@ void Explanation::recordLayers(ModuleOp module) {
   module.walk([&](LayerOp layer) {
     if (!seen.insert(layer.getPath()).second)
       return;
-    Layer row{layer.getPath().str(), layer.getKind().str(), "", "", "", ""};
+    Layer row;
+    row.path = layer.getPath().str();
+    row.kind = layer.getKind().str();
     if (auto precision = layer.getPrecision()) {
       row.compute = text(precision->getCompute());
       row.variable = layer.getVariables().empty() ? "-" : text(precision->getVariable());
       row.accumulate = text(precision->getAccumulate());
       row.rule = precision->getRule().str();
+      row.policy = policies[row.path];
     }
     layers.push_back(row);
   });
@@ -76,7 +90,7 @@ void Explanation::recordOps(ModuleOp module) {
       row.layer = layerOf(op->getLoc());
       row.name = op->getName().stripDialect().str();
       row.inputs = shapes(op->getOperandTypes());
-      row.output = shapes(op->getResultTypes());
+      row.outputs = shapes(op->getResultTypes());
       if (auto precise = dyn_cast<PrecisionOpInterface>(op))
         if (precise.getPrecisionClass() != PrecisionClass::Follow && op->getNumOperands())
           if (auto element = dyn_cast<FloatType>(elementTypeOf(op->getOperand(0))))
@@ -92,13 +106,47 @@ void Explanation::recordOps(ModuleOp module) {
       } else {
         row.kernel = "generated";
       }
+      // What leaves the layer is what its last op returns.
+      if (Layer *layer = row.entry == "predict" ? findLayer(row.layer) : nullptr)
+        layer->output = text(getElementTypeOrSelf(op->getResult(0).getType()));
       ops.push_back(row);
     });
   }
 }
 
-void Explanation::recordRemark(std::string place, std::string name, std::string remark) {
-  decisions.push_back({std::move(place), std::move(name), std::move(remark)});
+Explanation::Layer *Explanation::findLayer(StringRef path) {
+  for (Layer &layer : layers)
+    if (layer.path == path)
+      return &layer;
+  return nullptr;
+}
+
+static std::string plural(StringRef count, StringRef noun) {
+  return (count + " " + noun + (count == "1" ? "" : "s")).str();
+}
+
+void Explanation::recordRemark(std::string place, std::string name, std::string text,
+                               const std::map<std::string, std::string> &values) {
+  auto valueOf = [&](const char *key) {
+    auto found = values.find(key);
+    return found == values.end() ? std::string() : found->second;
+  };
+  // These two are columns of the layers' table.
+  if (name == "layer-policy") {
+    policies[valueOf("layer")] = valueOf("policy");
+    return;
+  }
+  if (name == "layer-casts") {
+    if (Layer *layer = findLayer(valueOf("layer"))) {
+      std::string inputs = valueOf("input_casts"), variables = valueOf("variable_casts");
+      std::string casts = inputs == "0" ? "" : plural(inputs, "input");
+      if (variables != "0")
+        casts += (casts.empty() ? "" : ", ") + plural(variables, "variable");
+      layer->casts = casts;
+    }
+    return;
+  }
+  decisions.push_back({std::move(place), std::move(name), std::move(text)});
 }
 
 /// Prints rows under a header, columns padded to their widest cell.
@@ -120,30 +168,76 @@ static void printColumns(llvm::raw_ostream &os, std::vector<std::vector<std::str
   }
 }
 
-void Explanation::printTable(llvm::raw_ostream &os) const {
-  std::vector<std::vector<std::string>> rows{
-      {"layer", "class", "compute", "variables", "accumulate", "decided by"}};
-  for (const Layer &layer : layers)
-    rows.push_back(
-        {layer.path, layer.kind, layer.compute, layer.variable, layer.accumulate, layer.rule});
-  printColumns(os, rows);
-  llvm::SetVector<StringRef> entries;
-  for (const Op &op : ops)
-    entries.insert(op.entry);
-  for (StringRef entry : entries) {
-    os << "\n@" << entry << '\n';
-    rows = {{"layer", "op", "inputs", "accumulate", "output", "kernel"}};
-    for (const Op &op : ops)
-      if (op.entry == entry)
-        rows.push_back({op.layer, op.name, op.inputs, op.accumulate, op.output, op.kernel});
-    printColumns(os, rows);
+/// A cell that is never empty, so that columns can be told apart.
+static std::string orDash(const std::string &text) { return text.empty() ? "-" : text; }
+
+/// The rule of mpc-apply-policy in the words of the command line: "file", "option", and after a
+/// colon what of a policy map decided.
+static std::string ruleText(StringRef rule) {
+  auto [source, detail] = rule.split(": ");
+  std::string result = source == "file"     ? "the file"
+                       : source == "option" ? "--policy"
+                                            : source.str();
+  detail.consume_front("policy ");
+  return detail.empty() ? result : result + ", " + detail.str();
+}
+
+void Explanation::printLayers(llvm::raw_ostream &os) const {
+  std::vector<std::vector<std::string>> rows{{"layer", "class", "policy", "compute", "variables",
+                                              "accumulate", "output", "casts of", "decided by"}};
+  for (const Layer &layer : layers) {
+    std::string rule = ruleText(layer.rule);
+    rows.push_back({layer.path, layer.kind, orDash(layer.policy), orDash(layer.compute),
+                    orDash(layer.variable), orDash(layer.accumulate), orDash(layer.output),
+                    orDash(layer.casts), rule});
   }
+  printColumns(os, rows);
+}
+
+void Explanation::printEntry(llvm::raw_ostream &os, StringRef entry) const {
+  std::vector<std::vector<std::string>> rows{
+      {"layer", "op", "inputs", "accumulate", "output", "kernel"}};
+  const Op *last = nullptr;
+  unsigned repeated = 1;
+  for (const Op &op : ops) {
+    if (op.entry != entry)
+      continue;
+    if (last && op == *last) {
+      rows.back()[1] = op.name + " (" + std::to_string(++repeated) + " times)";
+      continue;
+    }
+    last = &op;
+    repeated = 1;
+    rows.push_back({orDash(op.layer), op.name, orDash(joinShapes(op.inputs)), orDash(op.accumulate),
+                    joinShapes(op.outputs), op.kernel});
+  }
+  if (rows.size() == 1)
+    return;
+  os << "\n@" << entry << '\n';
+  printColumns(os, rows);
+}
+
+bool Explanation::Op::operator==(const Op &other) const {
+  return std::tie(entry, layer, name, accumulate, kernel, inputs, outputs) ==
+         std::tie(other.entry, other.layer, other.name, other.accumulate, other.kernel,
+                  other.inputs, other.outputs);
+}
+
+void Explanation::printTable(llvm::raw_ostream &os) const {
+  printLayers(os);
+  // The other entries are parts of these two.
+  printEntry(os, "predict");
+  printEntry(os, "train_step");
   if (decisions.empty())
     return;
   os << "\ndecisions\n";
-  rows = {{"place", "decision", "reason"}};
-  for (const Decision &decision : decisions)
-    rows.push_back({decision.place, decision.name, decision.text});
+  std::vector<std::vector<std::string>> rows{{"place", "decision", "reason"}};
+  for (const Decision &decision : decisions) {
+    // One for every loop: the ops' tables say what became of them, the JSON has each.
+    if (decision.name == "kernel" || decision.name == "elementwise")
+      continue;
+    rows.push_back({orDash(decision.place), decision.name, decision.text});
+  }
   printColumns(os, rows);
 }
 
@@ -155,9 +249,12 @@ void Explanation::printJson(llvm::raw_ostream &os) const {
         json.object([&] {
           json.attribute("path", layer.path);
           json.attribute("class", layer.kind);
+          json.attribute("policy", layer.policy);
           json.attribute("compute", layer.compute);
           json.attribute("variable", layer.variable);
           json.attribute("accumulate", layer.accumulate);
+          json.attribute("output", layer.output);
+          json.attribute("casts", layer.casts);
           json.attribute("rule", layer.rule);
         });
     });
@@ -167,9 +264,15 @@ void Explanation::printJson(llvm::raw_ostream &os) const {
           json.attribute("entry", op.entry);
           json.attribute("layer", op.layer);
           json.attribute("op", op.name);
-          json.attribute("inputs", op.inputs);
+          json.attributeArray("inputs", [&] {
+            for (const std::string &input : op.inputs)
+              json.value(input);
+          });
           json.attribute("accumulate", op.accumulate);
-          json.attribute("output", op.output);
+          json.attributeArray("outputs", [&] {
+            for (const std::string &output : op.outputs)
+              json.value(output);
+          });
           json.attribute("kernel", op.kernel);
         });
     });

@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,22 +19,33 @@ public:
   void recordLayers(mlir::ModuleOp module);
   /// After phase fusion: dtypes, accumulator and epilogue of each op of each entry.
   void recordOps(mlir::ModuleOp module);
-  /// A remark of a pass, as "category name: text".
-  void recordRemark(std::string place, std::string name, std::string text);
+  /// A remark of a pass: its text and the values that it names.
+  void recordRemark(std::string place, std::string name, std::string text,
+                    const std::map<std::string, std::string> &values);
 
+  /// Layers, the ops of @predict and @train_step with repeated rows once, decisions.
   void printTable(llvm::raw_ostream &os) const;
+  /// Everything: `layers`, `ops` of all entries, `decisions`.
   void printJson(llvm::raw_ostream &os) const;
 
 private:
   struct Layer {
-    std::string path, kind, compute, variable, accumulate, rule;
+    std::string path, kind, policy, compute, variable, accumulate, output, casts, rule;
   };
   struct Op {
-    std::string entry, layer, name, inputs, accumulate, output, kernel;
+    std::string entry, layer, name, accumulate, kernel;
+    std::vector<std::string> inputs, outputs; // "bf16[?x784]"
+    bool operator==(const Op &other) const;
   };
   struct Decision {
     std::string place, name, text;
   };
+
+  Layer *findLayer(llvm::StringRef path);
+  void printLayers(llvm::raw_ostream &os) const;
+  void printEntry(llvm::raw_ostream &os, llvm::StringRef entry) const;
+
+  std::map<std::string, std::string> policies; // by layer, before the layers are recorded
   std::vector<Layer> layers;
   std::vector<Op> ops;
   std::vector<Decision> decisions;

@@ -9,6 +9,14 @@ using namespace mpc;
 /// iteration, learning_rate, step_counter, dynamic_scale of a LossScaleOptimizer.
 static constexpr size_t kScalerVariables = 4;
 
+/// Whether the optimizer has made a step: its counters, the only integers it has, are not all 0.
+static bool hasStepped(ArrayRef<keras::StoredTensor> stored) {
+  return llvm::any_of(stored, [](const keras::StoredTensor &tensor) {
+    return (tensor.dtype == MPC_RT_INT64 || tensor.dtype == MPC_RT_INT32) &&
+           llvm::any_of(tensor.bytes, [](uint8_t byte) { return byte != 0; });
+  });
+}
+
 std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTensor> stored,
                                    WeightStore &weights) {
   if (stored.empty())
@@ -21,10 +29,14 @@ std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTen
     return "";
   size_t skipStored = 0, skipDeclared = 0;
   bool scales = !module.getOps<LossScaleOp>().empty();
-  if (stored.size() == declared.size() + kScalerVariables && !scales)
+  if (stored.size() == declared.size() + kScalerVariables && !scales &&
+      llvm::all_of(ArrayRef(stored).take_front(kScalerVariables),
+                   [](const keras::StoredTensor &tensor) { return tensor.dims.empty(); }))
     skipStored = kScalerVariables;
   else if (declared.size() == stored.size() + kScalerVariables && scales)
     skipDeclared = kScalerVariables;
+  else if (declared.size() != stored.size() && !hasStepped(stored))
+    return ""; // compiled and saved, never trained: there is no state to lose
   else if (declared.size() != stored.size())
     return "the file holds " + std::to_string(stored.size()) +
            " optimizer variables, the optimizer has " + std::to_string(declared.size()) +

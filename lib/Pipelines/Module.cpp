@@ -8,6 +8,8 @@ using namespace mlir;
 using namespace mpc;
 
 void mpc::buildLLVMPipeline(OpPassManager &manager) {
+  // Not earlier: while a function is one op, passes and people can read the kernels.
+  manager.addPass(createExpandMathPass());
   // Last: what it makes of float16 and bfloat16 must not be folded any more by arith's rules on
   // float types.
   manager.addPass(createConvertMpcrtToLLVMPass());

@@ -320,6 +320,7 @@ LogicalResult LossBuilder::run() {
   addLossTerms();
   addRegularizers();
   addLossMetric();
+  loc = NameLoc::get(builder.getStringAttr("metrics"));
   bool failedMetrics = failed(addMetrics(config.metrics, false, "compile_config.metrics"));
   failedMetrics |=
       failed(addMetrics(config.weightedMetrics, true, "compile_config.weighted_metrics"));
@@ -345,5 +346,7 @@ LogicalResult mpc::buildTraining(ModuleOp module, const CompileConfig &config) {
     return failure(failedLoss);
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToStart(module.getBody());
-  return failure(failed(buildOptimizer(builder, module.getLoc(), config.optimizer)) || failedLoss);
+  return failure(failed(buildOptimizer(builder, NameLoc::get(builder.getStringAttr("optimizer")),
+                                       config.optimizer)) ||
+                 failedLoss);
 }

@@ -3,6 +3,7 @@
 // model had, so the decision reads the layers (keras-semantics, section 12, decision 7).
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/Remarks.h"
+#include "mpc/Training/LossScaleOption.h"
 #include "mpc/Training/Passes.h"
 #include <cmath>
 
@@ -46,6 +47,13 @@ std::optional<Request> parseRequest(StringRef text) {
   return request;
 }
 
+} // namespace
+
+bool mpc::isLossScaleOption(StringRef text) {
+  return text == "auto" || text == "none" || parseRequest(text);
+}
+
+namespace {
 struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
   using Base::Base;
 

@@ -30,6 +30,7 @@ module {
 // The file's own declaration stays.
 // CHECK: mpc.loss_scale initial(2.000000e+00) {growth_steps = 7 : i64}
 // CHECK-NOT: mpc.loss_scale
+// FIXED: mpc.loss_scale initial(1.280000e+02){{$}}
 // NONE-NOT: mpc.loss_scale
 module {
   mpc.loss_scale initial(2.0) {growth_steps = 7 : i64}

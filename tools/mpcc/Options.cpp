@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Options of mpcc (interface.md, section 1). An option that is not there yet says so.
 #include "tools/mpcc/Options.h"
+#include "mpc/Training/LossScaleOption.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
+#include <cmath>
 
 using namespace mpc;
 namespace cl = llvm::cl;
@@ -35,22 +37,23 @@ struct CommandLine {
              cl::desc("Optimizer; replaces the file's"));
   MPC_OPTION(std::string, metrics, "metrics", cl::value_desc("NAMES|FILE"),
              cl::desc("Metrics; replace the file's"));
-  MPC_OPTION(double, learningRate, "learning-rate", cl::value_desc("R"),
+  MPC_OPTION(std::string, learningRate, "learning-rate", cl::value_desc("R"),
              cl::desc("Learning rate; replaces the file's"));
   MPC_OPTION(std::string, lossScale, "loss-scale", cl::init("auto"),
              cl::value_desc("auto|none|fixed:N|dynamic:INITIAL:STEPS[:MIN:MAX]"),
              cl::desc("Loss scaling"));
   MPC_OPTION(std::string, initialize, "initialize", cl::ValueOptional, cl::value_desc("SEED"),
-             cl::desc("Start from the layers' initializers instead of the file's weights"));
+             cl::desc("Start from the layers' initializers, not the file's weights (SEED: 0)"));
   MPC_OPTION(std::string, batch, "batch", cl::init("dynamic"), cl::value_desc("dynamic|N"),
-             cl::desc("Batch size"));
+             cl::desc("Batch size (only dynamic in this version)"));
   MPC_OPTION(std::string, target, "target", cl::init("cpu"), cl::value_desc("cpu|cuda"),
-             cl::desc("Device"));
+             cl::desc("Device (only cpu in this version)"));
   MPC_OPTION(std::string, march, "march", cl::init("portable"),
              cl::value_desc("portable|native|x86-64-v2|x86-64-v3|x86-64-v4"),
              cl::desc("CPU levels to compile for"));
   MPC_OPTION(std::string, fp32Precision, "fp32-precision", cl::init("ieee"),
-             cl::value_desc("ieee|tf32"), cl::desc("float32 contractions on CUDA"));
+             cl::value_desc("ieee|tf32"),
+             cl::desc("float32 contractions on CUDA (not in this version)"));
   MPC_OPTION(std::string, compileTo, "compile-to", cl::value_desc("PHASE"),
              cl::desc("Stop after a phase and print the IR"));
   MPC_OPTION(std::string, compileFrom, "compile-from", cl::value_desc("PHASE"),
@@ -58,7 +61,8 @@ struct CommandLine {
   MPC_OPTION(std::string, explain, "explain", cl::ValueOptional, cl::value_desc("json"),
              cl::desc("Print what runs in which dtype, and why"));
   MPC_OPTION(std::string, weights, "weights", cl::init("external"),
-             cl::value_desc("external|embedded"), cl::desc("Where the initial variables go"));
+             cl::value_desc("external|embedded"),
+             cl::desc("Where the initial variables go (only external in this version)"));
   MPC_OPTION(bool, verbose, "v", cl::desc("Say what is done"));
   MPC_OPTION(bool, quiet, "q", cl::desc("Only errors"));
 #undef MPC_OPTION
@@ -120,6 +124,24 @@ static std::string takeColor(std::vector<const char *> &arguments) {
   return value;
 }
 
+/// LLVM's messages start with the program's name; ours with the severity.
+static void reportParseErrors(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : lines) {
+    if (!line.consume_front("mpcc: "))
+      continue;
+    if (line.consume_front("Did you mean ")) {
+      llvm::WithColor::note(llvm::errs()) << "did you mean " << line << "\n";
+      continue;
+    }
+    llvm::StringRef message = line.split("  Try:").first;
+    message.consume_back("!");
+    message.consume_back(".");
+    llvm::WithColor::error(llvm::errs()) << message << "; try mpcc --help\n";
+  }
+}
+
 std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitCode &code) {
   std::vector<const char *> arguments(argv, argv + argc);
   std::string color = takeColor(arguments);
@@ -132,9 +154,10 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   code = kExitUsage;
   if (!cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(), kOverview,
                                    &parseStream)) {
-    llvm::errs() << parseErrors;
+    reportParseErrors(parseErrors);
     return std::nullopt;
   }
+  CompileOptions options;
   UsageErrors errors;
   if (line.model.empty())
     errors.report("no MODEL given; try mpcc --help");
@@ -144,16 +167,30 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   errors.oneOf("fp32-precision", line.fp32Precision, {"ieee", "tf32"});
   errors.oneOf("color", color, {"auto", "always", "never"});
   errors.oneOf("weights", line.weights, {"external", "embedded"});
-  if (line.explain.getNumOccurrences())
-    errors.oneOf("explain", line.explain, {"", "json"});
+  if (!line.explain.empty())
+    errors.oneOf("explain", line.explain, {"json"});
   errors.notYet(line.weights == "embedded", "--weights=embedded");
   errors.notYet(llvm::StringRef(line.target).starts_with("cuda"), "--target=" + line.target);
   if (!llvm::StringRef(line.target).starts_with("cuda"))
     errors.oneOf("target", line.target, {"cpu"});
   errors.notYet(line.fp32Precision == "tf32",
                 "--fp32-precision=tf32 (it belongs to --target=cuda)");
-  errors.notYet(line.batch != "dynamic", "--batch=" + line.batch);
-  CompileOptions options;
+  uint64_t batch = 0;
+  if (line.batch != "dynamic" &&
+      (llvm::StringRef(line.batch).getAsInteger(10, batch) || batch == 0))
+    errors.report("--batch=" + line.batch + ": expected dynamic or a positive integer");
+  else
+    errors.notYet(line.batch != "dynamic", "--batch=" + line.batch);
+  if (!isLossScaleOption(line.lossScale))
+    errors.report("--loss-scale=" + line.lossScale +
+                  ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]");
+  if (line.learningRate.getNumOccurrences()) {
+    double rate = 0;
+    if (llvm::StringRef(line.learningRate).getAsDouble(rate) || !std::isfinite(rate) || rate < 0)
+      errors.report("--learning-rate=" + line.learningRate +
+                    ": expected a finite number that is not negative");
+    options.learningRate = rate;
+  }
   options.compileTo = phaseOption(errors, "compile-to", line.compileTo);
   options.compileFrom = phaseOption(errors, "compile-from", line.compileFrom);
   if (options.compileTo && options.compileFrom && *options.compileTo < *options.compileFrom)
@@ -181,8 +218,6 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   options.loss = line.loss;
   options.optimizer = line.optimizer;
   options.metrics = line.metrics;
-  if (line.learningRate.getNumOccurrences())
-    options.learningRate = line.learningRate;
   options.march = line.march;
   options.compilerVersion = MPC_VERSION;
   options.explain = !line.explain.getNumOccurrences() ? Explain::Off

@@ -46,6 +46,29 @@ def Mpc_RegularizerAttr : Mpc_Attr<"Regularizer", "regularizer"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Mpc_ConstraintAttr : Mpc_Attr<"Constraint", "constraint"> {
+  let summary = "projection of a trainable variable, applied at the end of an optimizer's step";
+  let description = [{
+    keras/src/constraints/constraints.py, in float32 (float64 for float64 variables). With n the
+    norm over `axes` (kept as dimensions of 1) and e = 1e-7:
+    `max_norm` w * clip(n, 0, max) / (e + n); `non_negative` max(w, 0); `unit_norm` w / (e + n);
+    `min_max_norm` w * (rate * clip(n, min, max) + (1 - rate) * n) / (e + n).
+    Numbers that a kind does not use are left out, `axes` of `non_negative` too.
+
+    Example: `#mpc.constraint<max_norm axes = [0] max = 2.0>`
+  }];
+  let parameters = (ins EnumParameter<Mpc_ConstraintKind>:$kind,
+                        OptionalArrayRefParameter<"int64_t">:$axes,
+                        OptionalParameter<"::mlir::FloatAttr">:$min,
+                        OptionalParameter<"::mlir::FloatAttr">:$max,
+                        OptionalParameter<"::mlir::FloatAttr">:$rate);
+  let assemblyFormat = [{
+    `<` $kind (`axes` `=` `[` $axes^ `]`)? (`min` `=` $min^)? (`max` `=` $max^)?
+    (`rate` `=` $rate^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 // ---- Optimizer rules: one attribute per Keras optimizer, semantics in OptimizerRuleAttrInterface ----
 
 class Mpc_RuleAttr<string name, string mnemonicName, list<string> overrides = []>

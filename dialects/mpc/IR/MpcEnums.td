@@ -40,6 +40,10 @@ def Mpc_InitializerKind : Mpc_Enum<"InitializerKind", "distribution (values of m
   I32EnumAttrCase<"Normal", 4, "normal">, I32EnumAttrCase<"TruncatedNormal", 5, "truncated_normal">,
   I32EnumAttrCase<"Orthogonal", 6, "orthogonal">, I32EnumAttrCase<"Identity", 7, "identity">]>;
 
+def Mpc_ConstraintKind : Mpc_Enum<"ConstraintKind", "projection of a weight after an update", [
+  I32EnumAttrCase<"MaxNorm", 0, "max_norm">, I32EnumAttrCase<"NonNegative", 1, "non_negative">,
+  I32EnumAttrCase<"UnitNorm", 2, "unit_norm">, I32EnumAttrCase<"MinMaxNorm", 3, "min_max_norm">]>;
+
 def Mpc_PrecisionClass : Mpc_Enum<"PrecisionClass", "how an op tolerates narrow element types", [
   I32EnumAttrCase<"Safe", 0, "safe">,       // gains from narrow operands (contractions)
   I32EnumAttrCase<"Follow", 1, "follow">,   // computes in whatever its operands have

@@ -9,7 +9,8 @@ void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name
                        RankedTensorType type, VariableRole role, InitializerAttr initializer) {
   build(builder, state, builder.getStringAttr(name), TypeAttr::get(type),
         VariableRoleAttr::get(builder.getContext(), role), /*layer=*/StringAttr(), initializer,
-        /*regularizer=*/RegularizerAttr(), /*autocast=*/builder.getBoolAttr(true),
+        /*regularizer=*/RegularizerAttr(), /*constraint=*/ConstraintAttr(),
+        /*autocast=*/builder.getBoolAttr(true),
         /*shadow_of=*/FlatSymbolRefAttr());
 }
 
@@ -20,8 +21,31 @@ LogicalResult VariableOp::verify() {
   bool floating = isa<FloatType>(type.getElementType());
   if (getRole() == VariableRole::Trainable && !floating)
     return emitOpError() << "trainable variables are floating, got " << type;
+  if (getConstraint()) {
+    if (getRole() != VariableRole::Trainable)
+      return emitOpError() << "only trainable variables have a constraint";
+    int64_t next = 0; // axes ascend and stay in the rank
+    for (int64_t axis : getConstraint()->getAxes()) {
+      if (axis < next || axis >= type.getRank())
+        return emitOpError() << "constraint axes must ascend and name dimensions of " << type;
+      next = axis + 1;
+    }
+  }
   if ((getRole() == VariableRole::Shadow) != getShadowOf().has_value())
     return emitOpError() << "role shadow and shadow_of belong together";
+  return success();
+}
+
+LogicalResult ConstraintAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                     ConstraintKind kind, ArrayRef<int64_t> axes, FloatAttr min,
+                                     FloatAttr max, FloatAttr rate) {
+  bool isMinMax = kind == ConstraintKind::MinMaxNorm;
+  if ((kind == ConstraintKind::NonNegative) != axes.empty())
+    return emitError() << "axes belong to every constraint on a norm and to no other";
+  if (isMinMax != bool(min) || isMinMax != bool(rate))
+    return emitError() << "min and rate belong to min_max_norm and to no other";
+  if ((isMinMax || kind == ConstraintKind::MaxNorm) != bool(max))
+    return emitError() << "max belongs to max_norm and min_max_norm and to no other";
   return success();
 }
 

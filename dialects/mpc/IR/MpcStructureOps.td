@@ -15,7 +15,7 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol]> {
     The symbol is Keras's variable path. Functions receive the value as an argument that names the
     symbol (`mpc.variable`) and return its new value as a result that names it (`mpc.updates`); the
     runtime aliases both in place. `autocast = false` variables are not cast at use. `trainable`
-    says what optimizers may update: role trainable. `layer` is the path that a policy map is asked
+    says what optimizers may update: role trainable. `constraint` projects what they wrote. `layer` is the path that a policy map is asked
     with. `shadow_of` is set on low-precision copies.
 
     Example:
@@ -27,10 +27,11 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Mpc_Tensor>:$type, Mpc_VariableRoleAttr:$role,
                        OptionalAttr<StrAttr>:$layer, OptionalAttr<Mpc_InitializerAttr>:$initializer,
                        OptionalAttr<Mpc_RegularizerAttr>:$regularizer,
+                       OptionalAttr<Mpc_ConstraintAttr>:$constraint,
                        DefaultValuedAttr<BoolAttr, "true">:$autocast,
                        OptionalAttr<FlatSymbolRefAttr>:$shadow_of);
   let builders = [
-    // Autocasts, has no regulariser and, without an initializer, starts as zeros.
+    // Autocasts, has neither regulariser nor constraint and, without an initializer, starts as zeros.
     OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::RankedTensorType":$type, "::mpc::VariableRole":$role,
                    CArg<"::mpc::InitializerAttr", "{}">:$initializer)>];
   let assemblyFormat = "$sym_name `:` $type `role` $role (`layer` `(` $layer^ `)`)? attr-dict";

@@ -31,7 +31,7 @@ bool isOperation(const LayerConfig &layer) {
 
 GraphImporter::GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName)
     : context(context), fileName(fileName), builder(&context),
-      location(mlir::NameLoc::get(mlir::StringAttr::get(&context, fileName))) {}
+      location(mlir::FileLineColLoc::get(&context, fileName, 0, 0)) {}
 
 void GraphImporter::report(llvm::StringRef path, const llvm::Twine &message) {
   failed = true;
@@ -154,10 +154,12 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
       parseRegularizer(context, lb.layer.config.get(request.regularizerKey), complain);
   if (variable.trainable)
     variable.regularizer = regularizer;
-  const SerializedObject constraint = readObject(lb.layer.config.get(request.constraintKey));
-  if (!constraint.className.empty())
-    complain("the constraint '" + constraint.className + "' in '" + request.constraintKey +
-             "' is not supported yet; build the layer without it");
+  // Optimizers project what they update.
+  ConstraintAttr constraint =
+      parseConstraint(context, lb.layer.config.get(request.constraintKey),
+                      unsigned(request.shape.size()), request.constraintKey, complain);
+  if (variable.trainable)
+    variable.constraint = constraint;
   if (!good)
     return {};
   if (auto group = groups.find(variable.layer); group != groups.end())
@@ -276,14 +278,15 @@ void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs)
     VariableOp::create(builder, variable.argument.getLoc(), variable.path, variable.type,
                        variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
                        builder.getStringAttr(variable.layerPath), variable.initializer,
-                       variable.regularizer, /*autocast=*/true, mlir::FlatSymbolRefAttr());
+                       variable.regularizer, variable.constraint, /*autocast=*/true,
+                       mlir::FlatSymbolRefAttr());
   if (randomState) {
     forward.setArgAttr(randomState.getArgNumber(), MpcDialect::kVariableAttr, symbol(kRandomState));
     forward.setResultAttr(results.size() - 1, MpcDialect::kUpdatesAttr, symbol(kRandomState));
-    VariableOp::create(builder, location, kRandomState,
-                       llvm::cast<mlir::RankedTensorType>(randomState.getType()),
-                       VariableRole::Random, mlir::StringAttr(), InitializerAttr(),
-                       RegularizerAttr(), /*autocast=*/false, mlir::FlatSymbolRefAttr());
+    VariableOp::create(
+        builder, location, kRandomState, llvm::cast<mlir::RankedTensorType>(randomState.getType()),
+        VariableRole::Random, mlir::StringAttr(), InitializerAttr(), RegularizerAttr(),
+        ConstraintAttr(), /*autocast=*/false, mlir::FlatSymbolRefAttr());
   }
 }
 

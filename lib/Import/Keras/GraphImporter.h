@@ -25,6 +25,7 @@ struct ModelVariable {
   bool trainable = true;
   InitializerAttr initializer;
   RegularizerAttr regularizer;
+  ConstraintAttr constraint;
   mlir::BlockArgument argument; ///< of @forward
 };
 

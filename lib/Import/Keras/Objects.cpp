@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Initializers and regularizers. Seeds are not reproduced (docs/numerics.md): mpc draws from its
-// own counter-based generator.
+// Initializers, regularizers and constraints. Seeds are not reproduced (docs/numerics.md): mpc
+// draws from its own counter-based generator.
 #include "Objects.h"
 
 #include "mpc/Import/Keras/Weights.h"
@@ -189,6 +189,73 @@ RegularizerAttr parseRegularizer(mlir::MLIRContext &context, const json::Value *
   mlir::Type f64 = mlir::Float64Type::get(&context);
   return RegularizerAttr::get(&context, mlir::FloatAttr::get(f64, l1),
                               mlir::FloatAttr::get(f64, l2));
+}
+
+/// The dimensions that `axis` of a constraint names: one, a list, or null for all.
+static std::optional<llvm::SmallVector<int64_t>> constraintAxes(const json::Object &config,
+                                                                int64_t rank) {
+  llvm::SmallVector<int64_t> axes;
+  auto add = [&](const json::Value &value) {
+    std::optional<int64_t> axis = value.getAsInteger();
+    if (!axis || *axis < -rank || *axis >= rank)
+      return false;
+    axes.push_back(*axis < 0 ? *axis + rank : *axis);
+    return true;
+  };
+  const json::Value first(0), *given = config.get("axis");
+  const json::Value &value = given ? *given : first;
+  if (value.kind() == json::Value::Null) {
+    llvm::append_range(axes, llvm::seq<int64_t>(0, rank));
+  } else if (const json::Array *list = value.getAsArray()) {
+    if (!llvm::all_of(*list, add))
+      return std::nullopt;
+  } else if (!add(value)) {
+    return std::nullopt;
+  }
+  llvm::sort(axes);
+  if (axes.empty() || std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    return std::nullopt;
+  return axes;
+}
+
+/// MaxNorm and max_norm are the same to Keras.
+static std::string canonicalClass(llvm::StringRef className) {
+  std::string name = className.lower();
+  llvm::erase(name, '_');
+  return name;
+}
+
+ConstraintAttr parseConstraint(mlir::MLIRContext &context, const json::Value *value, unsigned rank,
+                               llvm::StringRef key, ReportFn report) {
+  const SerializedObject object = readObject(value);
+  const std::string name = canonicalClass(object.className);
+  if (name.empty())
+    return {};
+  if (name == "nonneg")
+    return ConstraintAttr::get(&context, ConstraintKind::NonNegative, {}, {}, {}, {});
+  if (name != "maxnorm" && name != "unitnorm" && name != "minmaxnorm") {
+    report("unsupported constraint '" + object.className + "' in '" + key +
+           "'; supported are MaxNorm, NonNeg, UnitNorm and MinMaxNorm");
+    return {};
+  }
+  std::optional<llvm::SmallVector<int64_t>> axes = constraintAxes(object.config, rank);
+  if (!axes) {
+    report("'" + key + "' has an axis that does not fit a variable with " + llvm::Twine(rank) +
+           " dimensions; expected an integer, or a list of different ones, from " +
+           llvm::Twine(-int64_t(rank)) + " to " + llvm::Twine(int64_t(rank) - 1));
+    return {};
+  }
+  auto number = [&](llvm::StringRef argument, double otherwise) {
+    return mlir::FloatAttr::get(mlir::Float64Type::get(&context),
+                                numberOf(object.config, argument, otherwise));
+  };
+  if (name == "maxnorm")
+    return ConstraintAttr::get(&context, ConstraintKind::MaxNorm, *axes, {},
+                               number("max_value", 2.0), {});
+  if (name == "unitnorm")
+    return ConstraintAttr::get(&context, ConstraintKind::UnitNorm, *axes, {}, {}, {});
+  return ConstraintAttr::get(&context, ConstraintKind::MinMaxNorm, *axes, number("min_value", 0.0),
+                             number("max_value", 1.0), number("rate", 1.0));
 }
 
 } // namespace mpc::keras

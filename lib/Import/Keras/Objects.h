@@ -28,6 +28,12 @@ InitializerAttr parseInitializer(mlir::MLIRContext &context, const llvm::json::V
 RegularizerAttr parseRegularizer(mlir::MLIRContext &context, const llvm::json::Value *value,
                                  ReportFn report);
 
+/// MaxNorm, NonNeg, UnitNorm, MinMaxNorm (keras/src/constraints) of a variable with `rank`
+/// dimensions; axes are counted from the front and sorted. Null for none and after an error, which
+/// names `key`.
+ConstraintAttr parseConstraint(mlir::MLIRContext &context, const llvm::json::Value *value,
+                               unsigned rank, llvm::StringRef key, ReportFn report);
+
 } // namespace mpc::keras
 
 #endif

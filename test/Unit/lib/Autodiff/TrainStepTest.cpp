@@ -172,6 +172,50 @@ TEST(TrainStep, UndoesTheStaticScale) {
   EXPECT_EQ(loop.variable("w"), (std::vector<double>{-1, -2}));
 }
 
+struct ConstraintCase {
+  const char *name, *attribute;
+  std::function<double(double w, double norm)> project;
+};
+
+void PrintTo(const ConstraintCase &constraint, std::ostream *os) { *os << constraint.name; }
+
+const ConstraintCase kConstraints[] = {
+    {"max_norm_above", "#mpc.constraint<max_norm axes = [0] max = 1.5 : f64>",
+     [](double w, double norm) { return w * 1.5 / (norm + 1e-7); }},
+    {"max_norm_below", "#mpc.constraint<max_norm axes = [0] max = 10.0 : f64>",
+     [](double w, double norm) { return w * norm / (norm + 1e-7); }},
+    {"unit_norm", "#mpc.constraint<unit_norm axes = [0]>",
+     [](double w, double norm) { return w / (norm + 1e-7); }},
+    {"non_negative", "#mpc.constraint<non_negative>",
+     [](double w, double) { return w > 0 ? w : 0; }},
+    {"min_max_norm",
+     "#mpc.constraint<min_max_norm axes = [0] min = 3.0 : f64 max = 5.0 : f64 rate = 0.25 : f64>",
+     [](double w, double norm) { return w * (0.25 * 3 + 0.75 * norm) / (norm + 1e-7); }},
+};
+
+class WeightConstraint : public testing::TestWithParam<ConstraintCase> {};
+
+TEST_P(WeightConstraint, ProjectsWhatTheOptimizerWrote) {
+  TrainingLoop loop(optimizer(kSGD, 1), {3, -4},
+                    std::string("constraint = ") + GetParam().attribute);
+  ASSERT_TRUE(loop.valid());
+  ASSERT_TRUE(loop.step({1, -2})); // w = (2, -2)
+  EXPECT_NEAR(loop.variable("w")[0], GetParam().project(2, std::sqrt(8)), 1e-6);
+  EXPECT_NEAR(loop.variable("w")[1], GetParam().project(-2, std::sqrt(8)), 1e-6);
+  ASSERT_TRUE(loop.step({std::nan(""), 0}));
+  EXPECT_TRUE(std::isnan(loop.variable("w")[0]));
+}
+
+TEST_P(WeightConstraint, KeepsTheValueOfASkippedStep) {
+  TrainingLoop loop(optimizer(kSGD, 1) + "\nmpc.loss_scale initial(8.0) {growth_steps = 2 : i64}",
+                    {3, -4}, std::string("constraint = ") + GetParam().attribute);
+  ASSERT_TRUE(loop.valid());
+  ASSERT_TRUE(loop.step({INFINITY, 0}));
+  EXPECT_EQ(loop.variable("w"), (std::vector<double>{3, -4}));
+}
+
+INSTANTIATE_TEST_SUITE_P(TrainStep, WeightConstraint, testing::ValuesIn(kConstraints));
+
 TEST(TrainStep, DeclaresVariablesInKerasOrder) {
   TrainingLoop loop(optimizer("#mpc.adam<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = "
                               "1.0e-7 : f64, amsgrad = true>",

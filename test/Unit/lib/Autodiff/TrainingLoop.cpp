@@ -9,13 +9,14 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::test;
 
-TrainingLoop::TrainingLoop(const std::string &declarations, std::vector<double> start) {
+TrainingLoop::TrainingLoop(const std::string &declarations, std::vector<double> start,
+                           const std::string &attributes) {
   context.loadDialect<MpcDialect, func::FuncDialect>();
   std::string n = std::to_string(start.size()), w = "tensor<" + n + "xf32>",
               x = "tensor<?x" + n + "xf32>";
-  std::string text = "mpc.variable @w : " + w + " role trainable\n" + declarations +
-                     "\nfunc.func @forward(%x: " + x + " {mpc.input = \"x\"}, %w: " + w +
-                     " {mpc.variable = @w}) -> (" + x +
+  std::string text = "mpc.variable @w : " + w + " role trainable {" + attributes + "}\n" +
+                     declarations + "\nfunc.func @forward(%x: " + x +
+                     " {mpc.input = \"x\"}, %w: " + w + " {mpc.variable = @w}) -> (" + x +
                      " {mpc.output = \"out0\"}) {\n  %y = mpc.multiply %x, %w : " + x + ", " + w +
                      "\n  return %y : " + x + "\n}\nfunc.func @loss(%p: " + x +
                      " {mpc.input = \"out0\"}) -> (tensor<f32> {mpc.output = \"loss\"}) {\n" +

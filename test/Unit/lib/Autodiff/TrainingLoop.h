@@ -15,8 +15,10 @@ namespace mpc::test {
 /// loss = sum(x * w) over one row x, so that the gradient of w is x. All state is kept by symbol.
 class TrainingLoop {
 public:
-  /// `declarations`: mpc.optimizer and the like, as text. `start`: the initial value of w.
-  TrainingLoop(const std::string &declarations, std::vector<double> start);
+  /// `declarations`: mpc.optimizer and the like, as text. `start`: the initial value of w, whose
+  /// declaration gets `attributes`.
+  TrainingLoop(const std::string &declarations, std::vector<double> start,
+               const std::string &attributes = "");
 
   /// One training step; returns whether it ran.
   bool step(const std::vector<double> &gradient);

@@ -1,0 +1,35 @@
+// The machine code of a library with tanh and softmax, per level: vectors as wide as the level has,
+// and nothing from libm.
+// RUN: rm -rf %t && mpcc --compile-from=fusion %s --name=m -o %t
+// RUN: llvm-nm -D --undefined-only %t/libm.so | FileCheck %s --check-prefix=SYMBOLS
+// RUN: llvm-objdump -d --no-show-raw-insn %t/libm.so | FileCheck %s
+
+// SYMBOLS-NOT: {{expf|tanhf}}
+
+// CHECK-LABEL: <kernel_predict.v2>:
+// CHECK-NOT: call
+// CHECK: divps {{.*}}%xmm
+// CHECK-NOT: call
+// CHECK-LABEL: <kernel_predict.v3>:
+// CHECK-NOT: {{call|vfmadd}}
+// CHECK: vdivps {{.*}}%ymm
+// CHECK-NOT: {{call|vfmadd}}
+// CHECK-LABEL: <kernel_predict.v4>:
+// CHECK-NOT: {{call|vfmadd}}
+// CHECK: vdivps {{.*}}%zmm
+// CHECK-NOT: {{call|vfmadd}}
+// e^(x - max), the fourth kernel: x log2(e) rounds to n, which becomes an exponent.
+// CHECK-LABEL: <kernel_predict_3.v3>:
+// CHECK-NOT: {{call|vfmadd}}
+// CHECK: vpslld $0x17, %ymm
+// CHECK-NOT: {{call|vfmadd}}
+// CHECK-LABEL: <kernel_predict_3.v4>:
+// CHECK-NOT: {{call|vfmadd}}
+// CHECK: vpslld $0x17, %zmm
+// CHECK-NOT: {{call|vfmadd}}
+// CHECK-LABEL: <kernel_predict_4.v2>:
+func.func @predict(%x: tensor<?x64xf32> {mpc.input = "x"}) -> (tensor<?x64xf32> {mpc.output = "out0"}) attributes {mpc.entry} {
+  %0 = mpc.tanh %x : tensor<?x64xf32>
+  %1 = mpc.softmax %0 {axis = 1 : i64} : tensor<?x64xf32>
+  return %1 : tensor<?x64xf32>
+}

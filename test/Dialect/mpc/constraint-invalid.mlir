@@ -1,0 +1,29 @@
+// RUN: mpc-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @below {{constraint axes must ascend and name dimensions of 'tensor<8x4xf32>'}}
+mpc.variable @a : tensor<8x4xf32> role trainable {constraint = #mpc.constraint<unit_norm axes = [2]>}
+
+// -----
+
+// expected-error @below {{constraint axes must ascend and name dimensions of 'tensor<8x4xf32>'}}
+mpc.variable @a : tensor<8x4xf32> role trainable {constraint = #mpc.constraint<unit_norm axes = [1, 0]>}
+
+// -----
+
+// expected-error @below {{only trainable variables have a constraint}}
+mpc.variable @a : tensor<4xf32> role non_trainable {constraint = #mpc.constraint<non_negative>}
+
+// -----
+
+// expected-error @below {{axes belong to every constraint on a norm and to no other}}
+mpc.variable @a : tensor<4xf32> role trainable {constraint = #mpc.constraint<non_negative axes = [0]>}
+
+// -----
+
+// expected-error @below {{max belongs to max_norm and min_max_norm and to no other}}
+mpc.variable @a : tensor<4xf32> role trainable {constraint = #mpc.constraint<max_norm axes = [0]>}
+
+// -----
+
+// expected-error @below {{min and rate belong to min_max_norm and to no other}}
+mpc.variable @a : tensor<4xf32> role trainable {constraint = #mpc.constraint<max_norm axes = [0] max = 1.0 rate = 1.0>}

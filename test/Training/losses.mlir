@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The loss and metrics of each config, by name and by Keras-serialised object, in float32.
+// RUN: rm -rf %t && mkdir -p %t
+// RUN: mpcc %s --loss=mse --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=MSE
+// MSE: func.func @loss({{.*}}tensor<?x4xf32> {mpc.input = "out0"}{{.*}}tensor<?x4xf32> {mpc.target = "y0"}{{.*}}tensor<?xf32> {mpc.target = "sample_weight"}
+// MSE: [[D:%.*]] = mpc.subtract %arg0, %arg1
+// MSE: [[S:%.*]] = mpc.multiply [[D]], [[D]]
+// MSE: [[M:%.*]] = mpc.reduce mean [[S]] {axes = array<i64: 1>}
+// MSE: [[W:%.*]] = mpc.multiply [[M]], %arg2
+// MSE: mpc.reduce mean [[W]] {axes = array<i64: 0>}
+
+// RUN: mpcc %s --loss=mean_absolute_error --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=MAE
+// MAE: [[D:%.*]] = mpc.subtract %arg0, %arg1
+// MAE: [[A:%.*]] = mpc.abs [[D]]
+// MAE: mpc.reduce mean [[A]] {axes = array<i64: 1>}
+
+// Clipped as Keras clips, so that no logarithm is of 0.
+// RUN: mpcc %s --loss=binary_crossentropy --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=BCE
+// BCE: [[H:%.*]] = mpc.constant dense<0.99999988>
+// BCE: mpc.minimum %arg0, [[H]]
+// BCE: [[L:%.*]] = mpc.constant dense<1.000000e-07>
+// BCE: mpc.maximum {{.*}}, [[L]]
+// BCE-COUNT-2: mpc.log
+// BCE: mpc.negate
+
+// RUN: mpcc %s --loss=categorical_crossentropy --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=CCE
+// CCE: [[S:%.*]] = mpc.reduce sum %arg0 {axes = array<i64: 1>, keep_dims}
+// CCE: mpc.divide %arg0, [[S]]
+// CCE: mpc.log
+// CCE: mpc.reduce sum {{.*}} {axes = array<i64: 1>}
+
+// Classes are integers below the number of classes; they never pass through floats.
+// RUN: mpcc %s --loss=sparse_categorical_crossentropy --optimizer=sgd --metrics=accuracy --compile-to=import | FileCheck %s --check-prefix=SCE
+// SCE: mpc.metric "loss"
+// SCE: mpc.metric "accuracy" states([@"metric/accuracy/total", @"metric/accuracy/count"])
+// SCE: func.func @loss({{.*}}tensor<?xi32> {mpc.index_limit = 4 : i64, mpc.target = "y0"}
+// SCE: mpc.one_hot %arg1 : tensor<?xi32> -> tensor<?x4xf32>
+// SCE: mpc.softmax_cross_entropy
+// SCE: [[C:%.*]] = mpc.argmax %arg0 {axis = 1 : i64}
+// SCE: mpc.compare eq %arg1, [[C]] : tensor<?xi32>, tensor<?xi32>
+
+// Objects from JSON files: from_logits, label smoothing, reductions, an ignored class.
+// RUN: echo '{"module": "keras.losses", "class_name": "CategoricalCrossentropy", "config": {"from_logits": true, "label_smoothing": 0.1, "reduction": "sum"}, "registered_name": null}' > %t/logits.json
+// RUN: mpcc %s --loss=%t/logits.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=LOGITS
+// LOGITS: [[K:%.*]] = mpc.constant dense<0.899999976>
+// LOGITS: mpc.multiply %arg1, [[K]]
+// LOGITS: mpc.constant dense<2.500000e-02>
+// LOGITS: mpc.softmax_cross_entropy %arg0,
+// LOGITS: mpc.reduce sum {{.*}} {axes = array<i64: 0>}
+// RUN: echo '{"class_name": "SparseCategoricalCrossentropy", "config": {"ignore_class": 2}}' > %t/ignore.json
+// RUN: mpcc %s --loss=%t/ignore.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=IGNORE
+// IGNORE-NOT: mpc.index_limit
+// IGNORE: mpc.compare ne %arg1
+// RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"from_logits": true}}' > %t/binary.json
+// RUN: mpcc %s --loss=%t/binary.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=BINARY
+// BINARY: mpc.softplus %arg0
+
+// RUN: mpcc %s --loss=mse --optimizer=sgd --metrics=acc,rmse,top_k_categorical_accuracy --compile-to=import | FileCheck %s --check-prefix=METRICS
+// METRICS: mpc.metric "loss"
+// METRICS: mpc.metric "acc"
+// METRICS: mpc.metric "rmse" {{.*}}{root}
+// METRICS: mpc.metric "top_k_categorical_accuracy"
+// RUN: echo '[{"class_name": "BinaryAccuracy", "config": {"name": "close", "threshold": 0.25}}, "mae"]' > %t/metrics.json
+// RUN: mpcc %s --loss=mse --optimizer=sgd --metrics=%t/metrics.json --compile-to=import | FileCheck %s --check-prefix=LIST
+// LIST: mpc.metric "close"
+// LIST: mpc.metric "mae"
+// LIST: mpc.constant dense<2.500000e-01>
+// LIST: mpc.compare gt %arg0
+
+// What is wrong in loss and metrics is said at once, without the module's text.
+// RUN: %exits 1 mpcc %s --loss=hinge2 --optimizer=sgdd --compile-to=import | FileCheck %s --check-prefix=BAD --implicit-check-not="see current operation"
+// BAD-DAG: error: {{.*}}losses.mlir{{.*}}: compile_config.loss[0]: loss 'hinge2' is not supported; use one of binary_crossentropy, categorical_crossentropy
+// BAD-DAG: error: {{.*}}losses.mlir{{.*}}optimizer 'sgdd' is not supported; use one of adam, rmsprop, sgd
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=sgd --metrics=auc,mape --compile-to=import | FileCheck %s --check-prefix=METRIC
+// METRIC: error: {{.*}}compile_config.metrics: metric 'auc' is not supported
+// METRIC: error: {{.*}}compile_config.metrics: metric 'mape' is not supported
+// RUN: %exits 1 mpcc %s --loss=%t/absent.json --optimizer=sgd | FileCheck %s --check-prefix=ABSENT
+// ABSENT: error: --loss={{.*}}absent.json: no such file; give a Keras name or a JSON file with a serialised object
+// RUN: echo '{"class_name": "MeanSquaredError", "config": {"reduction": "none"}}' > %t/none.json
+// RUN: %exits 1 mpcc %s --loss=%t/none.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=NONE
+// NONE: error: {{.*}}compile_config.loss[0]: reduction 'none' gives no scalar to train on
+// RUN: %exits 1 mpcc %s --mode=train | FileCheck %s --check-prefix=TRAIN
+// TRAIN: error: {{.*}}losses.mlir: --mode=train needs a loss and an optimizer
+// RUN: %exits 1 mpcc %s --loss=mse --learning-rate=0.1 | FileCheck %s --check-prefix=RATE
+// RATE: error: {{.*}}--learning-rate: the model names no optimizer; add --optimizer=NAME
+
+mpc.variable @"dense/kernel" : tensor<8x4xf32> role trainable layer("dense")
+func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}, %w: tensor<8x4xf32> {mpc.variable = @"dense/kernel"}) -> (tensor<?x4xf32> {mpc.output = "out0"}) {
+  %y = mpc.layer "dense" kind "Dense" inputs(%x) variables(%w) : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32> {
+  ^bb0(%a: tensor<?x8xf32>, %k: tensor<8x4xf32>):
+    %0 = mpc.contract %a, %k contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>
+    mpc.yield %0 : tensor<?x4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}

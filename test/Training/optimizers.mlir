@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Each optimizer's defaults are Keras's; objects in JSON files set the rest.
+// RUN: rm -rf %t && mkdir -p %t
+// RUN: mpcc %s --loss=mse --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=SGD
+// SGD: mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.000000e+00 : f64, nesterov = false>) {learning_rate = 1.000000e-02 : f64}
+// RUN: mpcc %s --loss=mse --optimizer=rmsprop --compile-to=import | FileCheck %s --check-prefix=RMSPROP
+// RMSPROP: mpc.optimizer "rmsprop" rule(#mpc.rmsprop<rho = 9.000000e-01 : f64, momentum = 0.000000e+00 : f64, epsilon = 9.99{{[0-9]*}}E-8 : f64, centered = false>) {learning_rate = 1.000000e-03 : f64}
+// RUN: mpcc %s --loss=mse --optimizer=adam --learning-rate=0.25 --compile-to=import | FileCheck %s --check-prefix=ADAM
+// ADAM: mpc.optimizer "adam" rule(#mpc.adam<beta_1 = 9.000000e-01 : f64, beta_2 = 0.99{{[0-9]*}} : f64, epsilon = 9.99{{[0-9]*}}E-8 : f64, amsgrad = false>) {learning_rate = 2.500000e-01 : f64}
+
+// RUN: echo '{"module": "keras.optimizers", "class_name": "SGD", "config": {"name": "slow", "learning_rate": 0.5, "momentum": 0.75, "nesterov": true, "clipnorm": 2.0, "weight_decay": 0.125, "use_ema": true, "ema_momentum": 0.5, "ema_overwrite_frequency": 4, "gradient_accumulation_steps": 3, "loss_scale_factor": 64.0}, "registered_name": null}' > %t/all.json
+// RUN: mpcc %s --loss=mse --optimizer=%t/all.json --compile-to=import | FileCheck %s --check-prefix=ALL
+// ALL: mpc.optimizer "slow" rule(#mpc.sgd<momentum = 7.500000e-01 : f64, nesterov = true>)
+// ALL-SAME: accumulation_steps = 3 : i64
+// ALL-SAME: clipnorm = 2.000000e+00 : f64
+// ALL-SAME: ema_momentum = 5.000000e-01 : f64
+// ALL-SAME: ema_overwrite_frequency = 4 : i64
+// ALL-SAME: learning_rate = 5.000000e-01 : f64
+// ALL-SAME: static_scale = 6.400000e+01 : f64
+// ALL-SAME: weight_decay = 1.250000e-01 : f64
+
+// RUN: echo '{"class_name": "Adam", "config": {"learning_rate": {"class_name": "ExponentialDecay", "config": {"initial_learning_rate": 0.5, "decay_steps": 10, "decay_rate": 0.25, "staircase": true}}}}' > %t/schedule.json
+// RUN: mpcc %s --loss=mse --optimizer=%t/schedule.json --compile-to=import | FileCheck %s --check-prefix=SCHEDULE
+// SCHEDULE: mpc.optimizer "adam" {{.*}}schedule = {class_name = "ExponentialDecay", decay_rate = 2.500000e-01 : f64, decay_steps = 10 : i64, initial_learning_rate = 5.000000e-01 : f64, staircase = true}
+// RUN: echo '{"class_name": "Adam", "config": {"learning_rate": {"class_name": "MyDecay", "config": {}}}}' > %t/mine.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/mine.json --compile-to=import | FileCheck %s --check-prefix=MINE
+// MINE: error: {{.*}}learning rate schedule 'MyDecay' is not supported; use a number or one of ExponentialDecay,
+
+// A LossScaleOptimizer brings mpc.loss_scale; --loss-scale replaces or removes it; --learning-rate
+// reaches the optimizer inside.
+// RUN: echo '{"class_name": "LossScaleOptimizer", "config": {"initial_scale": 16.0, "dynamic_growth_steps": 5, "inner_optimizer": {"class_name": "SGD", "config": {"learning_rate": 0.5}}}}' > %t/scaled.json
+// RUN: mpcc %s --loss=mse --optimizer=%t/scaled.json --learning-rate=0.125 --compile-to=policy | FileCheck %s --check-prefix=SCALED
+// SCALED-DAG: mpc.loss_scale initial(1.600000e+01) {growth_steps = 5 : i64}
+// SCALED-DAG: mpc.optimizer "sgd" {{.*}}{learning_rate = 1.250000e-01 : f64}
+// RUN: mpcc %s --loss=mse --optimizer=%t/scaled.json --loss-scale=none --compile-to=policy | FileCheck %s --check-prefix=UNSCALED
+// UNSCALED-NOT: mpc.loss_scale
+// UNSCALED: mpc.optimizer "sgd"
+// RUN: mpcc %s --loss=mse --optimizer=%t/scaled.json --loss-scale=fixed:128 --compile-to=policy | FileCheck %s --check-prefix=FIXED
+// FIXED: mpc.loss_scale initial(1.280000e+02)
+// FIXED-NOT: mpc.loss_scale
+// RUN: mpcc %s --loss=mse --optimizer=sgd --loss-scale=dynamic:8:3:1:64 --compile-to=policy | FileCheck %s --check-prefix=DYNAMIC
+// DYNAMIC: mpc.loss_scale initial(8.000000e+00) {growth_steps = 3 : i64, maximum = 6.400000e+01 : f64, minimum = 1.000000e+00 : f64}
+// RUN: mpcc %s --loss=mse --optimizer=sgd --policy=mixed_float16 --compile-to=policy | FileCheck %s --check-prefix=AUTO
+// AUTO: mpc.loss_scale initial(3.276800e+04) {growth_steps = 2000 : i64}
+// RUN: mpcc %s --loss=mse --optimizer=sgd --policy=float16 --compile-to=policy 2>&1 | FileCheck %s --check-prefix=PURE --implicit-check-not="mpc.loss_scale"
+// PURE: warning: {{.*}}optimizers.mlir: pure float16 trains without loss scaling, as in Keras: small gradients become 0
+// RUN: echo '{"class_name": "LossScaleOptimizer", "config": {}}' > %t/empty.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/empty.json --compile-to=import | FileCheck %s --check-prefix=EMPTY
+// EMPTY: error: {{.*}}LossScaleOptimizer has no inner_optimizer
+
+mpc.variable @"dense/kernel" : tensor<8x4xf32> role trainable layer("dense")
+func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}, %w: tensor<8x4xf32> {mpc.variable = @"dense/kernel"}) -> (tensor<?x4xf32> {mpc.output = "out0"}) {
+  %y = mpc.layer "dense" kind "Dense" inputs(%x) variables(%w) : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32> {
+  ^bb0(%a: tensor<?x8xf32>, %k: tensor<8x4xf32>):
+    %0 = mpc.contract %a, %k contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>
+    mpc.yield %0 : tensor<?x4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
