@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Copies @forward and @loss into entries, in training or inference mode.
 #include "lib/Autodiff/TrainedModel.h"
+#include "lib/Transforms/Fusion.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -61,6 +62,17 @@ static Value adapt(OpBuilder &builder, Value value, Type type) {
                                  : Value(CastOp::create(builder, value.getLoc(), type, value));
 }
 
+/// A cross-entropy of a softmax's output takes the logits, as Keras's compiled training does
+/// (keras/src/backend/tensorflow/nn.py, _get_logits). Before differentiation, because the clip of the
+/// probability form stops the gradient of samples that the model gets badly wrong.
+static void useLogits(EntryBuilder &entry) {
+  IRRewriter rewriter(entry.builder.getContext());
+  SmallVector<SoftmaxCrossEntropyOp> losses;
+  entry.function.walk([&](SoftmaxCrossEntropyOp loss) { losses.push_back(loss); });
+  for (SoftmaxCrossEntropyOp loss : losses)
+    fuseCrossEntropy(rewriter, loss);
+}
+
 FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode, bool withLoss) {
   Copy copy;
   OpBuilder &builder = entry.builder;
@@ -117,6 +129,7 @@ FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode,
   }
   if (!copy.loss)
     return loss.emitError() << "returns no loss", failure();
+  useLogits(entry);
   for (unsigned i = 0; i < forward.getNumResults(); ++i)
     if (Value term = terms.lookup(forward.getResultAttr(i, MpcDialect::kOutputAttr)))
       copy.loss = AddOp::create(builder, term.getLoc(), copy.loss, adapt(builder, term, scalar));

@@ -21,10 +21,10 @@ static std::optional<double> scalarValue(Value value) {
 /// stay.
 static bool isProbabilityLimit(double value) { return value <= 1e-6 || value >= 1 - 1e-6; }
 
-/// Steps over minimum and maximum with such a limit, while the value has one use.
+/// Steps over minimum and maximum with such a limit.
 static Value skipClip(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<MaximumOp, MinimumOp>(op) || !value.hasOneUse())
+    if (!isa<MaximumOp, MinimumOp>(op))
       return value;
     auto left = scalarValue(op->getOperand(0)), right = scalarValue(op->getOperand(1));
     if (right && isProbabilityLimit(*right))
@@ -71,17 +71,13 @@ void mpc::fuseCrossEntropy(IRRewriter &rewriter, SoftmaxCrossEntropyOp loss) {
   auto softmax = probabilities.getDefiningOp<SoftmaxOp>();
   if (!softmax)
     return;
-  StringRef reason;
-  if (!log.getResult().hasOneUse() || !probabilities.hasOneUse())
-    reason = "the probabilities have other uses";
-  else if (int64_t(softmax.getAxis()) != softmax.getType().getRank() - 1)
-    reason = "the softmax is not along the last axis";
-  if (!reason.empty()) {
-    remark::missed(loss.getLoc(), fusionRemark("logit-cross-entropy")) << reason;
+  if (int64_t(softmax.getAxis()) != softmax.getType().getRank() - 1) {
+    remark::missed(loss.getLoc(), fusionRemark("logit-cross-entropy"))
+        << "the softmax is not along the last axis";
     return;
   }
   rewriter.modifyOpInPlace(loss, [&] { loss.getLogitsMutable().assign(softmax.getInput()); });
   remark::passed(loss.getLoc(), fusionRemark("logit-cross-entropy"))
-      << "cross-entropy of logits: no clip, probabilities not stored";
+      << "cross-entropy of logits: no clip";
   eraseDead(rewriter, log);
 }

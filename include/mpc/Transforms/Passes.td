@@ -137,8 +137,8 @@ def Fuse : Pass<"mpc-fuse", "::mlir::ModuleOp"> {
   let description = [{
     In entries. Moves the addition of a vector and a relu into the contraction that feeds only them:
     mpc.contract's epilogue rounds exactly as the separate ops do. Turns log(softmax) into log_softmax
-    and a cross-entropy of clipped probabilities into one of logits where nothing else reads the
-    probabilities (docs/numerics.md; `logits=off` keeps Keras's clip).
+    and a cross-entropy of clipped probabilities into one of logits; other uses of the
+    probabilities stay (docs/numerics.md; `logits=off` keeps Keras's clip).
 
     ```mlir
     %0 = mpc.contract %x, %w contracting [1] x [0] : …

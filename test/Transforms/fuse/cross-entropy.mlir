@@ -27,8 +27,10 @@ func.func @sparse(%z: tensor<?x10xf32>, %y: tensor<?xi32>) -> tensor<?xf32> attr
 
 // CHECK-LABEL: func.func @probabilities_are_read
 func.func @probabilities_are_read(%z: tensor<?x10xf32>, %t: tensor<?x10xf32>) -> (tensor<?xf32>, tensor<?x10xf32>) attributes {mpc.entry} {
-  // CHECK: mpc.log
-  // REMARK: logit-cross-entropy{{.*}}the probabilities have other uses
+  // CHECK: mpc.softmax %
+  // CHECK-NOT: mpc.log
+  // CHECK: mpc.softmax_cross_entropy %arg0, %arg1
+  // REMARK: logit-cross-entropy{{.*}}cross-entropy of logits
   %p = mpc.softmax %z {axis = 1 : i64} : tensor<?x10xf32>
   %l = mpc.log %p : tensor<?x10xf32>
   %e = mpc.softmax_cross_entropy %l, %t : tensor<?x10xf32>, tensor<?x10xf32> -> tensor<?xf32>
