@@ -63,14 +63,14 @@ static Value adapt(OpBuilder &builder, Value value, Type type) {
 }
 
 /// A cross-entropy of a softmax's output takes the logits, as Keras's compiled training does
-/// (keras/src/backend/tensorflow/nn.py, _get_logits). Before differentiation, because the clip of the
-/// probability form stops the gradient of samples that the model gets badly wrong.
+/// (keras/src/backend/tensorflow/nn.py, _get_logits). Before differentiation, because the clip of
+/// the probability form stops the gradient of samples that the model gets badly wrong.
 static void useLogits(EntryBuilder &entry) {
   IRRewriter rewriter(entry.builder.getContext());
   SmallVector<SoftmaxCrossEntropyOp> losses;
   entry.function.walk([&](SoftmaxCrossEntropyOp loss) { losses.push_back(loss); });
   for (SoftmaxCrossEntropyOp loss : losses)
-    fuseCrossEntropy(rewriter, loss);
+    fuseCrossEntropy(rewriter, loss, /*eraseUnused=*/false); // the softmax may be an output
 }
 
 FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode, bool withLoss) {

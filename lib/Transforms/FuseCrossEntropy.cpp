@@ -63,7 +63,7 @@ void mpc::fuseLogSoftmax(IRRewriter &rewriter, LogOp log) {
   rewriter.eraseOp(softmax);
 }
 
-void mpc::fuseCrossEntropy(IRRewriter &rewriter, SoftmaxCrossEntropyOp loss) {
+void mpc::fuseCrossEntropy(IRRewriter &rewriter, SoftmaxCrossEntropyOp loss, bool eraseUnused) {
   auto log = loss.getLogits().getDefiningOp<LogOp>();
   if (!log)
     return;
@@ -79,5 +79,6 @@ void mpc::fuseCrossEntropy(IRRewriter &rewriter, SoftmaxCrossEntropyOp loss) {
   rewriter.modifyOpInPlace(loss, [&] { loss.getLogitsMutable().assign(softmax.getInput()); });
   remark::passed(loss.getLoc(), fusionRemark("logit-cross-entropy"))
       << "cross-entropy of logits: no clip";
-  eraseDead(rewriter, log);
+  if (eraseUnused)
+    eraseDead(rewriter, log);
 }
