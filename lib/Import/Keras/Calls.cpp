@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of layers: a Functional model in dependency order, a Sequential model as a chain, nested
-// models inline, and the mpc.layer of one call.
+// models inline, and the mpc.layer of one call. Inputs.cpp has the InputLayers.
 #include "GraphImporter.h"
 
 #include "LayerRegistry.h"
 #include "Objects.h"
-
-#include "llvm/ADT/StringSwitch.h"
 
 #include <map>
 #include <set>
@@ -23,144 +21,46 @@ std::string join(llvm::StringRef container, llvm::StringRef name) {
 
 constexpr uint64_t kMaxCalls = 100000;
 
-std::string printShape(llvm::ArrayRef<int64_t> shape) {
-  std::string text = "(";
-  for (const auto &[axis, extent] : llvm::enumerate(shape))
-    text += (axis ? ", " : "") + (extent < 0 ? "None" : std::to_string(extent));
-  return text + ")";
-}
-
-/// The element type that values of a Keras dtype have in the phase import: every floating one is
-/// float32. Null for what mpc has no tensors of.
-mlir::Type importedType(mlir::Builder &builder, llvm::StringRef dtype) {
-  if (dtype.starts_with("float8"))
-    return {};
-  if (dtype.starts_with("float") || dtype == "bfloat16")
-    return builder.getF32Type();
-  if (dtype == "bool")
-    return builder.getI1Type();
-  llvm::StringRef width = dtype;
-  const bool isUnsigned = width.consume_front("u");
-  unsigned bits = 0;
-  if (!width.consume_front("int") || width.getAsInteger(10, bits) ||
-      !llvm::is_contained({8u, 16u, 32u, 64u}, bits))
-    return {};
-  return mlir::IntegerType::get(builder.getContext(), bits,
-                                isUnsigned ? mlir::IntegerType::Unsigned
-                                           : mlir::IntegerType::Signless);
-}
-
-/// The dtype in which an InputLayer hands a floating input on; float32 for integers.
-mlir::Type floatType(mlir::Builder &builder, llvm::StringRef dtype) {
-  return llvm::StringSwitch<mlir::Type>(dtype)
-      .Case("float16", builder.getF16Type())
-      .Case("bfloat16", builder.getBF16Type())
-      .Case("float64", builder.getF64Type())
-      .Default(builder.getF32Type());
-}
-
-/// The shape that an InputLayer declares, -1 for unknown; nothing when it is not readable.
-std::optional<llvm::SmallVector<int64_t>> declaredShape(const LayerConfig &layer) {
-  const llvm::json::Array *array = layer.config.getArray("batch_shape");
-  if (!array)
-    array = layer.config.getArray("batch_input_shape"); // Keras 2
-  if (!array || array->empty() || array->size() > 32)
-    return std::nullopt;
-  llvm::SmallVector<int64_t> shape;
-  for (const llvm::json::Value &extent : *array) {
-    const bool unknown = extent.kind() == llvm::json::Value::Null;
-    if (!unknown && extent.getAsInteger().value_or(-1) < 0)
-      return std::nullopt;
-    shape.push_back(unknown ? mlir::ShapedType::kDynamic : *extent.getAsInteger());
+/// The tensors of a nested model's call in the order of its signature. They come in that order,
+/// unless the call passes a dictionary to a model whose inputs are none: then by the inputs' names,
+/// and keys that no input has are left out (_standardize_inputs). Null for an input that is
+/// missing.
+llvm::SmallVector<Value> orderInputs(const ModelConfig &model, const Node *node,
+                                     llvm::ArrayRef<Value> inputs) {
+  const Argument *given = nullptr;
+  if (node && !node->arguments.empty())
+    given = &node->arguments.front();
+  else if (node && !node->keywords.empty())
+    given = &node->keywords.front().second;
+  if (!given || given->kind != Argument::Kind::Dict ||
+      model.kind != ModelConfig::Kind::Functional || model.inputs.kind == Argument::Kind::Dict)
+    return llvm::to_vector(inputs);
+  llvm::StringMap<Value> byKey;
+  size_t next = 0;
+  for (const auto &[key, item] : llvm::zip_equal(given->keys, given->items)) {
+    const size_t count = item.tensors().size();
+    if (count == 1)
+      byKey[key] = inputs[next];
+    next += count;
   }
-  return shape;
+  llvm::SmallVector<Value> ordered;
+  for (const TensorRef *input : model.inputs.tensors())
+    ordered.push_back(byKey.lookup(input->layer));
+  return ordered;
+}
+
+/// How many calls to subtract from references to layer `layer`. Files of Keras 2 count the calls of
+/// a nested model from 1: the model's own construction was call 0.
+uint64_t firstCall(const LayerConfig &layer, uint64_t highestReference) {
+  return layer.model && highestReference == layer.calls.size() ? 1 : 0;
 }
 
 } // namespace
 
-/// What no policy decides: the dtype of an Input, loss terms. mpc-apply-policy leaves it alone.
-PrecisionAttr GraphImporter::makePrecision(mlir::Type compute, llvm::StringRef rule) {
-  return PrecisionAttr::get(&context, compute, compute, widerOf32(compute),
-                            builder.getStringAttr(rule));
-}
-
-// ---- Inputs -------------------------------------------------------------------------------------
-
-Value GraphImporter::makeInputLayer(const LayerConfig &layer, llvm::StringRef path, Value value,
-                                    mlir::Type elementType, llvm::StringRef dtype) {
-  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
-  const bool floating = mlir::isa<mlir::FloatType>(elementType);
-  auto block = std::make_unique<mlir::Block>();
-  Value result = block->addArgument(value.getType(), loc);
-  mlir::OpBuilder inner(&context);
-  inner.setInsertionPointToEnd(block.get());
-  if (elementTypeOf(result) != elementType)
-    result = CastOp::create(
-        inner, loc, mlir::RankedTensorType::get(tensorTypeOf(result).getShape(), elementType),
-        result);
-  YieldOp::create(inner, loc, mlir::ValueRange(result));
-  LayerOp op =
-      LayerOp::create(builder, loc, mlir::TypeRange(result.getType()), path, layer.className,
-                      mlir::ValueRange(value), mlir::ValueRange(), mlir::StringAttr(),
-                      makePrecision(floatType(builder, dtype), "Input"),
-                      /*autocast=*/floating,
-                      /*casts_integers=*/floating);
-  op.getBody().push_back(block.release());
-  return op.getResult(0);
-}
-
-Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path, Value outer) {
-  for (llvm::StringRef flag : {"sparse", "ragged"})
-    if (layer.config.getBoolean(flag).value_or(false)) {
-      report(path, llvm::Twine(flag) + " inputs are not supported; give the model dense tensors");
-      return {};
-    }
-  llvm::StringRef dtype = "float32";
-  SerializedObject object = readObject(layer.config.get("dtype"));
-  if (object.className == "DTypePolicy")
-    object.className = object.config.getString("name").value_or("").str();
-  if (!object.className.empty())
-    dtype = object.className;
-  mlir::Type elementType = importedType(builder, dtype);
-  std::optional<llvm::SmallVector<int64_t>> shape = declaredShape(layer);
-  if (!elementType || !shape) {
-    report(path, !shape ? "the InputLayer has no readable 'batch_shape'"
-                        : "inputs of dtype '" + dtype.str() + "' are not supported");
-    return {};
-  }
-  // The batch is free at run time, also where the file fixes it.
-  shape->front() = mlir::ShapedType::kDynamic;
-  if (llvm::is_contained(llvm::drop_begin(*shape), mlir::ShapedType::kDynamic)) {
-    report(path, "the input has the shape " + printShape(*shape) +
-                     "; only the batch may be unknown: fix the other extents in the Input");
-    return {};
-  }
-  if (!outer) {
-    outer = body->insertArgument(unsigned(inputNames.size()),
-                                 mlir::RankedTensorType::get(*shape, elementType),
-                                 mlir::NameLoc::get(builder.getStringAttr(path)));
-    inputNames.push_back(layer.name);
-    // Data become float32 at the border, as in Keras's fit and predict.
-    return dtype == "float32" || !mlir::isa<mlir::FloatType>(elementType)
-               ? outer
-               : makeInputLayer(layer, path, outer, elementType, dtype);
-  }
-  if (tensorTypeOf(outer).getShape() != llvm::ArrayRef(*shape)) {
-    report(path, "the nested model is called with a tensor of shape " +
-                     printShape(tensorTypeOf(outer).getShape()) + "; its input has " +
-                     printShape(*shape));
-    return {};
-  }
-  // A nested model casts what it is given, integers too, to the declared dtype.
-  if (elementTypeOf(outer) == elementType && !mlir::isa<mlir::FloatType>(elementType))
-    return outer;
-  return makeInputLayer(layer, path, outer, elementType, dtype);
-}
-
 // ---- One call -----------------------------------------------------------------------------------
 
-bool GraphImporter::importCall(const LayerConfig &layer, llvm::StringRef path, bool trainable,
-                               llvm::ArrayRef<Value> inputs, Values &outputs) {
+bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm::StringRef path,
+                               bool trainable, llvm::ArrayRef<Value> inputs, Values &outputs) {
   // Models nested in each other and called twice per level grow exponentially.
   if (++callCount > kMaxCalls) {
     if (callCount == kMaxCalls + 1)
@@ -169,8 +69,14 @@ bool GraphImporter::importCall(const LayerConfig &layer, llvm::StringRef path, b
     return false;
   }
   trainable &= layer.config.getBoolean("trainable").value_or(true);
-  if (layer.model)
-    return importModel(*layer.model, path, trainable && layer.model->trainable, inputs, outputs);
+  if (layer.model) {
+    Values ordered = orderInputs(*layer.model, node, inputs);
+    if (!llvm::all_of(ordered, [](Value value) { return bool(value); })) {
+      report(path, "the nested model is called with a dictionary that lacks one of its inputs");
+      return false;
+    }
+    return importModel(*layer.model, path, trainable && layer.model->trainable, ordered, outputs);
+  }
   const LayerEntry *entry = findLayer(layer);
   if (!entry || inputs.empty()) {
     report(path, entry ? "the layer is called without a tensor" : "unsupported layer class");
@@ -180,18 +86,22 @@ bool GraphImporter::importCall(const LayerConfig &layer, llvm::StringRef path, b
   auto block = std::make_unique<mlir::Block>();
   for (Value input : inputs)
     block->addArgument(input.getType(), loc);
-  LayerBuilder lb(*this, layer, path, trainable, *block);
-  Value result = entry->import(lb);
+  LayerBuilder lb(*this, layer, node, path, trainable, *block);
+  Values results = {entry->import(lb)};
+  lb.reportUnreadKeywords();
   mlir::StringAttr policy = getPolicy(layer, path);
-  if (!result || lb.hasFailed())
+  if (!results.front() || lb.hasFailed())
     return false;
-  YieldOp::create(lb.builder, loc, mlir::ValueRange(result));
-  LayerOp op = LayerOp::create(builder, loc, mlir::TypeRange(result.getType()), path,
+  llvm::append_range(results, lb.laterOutputs);
+  YieldOp::create(lb.builder, loc, results);
+  LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(results).getTypes(), path,
                                layer.className, inputs, lb.variables, policy, PrecisionAttr(),
                                /*autocast=*/true, lb.castsIntegers);
   op.getBody().push_back(block.release());
-  outputs.push_back(op.getResult(0));
-  addActivityLoss(layer, path, outputs.back());
+  for (Value output : op.getResults()) {
+    outputs.push_back(output);
+    addActivityLoss(layer, path, output);
+  }
   return true;
 }
 
@@ -281,7 +191,7 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
     return false;
   for (const LayerConfig &layer : layers) {
     Values results;
-    if (!importCall(layer, join(path, layer.name), trainable, {value}, results))
+    if (!importCall(layer, nullptr, join(path, layer.name), trainable, {value}, results))
       return false;
     if (results.size() != 1) {
       report(join(path, layer.name), "a layer of a Sequential model must have one output");
@@ -295,6 +205,7 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
 
 struct GraphImporter::Call {
   const LayerConfig *layer;
+  const Node *node;                       ///< null for an InputLayer
   std::vector<const TensorRef *> tensors; ///< in the order of the layer's inputs
   unsigned waiting = 0;                   ///< tensors that are not computed yet
   std::vector<unsigned> consumers;        ///< calls, once per tensor that they take
@@ -317,28 +228,28 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
   for (const LayerConfig &layer : model.layers) {
     if (layer.className == "InputLayer" || layer.calls.empty()) {
       find[{layer.name, 0}] = unsigned(calls.size());
-      calls.push_back({&layer, {}, 0, {}, false, {}});
+      calls.push_back({&layer, nullptr, {}, 0, {}, false, {}});
       continue;
     }
     for (const auto &[number, node] : llvm::enumerate(layer.calls)) {
-      Call call{&layer, {}, 0, {}, false, {}};
+      Call call{&layer, &node, {}, 0, {}, false, {}};
       for (const Argument &argument : node.arguments)
-        for (const TensorRef *tensor : argument.tensors())
-          call.tensors.push_back(tensor);
-      for (const auto &[keyword, argument] : node.keywords)
-        if (!argument.tensors().empty()) {
-          if (keyword == "inputs" && call.tensors.empty())
-            call.tensors = argument.tensors();
-          else
-            complain(join(path, layer.name),
-                     "a tensor is passed as the keyword '" + keyword + "', which is not supported");
-        }
+        llvm::append_range(call.tensors, argument.tensors());
+      for (const Argument &argument : llvm::make_second_range(node.keywords))
+        llvm::append_range(call.tensors, argument.tensors());
       find[{layer.name, number}] = unsigned(calls.size());
       calls.push_back(std::move(call));
     }
   }
+  llvm::StringMap<uint64_t> highest; // reference to a call of each layer, in arguments
+  for (const Call &call : calls)
+    for (const TensorRef *tensor : call.tensors)
+      highest[tensor->layer] = std::max(highest.lookup(tensor->layer), tensor->node);
+  llvm::StringMap<uint64_t> first;
+  for (const LayerConfig &layer : model.layers)
+    first[layer.name] = firstCall(layer, highest.lookup(layer.name));
   auto lookup = [&](const TensorRef &tensor) -> Call * {
-    auto found = find.find({tensor.layer, tensor.node});
+    auto found = find.find({tensor.layer, tensor.node - first.lookup(tensor.layer)});
     return found == find.end() ? nullptr : &calls[found->second];
   };
   for (unsigned number = 0; number < calls.size(); ++number)
@@ -376,6 +287,23 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
       input->results.push_back(value);
   }
 
+  // Every Keras counts the calls of a nested Functional model from 1 in output_layers; reading, it
+  // takes the last one for 0 (functional_from_config, get_tensor).
+  auto lookupOutput = [&](const TensorRef &tensor) -> Call * {
+    auto layer = llvm::find_if(
+        model.layers, [&](const LayerConfig &layer) { return layer.name == tensor.layer; });
+    if (layer == model.layers.end() || !layer->model || layer->calls.empty())
+      return lookup(tensor);
+    const uint64_t count = layer->calls.size();
+    uint64_t call = tensor.node;
+    if (layer->model->kind == ModelConfig::Kind::Functional)
+      call = call ? call - 1 : count - 1;
+    else if (call == count)
+      --call;
+    auto found = find.find({tensor.layer, call});
+    return found == find.end() ? nullptr : &calls[found->second];
+  };
+
   // Ready calls in file order, so that the same file gives the same IR.
   std::set<unsigned> ready;
   auto finishCall = [&](Call &call) {
@@ -401,7 +329,7 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
       complain(place, "an input is an output that its layer does not have");
       continue;
     }
-    if (importCall(*call.layer, place, trainable, arguments, call.results))
+    if (importCall(*call.layer, call.node, place, trainable, arguments, call.results))
       finishCall(call);
   }
   if (failed)
@@ -412,7 +340,7 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
                "the layer is never reached from the model's inputs (a cycle, or an InputLayer "
                "that is no input)");
   for (const TensorRef *tensor : model.outputs.tensors()) {
-    Call *producer = lookup(*tensor);
+    Call *producer = lookupOutput(*tensor);
     if (producer && tensor->tensor < producer->results.size())
       outputs.push_back(producer->results[tensor->tensor]);
     else

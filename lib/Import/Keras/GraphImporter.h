@@ -64,7 +64,8 @@ private:
                         llvm::ArrayRef<mlir::Value> inputs, Values &outputs);
   bool importSequential(const ModelConfig &model, llvm::StringRef path, bool trainable,
                         llvm::ArrayRef<mlir::Value> inputs, Values &outputs);
-  bool importCall(const LayerConfig &layer, llvm::StringRef path, bool trainable,
+  /// `node` says how the inputs are the arguments of the call; null: they are the first one.
+  bool importCall(const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
                   llvm::ArrayRef<mlir::Value> inputs, Values &outputs);
   /// The argument of @forward (root) or the cast (nested) that an InputLayer stands for; null after
   /// an error.

@@ -7,11 +7,11 @@ namespace mpc::keras {
 
 using mlir::Value;
 
-LayerBuilder::LayerBuilder(GraphImporter &importer, const LayerConfig &layer, llvm::StringRef path,
-                           bool trainable, mlir::Block &body)
+LayerBuilder::LayerBuilder(GraphImporter &importer, const LayerConfig &layer, const Node *call,
+                           llvm::StringRef path, bool trainable, mlir::Block &body)
     : layer(layer), path(path), builder(body.getArgument(0).getContext()),
-      location(body.getArgument(0).getLoc()), importer(importer), trainable(trainable), body(body),
-      inputs(body.getArguments().begin(), body.getArguments().end()) {
+      location(body.getArgument(0).getLoc()), importer(importer), call(call), trainable(trainable),
+      body(body), inputs(body.getArguments().begin(), body.getArguments().end()) {
   builder.setInsertionPointToEnd(&body);
 }
 
@@ -23,14 +23,76 @@ Value LayerBuilder::error(const llvm::Twine &message) {
 
 // ---- Inputs -------------------------------------------------------------------------------------
 
+const Argument *LayerBuilder::findArgument(unsigned position, llvm::StringRef name) const {
+  if (!call)
+    return nullptr;
+  if (position < call->arguments.size())
+    return &call->arguments[position];
+  for (const auto &[keyword, argument] : call->keywords)
+    if (keyword == name)
+      return &argument;
+  return nullptr;
+}
+
+static size_t countTensors(llvm::ArrayRef<Argument> arguments) {
+  size_t count = 0;
+  for (const Argument &argument : arguments)
+    count += argument.tensors().size();
+  return count;
+}
+
+llvm::ArrayRef<Value> LayerBuilder::getInputs() const {
+  const size_t positional = call ? countTensors(call->arguments) : 0;
+  return positional ? llvm::ArrayRef(inputs).take_front(positional) : llvm::ArrayRef(inputs);
+}
+
+llvm::ArrayRef<Value> LayerBuilder::getArgument(unsigned position, llvm::StringRef name) {
+  if (!call)
+    return position == 0 ? llvm::ArrayRef(inputs) : llvm::ArrayRef<Value>();
+  const Argument *wanted = findArgument(position, name);
+  if (!wanted)
+    return {};
+  size_t first = 0;
+  if (position < call->arguments.size()) {
+    first = countTensors(llvm::ArrayRef(call->arguments).take_front(position));
+  } else {
+    readKeywords.insert(wanted);
+    first = countTensors(call->arguments);
+    for (const auto &[keyword, argument] : call->keywords) {
+      if (&argument == wanted)
+        break;
+      first += argument.tensors().size();
+    }
+  }
+  return llvm::ArrayRef(inputs).slice(first, wanted->tensors().size());
+}
+
+void LayerBuilder::reportUnreadKeywords() {
+  if (!call || countTensors(call->arguments) == 0)
+    return;
+  for (const auto &[keyword, argument] : call->keywords)
+    if (!argument.tensors().empty() && !readKeywords.contains(&argument))
+      error("a tensor is passed as the keyword '" + keyword + "', which mpc does not support for " +
+            layer.className);
+}
+
+const llvm::json::Value *LayerBuilder::getLiteral(unsigned position, llvm::StringRef name) const {
+  const Argument *argument = findArgument(position, name);
+  if (!argument || argument->kind != Argument::Kind::Constant ||
+      argument->constant.kind() == llvm::json::Value::Null)
+    return nullptr;
+  return &argument->constant;
+}
+
 llvm::ArrayRef<int64_t> LayerBuilder::shapeOf(Value value) {
   return tensorTypeOf(value).getShape();
 }
 
 Value LayerBuilder::getInput() {
-  if (inputs.size() != 1)
-    return error(layer.className + " takes one input tensor, not " + llvm::Twine(inputs.size()));
-  return inputs.front();
+  llvm::ArrayRef<Value> given = getInputs();
+  if (given.size() != 1)
+    return error(layer.className + " takes one input tensor, not " + llvm::Twine(given.size()));
+  return given.front();
 }
 
 Value LayerBuilder::getFloatInput(bool castIntegers) {

@@ -8,6 +8,7 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "mpc/Import/Keras/Config.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/Twine.h"
 
 #include <optional>
@@ -25,15 +26,22 @@ struct VariableRequest {
 
 class LayerBuilder {
 public:
-  LayerBuilder(GraphImporter &importer, const LayerConfig &layer, llvm::StringRef path,
-               bool trainable, mlir::Block &body);
+  LayerBuilder(GraphImporter &importer, const LayerConfig &layer, const Node *call,
+               llvm::StringRef path, bool trainable, mlir::Block &body);
 
   const LayerConfig &layer;
   const std::string path; ///< containers and name: "encoder/d0"
 
   // ---- Inputs ---------------------------------------------------------------------------------
 
-  llvm::ArrayRef<mlir::Value> getInputs() const { return inputs; }
+  /// The tensors of the positional arguments; when there are none, those of all keywords.
+  llvm::ArrayRef<mlir::Value> getInputs() const;
+  /// The tensors that the call passes as argument `position` (counted from 0) or by the keyword
+  /// `name`, in the order in which Keras flattens them; none when it passes null or nothing. A
+  /// tensor that is passed by a keyword which nobody asks for is an error.
+  llvm::ArrayRef<mlir::Value> getArgument(unsigned position, llvm::StringRef name);
+  /// The same argument when it is a literal (not null) or a `__tensor__`, `__slice__`, … object.
+  const llvm::json::Value *getLiteral(unsigned position, llvm::StringRef name) const;
   /// The only input; an error (and null) when there are more or none.
   mlir::Value getInput();
   /// The only input as a floating tensor. `castIntegers`: integers become floating, as Keras's
@@ -65,6 +73,9 @@ public:
   /// Integer inputs too become the compute dtype.
   void setCastsIntegers() { castsIntegers = true; }
 
+  /// An output after the first, which the import function returns.
+  void addOutput(mlir::Value output) { laterOutputs.push_back(output); }
+
   // ---- Ops ------------------------------------------------------------------------------------
 
   template <typename Op, typename... Arguments> mlir::Value make(Arguments &&...arguments) {
@@ -93,12 +104,17 @@ private:
   friend class GraphImporter;
   const llvm::json::Value *find(llvm::StringRef key) const;
   mlir::Value bindOperand(mlir::Value outer);
+  void reportUnreadKeywords();
+  const Argument *findArgument(unsigned position, llvm::StringRef name) const;
 
   GraphImporter &importer;
+  const Node *const call; ///< null in a Sequential model: one tensor, no more
   const bool trainable;
   mlir::Block &body;
-  llvm::SmallVector<mlir::Value> inputs;    ///< block arguments
+  llvm::SmallVector<mlir::Value> inputs; ///< block arguments, keywords' after the others
+  llvm::SmallPtrSet<const Argument *, 4> readKeywords;
   llvm::SmallVector<mlir::Value> variables; ///< values outside the body
+  llvm::SmallVector<mlir::Value> laterOutputs;
   bool castsIntegers = false;
   bool failed = false;
 };

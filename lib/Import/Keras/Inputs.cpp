@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// InputLayers: an argument of @forward, or inside a nested model the cast to the declared dtype.
+#include "GraphImporter.h"
+
+#include "Objects.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+namespace mpc::keras {
+
+using mlir::Value;
+
+namespace {
+
+std::string printShape(llvm::ArrayRef<int64_t> shape) {
+  std::string text = "(";
+  for (const auto &[axis, extent] : llvm::enumerate(shape))
+    text += (axis ? ", " : "") + (extent < 0 ? "None" : std::to_string(extent));
+  return text + ")";
+}
+
+/// The element type that values of a Keras dtype have in the phase import: every floating one is
+/// float32. Null for what mpc has no tensors of.
+mlir::Type importedType(mlir::Builder &builder, llvm::StringRef dtype) {
+  if (dtype.starts_with("float8"))
+    return {};
+  if (dtype.starts_with("float") || dtype == "bfloat16")
+    return builder.getF32Type();
+  if (dtype == "bool")
+    return builder.getI1Type();
+  llvm::StringRef width = dtype;
+  const bool isUnsigned = width.consume_front("u");
+  unsigned bits = 0;
+  if (!width.consume_front("int") || width.getAsInteger(10, bits) ||
+      !llvm::is_contained({8u, 16u, 32u, 64u}, bits))
+    return {};
+  return mlir::IntegerType::get(builder.getContext(), bits,
+                                isUnsigned ? mlir::IntegerType::Unsigned
+                                           : mlir::IntegerType::Signless);
+}
+
+/// The dtype in which an InputLayer hands a floating input on; float32 for integers.
+mlir::Type floatType(mlir::Builder &builder, llvm::StringRef dtype) {
+  return llvm::StringSwitch<mlir::Type>(dtype)
+      .Case("float16", builder.getF16Type())
+      .Case("bfloat16", builder.getBF16Type())
+      .Case("float64", builder.getF64Type())
+      .Default(builder.getF32Type());
+}
+
+/// The shape that an InputLayer declares, -1 for unknown; nothing when it is not readable.
+std::optional<llvm::SmallVector<int64_t>> declaredShape(const LayerConfig &layer) {
+  const llvm::json::Array *array = layer.config.getArray("batch_shape");
+  if (!array)
+    array = layer.config.getArray("batch_input_shape"); // Keras 2
+  if (!array || array->empty() || array->size() > 32)
+    return std::nullopt;
+  llvm::SmallVector<int64_t> shape;
+  for (const llvm::json::Value &extent : *array) {
+    const bool unknown = extent.kind() == llvm::json::Value::Null;
+    if (!unknown && extent.getAsInteger().value_or(-1) < 0)
+      return std::nullopt;
+    shape.push_back(unknown ? mlir::ShapedType::kDynamic : *extent.getAsInteger());
+  }
+  return shape;
+}
+
+/// A nested model takes a tensor that has one dimension of extent 1 too many or too few at its end
+/// (keras/src/models/functional.py, _adjust_input_rank).
+Value adjustRank(mlir::OpBuilder &builder, mlir::Location loc, Value value,
+                 llvm::ArrayRef<int64_t> wanted) {
+  llvm::ArrayRef<int64_t> shape = tensorTypeOf(value).getShape();
+  const bool squeezes = shape.size() == wanted.size() + 1 && shape.back() == 1;
+  const bool expands = shape.size() + 1 == wanted.size() && wanted.back() == 1;
+  llvm::SmallVector<int64_t> adjusted(shape);
+  if (squeezes)
+    adjusted.pop_back();
+  else if (expands)
+    adjusted.push_back(1);
+  else
+    return value;
+  return ReshapeOp::create(builder, loc,
+                           mlir::RankedTensorType::get(adjusted, elementTypeOf(value)), value);
+}
+
+} // namespace
+
+/// What no policy decides: the dtype of an Input, loss terms. mpc-apply-policy leaves it alone.
+PrecisionAttr GraphImporter::makePrecision(mlir::Type compute, llvm::StringRef rule) {
+  return PrecisionAttr::get(&context, compute, compute, widerOf32(compute),
+                            builder.getStringAttr(rule));
+}
+
+Value GraphImporter::makeInputLayer(const LayerConfig &layer, llvm::StringRef path, Value value,
+                                    mlir::Type elementType, llvm::StringRef dtype) {
+  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
+  const bool floating = mlir::isa<mlir::FloatType>(elementType);
+  auto block = std::make_unique<mlir::Block>();
+  Value result = block->addArgument(value.getType(), loc);
+  mlir::OpBuilder inner(&context);
+  inner.setInsertionPointToEnd(block.get());
+  if (elementTypeOf(result) != elementType)
+    result = CastOp::create(
+        inner, loc, mlir::RankedTensorType::get(tensorTypeOf(result).getShape(), elementType),
+        result);
+  YieldOp::create(inner, loc, mlir::ValueRange(result));
+  LayerOp op =
+      LayerOp::create(builder, loc, mlir::TypeRange(result.getType()), path, layer.className,
+                      mlir::ValueRange(value), mlir::ValueRange(), mlir::StringAttr(),
+                      makePrecision(floatType(builder, dtype), "Input"),
+                      /*autocast=*/floating,
+                      /*casts_integers=*/floating);
+  op.getBody().push_back(block.release());
+  return op.getResult(0);
+}
+
+Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path, Value outer) {
+  for (llvm::StringRef flag : {"sparse", "ragged"})
+    if (layer.config.getBoolean(flag).value_or(false)) {
+      report(path, llvm::Twine(flag) + " inputs are not supported; give the model dense tensors");
+      return {};
+    }
+  llvm::StringRef dtype = "float32";
+  SerializedObject object = readObject(layer.config.get("dtype"));
+  if (object.className == "DTypePolicy")
+    object.className = object.config.getString("name").value_or("").str();
+  if (!object.className.empty())
+    dtype = object.className;
+  mlir::Type elementType = importedType(builder, dtype);
+  std::optional<llvm::SmallVector<int64_t>> shape = declaredShape(layer);
+  if (!elementType || !shape) {
+    report(path, !shape ? "the InputLayer has no readable 'batch_shape'"
+                        : "inputs of dtype '" + dtype.str() + "' are not supported");
+    return {};
+  }
+  // The batch is free at run time, also where the file fixes it.
+  shape->front() = mlir::ShapedType::kDynamic;
+  if (llvm::is_contained(llvm::drop_begin(*shape), mlir::ShapedType::kDynamic)) {
+    report(path, "the input has the shape " + printShape(*shape) +
+                     "; only the batch may be unknown: fix the other extents in the Input");
+    return {};
+  }
+  if (!outer) {
+    outer = body->insertArgument(unsigned(inputNames.size()),
+                                 mlir::RankedTensorType::get(*shape, elementType),
+                                 mlir::NameLoc::get(builder.getStringAttr(path)));
+    inputNames.push_back(layer.name);
+    // Data become float32 at the border, as in Keras's fit and predict.
+    return dtype == "float32" || !mlir::isa<mlir::FloatType>(elementType)
+               ? outer
+               : makeInputLayer(layer, path, outer, elementType, dtype);
+  }
+  outer = adjustRank(builder, location, outer, *shape);
+  if (tensorTypeOf(outer).getShape() != llvm::ArrayRef(*shape)) {
+    report(path, "the nested model is called with a tensor of shape " +
+                     printShape(tensorTypeOf(outer).getShape()) + "; its input has " +
+                     printShape(*shape));
+    return {};
+  }
+  // A nested model casts what it is given, integers too, to the declared dtype.
+  if (elementTypeOf(outer) == elementType && !mlir::isa<mlir::FloatType>(elementType))
+    return outer;
+  return makeInputLayer(layer, path, outer, elementType, dtype);
+}
+
+} // namespace mpc::keras
