@@ -74,12 +74,15 @@ static void addScaling(OpPassManager &manager) {
 }
 
 static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
-  // After casts (it needs the final dtypes) and after autodiff (backward contractions profit too).
+  // After scaling, because it extends the optimizer steps that scaling predicates; before anything
+  // that could move a weight's cast into the op that reads it.
+  manager.addPass(createShadowWeights());
+  manager.addPass(createFuse());
+  // After mpc-fuse, which finds an epilogue only next to its contraction: padding puts a slice
+  // between them, but pads a bias that is already inside.
   PadDimsOptions pad;
   pad.target = options.target;
   manager.addPass(createPadDims(pad));
-  // After padding: an epilogue works on the padded contraction.
-  manager.addPass(createFuse());
   cleanUp(manager);
   manager.addPass(createVerifyFusion());
 }

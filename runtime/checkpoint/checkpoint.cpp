@@ -86,7 +86,7 @@ std::map<std::string, std::string> identityText(const Session &session,
           {"run.--batch-size", std::to_string(identity.batchSize)},
           {"run.rows", std::to_string(identity.rows)},
           {"run.--steps", std::to_string(identity.steps)},
-          {"run.--shuffle", identity.shuffle ? "on" : "off"},
+          {"run.--shuffle", identity.shuffle},
           {"run.--seed", std::to_string(identity.seed)}};
 }
 

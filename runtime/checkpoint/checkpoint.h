@@ -10,7 +10,7 @@ namespace mpc::checkpoint {
 /// What must be the same for a resumed run to compute the same bytes.
 struct RunIdentity {
   int64_t batchSize = 0, rows = 0, steps = 0;
-  bool shuffle = true;
+  std::string shuffle = "each-pass"; ///< training::shuffleName
   uint64_t seed = 0;
 };
 

@@ -48,7 +48,7 @@ static std::vector<Command> makeTable() {
                   batch,
                   {"validation-data", Takes::Value, "D", "data to evaluate after each epoch"},
                   {"validation-split", Takes::Value, "F", "or this last fraction of the data"},
-                  {"shuffle", Takes::Value, "on|off", "new order of rows each epoch (default on)"},
+                  {"shuffle", Takes::Value, "on|off", "rows in random order (default on)"},
                   {"steps", Takes::Value, "N", "stop after N steps, whatever the epochs"},
                   {"initialize", Takes::OptionalValue, "SEED",
                    "start from the initializers, not from stored weights"},

@@ -46,7 +46,7 @@ public:
     identity_.batchSize = options.batchSize;
     identity_.rows = data.train.rows;
     identity_.steps = options.steps;
-    identity_.shuffle = options.shuffle;
+    identity_.shuffle = training::shuffleName(options.shuffle);
     identity_.seed = options.session.seed;
   }
 

@@ -99,7 +99,11 @@ TrainOptions trainOptions(Arguments &arguments) {
   options.epochs = arguments.integer("epochs", 1, 1, INT64_MAX);
   options.batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
   options.steps = arguments.integer("steps", 0, 1, INT64_MAX / INT32_MAX);
-  options.shuffle = arguments.choice("shuffle", {"on", "off"}) == "on";
+  // Keras's fit repeats one permutation when its generator is seeded (docs/training.md).
+  if (arguments.choice("shuffle", {"on", "off"}) == "off")
+    options.shuffle = training::Shuffle::Off;
+  else if (arguments.has("seed"))
+    options.shuffle = training::Shuffle::Once;
   options.save = arguments.text("save");
   options.checkpoint = arguments.text("checkpoint");
   options.resume = arguments.text("resume");

@@ -5,6 +5,7 @@
 
 #include "commands/arguments.h"
 #include "training/plateau.h"
+#include "training/shuffle.h"
 
 namespace mpc::commands {
 
@@ -16,7 +17,8 @@ struct TrainOptions {
   int64_t epochs = 1;
   int64_t batchSize = 0; // 0 = the compiled batch, else 32
   int64_t steps = 0, saveEvery = 0, keep = 2;
-  bool shuffle = true, terminateOnNaN = false, json = false, quiet = false;
+  training::Shuffle shuffle = training::Shuffle::EachPass;
+  bool terminateOnNaN = false, json = false, quiet = false;
   std::optional<training::EarlyStopOptions> earlyStop;
   std::optional<training::ReduceLearningRateOptions> reduceLearningRate;
 };

@@ -5,6 +5,7 @@
 
 #include "training/callback.h"
 #include "training/optimizer_state.h"
+#include "training/shuffle.h"
 
 #include <functional>
 
@@ -34,7 +35,7 @@ public:
 struct FitOptions {
   int64_t epochs = 1, batchSize = 32;
   int64_t steps = 0; // > 0: exactly so many steps, rows going around, as one epoch
-  bool shuffle = true;
+  Shuffle shuffle = Shuffle::EachPass;
   uint64_t seed = 0;
   const data::Dataset *validation = nullptr;
   std::vector<Callback *> callbacks;

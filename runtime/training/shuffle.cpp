@@ -57,9 +57,23 @@ std::vector<int64_t> shuffledRows(int64_t rows, uint64_t seed, uint64_t epoch) {
   return order;
 }
 
+const char *shuffleName(Shuffle shuffle) {
+  switch (shuffle) {
+  case Shuffle::Off:
+    return "off";
+  case Shuffle::EachPass:
+    return "each-pass";
+  case Shuffle::Once:
+    return "once";
+  }
+  return "off";
+}
+
 int64_t RowOrder::at(int64_t pass, int64_t place) {
-  if (!shuffle_)
+  if (shuffle_ == Shuffle::Off)
     return place;
+  if (shuffle_ == Shuffle::Once)
+    pass = 0;
   if (pass != pass_) {
     order_ = shuffledRows(rows_, seed_, static_cast<uint64_t>(pass));
     pass_ = pass;

@@ -15,18 +15,28 @@ namespace mpc::training {
 /// 2019).
 std::vector<int64_t> shuffledRows(int64_t rows, uint64_t seed, uint64_t epoch);
 
+/// Which order the passes over the rows take.
+enum class Shuffle {
+  Off,      ///< as in the data
+  EachPass, ///< a new permutation for each pass
+  Once,     ///< one permutation for all passes, as Keras's fit under `set_random_seed`
+};
+
+/// The name of an order in checkpoints and messages: "off", "each-pass", "once".
+const char *shuffleName(Shuffle shuffle);
+
 /// The rows of each step. With `wrap` (mpc-run train --steps) step i takes places i*batch .. and
 /// goes around: place p is row p mod rows of pass p / rows.
 class RowOrder {
 public:
-  RowOrder(int64_t rows, bool shuffle, uint64_t seed)
+  RowOrder(int64_t rows, Shuffle shuffle, uint64_t seed)
       : rows_(rows), shuffle_(shuffle), seed_(seed) {}
   /// Row at place `place` of pass `pass`.
   int64_t at(int64_t pass, int64_t place);
 
 private:
   int64_t rows_;
-  bool shuffle_;
+  Shuffle shuffle_;
   uint64_t seed_;
   int64_t pass_ = -1;
   std::vector<int64_t> order_;

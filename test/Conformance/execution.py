@@ -24,6 +24,7 @@ class Tools:
         self.timeout = timeout
         self.lock = threading.Lock()
         self.compile_locks = {}
+        self.compiled = set()
         # Two cases at a time with all cores each would only get in each other's way.
         self.environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
 
@@ -49,13 +50,14 @@ class Tools:
             digest = hashlib.sha256(handle.read())
         digest.update("\0".join(options).encode())
         folder = os.path.join(self.work_folder, "compiled", digest.hexdigest()[:24])
-        library = os.path.join(folder, "libmodel.so")
         with self.lock:
             compile_lock = self.compile_locks.setdefault(folder, threading.Lock())
         with compile_lock:
-            if not os.path.exists(library):
+            # Never what an earlier run left in the folder: another mpcc made that.
+            if folder not in self.compiled:
                 self.run("mpcc", model, "--output-guard=off", "--name=model", *options,
                          "-o", folder)  # fmt: skip
+                self.compiled.add(folder)
         return folder
 
 

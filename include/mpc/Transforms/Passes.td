@@ -109,6 +109,24 @@ def VerifyCasts : Pass<"mpc-verify-casts", "::mlir::ModuleOp"> {
 
 // ---- fusion ----
 
+def ShadowWeights : Pass<"mpc-shadow-weights", "::mlir::ModuleOp"> {
+  let summary = "keep 16-bit copies of float32 weights, written by the optimizer";
+  let description = [{
+    In entries, replaces the casts of a float32 weight to f16 or bf16 by a variable of role `shadow`
+    with the same values. Whoever updates the weight updates the shadow: mpc.optimizer_step as one
+    more result of the same pass over memory, anything else by a cast. The runtime derives shadows
+    again when weights are loaded or set, and saves them nowhere.
+
+    ```mlir
+    %w16 = mpc.cast %w : tensor<784x64xf32> to tensor<784x64xbf16>
+    // becomes an argument
+    %w16: tensor<784x64xbf16> {mpc.variable = @"dense/kernel/shadow_bf16"}
+    ```
+
+    Remarks: `mpc-fusion` / `shadow`, one per copy.
+  }];
+}
+
 def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
   let summary = "pad the dimensions of contractions to what the target's matrix units want";
   let description = [{

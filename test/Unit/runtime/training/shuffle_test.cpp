@@ -38,10 +38,18 @@ TEST(Shuffle, AllOrdersAreEquallyLikely) {
 }
 
 TEST(Shuffle, RowOrderGoesBackAndForthBetweenPasses) {
-  RowOrder order(10, true, 3);
+  RowOrder order(10, Shuffle::EachPass, 3);
   std::vector<int64_t> second = shuffledRows(10, 3, 1), first = shuffledRows(10, 3, 0);
   EXPECT_EQ(order.at(0, 9), first[9]);
   EXPECT_EQ(order.at(1, 0), second[0]);
   EXPECT_EQ(order.at(0, 1), first[1]);
-  EXPECT_EQ(RowOrder(10, false, 3).at(5, 7), 7);
+  EXPECT_EQ(RowOrder(10, Shuffle::Off, 3).at(5, 7), 7);
+}
+
+TEST(Shuffle, OnceRepeatsItsPermutation) {
+  RowOrder order(10, Shuffle::Once, 3);
+  std::vector<int64_t> rows = shuffledRows(10, 3, 0);
+  for (int64_t pass : {0, 4, 1})
+    for (int64_t place = 0; place < 10; ++place)
+      EXPECT_EQ(order.at(pass, place), rows[static_cast<size_t>(place)]);
 }
