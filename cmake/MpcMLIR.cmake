@@ -23,6 +23,7 @@ target_include_directories(MpcPrecompiled SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${M
 target_include_directories(MpcPrecompiled PUBLIC
     ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
 target_compile_options(MpcPrecompiled PUBLIC -fno-exceptions)
+add_dependencies(MpcPrecompiled MpcIncGen MpcrtIncGen)
 target_precompile_headers(MpcPrecompiled PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
 
 # mpc_add_library(NAME sources... [DEPENDS targets...] [LINK libraries...])

@@ -67,19 +67,20 @@ Shadow &Shadowing::shadowOf(VariableOp variable, RankedTensorType type) {
   auto [entry, isNew] = shadows.try_emplace({variable, type.getElementType()});
   if (!isNew)
     return entry->second;
+  std::string element;
+  llvm::raw_string_ostream(element) << type.getElementType();
   OpBuilder builder(variable->getContext());
   builder.setInsertionPointAfter(variable);
-  std::string suffix;
-  llvm::raw_string_ostream(suffix) << "/shadow_" << type.getElementType();
-  auto declared = VariableOp::create(
-      builder, variable.getLoc(), variable.getSymName().str() + suffix, type, VariableRole::Shadow);
+  auto declared = VariableOp::create(builder, variable.getLoc(),
+                                     (variable.getSymName() + "/shadow_" + element).str(), type,
+                                     VariableRole::Shadow);
   declared.setShadowOfAttr(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
   declared.setLayerAttr(variable.getLayerAttr());
   declared.setAutocast(false);
   remark::passed(
       variable.getLoc(),
       remark::RemarkOpts::name("shadow").category("mpc-fusion").function(variable.getSymName()))
-      << "keeps a copy in" << type.getElementType();
+      << "keeps a copy in " + element;
   StringAttr symbol = symbols.insert(declared);
   entry->second = {variable, type, FlatSymbolRefAttr::get(symbol)};
   return entry->second;
@@ -91,7 +92,7 @@ void Shadowing::replaceCasts(func::FuncOp function) {
     if (!symbol)
       continue;
     auto variable = symbols.lookup<VariableOp>(symbol.getAttr());
-    SmallDenseMap<Type, Value, 2> arguments;
+    llvm::SmallDenseMap<Type, Value, 2> arguments;
     for (Operation *user : llvm::make_early_inc_range(function.getArgument(i).getUsers())) {
       auto cast = dyn_cast<CastOp>(user);
       if (!cast || !qualifies(variable, cast))
