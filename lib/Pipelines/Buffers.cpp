@@ -12,6 +12,8 @@ void mpc::buildBuffersPipeline(OpPassManager &manager) {
   // First, because afterwards bufferization has no function boundary to cross: state and results
   // are memrefs already, and every conflict is between values of one body.
   manager.addPass(createPassDestinationsPass());
+  // After the last CSE on tensors, which would undo it.
+  manager.addPass(createSeparateFillsPass());
   // Only empties that are inserted into larger tensors (concatenation) are left for this one. It
   // must run before any folding: a full-size insertion folds away and takes the destination with
   // it.
@@ -22,6 +24,9 @@ void mpc::buildBuffersPipeline(OpPassManager &manager) {
   manager.addPass(createCSEPass());
   // The plan wants lifetimes as intervals of top-level steps.
   manager.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
+  // Before the plan: what only one group touches needs no place in the arena, and what a group
+  // touches must not share memory within it.
+  manager.addPass(createGroupRowsPass());
   manager.addPass(createPlanMemoryPass());
   // The plan leaves one view and one constant per use.
   manager.addPass(createCanonicalizerPass());

@@ -77,6 +77,32 @@ def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpI
   let hasVerifier = 1;
 }
 
+def Mpcrt_RowsOp : Mpcrt_Op<"rows", [RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+  let summary = "structured ops that become one kernel: block of rows by block of rows";
+  let description = [{
+    The body holds linalg.generic ops on buffers whose first `loops` loops are parallel and have the
+    same extents: together they count the rows. Whatever one op writes and another reads or writes is
+    indexed with exactly these loops in its first dimensions, so a row depends on the same row only
+    and the ops may run on any part of the rows, one after the other.
+
+    A memref.alloca in the body is a temporary of one block of rows: its type says the whole, but
+    memory is taken for a block only.
+
+    Example:
+    ```mlir
+    mpcrt.rows loops(1) {
+      %max = memref.alloca(%batch) : memref<?xf32>
+      linalg.generic {…} outs(%max : memref<?xf32>) {…}
+      linalg.generic {…} ins(%x : memref<?x10xf32>) outs(%max : memref<?xf32>) {…}
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$loops);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`loops` `(` $loops `)` $body attr-dict";
+  let hasVerifier = 1;
+}
+
 def Mpcrt_ViewOp : Mpcrt_Op<"view", [Pure]> {
   let summary = "buffer in the arena of the call";
   let description = [{

@@ -28,6 +28,31 @@ def PassDestinationsPass : Pass<"mpc-pass-destinations", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SeparateFillsPass : Pass<"mpc-separate-fills", "::mlir::ModuleOp"> {
+  let summary = "give every accumulation a start of its own";
+  let description = [{
+    Two reductions that start from one linalg.fill cannot both be in place: bufferization would copy
+    the filled buffer, which costs more than filling another.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+def GroupRowsPass : Pass<"mpc-group-rows", "::mlir::ModuleOp"> {
+  let summary = "gather row-wise structured ops on buffers into mpcrt.rows";
+  let description = [{
+    Softmax, normalisations and losses are chains of reductions over a row and elementwise ops on it.
+    A chain whose ops depend row by row becomes one mpcrt.rows and later one kernel that runs it on a
+    few rows at a time, while they are in the first-level cache; temporaries that nothing else reads
+    become memory of one block of rows. Ops move up to the first of their group when nothing between
+    touches what they do. Library calls end a group, and a group without any reduction over a row is
+    not worth one.
+
+    Remark `rows` (category mpc-kernels): how many ops and local temporaries a group has.
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
   let summary = "replace every temporary of an entry by a view of one arena";
   let description = [{

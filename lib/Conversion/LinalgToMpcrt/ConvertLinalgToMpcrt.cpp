@@ -29,10 +29,14 @@ static LogicalResult convert(func::FuncOp entry) {
     linalg::CopyOp::create(rewriter, copy.getLoc(), copy.getSource(), copy.getTarget());
     rewriter.eraseOp(copy);
   });
-  SmallVector<linalg::LinalgOp> ops;
-  entry.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   KernelOutliner outliner(entry);
   bool failedOnce = false;
+  SmallVector<mpcrt::RowsOp> groups;
+  entry.walk([&](mpcrt::RowsOp rows) { groups.push_back(rows); });
+  for (mpcrt::RowsOp rows : groups)
+    failedOnce |= failed(outliner.outline(rows));
+  SmallVector<linalg::LinalgOp> ops;
+  entry.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   for (linalg::LinalgOp op : ops) {
     auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
     if (!generic) {

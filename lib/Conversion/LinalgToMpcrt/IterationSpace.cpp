@@ -2,6 +2,7 @@
 // The choice of the split.
 #include "IterationSpace.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mpc/Analysis/LoopExtent.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -28,15 +29,9 @@ bool mpc::isFlatOperand(linalg::GenericOp op, OpOperand &operand) {
 static bool usesIndices(linalg::GenericOp op) { return op.hasIndexSemantics(); }
 
 static FailureOr<SmallVector<BatchExtent>> loopExtents(linalg::GenericOp op) {
-  SmallVector<std::optional<BatchExtent>> found(op.getNumLoops());
-  for (OpOperand &operand : op->getOpOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    for (auto [position, expr] : llvm::enumerate(map.getResults()))
-      if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && !found[dim.getPosition()])
-        found[dim.getPosition()] = getExtent(operand.get(), position);
-  }
   SmallVector<BatchExtent> extents;
-  for (auto [loop, extent] : llvm::enumerate(found)) {
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
+    auto extent = getLoopExtent(op, loop);
     if (!extent)
       return op.emitOpError() << "has loop " << loop << " whose extent is no function of the batch";
     extents.push_back(*extent);
@@ -47,6 +42,22 @@ static FailureOr<SmallVector<BatchExtent>> loopExtents(linalg::GenericOp op) {
 /// A number to weigh costs with: the batch counts as 64.
 static int64_t guess(BatchExtent extent) {
   return std::max<int64_t>(1, extent.fixed + 64 * extent.perSample);
+}
+
+/// Whether sums over `reductions` should stay in the output while columns run inside: the loop
+/// `column` is innermost in memory, in the outputs and in what is summed.
+static bool runsDownColumns(linalg::GenericOp op, unsigned column, ArrayRef<unsigned> reductions) {
+  auto endsWithColumn = [&](OpOperand &operand) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    return map.getNumResults() > 0 && isa<AffineDimExpr>(map.getResults().back()) &&
+           cast<AffineDimExpr>(map.getResults().back()).getPosition() == column;
+  };
+  return llvm::all_of(op.getDpsInitsMutable(), endsWithColumn) &&
+         llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+           AffineMap map = op.getMatchingIndexingMap(input);
+           return endsWithColumn(*input) &&
+                  llvm::any_of(reductions, [&](unsigned r) { return map.isFunctionOfDim(r); });
+         });
 }
 
 FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op) {
@@ -105,20 +116,8 @@ FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op) {
     space.grain = 1;
     return space;
   } else {
-    // The columns of the first input that has the last parallel loop innermost.
     unsigned column = parallel.back();
-    auto endsWithColumn = [&](OpOperand &operand) {
-      AffineMap map = op.getMatchingIndexingMap(&operand);
-      return map.getNumResults() > 0 && isa<AffineDimExpr>(map.getResults().back()) &&
-             cast<AffineDimExpr>(map.getResults().back()).getPosition() == column;
-    };
-    bool columns = llvm::all_of(op.getDpsInitsMutable(), endsWithColumn) &&
-                   llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-                     AffineMap map = op.getMatchingIndexingMap(input);
-                     return endsWithColumn(*input) && llvm::any_of(reductions, [&](unsigned r) {
-                              return map.isFunctionOfDim(r);
-                            });
-                   });
+    bool columns = runsDownColumns(op, column, reductions);
     if (columns) {
       space.split = Split::Columns;
       space.launched.assign(parallel.begin(),
@@ -141,5 +140,42 @@ FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op) {
   space.grain = std::max<int64_t>(1, kGrainOperations / work);
   if (space.split == Split::Columns && parallel.size() == 1)
     space.grain = std::max<int64_t>(space.grain, 64); // a cache line at least per thread and row
+  return space;
+}
+
+FailureOr<IterationSpace> mpc::analyzeRows(linalg::GenericOp op, unsigned rowLoops) {
+  auto extents = loopExtents(op);
+  if (failed(extents))
+    return failure();
+  IterationSpace space;
+  space.split = Split::Rows;
+  space.extents = *extents;
+  SmallVector<unsigned> parallel, reductions;
+  for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray())) {
+    if (loop < rowLoops)
+      space.launched.push_back(loop);
+    else
+      (type == utils::IteratorType::parallel ? parallel : reductions).push_back(loop);
+  }
+  if (!parallel.empty() && !reductions.empty() &&
+      runsDownColumns(op, parallel.back(), reductions)) {
+    space.inner.assign(parallel.begin(), parallel.end() - 1);
+    llvm::append_range(space.inner, reductions);
+    space.inner.push_back(parallel.back());
+    space.firstReduction = space.inner.size(); // sums stay in the output
+    space.innermostIndependent = true;
+  } else {
+    llvm::append_range(space.inner, parallel);
+    space.firstReduction = parallel.size();
+    llvm::append_range(space.inner, reductions);
+    space.innermostIndependent =
+        reductions.empty() && llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+          return op.getMatchingIndexingMap(&init).isPermutation();
+        });
+  }
+  int64_t work = std::max<int64_t>(1, op.getBody()->getOperations().size());
+  for (unsigned loop : space.inner)
+    work = std::min<int64_t>(work * guess(space.extents[loop]), int64_t(1) << 40);
+  space.grain = std::max<int64_t>(1, kGrainOperations / work);
   return space;
 }

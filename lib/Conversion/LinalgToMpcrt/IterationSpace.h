@@ -33,6 +33,9 @@ struct IterationSpace {
 /// Failure, with an error on the op, when an extent is no function of the batch.
 mlir::FailureOr<IterationSpace> analyzeIterationSpace(mlir::linalg::GenericOp op);
 
+/// The split of an op of mpcrt.rows, whose first `rowLoops` loops are launched.
+mlir::FailureOr<IterationSpace> analyzeRows(mlir::linalg::GenericOp op, unsigned rowLoops);
+
 /// Whether the operand is read or written at its linear index, or the same place always.
 bool isFlatOperand(mlir::linalg::GenericOp op, mlir::OpOperand &operand);
 

@@ -19,6 +19,12 @@ static constexpr int64_t kBlocks = 64;
 /// Sums of at most this many numbers are one chunk.
 static constexpr int64_t kSerialReduction = 4096;
 
+/// Rows of one block of mpcrt.rows: as many as keep what its ops read and write, and its
+/// temporaries, in the first-level cache.
+static constexpr int64_t kBlockElements = 4096, kBlockBytes = 16384;
+/// Operations per chunk below which splitting costs more than it gains.
+static constexpr int64_t kGrainOperations = 16384;
+
 KernelOutliner::KernelOutliner(func::FuncOp entry) : entry(entry), batch(getBatchArgument(entry)) {}
 
 /// The layer path of a location; "" when it names none.
@@ -39,36 +45,47 @@ static std::string identifierOf(StringRef text) {
   return result;
 }
 
-KernelOutliner::Kernel KernelOutliner::createKernel(linalg::GenericOp op, ValueRange extras) {
-  Kernel kernel{func::FuncOp(), OpBuilder(op.getContext()), {}, {}, {}, {}, {}, {}, {}};
-  llvm::SetVector<Value> outside;
-  getUsedValuesDefinedAbove(op.getRegion(), outside);
-  SmallVector<Value> constants, captured;
+/// The values of an op as a kernel sees them.
+static SmallVector<Value> buffersOf(linalg::GenericOp op, const IRMapping &inside) {
+  return llvm::map_to_vector(op->getOperands(), [&](Value v) { return inside.lookup(v); });
+}
+
+KernelOutliner::Kernel KernelOutliner::createKernel(ArrayRef<linalg::GenericOp> ops,
+                                                    ValueRange extras) {
+  linalg::GenericOp first = ops.front();
+  Location loc = first.getLoc();
+  Kernel kernel{func::FuncOp(), OpBuilder(first.getContext()), {}, {}, {}, {}, {}, {}};
+  llvm::SetVector<Value> arguments, constants;
   auto isConstant = [](Value value) {
     return value.getDefiningOp() && matchPattern(value, m_Constant());
   };
-  for (Value value : outside)
-    (isConstant(value) ? constants : captured).push_back(value);
-  for (Value operand : op->getOperands()) {
-    if (isa<MemRefType>(operand.getType()) || !isConstant(operand))
-      kernel.arguments.push_back(operand);
-    else
-      constants.push_back(operand);
+  auto need = [&](Value value) {
+    // A temporary of mpcrt.rows is the kernel's own.
+    if (!value.getDefiningOp<memref::AllocaOp>())
+      (isConstant(value) ? constants : arguments).insert(value);
+  };
+  bool needsBatch = false;
+  for (linalg::GenericOp op : ops)
+    for (Value operand : op->getOperands()) {
+      need(operand);
+      auto shaped = dyn_cast<MemRefType>(operand.getType());
+      needsBatch |= shaped && !shaped.hasStaticShape();
+    }
+  for (linalg::GenericOp op : ops) {
+    llvm::SetVector<Value> outside;
+    getUsedValuesDefinedAbove(op.getRegion(), outside);
+    llvm::for_each(outside, need);
   }
-  size_t operandCount = kernel.arguments.size();
-  llvm::append_range(kernel.arguments, captured);
+  size_t named = arguments.size();
+  kernel.arguments.assign(arguments.begin(), arguments.end());
   llvm::append_range(kernel.arguments, extras);
-  bool needsBatch = llvm::any_of(op->getOperandTypes(), [](Type type) {
-    auto shaped = dyn_cast<MemRefType>(type);
-    return shaped && !shaped.hasStaticShape();
-  });
   if (needsBatch)
     kernel.arguments.push_back(batch);
 
   SmallVector<Type> types(ValueRange(kernel.arguments).getTypes());
   Type index = kernel.builder.getIndexType();
   types.append(2, index);
-  std::string layer = layerOf(op.getLoc());
+  std::string layer = layerOf(loc);
   std::string base =
       identifierOf("kernel_" + entry.getSymName().str() + (layer.empty() ? "" : "_" + layer));
   auto module = entry->getParentOfType<ModuleOp>();
@@ -77,42 +94,35 @@ KernelOutliner::Kernel KernelOutliner::createKernel(linalg::GenericOp op, ValueR
   for (unsigned number = 1; SymbolTable::lookupSymbolIn(module, name); ++number)
     name = base + "_" + std::to_string(number);
   kernel.builder.setInsertionPoint(entry);
-  kernel.function = func::FuncOp::create(kernel.builder, op.getLoc(), name,
-                                         kernel.builder.getFunctionType(types, {}));
+  kernel.function =
+      func::FuncOp::create(kernel.builder, loc, name, kernel.builder.getFunctionType(types, {}));
   kernel.function.setPrivate();
   kernel.function->setAttr(mpcrt::MpcrtDialect::kKernelAttr, kernel.builder.getUnitAttr());
   Block *block = kernel.function.addEntryBlock();
   kernel.builder.setInsertionPointToStart(block);
   auto inside = block->getArguments();
-  DenseMap<Value, Value> cloned;
   for (Value value : constants)
-    if (!kernel.captured.contains(value))
-      kernel.captured.map(value, kernel.builder.clone(*value.getDefiningOp())->getResult(0));
-  size_t next = 0;
-  for (Value operand : op->getOperands())
-    kernel.buffers.push_back(isa<MemRefType>(operand.getType()) || !isConstant(operand)
-                                 ? Value(inside[next++])
-                                 : kernel.captured.lookup(operand));
-  for (size_t i = 0; i < captured.size(); ++i)
-    kernel.captured.map(captured[i], inside[operandCount + i]);
+    kernel.inside.map(value, kernel.builder.clone(*value.getDefiningOp())->getResult(0));
+  for (size_t i = 0; i < named; ++i)
+    kernel.inside.map(kernel.arguments[i], inside[i]);
   for (size_t i = 0; i < extras.size(); ++i)
-    kernel.extras.push_back(inside[operandCount + captured.size() + i]);
+    kernel.extras.push_back(inside[named + i]);
   kernel.end = inside.back();
   kernel.begin = inside.drop_back().back();
   kernel.batch = needsBatch ? Value(inside.drop_back(2).back()) : Value();
   return kernel;
 }
 
-void KernelOutliner::finish(linalg::GenericOp op, Kernel &kernel, Value count, int64_t grain,
-                            Split split) {
-  func::ReturnOp::create(kernel.builder, op.getLoc());
+void KernelOutliner::finish(Operation *op, Kernel &kernel, Value count, int64_t grain,
+                            StringRef split) {
+  func::ReturnOp::create(kernel.builder, op->getLoc());
   OpBuilder builder(op);
-  mpcrt::LaunchOp::create(builder, op.getLoc(), kernel.function.getSymName(), count, grain,
+  mpcrt::LaunchOp::create(builder, op->getLoc(), kernel.function.getSymName(), count, grain,
                           kernel.arguments);
-  remark::passed(op.getLoc(), remark::RemarkOpts::name("kernel").category("mpc-kernels"))
-      << "@" << kernel.function.getSymName().str() << " split " << getSplitName(split).str()
-      << " grain " << remark::metric("grain", grain);
-  op.erase();
+  remark::passed(op->getLoc(), remark::RemarkOpts::name("kernel").category("mpc-kernels"))
+      << "@" << kernel.function.getSymName().str() << " split " << split.str() << " grain "
+      << remark::metric("grain", grain);
+  op->erase();
 }
 
 /// Product of the extents of `loops` as an index.
@@ -134,6 +144,20 @@ static SmallVector<LoopBounds> boundsOf(OpBuilder &builder, Location loc,
   return bounds;
 }
 
+/// The launch's index as those of the loops that it counts.
+static void bindLaunched(OpBuilder &builder, LoopEmitter &emitter, const IterationSpace &space,
+                         Value index, Value batch, Location loc) {
+  SmallVector<Value> values(space.launched.size());
+  for (size_t i = space.launched.size(); i-- > 1;) {
+    Value extent = materialize(builder, loc, space.extents[space.launched[i]], batch);
+    values[i] = arith::RemUIOp::create(builder, loc, index, extent);
+    index = arith::DivUIOp::create(builder, loc, index, extent);
+  }
+  values[0] = index;
+  for (auto [launched, value] : llvm::zip_equal(space.launched, values))
+    emitter.bind(builder, launched, value);
+}
+
 void KernelOutliner::emitInline(linalg::GenericOp op, const IterationSpace &space) {
   OpBuilder builder(op);
   LoopEmitter emitter(op, op->getOperands(), IRMapping());
@@ -145,7 +169,7 @@ void KernelOutliner::emitLaunch(linalg::GenericOp op, const IterationSpace &spac
   Kernel kernel = createKernel(op, {});
   OpBuilder &builder = kernel.builder;
   Location loc = op.getLoc();
-  LoopEmitter emitter(op, kernel.buffers, kernel.captured);
+  LoopEmitter emitter(op, buffersOf(op, kernel.inside), kernel.inside);
   SmallVector<LoopBounds> bounds = boundsOf(builder, loc, space, kernel.batch);
   unsigned firstReduction = space.firstReduction;
   if (space.launched.size() == 1) {
@@ -160,20 +184,11 @@ void KernelOutliner::emitLaunch(linalg::GenericOp op, const IterationSpace &spac
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     auto loop = scf::ForOp::create(builder, loc, kernel.begin, kernel.end, one);
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-    Value rest = loop.getInductionVar();
-    SmallVector<Value> values(space.launched.size());
-    for (size_t i = space.launched.size(); i-- > 1;) {
-      Value extent = materialize(inner, loc, space.extents[space.launched[i]], kernel.batch);
-      values[i] = arith::RemUIOp::create(inner, loc, rest, extent);
-      rest = arith::DivUIOp::create(inner, loc, rest, extent);
-    }
-    values[0] = rest;
-    for (auto [launched, value] : llvm::zip_equal(space.launched, values))
-      emitter.bind(inner, launched, value);
+    bindLaunched(inner, emitter, space, loop.getInductionVar(), kernel.batch, loc);
     emitter.emit(inner, bounds, firstReduction, space.innermostIndependent);
   }
   OpBuilder host(op);
-  finish(op, kernel, countOf(host, loc, space, batch), space.grain, space.split);
+  finish(op, kernel, countOf(host, loc, space, batch), space.grain, getSplitName(space.split));
 }
 
 LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSpace &space) {
@@ -201,9 +216,9 @@ LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSp
   bool divisible = combiners.size() == op.getNumDpsInits() && !(fixed && total <= kSerialReduction);
   if (!divisible) {
     Kernel kernel = createKernel(op, {});
-    LoopEmitter emitter(op, kernel.buffers, kernel.captured);
+    LoopEmitter emitter(op, buffersOf(op, kernel.inside), kernel.inside);
     emitter.emit(kernel.builder, boundsOf(kernel.builder, loc, space, kernel.batch), 0, false);
-    finish(op, kernel, arith::ConstantIndexOp::create(host, loc, 1), 1, space.split);
+    finish(op, kernel, arith::ConstantIndexOp::create(host, loc, 1), 1, getSplitName(space.split));
     return success();
   }
 
@@ -229,7 +244,7 @@ LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSp
   SmallVector<Value> accumulators;
   for (TypedAttr identity : neutral)
     accumulators.push_back(arith::ConstantOp::create(inner, loc, identity));
-  LoopEmitter emitter(op, kernel.buffers, kernel.captured);
+  LoopEmitter emitter(op, buffersOf(op, kernel.inside), kernel.inside);
   emitter.prepare(inner);
   for (auto [value, partial] :
        llvm::zip_equal(emitter.reduce(inner, bounds, accumulators), kernel.extras))
@@ -263,7 +278,71 @@ LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSp
   scf::YieldOp::create(body, loc, next);
   for (auto [value, output, place] : llvm::zip_equal(combine.getResults(), outputs, places))
     memref::StoreOp::create(after, loc, value, output, place);
-  finish(op, kernel, constant(host, kBlocks), 8, space.split);
+  finish(op, kernel, constant(host, kBlocks), 8, getSplitName(space.split));
+  return success();
+}
+
+LogicalResult KernelOutliner::outline(mpcrt::RowsOp rows) {
+  SmallVector<linalg::GenericOp> ops(rows.getBody().getOps<linalg::GenericOp>());
+  SmallVector<memref::AllocaOp> temporaries(rows.getBody().getOps<memref::AllocaOp>());
+  SmallVector<IterationSpace> spaces;
+  int64_t workPerRow = 0, elements = 1, localBytes = 1;
+  for (linalg::GenericOp op : ops) {
+    auto space = analyzeRows(op, rows.getLoops());
+    if (failed(space))
+      return failure();
+    int64_t inner = 1;
+    for (unsigned loop : space->inner)
+      inner *= std::max<int64_t>(1, space->extents[loop].fixed);
+    elements = std::max(elements, inner);
+    workPerRow += inner * std::max<int64_t>(1, op.getBody()->getOperations().size());
+    spaces.push_back(*space);
+  }
+  auto restOf = [&](memref::AllocaOp alloca) {
+    return alloca.getType().getShape().drop_front(rows.getLoops());
+  };
+  for (memref::AllocaOp alloca : temporaries)
+    localBytes += ShapedType::getNumElements(restOf(alloca)) *
+                  llvm::divideCeil(alloca.getType().getElementTypeBitWidth(), 8);
+  int64_t block =
+      std::max<int64_t>(1, std::min(kBlockElements / elements, kBlockBytes / localBytes));
+
+  Location loc = rows.getLoc();
+  Kernel kernel = createKernel(ops, {});
+  OpBuilder &builder = kernel.builder;
+  DenseSet<Value> local;
+  for (memref::AllocaOp alloca : temporaries) {
+    SmallVector<int64_t> shape{block};
+    llvm::append_range(shape, restOf(alloca));
+    Value own = memref::AllocaOp::create(builder, loc,
+                                         MemRefType::get(shape, alloca.getType().getElementType()),
+                                         builder.getI64IntegerAttr(64));
+    kernel.inside.map(alloca.getResult(), own);
+    local.insert(own);
+  }
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value size = arith::ConstantIndexOp::create(builder, loc, block);
+  auto blocks = scf::ForOp::create(builder, loc, kernel.begin, kernel.end, size);
+  OpBuilder inBlock = OpBuilder::atBlockBegin(blocks.getBody());
+  Value first = blocks.getInductionVar();
+  Value last = arith::MinUIOp::create(inBlock, loc,
+                                      arith::AddIOp::create(inBlock, loc, first, size), kernel.end);
+  for (auto [op, space] : llvm::zip_equal(ops, spaces)) {
+    LoopEmitter emitter(op, buffersOf(op, kernel.inside), kernel.inside);
+    SmallVector<LoopBounds> bounds = boundsOf(inBlock, op.getLoc(), space, kernel.batch);
+    auto loop = scf::ForOp::create(inBlock, op.getLoc(), first, last, one);
+    if (bounds.empty() && space.innermostIndependent)
+      loop->setAttr(mpcrt::MpcrtDialect::kIndependentAttr, builder.getUnitAttr());
+    OpBuilder inRow = OpBuilder::atBlockBegin(loop.getBody());
+    Value row = arith::SubIOp::create(inRow, op.getLoc(), loop.getInductionVar(), first);
+    emitter.setRow(row, rows.getLoops(), local);
+    bindLaunched(inRow, emitter, space, loop.getInductionVar(), kernel.batch, op.getLoc());
+    emitter.emit(inRow, bounds, space.firstReduction, space.innermostIndependent);
+  }
+  OpBuilder host(rows);
+  Value count = countOf(host, loc, spaces.front(), batch);
+  int64_t grain = std::max<int64_t>(1, kGrainOperations / std::max<int64_t>(1, workPerRow));
+  finish(rows, kernel, count, grain, "rows of " + std::to_string(ops.size()) + " ops");
   return success();
 }
 

@@ -4,6 +4,7 @@
 #define MPC_LIB_CONVERSION_LINALGTOMPCRT_KERNELOUTLINER_H
 
 #include "LoopEmitter.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
 
 namespace mpc {
 
@@ -14,22 +15,25 @@ public:
   /// Replaces `op`. Failure, with an error on the op, when it cannot be expressed.
   mlir::LogicalResult outline(mlir::linalg::GenericOp op);
 
+  /// Replaces the group by one kernel that runs its ops on a few rows at a time.
+  mlir::LogicalResult outline(mpcrt::RowsOp rows);
+
 private:
   /// A kernel under construction.
   struct Kernel {
     mlir::func::FuncOp function;
     mlir::OpBuilder builder;
-    mlir::SmallVector<mlir::Value> buffers; ///< the op's operands inside
-    mlir::SmallVector<mlir::Value> extras;  ///< the launch's further arguments, inside
-    mlir::IRMapping captured;
+    mlir::IRMapping inside;                ///< operands and captured values of the ops
+    mlir::SmallVector<mlir::Value> extras; ///< the launch's further arguments, inside
     mlir::Value batch, begin, end;
     mlir::SmallVector<mlir::Value> arguments; ///< of the launch
   };
 
   mlir::linalg::GenericOp flatten(mlir::linalg::GenericOp op);
-  Kernel createKernel(mlir::linalg::GenericOp op, mlir::ValueRange extras);
-  void finish(mlir::linalg::GenericOp op, Kernel &kernel, mlir::Value count, int64_t grain,
-              Split split);
+  Kernel createKernel(llvm::ArrayRef<mlir::linalg::GenericOp> ops, mlir::ValueRange extras);
+  /// Launches the kernel in place of `op`, which goes.
+  void finish(mlir::Operation *op, Kernel &kernel, mlir::Value count, int64_t grain,
+              llvm::StringRef split);
   void emitInline(mlir::linalg::GenericOp op, const IterationSpace &space);
   void emitLaunch(mlir::linalg::GenericOp op, const IterationSpace &space);
   mlir::LogicalResult emitBlocks(mlir::linalg::GenericOp op, const IterationSpace &space);

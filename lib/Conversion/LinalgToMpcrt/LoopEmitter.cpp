@@ -13,7 +13,14 @@ using namespace mpc;
 
 LoopEmitter::LoopEmitter(linalg::GenericOp op, ValueRange buffers, IRMapping captured)
     : op(op), buffers(buffers), captured(std::move(captured)), loopValues(op.getNumLoops()),
-      loaded(op->getNumOperands()) {}
+      loaded(op->getNumOperands()), isLocal(op->getNumOperands()) {}
+
+void LoopEmitter::setRow(Value index, unsigned loops, const DenseSet<Value> &local) {
+  row = index;
+  rowLoops = loops;
+  for (auto [operand, buffer] : llvm::enumerate(buffers))
+    isLocal[operand] = local.contains(buffer);
+}
 
 bool LoopEmitter::isBound(AffineMap map) const {
   for (unsigned loop = 0; loop < loopValues.size(); ++loop)
@@ -22,12 +29,15 @@ bool LoopEmitter::isBound(AffineMap map) const {
   return true;
 }
 
-SmallVector<Value> LoopEmitter::indices(OpBuilder &builder, AffineMap map) {
+SmallVector<Value> LoopEmitter::indices(OpBuilder &builder, unsigned operand) {
+  AffineMap map = op.getIndexingMapsArray()[operand];
   SmallVector<Value> dims(loopValues), result;
   for (Value &dim : dims)
     if (!dim) // not used by the map
       dim = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
-  for (AffineExpr expr : map.getResults())
+  if (isLocal[operand])
+    result.push_back(row);
+  for (AffineExpr expr : map.getResults().drop_front(isLocal[operand] ? rowLoops : 0))
     result.push_back(affine::expandAffineExpr(builder, op.getLoc(), expr, dims, {}));
   return result;
 }
@@ -40,7 +50,7 @@ void LoopEmitter::loadInputs(OpBuilder &builder) {
     if (!isa<MemRefType>(buffers[i].getType())) // a scalar operand
       loaded[i] = buffers[i];
     else
-      loaded[i] = memref::LoadOp::create(builder, op.getLoc(), buffers[i], indices(builder, map));
+      loaded[i] = memref::LoadOp::create(builder, op.getLoc(), buffers[i], indices(builder, i));
   }
 }
 
@@ -53,12 +63,11 @@ SmallVector<Value> LoopEmitter::loadOutputs(OpBuilder &builder) {
   SmallVector<Value> values;
   unsigned inputs = op.getNumDpsInputs();
   for (unsigned i = inputs; i < buffers.size(); ++i) {
-    AffineMap map = op.getIndexingMapsArray()[i];
     if (op.getBody()->getArgument(i).use_empty())
       values.push_back(Value());
     else
       values.push_back(
-          memref::LoadOp::create(builder, op.getLoc(), buffers[i], indices(builder, map)));
+          memref::LoadOp::create(builder, op.getLoc(), buffers[i], indices(builder, i)));
   }
   return values;
 }
@@ -66,9 +75,8 @@ SmallVector<Value> LoopEmitter::loadOutputs(OpBuilder &builder) {
 void LoopEmitter::storeOutputs(OpBuilder &builder, ValueRange values) {
   unsigned inputs = op.getNumDpsInputs();
   for (auto [i, value] : llvm::enumerate(values)) {
-    AffineMap map = op.getIndexingMapsArray()[inputs + i];
     memref::StoreOp::create(builder, op.getLoc(), value, buffers[inputs + i],
-                            indices(builder, map));
+                            indices(builder, inputs + i));
   }
 }
 
@@ -125,7 +133,7 @@ void LoopEmitter::emit(OpBuilder &builder, ArrayRef<LoopBounds> bounds, unsigned
       if (!value) {
         unsigned operand = op.getNumDpsInputs() + i;
         value = memref::LoadOp::create(builder, op.getLoc(), buffers[operand],
-                                       indices(builder, op.getIndexingMapsArray()[operand]));
+                                       indices(builder, operand));
       }
     storeOutputs(builder, reduce(builder, bounds, start));
     return;

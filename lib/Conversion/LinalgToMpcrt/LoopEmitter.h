@@ -5,6 +5,7 @@
 
 #include "IterationSpace.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace mpc {
 
@@ -19,6 +20,10 @@ class LoopEmitter {
 public:
   /// `captured` maps values that the body takes from outside to what stands for them.
   LoopEmitter(mlir::linalg::GenericOp op, mlir::ValueRange buffers, mlir::IRMapping captured);
+
+  /// Buffers of `local` hold one block of rows: their first `rowLoops` dimensions are one, indexed
+  /// with `row`.
+  void setRow(mlir::Value row, unsigned rowLoops, const llvm::DenseSet<mlir::Value> &local);
 
   /// Loop `loop` has index `value` from here on; loads what that makes known.
   void bind(mlir::OpBuilder &builder, unsigned loop, mlir::Value value);
@@ -36,7 +41,7 @@ public:
 
 private:
   bool isBound(mlir::AffineMap map) const;
-  llvm::SmallVector<mlir::Value> indices(mlir::OpBuilder &builder, mlir::AffineMap map);
+  llvm::SmallVector<mlir::Value> indices(mlir::OpBuilder &builder, unsigned operand);
   void loadInputs(mlir::OpBuilder &builder);
   llvm::SmallVector<mlir::Value> loadOutputs(mlir::OpBuilder &builder);
   void storeOutputs(mlir::OpBuilder &builder, mlir::ValueRange values);
@@ -47,6 +52,9 @@ private:
   mlir::IRMapping captured;
   llvm::SmallVector<mlir::Value> loopValues;
   llvm::SmallVector<mlir::Value> loaded; // per operand; null when not yet
+  mlir::Value row;
+  unsigned rowLoops = 0;
+  llvm::SmallBitVector isLocal; // per operand
 };
 
 } // namespace mpc

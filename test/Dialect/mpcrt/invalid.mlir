@@ -105,3 +105,29 @@ func.func private @arena_argument(memref<?xf32> {mpcrt.arena})
 // -----
 // expected-error @+1 {{unknown argument attribute "mpcrt.other"}}
 func.func private @other(index {mpcrt.other})
+// -----
+func.func @no_rows(%x: memref<?x8xf32>) {
+  // expected-error @+1 {{loops must be at least 1, but is 0}}
+  mpcrt.rows loops(0) {
+  }
+  return
+}
+// -----
+func.func @foreign(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{holds linalg.generic ops on buffers and memref.alloca only, but got mpcrt.contract}}
+  mpcrt.rows loops(1) {
+    mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%o : memref<?x4xf32>)
+  }
+  return
+}
+// -----
+func.func @reduces_rows(%x: memref<?x8xf32>, %o: memref<8xf32>) {
+  mpcrt.rows loops(1) {
+    // expected-error @+1 {{in mpcrt.rows must have 1 parallel loops first}}
+    linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>], iterator_types = ["reduction", "parallel"]} ins(%x : memref<?x8xf32>) outs(%o : memref<8xf32>) {
+    ^bb0(%i: f32, %s: f32):
+      linalg.yield %i : f32
+    }
+  }
+  return
+}

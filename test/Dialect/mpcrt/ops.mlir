@@ -37,3 +37,17 @@ func.func @launch(%arena: memref<?xi8> {mpcrt.arena}, %batch: index {mpcrt.batch
   mpcrt.launch @relu count(%batch) grain(4096) args(%0 : memref<?x64xf32>)
   return
 }
+
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: memref<?x8xf32>, %o: memref<?xf32>) {
+  // CHECK: mpcrt.rows loops(1) {
+  // CHECK-NEXT: linalg.generic
+  mpcrt.rows loops(1) {
+    linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x8xf32>) outs(%o : memref<?xf32>) {
+    ^bb0(%i: f32, %s: f32):
+      %0 = arith.addf %i, %s : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpc-group-rows: chains of structured ops that depend row by row.
+#include "RowGroup.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/IR/Remarks.h"
+#include "mpc/Codegen/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_GROUPROWSPASS
+#include "mpc/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// A temporary of more bytes per row stays in the arena: its block would not stay in the
+/// first-level cache and might be large for a thread's stack.
+static constexpr int64_t kMaxLocalBytesPerRow = 4096;
+
+/// Whether only ops of the group touch the buffer, each row by row.
+static bool isLocal(memref::AllocOp alloc, const RowGroup &group) {
+  auto perRow = group.bytesPerRow(alloc.getType());
+  if (!perRow || *perRow > kMaxLocalBytesPerRow)
+    return false;
+  for (Operation *user : alloc->getUsers())
+    if (!llvm::is_contained(group.getOps(), user))
+      return false;
+  return group.isRowWise(alloc);
+}
+
+/// Moves the group's ops into an mpcrt.rows where the last of them stands.
+static void build(IRRewriter &rewriter, const RowGroup &group) {
+  ArrayRef<Operation *> members = group.getOps();
+  SmallVector<memref::AllocOp> locals;
+  llvm::SetVector<Value> written;
+  for (Operation *member : members)
+    for (Value output : cast<linalg::LinalgOp>(member).getDpsInits())
+      written.insert(output);
+  for (Value buffer : written)
+    if (auto alloc = buffer.getDefiningOp<memref::AllocOp>(); alloc && isLocal(alloc, group))
+      locals.push_back(alloc);
+
+  Location loc = members.front()->getLoc();
+  rewriter.setInsertionPoint(members.back());
+  auto rows = mpcrt::RowsOp::create(rewriter, loc, group.getLoops());
+  Block *body = rewriter.createBlock(&rows.getBody());
+  for (memref::AllocOp alloc : locals) {
+    rewriter.setInsertionPointToEnd(body);
+    rewriter.replaceOpWithNewOp<memref::AllocaOp>(alloc, alloc.getType(), alloc.getDynamicSizes());
+  }
+  for (Operation *member : members) {
+    rewriter.moveOpBefore(member, body, body->end());
+    if (!isa<linalg::GenericOp>(member)) {
+      rewriter.setInsertionPoint(member);
+      (void)linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(member));
+    }
+  }
+  remark::passed(loc, remark::RemarkOpts::name("rows").category("mpc-kernels"))
+      << remark::metric("ops", members.size()) << remark::metric("local", locals.size());
+}
+
+namespace {
+struct GroupRows : mpc::impl::GroupRowsPassBase<GroupRows> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (auto entry : getOperation().getOps<func::FuncOp>())
+      if (entry->hasAttr(MpcDialect::kEntryAttr))
+        for (Block &block : entry.getBody())
+          gather(rewriter, block);
+  }
+
+  static void gather(IRRewriter &rewriter, Block &block) {
+    for (Operation *first = block.empty() ? nullptr : &block.front(); first;) {
+      Operation *next = first->getNextNode();
+      if (RowGroup group; group.add(first)) {
+        for (Operation *op = next; op && (group.add(op) || group.canPass(op));)
+          op = op->getNextNode();
+        if (group.isWorthwhile()) {
+          next = group.getOps().back()->getNextNode();
+          build(rewriter, group);
+        }
+      }
+      first = next;
+    }
+  }
+};
+} // namespace

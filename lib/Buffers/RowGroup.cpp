@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Dependences of structured ops, row by row.
+#include "RowGroup.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "mpc/Analysis/LoopExtent.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// A longer row leaves the cache before the next op of the group comes.
+static constexpr int64_t kMaxElementsPerRow = 32768;
+
+Value RowGroup::originOf(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  return buffer;
+}
+
+static unsigned countRowLoops(AffineMap map) {
+  unsigned count = 0;
+  while (count < map.getNumResults() &&
+         map.getResult(count) == getAffineDimExpr(count, map.getContext()))
+    ++count;
+  return count;
+}
+
+SmallVector<RowGroup::Access> RowGroup::accessesOf(linalg::LinalgOp op) {
+  SmallVector<Access> accesses;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<MemRefType>(operand.get().getType()))
+      accesses.push_back({operand.get(), originOf(operand.get()),
+                          countRowLoops(op.getMatchingIndexingMap(&operand)),
+                          op.isDpsInit(&operand)});
+  // What the body reads by itself can be anywhere.
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    if (isa<MemRefType>(value.getType()))
+      accesses.push_back({value, originOf(value), 0, false});
+  return accesses;
+}
+
+/// Whether rows would be columns of what the op sums: each row would then read memory in strides.
+static bool sumsDownColumns(linalg::LinalgOp op, unsigned loops) {
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (map.getNumResults() == 0)
+      return false;
+    auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+    return last && last.getPosition() < loops &&
+           llvm::any_of(reductions, [&](unsigned loop) { return map.isFunctionOfDim(loop); });
+  });
+}
+
+bool RowGroup::add(Operation *candidate) {
+  auto op = dyn_cast<linalg::LinalgOp>(candidate);
+  if (!op || !op.hasPureBufferSemantics() || op.getNumLoops() == 0)
+    return false;
+  auto iterators = op.getIteratorTypesArray();
+  unsigned common = 0;
+  while (common < iterators.size() && iterators[common] == utils::IteratorType::parallel)
+    ++common;
+  // An elementwise op keeps a loop inside the row.
+  if (common == iterators.size() && common > 1)
+    --common;
+  if (!ops.empty())
+    common = std::min(common, loops);
+  SmallVector<BatchExtent> found;
+  int64_t elements = 1;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
+    auto extent = getLoopExtent(op, loop);
+    if (!extent)
+      return false;
+    if (loop < common && (ops.empty() || extents[loop] == *extent))
+      found.push_back(*extent);
+    else
+      common = std::min(common, loop);
+    if (loop >= common && (!extent->isFixed() ||
+                           (elements *= std::max<int64_t>(1, extent->fixed)) > kMaxElementsPerRow))
+      return false;
+  }
+  SmallVector<Access> added = accessesOf(op);
+  auto meet = [&](const Access &a, const Access &b) {
+    if (a.origin != b.origin || (!a.writes && !b.writes))
+      return;
+    common = a.buffer == b.buffer ? std::min({common, a.rowLoops, b.rowLoops}) : 0;
+  };
+  for (auto [index, access] : llvm::enumerate(added)) {
+    for (const Access &other : accesses)
+      meet(access, other);
+    // An op that reads what it writes at another place would be a race already, but for its own
+    // row.
+    for (const Access &other : ArrayRef(added).drop_front(index + 1))
+      meet(access, other);
+  }
+  if (common == 0 || sumsDownColumns(op, common))
+    return false;
+  ops.push_back(candidate);
+  llvm::append_range(accesses, added);
+  loops = common;
+  found.resize(common, BatchExtent());
+  extents = found;
+  return true;
+}
+
+bool RowGroup::canPass(Operation *op) const {
+  if (llvm::is_contained(ops, op) || isMemoryEffectFree(op) || isa<memref::AllocOp>(op))
+    return true;
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!structured)
+    return false;
+  for (const Access &access : accessesOf(structured))
+    for (const Access &own : accesses)
+      if (access.origin == own.origin && (access.writes || own.writes))
+        return false;
+  return true;
+}
+
+bool RowGroup::isWorthwhile() const {
+  return ops.size() > 1 && llvm::any_of(ops, [&](Operation *op) {
+           return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0;
+         });
+}
+
+bool RowGroup::isRowWise(Value buffer) const {
+  return llvm::all_of(accesses, [&](const Access &access) {
+    return access.origin != buffer || (access.buffer == buffer && access.rowLoops >= loops);
+  });
+}
+
+std::optional<int64_t> RowGroup::bytesPerRow(MemRefType type) const {
+  if (type.getRank() < static_cast<int64_t>(loops) || !type.getLayout().isIdentity())
+    return std::nullopt;
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (int64_t extent : type.getShape().drop_front(loops)) {
+    if (ShapedType::isDynamic(extent))
+      return std::nullopt;
+    if (llvm::MulOverflow(bytes, extent, bytes))
+      return std::nullopt;
+  }
+  return bytes;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which structured ops on buffers may run together on a part of the rows.
+#ifndef MPC_LIB_BUFFERS_ROWGROUP_H
+#define MPC_LIB_BUFFERS_ROWGROUP_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mpc/Analysis/BatchExtent.h"
+
+namespace mpc {
+
+/// Ops of one block, in order, that can sink to the last of them and run row by row: their first
+/// loops are parallel, have equal extents and index whatever one of them writes and another
+/// touches.
+class RowGroup {
+public:
+  /// Takes `op` when it fits; otherwise the group stays as it is.
+  bool add(mlir::Operation *op);
+
+  /// Whether the group's ops may sink below `op` (which may be one of them), and should: a library
+  /// call ends a group, because rows do not stay in the cache across it.
+  bool canPass(mlir::Operation *op) const;
+
+  /// Several ops, of which one reduces over a row: elementwise ops alone were merged before, and
+  /// run better over all elements than row by row.
+  bool isWorthwhile() const;
+
+  /// Whether every access to `buffer` is indexed with the group's loops first.
+  bool isRowWise(mlir::Value buffer) const;
+
+  /// Bytes of a buffer of this type for one row; none when its first dimensions are not the rows.
+  std::optional<int64_t> bytesPerRow(mlir::MemRefType type) const;
+
+  llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
+  /// Number of loops that count the rows.
+  unsigned getLoops() const { return loops; }
+
+private:
+  struct Access {
+    mlir::Value buffer;
+    mlir::Value origin; ///< the allocation or argument that the buffer is a view of
+    unsigned rowLoops;  ///< first results of the map that are the first loops
+    bool writes;
+  };
+  static llvm::SmallVector<Access> accessesOf(mlir::linalg::LinalgOp op);
+  static mlir::Value originOf(mlir::Value buffer);
+
+  llvm::SmallVector<mlir::Operation *> ops;
+  llvm::SmallVector<Access> accesses;
+  llvm::SmallVector<BatchExtent> extents; ///< of the loops
+  unsigned loops = 0;
+};
+
+} // namespace mpc
+
+#endif

@@ -1,0 +1,100 @@
+// RUN: mpc-opt %s --mpc-group-rows --remark-format=emitRemark --remarks-filter=mpc-kernels 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: mpc-opt %s --mpc-group-rows | mpc-opt --mpc-group-rows | FileCheck %s
+
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#vector = affine_map<(d0) -> (d0)>
+
+// A row's maximum and what uses it: one group, with the maximum as a temporary of it.
+// REMARK: rows{{.*}}local=1, ops=3
+// CHECK-LABEL: func.func @normalize
+// CHECK: mpcrt.rows loops(1) {
+// CHECK: %[[MAX:.*]] = memref.alloca(%{{.*}}) : memref<?xf32>
+// CHECK: linalg.generic {{.*}} outs(%[[MAX]] : memref<?xf32>)
+// CHECK: linalg.generic {{.*}} ins(%arg0 : memref<?x10xf32>) outs(%[[MAX]] : memref<?xf32>)
+// CHECK: linalg.generic {{.*}} ins(%arg0, %[[MAX]] : memref<?x10xf32>, memref<?xf32>) outs(%arg1 : memref<?x10xf32>)
+// CHECK: }
+func.func @normalize(%x: memref<?x10xf32> {mpc.input = "x"}, %out: memref<?x10xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  %low = arith.constant 0xFF800000 : f32
+  %max = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%low : f32) outs(%max : memref<?xf32>)
+  linalg.generic {indexing_maps = [#whole, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x10xf32>) outs(%max : memref<?xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.maximumf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#whole, #row, #whole], iterator_types = ["parallel", "parallel"]} ins(%x, %max : memref<?x10xf32>, memref<?xf32>) outs(%out : memref<?x10xf32>) {
+  ^bb0(%i: f32, %m: f32, %o: f32):
+    %0 = arith.subf %i, %m : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// What an op outside reads stays a buffer, and ops between that touch something else do not matter.
+// REMARK: rows{{.*}}local=0, ops=2
+// CHECK-LABEL: func.func @observed
+// CHECK: %[[SUM:.*]] = memref.alloc(
+// CHECK: linalg.generic {{.*}} outs(%arg3 : memref<4xf32>)
+// CHECK: mpcrt.rows
+// CHECK: mpcrt.contract
+func.func @observed(%x: memref<?x10xf32> {mpc.input = "x"}, %w: memref<10x4xf32> {mpc.input = "w"}, %out: memref<?x4xf32> {mpcrt.output = "out0"}, %other: memref<4xf32> {mpcrt.output = "out1"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  %zero = arith.constant 0.0 : f32
+  %scaled = memref.alloc(%n) : memref<?x10xf32>
+  %sum = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%zero : f32) outs(%sum : memref<?xf32>)
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%other : memref<4xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  }
+  linalg.generic {indexing_maps = [#whole, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x10xf32>) outs(%sum : memref<?xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  mpcrt.contract ins(%x, %w : memref<?x10xf32>, memref<10x4xf32>) outs(%out : memref<?x4xf32>)
+  linalg.generic {indexing_maps = [#vector, #vector], iterator_types = ["parallel"]} ins(%sum : memref<?xf32>) outs(%sum : memref<?xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %i : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// No group: elementwise ops alone; sums down columns; a row that depends on another row; a library
+// call between.
+// REMARK-NOT: rows{{.*}}ops=
+// CHECK-LABEL: func.func @apart
+// CHECK-NOT: mpcrt.rows
+func.func @apart(%x: memref<?x10xf32> {mpc.input = "x"}, %s: memref<10x10xf32> {mpc.input = "s"}, %out: memref<?x10xf32> {mpcrt.output = "out0"}, %sum: memref<10xf32> {mpcrt.output = "out1"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  linalg.generic {indexing_maps = [#whole, #whole], iterator_types = ["parallel", "parallel"]} ins(%x : memref<?x10xf32>) outs(%out : memref<?x10xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  }
+  linalg.generic {indexing_maps = [#whole, #whole], iterator_types = ["parallel", "parallel"]} ins(%out : memref<?x10xf32>) outs(%out : memref<?x10xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x10xf32>) outs(%sum : memref<10xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#vector, #vector], iterator_types = ["parallel"]} ins(%sum : memref<10xf32>) outs(%sum : memref<10xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  }
+  mpcrt.contract ins(%s, %s : memref<10x10xf32>, memref<10x10xf32>) outs(%s : memref<10x10xf32>)
+  // Row i reads column i.
+  linalg.generic {indexing_maps = [#whole, #row], iterator_types = ["parallel", "reduction"]} ins(%s : memref<10x10xf32>) outs(%sum : memref<10xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, #whole], iterator_types = ["parallel", "parallel"]} ins(%sum : memref<10xf32>) outs(%s : memref<10x10xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  }
+  return
+}
