@@ -4,6 +4,7 @@
 #include "lib/Driver/CompileConfig.h"
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Driver/Explain.h"
+#include "lib/Driver/LegacyOptimizerState.h"
 #include "lib/Driver/OptimizerState.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Remarks.h"
@@ -83,6 +84,7 @@ private:
   OwningOpRef<ModuleOp> module;
   WeightStore weights;
   std::vector<keras::StoredTensor> optimizerVariables;
+  std::vector<std::string> legacyOptimizerNames;
   std::unique_ptr<llvm::MemoryBuffer> file;
   std::string name;
   Phase first = Phase::Policy, last = Phase::Module;
@@ -103,8 +105,9 @@ static std::string toIdentifier(StringRef text) {
 ExitCode Compilation::load() {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.model);
   if (!buffer) {
-    diagnostics.error(options.model + ": cannot be read: " + buffer.getError().message() +
-                      "; expected a .keras archive, a Keras architecture as JSON, or mpc IR");
+    diagnostics.error(
+        options.model + ": cannot be read: " + buffer.getError().message() +
+        "; expected a .keras archive, a legacy .h5 model, a Keras architecture as JSON, or mpc IR");
     return kExitBadInput;
   }
   file = std::move(*buffer);
@@ -118,12 +121,8 @@ ExitCode Compilation::load() {
   switch (keras::sniffContent(bytes)) {
   case keras::FileKind::Zip:
   case keras::FileKind::Json:
-    return loadKeras(file->getMemBufferRef());
   case keras::FileKind::Hdf5:
-    diagnostics.error(options.model +
-                      ": legacy HDF5 models are not supported in this version; save the model as "
-                      ".keras (model.save(\"model.keras\")) and compile that");
-    return kExitUsage;
+    return loadKeras(file->getMemBufferRef());
   case keras::FileKind::Other:
     break;
   }
@@ -163,6 +162,9 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
   for (auto &[path, tensor] : imported->weights)
     weights.add(path, {tensor.dtype, tensor.dims, std::move(tensor.bytes)});
   optimizerVariables = std::move(imported->optimizerVariables);
+  legacyOptimizerNames = std::move(imported->legacyOptimizerNames);
+  for (const std::string &warning : imported->warnings)
+    diagnostics.warning(options.model + ": " + warning);
   return prepareTraining(imported->compileConfig);
 }
 
@@ -289,7 +291,10 @@ ExitCode Compilation::writeIR() {
 }
 
 ExitCode Compilation::emit() {
-  std::string warning = addOptimizerState(*module, std::move(optimizerVariables), weights);
+  std::string warning = legacyOptimizerNames.empty()
+                            ? addOptimizerState(*module, std::move(optimizerVariables), weights)
+                            : addLegacyOptimizerState(*module, legacyOptimizerNames,
+                                                      std::move(optimizerVariables), weights);
   if (!warning.empty())
     diagnostics.warning(options.model + ": " + warning);
   EmitOptions emitOptions;

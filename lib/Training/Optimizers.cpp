@@ -84,8 +84,11 @@ static FailureOr<DictionaryAttr> buildSchedule(Builder &b, Location loc,
 }
 
 static LogicalResult buildLossScale(OpBuilder &b, Location loc, const KerasObject &scaler) {
-  LossScaleOp::create(b, loc, b.getF64FloatAttr(scaler.number("initial_scale", 32768)),
-                      b.getI64IntegerAttr(int64_t(scaler.number("dynamic_growth_steps", 2000))),
+  // Fixed scales exist in files of TensorFlow 2 only.
+  IntegerAttr growthSteps;
+  if (scaler.boolean("dynamic", true))
+    growthSteps = b.getI64IntegerAttr(int64_t(scaler.number("dynamic_growth_steps", 2000)));
+  LossScaleOp::create(b, loc, b.getF64FloatAttr(scaler.number("initial_scale", 32768)), growthSteps,
                       FloatAttr(), FloatAttr());
   return success();
 }

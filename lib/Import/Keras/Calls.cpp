@@ -49,12 +49,6 @@ llvm::SmallVector<Value> orderInputs(const ModelConfig &model, const Node *node,
   return ordered;
 }
 
-/// How many calls to subtract from references to layer `layer`. Files of Keras 2 count the calls of
-/// a nested model from 1: the model's own construction was call 0.
-uint64_t firstCall(const LayerConfig &layer, uint64_t highestReference) {
-  return layer.model && highestReference == layer.calls.size() ? 1 : 0;
-}
-
 } // namespace
 
 // ---- One call -----------------------------------------------------------------------------------
@@ -241,15 +235,8 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
       calls.push_back(std::move(call));
     }
   }
-  llvm::StringMap<uint64_t> highest; // reference to a call of each layer, in arguments
-  for (const Call &call : calls)
-    for (const TensorRef *tensor : call.tensors)
-      highest[tensor->layer] = std::max(highest.lookup(tensor->layer), tensor->node);
-  llvm::StringMap<uint64_t> first;
-  for (const LayerConfig &layer : model.layers)
-    first[layer.name] = firstCall(layer, highest.lookup(layer.name));
   auto lookup = [&](const TensorRef &tensor) -> Call * {
-    auto found = find.find({tensor.layer, tensor.node - first.lookup(tensor.layer)});
+    auto found = find.find({tensor.layer, tensor.node});
     return found == find.end() ? nullptr : &calls[found->second];
   };
   for (unsigned number = 0; number < calls.size(); ++number)
@@ -292,16 +279,12 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
   auto lookupOutput = [&](const TensorRef &tensor) -> Call * {
     auto layer = llvm::find_if(
         model.layers, [&](const LayerConfig &layer) { return layer.name == tensor.layer; });
-    if (layer == model.layers.end() || !layer->model || layer->calls.empty())
+    if (layer == model.layers.end() || !layer->model || layer->calls.empty() ||
+        layer->model->kind != ModelConfig::Kind::Functional)
       return lookup(tensor);
-    const uint64_t count = layer->calls.size();
-    uint64_t call = tensor.node;
-    if (layer->model->kind == ModelConfig::Kind::Functional)
-      call = call ? call - 1 : count - 1;
-    else if (call == count)
-      --call;
-    auto found = find.find({tensor.layer, call});
-    return found == find.end() ? nullptr : &calls[found->second];
+    TensorRef called = tensor;
+    called.node = tensor.node ? tensor.node - 1 : layer->calls.size() - 1;
+    return lookup(called);
   };
 
   // Ready calls in file order, so that the same file gives the same IR.

@@ -298,7 +298,11 @@ llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef text, llvm::StringR
   llvm::Expected<json::Value> value = parsePythonJson(text, fileName, limits);
   if (!value)
     return value.takeError();
-  const json::Object *object = value->getAsObject();
+  return parseModelConfig(*value, fileName);
+}
+
+llvm::Expected<ModelConfig> parseModelConfig(const json::Value &value, llvm::StringRef fileName) {
+  const json::Object *object = value.getAsObject();
   const std::optional<llvm::StringRef> className =
       object ? object->getString("class_name") : std::nullopt;
   if (!className)

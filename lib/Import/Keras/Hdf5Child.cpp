@@ -4,7 +4,9 @@
 
 #include <hdf5.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -17,6 +19,7 @@ public:
 
   bool visitGroup(hid_t group, const std::string &path, unsigned depth);
   bool visitLink(hid_t group, const char *name, const H5L_info_t &link);
+  bool visitAttribute(hid_t object, llvm::StringRef name);
   bool send(Hdf5Record record, const std::string &path, const std::vector<hsize_t> &dims,
             const void *data);
   bool refuse(const std::string &path, const std::string &what) {
@@ -65,28 +68,60 @@ hid_t makeHalfType() {
   return type;
 }
 
+/// The strings of an attribute, at most `budget` bytes of them; nothing when it holds something
+/// else. NumPy writes an empty list as no elements of float64.
+std::optional<std::vector<std::string>> readStrings(hid_t attribute, uint64_t budget) {
+  hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+  const hssize_t count = H5Sget_simple_extent_npoints(space);
+  std::vector<std::string> result;
+  if (count == 0)
+    return result;
+  if (count < 0 || H5Tget_class(type) != H5T_STRING || uint64_t(count) > budget)
+    return std::nullopt;
+  if (H5Tis_variable_str(type) > 0) {
+    hid_t memory = H5Tcopy(H5T_C_S1);
+    H5Tset_size(memory, H5T_VARIABLE);
+    H5Tset_cset(memory, H5Tget_cset(type));
+    std::vector<char *> texts(static_cast<size_t>(count), nullptr);
+    if (H5Aread(attribute, memory, texts.data()) < 0)
+      return std::nullopt;
+    for (const char *text : texts) {
+      const uint64_t length = text ? std::strlen(text) : 0;
+      if (length > budget)
+        return std::nullopt;
+      budget -= length;
+      result.emplace_back(text ? text : "");
+    }
+    H5Dvlen_reclaim(memory, space, H5P_DEFAULT, texts.data());
+    return result;
+  }
+  const size_t size = H5Tget_size(type);
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(uint64_t(size), uint64_t(count), &bytes) || bytes > budget)
+    return std::nullopt;
+  std::vector<char> texts(bytes);
+  if (H5Aread(attribute, type, texts.data()) < 0)
+    return std::nullopt;
+  for (uint64_t start = 0; start < bytes; start += size)
+    result.emplace_back(&texts[start], strnlen(&texts[start], size));
+  return result;
+}
+
 /// The attribute dtype = "bfloat16" that Keras puts on two opaque bytes.
 bool isMarkedBfloat16(hid_t dataset) {
   if (H5Aexists(dataset, "dtype") <= 0)
     return false;
   hid_t attribute = H5Aopen(dataset, "dtype", H5P_DEFAULT);
-  hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
-  bool matches = false;
-  if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1) {
-    if (H5Tis_variable_str(type) > 0) {
-      hid_t memory = H5Tcopy(H5T_C_S1);
-      H5Tset_size(memory, H5T_VARIABLE);
-      H5Tset_cset(memory, H5Tget_cset(type));
-      char *text = nullptr;
-      if (H5Aread(attribute, memory, &text) >= 0 && text)
-        matches = std::strcmp(text, "bfloat16") == 0;
-    } else if (size_t size = H5Tget_size(type); size && size <= 64) {
-      char text[65] = {};
-      if (H5Aread(attribute, type, text) >= 0)
-        matches = std::strcmp(text, "bfloat16") == 0;
-    }
-  }
-  return matches;
+  const auto strings = readStrings(attribute, /*budget=*/64);
+  return strings && strings->size() == 1 && strings->front() == "bfloat16";
+}
+
+/// Where Keras keeps an architecture and the order of weights. Long lists are cut into pieces,
+/// weight_names0, weight_names1, …
+bool isReadAttribute(llvm::StringRef name) {
+  if (name == "model_config" || name == "training_config" || name == "keras_version")
+    return true;
+  return name.starts_with("layer_names") || name.starts_with("weight_names");
 }
 
 /// h5py's spelling of NumPy's bool: an enumeration of int8 with FALSE = 0 and TRUE = 1.
@@ -168,6 +203,39 @@ bool Walker::visitDataset(hid_t dataset, const std::string &path) {
   return send(record, path, dims, data.data());
 }
 
+/// One string attribute of the group at `groupPath`; others are not looked at.
+bool Walker::visitAttribute(hid_t object, llvm::StringRef name) {
+  if (!isReadAttribute(name))
+    return true;
+  const std::string path = groupPath + "@" + name.str();
+  if (path.size() > kMaxHdf5PathBytes || ++objects > limits.maxTensors)
+    return refuse(path.substr(0, 64), "too many or too long attribute names; refused");
+  hid_t attribute = H5Aopen(object, name.str().c_str(), H5P_DEFAULT);
+  if (attribute < 0)
+    return refuse(path, "damaged HDF5: the attribute cannot be opened");
+  const auto strings =
+      readStrings(attribute, limits.maxTotalBytes - std::min(total, limits.maxTotalBytes));
+  if (!strings)
+    return refuse(path, "the attribute holds something else than strings, or more than the file; "
+                        "expected what Keras writes");
+  H5Aclose(attribute);
+  std::string data;
+  for (const std::string &text : *strings) {
+    const uint64_t length = text.size();
+    total += length + sizeof(uint64_t) * 2; // what an element takes in memory even when it is empty
+    data.append(reinterpret_cast<const char *>(&length), sizeof(length));
+    data += text;
+  }
+  if (total > limits.maxTotalBytes)
+    return refuse(path, "the attributes hold more than the file; refused as a shape bomb");
+  Hdf5Record record = {Hdf5Record::Strings, 0, 0, uint32_t(path.size()), data.size()};
+  return send(record, path, {}, data.data());
+}
+
+herr_t visitAttributeOf(hid_t object, const char *name, const H5A_info_t *, void *walker) {
+  return static_cast<Walker *>(walker)->visitAttribute(object, name) ? 0 : -1;
+}
+
 herr_t visitLinkOf(hid_t group, const char *name, const H5L_info_t *link, void *walker) {
   return static_cast<Walker *>(walker)->visitLink(group, name, *link) ? 0 : -1;
 }
@@ -206,7 +274,9 @@ bool Walker::visitGroup(hid_t group, const std::string &path, unsigned depth) {
                             " levels; refused");
   const std::string outerPath = std::exchange(groupPath, path);
   const unsigned outerDepth = std::exchange(groupDepth, depth);
-  const herr_t status = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, visitLinkOf, this);
+  herr_t status = H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, visitAttributeOf, this);
+  if (status >= 0)
+    status = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, visitLinkOf, this);
   groupPath = outerPath;
   groupDepth = outerDepth;
   return status >= 0;

@@ -3,11 +3,87 @@
 #include "mpc/Import/Keras/Import.h"
 
 #include "GraphImporter.h"
+#include "LegacyConfig.h"
 #include "ModelWeights.h"
 #include "mpc/Import/Keras/Archive.h"
 #include "mpc/Import/Keras/InputError.h"
 
 namespace mpc::keras {
+namespace {
+
+namespace json = llvm::json;
+
+/// The contents of a model file of any kind.
+struct ModelFile {
+  FileKind kind = FileKind::Other;
+  Archive archive;    ///< Zip, Json
+  Hdf5File hdf5;      ///< Hdf5
+  std::string config; ///< text of the architecture
+};
+
+llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
+  ModelFile result;
+  result.kind = sniffContent(file.getBuffer());
+  switch (result.kind) {
+  case FileKind::Hdf5: {
+    llvm::Expected<Hdf5File> read = readHdf5(file);
+    if (!read)
+      return read.takeError();
+    result.hdf5 = std::move(*read);
+    result.config = result.hdf5.textAt("", "model_config");
+    if (result.config.empty())
+      return inputError(file.getBufferIdentifier(),
+                        "the HDF5 file holds no model_config: weights alone; bring them together "
+                        "with their architecture: mpc-convert FILE --model ARCHITECTURE.json -o "
+                        "MODEL.keras");
+    return result;
+  }
+  case FileKind::Json:
+    result.config = file.getBuffer().str();
+    return result;
+  case FileKind::Zip:
+  case FileKind::Other: // the archive reader says best what is wrong with it
+    break;
+  }
+  llvm::Expected<Archive> read = readArchive(file);
+  if (!read)
+    return read.takeError();
+  result.archive = std::move(*read);
+  result.config = std::move(result.archive.config);
+  return result;
+}
+
+/// Config object and compile config, in today's spelling.
+llvm::Expected<json::Value> readConfig(const ModelFile &file, llvm::StringRef fileName,
+                                       std::vector<std::string> &warnings) {
+  llvm::Expected<json::Value> value = parsePythonJson(file.config, fileName);
+  if (!value)
+    return value;
+  json::Object *object = value->getAsObject();
+  if (!object || !isLegacyModel(*object))
+    return value;
+  std::optional<LegacyLossScale> scale;
+  json::Object model = modernizeModel(*object, scale);
+  std::string training = file.hdf5.textAt("", "training_config");
+  if (!training.empty()) {
+    llvm::Expected<json::Value> parsed =
+        parsePythonJson(training, (fileName + ":training_config").str());
+    if (!parsed)
+      return parsed;
+    if (const json::Object *legacy = parsed->getAsObject())
+      model["compile_config"] = modernizeTraining(*legacy, scale, warnings);
+  }
+  return json::Value(std::move(model));
+}
+
+} // namespace
+
+llvm::Expected<json::Value> readArchitecture(llvm::StringRef text, llvm::StringRef fileName) {
+  ModelFile file;
+  file.config = text.str();
+  std::vector<std::string> warnings;
+  return readConfig(file, fileName, warnings);
+}
 
 llvm::Expected<ImportedModel> importKeras(llvm::StringRef path, const ImportOptions &options,
                                           mlir::MLIRContext &context) {
@@ -23,48 +99,45 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
                                           mlir::MLIRContext &context) {
   context.loadDialect<MpcDialect, mlir::func::FuncDialect>();
   const llvm::StringRef fileName = file.getBufferIdentifier();
-  Archive archive;
-  switch (sniffContent(file.getBuffer())) {
-  case FileKind::Hdf5:
-    return inputError(fileName, "legacy HDF5 models are not supported yet; load the file in Keras "
-                                "and save it as .keras");
-  case FileKind::Json:
-    archive.config = file.getBuffer().str();
-    break;
-  case FileKind::Zip:
-  case FileKind::Other: { // the archive reader says best what is wrong with it
-    llvm::Expected<Archive> read = readArchive(file);
-    if (!read)
-      return read.takeError();
-    archive = std::move(*read);
-    break;
-  }
-  }
-
-  llvm::Expected<ModelConfig> config = parseModelConfig(archive.config, fileName);
+  llvm::Expected<ModelFile> read = readModelFile(file);
+  if (!read)
+    return read.takeError();
+  ImportedModel model;
+  llvm::Expected<json::Value> object = readConfig(*read, fileName, model.warnings);
+  if (!object)
+    return object.takeError();
+  llvm::Expected<ModelConfig> config = parseModelConfig(*object, fileName);
   if (!config)
     return config.takeError();
+
   GraphImporter importer(context, fileName);
-  ImportedModel model;
   model.name = config->name;
   model.module =
       importer.run(*config, options.moduleName.empty() ? config->name : options.moduleName);
   if (llvm::Error errors = importer.takeErrors())
     return std::move(errors);
   model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
+  for (const ModelVariable &variable : importer.getVariables())
+    model.datasets.emplace(variable.dataset, variable.path);
+  for (const auto &[layer, group] : importer.getGroups())
+    model.groups.emplace(group, layer->name);
 
-  const bool isArchive = sniffContent(file.getBuffer()) == FileKind::Zip;
-  if (options.readWeights && isArchive) {
-    if (!archive.weights)
+  if (options.readWeights && read->kind == FileKind::Zip) {
+    if (!read->archive.weights)
       return inputError(fileName, "the archive has no model.weights.h5; expected a .keras archive "
                                   "as Model.save writes it, or start from initializers "
                                   "(--initialize)");
-    llvm::Expected<WeightFile> weights = readWeights(*archive.weights);
+    llvm::Expected<WeightFile> weights = readWeights(*read->archive.weights);
     if (!weights)
       return weights.takeError();
     if (llvm::Error errors = takeWeights(*weights, fileName, importer, model))
       return std::move(errors);
+  } else if (options.readWeights && read->kind == FileKind::Hdf5) {
+    if (llvm::Error errors = takeLegacyWeights(read->hdf5, *config, fileName, importer, model))
+      return std::move(errors);
   }
+  model.config = std::move(*object);
+  model.metadata = std::move(read->archive.metadata);
   model.compileConfig = std::move(config->compileConfig);
   return model;
 }

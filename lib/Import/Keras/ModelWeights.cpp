@@ -33,6 +33,19 @@ void renameLegacyGroups(WeightFile &file) {
 
 } // namespace
 
+void takeTensor(const ModelVariable &variable, llvm::StringRef dataset, StoredTensor &tensor,
+                llvm::function_ref<void(llvm::StringRef place, const llvm::Twine &)> report,
+                ImportedModel &model) {
+  if (llvm::ArrayRef<int64_t>(tensor.dims) != variable.type.getShape())
+    report(variable.path, "the weights have shape " + printShape(tensor.dims) + "; the layer has " +
+                              printShape(variable.type.getShape()) +
+                              "; the architecture and the weights are of different models");
+  else if (!isFloating(tensor.dtype))
+    report(variable.path, "the weights are not floating (dataset " + dataset + ")");
+  else
+    model.weights.emplace(variable.path, std::move(tensor));
+}
+
 llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphImporter &importer,
                         ImportedModel &model) {
   renameLegacyGroups(file);
@@ -53,15 +66,7 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
                                 " in model.weights.h5; save the model again");
       continue;
     }
-    StoredTensor &tensor = stored->second;
-    if (llvm::ArrayRef<int64_t>(tensor.dims) != variable.type.getShape())
-      report(variable.path, "the weights have shape " + printShape(tensor.dims) +
-                                "; the layer has " + printShape(variable.type.getShape()) +
-                                "; the architecture and the weights are of different models");
-    else if (!isFloating(tensor.dtype))
-      report(variable.path, "the weights are not floating (dataset " + variable.dataset + ")");
-    else
-      model.weights.emplace(variable.path, std::move(tensor));
+    takeTensor(variable, variable.dataset, stored->second, report, model);
   }
   // Keras, too, refuses a layer whose group holds another number of variables.
   for (const auto &[layer, group] : importer.getGroups()) {

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -87,15 +88,31 @@ bool readAll(int pipe, void *data, uint64_t bytes, Clock::time_point deadline) {
   return true;
 }
 
+/// The strings of a record's data: each after its length.
+bool splitStrings(llvm::StringRef data, std::vector<std::string> &strings) {
+  while (!data.empty()) {
+    uint64_t length = 0;
+    if (data.size() < sizeof(length))
+      return false;
+    std::memcpy(&length, data.data(), sizeof(length));
+    data = data.drop_front(sizeof(length));
+    if (length > data.size())
+      return false;
+    strings.push_back(data.take_front(length).str());
+    data = data.drop_front(length);
+  }
+  return true;
+}
+
 /// The stream's contents, or an error; a stream that breaks off is damage.
-llvm::Expected<WeightFile> readRecords(int pipe, llvm::StringRef fileName,
-                                       const WeightLimits &limits) {
+llvm::Expected<Hdf5File> readRecords(int pipe, llvm::StringRef fileName,
+                                     const WeightLimits &limits) {
   const auto deadline = Clock::now() + std::chrono::seconds(limits.maxSeconds);
   auto damaged = [&] {
     return inputError(fileName, "damaged HDF5: it could not be read to its end; expected weights "
                                 "as Keras writes them; save the model again");
   };
-  WeightFile result;
+  Hdf5File result;
   uint64_t total = 0;
   while (true) {
     Hdf5Record record;
@@ -113,6 +130,19 @@ llvm::Expected<WeightFile> readRecords(int pipe, llvm::StringRef fileName,
         return damaged();
       return inputError(path.empty() ? fileName.str() : fileName.str() + ":" + path, message);
     }
+    if (record.kind == Hdf5Record::Strings) {
+      if (record.rank != 0 || record.dataBytes > limits.maxTotalBytes ||
+          total > limits.maxTotalBytes - record.dataBytes ||
+          result.strings.size() >= limits.maxTensors)
+        return damaged();
+      total += record.dataBytes;
+      std::string data(record.dataBytes, '\0');
+      std::vector<std::string> strings;
+      if (!readAll(pipe, data.data(), data.size(), deadline) || !splitStrings(data, strings) ||
+          !result.strings.emplace(std::move(path), std::move(strings)).second)
+        return damaged();
+      continue;
+    }
     StoredTensor tensor;
     tensor.dtype = record.dtype;
     uint64_t bytes = dtypeBytes(record.dtype);
@@ -125,19 +155,44 @@ llvm::Expected<WeightFile> readRecords(int pipe, llvm::StringRef fileName,
     }
     if (record.kind != Hdf5Record::Dataset || dtypeBytes(record.dtype) == 0 ||
         bytes != record.dataBytes || bytes > limits.maxTotalBytes ||
-        total > limits.maxTotalBytes - bytes || result.size() >= limits.maxTensors)
+        total > limits.maxTotalBytes - bytes || result.datasets.size() >= limits.maxTensors)
       return damaged();
     total += bytes;
     tensor.bytes.resize(bytes);
     if (!readAll(pipe, tensor.bytes.data(), bytes, deadline) ||
-        !result.emplace(std::move(path), std::move(tensor)).second)
+        !result.datasets.emplace(std::move(path), std::move(tensor)).second)
       return damaged();
   }
 }
 
 } // namespace
 
+std::vector<std::string> Hdf5File::listAt(llvm::StringRef group, llvm::StringRef attribute) const {
+  const std::string key = (group + "@" + attribute).str();
+  if (auto found = strings.find(key); found != strings.end())
+    return found->second;
+  std::vector<std::string> pieces;
+  for (unsigned piece = 0;; ++piece) {
+    auto found = strings.find(key + std::to_string(piece));
+    if (found == strings.end())
+      return pieces;
+    pieces.insert(pieces.end(), found->second.begin(), found->second.end());
+  }
+}
+
+std::string Hdf5File::textAt(llvm::StringRef group, llvm::StringRef attribute) const {
+  auto found = strings.find((group + "@" + attribute).str());
+  return found != strings.end() && found->second.size() == 1 ? found->second.front() : "";
+}
+
 llvm::Expected<WeightFile> readWeights(llvm::MemoryBufferRef image, const WeightLimits &limits) {
+  llvm::Expected<Hdf5File> file = readHdf5(image, limits);
+  if (!file)
+    return file.takeError();
+  return std::move(file->datasets);
+}
+
+llvm::Expected<Hdf5File> readHdf5(llvm::MemoryBufferRef image, const WeightLimits &limits) {
   const llvm::StringRef fileName = image.getBufferIdentifier();
   WeightLimits bounded = limits;
   if (bounded.maxTotalBytes == 0)
@@ -154,7 +209,7 @@ llvm::Expected<WeightFile> readWeights(llvm::MemoryBufferRef image, const Weight
   if (child == 0)
     runChild(ends[1], image.getBuffer(), bounded);
   ::close(ends[1]);
-  llvm::Expected<WeightFile> result = readRecords(ends[0], fileName, bounded);
+  llvm::Expected<Hdf5File> result = readRecords(ends[0], fileName, bounded);
   ::close(ends[0]);
   // It has said all that it has to say, or is stuck or hostile.
   ::kill(child, SIGKILL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Keras model files to the mpc dialect (phase `import`): `.keras` archives and architecture JSON.
+// Keras model files to the mpc dialect (phase `import`): `.keras` archives, legacy whole-model HDF5
+// and architecture JSON.
 #ifndef MPC_IMPORT_KERAS_IMPORT_H
 #define MPC_IMPORT_KERAS_IMPORT_H
 
@@ -24,7 +25,8 @@ struct ImportOptions {
   std::string moduleName;
 };
 
-/// What a model file says.
+/// What a model file says. The maps `datasets` and `groups` and the config are what a writer of
+/// Keras files needs.
 struct ImportedModel {
   /// One function `@forward` and the `mpc.variable`s, as dialects/mpc/README.md gives them for the
   /// phase import: floating tensors are float32, policies stand on `mpc.layer` as names.
@@ -33,8 +35,19 @@ struct ImportedModel {
   /// the file has. Shapes are checked against the layers. Empty when `hasWeights` is false.
   std::map<std::string, StoredTensor> weights;
   bool hasWeights = false;
-  /// `optimizer/vars/0…n` in that order; with a LossScaleOptimizer its four variables come first.
+  /// In the order of Keras 3's `optimizer/vars/0…n`: with a LossScaleOptimizer its four variables
+  /// come first. In the order and with the names of the file when Keras 2 wrote it.
   std::vector<StoredTensor> optimizerVariables;
+  /// One per optimizer variable when Keras 2 wrote the file, else empty.
+  std::vector<std::string> legacyOptimizerNames;
+  /// The object of config.json; of an older file, in today's spelling.
+  llvm::json::Value config = nullptr;
+  std::string metadata; ///< metadata.json; empty when the file has none
+  /// Where config.json's order puts each variable in model.weights.h5: dataset to variable path.
+  std::map<std::string, std::string> datasets;
+  /// Groups of model.weights.h5, also those without variables, to the names of their layers.
+  std::map<std::string, std::string> groups;
+  std::vector<std::string> warnings;
   /// Keras's compile_config, empty when the model was not compiled: optimizer, loss, loss_weights,
   /// metrics, weighted_metrics in the forms that the user passed to compile().
   llvm::json::Object compileConfig;
@@ -51,6 +64,10 @@ llvm::Expected<ImportedModel> importKeras(llvm::StringRef path, const ImportOpti
 /// The same for a file in memory; its name in messages is the buffer's identifier.
 llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const ImportOptions &options,
                                           mlir::MLIRContext &context);
+
+/// The object of config.json in `text`; an older architecture comes in today's spelling, with the
+/// loss scale of its policies in `compile_config`.
+llvm::Expected<llvm::json::Value> readArchitecture(llvm::StringRef text, llvm::StringRef fileName);
 
 /// Registers `mpc-translate --import-keras`.
 void registerImportKeras();

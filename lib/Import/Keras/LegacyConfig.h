@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Architectures and training configs of Keras 2, and of every legacy .h5 file, in the spelling of
+// Keras 3's config.json. Only spelling is changed here; nothing is judged.
+#ifndef MPC_LIB_IMPORT_KERAS_LEGACYCONFIG_H
+#define MPC_LIB_IMPORT_KERAS_LEGACYCONFIG_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc::keras {
+
+/// A loss scale that TensorFlow 2.1's policies carried.
+struct LegacyLossScale {
+  double initial = 32768.0;
+  int64_t growthSteps = 2000;
+  bool dynamic = true;
+};
+
+/// Whether `object` is a serialised model without module names, as Keras 2 and .h5 files have it.
+bool isLegacyModel(const llvm::json::Object &object);
+
+/// `{"class_name", "config"}` of a model as config.json holds it. `scale` takes the loss scale of
+/// the first policy that has one.
+llvm::json::Object modernizeModel(const llvm::json::Object &legacy,
+                                  std::optional<LegacyLossScale> &scale);
+
+/// training_config of a .h5 file as a compile_config. What is left out because Keras 3 ignores it,
+/// too, is said in `warnings`.
+llvm::json::Object modernizeTraining(const llvm::json::Object &legacy,
+                                     const std::optional<LegacyLossScale> &scale,
+                                     std::vector<std::string> &warnings);
+
+} // namespace mpc::keras
+
+#endif
