@@ -11,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mpc/Codegen/CPU/Emit.h"
+#include "mpc/Driver/ModelState.h"
 #include "mpc/Import/Keras/Archive.h"
 #include "mpc/Import/Keras/Import.h"
 #include "mpc/InitAll.h"
@@ -60,6 +61,8 @@ public:
   }
 
   ExitCode run();
+  /// Stops when the optimizer's variables are declared.
+  ExitCode collectState(const llvm::MemoryBuffer *weights, ModelState &state);
 
 private:
   static DialectRegistry makeRegistry() {
@@ -76,6 +79,7 @@ private:
   void recordManifest();
   ExitCode writeIR();
   ExitCode emit();
+  void takeOptimizerState();
 
   const CompileOptions &options;
   MLIRContext context;
@@ -85,6 +89,9 @@ private:
   WeightStore weights;
   std::vector<keras::StoredTensor> optimizerVariables;
   std::vector<std::string> legacyOptimizerNames;
+  const llvm::MemoryBuffer *weightsFile = nullptr;
+  std::optional<keras::ImportedModel> imported;
+  CompileConfig compileConfig;
   std::unique_ptr<llvm::MemoryBuffer> file;
   std::string name;
   Phase first = Phase::Policy, last = Phase::Module;
@@ -149,11 +156,13 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
   keras::ImportOptions importOptions;
   importOptions.readWeights = !options.initialize;
   importOptions.moduleName = name;
-  auto imported = keras::importKeras(buffer, importOptions, context);
-  if (!imported) {
-    diagnostics.error(imported.takeError());
+  importOptions.weights = weightsFile;
+  auto read = keras::importKeras(buffer, importOptions, context);
+  if (!read) {
+    diagnostics.error(read.takeError());
     return kExitBadInput;
   }
+  imported = std::move(*read);
   module = std::move(imported->module);
   SmallVector<Attribute> outputNames;
   for (const std::string &output : imported->outputNames)
@@ -203,6 +212,7 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
                       "none; add --loss=NAME --optimizer=NAME");
     return kExitBadInput;
   }
+  compileConfig = *config;
   return failed(buildTraining(*module, *config)) ? kExitBadInput : kExitDone;
 }
 
@@ -290,13 +300,17 @@ ExitCode Compilation::writeIR() {
   return kExitDone;
 }
 
-ExitCode Compilation::emit() {
+void Compilation::takeOptimizerState() {
   std::string warning = legacyOptimizerNames.empty()
                             ? addOptimizerState(*module, std::move(optimizerVariables), weights)
                             : addLegacyOptimizerState(*module, legacyOptimizerNames,
                                                       std::move(optimizerVariables), weights);
   if (!warning.empty())
     diagnostics.warning(options.model + ": " + warning);
+}
+
+ExitCode Compilation::emit() {
+  takeOptimizerState();
   EmitOptions emitOptions;
   emitOptions.name = name;
   emitOptions.outputDirectory =
@@ -328,6 +342,68 @@ ExitCode Compilation::run() {
   if (last != Phase::Module)
     return options.explain == Explain::Off ? writeIR() : kExitDone;
   return emit();
+}
+
+static mpc_rt_dtype_t toRuntimeDtype(Type type) {
+  std::string spelling;
+  llvm::raw_string_ostream(spelling) << type;
+#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
+  if (spelling == mlir)                                                                            \
+    return value;
+#include "mpc-rt/dtype.inc"
+#undef MPC_RT_DTYPE
+  llvm_unreachable("variables have element types of Keras");
+}
+
+ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &state) {
+  weightsFile = file;
+  if (ExitCode code = load(); code != kExitDone)
+    return code;
+  if (!imported) {
+    diagnostics.error(options.model +
+                      ": is no Keras model; expected a .keras archive, a legacy .h5 "
+                      "model or a Keras architecture as JSON");
+    return kExitBadInput;
+  }
+  last = Phase::Scaling;
+  if (ExitCode code = runPhases(); code != kExitDone)
+    return code;
+  takeOptimizerState();
+  completeOptimizerState(*module, weights);
+  state.layout.datasets = std::move(imported->datasets);
+  state.layout.groups = std::move(imported->groups);
+  state.layout.layers = std::move(imported->layers);
+  for (VariableRole role :
+       {VariableRole::Trainable, VariableRole::NonTrainable, VariableRole::Optimizer})
+    for (VariableOp variable : module->getOps<VariableOp>()) {
+      if (variable.getRole() != role)
+        continue;
+      auto type = cast<RankedTensorType>(variable.getType());
+      std::string name = variable.getSymName().str();
+      state.variables.push_back(
+          {name, toRuntimeDtype(type.getElementType()), type.getShape().vec()});
+      if (role == VariableRole::Optimizer)
+        state.layout.optimizer.push_back(name);
+    }
+  for (LossScaleOp scale : module->getOps<LossScaleOp>()) {
+    state.layout.scalesLoss = true;
+    state.initialScale = scale.getInitial().convertToDouble();
+    state.isFixedScale = !scale.getGrowthSteps();
+    state.growthSteps = scale.getGrowthSteps().value_or(0);
+  }
+  state.values = std::move(weights);
+  state.config = std::move(imported->config);
+  state.configText = std::move(imported->configText);
+  state.metadata = std::move(imported->metadata);
+  state.optimizer = std::move(compileConfig.optimizer);
+  state.loss = std::move(compileConfig.loss);
+  state.metrics = std::move(compileConfig.metrics);
+  return kExitDone;
+}
+
+ExitCode mpc::loadModelState(const CompileOptions &options, const llvm::MemoryBuffer *weights,
+                             ModelState &state) {
+  return Compilation(options).collectState(weights, state);
 }
 
 ExitCode mpc::compileModel(const CompileOptions &options) { return Compilation(options).run(); }

@@ -2,6 +2,7 @@
 // Matching stored optimizer variables with declared ones by order and shape.
 #include "lib/Driver/OptimizerState.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include <cstring>
 
 using namespace mlir;
 using namespace mpc;
@@ -53,4 +54,40 @@ std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTen
                 {tensor.dtype, tensor.dims, std::move(tensor.bytes)});
   }
   return "";
+}
+
+void mpc::completeOptimizerState(ModuleOp module, WeightStore &weights) {
+  SmallVector<VariableOp> missing;
+  bool any = false;
+  for (VariableOp variable : module.getOps<VariableOp>()) {
+    if (variable.getRole() != VariableRole::Optimizer)
+      continue;
+    if (weights.all().count(variable.getSymName().str()))
+      any = true;
+    else
+      missing.push_back(variable);
+  }
+  for (VariableOp variable : any ? missing : SmallVector<VariableOp>()) {
+    std::optional<InitializerAttr> initializer = variable.getInitializer();
+    double value = 0;
+    if (initializer && initializer->getKind() == InitializerKind::Ones)
+      value = 1;
+    else if (initializer && initializer->getKind() == InitializerKind::Constant)
+      value = initializer->getA().getValueAsDouble();
+    auto type = cast<RankedTensorType>(variable.getType());
+    Weight weight;
+    weight.dims = type.getShape().vec();
+    const size_t count = size_t(type.getNumElements());
+    auto fill = [&](auto element, mpc_rt_dtype_t dtype) {
+      weight.dtype = dtype;
+      weight.bytes.resize(count * sizeof(element));
+      for (size_t i = 0; i < count; ++i)
+        std::memcpy(&weight.bytes[i * sizeof(element)], &element, sizeof(element));
+    };
+    if (isa<IntegerType>(type.getElementType()))
+      fill(int64_t(value), MPC_RT_INT64);
+    else
+      fill(float(value), MPC_RT_FLOAT32);
+    weights.add(variable.getSymName().str(), std::move(weight));
+  }
 }

@@ -18,6 +18,10 @@ namespace mpc {
 std::string addOptimizerState(mlir::ModuleOp module, std::vector<keras::StoredTensor> stored,
                               WeightStore &weights);
 
+/// Gives variables of the optimizer that have no value, while others have one, what they start
+/// from: files of Keras 2 keep no learning rate, files written without a scaler no scale.
+void completeOptimizerState(mlir::ModuleOp module, WeightStore &weights);
+
 } // namespace mpc
 
 #endif // MPC_LIB_DRIVER_OPTIMIZERSTATE_H

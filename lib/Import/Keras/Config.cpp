@@ -298,10 +298,10 @@ llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef text, llvm::StringR
   llvm::Expected<json::Value> value = parsePythonJson(text, fileName, limits);
   if (!value)
     return value.takeError();
-  return parseModelConfig(*value, fileName);
+  return parseModelObject(*value, fileName);
 }
 
-llvm::Expected<ModelConfig> parseModelConfig(const json::Value &value, llvm::StringRef fileName) {
+llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::StringRef fileName) {
   const json::Object *object = value.getAsObject();
   const std::optional<llvm::StringRef> className =
       object ? object->getString("class_name") : std::nullopt;

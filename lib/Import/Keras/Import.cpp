@@ -16,9 +16,10 @@ namespace json = llvm::json;
 /// The contents of a model file of any kind.
 struct ModelFile {
   FileKind kind = FileKind::Other;
-  Archive archive;    ///< Zip, Json
-  Hdf5File hdf5;      ///< Hdf5
-  std::string config; ///< text of the architecture
+  Archive archive;       ///< Zip, Json
+  Hdf5File hdf5;         ///< Hdf5
+  std::string config;    ///< text of the architecture
+  bool isLegacy = false; ///< the text is not what config.json would hold
 };
 
 llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
@@ -54,7 +55,7 @@ llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
 }
 
 /// Config object and compile config, in today's spelling.
-llvm::Expected<json::Value> readConfig(const ModelFile &file, llvm::StringRef fileName,
+llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName,
                                        std::vector<std::string> &warnings) {
   llvm::Expected<json::Value> value = parsePythonJson(file.config, fileName);
   if (!value)
@@ -62,6 +63,7 @@ llvm::Expected<json::Value> readConfig(const ModelFile &file, llvm::StringRef fi
   json::Object *object = value->getAsObject();
   if (!object || !isLegacyModel(*object))
     return value;
+  file.isLegacy = true;
   std::optional<LegacyLossScale> scale;
   json::Object model = modernizeModel(*object, scale);
   std::string training = file.hdf5.textAt("", "training_config");
@@ -77,13 +79,6 @@ llvm::Expected<json::Value> readConfig(const ModelFile &file, llvm::StringRef fi
 }
 
 } // namespace
-
-llvm::Expected<json::Value> readArchitecture(llvm::StringRef text, llvm::StringRef fileName) {
-  ModelFile file;
-  file.config = text.str();
-  std::vector<std::string> warnings;
-  return readConfig(file, fileName, warnings);
-}
 
 llvm::Expected<ImportedModel> importKeras(llvm::StringRef path, const ImportOptions &options,
                                           mlir::MLIRContext &context) {
@@ -106,7 +101,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   llvm::Expected<json::Value> object = readConfig(*read, fileName, model.warnings);
   if (!object)
     return object.takeError();
-  llvm::Expected<ModelConfig> config = parseModelConfig(*object, fileName);
+  llvm::Expected<ModelConfig> config = parseModelObject(*object, fileName);
   if (!config)
     return config.takeError();
 
@@ -122,7 +117,24 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   for (const auto &[layer, group] : importer.getGroups())
     model.groups.emplace(group, layer->name);
 
-  if (options.readWeights && read->kind == FileKind::Zip) {
+  for (const LayerConfig &layer : config->layers) {
+    auto &entry = model.layers.emplace_back(layer.name, std::vector<std::string>());
+    for (const ModelVariable *variable : variablesOf(layer, importer))
+      entry.second.push_back(variable->path);
+  }
+
+  if (options.weights) {
+    llvm::Expected<Hdf5File> weights = readHdf5(*options.weights);
+    if (!weights)
+      return weights.takeError();
+    const llvm::StringRef weightsName = options.weights->getBufferIdentifier();
+    const bool legacy = !weights->listAt("", "layer_names").empty() ||
+                        !weights->listAt("model_weights", "layer_names").empty();
+    llvm::Error errors = legacy ? takeLegacyWeights(*weights, *config, weightsName, importer, model)
+                                : takeWeights(weights->datasets, weightsName, importer, model);
+    if (errors)
+      return std::move(errors);
+  } else if (options.readWeights && read->kind == FileKind::Zip) {
     if (!read->archive.weights)
       return inputError(fileName, "the archive has no model.weights.h5; expected a .keras archive "
                                   "as Model.save writes it, or start from initializers "
@@ -136,6 +148,8 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
     if (llvm::Error errors = takeLegacyWeights(read->hdf5, *config, fileName, importer, model))
       return std::move(errors);
   }
+  if (!read->isLegacy)
+    model.configText = std::move(read->config);
   model.config = std::move(*object);
   model.metadata = std::move(read->archive.metadata);
   model.compileConfig = std::move(config->compileConfig);

@@ -24,19 +24,6 @@ void collectLayers(const LayerConfig &layer, llvm::SmallPtrSetImpl<const LayerCo
       collectLayers(inner, all);
 }
 
-/// Variables of a layer, or of all layers of a nested model: trainable ones first.
-std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
-                                               const GraphImporter &importer) {
-  llvm::SmallPtrSet<const LayerConfig *, 8> layers;
-  collectLayers(layer, layers);
-  std::vector<const ModelVariable *> result;
-  for (const bool trainable : {true, false})
-    for (const ModelVariable &variable : importer.getVariables())
-      if (layers.contains(variable.layer) && variable.trainable == trainable)
-        result.push_back(&variable);
-  return result;
-}
-
 /// The group of each layer that has variables: by name when all are there, else in order.
 std::vector<std::string> matchGroups(llvm::ArrayRef<const LayerConfig *> layers,
                                      const std::vector<std::string> &filled) {
@@ -48,6 +35,18 @@ std::vector<std::string> matchGroups(llvm::ArrayRef<const LayerConfig *> layers,
 }
 
 } // namespace
+
+std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
+                                               const GraphImporter &importer) {
+  llvm::SmallPtrSet<const LayerConfig *, 8> layers;
+  collectLayers(layer, layers);
+  std::vector<const ModelVariable *> result;
+  for (const bool trainable : {true, false})
+    for (const ModelVariable &variable : importer.getVariables())
+      if (layers.contains(variable.layer) && variable.trainable == trainable)
+        result.push_back(&variable);
+  return result;
+}
 
 llvm::Error takeLegacyWeights(Hdf5File &file, const ModelConfig &config, llvm::StringRef fileName,
                               const GraphImporter &importer, ImportedModel &model) {

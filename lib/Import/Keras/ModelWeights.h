@@ -21,6 +21,11 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
 llvm::Error takeLegacyWeights(Hdf5File &file, const ModelConfig &config, llvm::StringRef fileName,
                               const GraphImporter &importer, ImportedModel &model);
 
+/// Variables of a layer, or of all layers of a nested model: trainable ones first, as legacy files
+/// list them.
+std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
+                                               const GraphImporter &importer);
+
 /// Gives `tensor` (the value at `dataset`) to `variable`, or reports why it does not fit.
 void takeTensor(const ModelVariable &variable, llvm::StringRef dataset, StoredTensor &tensor,
                 llvm::function_ref<void(llvm::StringRef place, const llvm::Twine &)> report,

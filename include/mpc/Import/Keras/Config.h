@@ -86,7 +86,7 @@ llvm::Expected<llvm::json::Value> parsePythonJson(llvm::StringRef text, llvm::St
 /// Parses an architecture. `fileName` is used in messages only.
 llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef text, llvm::StringRef fileName,
                                              const ConfigLimits &limits = {});
-llvm::Expected<ModelConfig> parseModelConfig(const llvm::json::Value &value,
+llvm::Expected<ModelConfig> parseModelObject(const llvm::json::Value &value,
                                              llvm::StringRef fileName);
 
 } // namespace mpc::keras

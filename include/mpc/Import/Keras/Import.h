@@ -23,6 +23,9 @@ struct ImportOptions {
   bool readWeights = true;
   /// Name of the module; empty: the model's name in the file.
   std::string moduleName;
+  /// An HDF5 file of weights alone (.weights.h5, or save_weights of Keras 2), read in place of the
+  /// model file's weights. Null for none.
+  const llvm::MemoryBuffer *weights = nullptr;
 };
 
 /// What a model file says. The maps `datasets` and `groups` and the config are what a writer of
@@ -42,11 +45,15 @@ struct ImportedModel {
   std::vector<std::string> legacyOptimizerNames;
   /// The object of config.json; of an older file, in today's spelling.
   llvm::json::Value config = nullptr;
-  std::string metadata; ///< metadata.json; empty when the file has none
+  std::string configText; ///< the text of `config` as the file has it; empty for an older file
+  std::string metadata;   ///< metadata.json; empty when the file has none
   /// Where config.json's order puts each variable in model.weights.h5: dataset to variable path.
   std::map<std::string, std::string> datasets;
   /// Groups of model.weights.h5, also those without variables, to the names of their layers.
   std::map<std::string, std::string> groups;
+  /// Each layer of the model, in its order, and the paths of its variables (of a nested model: of
+  /// all its layers), trainable ones first.
+  std::vector<std::pair<std::string, std::vector<std::string>>> layers;
   std::vector<std::string> warnings;
   /// Keras's compile_config, empty when the model was not compiled: optimizer, loss, loss_weights,
   /// metrics, weighted_metrics in the forms that the user passed to compile().
@@ -64,10 +71,6 @@ llvm::Expected<ImportedModel> importKeras(llvm::StringRef path, const ImportOpti
 /// The same for a file in memory; its name in messages is the buffer's identifier.
 llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const ImportOptions &options,
                                           mlir::MLIRContext &context);
-
-/// The object of config.json in `text`; an older architecture comes in today's spelling, with the
-/// loss scale of its policies in `compile_config`.
-llvm::Expected<llvm::json::Value> readArchitecture(llvm::StringRef text, llvm::StringRef fileName);
 
 /// Registers `mpc-translate --import-keras`.
 void registerImportKeras();

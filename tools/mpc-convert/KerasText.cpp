@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Training config into config.json.
+#include "tools/mpc-convert/KerasText.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mpc;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+/// The oldest version that reads what is written, for models that name none.
+static constexpr StringRef kDefaultVersion = "3.0.0";
+
+/// An optimizer object; compile() also took names.
+static json::Value toObject(const json::Value &optimizer) {
+  std::optional<StringRef> name = optimizer.getAsString();
+  if (!name)
+    return optimizer;
+  StringRef className = llvm::StringSwitch<StringRef>(name->lower())
+                            .Case("adam", "Adam")
+                            .Case("adamw", "AdamW")
+                            .Case("sgd", "SGD")
+                            .Case("rmsprop", "RMSprop")
+                            .Case("adagrad", "Adagrad")
+                            .Case("adadelta", "Adadelta")
+                            .Case("adamax", "Adamax")
+                            .Case("nadam", "Nadam")
+                            .Case("ftrl", "Ftrl")
+                            .Case("lion", "Lion")
+                            .Case("lamb", "Lamb")
+                            .Case("muon", "Muon")
+                            .Case("adafactor", "Adafactor")
+                            .Default(*name);
+  return json::Object{{"module", "keras.optimizers"},
+                      {"class_name", className.str()},
+                      {"config", json::Object()},
+                      {"registered_name", nullptr}};
+}
+
+static bool isScaler(const json::Value &optimizer) {
+  const json::Object *object = optimizer.getAsObject();
+  return object && object->getString("class_name") == StringRef("LossScaleOptimizer");
+}
+
+/// The optimizer that Keras shall continue with; nothing when the file's own is right.
+static std::optional<json::Value> chooseOptimizer(ModelState &state, bool overridden) {
+  json::Value optimizer = state.optimizer;
+  const bool scaled = isScaler(optimizer);
+  if (!state.layout.scalesLoss) {
+    if (!scaled)
+      return overridden ? std::optional<json::Value>(optimizer) : std::nullopt;
+    const json::Value *inner = optimizer.getAsObject()->getObject("config")->get("inner_optimizer");
+    return inner ? std::optional<json::Value>(*inner) : std::nullopt;
+  }
+  if (state.isFixedScale) {
+    if (scaled)
+      if (const json::Value *inner =
+              optimizer.getAsObject()->getObject("config")->get("inner_optimizer")) {
+        json::Value copy = *inner;
+        optimizer = std::move(copy);
+      }
+    optimizer = toObject(optimizer);
+    if (json::Object *config = optimizer.getAsObject()->getObject("config"))
+      (*config)["loss_scale_factor"] = state.initialScale;
+    auto &names = state.layout.optimizer;
+    llvm::erase_if(
+        names, [](StringRef name) { return name.starts_with("optimizer/loss_scale_optimizer/"); });
+    state.layout.scalesLoss = false;
+    return optimizer;
+  }
+  if (scaled)
+    return overridden ? std::optional<json::Value>(optimizer) : std::nullopt;
+  return json::Value(
+      json::Object{{"module", "keras.optimizers"},
+                   {"class_name", "LossScaleOptimizer"},
+                   {"config", json::Object{{"name", "loss_scale_optimizer"},
+                                           {"inner_optimizer", toObject(optimizer)},
+                                           {"initial_scale", state.initialScale},
+                                           {"dynamic_growth_steps", state.growthSteps}}},
+                   {"registered_name", nullptr}});
+}
+
+llvm::Expected<std::string> mpc::makeConfigText(ModelState &state, bool overridden) {
+  std::string text =
+      state.configText.empty() ? keras::printPythonJson(state.config) : state.configText;
+  auto splice = [&](llvm::ArrayRef<StringRef> keys, const json::Value &value) {
+    std::optional<std::string> changed =
+        keras::spliceJson(text, keys, keras::printPythonJson(value));
+    if (changed)
+      text = std::move(*changed);
+    return changed.has_value();
+  };
+  if (state.optimizer.kind() == json::Value::Null)
+    return text;
+  bool good = true;
+  if (std::optional<json::Value> optimizer = chooseOptimizer(state, overridden))
+    good = splice({"compile_config", "optimizer"}, *optimizer);
+  if (overridden) {
+    good = good && splice({"compile_config", "loss"}, state.loss);
+    good = good && splice({"compile_config", "metrics"}, state.metrics);
+  }
+  if (!good)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "the model's config.json cannot take a compile_config");
+  return text;
+}
+
+std::string mpc::makeMetadataText(const ModelState &state) {
+  if (!state.metadata.empty())
+    return state.metadata;
+  return keras::printPythonJson(json::Object{{"keras_version", kDefaultVersion.str()},
+                                             {"date_saved", "1980-01-01@00:00:00"}});
+}
+
+std::string mpc::kerasVersionOf(const ModelState &state) {
+  llvm::Expected<json::Value> metadata = json::parse(state.metadata);
+  if (!metadata) {
+    llvm::consumeError(metadata.takeError());
+    return kDefaultVersion.str();
+  }
+  const json::Object *object = metadata->getAsObject();
+  return object ? object->getString("keras_version").value_or(kDefaultVersion).str()
+                : kDefaultVersion.str();
+}
