@@ -32,6 +32,8 @@ config.environment["MPC_SHARED"] = shared
 # Messages are matched as plain text, in English, and two threads are what every machine has.
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["NO_COLOR"] = "1"
+# Tests run side by side: threads that wait must not keep the others from working.
+config.environment["OMP_WAIT_POLICY"] = "passive"
 for name in ["OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TMPDIR", "MPC_KERAS_PYTHON"]:
     if name in os.environ:
         config.environment[name] = os.environ[name]

@@ -26,7 +26,7 @@ class Tools:
         self.compile_locks = {}
         self.compiled = set()
         # Two cases at a time with all cores each would only get in each other's way.
-        self.environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
+        self.environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive")
 
     def run(self, tool, *arguments):
         command = [os.path.join(self.bin_folder, tool), *arguments]

@@ -52,6 +52,9 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
     return target.takeError();
   llvmModule->setDataLayout((*target)->createDataLayout());
   llvmModule->setTargetTriple((*target)->getTargetTriple());
+  // What depends on no instruction set is done once, before kernels are copied for each.
+  simplify(*llvmModule, **target);
+  // Only now: nothing refers to entries before the tables are there.
   for (llvm::Function &function : *llvmModule)
     if (!function.isDeclaration())
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -59,7 +62,7 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
   if (!versions)
     return versions.takeError();
   buildExecutableTables(*llvmModule, tables, manifest(tables), *versions);
-  optimize(*llvmModule, **target);
+  vectorize(*llvmModule, **target);
   auto object = emitObject(*llvmModule, **target);
   if (!object)
     return object.takeError();

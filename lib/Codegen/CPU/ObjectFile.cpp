@@ -25,24 +25,43 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> mpc::createTargetMachine() 
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, "x86-64-v2", "", options, llvm::Reloc::PIC_, std::nullopt,
-                                  llvm::CodeGenOptLevel::Aggressive));
+                                  llvm::CodeGenOptLevel::Default));
 }
 
-void mpc::optimize(llvm::Module &module, llvm::TargetMachine &target) {
+/// Runs the module pipeline that `build` asks the builder for.
+static void run(llvm::Module &module, llvm::TargetMachine &target,
+                llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder &)> build) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
+  // The loops are vectorised across their iterations, with as many copies as hide latencies;
+  // straight-line code to pack and remainder loops to unroll would only cost time and space.
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
   llvm::PassBuilder builder(&target, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  build(builder).run(module, modules);
+}
+
+void mpc::simplify(llvm::Module &module, llvm::TargetMachine &target) {
+  run(module, target, [](llvm::PassBuilder &builder) {
+    return builder.buildModuleSimplificationPipeline(llvm::OptimizationLevel::O2,
+                                                     llvm::ThinOrFullLTOPhase::None);
+  });
+}
+
+void mpc::vectorize(llvm::Module &module, llvm::TargetMachine &target) {
+  run(module, target, [](llvm::PassBuilder &builder) {
+    return builder.buildModuleOptimizationPipeline(llvm::OptimizationLevel::O2,
+                                                   llvm::ThinOrFullLTOPhase::None);
+  });
 }
 
 llvm::Expected<std::string> mpc::emitObject(llvm::Module &module, llvm::TargetMachine &target) {

@@ -17,8 +17,12 @@ namespace mpc {
 /// The x86-64 target with position-independent code; functions carry their own level.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine();
 
-/// O3 with the loop vectoriser.
-void optimize(llvm::Module &module, llvm::TargetMachine &target);
+/// Inlining and scalar optimisation, for any instruction set. Functions must be visible from outside
+/// or used.
+void simplify(llvm::Module &module, llvm::TargetMachine &target);
+
+/// Loop vectorisation for each function's instruction set and what follows it.
+void vectorize(llvm::Module &module, llvm::TargetMachine &target);
 
 llvm::Expected<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &target);
 
