@@ -54,11 +54,15 @@ std::string mpc::toHeader(const ModuleTables &tables) {
     os << "#define " << upper(name) << "_" << upper(entry.name) << "_OUTPUT_COUNT "
        << entry.outputs.size() << "u\n\n";
   }
+  // Shadows come last and are nobody's business.
+  size_t variables = llvm::count_if(tables.variables, [](const VariableEntry &variable) {
+    return variable.role != VariableRole::Shadow;
+  });
   os << "/* Variables, by index */\n";
-  for (size_t i = 0; i < tables.variables.size(); ++i)
+  for (size_t i = 0; i < variables; ++i)
     os << "/* " << i << "  " << describe(tables.variables[i].tensor) << " ("
        << stringifyVariableRole(tables.variables[i].role) << ") */\n";
-  os << "#define " << upper(name) << "_VARIABLE_COUNT " << tables.variables.size() << "u\n\n";
+  os << "#define " << upper(name) << "_VARIABLE_COUNT " << variables << "u\n\n";
   os << llvm::formatv(R"(/* Loads lib{0}.so (or the folder that holds it). */
 static inline mpc_rt_status_t {0}_load(const char *path, mpc_rt_model_t **model) {{
   return mpc_rt_model_load(path, model);

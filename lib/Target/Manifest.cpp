@@ -76,7 +76,9 @@ std::string mpc::toManifest(const ModuleTables &tables) {
         });
     });
     json.attributeArray("variables", [&] {
-      for (const VariableEntry &variable : tables.variables)
+      for (const VariableEntry &variable : tables.variables) {
+        if (variable.role == VariableRole::Shadow) // derived, neither loaded nor saved
+          continue;
         json.object([&] {
           json.attribute("path", variable.tensor.name);
           json.attribute("role", stringifyVariableRole(variable.role));
@@ -86,6 +88,7 @@ std::string mpc::toManifest(const ModuleTables &tables) {
               json.value(extent);
           });
         });
+      }
     });
     json.attributeArray("metrics", [&] {
       for (const MetricEntry &metric : tables.metrics)

@@ -69,8 +69,10 @@ Shadow &Shadowing::shadowOf(VariableOp variable, RankedTensorType type) {
     return entry->second;
   std::string element;
   llvm::raw_string_ostream(element) << type.getElementType();
+  // Behind all variables, so that their positions do not depend on the policy.
   OpBuilder builder(variable->getContext());
-  builder.setInsertionPointAfter(variable);
+  for (VariableOp other : module.getOps<VariableOp>())
+    builder.setInsertionPointAfter(other);
   auto declared = VariableOp::create(builder, variable.getLoc(),
                                      (variable.getSymName() + "/shadow_" + element).str(), type,
                                      VariableRole::Shadow);

@@ -5,8 +5,6 @@
 // REMARK: shadow{{.*}}keeps a copy in bf16
 
 // CHECK: mpc.variable @"dense/kernel" : tensor<8x4xf32> role trainable layer("dense")
-// CHECK-NEXT: mpc.variable @"dense/kernel/shadow_f16" : tensor<8x4xf16> role shadow layer("dense") {autocast = false, shadow_of = @"dense/kernel"}
-// CHECK-NEXT: mpc.variable @"dense/kernel/shadow_bf16" : tensor<8x4xbf16> role shadow layer("dense") {autocast = false, shadow_of = @"dense/kernel"}
 mpc.variable @"dense/kernel" : tensor<8x4xf32> role trainable layer("dense")
 mpc.variable @"bn/mean" : tensor<4xf32> role non_trainable layer("bn")
 // Neither a metric nor a double has a shadow.
@@ -14,6 +12,9 @@ mpc.variable @"bn/mean" : tensor<4xf32> role non_trainable layer("bn")
 // CHECK-NOT: @"wide/shadow
 mpc.variable @"metric/total" : tensor<f32> role metric
 mpc.variable @"wide" : tensor<4xf64> role trainable
+// CHECK: mpc.variable @wide
+// CHECK-NEXT: mpc.variable @"dense/kernel/shadow_bf16" : tensor<8x4xbf16> role shadow layer("dense") {autocast = false, shadow_of = @"dense/kernel"}
+// CHECK-NEXT: mpc.variable @"dense/kernel/shadow_f16" : tensor<8x4xf16> role shadow layer("dense") {autocast = false, shadow_of = @"dense/kernel"}
 
 // CHECK-LABEL: func.func @predict
 // CHECK-SAME: %[[X:.*]]: tensor<?x8xbf16> {mpc.input = "x"}
