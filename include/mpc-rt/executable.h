@@ -47,7 +47,8 @@ typedef enum mpc_rt_initializer_kind_t {
   MPC_RT_INIT_NORMAL = 4,           /* mean a, standard deviation b */
   MPC_RT_INIT_TRUNCATED_NORMAL = 5, /* the same, redrawn outside 2 standard deviations */
   MPC_RT_INIT_ORTHOGONAL = 6,       /* a = gain */
-  MPC_RT_INIT_IDENTITY = 7          /* a = gain */
+  MPC_RT_INIT_IDENTITY = 7,         /* a = gain */
+  MPC_RT_INIT_UNIT_FORGET = 8       /* a; 1 in the second quarter (LSTM: the forget gate's bias) */
 } mpc_rt_initializer_kind_t;
 
 typedef struct mpc_rt_variable_info_t {

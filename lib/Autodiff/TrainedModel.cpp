@@ -41,16 +41,40 @@ void TrainedModel::addArguments(EntryBuilder &entry, bool withTargets) {
         entry.argument(loss.getArgumentTypes()[i], loss.getArgAttrDict(i));
 }
 
+/// Replaces ops of the bodies of `op` that only training computes.
+static void dropTrainingOnly(Operation *op) {
+  SmallVector<TrainingOnlyOpInterface> found;
+  for (Region &region : op->getRegions())
+    region.walk([&](TrainingOnlyOpInterface inner) { found.push_back(inner); });
+  for (TrainingOnlyOpInterface inner : found) {
+    inner->getResult(0).replaceAllUsesWith(inner.getInferenceValue());
+    inner->erase();
+  }
+}
+
 /// Copies the body of `function` behind what the entry has; returns the values of its results.
 static SmallVector<Value> copyBody(EntryBuilder &entry, func::FuncOp function, IRMapping &values,
                                    Mode mode) {
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
     auto trainingOnly = dyn_cast<TrainingOnlyOpInterface>(op);
-    if (trainingOnly && mode == Mode::Inference)
+    if (trainingOnly && mode == Mode::Inference) {
       values.map(op.getResult(0), values.lookup(trainingOnly.getInferenceValue()));
-    else
-      entry.builder.clone(op, values);
+      continue;
+    }
+    Operation *copy = entry.builder.clone(op, values);
+    if (mode == Mode::Inference) {
+      dropTrainingOnly(copy);
+      continue;
+    }
+    auto differentiable = dyn_cast<DifferentiableOpInterface>(copy);
+    Operation *saving =
+        differentiable ? differentiable.buildWithSavedValues(entry.builder) : nullptr;
+    if (!saving)
+      continue;
+    for (auto [result, saved] : llvm::zip(op.getResults(), saving->getResults()))
+      values.map(result, saved);
+    copy->erase();
   }
   return llvm::map_to_vector(body.getTerminator()->getOperands(),
                              [&](Value v) { return values.lookup(v); });
@@ -98,7 +122,7 @@ FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode,
     produced[name] = value;
     if (forward.getResultAttr(i, MpcDialect::kLossTermAttr))
       terms[name] = value;
-    else
+    else if (!forward.getResultAttr(i, MpcDialect::kMaskAttr))
       copy.outputs.push_back({name, value});
   }
   if (!withLoss)

@@ -7,6 +7,7 @@
 // brings it home. A store into the memref behind its back could not be repaired.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mpc/Codegen/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -27,6 +28,63 @@ static Value stripViews(Value value) {
     value = op->getOperand(0);
   }
   return value;
+}
+
+/// Whether `value` or a view of it is read behind `op` in `op`'s block, or by `op` in another way
+/// than element by element at the places that it writes.
+static bool isReadAtOrAfter(Value value, Operation *op) {
+  SmallVector<Value> aliases{value};
+  for (size_t i = 0; i < aliases.size(); ++i)
+    for (OpOperand &use : aliases[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp,
+              tensor::CastOp>(user))
+        aliases.push_back(user->getResult(0));
+      Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+      if (!ancestor || op->isBeforeInBlock(ancestor))
+        return true;
+      if (ancestor != op)
+        continue;
+      auto generic = dyn_cast<linalg::GenericOp>(op);
+      if (!generic || aliases[i] != value || generic.getNumReductionLoops() != 0 ||
+          !generic.getMatchingIndexingMap(&use).isIdentity())
+        return true;
+    }
+  return false;
+}
+
+/// In loops: what is computed into a fresh tensor and then copied into the tensor that carries it
+/// is computed there, where nothing reads the old value any more.
+static void produceInPlace(func::FuncOp function) {
+  SmallVector<linalg::CopyOp> copies;
+  function.walk([&](linalg::CopyOp copy) {
+    if (isa<scf::ForOp>(copy->getParentOp()) && copy->hasOneUse() &&
+        isa<scf::YieldOp>(*copy->user_begin()))
+      copies.push_back(copy);
+  });
+  for (linalg::CopyOp copy : copies) {
+    Value carrier = copy.getOutputs()[0], value = copy.getInputs()[0];
+    auto producer = value.getDefiningOp<DestinationStyleOpInterface>();
+    auto argument = dyn_cast<BlockArgument>(carrier);
+    if (!producer || !argument || argument.getOwner() != copy->getBlock() ||
+        producer->getBlock() != copy->getBlock() || value.getType() != carrier.getType())
+      continue;
+    OpOperand *init = producer.getTiedOpOperand(cast<OpResult>(value));
+    auto generic = dyn_cast<linalg::GenericOp>(producer.getOperation());
+    if (!init->get().getDefiningOp<tensor::EmptyOp>() ||
+        (generic && !generic.getMatchingIndexingMap(init).isIdentity()))
+      continue;
+    // The copy itself is no reader.
+    Value before = copy.getOutputs()[0];
+    copy.getOutputsMutable().assign(value);
+    const bool isRead = isReadAtOrAfter(carrier, producer);
+    copy.getOutputsMutable().assign(before);
+    if (isRead)
+      continue;
+    init->set(carrier);
+    copy.getResult(0).replaceAllUsesWith(value);
+    copy.erase();
+  }
 }
 
 namespace {
@@ -114,6 +172,7 @@ void Entry::produceInto(Value result, Value destination, unsigned) {
 LogicalResult Entry::run() {
   if (failed(check()))
     return failure();
+  produceInPlace(function);
   // Old arguments become buffers.
   for (unsigned i = 0, count = block.getNumArguments(); i < count; ++i) {
     BlockArgument argument = block.getArgument(i);

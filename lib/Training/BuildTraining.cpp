@@ -17,6 +17,7 @@ struct Output {
   Value prediction; // float32
   Value target;     // int32 classes when sparse, else float32
   bool sparse = false;
+  Value mask; // i1, or null: what losses and metrics leave out
 };
 
 class LossBuilder {
@@ -38,6 +39,7 @@ private:
   void addMean(StringRef name, Value values, Value weights, bool root);
   Value reduceLoss(SampleLoss loss, StringRef reduction);
   Value weightsFor(Value values);
+  Value maskFor(const Output &output, Value values);
 
   Expression expression() { return {builder, loc}; }
   Value addArgument(Type type, NamedAttribute attribute) {
@@ -90,7 +92,13 @@ LogicalResult LossBuilder::collectOutputs() {
       lossTerms.push_back(argument);
       continue;
     }
-    outputs.push_back({argument, Value(), false});
+    if (forward.getResultAttr(i, MpcDialect::kMaskAttr)) {
+      unsigned output;
+      if (!name.getValue().drop_front(4).getAsInteger(10, output) && output < outputs.size())
+        outputs[output].mask = argument;
+      continue;
+    }
+    outputs.push_back({argument, Value(), false, Value()});
     outputNames.push_back(name.str());
   }
   if (outputs.empty())
@@ -135,6 +143,25 @@ LogicalResult LossBuilder::collectOutputs() {
   sampleWeight = addArgument(
       batch, builder.getNamedAttr(MpcDialect::kTargetAttr, builder.getStringAttr("sample_weight")));
   return failure(failed);
+}
+
+/// The mask of an output in the rank of `values`, which losses and metrics computed of it; null
+/// without a mask. Keras appends or drops a last dimension of 1
+/// (keras/src/losses/loss.py, squeeze_or_expand_to_same_rank).
+Value LossBuilder::maskFor(const Output &output, Value values) {
+  if (!output.mask)
+    return {};
+  SmallVector<int64_t> shape(tensorTypeOf(output.mask).getShape());
+  size_t rank = tensorTypeOf(values).getRank();
+  while (shape.size() > rank && shape.back() == 1)
+    shape.pop_back();
+  shape.resize(std::max(shape.size(), rank), 1);
+  Value mask = output.mask;
+  if (ArrayRef(shape) != tensorTypeOf(mask).getShape())
+    mask = ReshapeOp::create(builder, loc, tensorTypeOf(mask).clone(shape), mask);
+  if (shape.size() == rank && ArrayRef(shape) != tensorTypeOf(values).getShape())
+    mask = BroadcastLikeOp::create(builder, loc, mask, values);
+  return mask;
 }
 
 /// Sample weights in the shape of per-sample values: [batch, 1, …].
@@ -183,8 +210,17 @@ LogicalResult LossBuilder::addLosses() {
       continue;
     }
     const LossEntry *entry = lookupLoss(canonicalName(object.identifier));
-    Value value =
-        reduceLoss(entry->build(e, object, output.target, e.toFloat(output.prediction)), reduction);
+    SampleLoss loss = entry->build(e, object, output.target, e.toFloat(output.prediction));
+    if (Value mask = maskFor(output, loss.values)) {
+      if (tensorTypeOf(mask).getShape() != tensorTypeOf(loss.values).getShape()) {
+        module.emitError("compile_config.loss[")
+            << i << "]: the output's mask has more dimensions than the losses of its samples";
+        failed = true;
+        continue;
+      }
+      loss.mask = loss.mask ? Value(LogicalAndOp::create(builder, loc, loss.mask, mask)) : mask;
+    }
+    Value value = reduceLoss(loss, reduction);
     if (const llvm::json::Value *weight = partFor(config.lossWeights, i))
       if (auto number = weight->getAsNumber())
         value = e.mul(value, e.constant(*number));
@@ -273,7 +309,15 @@ LogicalResult LossBuilder::addMetric(const KerasObject &metric, size_t index, bo
         name = "weighted_" + name;
         break;
       }
-  addMean(name, built.values, weighted ? weightsFor(built.values) : Value(), built.root);
+  Value weights = weighted ? weightsFor(built.values) : Value();
+  if (Value mask = maskFor(output, built.values)) {
+    if (tensorTypeOf(mask).getShape() != tensorTypeOf(built.values).getShape())
+      return module.emitError(part)
+             << ": the mask of output '" << outputNames[index]
+             << "' has more dimensions than the values of metric '" << metric.identifier << "'";
+    weights = weights ? e.mul(e.toFloat(mask), weights) : e.toFloat(mask);
+  }
+  addMean(name, built.values, weights, built.root);
   return success();
 }
 

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -84,6 +85,8 @@ static bool canShare(GenericOp producer, GenericOp consumer, OpOperand *operand)
 static Decision decide(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<GenericOp>();
   auto consumer = cast<GenericOp>(operand->getOwner());
+  if (producer->getBlock() != consumer->getBlock())
+    return {Merge::No, "a loop would compute it again in every step"};
   for (OpOperand &init : producer.getDpsInitsMutable())
     if (producer.payloadUsesValueFromOperand(&init))
       return {Merge::No, "the producer updates its destination in place"};
@@ -161,19 +164,25 @@ struct FuseLinalg : mpc::impl::FuseLinalgBase<FuseLinalg> {
     // Equal ops, such as what is one number per step in each variable's update, become one first.
     removeEqual(rewriter, function);
     for (bool changed = true; changed;) {
-      changed = false;
-      for (Operation *op = &function.getBody().front().front(); op; op = op->getNextNode())
-        if (auto generic = dyn_cast<GenericOp>(op))
-          while (GenericOp merged = mergeOne(rewriter, generic)) {
-            generic = merged;
-            op = merged;
-            changed = true;
-          }
+      changed = fuse(rewriter, function.getBody().front());
+      function.walk([&](scf::ForOp loop) { changed |= fuse(rewriter, *loop.getBody()); });
       dropUnusedResults(function);
     }
     removeEqual(rewriter, function);
     foldIndices(rewriter, function);
     remarkRefused(function);
+  }
+
+  static bool fuse(IRRewriter &rewriter, Block &block) {
+    bool changed = false;
+    for (Operation *op = &block.front(); op; op = op->getNextNode())
+      if (auto generic = dyn_cast<GenericOp>(op))
+        while (GenericOp merged = mergeOne(rewriter, generic)) {
+          generic = merged;
+          op = merged;
+          changed = true;
+        }
+    return changed;
   }
 
   static void removeEqual(IRRewriter &rewriter, func::FuncOp function) {

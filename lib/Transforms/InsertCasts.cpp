@@ -41,6 +41,9 @@ public:
   /// dtype; outside layers they keep the type they have.
   LogicalResult rebuild(Operation &op, Type weak, StringAttr path);
   LogicalResult rebuildLayer(LayerOp layer);
+  /// A scan computes in one floating type: its operands are cast in front of it, once for all
+  /// steps, and what it carries keeps its type from step to step.
+  LogicalResult rebuildScan(ScanOp scan, Type weak, StringAttr path);
 
   Value castTo(Value value, Type element, Location loc) {
     auto type = tensorTypeOf(value).clone(element);
@@ -98,6 +101,8 @@ Value Caster::constantIn(ConstantOp constant, Type element, Location loc) {
 LogicalResult Caster::rebuild(Operation &op, Type weak, StringAttr path) {
   if (auto layer = dyn_cast<LayerOp>(op))
     return rebuildLayer(layer);
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return rebuildScan(scan, weak, path);
   Location loc = locate(op.getLoc(), path);
   auto precise = dyn_cast<PrecisionOpInterface>(op);
   bool isCast = isa<CastOp>(op);
@@ -137,6 +142,49 @@ LogicalResult Caster::rebuild(Operation &op, Type weak, StringAttr path) {
   return success();
 }
 
+LogicalResult Caster::rebuildScan(ScanOp scan, Type weak, StringAttr path) {
+  Location loc = locate(scan.getLoc(), path);
+  Type element = weak ? weak : decideElement(*scan);
+  auto body = std::make_unique<Block>();
+  SmallVector<Value> operands;
+  for (auto [operand, argument] :
+       llvm::zip_equal(scan->getOperands(), scan.getBody().front().getArguments())) {
+    Value value = values.lookup(operand);
+    if (element && isFloatValue(value))
+      value = castTo(value, element, loc);
+    operands.push_back(value);
+    auto type = tensorTypeOf(argument).clone(elementTypeOf(value));
+    values.map(argument, body->addArgument(type, loc));
+  }
+  SmallVector<Type> types;
+  const size_t carried = scan.getInits().size(), scanned = scan.getScanned().size();
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(body.get());
+    for (Operation &op : scan.getBody().front().without_terminator())
+      if (failed(rebuild(op, weak, path)))
+        return failure();
+    SmallVector<Value> yielded;
+    for (auto [i, value] : llvm::enumerate(scan.getYield().getValues())) {
+      Value next = values.lookup(value);
+      if (i < carried && isFloatValue(next))
+        next = castTo(next, elementTypeOf(operands[i]), loc);
+      yielded.push_back(next);
+      auto type = tensorTypeOf(next);
+      types.push_back(i < carried ? type : ScanOp::stackType(type, scan.getSteps()));
+    }
+    YieldOp::create(builder, loc, yielded);
+  }
+  ArrayRef<Value> all(operands);
+  auto copy =
+      ScanOp::create(builder, loc, types, all.take_front(carried), all.slice(carried, scanned),
+                     all.drop_front(carried + scanned), scan.getSteps(), scan.getReverse());
+  copy.getBody().push_back(body.release());
+  for (auto [result, cast] : llvm::zip_equal(scan.getResults(), copy.getResults()))
+    values.map(result, cast);
+  return success();
+}
+
 /// How a result of a layer leaves the function, which decides its type.
 static Type typeOfUse(Value result, Type compute) {
   for (OpOperand &use : result.getUses()) {
@@ -154,9 +202,17 @@ static Type typeOfUse(Value result, Type compute) {
   return compute;
 }
 
+/// Layers, also those inside scans.
+static bool hasLayers(func::FuncOp function) {
+  return function.walk([](LayerOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 /// The variable whose value this is, or null.
 static VariableOp variableOf(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
+  // What a scan captures is the same inside.
+  if (auto scan = argument ? dyn_cast<ScanOp>(argument.getOwner()->getParentOp()) : ScanOp())
+    return variableOf(scan->getOperand(argument.getArgNumber()));
   auto function =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   if (!function)
@@ -274,8 +330,7 @@ LogicalResult InsertCastsPass::storeVariables() {
       variable.setType(type.clone(precision.getVariable()));
   }
   for (auto function : module.getOps<func::FuncOp>()) {
-    bool isForward =
-        llvm::any_of(function.getOps(), [](Operation &op) { return isa<LayerOp>(op); });
+    bool isForward = hasLayers(function);
     for (BlockArgument argument : function.getArguments()) {
       VariableOp variable = variableOf(argument);
       if (!variable)
@@ -293,14 +348,13 @@ LogicalResult InsertCastsPass::storeVariables() {
 
 LogicalResult InsertCastsPass::rebuildFunction(func::FuncOp function) {
   Block &old = function.getBody().front();
-  bool hasLayers = llvm::any_of(old, [](Operation &op) { return isa<LayerOp>(op); });
   auto terminator = dyn_cast<func::ReturnOp>(old.getTerminator());
   if (!terminator)
     return success();
   OpBuilder builder(terminator);
   IRMapping values;
   Caster caster(builder, values);
-  if (hasLayers) {
+  if (hasLayers(function)) {
     for (BlockArgument argument : old.getArguments())
       values.map(argument, argument);
     SmallVector<Operation *> originals;

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mpc/Transforms/Passes.h"
 
@@ -30,11 +31,11 @@ struct VerifyTensors : mpc::impl::VerifyTensorsBase<VerifyTensors> {
   static LogicalResult verify(Operation *op) {
     if (!isa_and_present<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                          math::MathDialect, tensor::TensorDialect>(op->getDialect()) &&
-        !isa<mpcrt::ContractOp>(op))
+        !isa<mpcrt::ContractOp, scf::ForOp, scf::YieldOp>(op))
       return op->emitError()
              << "op '" << op->getName()
              << "' does not belong to phase tensors; expected linalg, tensor, arith, math, "
-                "func and mpcrt.contract only";
+                "func, scf.for and mpcrt.contract only";
     auto types = llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()),
                                     SmallVector<Type>(op->getResultTypes()));
     for (Type type : types) {

@@ -30,7 +30,8 @@ def Mpc_InitializerAttr : Mpc_Attr<"Initializer", "initializer"> {
   let summary = "resolved initializer of a variable";
   let description = [{
     Limits are resolved from the shape (Glorot, He, Lecun become uniform or truncated_normal with
-    numbers). `a`, `b`: value; low, high; mean, standard deviation; gain.
+    numbers). `a`, `b`: value; low, high; mean, standard deviation; gain. `unit_forget` is the bias of
+    an LSTM: 1 in the second quarter, the value `a` elsewhere.
 
     Example: `#mpc.initializer<uniform, a = -5.0e-02, b = 5.0e-02>`
   }];

@@ -40,6 +40,9 @@ def Mpc_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kUpdatesAttr = "mpc.updates";
     /// Result: a float32 scalar that training adds to the loss (activity regularisers).
     static constexpr ::llvm::StringLiteral kLossTermAttr = "mpc.loss_term";
+    /// Result: the mask (i1) of output i, named "mask<i>": losses and metrics leave out where it is
+    /// false. No output of the library.
+    static constexpr ::llvm::StringLiteral kMaskAttr = "mpc.mask";
     /// Unit attribute of functions that become entries of the compiled library.
     static constexpr ::llvm::StringLiteral kEntryAttr = "mpc.entry";
     /// Module: the phase that the IR has reached (string, see docs/pipeline.md).

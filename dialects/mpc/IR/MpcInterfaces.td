@@ -37,7 +37,11 @@ def Mpc_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
            "::llvm::MutableArrayRef<::mlir::Value>":$operandCotangents)>,
     InterfaceMethod<"whether computing the result again costs about as little as reading it, so that "
       "backward code should recompute it from its operands where that saves memory", "bool",
-      "isCheapToRecompute", (ins), "", [{ return false; }]>
+      "isCheapToRecompute", (ins), "", [{ return false; }]>,
+    InterfaceMethod<"for ops with a body: an op at the builder's place whose first results are this "
+      "op's and whose others keep values of the body that buildVjp may read; null when the op needs no "
+      "such form. Training entries hold these forms instead of the op.", "::mlir::Operation *",
+      "buildWithSavedValues", (ins "::mlir::OpBuilder &":$builder), "", [{ return nullptr; }]>
   ];
 }
 

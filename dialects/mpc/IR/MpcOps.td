@@ -2,5 +2,6 @@
 // Every op of the mpc dialect, by family.
 include "dialects/mpc/IR/MpcElementwiseOps.td"
 include "dialects/mpc/IR/MpcTensorOps.td"
+include "dialects/mpc/IR/MpcScanOps.td"
 include "dialects/mpc/IR/MpcStructureOps.td"
 include "dialects/mpc/IR/MpcTrainingOps.td"

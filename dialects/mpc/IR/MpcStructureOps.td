@@ -43,7 +43,7 @@ def Mpc_LayerOp : Mpc_Op<"layer", [IsolatedFromAbove, AttrSizedOperandSegments,
   let summary = "one call of a layer: the unit that a dtype policy speaks about";
   let description = [{
     Exists from import to casts. The body computes on block arguments: first the inputs, then the
-    variables. On import every floating tensor in it is float32 and `policy` is what the file says
+    variables, among them random state and masks of the inputs. On import every floating tensor in it is float32 and `policy` is what the file says
     (a Keras policy name, or Keras's JSON of a policy or map; absent: the default). mpc-apply-policy
     resolves it into `precision`. mpc-insert-casts applies Keras's autocast rules at the border,
     retypes the body and inlines it; from then on the layer's path lives on as the name location of
@@ -76,8 +76,8 @@ def Mpc_LayerOp : Mpc_Op<"layer", [IsolatedFromAbove, AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"LayerOp">]> {
-  let summary = "results of a layer's body";
+def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["LayerOp", "ScanOp"]>]> {
+  let summary = "results of a layer's body, or of a step of a scan";
   let arguments = (ins Variadic<Mpc_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];

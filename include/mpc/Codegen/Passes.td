@@ -14,7 +14,8 @@ def PassDestinationsPass : Pass<"mpc-pass-destinations", "::mlir::ModuleOp"> {
     body still computes on tensors, between `bufferization.to_tensor` of the arguments and a
     `bufferization.materialize_in_destination` of each result. A result whose value is produced into a
     fresh `tensor.empty` is produced into its destination instead; whether that is allowed in place is
-    for one-shot bufferize to decide, which sees every read of a variable in one SSA value.
+    for one-shot bufferize to decide, which sees every read of a variable in one SSA value. In loops,
+    a carried value is computed into the tensor that carries it when nothing reads the old one later.
 
     ```mlir
     func.func @predict(%x: tensor<?x4xf32> {mpc.input = "x"}) -> (tensor<?x4xf32> {mpc.output = "out0"})

@@ -16,7 +16,7 @@ def ConvertMpcToLinalg : Pass<"convert-mpc-to-linalg", "::mlir::ModuleOp"> {
     Each mpc op rounds its result once: 16-bit operands are extended to float32, the arithmetic is
     float32 (float64 for float64) and one truncation follows. Unsigned integers become signless;
     an argument or result whose element type changed so keeps it in `mpc.element_type`.
-    Contractions become `mpcrt.contract`; optimizer steps one multi-result linalg.generic whose
+    Contractions become `mpcrt.contract`, scans `scf.for`; optimizer steps one multi-result linalg.generic whose
     destinations are the variable and its slots.
 
     ```mlir
@@ -34,7 +34,7 @@ def ConvertMpcToLinalg : Pass<"convert-mpc-to-linalg", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-                           "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect", "::mpc::mpcrt::MpcrtDialect"];
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mpc::mpcrt::MpcrtDialect"];
 }
 
 #endif // MPC_CONVERSION_PASSES

@@ -2,6 +2,7 @@
 // How lowered ops build linalg.generic.
 #include "Generic.h"
 #include "Scalar.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -24,6 +25,15 @@ OpFoldResult mpc::extentOf(OpBuilder &builder, Location loc, Value value, int64_
     } else if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op);
                slice && slice.getType().getRank() == slice.getSourceType().getRank()) {
       return slice.getMixedSizes()[dimension];
+    } else if (auto insert = dyn_cast_or_null<tensor::InsertSliceOp>(op)) {
+      value = insert.getDest();
+    } else if (auto argument = dyn_cast<BlockArgument>(value);
+               argument && isa<scf::ForOp>(argument.getOwner()->getParentOp())) {
+      // Carried tensors keep their shape.
+      auto loop = cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      value = loop.getTiedLoopInit(argument)->get();
+    } else if (auto loop = dyn_cast_or_null<scf::ForOp>(op)) {
+      value = loop.getTiedLoopInit(cast<OpResult>(value))->get();
     } else {
       return tensor::DimOp::create(builder, loc, value, dimension).getResult();
     }

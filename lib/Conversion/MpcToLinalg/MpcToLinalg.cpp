@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpc/Conversion/Passes.h"
@@ -35,11 +36,13 @@ static void keepElementTypes(func::FuncOp function) {
 }
 
 /// Splat constants moved into bodies; what is left of them has no use.
-static void eraseDeadOps(func::FuncOp function) {
-  for (Block &block : function.getBody())
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+static void eraseDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      eraseDeadOps(*loop.getBody());
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  }
 }
 
 namespace {
@@ -53,7 +56,7 @@ struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg
 
     ConversionTarget target(*context);
     target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect,
-                           tensor::TensorDialect>();
+                           scf::SCFDialect, tensor::TensorDialect>();
     target.addLegalDialect<mpcrt::MpcrtDialect>();
     target.addIllegalDialect<MpcDialect>();
     target.addDynamicallyLegalOp<func::FuncOp>(
@@ -71,6 +74,7 @@ struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg
     populateOptimizerStepPatterns(converter, patterns);
     populateRandomPatterns(converter, patterns);
     populateReducePatterns(converter, patterns);
+    populateScanPatterns(converter, patterns);
     populateSoftmaxPatterns(converter, patterns);
     populateTrainingPatterns(converter, patterns);
     FrozenRewritePatternSet frozen(std::move(patterns));
@@ -84,7 +88,8 @@ struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg
       keepElementTypes(function);
       if (failed(applyPartialConversion(function, target, frozen, config)))
         return signalPassFailure();
-      eraseDeadOps(function);
+      for (Block &block : function.getBody())
+        eraseDeadOps(block);
     }
   }
 };

@@ -5,6 +5,8 @@
 
 #include "LayerRegistry.h"
 #include "Objects.h"
+#include "Operations.h"
+#include "ScanBuilder.h"
 
 #include <map>
 #include <set>
@@ -64,6 +66,19 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
   }
   trainable &= layer.config.getBoolean("trainable").value_or(true);
   if (layer.model) {
+    // Functional.call attaches an explicit mask to its inputs.
+    if (node)
+      for (const auto &[keyword, argument] : node->keywords)
+        if (const size_t count = argument.tensors().size(); keyword == "mask" && count > 0) {
+          if (count != inputs.size() - count) {
+            report(path, "the nested model is called with " + llvm::Twine(count) + " masks for " +
+                             llvm::Twine(inputs.size() - count) + " tensors");
+            return false;
+          }
+          for (size_t i = 0; i < count; ++i)
+            masks[inputs[i]] = inputs[count + i];
+          inputs = inputs.drop_back(count);
+        }
     Values ordered = orderInputs(*layer.model, node, inputs);
     if (!llvm::all_of(ordered, [](Value value) { return bool(value); })) {
       report(path, "the nested model is called with a dictionary that lacks one of its inputs");
@@ -71,31 +86,94 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
     }
     return importModel(*layer.model, path, trainable && layer.model->trainable, ordered, outputs);
   }
+  return importLayer(layer, node, path, trainable, inputs, outputs);
+}
+
+bool GraphImporter::importLayer(const LayerConfig &layer, const Node *node, llvm::StringRef path,
+                                bool trainable, llvm::ArrayRef<Value> inputs, Values &outputs) {
   const LayerEntry *entry = findLayer(layer);
   if (!entry || inputs.empty()) {
-    report(path, entry ? "the layer is called without a tensor" : "unsupported layer class");
+    report(path, entry ? "the layer is called without a tensor"
+                       : "unsupported layer class '" + layer.className + "'");
     return false;
   }
+  if (entry->importWhole)
+    return entry->importWhole(*this, layer, node, path, trainable, inputs, outputs);
+  return emitLayer(layer, node, path, trainable, inputs, outputs, entry->import,
+                   entry->masking == Masking::PassesOn);
+}
+
+/// Results of the op are those of the layer, then masks that its body computes.
+bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::StringRef path,
+                              bool trainable, llvm::ArrayRef<Value> inputs, Values &outputs,
+                              llvm::function_ref<Value(LayerBuilder &)> import,
+                              bool passesMasksOn) {
   mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
   auto block = std::make_unique<mlir::Block>();
   for (Value input : inputs)
     block->addArgument(input.getType(), loc);
-  LayerBuilder lb(*this, layer, node, path, trainable, *block);
-  Values results = {entry->import(lb)};
-  lb.reportUnreadKeywords();
+  LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
+  Values results = {import(lb)};
   mlir::StringAttr policy = getPolicy(layer, path);
   if (!results.front() || lb.hasFailed())
     return false;
   llvm::append_range(results, lb.laterOutputs);
+  const unsigned count = unsigned(results.size());
+
+  Values given(count); // masks in the body
+  for (unsigned i = 0; i < count; ++i) {
+    if (auto said = lb.outputMasks.find(i); said != lb.outputMasks.end())
+      given[i] = said->second;
+    else if (passesMasksOn && i < lb.getInputs().size())
+      given[i] = i == 0 ? lb.getMask() : lb.getMaskOf(lb.getInputs()[i]);
+  }
+  lb.reportUnreadKeywords();
+  if (lb.hasFailed())
+    return false;
+  Values carried(count);                // as values of @forward
+  llvm::SmallVector<unsigned> computed; // outputs whose masks the body yields
+  for (unsigned i = 0; i < count; ++i) {
+    auto argument = llvm::dyn_cast_if_present<mlir::BlockArgument>(given[i]);
+    if (argument && argument.getOwner() == block.get()) {
+      const size_t number = argument.getArgNumber();
+      carried[i] = number < inputs.size() ? inputs[number] : lb.variables[number - inputs.size()];
+    } else if (given[i]) {
+      computed.push_back(i);
+      results.push_back(given[i]);
+    }
+  }
   YieldOp::create(lb.builder, loc, results);
   LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(results).getTypes(), path,
                                layer.className, inputs, lb.variables, policy, PrecisionAttr(),
                                /*autocast=*/true, lb.castsIntegers);
   op.getBody().push_back(block.release());
-  for (Value output : op.getResults()) {
-    outputs.push_back(output);
-    addActivityLoss(layer, path, output);
+  for (const auto &[position, i] : llvm::enumerate(computed))
+    carried[i] = op.getResult(count + unsigned(position));
+  for (unsigned i = 0; i < count; ++i) {
+    outputs.push_back(op.getResult(i));
+    if (carried[i])
+      masks[outputs.back()] = carried[i];
+    addActivityLoss(layer, path, outputs.back());
   }
+  return true;
+}
+
+bool GraphImporter::importStepwise(const LayerConfig &layer, llvm::StringRef path, bool trainable,
+                                   Value sequence, Values &outputs) {
+  const size_t terms = lossTerms.size();
+  ScanBuilder scan(builder, mlir::NameLoc::get(builder.getStringAttr(path)), {}, {sequence},
+                   tensorTypeOf(sequence).getDimSize(1), /*reverse=*/false);
+  Values results;
+  if (!importCall(layer, nullptr, path, trainable, {scan.getSlices().front()}, results)) {
+    scan.abandon();
+    return false;
+  }
+  if (lossTerms.size() != terms) {
+    report(path, "activity regularizers inside of TimeDistributed are not supported");
+    scan.abandon();
+    return false;
+  }
+  llvm::append_range(outputs, scan.finish({}, results).getStacked());
   return true;
 }
 
@@ -312,7 +390,9 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
       complain(place, "an input is an output that its layer does not have");
       continue;
     }
-    if (importCall(*call.layer, call.node, place, trainable, arguments, call.results))
+    if (isOperation(*call.layer)
+            ? importOperation(*call.layer, *call.node, place, arguments, call.results)
+            : importCall(*call.layer, call.node, place, trainable, arguments, call.results))
       finishCall(call);
   }
   if (failed)

@@ -87,8 +87,9 @@ public:
   llvm::StringRef fileName;
   llvm::Error errors = llvm::Error::success();
 
-private:
   LayerConfig parseLayer(const json::Value &value, size_t index, llvm::StringRef modelPath);
+
+private:
   void parseCalls(const json::Array &nodes, LayerConfig &layer, llvm::StringRef path);
   Argument parseArgument(const json::Value &value, llvm::StringRef path);
   Argument parseStructure(const json::Value *value, llvm::StringRef path, llvm::StringRef key);
@@ -318,6 +319,15 @@ llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::Str
   if (parser.errors)
     return std::move(parser.errors);
   return std::move(*model);
+}
+
+llvm::Expected<LayerConfig> parseLayerConfig(const llvm::json::Value &value,
+                                             llvm::StringRef fileName, llvm::StringRef path) {
+  Parser parser(fileName);
+  LayerConfig layer = parser.parseLayer(value, 0, path);
+  if (parser.errors)
+    return std::move(parser.errors);
+  return std::move(layer);
 }
 
 } // namespace mpc::keras

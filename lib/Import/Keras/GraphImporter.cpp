@@ -5,6 +5,7 @@
 
 #include "LayerRegistry.h"
 #include "Objects.h"
+#include "Operations.h"
 #include "mpc/Import/Keras/InputError.h"
 #include "mpc/Import/Keras/Weights.h"
 #include "mpc/Policy/DTypePolicyMap.h"
@@ -19,12 +20,6 @@ namespace {
 
 std::string join(llvm::StringRef container, llvm::StringRef name) {
   return container.empty() ? name.str() : (container + "/" + name).str();
-}
-
-/// Nodes that keras.ops recorded: they are operations, not layers, and own no group in weight
-/// files.
-bool isOperation(const LayerConfig &layer) {
-  return llvm::StringRef(layer.module).starts_with("keras.src.ops");
 }
 
 } // namespace
@@ -69,8 +64,9 @@ void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef 
       report(place, "Lambda layers hold Python code, which is never run; replace the layer by "
                     "layers of Keras");
     } else if (isOperation(layer)) {
-      report(place, "unsupported operation '" + layer.className +
-                        "' of keras.ops; use the layer of Keras that does the same");
+      if (!findOperation(layer))
+        report(place, "unsupported operation '" + layer.className +
+                          "' of keras.ops; use the layer of Keras that does the same");
     } else if (layer.className != "InputLayer" && !findLayer(layer)) {
       const bool custom =
           !layer.module.empty() && !llvm::StringRef(layer.module).starts_with("keras");
@@ -116,8 +112,9 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
 Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &request) {
   auto type = mlir::RankedTensorType::get(request.shape, builder.getF32Type());
   llvm::SmallVector<unsigned, 2> &own = variablesOf[&lb.layer];
+  const std::string name = join(llvm::StringRef(lb.scope), request.name);
   for (unsigned number : own)
-    if (variables[number].name == request.name) {
+    if (variables[number].name == name) {
       if (variables[number].type == type)
         return variables[number].argument;
       report(lb.path, "two calls of the layer need different shapes of '" + request.name + "'");
@@ -141,14 +138,16 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
   ModelVariable variable;
   variable.layer = &lb.layer;
   variable.layerPath = lb.path;
-  variable.name = request.name.str();
+  variable.name = name;
   variable.type = type;
   variable.trainable = lb.trainable;
   const llvm::json::Value *initializer = lb.layer.config.get(request.initializerKey);
   const llvm::json::Value zeros("zeros"), glorot("glorot_uniform");
   if (!initializer || initializer->kind() == llvm::json::Value::Null)
     initializer = request.name == "kernel" ? &glorot : &zeros;
-  variable.initializer = parseInitializer(context, initializer, request.shape, complain);
+  variable.initializer = request.initializer
+                             ? request.initializer
+                             : parseInitializer(context, initializer, request.shape, complain);
   // Keras adds the losses of trainable weights only.
   RegularizerAttr regularizer =
       parseRegularizer(context, lb.layer.config.get(request.regularizerKey), complain);
@@ -163,11 +162,52 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
   if (!good)
     return {};
   if (auto group = groups.find(variable.layer); group != groups.end())
-    variable.dataset = group->second + "/vars/" + std::to_string(own.size());
+    variable.dataset = group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" +
+                       std::to_string(own.size());
   own.push_back(unsigned(variables.size()));
   variable.argument = body->addArgument(type, lb.location);
   variables.push_back(variable);
   return variables.back().argument;
+}
+
+// ---- Layers inside layers -----------------------------------------------------------------------
+
+const LayerConfig *GraphImporter::getChild(const LayerConfig &layer, llvm::StringRef path,
+                                           llvm::StringRef key, std::optional<unsigned> index,
+                                           llvm::function_ref<void(LayerConfig &)> adjust) {
+  std::unique_ptr<LayerConfig> &child =
+      children[{&layer, key.str() + (index ? "/" + std::to_string(*index) : "")}];
+  if (child)
+    return child.get();
+  const llvm::json::Value *value = layer.config.get(key);
+  if (index) {
+    const llvm::json::Array *array = value ? value->getAsArray() : nullptr;
+    value = array && *index < array->size() ? &(*array)[*index] : nullptr;
+  }
+  if (!value) {
+    report(path, "the config of " + layer.className + " holds no layer in '" + key + "'");
+    return nullptr;
+  }
+  llvm::Expected<LayerConfig> parsed = parseLayerConfig(*value, fileName, path);
+  if (!parsed) {
+    failed = true;
+    errors = llvm::joinErrors(std::move(errors), parsed.takeError());
+    return nullptr;
+  }
+  child = std::make_unique<LayerConfig>(std::move(*parsed));
+  if (adjust)
+    adjust(*child);
+  return child.get();
+}
+
+void GraphImporter::placeChild(const LayerConfig &parent, const LayerConfig &child,
+                               llvm::StringRef group) {
+  order[&child] = order.lookup(&parent);
+  auto found = groups.find(&parent);
+  if (&parent != &child && found != groups.end()) {
+    const std::string place = found->second + "/" + group.str();
+    groups[&child] = place;
+  }
 }
 
 Value GraphImporter::getRandomState() {
@@ -251,6 +291,13 @@ void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs)
   }
   llvm::SmallVector<Value> results(outputs);
   results.append(lossTerms);
+  // Losses and metrics leave out what the mask of an output leaves out (keras/src/losses/loss.py).
+  llvm::SmallVector<unsigned> maskOf;
+  for (const auto &[index, output] : llvm::enumerate(outputs))
+    if (Value mask = masks.lookup(output)) {
+      maskOf.push_back(unsigned(index));
+      results.push_back(mask);
+    }
   if (randomState)
     results.push_back(RandomAdvanceOp::create(builder, location, randomState));
   mlir::func::ReturnOp::create(builder, location, results);
@@ -272,6 +319,12 @@ void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs)
     forward.setResultAttr(result, MpcDialect::kOutputAttr,
                           builder.getStringAttr("loss_term" + llvm::Twine(index)));
     forward.setResultAttr(result, MpcDialect::kLossTermAttr, builder.getUnitAttr());
+  }
+  for (const auto &[index, output] : llvm::enumerate(maskOf)) {
+    const unsigned result = unsigned(outputs.size() + lossTerms.size() + index);
+    forward.setResultAttr(result, MpcDialect::kOutputAttr,
+                          builder.getStringAttr("mask" + llvm::Twine(output)));
+    forward.setResultAttr(result, MpcDialect::kMaskAttr, builder.getUnitAttr());
   }
   builder.setInsertionPointToStart(module.getBody());
   for (const ModelVariable &variable : variables)

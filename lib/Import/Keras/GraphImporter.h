@@ -11,6 +11,9 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <map>
 
 namespace mpc::keras {
 
@@ -50,6 +53,29 @@ public:
   mlir::Value getRandomState();
   int64_t takeRandomStream() { return randomStreams++; }
 
+  /// The mask (i1) that a value of @forward carries; null without one.
+  mlir::Value getMask(mlir::Value value) const { return masks.lookup(value); }
+  void setMask(mlir::Value value, mlir::Value mask) { masks[value] = mask; }
+  /// The layer in `config[key]` (element `index` of a list) of a layer; parsed once and then given
+  /// to `adjust`. Null after an error.
+  const LayerConfig *getChild(const LayerConfig &layer, llvm::StringRef path, llvm::StringRef key,
+                              std::optional<unsigned> index = std::nullopt,
+                              llvm::function_ref<void(LayerConfig &)> adjust = {});
+  /// Gives a layer inside another one its place in the order of variables and in the weight file:
+  /// `group` below that of `parent`.
+  void placeChild(const LayerConfig &parent, const LayerConfig &child, llvm::StringRef group);
+  /// The call of a layer that is no model (importCall's part): one mpc.layer, unless the class says
+  /// otherwise. Wrappers call it for layers inside them.
+  bool importLayer(const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
+                   llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs);
+  /// The call of a layer or model on every step of `sequence`, as a scan in @forward.
+  bool importStepwise(const LayerConfig &layer, llvm::StringRef path, bool trainable,
+                      mlir::Value sequence, llvm::SmallVector<mlir::Value> &outputs);
+  /// One mpc.layer whose body `import` emits.
+  bool emitLayer(const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
+                 llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs,
+                 llvm::function_ref<mlir::Value(LayerBuilder &)> import, bool passesMasksOn);
+
 private:
   using Values = llvm::SmallVector<mlir::Value>;
   /// A call in a Functional model: its layer and which of the layer's calls it is.
@@ -67,6 +93,9 @@ private:
   /// `node` says how the inputs are the arguments of the call; null: they are the first one.
   bool importCall(const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
                   llvm::ArrayRef<mlir::Value> inputs, Values &outputs);
+  /// A node that keras.ops recorded (Operations.cpp): plain ops of @forward, no layer.
+  bool importOperation(const LayerConfig &layer, const Node &node, llvm::StringRef path,
+                       llvm::ArrayRef<mlir::Value> tensors, Values &outputs);
   /// The argument of @forward (root) or the cast (nested) that an InputLayer stands for; null after
   /// an error.
   mlir::Value importInput(const LayerConfig &layer, llvm::StringRef path, mlir::Value outer);
@@ -97,6 +126,8 @@ private:
   llvm::DenseMap<const LayerConfig *, mlir::StringAttr> policies;
   std::vector<ModelVariable> variables;
   llvm::DenseMap<const LayerConfig *, llvm::SmallVector<unsigned, 2>> variablesOf;
+  std::map<std::pair<const LayerConfig *, std::string>, std::unique_ptr<LayerConfig>> children;
+  llvm::DenseMap<mlir::Value, mlir::Value> masks; ///< `_keras_mask` of values of @forward
   uint64_t callCount = 0;
   llvm::SmallVector<std::string> inputNames, outputNames;
   llvm::SmallVector<mlir::Value> lossTerms;

@@ -150,6 +150,7 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
                ? outer
                : makeInputLayer(layer, path, outer, elementType, dtype);
   }
+  Value mask = masks.lookup(outer);
   outer = adjustRank(builder, location, outer, *shape);
   if (tensorTypeOf(outer).getShape() != llvm::ArrayRef(*shape)) {
     report(path, "the nested model is called with a tensor of shape " +
@@ -160,7 +161,10 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
   // A nested model casts what it is given, integers too, to the declared dtype.
   if (elementTypeOf(outer) == elementType && !mlir::isa<mlir::FloatType>(elementType))
     return outer;
-  return makeInputLayer(layer, path, outer, elementType, dtype);
+  Value input = makeInputLayer(layer, path, outer, elementType, dtype);
+  if (mask)
+    masks[input] = mask; // masks survive the cast
+  return input;
 }
 
 } // namespace mpc::keras

@@ -8,15 +8,26 @@ namespace mpc::keras {
 using mlir::Value;
 
 LayerBuilder::LayerBuilder(GraphImporter &importer, const LayerConfig &layer, const Node *call,
-                           llvm::StringRef path, bool trainable, mlir::Block &body)
+                           llvm::StringRef path, bool trainable, llvm::ArrayRef<Value> outer,
+                           mlir::Block &body)
     : layer(layer), path(path), builder(body.getArgument(0).getContext()),
-      location(body.getArgument(0).getLoc()), importer(importer), call(call), trainable(trainable),
-      body(body), inputs(body.getArguments().begin(), body.getArguments().end()) {
+      location(body.getArgument(0).getLoc()), importer(importer), root(*this), call(call),
+      trainable(trainable), body(body),
+      inputs(body.getArguments().begin(), body.getArguments().end()), outer(outer) {
   builder.setInsertionPointToEnd(&body);
 }
 
+LayerBuilder::LayerBuilder(LayerBuilder &parent, const LayerConfig &layer, llvm::StringRef scope,
+                           llvm::StringRef group, llvm::ArrayRef<Value> inputs)
+    : layer(layer), path(parent.path), builder(parent.builder), location(parent.location),
+      importer(parent.importer), root(parent.root), call(nullptr),
+      trainable(parent.trainable && layer.config.getBoolean("trainable").value_or(true)),
+      body(parent.body), inputs(inputs), scope(scope), group(&layer == &parent.layer ? group : "") {
+  importer.placeChild(parent.layer, layer, group);
+}
+
 Value LayerBuilder::error(const llvm::Twine &message) {
-  failed = true;
+  root.failed = true;
   importer.report(path, message);
   return {};
 }
@@ -119,6 +130,36 @@ std::optional<int64_t> LayerBuilder::resolveAxis(int64_t axis, Value value) {
   return axis;
 }
 
+// ---- Masks --------------------------------------------------------------------------------------
+
+Value LayerBuilder::getMask(unsigned position) {
+  if (&root != this)
+    return given;
+  llvm::ArrayRef<Value> explicitMask = getArgument(std::max(position, 1u), "mask");
+  if (!explicitMask.empty()) {
+    Value mask = explicitMask.front();
+    return elementTypeOf(mask).isInteger(1)
+               ? mask
+               : makeCompare(ComparePredicate::NE, mask, makeZero(elementTypeOf(mask)));
+  }
+  unsigned arguments = call ? 0 : 1;
+  if (call) {
+    for (const Argument &argument : call->arguments)
+      arguments += !argument.tensors().empty();
+    for (const auto &[keyword, argument] : call->keywords)
+      arguments += !argument.tensors().empty();
+  }
+  return arguments == 1 && !inputs.empty() ? getMaskOf(inputs.front()) : Value();
+}
+
+Value LayerBuilder::getMaskOf(Value input) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);
+  if (!argument || argument.getOwner() != &body || argument.getArgNumber() >= root.outer.size())
+    return {};
+  Value mask = importer.getMask(root.outer[argument.getArgNumber()]);
+  return mask ? root.bindOperand(mask) : Value();
+}
+
 // ---- Config -------------------------------------------------------------------------------------
 
 const llvm::json::Value *LayerBuilder::find(llvm::StringRef key) const {
@@ -193,21 +234,31 @@ std::optional<llvm::SmallVector<int64_t>> LayerBuilder::getIntegers(llvm::String
 
 // ---- Variables and state ------------------------------------------------------------------------
 
-Value LayerBuilder::bindOperand(Value outer) {
-  variables.push_back(outer);
-  return body.addArgument(outer.getType(), location);
+Value LayerBuilder::bindOperand(Value value) {
+  for (const auto &[index, known] : llvm::enumerate(variables))
+    if (known == value)
+      return body.getArgument(unsigned(outer.size() + index));
+  variables.push_back(value);
+  return body.addArgument(value.getType(), location);
+}
+
+const LayerConfig *LayerBuilder::getChild(llvm::StringRef key, std::optional<unsigned> index) {
+  const LayerConfig *child = importer.getChild(layer, path, key, index);
+  if (!child)
+    root.failed = true;
+  return child;
 }
 
 Value LayerBuilder::addVariable(const VariableRequest &request) {
   Value outer = importer.getVariable(*this, request);
   if (!outer) {
-    failed = true;
+    root.failed = true;
     return {};
   }
-  return bindOperand(outer);
+  return root.bindOperand(outer);
 }
 
-Value LayerBuilder::getRandomState() { return bindOperand(importer.getRandomState()); }
+Value LayerBuilder::getRandomState() { return root.bindOperand(importer.getRandomState()); }
 int64_t LayerBuilder::takeRandomStream() { return importer.takeRandomStream(); }
 
 // ---- Ops ----------------------------------------------------------------------------------------
@@ -222,6 +273,14 @@ Value LayerBuilder::makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<d
   return make<ConstantOp>(
       llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, llvm::ArrayRef(rounded))));
 }
+
+Value LayerBuilder::makeZero(mlir::Type elementType) {
+  auto type = mlir::RankedTensorType::get({}, elementType);
+  return make<ConstantOp>(llvm::cast<mlir::ElementsAttr>(
+      mlir::DenseElementsAttr::get(type, builder.getZeroAttr(elementType))));
+}
+
+Value LayerBuilder::makeOr(Value lhs, Value rhs) { return makeSelect(lhs, lhs, rhs); }
 
 Value LayerBuilder::makeReshape(Value value, llvm::ArrayRef<int64_t> shape) {
   if (shapeOf(value) == shape)

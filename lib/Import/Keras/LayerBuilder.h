@@ -8,6 +8,7 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "mpc/Import/Keras/Config.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/Twine.h"
 
@@ -22,12 +23,21 @@ struct VariableRequest {
   llvm::StringRef name; ///< "kernel"
   llvm::SmallVector<int64_t> shape;
   llvm::StringRef initializerKey, regularizerKey, constraintKey;
+  InitializerAttr initializer = {}; ///< in place of what initializerKey names
 };
 
 class LayerBuilder {
 public:
+  /// `outer`: the values of @forward that the body's arguments stand for.
   LayerBuilder(GraphImporter &importer, const LayerConfig &layer, const Node *call,
-               llvm::StringRef path, bool trainable, mlir::Block &body);
+               llvm::StringRef path, bool trainable, llvm::ArrayRef<mlir::Value> outer,
+               mlir::Block &body);
+  /// A layer inside `parent`'s that computes in its body (a cell, a wrapped layer): reads the
+  /// config of `layer`, works on `inputs` (values of the body) and emits where `parent` does.
+  /// `scope` goes before the names of its variables, `group` is its place in the weight file below
+  /// the parent's.
+  LayerBuilder(LayerBuilder &parent, const LayerConfig &layer, llvm::StringRef scope,
+               llvm::StringRef group, llvm::ArrayRef<mlir::Value> inputs);
 
   const LayerConfig &layer;
   const std::string path; ///< containers and name: "encoder/d0"
@@ -52,6 +62,19 @@ public:
   /// `axis` counted from the front; an error (and nothing) outside the rank, or for the batch.
   std::optional<int64_t> resolveAxis(int64_t axis, mlir::Value value);
 
+  // ---- Masks: i1 tensors, true where an element counts ---------------------------------------
+
+  /// What Keras gives to the layer's argument `mask`: the explicit one (`position` where it may be
+  /// positional), else the implicit mask of the only tensor argument (keras/src/layers/layer.py,
+  /// __call__ step 6). Null without.
+  mlir::Value getMask(unsigned position = UINT_MAX);
+  /// The implicit mask of an input; null when it has none.
+  mlir::Value getMaskOf(mlir::Value input);
+  /// For a layer inside another one: the mask that the outer layer hands to it.
+  void giveMask(mlir::Value mask) { given = mask; }
+  /// Output `output` carries `mask`, a value of the body; null takes away what the table says.
+  void setMask(unsigned output, mlir::Value mask) { outputMasks[output] = mask; }
+
   // ---- Config: a missing or null key gives the default, another kind is an error -------------
 
   double getNumber(llvm::StringRef key, double otherwise);
@@ -71,10 +94,13 @@ public:
   /// A number that no other random op of the model has.
   int64_t takeRandomStream();
   /// Integer inputs too become the compute dtype.
-  void setCastsIntegers() { castsIntegers = true; }
+  void setCastsIntegers() { root.castsIntegers = true; }
 
   /// An output after the first, which the import function returns.
   void addOutput(mlir::Value output) { laterOutputs.push_back(output); }
+
+  /// The layer that the config stores under `key` (index: element of a list); null after an error.
+  const LayerConfig *getChild(llvm::StringRef key, std::optional<unsigned> index = std::nullopt);
 
   // ---- Ops ------------------------------------------------------------------------------------
 
@@ -90,12 +116,17 @@ public:
   mlir::Value makeSelect(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse) {
     return make<SelectOp>(condition, onTrue, onFalse);
   }
+  /// A scalar zero (false) of any element type.
+  mlir::Value makeZero(mlir::Type elementType);
+  /// Either of two masks, which broadcast.
+  mlir::Value makeOr(mlir::Value lhs, mlir::Value rhs);
   mlir::Value makeReshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::Value makeCastToFloat(mlir::Value value);
 
   /// Reports "FILE:path: message" and returns null.
   mlir::Value error(const llvm::Twine &message);
-  bool hasFailed() const { return failed; }
+  bool hasFailed() const { return root.failed; }
+  bool isTrainable() const { return trainable; }
 
   mlir::OpBuilder builder;
   mlir::Location location;
@@ -108,13 +139,18 @@ private:
   const Argument *findArgument(unsigned position, llvm::StringRef name) const;
 
   GraphImporter &importer;
+  LayerBuilder &root;     ///< of the layer whose body this is
   const Node *const call; ///< null in a Sequential model: one tensor, no more
   const bool trainable;
   mlir::Block &body;
   llvm::SmallVector<mlir::Value> inputs; ///< block arguments, keywords' after the others
   llvm::SmallPtrSet<const Argument *, 4> readKeywords;
   llvm::SmallVector<mlir::Value> variables; ///< values outside the body
+  llvm::SmallVector<mlir::Value> outer;     ///< the values of @forward that `inputs` stand for
   llvm::SmallVector<mlir::Value> laterOutputs;
+  llvm::DenseMap<unsigned, mlir::Value> outputMasks;
+  std::string scope, group; ///< of variables; group: below that of the layer
+  mlir::Value given;        ///< see giveMask
   bool castsIntegers = false;
   bool failed = false;
 };

@@ -12,7 +12,7 @@ const LayerEntry *findLayer(const LayerConfig &layer) {
     return nullptr;
   for (llvm::ArrayRef<LayerEntry> family :
        {coreLayers(), activationLayers(), mergingLayers(), reshapingLayers(),
-        regularizationLayers(), preprocessingLayers()})
+        regularizationLayers(), preprocessingLayers(), recurrentLayers(), recurrentWrappers()})
     for (const LayerEntry &entry : family)
       if (entry.className == layer.className)
         return &entry;

@@ -8,12 +8,31 @@
 
 namespace mpc::keras {
 
-/// Emits the layer's body and returns its result; null after an error.
+/// Emits the layer's body and returns its (first) result, others through LayerBuilder::addOutput;
+/// null after an error.
 using LayerImportFn = mlir::Value (*)(LayerBuilder &);
+
+using LayerWholeFn = bool (*)(GraphImporter &, const LayerConfig &layer, const Node *node,
+                              llvm::StringRef path, bool trainable,
+                              llvm::ArrayRef<mlir::Value> inputs,
+                              llvm::SmallVector<mlir::Value> &outputs);
+
+/// What becomes of the mask of an input (`_keras_mask`) on the outputs.
+enum class Masking {
+  Stops,    ///< outputs have none, unless the importer calls LayerBuilder::setMask
+  PassesOn, ///< `supports_masking` with the default compute_mask: output i has that of input i
+};
 
 struct LayerEntry {
   llvm::StringLiteral className;
   LayerImportFn import;
+  Masking masking = Masking::Stops;
+  /// For wrappers whose parts are layers with policies of their own: makes several mpc.layer ops in
+  /// @forward. `import` is null then.
+  LayerWholeFn importWhole = nullptr;
+  /// Every place along the axes between batch and last is computed alike, so that TimeDistributed
+  /// needs no loop.
+  bool onLastAxis = false;
 };
 
 /// The families' tables.
@@ -23,6 +42,8 @@ llvm::ArrayRef<LayerEntry> mergingLayers();
 llvm::ArrayRef<LayerEntry> reshapingLayers();
 llvm::ArrayRef<LayerEntry> regularizationLayers();
 llvm::ArrayRef<LayerEntry> preprocessingLayers();
+llvm::ArrayRef<LayerEntry> recurrentLayers();
+llvm::ArrayRef<LayerEntry> recurrentWrappers();
 
 /// The entry of a built-in class of Keras, or null. A class of the user's that has the same name is
 /// not found: its module is not Keras's.

@@ -89,6 +89,10 @@ llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef text, llvm::StringR
 llvm::Expected<ModelConfig> parseModelObject(const llvm::json::Value &value,
                                              llvm::StringRef fileName);
 
+/// Parses the layer entry that another layer's config holds (a wrapped layer, a cell).
+llvm::Expected<LayerConfig> parseLayerConfig(const llvm::json::Value &value,
+                                             llvm::StringRef fileName, llvm::StringRef path);
+
 } // namespace mpc::keras
 
 #endif

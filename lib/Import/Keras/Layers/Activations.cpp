@@ -60,11 +60,9 @@ Value importPRelu(LayerBuilder &b) {
   return b.make<AddOp>(positive, negative);
 }
 
-/// Over several axes: exp(x - logsumexp(x)), as Keras.
-Value importSoftmax(LayerBuilder &b) {
-  Value x = b.getFloatInput();
-  if (!x)
-    return {};
+/// Over several axes: exp(x - logsumexp(x)), as Keras. Of a mask: masked inputs become large and
+/// negative, masked outputs 0 (keras/src/layers/activations/softmax.py).
+Value applySoftmax(LayerBuilder &b, Value x) {
   llvm::SmallVector<int64_t> axes;
   const llvm::json::Value *config = b.layer.config.get("axis");
   if (config && config->getAsArray())
@@ -89,9 +87,25 @@ Value importSoftmax(LayerBuilder &b) {
   return b.make<ExpOp>(b.make<SubtractOp>(x, logSumExp));
 }
 
+Value importSoftmax(LayerBuilder &b) {
+  Value x = b.getFloatInput();
+  Value mask = x ? b.getMask() : Value();
+  if (!mask)
+    return x ? applySoftmax(b, x) : Value();
+  if (b.rankOf(mask) != b.rankOf(x) || failed(broadcastShapes({b.shapeOf(mask), b.shapeOf(x)})))
+    return b.error("the mask of Softmax must have the shape of the input");
+  // Keras takes -3e4 in float16, where this is -infinity: what differs is a row without any valid
+  // element, and that is 0 in the end.
+  Value y = applySoftmax(b, b.makeSelect(mask, x, b.makeConstant(-1e9)));
+  return y ? b.makeSelect(mask, y, b.makeConstant(0.0)) : Value();
+}
+
 constexpr LayerEntry kLayers[] = {
-    {"ELU", importElu},   {"LeakyReLU", importLeakyRelu}, {"PReLU", importPRelu},
-    {"ReLU", importRelu}, {"Softmax", importSoftmax},
+    {"ELU", importElu, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
+    {"LeakyReLU", importLeakyRelu, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
+    {"PReLU", importPRelu, Masking::PassesOn},
+    {"ReLU", importRelu, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
+    {"Softmax", importSoftmax, Masking::PassesOn},
 };
 
 } // namespace

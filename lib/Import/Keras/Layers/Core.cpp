@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// keras/src/layers/core: Dense, Activation, Identity.
+// keras/src/layers/core: Dense, Activation, Identity, Masking.
 #include "../Activations.h"
 #include "../LayerRegistry.h"
 
@@ -52,10 +52,34 @@ Value importActivation(LayerBuilder &b) {
 
 Value importIdentity(LayerBuilder &b) { return b.getInput(); }
 
+/// Steps whose features all equal mask_value are masked, and become 0. The comparison is with the
+/// input in the compute dtype.
+Value importMasking(LayerBuilder &b) {
+  Value x = b.getInput();
+  if (!x)
+    return {};
+  const double value = b.getNumber("mask_value", 0.0);
+  const mlir::Type type = elementTypeOf(x);
+  const int64_t last = b.rankOf(x) - 1;
+  if (last < 1)
+    return b.error("Masking needs an input with features, of at least 2 dimensions");
+  const bool floating = mlir::isa<mlir::FloatType>(type);
+  if (!floating && value != 0.0)
+    return b.error("Masking of integers with another mask_value than 0 is not supported");
+  Value zero = b.makeZero(type);
+  Value unequal = b.makeCompare(ComparePredicate::NE, x, floating ? b.makeConstant(value) : zero);
+  Value counts =
+      b.make<ReduceOp>(ReduceKind::Any, unequal, llvm::ArrayRef<int64_t>{last}, /*keep_dims=*/true);
+  llvm::SmallVector<int64_t> shape(b.shapeOf(x).drop_back());
+  b.setMask(0, b.makeReshape(counts, shape));
+  return b.makeSelect(counts, x, zero);
+}
+
 constexpr LayerEntry kLayers[] = {
-    {"Activation", importActivation},
-    {"Dense", importDense},
-    {"Identity", importIdentity},
+    {"Activation", importActivation, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
+    {"Dense", importDense, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
+    {"Identity", importIdentity, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
+    {"Masking", importMasking},
 };
 
 } // namespace

@@ -38,6 +38,19 @@ llvm::SmallVector<Value> getAlignedInputs(LayerBuilder &b) {
   return values;
 }
 
+/// The union of the inputs' masks, if all have one (base_merge.py, compute_mask).
+void mergeMasks(LayerBuilder &b) {
+  Value merged;
+  for (Value input : b.getInputs()) {
+    Value mask = b.getMaskOf(input);
+    if (!mask)
+      return;
+    merged = merged ? b.makeOr(merged, mask) : mask;
+  }
+  if (merged)
+    b.setMask(0, merged);
+}
+
 /// Folds the inputs from the left, one rounding per op, as Keras does.
 template <typename Op> Value importFold(LayerBuilder &b) {
   llvm::SmallVector<Value> values = getAlignedInputs(b);
@@ -46,6 +59,7 @@ template <typename Op> Value importFold(LayerBuilder &b) {
   Value result = values.front();
   for (Value value : llvm::drop_begin(values))
     result = b.make<Op>(result, value);
+  mergeMasks(b);
   return result;
 }
 
@@ -58,6 +72,42 @@ Value importSubtract(LayerBuilder &b) {
 Value importAverage(LayerBuilder &b) {
   Value sum = importFold<AddOp>(b);
   return sum ? b.make<DivideOp>(sum, b.makeConstant(double(b.getInputs().size()))) : Value();
+}
+
+/// Unmasked inputs count as ones; masks spread over the features and join as the inputs do, and a
+/// step counts where any feature does (concatenate.py, compute_mask).
+void joinMasks(LayerBuilder &b, int64_t axis) {
+  llvm::SmallVector<Value> masks;
+  for (Value input : b.getInputs())
+    masks.push_back(b.getMaskOf(input));
+  if (llvm::none_of(masks, [](Value mask) { return bool(mask); }))
+    return;
+  for (auto [input, mask] : llvm::zip_equal(b.getInputs(), masks)) {
+    llvm::SmallVector<int64_t> shape;
+    if (mask) {
+      shape.assign(b.shapeOf(mask).begin(), b.shapeOf(mask).end());
+      if (int64_t(shape.size()) < b.rankOf(input)) {
+        shape.push_back(1);
+        mask = b.makeReshape(mask, shape);
+      }
+      if (int64_t(shape.size()) != b.rankOf(input) ||
+          failed(broadcastShapes({shape, b.shapeOf(input)}))) {
+        b.error("the mask of an input of Concatenate does not fit the input");
+        return;
+      }
+    } else {
+      // Keras: ones_like(input).
+      mask = b.makeCompare(ComparePredicate::EQ, b.makeZero(b.builder.getI1Type()),
+                           b.makeZero(b.builder.getI1Type()));
+    }
+    if (shape != b.shapeOf(input))
+      mask = b.make<BroadcastLikeOp>(mask, input);
+  }
+  Value joined =
+      masks.size() == 1 ? masks.front() : b.make<ConcatenateOp>(mlir::ValueRange(masks), axis);
+  b.setMask(0,
+            b.make<ReduceOp>(ReduceKind::Any, joined, llvm::ArrayRef<int64_t>{b.rankOf(joined) - 1},
+                             /*keep_dims=*/false));
 }
 
 Value importConcatenate(LayerBuilder &b) {
@@ -79,6 +129,7 @@ Value importConcatenate(LayerBuilder &b) {
       return b.error("the inputs of Concatenate differ in another axis than axis " +
                      llvm::Twine(*axis));
   }
+  joinMasks(b, *axis);
   if (values.size() == 1)
     return values.front();
   return b.make<ConcatenateOp>(mlir::ValueRange(values), *axis);

@@ -50,7 +50,8 @@ Value importRescaling(LayerBuilder &b) {
   return b.make<AddOp>(b.make<MultiplyOp>(x, scale), offset);
 }
 
-constexpr LayerEntry kLayers[] = {{"Rescaling", importRescaling}};
+constexpr LayerEntry kLayers[] = {
+    {"Rescaling", importRescaling, Masking::PassesOn, nullptr, /*onLastAxis=*/true}};
 
 } // namespace
 

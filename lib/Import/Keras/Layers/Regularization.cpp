@@ -41,7 +41,8 @@ Value importDropout(LayerBuilder &b) {
                            b.builder.getI64IntegerAttr(b.takeRandomStream()), noiseShape);
 }
 
-constexpr LayerEntry kLayers[] = {{"Dropout", importDropout}};
+constexpr LayerEntry kLayers[] = {
+    {"Dropout", importDropout, Masking::PassesOn, nullptr, /*onLastAxis=*/true}};
 
 } // namespace
 

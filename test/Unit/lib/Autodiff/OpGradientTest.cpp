@@ -72,6 +72,38 @@ Value dense(OpBuilder &b, Location l, Value x, Value w, Value bias) {
   return AddOp::create(b, l, y, bias);
 }
 
+/// A recurrence of 3 steps over h0 (BN), x (B3N), u (N of 2N), bias (2N): two gates, one of which
+/// reads the last state, and a stacked output beside the final state.
+Value recurrence(OpBuilder &b, Location l, ValueRange v, bool reverse) {
+  const int64_t n = tensorTypeOf(v[0]).getDimSize(1);
+  auto block = std::make_unique<Block>();
+  Value h = block->addArgument(v[0].getType(), l);
+  Value x = block->addArgument(ScanOp::sliceType(tensorTypeOf(v[1])), l);
+  Value u = block->addArgument(v[2].getType(), l), bias = block->addArgument(v[3].getType(), l);
+  OpBuilder in(b.getContext());
+  in.setInsertionPointToEnd(block.get());
+  Value z = ContractOp::create(in, l, h, u, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{0});
+  z = AddOp::create(in, l, z, bias);
+  Value first = SliceOp::create(in, l, z, 1, 0, n), second = SliceOp::create(in, l, z, 1, n, n);
+  Value gate = SigmoidOp::create(in, l, AddOp::create(in, l, first, x));
+  Value fresh = TanhOp::create(in, l, second);
+  Value kept = MultiplyOp::create(in, l, gate, h);
+  // The capture once more, where no contraction or bias reads it.
+  Value scale = SliceOp::create(in, l, bias, 0, 0, n);
+  Value next = AddOp::create(in, l, kept, MultiplyOp::create(in, l, fresh, scale));
+  Value positive =
+      CompareOp::create(in, l, ComparePredicate::GT, x, scalarConstant(in, l, in.getF64Type(), 0));
+  next = SelectOp::create(in, l, positive, next, h); // a mask
+  Value output = MultiplyOp::create(in, l, next, x);
+  YieldOp::create(in, l, ValueRange{next, output});
+  auto scan = ScanOp::create(b, l, TypeRange{v[0].getType(), v[1].getType()}, v[0], v[1],
+                             ValueRange{v[2], v[3]}, 3, reverse);
+  scan.getBody().push_back(block.release());
+  Value last = ReshapeOp::create(
+      b, l, RankedTensorType::get({ShapedType::kDynamic, 1, n}, b.getF64Type()), scan.getResult(0));
+  return AddOp::create(b, l, scan.getResult(1), last);
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all = {
       unary<NegateOp>("negate"),
@@ -184,6 +216,16 @@ std::vector<Case> cases() {
   add("several_uses", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
     Value square = MultiplyOp::create(b, l, v[0], v[0]);
     return AddOp::create(b, l, MultiplyOp::create(b, l, square, TanhOp::create(b, l, v[0])), v[0]);
+  });
+  for (bool reverse : {false, true})
+    all.push_back({reverse ? "scan_reverse" : "scan",
+                   {"B2", "B32", "24", "4"},
+                   [reverse](OpBuilder &b, Location l, ValueRange v) -> Value {
+                     return recurrence(b, l, v, reverse);
+                   }});
+  add("reverse", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    Value r = ReverseOp::create(b, l, v[0], 2);
+    return MultiplyOp::create(b, l, r, TanhOp::create(b, l, v[0]));
   });
   add("mlp", {"BK", "KM", "M", "M3", "3"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
     Value hidden = TanhOp::create(b, l, dense(b, l, v[0], v[1], v[2]));

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The derivative of mpc.scan: a scan in the other direction whose body is the reverse mode of the
+// forward body. Reads what the forward scan stacked, computes again what is cheap, and leaves sums
+// over steps that contractions or biases make to one op behind the loop.
+#include "dialects/mpc/IR/Mpc.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Ops that backward bodies compute again: moving and simple arithmetic, which costs no more than
+/// reading the stacked result.
+static bool isCheap(Operation *op) {
+  if (op->hasTrait<OpTrait::ConstantLike>() || op->hasTrait<OpTrait::IsTerminator>())
+    return true;
+  if (auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+      differentiable && differentiable.isCheapToRecompute())
+    return true;
+  return isa<AbsOp, AddOp, CompareOp, ConcatenateOp, LogicalAndOp, MaximumOp, MinimumOp, MultiplyOp,
+             NegateOp, PadOp, ReluOp, ReverseOp, SelectOp, SignOp, SliceOp, SubtractOp,
+             TransposeOp>(op);
+}
+
+/// Values of the body that backward code reads from stacks: carried values, and results that are
+/// neither cheap nor the same in every step.
+static SmallVector<Value> valuesToSave(ScanOp scan) {
+  llvm::DenseSet<Value> varying;
+  SmallVector<Value> values;
+  for (Value carried : scan.getCarried()) {
+    varying.insert(carried);
+    if (tensorTypeOf(carried).getRank() > 0)
+      values.push_back(carried);
+  }
+  varying.insert(scan.getSlices().begin(), scan.getSlices().end());
+  for (Operation &op : scan.getBody().front().without_terminator()) {
+    if (llvm::none_of(op.getOperands(), [&](Value v) { return varying.contains(v); }) &&
+        op.getNumOperands() > 0)
+      continue;
+    for (Value result : op.getResults()) {
+      varying.insert(result);
+      if (!isCheap(&op) && tensorTypeOf(result).getRank() > 0)
+        values.push_back(result);
+    }
+  }
+  return values;
+}
+
+Operation *ScanOp::buildWithSavedValues(OpBuilder &builder) {
+  SmallVector<Value> missing;
+  SmallVector<Type> types(getResultTypes());
+  for (Value value : valuesToSave(*this))
+    if (!findStack(value)) {
+      missing.push_back(value);
+      types.push_back(stackType(tensorTypeOf(value), getSteps()));
+    }
+  auto result = ScanOp::create(builder, getLoc(), types, getInits(), getScanned(), getCaptures(),
+                               getSteps(), getReverse());
+  IRMapping mapping;
+  getBody().cloneInto(&result.getBody(), mapping);
+  for (Value value : missing)
+    result.getYield().getValuesMutable().append(mapping.lookup(value));
+  return result;
+}
+
+namespace {
+/// A sum over steps and samples that is one op behind the loop: the cotangent of a capture.
+struct Hoisted {
+  unsigned capture;
+  ContractOp contract; // of the forward body, with the capture on the right; null: an addition
+  Value cotangent;     // of the op's result, in the backward body
+};
+
+class ScanDerivative {
+public:
+  ScanDerivative(ScanOp op, OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted)
+      : builder(builder), inner(builder), loc(op.getLoc()), cotangents(cotangents), wanted(wanted),
+        source(op) {}
+
+  LogicalResult run(MutableArrayRef<Value> operandCotangents);
+
+private:
+  void findActive();
+  void addArguments();
+  void cloneForward();
+  LogicalResult sweep();
+  bool hoist(Operation *op, unsigned operand, Value cotangent);
+  void add(Value value, Value cotangent);
+  /// The output of the backward scan that stacks `value`, made once.
+  unsigned stack(Value value);
+  Value stackedOperand(Value forward);
+  Value zerosLike(OpBuilder &at, Value value);
+
+  OpBuilder &builder;
+  OpBuilder inner; ///< in the backward body
+  Location loc;
+  ValueRange cotangents;
+  ArrayRef<bool> wanted;
+  ScanOp source; ///< the forward scan whose stacks are read
+  llvm::DenseSet<Value> active;
+  std::unique_ptr<Block> block;
+  SmallVector<unsigned> carried;     ///< numbers of carried values that have a cotangent
+  SmallVector<unsigned> accumulated; ///< numbers of captures with an accumulator in the loop
+  SmallVector<Value> inits, scanned; ///< operands of the backward scan
+  IRMapping forward;                 ///< values of the forward body to their stand-ins
+  DenseMap<Operation *, Operation *> clones;
+  DenseMap<Value, Value> total; ///< cotangents of values of the forward body
+  SmallVector<Hoisted> hoisted;
+  SmallVector<Value> outputs; ///< what the backward body yields to be stacked
+};
+} // namespace
+
+static bool isFloating(Value value) { return isa<FloatType>(elementTypeOf(value)); }
+
+/// Activity of the body: what depends on a wanted operand and reaches a result with a cotangent,
+/// through any number of steps.
+void ScanDerivative::findActive() {
+  Block &body = source.getBody().front();
+  const unsigned count = unsigned(source.getInits().size());
+  ValueRange yielded = source.getYield().getValues();
+  llvm::DenseSet<Value> varied, useful;
+  for (auto [argument, isWanted] : llvm::zip_equal(body.getArguments(), wanted))
+    if (isWanted && isFloating(argument))
+      varied.insert(argument);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Operation &op : body.without_terminator())
+      if (llvm::any_of(op.getOperands(), [&](Value v) { return varied.contains(v); }))
+        for (Value result : op.getResults())
+          if (isFloating(result))
+            varied.insert(result);
+    for (unsigned i = 0; i < count; ++i)
+      if (varied.contains(yielded[i]))
+        changed |= varied.insert(body.getArgument(i)).second;
+  }
+  for (auto [value, cotangent] : llvm::zip_equal(yielded, cotangents))
+    if (cotangent)
+      useful.insert(value);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Operation &op : llvm::reverse(body.without_terminator()))
+      if (llvm::any_of(op.getResults(), [&](Value v) { return useful.contains(v); }))
+        useful.insert(op.getOperands().begin(), op.getOperands().end());
+    for (unsigned i = 0; i < count; ++i)
+      if (useful.contains(body.getArgument(i)))
+        changed |= useful.insert(yielded[i]).second;
+  }
+  for (Value value : varied)
+    if (useful.contains(value))
+      active.insert(value);
+  for (unsigned i = 0; i < count; ++i)
+    if (varied.contains(body.getArgument(i)) &&
+        (cotangents[i] || useful.contains(body.getArgument(i))))
+      carried.push_back(i);
+}
+
+Value ScanDerivative::zerosLike(OpBuilder &at, Value value) {
+  Value zero = scalarConstant(at, loc, elementTypeOf(value), 0);
+  return BroadcastLikeOp::create(at, loc, zero, value);
+}
+
+/// The sum of two tensors that are zero but for neighbouring parts along one axis, the cotangents
+/// of slices (the gates of a recurrent cell): those parts side by side. Null when they are not
+/// that.
+static Value joinPads(OpBuilder &builder, Location loc, Value a, Value b) {
+  auto first = a.getDefiningOp<PadOp>(), second = b.getDefiningOp<PadOp>();
+  if (!first || !second || first.getAxis() != second.getAxis() || !first.getValue().isZero() ||
+      !second.getValue().isZero())
+    return {};
+  if (first.getLow() > second.getLow())
+    std::swap(first, second);
+  const int64_t axis = first.getAxis();
+  auto extentOf = [&](PadOp pad) { return tensorTypeOf(pad.getInput()).getDimSize(axis); };
+  if (int64_t(first.getLow()) + extentOf(first) != int64_t(second.getLow()))
+    return {};
+  SmallVector<Value> parts;
+  for (PadOp pad : {first, second}) {
+    auto joined = pad.getInput().getDefiningOp<ConcatenateOp>();
+    if (joined && int64_t(joined.getAxis()) == axis && joined->hasOneUse())
+      llvm::append_range(parts, joined.getInputs());
+    else
+      parts.push_back(pad.getInput());
+  }
+  Value joined = ConcatenateOp::create(builder, loc, ValueRange(parts), axis);
+  if (first.getLow() == 0 && second.getHigh() == 0)
+    return joined;
+  return PadOp::create(builder, loc, joined, axis, first.getLow(), second.getHigh(),
+                       llvm::APFloat(0.0));
+}
+
+void ScanDerivative::add(Value value, Value cotangent) {
+  Value &sum = total[value];
+  if (!sum) {
+    sum = cotangent;
+    return;
+  }
+  Value joined = joinPads(inner, loc, sum, cotangent);
+  sum = joined ? joined : Value(AddOp::create(inner, loc, sum, cotangent));
+}
+
+unsigned ScanDerivative::stack(Value value) {
+  auto known = llvm::find(outputs, value);
+  if (known == outputs.end())
+    known = outputs.insert(outputs.end(), value);
+  return unsigned(known - outputs.begin());
+}
+
+/// Arguments of the backward body in its order: carried cotangents, slices, captures. Accumulators
+/// of captures are inserted behind the carried ones later.
+void ScanDerivative::addArguments() {
+  const unsigned count = unsigned(source.getInits().size());
+  ValueRange yielded = source.getYield().getValues();
+  for (unsigned i : carried) {
+    inits.push_back(cotangents[i] ? cotangents[i] : zerosLike(builder, source.getInits()[i]));
+    add(yielded[i], block->addArgument(inits.back().getType(), loc));
+  }
+  auto addSlice = [&](Value whole) -> Value {
+    scanned.push_back(whole);
+    return block->addArgument(ScanOp::sliceType(tensorTypeOf(whole)), loc);
+  };
+  for (unsigned i = count; i < cotangents.size(); ++i)
+    if (cotangents[i] && active.contains(yielded[i]))
+      add(yielded[i], addSlice(cotangents[i]));
+  for (auto [slice, whole] : llvm::zip_equal(source.getSlices(), source.getScanned()))
+    forward.map(slice, addSlice(whole));
+  for (Value value : valuesToSave(source))
+    forward.map(value, addSlice(source.findStack(value)));
+  for (BlockArgument capture : source.getCaptured())
+    forward.map(capture, block->addArgument(capture.getType(), loc));
+}
+
+/// Copies of the forward ops, for their derivatives to be built from. What reads a stacked result
+/// reads its slice.
+void ScanDerivative::cloneForward() {
+  for (Operation &op : source.getBody().front().without_terminator()) {
+    IRMapping operands(forward);
+    Operation *clone = inner.clone(op, operands);
+    clones[&op] = clone;
+    for (auto [result, copy] : llvm::zip_equal(op.getResults(), clone->getResults()))
+      if (!forward.contains(result))
+        forward.map(result, copy);
+  }
+}
+
+/// Whether the derivative with respect to this operand of `op`, a capture, is left to one op behind
+/// the loop.
+bool ScanDerivative::hoist(Operation *op, unsigned operand, Value cotangent) {
+  auto argument = dyn_cast<BlockArgument>(op->getOperand(operand));
+  auto captured = source.getCaptured();
+  if (!argument || captured.empty() || argument.getOwner() != captured.front().getOwner() ||
+      argument.getArgNumber() < captured.front().getArgNumber())
+    return false;
+  const unsigned capture = argument.getArgNumber() - captured.front().getArgNumber();
+  auto contract = dyn_cast<ContractOp>(op);
+  const bool isProduct = contract && operand == 1 && contract.getLhsBatch().empty() &&
+                         !llvm::is_contained(contract.getLhsContracting(), 0) &&
+                         contract.getLhs() != contract.getRhs();
+  // A bias: without the batch dimension, so that the steps count as one more sum.
+  const bool isBias =
+      isa<AddOp>(op) && tensorTypeOf(argument).getRank() < tensorTypeOf(op->getResult(0)).getRank();
+  if (!isProduct && !isBias)
+    return false;
+  hoisted.push_back({capture, isProduct ? contract : ContractOp(), cotangent});
+  return true;
+}
+
+LogicalResult ScanDerivative::sweep() {
+  for (Operation &op : llvm::reverse(source.getBody().front().without_terminator())) {
+    SmallVector<Value> results =
+        llvm::map_to_vector(op.getResults(), [&](Value v) { return total.lookup(v); });
+    SmallVector<bool> needed = llvm::map_to_vector(
+        op.getOperands(), [&](Value operand) { return active.contains(operand); });
+    if (llvm::none_of(results, [](Value v) { return bool(v); }) ||
+        llvm::none_of(needed, [](bool n) { return n; }))
+      continue;
+    auto differentiable = dyn_cast<DifferentiableOpInterface>(clones.lookup(&op));
+    if (!differentiable)
+      return op.emitError() << "'" << op.getName()
+                            << "' has no derivative, but the loss depends on it";
+    if (op.getNumResults() == 1)
+      for (unsigned i = 0; i < needed.size(); ++i)
+        if (needed[i] && hoist(&op, i, results[0]))
+          needed[i] = false;
+    SmallVector<Value> operands(op.getNumOperands());
+    if (llvm::any_of(needed, [](bool n) { return n; }) &&
+        failed(differentiable.buildVjp(inner, results, needed, operands)))
+      return failure();
+    for (auto [operand, cotangent, isNeeded] : llvm::zip_equal(op.getOperands(), operands, needed))
+      if (isNeeded && cotangent)
+        add(operand, cotangent);
+  }
+  return success();
+}
+
+/// A value of the forward body for all steps, for ops behind the loop.
+Value ScanDerivative::stackedOperand(Value value) {
+  if (Value stacked = source.findStack(value))
+    return stacked;
+  for (auto [slice, whole] : llvm::zip_equal(source.getSlices(), source.getScanned()))
+    if (slice == value)
+      return whole;
+  return {};
+}
+
+LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
+  const unsigned count = unsigned(source.getInits().size());
+  const unsigned scans = unsigned(source.getScanned().size());
+  if (llvm::any_of(valuesToSave(source), [&](Value v) { return !source.findStack(v); })) {
+    // Not prepared: the forward scan runs once more.
+    source = cast<ScanOp>(source.buildWithSavedValues(builder));
+    SmallVector<Value> padded(cotangents.begin(), cotangents.end());
+    padded.resize(source.getNumResults());
+    ScanOp prepared = source;
+    return ScanDerivative(prepared, builder, padded, wanted).run(operandCotangents);
+  }
+  block = std::make_unique<Block>();
+  inner.setInsertionPointToEnd(block.get());
+  findActive();
+  addArguments();
+  cloneForward();
+  if (failed(sweep()))
+    return failure();
+  // Derivatives read results of the copies; the stacks hold them.
+  for (auto [op, clone] : clones)
+    for (auto [result, copy] : llvm::zip_equal(op->getResults(), clone->getResults()))
+      if (Value stand = forward.lookup(result); stand != copy)
+        copy.replaceAllUsesWith(stand);
+
+  // What the body yields: cotangents of carried values, sums of captures, then stacks.
+  SmallVector<Value> yielded;
+  for (auto [position, i] : llvm::enumerate(carried)) {
+    Value cotangent = total.lookup(source.getCarried()[i]);
+    yielded.push_back(cotangent ? cotangent : zerosLike(inner, block->getArgument(position)));
+  }
+  for (auto [i, capture] : llvm::enumerate(source.getCaptured())) {
+    Value cotangent = total.lookup(capture);
+    if (!cotangent)
+      continue;
+    auto type = tensorTypeOf(capture);
+    auto wide = type.clone(widerOf32(type.getElementType()));
+    const unsigned position = unsigned(carried.size() + accumulated.size());
+    Value accumulator = block->insertArgument(position, wide, loc);
+    Value init = scalarConstant(builder, loc, wide.getElementType(), 0);
+    inits.push_back(wide.hasStaticShape() ? Value(ConstantOp::create(builder, loc, wide, 0.0))
+                                          : Value(BroadcastLikeOp::create(
+                                                builder, loc, init, source.getCaptures()[i])));
+    accumulated.push_back(unsigned(i));
+    if (cotangent.getType() != wide)
+      cotangent = CastOp::create(inner, loc, wide, cotangent);
+    yielded.push_back(AddOp::create(inner, loc, accumulator, cotangent));
+  }
+  SmallVector<std::pair<unsigned, unsigned>> sliceOutputs; // scanned tensor, output
+  for (unsigned i = 0; i < scans; ++i)
+    if (wanted[count + i])
+      if (Value cotangent = total.lookup(source.getSlices()[i]))
+        sliceOutputs.push_back({i, stack(cotangent)});
+  SmallVector<unsigned> hoistedOutputs;
+  SmallVector<std::optional<unsigned>> hoistedLhs;
+  for (Hoisted &sum : hoisted) {
+    hoistedOutputs.push_back(stack(sum.cotangent));
+    hoistedLhs.push_back(std::nullopt);
+    if (sum.contract && !stackedOperand(sum.contract.getLhs()))
+      hoistedLhs.back() = stack(forward.lookup(sum.contract.getLhs()));
+  }
+  llvm::append_range(yielded, outputs);
+  YieldOp::create(inner, loc, yielded);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block->without_terminator())))
+    if (op.use_empty())
+      op.erase();
+
+  SmallVector<Type> types(ValueRange(inits).getTypes());
+  for (Value output : outputs)
+    types.push_back(ScanOp::stackType(tensorTypeOf(output), source.getSteps()));
+  auto scan = ScanOp::create(builder, loc, types, inits, scanned, source.getCaptures(),
+                             source.getSteps(), !source.getReverse());
+  scan.getBody().push_back(block.release());
+
+  ResultRange stacked = scan.getStacked();
+  for (auto [position, i] : llvm::enumerate(carried))
+    if (wanted[i])
+      operandCotangents[i] = scan.getResult(unsigned(position));
+  for (auto [i, output] : sliceOutputs)
+    operandCotangents[count + i] = stacked[output];
+  auto addCapture = [&](unsigned i, Value cotangent) {
+    auto type = tensorTypeOf(source.getCaptures()[i]);
+    if (cotangent.getType() != type)
+      cotangent = CastOp::create(builder, loc, type, cotangent);
+    Value &sum = operandCotangents[count + scans + i];
+    sum = sum ? Value(AddOp::create(builder, loc, sum, cotangent)) : cotangent;
+  };
+  for (auto [position, i] : llvm::enumerate(accumulated))
+    addCapture(i, scan.getResult(unsigned(carried.size() + position)));
+  for (auto [sum, output, lhsOutput] : llvm::zip_equal(hoisted, hoistedOutputs, hoistedLhs)) {
+    Value capture = source.getCaptures()[sum.capture];
+    if (!sum.contract) {
+      addCapture(sum.capture, sumToType(builder, loc, stacked[output], tensorTypeOf(capture)));
+      continue;
+    }
+    // The derivative of the product of all steps at once.
+    Value lhs = lhsOutput ? stacked[*lhsOutput] : stackedOperand(sum.contract.getLhs());
+    SmallVector<int64_t> contracting(sum.contract.getLhsContracting());
+    for (int64_t &dimension : contracting)
+      ++dimension;
+    auto product = ContractOp::create(builder, loc, lhs, capture, contracting,
+                                      sum.contract.getRhsContracting());
+    SmallVector<Value> partial(product->getNumOperands());
+    LogicalResult built = product.buildVjp(builder, stacked[output], {false, true, false}, partial);
+    product.erase();
+    if (failed(built))
+      return failure();
+    addCapture(sum.capture, partial[1]);
+  }
+  return success();
+}
+
+LogicalResult ScanOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
+                               MutableArrayRef<Value> operandCotangents) {
+  return ScanDerivative(*this, builder, cotangents, wanted).run(operandCotangents);
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// keras/src/layers/rnn: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells.
+#include "RecurrentCells.h"
+
+#include "Activations.h"
+#include "Objects.h"
+#include "mpc/Import/Keras/Weights.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+using Values = llvm::SmallVector<Value>;
+
+/// What the three cells with dense weights share: `gates` projections of `units` each.
+class GatedCell : public RecurrentCell {
+public:
+  GatedCell(std::unique_ptr<LayerBuilder> b, int64_t gates)
+      : RecurrentCell(std::move(b)), gates(gates), units(builder->getInteger("units", 0)),
+        inputDropout(getRate("dropout")), recurrentDropout(getRate("recurrent_dropout")) {
+    useBias = builder->getFlag("use_bias", true);
+    // Keras splits the products by gate when each gate has a dropout mask of its own.
+    split = gates > 1 && (recurrentDropout > 0 || builder->getInteger("implementation", 2) == 1);
+    if (units <= 0 || units > (int64_t(1) << 24))
+      builder->error("'units' must be a positive integer");
+  }
+
+  llvm::SmallVector<llvm::SmallVector<int64_t>> getStateShapes() const override {
+    return {{units}};
+  }
+
+  bool build(llvm::ArrayRef<int64_t> input) override {
+    if (builder->hasFailed())
+      return false;
+    if (input.size() != 1) {
+      builder->error("a recurrent layer takes inputs of 3 dimensions (batch, steps, features)");
+      return false;
+    }
+    kernel = builder->addVariable({"kernel",
+                                   {input[0], gates * units},
+                                   "kernel_initializer",
+                                   "kernel_regularizer",
+                                   "kernel_constraint"});
+    recurrent = builder->addVariable({"recurrent_kernel",
+                                      {units, gates * units},
+                                      "recurrent_initializer",
+                                      "recurrent_regularizer",
+                                      "recurrent_constraint"});
+    if (useBias)
+      bias = builder->addVariable({"bias", getBiasShape(), "bias_initializer", "bias_regularizer",
+                                   "bias_constraint", getBiasInitializer()});
+    return kernel && recurrent && (bias || !useBias);
+  }
+
+protected:
+  virtual llvm::SmallVector<int64_t> getBiasShape() const { return {gates * units}; }
+  virtual InitializerAttr getBiasInitializer() const { return {}; }
+
+  double getRate(llvm::StringRef key) {
+    // Keras clips, and drops nothing at 1.
+    const double rate = std::min(1.0, std::max(0.0, builder->getNumber(key, 0.0)));
+    return rate < 1.0 ? rate : 0.0;
+  }
+
+  template <typename Op, typename... Arguments> Value make(Arguments &&...arguments) {
+    return builder->make<Op>(std::forward<Arguments>(arguments)...);
+  }
+  /// x w along the last axis of x.
+  Value product(Value x, Value w) {
+    return make<ContractOp>(x, w, llvm::ArrayRef<int64_t>{builder->rankOf(x) - 1},
+                            llvm::ArrayRef<int64_t>{0});
+  }
+  /// Columns of gate `first` up to `first + count` in the last axis.
+  Value gate(Value value, int64_t first, int64_t count = 1) {
+    return make<SliceOp>(value, builder->rankOf(value) - 1, first * units, count * units);
+  }
+  /// One mask for every step: dropped with the same random numbers wherever it is asked.
+  Value drop(Value x, double rate, int64_t stream, bool overSteps) {
+    if (rate == 0.0)
+      return x;
+    mlir::DenseI64ArrayAttr shape;
+    if (overSteps) {
+      llvm::SmallVector<int64_t> noise(builder->shapeOf(x));
+      noise[0] = -1;
+      noise[1] = 1;
+      shape = builder->builder.getDenseI64ArrayAttr(noise);
+    }
+    return make<DropoutOp>(x.getType(), x, builder->getRandomState(),
+                           builder->builder.getF64FloatAttr(rate),
+                           builder->builder.getI64IntegerAttr(stream), shape);
+  }
+  void takeStreams(llvm::SmallVectorImpl<int64_t> &streams, double rate) {
+    while (rate > 0 && int64_t(streams.size()) < (split ? gates : 1))
+      streams.push_back(builder->takeRandomStream());
+  }
+  /// The products of the input: one, or with split gates one for each.
+  Values projectGates(Value input, Value addend) {
+    takeStreams(inputStreams, inputDropout);
+    const bool overSteps = builder->rankOf(input) > 2;
+    Values results;
+    for (int64_t g = 0; g < (split ? gates : 1); ++g) {
+      Value x = drop(input, inputDropout, inputDropout > 0 ? inputStreams[g] : 0, overSteps);
+      Value y = product(x, split ? gate(kernel, g) : kernel);
+      if (addend)
+        y = make<AddOp>(y, split ? gate(addend, g) : addend);
+      results.push_back(y);
+    }
+    return results;
+  }
+  Value dropState(Value state, int64_t gateNumber) {
+    takeStreams(recurrentStreams, recurrentDropout);
+    return drop(state, recurrentDropout, recurrentDropout > 0 ? recurrentStreams[gateNumber] : 0,
+                /*overSteps=*/false);
+  }
+  Value activate(llvm::StringRef key, Value x) {
+    // A missing entry is Keras's default, null is the identity.
+    if (!builder->layer.config.get(key))
+      return key == "activation" ? make<TanhOp>(x) : make<SigmoidOp>(x);
+    return applyConfiguredActivation(*builder, key, x);
+  }
+
+  const int64_t gates, units;
+  const double inputDropout, recurrentDropout;
+  bool useBias, split;
+  Value kernel, recurrent, bias;
+  llvm::SmallVector<int64_t> inputStreams, recurrentStreams;
+};
+
+class SimpleCell : public GatedCell {
+public:
+  explicit SimpleCell(std::unique_ptr<LayerBuilder> b) : GatedCell(std::move(b), 1) {}
+
+  Values project(Value input) override { return projectGates(input, bias); }
+  Value step(llvm::ArrayRef<Value> projected, llvm::MutableArrayRef<Value> states) override {
+    Value sum = make<AddOp>(projected[0], product(dropState(states[0], 0), recurrent));
+    return states[0] = activate("activation", sum);
+  }
+};
+
+/// Gates i, f, c, o (keras/src/layers/rnn/lstm.py).
+class LstmCell : public GatedCell {
+public:
+  explicit LstmCell(std::unique_ptr<LayerBuilder> b) : GatedCell(std::move(b), 4) {}
+
+  llvm::SmallVector<llvm::SmallVector<int64_t>> getStateShapes() const override {
+    return {{units}, {units}};
+  }
+  InitializerAttr getBiasInitializer() const override {
+    if (!builder->getFlag("unit_forget_bias", true))
+      return {};
+    const SerializedObject base = readObject(builder->layer.config.get("bias_initializer"));
+    double value = 0.0;
+    if (base.className == "Ones" || base.className == "ones")
+      value = 1.0;
+    else if (base.className == "Constant")
+      value = base.config.getNumber("value").value_or(0.0);
+    mlir::MLIRContext *context = builder->builder.getContext();
+    auto number = [&](double v) {
+      return mlir::FloatAttr::get(mlir::Float64Type::get(context), v);
+    };
+    return InitializerAttr::get(context, InitializerKind::UnitForget, number(value), number(0.0));
+  }
+  Values project(Value input) override { return projectGates(input, split ? bias : Value()); }
+  Value step(llvm::ArrayRef<Value> projected, llvm::MutableArrayRef<Value> states) override {
+    Value h = states[0], c = states[1];
+    Values z;
+    if (split) {
+      for (int64_t g = 0; g < 4; ++g)
+        z.push_back(make<AddOp>(projected[g], product(dropState(h, g), gate(recurrent, g))));
+    } else {
+      Value sum = make<AddOp>(projected[0], product(h, recurrent));
+      if (bias)
+        sum = make<AddOp>(sum, bias);
+      for (int64_t g = 0; g < 4; ++g)
+        z.push_back(gate(sum, g));
+    }
+    Value i = activate("recurrent_activation", z[0]), f = activate("recurrent_activation", z[1]);
+    Value candidate = activate("activation", z[2]);
+    Value o = activate("recurrent_activation", z[3]);
+    if (!i || !f || !candidate || !o)
+      return {};
+    states[1] = make<AddOp>(make<MultiplyOp>(f, c), make<MultiplyOp>(i, candidate));
+    Value squashed = activate("activation", states[1]);
+    return states[0] = squashed ? make<MultiplyOp>(o, squashed) : Value();
+  }
+};
+
+/// Gates z, r, h (keras/src/layers/rnn/gru.py).
+class GruCell : public GatedCell {
+public:
+  explicit GruCell(std::unique_ptr<LayerBuilder> b) : GatedCell(std::move(b), 3) {
+    resetAfter = builder->getFlag("reset_after", true);
+  }
+
+  llvm::SmallVector<int64_t> getBiasShape() const override {
+    return resetAfter ? llvm::SmallVector<int64_t>{2, 3 * units}
+                      : llvm::SmallVector<int64_t>{3 * units};
+  }
+  Values project(Value input) override {
+    return projectGates(input, bias && resetAfter ? biasRow(0) : bias);
+  }
+  Value step(llvm::ArrayRef<Value> projected, llvm::MutableArrayRef<Value> states) override {
+    Value h = states[0];
+    Value recurrentBias = bias && resetAfter ? biasRow(1) : Value();
+    Values x(projected), inner;
+    if (!split)
+      for (int64_t g = 0; g < 3; ++g) {
+        if (g == 0)
+          x.clear();
+        x.push_back(gate(projected[0], g));
+      }
+    auto plusBias = [&](Value y, int64_t first, int64_t count) {
+      return recurrentBias ? make<AddOp>(y, gate(recurrentBias, first, count)) : y;
+    };
+    Value dropped = dropState(h, split ? 2 : 0); // of the candidate
+    if (split) {
+      for (int64_t g = 0; g < 2; ++g)
+        inner.push_back(plusBias(product(dropState(h, g), gate(recurrent, g)), g, 1));
+      if (resetAfter)
+        inner.push_back(plusBias(product(dropped, gate(recurrent, 2)), 2, 1));
+    } else {
+      const int64_t count = resetAfter ? 3 : 2;
+      Value all = product(h, resetAfter ? recurrent : gate(recurrent, 0, 2));
+      all = plusBias(all, 0, count);
+      for (int64_t g = 0; g < count; ++g)
+        inner.push_back(gate(all, g));
+    }
+    Value z = activate("recurrent_activation", make<AddOp>(x[0], inner[0]));
+    Value r = activate("recurrent_activation", make<AddOp>(x[1], inner[1]));
+    if (!z || !r)
+      return {};
+    Value candidate = resetAfter
+                          ? make<MultiplyOp>(r, inner[2])
+                          : product(make<MultiplyOp>(r, split ? dropped : h), gate(recurrent, 2));
+    candidate = activate("activation", make<AddOp>(x[2], candidate));
+    if (!candidate)
+      return {};
+    Value rest = make<SubtractOp>(builder->makeConstant(1.0), z);
+    return states[0] = make<AddOp>(make<MultiplyOp>(z, h), make<MultiplyOp>(rest, candidate));
+  }
+
+private:
+  Value biasRow(int64_t row) {
+    return builder->makeReshape(make<SliceOp>(bias, 0, row, 1), {3 * units});
+  }
+  bool resetAfter;
+};
+
+/// Cells one above the other: the output of each is the input of the next.
+class StackedCells : public RecurrentCell {
+public:
+  explicit StackedCells(std::vector<std::unique_ptr<RecurrentCell>> cells)
+      : RecurrentCell(nullptr), cells(std::move(cells)) {}
+
+  llvm::SmallVector<llvm::SmallVector<int64_t>> getStateShapes() const override {
+    llvm::SmallVector<llvm::SmallVector<int64_t>> shapes;
+    for (const auto &cell : cells)
+      llvm::append_range(shapes, cell->getStateShapes());
+    return shapes;
+  }
+  bool build(llvm::ArrayRef<int64_t> input) override {
+    llvm::SmallVector<int64_t> shape(input);
+    for (const auto &cell : cells) {
+      if (!cell->build(shape))
+        return false;
+      shape = cell->getOutputShape();
+    }
+    return true;
+  }
+  Values project(Value input) override { return cells.front()->project(input); }
+  Value step(llvm::ArrayRef<Value> projected, llvm::MutableArrayRef<Value> states) override {
+    Value output;
+    for (const auto &[number, cell] : llvm::enumerate(cells)) {
+      const size_t count = cell->getStateShapes().size();
+      Values own = number ? cell->project(output) : Values(projected);
+      output = cell->step(own, states.take_front(count));
+      if (!output)
+        return {};
+      // The next cell emits behind what this one did.
+      states = states.drop_front(count);
+    }
+    return output;
+  }
+  unsigned getOutputState() const override {
+    unsigned first = 0;
+    for (const auto &cell : llvm::drop_end(cells))
+      first += unsigned(cell->getStateShapes().size());
+    return first + cells.back()->getOutputState();
+  }
+  void moveTo(const mlir::OpBuilder::InsertPoint &point) override {
+    for (const auto &cell : cells)
+      cell->moveTo(point);
+  }
+
+private:
+  std::vector<std::unique_ptr<RecurrentCell>> cells;
+};
+
+} // namespace
+
+std::unique_ptr<RecurrentCell> makeCell(llvm::StringRef className,
+                                        std::unique_ptr<LayerBuilder> b) {
+  if (className == "SimpleRNNCell")
+    return std::make_unique<SimpleCell>(std::move(b));
+  if (className == "LSTMCell")
+    return std::make_unique<LstmCell>(std::move(b));
+  if (className == "GRUCell")
+    return std::make_unique<GruCell>(std::move(b));
+  if (className != "StackedRNNCells") {
+    b->error("unsupported cell class '" + className +
+             "'; supported are SimpleRNNCell, LSTMCell, GRUCell and StackedRNNCells");
+    return nullptr;
+  }
+  const llvm::json::Array *list = b->layer.config.getArray("cells");
+  if (!list || list->empty() || list->size() > 1000) {
+    b->error("StackedRNNCells needs a list 'cells' of at least one cell");
+    return nullptr;
+  }
+  std::vector<std::unique_ptr<RecurrentCell>> cells;
+  llvm::StringMap<unsigned> used;
+  for (unsigned i = 0; i < list->size(); ++i) {
+    const LayerConfig *child = b->getChild("cells", i);
+    if (!child)
+      return nullptr;
+    // Groups of a list are named after the classes, counted.
+    std::string group = "cells/" + snakeCase(child->className);
+    if (const unsigned count = used[group]++)
+      group += "_" + std::to_string(count);
+    auto cell = makeCell(child->className, std::make_unique<LayerBuilder>(*b, *child, "", group,
+                                                                          llvm::ArrayRef<Value>()));
+    if (!cell)
+      return nullptr;
+    cells.push_back(std::move(cell));
+  }
+  return std::make_unique<StackedCells>(std::move(cells));
+}
+
+} // namespace mpc::keras

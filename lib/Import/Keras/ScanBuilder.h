@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The body of an mpc.scan as importers write it: ops may use any value in front of the scan; what
+// they use becomes a capture at the end.
+#ifndef MPC_LIB_IMPORT_KERAS_SCANBUILDER_H
+#define MPC_LIB_IMPORT_KERAS_SCANBUILDER_H
+
+#include "LayerBuilder.h"
+
+namespace mpc::keras {
+
+class ScanBuilder {
+public:
+  /// From here on `builder` emits into the body.
+  ScanBuilder(mlir::OpBuilder &builder, mlir::Location location, llvm::ArrayRef<mlir::Value> inits,
+              llvm::ArrayRef<mlir::Value> scanned, int64_t steps, bool reverse);
+
+  llvm::ArrayRef<mlir::Value> getCarried() const { return carried; }
+  llvm::ArrayRef<mlir::Value> getSlices() const { return slices; }
+  mlir::Block *getBlock() { return block.get(); }
+
+  /// Ends the body; `builder` is behind the scan again.
+  ScanOp finish(llvm::ArrayRef<mlir::Value> next, llvm::ArrayRef<mlir::Value> outputs);
+
+  /// Drops the body after an error.
+  void abandon() { builder.restoreInsertionPoint(outside); }
+
+private:
+  mlir::OpBuilder &builder;
+  const mlir::Location location;
+  const mlir::OpBuilder::InsertPoint outside;
+  std::unique_ptr<mlir::Block> block;
+  llvm::SmallVector<mlir::Value> inits, scanned, carried, slices;
+  const int64_t steps;
+  const bool reverse;
+};
+
+} // namespace mpc::keras
+
+#endif
