@@ -363,8 +363,8 @@ LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
   }
   llvm::append_range(yielded, outputs);
   YieldOp::create(inner, loc, yielded);
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block->without_terminator())))
-    if (op.use_empty())
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
       op.erase();
 
   SmallVector<Type> types(ValueRange(inits).getTypes());

@@ -4,6 +4,8 @@
 
 #include "GraphImporter.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 namespace mpc::keras {
 
 using mlir::Value;
@@ -168,6 +170,26 @@ Value concatenate(B &b) {
                             : b.make<ConcatenateOp>(mlir::ValueRange(values), *axis);
 }
 
+/// Between floating types and to bool: what Keras casts before it computes a mask.
+Value cast(B &b) {
+  Value x = b.getOperand(0);
+  const llvm::StringRef dtype = b.layer.config.getString("dtype").value_or("");
+  if (!x)
+    return {};
+  if (dtype == "bool")
+    return b.toBool(x);
+  mlir::Builder &types = b.builder;
+  mlir::Type type = llvm::StringSwitch<mlir::Type>(dtype)
+                        .Case("float16", types.getF16Type())
+                        .Case("bfloat16", types.getBF16Type())
+                        .Case("float32", types.getF32Type())
+                        .Case("float64", types.getF64Type())
+                        .Default({});
+  if (!type)
+    return b.error("'Cast' to '" + dtype + "' is not supported");
+  return elementTypeOf(x) == type ? x : b.make<CastOp>(tensorTypeOf(x).clone(type), x);
+}
+
 struct Entry {
   llvm::StringLiteral name;
   OperationImportFn import;
@@ -198,6 +220,8 @@ bool isOperation(const LayerConfig &layer) {
 }
 
 OperationImportFn findOperation(const LayerConfig &layer) {
+  if (llvm::StringRef(layer.module) == "keras.src.ops.core" && layer.className == "Cast")
+    return cast;
   if (llvm::StringRef(layer.module) == "keras.src.ops.numpy")
     for (const Entry &entry : kOperations)
       if (entry.name == layer.className)
