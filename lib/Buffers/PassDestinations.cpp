@@ -154,6 +154,14 @@ Value Entry::toTensor(Value buffer, bool writable) {
 
 /// When `result` is computed into a fresh tensor, computes it into `destination` instead.
 void Entry::produceInto(Value result, Value destination, unsigned) {
+  // A loop builds its stacks in the tensors that it starts from.
+  if (auto loop = result.getDefiningOp<scf::ForOp>(); loop && loop->getBlock() == &block) {
+    OpOperand *init = loop.getTiedLoopInit(cast<OpResult>(result));
+    if (init->get().getDefiningOp<tensor::EmptyOp>() &&
+        init->get().getType() == destination.getType())
+      init->set(destination);
+    return;
+  }
   auto op = result.getDefiningOp<DestinationStyleOpInterface>();
   if (!op || op->getBlock() != &block)
     return;
