@@ -67,7 +67,8 @@ typedef struct mpc_rt_call_t mpc_rt_call_t;
 /* Runs an entry. 0 on success, else an mpc_rt_status_code_t. */
 typedef int32_t (*mpc_rt_entry_fn)(const mpc_rt_call_t *call);
 
-/* One compiled function of the model. Names: "predict", "evaluate", "gradients", "train_step".
+/* One compiled function of the model. Names: "predict", "evaluate", "gradients", "train_step" and,
+ * for metrics of kind 2, "metric_results", which takes no inputs and returns their results by name.
  * inputs:  model inputs, then (not for predict) targets "y0".., then optionally "sample_weight".
  * outputs: predict "out0"..; evaluate and train_step "loss" (f32 scalar: this call's value,
  * regularisers included, unscaled), then train_step "learning_rate" (f32 scalar: the rate used) and
@@ -83,10 +84,12 @@ typedef struct mpc_rt_entry_info_t {
   uint64_t arena_fixed, arena_per_sample;
 } mpc_rt_entry_info_t;
 
-/* A metric result = divide_no_nan(variables[total], variables[count]); the first is the loss. */
+/* Results come from variables that runs add to; the first metric is the loss. */
 typedef struct mpc_rt_metric_info_t {
   const char *name; /* as Keras prints it: "loss", "accuracy" */
-  uint32_t kind;    /* 0: total / count; 1: sqrt(total / count) */
+  /* 0: divide_no_nan(total, count) of two states; 1: its square root; 2: the output of this name of
+   * the entry "metric_results", a float32 scalar or vector */
+  uint32_t kind;
   uint32_t state_count;
   const uint32_t *states; /* indices into the variables */
 } mpc_rt_metric_info_t;

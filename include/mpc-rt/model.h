@@ -149,7 +149,8 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_run_checked(mpc_rt_context_t *context,
 
 /* Zeroes every variable of role METRIC. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_reset_metrics(mpc_rt_context_t *context);
-/* total / count in float32 as Keras prints it; 0 when nothing was counted. */
+/* The result in float32 as Keras prints it; a mean is 0 when nothing was counted. INVALID_ARGUMENT
+ * for a metric whose result is a vector: run the entry "metric_results" for it. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_metric(mpc_rt_context_t *context, uint32_t metric,
                                                  double *value);
 

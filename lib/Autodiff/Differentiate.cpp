@@ -103,6 +103,8 @@ static LogicalResult differentiate(ModuleOp module) {
       return success(); // already done
     return module.emitError() << "has no function @forward to differentiate";
   }
+  if (auto results = module.lookupSymbol<func::FuncOp>("metric_results"))
+    results->setAttr(MpcDialect::kEntryAttr, UnitAttr::get(module.getContext()));
   for (StringRef name : {"predict", "evaluate", "gradients", "train_step"})
     if (Operation *taken = module.lookupSymbol(name))
       return taken->emitError() << "@" << name

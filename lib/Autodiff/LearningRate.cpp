@@ -4,6 +4,8 @@
 #include "lib/Autodiff/Arithmetic.h"
 #include "lib/Autodiff/TrainStep.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpc;
 
@@ -60,8 +62,9 @@ Value Schedule::piecewise(Value step) {
     return Value();
   Value rate = a.constant(number(values[boundaries.size()]).value_or(0));
   for (size_t i = boundaries.size(); i-- > 0;) {
-    Value before =
-        a.compare(ComparePredicate::LE, step, a.constant(number(boundaries[i]).value_or(0)));
+    // Keras casts boundaries to the integer type of the step.
+    double boundary = std::trunc(number(boundaries[i]).value_or(0));
+    Value before = a.compare(ComparePredicate::LE, step, a.constant(boundary));
     rate = a.select(before, a.constant(number(values[i]).value_or(0)), rate);
   }
   return rate;

@@ -26,11 +26,16 @@ struct Declarations {
   }
 
   /// keras: add_variable_from_reference, whose name is the path with underscores.
-  FlatSymbolRefAttr declareFor(VariableOp variable, StringRef suffix, double value = 0) {
+  FlatSymbolRefAttr declareFor(VariableOp variable, StringRef suffix) {
+    return declareSlot(variable, {suffix, cast<RankedTensorType>(variable.getType())});
+  }
+
+  FlatSymbolRefAttr declareSlot(VariableOp variable, const OptimizerSlot &slot) {
     std::string name = variable.getSymName().str();
     std::replace(name.begin(), name.end(), '/', '_');
-    return declare(Twine(name) + "_" + suffix, variable.getType(),
-                   value == 0 ? InitializerKind::Zeros : InitializerKind::Constant, value);
+    return declare(Twine(name) + "_" + slot.name, slot.type,
+                   slot.initial == 0 ? InitializerKind::Zeros : InitializerKind::Constant,
+                   slot.initial);
   }
 };
 } // namespace
@@ -59,16 +64,31 @@ OptimizerState mpc::declareOptimizerVariables(ModuleOp module, OptimizerOp optim
     for (auto [variable, parameter] : llvm::zip_equal(trainable, state.parameters))
       parameter.accumulator = declarations.declareFor(variable, "gradient_accumulator");
   auto rule = cast<OptimizerRuleAttrInterface>(optimizer.getRule());
-  SmallVector<StringRef> names = rule.getSlotNames();
-  unsigned interleaved = rule.getInterleavedSlotCount();
+  size_t interleaved = rule.getInterleavedSlotCount(), most = 0;
+  SmallVector<SmallVector<OptimizerSlot>> slots;
+  Type wide = builder.getF32Type();
+  for (size_t i = 0; i < trainable.size(); ++i) {
+    VariableOp variable = trainable[i];
+    ParameterState &parameter = state.parameters[i];
+    auto type = cast<RankedTensorType>(variable.getType());
+    if (i == 0)
+      wide = widerOf32(type.getElementType());
+    parameter.rule = rule.getRuleFor(variable.getSymName(), type);
+    slots.push_back(parameter.rule.getSlots(type));
+    most = std::max(most, slots.back().size());
+  }
   auto declareSlots = [&](size_t begin, size_t end) {
-    for (auto [variable, parameter] : llvm::zip_equal(trainable, state.parameters))
-      for (size_t slot = begin; slot < end; ++slot)
-        parameter.slots.push_back(
-            declarations.declareFor(variable, names[slot], rule.getInitialSlotValue(slot)));
+    for (auto [variable, parameter, own] : llvm::zip_equal(trainable, state.parameters, slots))
+      for (size_t slot = begin; slot < std::min(end, own.size()); ++slot)
+        parameter.slots.push_back(declarations.declareSlot(variable, own[slot]));
   };
-  declareSlots(0, std::min<size_t>(interleaved, names.size()));
-  for (size_t slot = interleaved; slot < names.size(); ++slot)
+  declareSlots(0, std::min(interleaved, most));
+  for (size_t slot = interleaved; slot < most; ++slot)
     declareSlots(slot, slot + 1);
+  // Keras gives these no path of the optimizer's own.
+  declarations.prefix = "optimizer/";
+  for (const OptimizerScalar &scalar : rule.getSharedScalars())
+    state.shared.push_back(declarations.declare(scalar.name, RankedTensorType::get({}, wide),
+                                                InitializerKind::Constant, scalar.initial));
   return state;
 }

@@ -30,7 +30,9 @@ public:
 private:
   void countSteps();
   void accumulate(Parameter &parameter);
+  void updateShared();
   void update(Parameter &parameter);
+  FloatAttr decayOf(Parameter &parameter);
   void average(Parameter &parameter);
   /// `count % divisor == 0` of whole numbers in float64, which is exact.
   Value isMultiple(Value count, int64_t divisor);
@@ -44,10 +46,11 @@ private:
   OptimizerState state;
   Location loc;
   Value rate;
-  Value iterations;    // updates so far, float64
-  Value updateNumber;  // iterations + 1, float32
-  Value isUpdate;      // i1; null without gradient accumulation
-  Value nextIteration; // int64
+  Value iterations;          // updates so far, float64
+  Value updateNumber;        // iterations + 1, float32
+  Value isUpdate;            // i1; null without gradient accumulation
+  Value nextIteration;       // int64
+  SmallVector<Value> shared; // new values of the rule's shared scalars
 };
 
 } // namespace
@@ -82,28 +85,42 @@ void OptimizerApplication::accumulate(Parameter &parameter) {
                   a.cast(a.select(isUpdate, zeros, sum), elementTypeOf(stored)));
 }
 
-/// Weight decay, then the rule.
+void OptimizerApplication::updateShared() {
+  SmallVector<Value> old = llvm::map_to_vector(
+      state.shared, [&](FlatSymbolRefAttr symbol) { return entry.variable(symbol); });
+  if (old.empty())
+    return;
+  Arithmetic a{builder, loc, elementTypeOf(old.front())};
+  shared = cast<OptimizerRuleAttrInterface>(optimizer.getRule())
+               .buildSharedUpdate(builder, loc, old, a.widen(updateNumber));
+  for (auto [symbol, value, previous] : llvm::zip_equal(state.shared, shared, old))
+    entry.addUpdate(symbol, isUpdate ? a.select(isUpdate, value, previous) : value);
+}
+
+/// Null: the variable takes no weight decay.
+FloatAttr OptimizerApplication::decayOf(Parameter &parameter) {
+  if (auto excluded = optimizer.getUndecayed();
+      excluded && llvm::is_contained(*excluded, parameter.symbol()))
+    return FloatAttr();
+  return cast<OptimizerRuleAttrInterface>(optimizer.getRule())
+      .getWeightDecayFor(parameter.variable.getSymName(),
+                         cast<RankedTensorType>(parameter.variable.getType()),
+                         optimizer.getWeightDecayAttr());
+}
+
+/// Weight decay and the rule, in one step.
 void OptimizerApplication::update(Parameter &parameter) {
-  Arithmetic a = arithmetic(parameter);
-  Value old = parameter.value;
-  if (auto decay = optimizer.getWeightDecay()) {
-    Value wide = a.widen(old);
-    Value lost = a.mul(a.mul(wide, a.constant(decay->convertToDouble())), a.widen(rate));
-    parameter.value = a.sub(wide, lost);
-  }
   SmallVector<Value> slots;
   SmallVector<Type> types{parameter.value.getType()};
   for (FlatSymbolRefAttr slot : parameter.state.slots) {
     slots.push_back(entry.variable(slot));
     types.push_back(slots.back().getType());
   }
-  auto step =
-      OptimizerStepOp::create(builder, parameter.variable.getLoc(), types, parameter.value,
-                              parameter.gradient, slots, rate, updateNumber, /*unscale=*/Value(),
-                              /*predicate=*/isUpdate, optimizer.getRule());
+  auto step = OptimizerStepOp::create(builder, parameter.variable.getLoc(), types, parameter.value,
+                                      parameter.gradient, slots, shared, rate, updateNumber,
+                                      /*unscale=*/Value(), /*predicate=*/isUpdate,
+                                      parameter.state.rule, decayOf(parameter));
   parameter.value = step.getResult(0);
-  if (isUpdate && optimizer.getWeightDecay())
-    parameter.value = a.select(isUpdate, parameter.value, a.widen(old));
   for (auto [slot, result] : llvm::zip_equal(parameter.state.slots, step.getResults().drop_front()))
     entry.addUpdate(slot, result);
 }
@@ -161,6 +178,8 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
     for (auto [parameter, gradient] : llvm::zip_equal(updated, gradients))
       parameter->gradient = gradient;
   }
+  if (!updated.empty())
+    updateShared();
   for (Parameter *parameter : updated)
     update(*parameter);
   for (Parameter &parameter : parameters) {

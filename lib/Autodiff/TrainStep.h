@@ -14,12 +14,14 @@ llvm::LogicalResult buildTrainStep(mlir::ModuleOp module, TrainedModel &model,
 /// Symbols of what an optimizer keeps of one trainable variable; null where it keeps nothing.
 struct ParameterState {
   mlir::FlatSymbolRefAttr average, accumulator;
+  OptimizerRuleAttrInterface rule; // the one that this variable follows
   llvm::SmallVector<mlir::FlatSymbolRefAttr> slots;
 };
 
 struct OptimizerState {
   mlir::FlatSymbolRefAttr iteration, learningRate; // learningRate is null with a schedule
   llvm::SmallVector<ParameterState> parameters;    // in the order of the trainable variables
+  llvm::SmallVector<mlir::FlatSymbolRefAttr> shared;
 };
 
 /// Declares `@"optimizer/<name>/…"` in Keras's order: iteration, learning_rate, averages,

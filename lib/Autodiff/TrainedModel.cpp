@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Copies @forward and @loss into entries, in training or inference mode.
 #include "lib/Autodiff/TrainedModel.h"
-#include "lib/Transforms/Fusion.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -86,15 +85,40 @@ static Value adapt(OpBuilder &builder, Value value, Type type) {
                                  : Value(CastOp::create(builder, value.getLoc(), type, value));
 }
 
-/// A cross-entropy of a softmax's output takes the logits, as Keras's compiled training does
-/// (keras/src/backend/tensorflow/nn.py, _get_logits). Before differentiation, because the clip of
-/// the probability form stops the gradient of samples that the model gets badly wrong.
-static void useLogits(EntryBuilder &entry) {
-  IRRewriter rewriter(entry.builder.getContext());
-  SmallVector<SoftmaxCrossEntropyOp> losses;
-  entry.function.walk([&](SoftmaxCrossEntropyOp loss) { losses.push_back(loss); });
-  for (SoftmaxCrossEntropyOp loss : losses)
-    fuseCrossEntropy(rewriter, loss, /*eraseUnused=*/false); // the softmax may be an output
+/// The value whose softmax along the op's axis, or sigmoid, the probabilities are; null otherwise.
+static Value findLogits(LogitsOp op) {
+  Operation *producer = op.getProbabilities().getDefiningOp();
+  if (op.getOf() == LogitsOf::Sigmoid) {
+    auto sigmoid = dyn_cast_or_null<SigmoidOp>(producer);
+    return sigmoid ? sigmoid.getInput() : Value();
+  }
+  auto softmax = dyn_cast_or_null<SoftmaxOp>(producer);
+  return softmax && softmax.getAxisAttr() == op.getAxisAttr() ? softmax.getInput() : Value();
+}
+
+/// Losses take the form that they have for the logits, or for the probabilities where no logits are
+/// known. Before differentiation, because the clip of the probability form stops the gradient of
+/// samples that the model gets badly wrong. The probabilities may still be an output.
+static void resolveLogits(EntryBuilder &entry) {
+  SmallVector<LogitsOp> questions;
+  entry.function.walk([&](LogitsOp op) { questions.push_back(op); });
+  for (LogitsOp op : questions) {
+    Value logits = findLogits(op);
+    for (Operation *user : llvm::make_early_inc_range(op.getKnown().getUsers()))
+      if (auto select = dyn_cast<SelectOp>(user);
+          select && select.getCondition() == op.getKnown() &&
+          select.getOnTrue().getType() == select.getOnFalse().getType()) {
+        select.replaceAllUsesWith(logits ? select.getOnTrue() : select.getOnFalse());
+        select.erase();
+      }
+    if (!op.getKnown().use_empty()) {
+      OpBuilder builder(op);
+      op.getKnown().replaceAllUsesWith(
+          scalarConstant(builder, op.getLoc(), builder.getI1Type(), logits ? 1 : 0));
+    }
+    op.getLogits().replaceAllUsesWith(logits ? logits : op.getProbabilities());
+    op.erase();
+  }
 }
 
 FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode, bool withLoss) {
@@ -153,7 +177,7 @@ FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode,
   }
   if (!copy.loss)
     return loss.emitError() << "returns no loss", failure();
-  useLogits(entry);
+  resolveLogits(entry);
   for (unsigned i = 0; i < forward.getNumResults(); ++i)
     if (Value term = terms.lookup(forward.getResultAttr(i, MpcDialect::kOutputAttr)))
       copy.loss = AddOp::create(builder, term.getLoc(), copy.loss, adapt(builder, term, scalar));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Builds @loss beside @forward: total loss, metric updates, and the declarations that training
 // needs (keras/src/trainers/compile_utils.py, trainer.py).
+#include "lib/Training/LossFunction.h"
 #include "lib/Training/Losses.h"
-#include "lib/Training/Metrics.h"
 #include "lib/Training/Optimizers.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mpc/Training/Training.h"
+#include "lib/Training/OutputParts.h"
+#include "lib/Training/ReduceLoss.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -15,220 +16,179 @@ namespace {
 /// One model output and what training compares it with.
 struct Output {
   Value prediction; // float32
-  Value target;     // int32 classes when sparse, else float32
+  Value mask;       // the output's Keras mask, or null
+  Value target;     // int32 classes when sparse, else float32; null: nothing is compared
   bool sparse = false;
-  Value mask; // i1, or null: what losses and metrics leave out
+  std::optional<KerasObject> loss;
+  OutputParts parts;
 };
 
 class LossBuilder {
 public:
-  LossBuilder(ModuleOp module, const CompileConfig &config)
-      : module(module), config(config), builder(module.getContext()),
-        loc(NameLoc::get(builder.getStringAttr("loss"))) {}
+  LossBuilder(ModuleOp module, const CompileConfig &config, LossFunction &function)
+      : module(module), config(config), function(function) {}
 
   LogicalResult run();
 
 private:
-  LogicalResult collectOutputs();
-  LogicalResult addLosses();
+  InFlightDiagnostic error(const Twine &text) {
+    anyError = true;
+    return module.emitError(text);
+  }
+  void collectOutputs();
+  void sortConfig();
+  void addTarget(size_t index);
+  void addLosses();
   void addLossTerms();
   void addRegularizers();
-  void addLossMetric();
-  LogicalResult addMetrics(const llvm::json::Value &metrics, bool weighted, StringRef part);
-  LogicalResult addMetric(const KerasObject &metric, size_t output, bool weighted, StringRef part);
-  void addMean(StringRef name, Value values, Value weights, bool root);
-  Value reduceLoss(SampleLoss loss, StringRef reduction);
-  Value weightsFor(Value values);
-  Value maskFor(const Output &output, Value values);
+  void addMetrics(bool weighted);
+  void addMetric(Output &output, const llvm::json::Value &json, bool weighted);
+  std::string uniqueName(const Output &output, StringRef name, bool weighted);
+  /// keras.metrics.Mean of a value per batch, weighted by the batch size.
+  MetricParts trackerOf(Value value);
 
-  Expression expression() { return {builder, loc}; }
-  Value addArgument(Type type, NamedAttribute attribute) {
-    (void)function.insertArgument(function.getNumArguments(), type,
-                                  builder.getDictionaryAttr(attribute), loc);
-    return function.getArgument(function.getNumArguments() - 1);
-  }
-  Value addVariableArgument(VariableOp variable) {
-    return addArgument(variable.getType(),
-                       builder.getNamedAttr(MpcDialect::kVariableAttr,
-                                            FlatSymbolRefAttr::get(variable.getSymNameAttr())));
-  }
-  /// Entry `index` of a list with one element per output, or the value itself for a single output.
-  const llvm::json::Value *partFor(const llvm::json::Value &value, size_t index) const;
+  Expression expression() { return function.expression(); }
 
   ModuleOp module;
   const CompileConfig &config;
-  OpBuilder builder;
-  Location loc;
-  func::FuncOp forward, function;
-  SmallVector<Output> outputs;
-  SmallVector<std::string> outputNames;
+  LossFunction &function;
+  std::vector<Output> outputs;
   SmallVector<Value> lossTerms;
+  SmallVector<std::pair<std::string, Value>> outputLosses; // unweighted, by output name
+  llvm::StringMap<unsigned> nameCounts;
   Value sampleWeight, total;
-  SmallVector<Value> updates;
-  SmallVector<DictionaryAttr> updateAttributes;
+  bool anyError = false;
 };
 
 } // namespace
 
-const llvm::json::Value *LossBuilder::partFor(const llvm::json::Value &value, size_t index) const {
-  if (const llvm::json::Array *array = value.getAsArray())
-    return index < array->size() ? &(*array)[index] : nullptr;
-  if (const llvm::json::Object *object = value.getAsObject())
-    if (!object->get("class_name"))
-      return object->get(outputNames[index]);
-  return outputs.size() == 1 || !value.getAsArray() ? &value : nullptr;
-}
-
-/// Arguments of @loss for each result of @forward, then targets and sample weights.
-LogicalResult LossBuilder::collectOutputs() {
+/// Arguments of @loss for each result of @forward that is no update.
+void LossBuilder::collectOutputs() {
+  func::FuncOp forward = function.forward;
+  OpBuilder &builder = function.builder;
   for (unsigned i = 0; i < forward.getNumResults(); ++i) {
     auto name = forward.getResultAttrOfType<StringAttr>(i, MpcDialect::kOutputAttr);
     if (!name)
       continue;
-    bool isTerm = forward.getResultAttr(i, MpcDialect::kLossTermAttr) != nullptr;
-    Value argument = addArgument(forward.getResultTypes()[i],
-                                 builder.getNamedAttr(MpcDialect::kInputAttr, name));
-    if (isTerm) {
+    Value argument = function.addArgument(forward.getResultTypes()[i],
+                                          builder.getNamedAttr(MpcDialect::kInputAttr, name));
+    if (forward.getResultAttr(i, MpcDialect::kLossTermAttr)) {
       lossTerms.push_back(argument);
-      continue;
-    }
-    if (forward.getResultAttr(i, MpcDialect::kMaskAttr)) {
-      unsigned output;
+    } else if (forward.getResultAttr(i, MpcDialect::kMaskAttr)) {
+      size_t output = 0; // "mask<output>"
       if (!name.getValue().drop_front(4).getAsInteger(10, output) && output < outputs.size())
         outputs[output].mask = argument;
-      continue;
+    } else {
+      outputs.emplace_back();
+      outputs.back().prediction = argument;
+      outputs.back().parts.name = name.str();
     }
-    outputs.push_back({argument, Value(), false, Value()});
-    outputNames.push_back(name.str());
   }
   if (outputs.empty())
-    return module.emitError("@forward has no output to compute a loss of");
-  bool failed = false;
+    error("@forward has no output to compute a loss of");
+}
+
+void LossBuilder::sortConfig() {
+  SmallVector<std::string> names, problems;
+  auto keras = module->getAttrOfType<ArrayAttr>("mpc.output_names");
   for (auto [i, output] : llvm::enumerate(outputs)) {
-    const llvm::json::Value *json = partFor(config.loss, i);
-    std::optional<KerasObject> object =
-        json && !CompileConfig::isNull(*json) ? KerasObject::parse(*json) : std::nullopt;
-    auto predictionType = tensorTypeOf(output.prediction);
-    if (!isa<FloatType>(predictionType.getElementType()) || predictionType.getRank() < 2) {
-      if (object) {
-        module.emitError("compile_config.loss[")
-            << i << "]: output '" << outputNames[i] << "' has type " << predictionType
-            << "; a loss needs a floating output with a batch and a last dimension";
-        failed = true;
-      }
-      continue;
-    }
-    const LossEntry *entry = object ? lookupLoss(canonicalName(object->identifier)) : nullptr;
-    if (object && !entry) {
-      module.emitError("compile_config.loss[")
-          << i << "]: loss '" << object->identifier << "' is not supported; use one of "
-          << supportedLosses();
-      failed = true;
-      continue;
-    }
-    output.sparse = entry && entry->sparse;
-    RankedTensorType targetType =
-        output.sparse
-            ? RankedTensorType::get(predictionType.getShape().drop_back(), builder.getI32Type())
-            : RankedTensorType::get(predictionType.getShape(), builder.getF32Type());
-    output.target = addArgument(
-        targetType, builder.getNamedAttr(MpcDialect::kTargetAttr,
-                                         builder.getStringAttr("y" + std::to_string(i))));
-    if (output.sparse && !(object && object->optionalNumber("ignore_class")))
-      function.setArgAttr(function.getNumArguments() - 1, MpcDialect::kIndexLimitAttr,
-                          builder.getI64IntegerAttr(predictionType.getShape().back()));
+    auto name = keras && i < keras.size() ? dyn_cast<StringAttr>(keras[i]) : StringAttr();
+    names.push_back(name ? name.str() : output.parts.name);
   }
-  auto batch = RankedTensorType::get({tensorTypeOf(outputs[0].prediction).getDimSize(0)},
-                                     builder.getF32Type());
-  sampleWeight = addArgument(
-      batch, builder.getNamedAttr(MpcDialect::kTargetAttr, builder.getStringAttr("sample_weight")));
-  return failure(failed);
+  for (auto [output, parts] : llvm::zip_equal(outputs, sortByOutput(config, names, problems)))
+    output.parts = parts;
+  for (const std::string &problem : problems)
+    error(problem);
 }
 
-/// The mask of an output in the rank of `values`, which losses and metrics computed of it; null
-/// without a mask. Keras appends or drops a last dimension of 1
-/// (keras/src/losses/loss.py, squeeze_or_expand_to_same_rank).
-Value LossBuilder::maskFor(const Output &output, Value values) {
-  if (!output.mask)
-    return {};
-  SmallVector<int64_t> shape(tensorTypeOf(output.mask).getShape());
-  size_t rank = tensorTypeOf(values).getRank();
-  while (shape.size() > rank && shape.back() == 1)
-    shape.pop_back();
-  shape.resize(std::max(shape.size(), rank), 1);
-  Value mask = output.mask;
-  if (ArrayRef(shape) != tensorTypeOf(mask).getShape())
-    mask = ReshapeOp::create(builder, loc, tensorTypeOf(mask).clone(shape), mask);
-  if (shape.size() == rank && ArrayRef(shape) != tensorTypeOf(values).getShape())
-    mask = BroadcastLikeOp::create(builder, loc, mask, values);
-  return mask;
-}
-
-/// Sample weights in the shape of per-sample values: [batch, 1, …].
-Value LossBuilder::weightsFor(Value values) {
-  return expression().expandTo(sampleWeight, tensorTypeOf(values).getRank());
-}
-
-/// keras/src/losses/loss.py reduce_weighted_values: with a mask, mean-like reductions divide by the
-/// number of valid samples.
-Value LossBuilder::reduceLoss(SampleLoss loss, StringRef reduction) {
-  Expression e = expression();
-  Value weights = weightsFor(loss.values);
-  Value values = e.mul(loss.values, weights);
-  Value valid = loss.mask ? e.toFloat(loss.mask) : Value();
-  if (reduction == "sum" || reduction == "none")
-    return e.reduceAll(ReduceKind::Sum, valid ? e.mul(values, valid) : values);
-  if (reduction == "mean_with_sample_weight") {
-    Value divisor = e.add(e.mul(e.onesLike(values), weights), e.constant(0));
-    if (valid)
-      values = e.mul(values, valid), divisor = e.mul(divisor, valid);
-    return e.divideNoNan(e.reduceAll(ReduceKind::Sum, values),
-                         e.reduceAll(ReduceKind::Sum, divisor));
+/// The loss decides what a target looks like; without one the metrics do.
+void LossBuilder::addTarget(size_t index) {
+  Output &output = outputs[index];
+  OpBuilder &builder = function.builder;
+  auto type = tensorTypeOf(output.prediction);
+  std::string place = "compile_config.loss[" + std::to_string(index) + "]: ";
+  if (const llvm::json::Value *json = output.parts.loss) {
+    output.loss = KerasObject::parseLoss(*json);
+    if (!output.loss)
+      error(place + "expected a loss's name or serialised object");
   }
-  if (valid)
-    return e.divideNoNan(e.reduceAll(ReduceKind::Sum, e.mul(values, valid)),
-                         e.reduceAll(ReduceKind::Sum, valid));
-  return e.reduceAll(ReduceKind::Mean, values);
+  SmallVector<const llvm::json::Value *> metrics(output.parts.metrics);
+  metrics.append(output.parts.weightedMetrics);
+  if (!output.loss && metrics.empty())
+    return;
+  if (!isa<FloatType>(type.getElementType()) || type.getRank() < 1) {
+    error(place + "output '" + output.parts.name + "' has type ")
+        << type << "; a loss or metric needs a floating output with a batch dimension";
+    return;
+  }
+  bool checksIndices = false;
+  if (output.loss) {
+    std::string name = canonicalName(output.loss->identifier);
+    if (name == "crossentropy") { // keras/src/trainers/compile_utils.py, get_loss
+      output.loss->identifier =
+          type.getShape().back() == 1 ? "binary_crossentropy" : "sparse_categorical_crossentropy";
+      name = output.loss->identifier;
+    }
+    if (std::string problem = checkLoss(*output.loss, type); !problem.empty()) {
+      error(place + "loss '" + output.loss->identifier + "' " + problem);
+      output.loss.reset();
+      return;
+    }
+    output.sparse = lookupLoss(name)->sparse;
+    checksIndices = output.sparse && !output.loss->optionalNumber("ignore_class");
+  } else {
+    output.sparse = llvm::any_of(metrics, [](const llvm::json::Value *json) {
+      std::optional<KerasObject> metric = KerasObject::parse(*json);
+      return metric && takesClasses(*metric);
+    });
+  }
+  if (output.sparse && type.getRank() < 2) {
+    error(place + "output '" + output.parts.name + "' has type ")
+        << type << "; classes need a dimension behind the batch";
+    return;
+  }
+  RankedTensorType targetType =
+      output.sparse ? RankedTensorType::get(type.getShape().drop_back(), builder.getI32Type())
+                    : RankedTensorType::get(type.getShape(), builder.getF32Type());
+  output.target = function.addArgument(
+      targetType, builder.getNamedAttr(MpcDialect::kTargetAttr,
+                                       builder.getStringAttr("y" + std::to_string(index))));
+  if (checksIndices)
+    function.function.setArgAttr(function.function.getNumArguments() - 1,
+                                 MpcDialect::kIndexLimitAttr,
+                                 builder.getI64IntegerAttr(type.getShape().back()));
 }
 
-LogicalResult LossBuilder::addLosses() {
-  static const StringRef reductions[] = {"sum_over_batch_size", "mean", "sum",
-                                         "mean_with_sample_weight"};
+void LossBuilder::addLosses() {
   Expression e = expression();
-  bool failed = false;
   for (auto [i, output] : llvm::enumerate(outputs)) {
-    const llvm::json::Value *json = partFor(config.loss, i);
-    if (!output.target || !json || CompileConfig::isNull(*json))
+    if (!output.target || !output.loss)
       continue;
-    KerasObject object = *KerasObject::parse(*json);
-    StringRef reduction = object.string("reduction", "sum_over_batch_size");
-    if (!llvm::is_contained(reductions, reduction)) {
-      module.emitError("compile_config.loss[")
+    std::string reduction = output.loss->string("reduction", "sum_over_batch_size").str();
+    if (output.loss->isNull("reduction"))
+      reduction = "none";
+    if (!isReduction(reduction)) {
+      error("compile_config.loss[")
           << i << "]: reduction '" << reduction << "' gives no scalar to train on; use one of "
-          << llvm::join(ArrayRef(reductions), ", ");
-      failed = true;
+          << reductionNames();
       continue;
     }
-    const LossEntry *entry = lookupLoss(canonicalName(object.identifier));
-    SampleLoss loss = entry->build(e, object, output.target, e.toFloat(output.prediction));
-    if (Value mask = maskFor(output, loss.values)) {
-      if (tensorTypeOf(mask).getShape() != tensorTypeOf(loss.values).getShape()) {
-        module.emitError("compile_config.loss[")
-            << i << "]: the output's mask has more dimensions than the losses of its samples";
-        failed = true;
-        continue;
-      }
-      loss.mask = loss.mask ? Value(LogicalAndOp::create(builder, loc, loss.mask, mask)) : mask;
+    LossInput input{e, *output.loss, output.target, e.toFloat(output.prediction)};
+    SampleLoss loss = lookupLoss(canonicalName(output.loss->identifier))->build(input);
+    Value mask = alignMask(e, output.mask, tensorTypeOf(loss.values).getRank());
+    if (output.mask && !mask) {
+      error("compile_config.loss[")
+          << i << "]: the output's mask has more dimensions than the losses of its samples";
+      continue;
     }
-    Value value = reduceLoss(loss, reduction);
-    if (const llvm::json::Value *weight = partFor(config.lossWeights, i))
-      if (auto number = weight->getAsNumber())
-        value = e.mul(value, e.constant(*number));
+    Value value = reduceLoss(e, loss, sampleWeight, mask, reduction);
+    outputLosses.push_back({output.parts.name, value});
+    if (output.parts.lossWeight)
+      value = e.mul(value, e.constant(*output.parts.lossWeight));
     total = total ? e.add(total, value) : value;
   }
-  if (!total && !failed)
-    return module.emitError("compile_config.loss: names no loss for any output");
-  return failure(failed);
+  if (!total && !anyError)
+    error("compile_config.loss: names no loss for any output");
 }
 
 void LossBuilder::addLossTerms() {
@@ -243,9 +203,8 @@ void LossBuilder::addRegularizers() {
     std::optional<RegularizerAttr> regularizer = variable.getRegularizer();
     if (!regularizer)
       continue;
-    Value value = addVariableArgument(variable);
     Expression e = expression();
-    value = e.toFloat(value);
+    Value value = e.toFloat(function.addVariable(variable));
     double l1 = regularizer->getL1().getValueAsDouble(),
            l2 = regularizer->getL2().getValueAsDouble();
     if (l1 != 0)
@@ -256,141 +215,104 @@ void LossBuilder::addRegularizers() {
   }
 }
 
-/// keras.metrics.Mean over `values` (any rank), optionally weighted.
-void LossBuilder::addMean(StringRef name, Value values, Value weights, bool root) {
+MetricParts LossBuilder::trackerOf(Value value) {
   Expression e = expression();
-  Value counted = e.onesLike(values);
-  if (weights) {
-    values = e.mul(values, weights);
-    counted = e.mul(counted, weights);
-  }
-  auto scalar = RankedTensorType::get({}, builder.getF32Type());
-  SmallVector<Attribute> states;
-  for (auto [suffix, increment] : {std::pair("/total", values), std::pair("/count", counted)}) {
-    OpBuilder declarations(forward);
-    std::string symbol = ("metric/" + name + suffix).str();
-    auto variable = VariableOp::create(declarations, loc, symbol, scalar, VariableRole::Metric);
-    states.push_back(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
-    Value state = addVariableArgument(variable);
-    updates.push_back(e.add(state, e.reduceAll(ReduceKind::Sum, increment)));
-    updateAttributes.push_back(
-        builder.getDictionaryAttr(builder.getNamedAttr(MpcDialect::kUpdatesAttr, states.back())));
-  }
-  OpBuilder declarations(forward);
-  MetricOp::create(declarations, loc, builder.getStringAttr(name), builder.getArrayAttr(states),
-                   root ? builder.getUnitAttr() : UnitAttr());
+  Value repeated = BroadcastLikeOp::create(e.builder, e.loc, value, sampleWeight);
+  return {{{"total", e.reduceAll(ReduceKind::Sum, repeated)},
+           {"count", e.reduceAll(ReduceKind::Sum, e.onesLike(repeated))}}};
 }
 
-/// The loss tracker is a mean weighted by the batch size.
-void LossBuilder::addLossMetric() {
-  addMean("loss", BroadcastLikeOp::create(builder, loc, total, sampleWeight), Value(), false);
+/// CompileMetrics.result: the output's name before the metric's, "weighted_" before a repeated name
+/// of a weighted metric, a number behind what repeats all the same.
+std::string LossBuilder::uniqueName(const Output &output, StringRef name, bool weighted) {
+  std::string prefix = outputs.size() > 1 ? output.parts.name + "_" : "";
+  std::string full = prefix + name.str();
+  if (nameCounts.lookup(full) && weighted)
+    full = prefix + "weighted_" + name.str();
+  unsigned count = nameCounts[full]++;
+  return count ? full + "_" + std::to_string(count) : full;
 }
 
-LogicalResult LossBuilder::addMetric(const KerasObject &metric, size_t index, bool weighted,
-                                     StringRef part) {
-  Expression e = expression();
-  const Output &output = outputs[index];
+void LossBuilder::addMetric(Output &output, const llvm::json::Value &json, bool weighted) {
+  std::string part = weighted ? "compile_config.weighted_metrics: " : "compile_config.metrics: ";
+  std::optional<KerasObject> metric = KerasObject::parse(json);
+  if (!metric) {
+    error(part + "expected a metric's name or serialised object");
+    return;
+  }
   if (!output.target)
-    return module.emitError(part) << ": output '" << outputNames[index]
-                                  << "' has no loss and so no target";
-  SampleMetric built =
-      buildMetric(e, metric, output.target, e.toFloat(output.prediction), output.sparse);
-  if (!built.values)
-    return module.emitError(part) << ": metric '" << metric.identifier
-                                  << "' is not supported or does not fit the target of output '"
-                                  << outputNames[index] << "'; supported: " << supportedMetrics();
-  std::string name = metric.isName ? metric.identifier
-                                   : metric.string("name", canonicalName(metric.identifier)).str();
-  if (outputs.size() > 1)
-    name = outputNames[index] + "_" + name;
-  if (weighted)
-    for (MetricOp existing : module.getOps<MetricOp>())
-      if (existing.getName() == name) {
-        name = "weighted_" + name;
-        break;
-      }
-  Value weights = weighted ? weightsFor(built.values) : Value();
-  if (Value mask = maskFor(output, built.values)) {
-    if (tensorTypeOf(mask).getShape() != tensorTypeOf(built.values).getShape())
-      return module.emitError(part)
-             << ": the mask of output '" << outputNames[index]
-             << "' has more dimensions than the values of metric '" << metric.identifier << "'";
-    weights = weights ? e.mul(e.toFloat(mask), weights) : e.toFloat(mask);
+    return; // its type has been reported
+  Expression e = expression();
+  MetricInput input{e,
+                    *metric,
+                    output.target,
+                    e.toFloat(output.prediction),
+                    output.sparse,
+                    weighted ? sampleWeight : Value(),
+                    output.mask};
+  MetricParts parts = buildMetric(input);
+  if (parts.states.empty()) {
+    error(part + "metric '" + metric->identifier + "' of output '" + output.parts.name + "' " +
+          parts.problem);
+    return;
   }
-  addMean(name, built.values, weights, built.root);
-  return success();
+  std::string name = metric->isName
+                         ? metric->identifier
+                         : metric->string("name", canonicalName(metric->identifier)).str();
+  std::string unique = uniqueName(output, name, weighted);
+  while (function.hasMetric(unique)) // "loss", or a name that looks like a numbered one
+    unique += "_1";
+  function.addMetric(unique, parts);
 }
 
-LogicalResult LossBuilder::addMetrics(const llvm::json::Value &metrics, bool weighted,
-                                      StringRef part) {
-  if (CompileConfig::isNull(metrics))
-    return success();
-  bool failed = false;
-  auto addAll = [&](const llvm::json::Value &value, size_t output, auto &self) -> void {
-    if (CompileConfig::isNull(value))
-      return;
-    if (const llvm::json::Array *array = value.getAsArray()) {
-      for (const llvm::json::Value &element : *array)
-        self(element, output, self);
-      return;
-    }
-    std::optional<KerasObject> object = KerasObject::parse(value);
-    if (!object) {
-      module.emitError(part) << ": expected a metric's name or serialised object";
-      failed = true;
-    } else if (mlir::failed(addMetric(*object, output, weighted, part))) {
-      failed = true;
-    }
-  };
-  if (outputs.size() == 1) {
-    addAll(metrics, 0, addAll);
-    return failure(failed);
-  }
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (const llvm::json::Value *one = partFor(metrics, i))
-      addAll(*one, i, addAll);
-  return failure(failed);
+void LossBuilder::addMetrics(bool weighted) {
+  for (Output &output : outputs)
+    for (const llvm::json::Value *json :
+         weighted ? output.parts.weightedMetrics : output.parts.metrics)
+      addMetric(output, *json, weighted);
 }
 
 LogicalResult LossBuilder::run() {
-  forward = module.lookupSymbol<func::FuncOp>("forward");
-  if (!forward)
-    return module.emitError("has no function @forward to train");
-  builder.setInsertionPointAfter(forward);
-  function = func::FuncOp::create(builder, loc, "loss", builder.getFunctionType({}, {}));
-  builder.setInsertionPointToEnd(function.addEntryBlock());
-  if (failed(collectOutputs()) || failed(addLosses()))
+  collectOutputs();
+  if (!anyError)
+    sortConfig();
+  if (anyError)
     return failure();
-  addLossTerms();
-  addRegularizers();
-  addLossMetric();
-  loc = NameLoc::get(builder.getStringAttr("metrics"));
-  bool failedMetrics = failed(addMetrics(config.metrics, false, "compile_config.metrics"));
-  failedMetrics |=
-      failed(addMetrics(config.weightedMetrics, true, "compile_config.weighted_metrics"));
-  if (failedMetrics)
+  for (size_t i = 0; i < outputs.size(); ++i)
+    addTarget(i);
+  OpBuilder &builder = function.builder;
+  auto batch = RankedTensorType::get({tensorTypeOf(outputs[0].prediction).getDimSize(0)},
+                                     builder.getF32Type());
+  sampleWeight = function.addArgument(
+      batch, builder.getNamedAttr(MpcDialect::kTargetAttr, builder.getStringAttr("sample_weight")));
+  addLosses();
+  if (total) {
+    addLossTerms();
+    addRegularizers();
+    function.addMetric("loss", trackerOf(total));
+  }
+  function.loc = NameLoc::get(builder.getStringAttr("metrics"));
+  addMetrics(false);
+  addMetrics(true);
+  if (outputLosses.size() > 1)
+    for (auto &[name, value] : outputLosses)
+      if (std::string tracker = name + "_loss"; !function.hasMetric(tracker))
+        function.addMetric(tracker, trackerOf(value));
+  if (anyError)
     return failure();
-  SmallVector<Value> results{total};
-  results.append(updates);
-  func::ReturnOp::create(builder, loc, results);
-  SmallVector<Type> types;
-  for (Value result : results)
-    types.push_back(result.getType());
-  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), types));
-  function.setResultAttr(0, MpcDialect::kOutputAttr, builder.getStringAttr("loss"));
-  for (auto [i, attributes] : llvm::enumerate(updateAttributes))
-    function.setResultAttrs(i + 1, attributes);
+  function.finish(total);
   return success();
 }
 
 LogicalResult mpc::buildTraining(ModuleOp module, const CompileConfig &config) {
-  LossBuilder losses(module, config);
-  bool failedLoss = failed(losses.run());
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  if (!forward)
+    return module.emitError("has no function @forward to train");
+  LossFunction function(forward);
+  bool failedLoss = failed(LossBuilder(module, config, function).run());
   if (CompileConfig::isNull(config.optimizer))
     return failure(failedLoss);
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToStart(module.getBody());
-  return failure(failed(buildOptimizer(builder, NameLoc::get(builder.getStringAttr("optimizer")),
-                                       config.optimizer)) ||
-                 failedLoss);
+  return failure(failed(buildOptimizer(builder, module, config.optimizer)) || failedLoss);
 }

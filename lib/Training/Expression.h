@@ -22,6 +22,20 @@ struct Expression {
   Value negate(Value a) { return NegateOp::create(builder, loc, a); }
   Value abs(Value a) { return AbsOp::create(builder, loc, a); }
   Value log(Value a) { return LogOp::create(builder, loc, a); }
+  Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
+  Value power(Value a, Value b) { return PowerOp::create(builder, loc, a, b); }
+  Value square(Value a) { return mul(a, a); }
+  Value softplus(Value a) { return SoftplusOp::create(builder, loc, a); }
+  Value sigmoid(Value a) { return SigmoidOp::create(builder, loc, a); }
+  Value floor(Value a) { return FloorOp::create(builder, loc, a); }
+  Value maximum(Value a, Value b) { return MaximumOp::create(builder, loc, a, b); }
+  Value minimum(Value a, Value b) { return MinimumOp::create(builder, loc, a, b); }
+  Value softmax(Value a, int64_t axis) {
+    return SoftmaxOp::create(builder, loc, a.getType(), a, uint64_t(axis));
+  }
+  /// 1 - a
+  Value complement(Value a) { return sub(constant(1), a); }
+  Value logicalAnd(Value a, Value b) { return LogicalAndOp::create(builder, loc, a, b); }
   Value clip(Value a, double low, double high) {
     return MaximumOp::create(builder, loc, MinimumOp::create(builder, loc, a, constant(high)),
                              constant(low));
@@ -43,6 +57,15 @@ struct Expression {
   Value reduce(ReduceKind kind, Value a, llvm::ArrayRef<int64_t> axes, bool keepDims = false) {
     return ReduceOp::create(builder, loc, kind, a, axes, keepDims);
   }
+  /// A float32 vector, or a tensor of `shape` with these elements in row-major order.
+  Value constants(llvm::ArrayRef<double> values, llvm::ArrayRef<int64_t> shape = {}) {
+    llvm::SmallVector<float> floats(values.begin(), values.end());
+    auto type = mlir::RankedTensorType::get(
+        shape.empty() ? llvm::ArrayRef<int64_t>(int64_t(floats.size())) : shape,
+        builder.getF32Type());
+    return ConstantOp::create(builder, loc,
+                              mlir::DenseElementsAttr::get(type, llvm::ArrayRef<float>(floats)));
+  }
   Value reduceLast(ReduceKind kind, Value a, bool keepDims = false) {
     return reduce(kind, a, {tensorTypeOf(a).getRank() - 1}, keepDims);
   }
@@ -52,6 +75,34 @@ struct Expression {
     for (int64_t d = 0; d < tensorTypeOf(a).getRank(); ++d)
       axes.push_back(d);
     return axes.empty() ? a : reduce(kind, a, axes);
+  }
+  /// Over every dimension but the first `kept`.
+  Value reduceFrom(ReduceKind kind, Value a, int64_t kept) {
+    auto axes = llvm::to_vector(llvm::seq<int64_t>(kept, tensorTypeOf(a).getRank()));
+    return axes.empty() ? a : reduce(kind, a, axes);
+  }
+  Value argmax(Value a, int64_t axis) { return ArgMaxOp::create(builder, loc, a, uint64_t(axis)); }
+  /// Elements offset .. offset + size along an axis.
+  Value slice(Value a, int64_t axis, int64_t offset, int64_t size) {
+    return SliceOp::create(builder, loc, a, uint64_t(axis), uint64_t(offset), uint64_t(size));
+  }
+  /// A new dimension of extent 1 before `axis`.
+  Value expandDims(Value a, int64_t axis) {
+    llvm::SmallVector<int64_t> shape(tensorTypeOf(a).getShape());
+    shape.insert(shape.begin() + axis, 1);
+    return ReshapeOp::create(builder, loc, mlir::RankedTensorType::get(shape, elementTypeOf(a)), a);
+  }
+  /// `axis` moved to the end.
+  Value moveToLast(Value a, int64_t axis) {
+    int64_t rank = tensorTypeOf(a).getRank();
+    if (axis == rank - 1)
+      return a;
+    llvm::SmallVector<int64_t> permutation;
+    for (int64_t d = 0; d < rank; ++d)
+      if (d != axis)
+        permutation.push_back(d);
+    permutation.push_back(axis);
+    return TransposeOp::create(builder, loc, a, permutation);
   }
   Value onesLike(Value a) { return BroadcastLikeOp::create(builder, loc, constant(1), a); }
   Value oneHot(Value indices, int64_t depth) {

@@ -25,13 +25,37 @@ std::optional<KerasObject> KerasObject::parse(const llvm::json::Value &value) {
     if (!function)
       return std::nullopt;
     object.identifier = function->str();
-    object.isName = true;
+    object.isName = object.isFunction = true;
     return object;
   }
   object.identifier = className->str();
   if (const llvm::json::Object *config = json->getObject("config"))
     object.config = *config;
   return object;
+}
+
+std::optional<KerasObject> KerasObject::parseLoss(const llvm::json::Value &value) {
+  std::optional<KerasObject> object = parse(value);
+  if (!object || object->identifier != "LossFunctionWrapper")
+    return object;
+  const llvm::json::Value *function = object->config.get("fn");
+  std::optional<KerasObject> inner = function ? parse(*function) : std::nullopt;
+  if (!inner)
+    return std::nullopt;
+  for (const auto &[key, argument] : object->config)
+    if (key != "fn")
+      inner->config.insert({key, argument});
+  return inner;
+}
+
+llvm::SmallVector<double> KerasObject::numbers(StringRef key) const {
+  llvm::SmallVector<double> values;
+  if (std::optional<double> value = config.getNumber(key))
+    values.push_back(*value);
+  else if (const llvm::json::Array *array = config.getArray(key))
+    for (const llvm::json::Value &element : *array)
+      values.push_back(element.getAsNumber().value_or(0));
+  return values;
 }
 
 static std::string snakeCase(StringRef name) {
@@ -53,7 +77,12 @@ std::string mpc::canonicalName(StringRef identifier) {
   return llvm::StringSwitch<std::string>(name)
       .Case("mse", "mean_squared_error")
       .Case("mae", "mean_absolute_error")
+      .Case("mape", "mean_absolute_percentage_error")
+      .Case("msle", "mean_squared_logarithmic_error")
       .Case("bce", "binary_crossentropy")
+      .Cases({"kld", "kullback_leibler_divergence"}, "kl_divergence")
+      .Cases({"logcosh", "log_cosh_error"}, "log_cosh")
+      .Case("adam_w", "adamw")
       .Case("acc", "accuracy")
       .Case("ce", "crossentropy")
       .Case("rms_prop", "rmsprop")

@@ -4,6 +4,7 @@
 #ifndef MPC_LIB_TRAINING_KERASOBJECT_H
 #define MPC_LIB_TRAINING_KERASOBJECT_H
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
@@ -18,13 +19,22 @@ struct KerasObject {
   llvm::json::Object config;
   /// True for a plain string or function: Keras then names the metric after it.
   bool isName = false;
+  /// True for a function alone: `keras.losses.cosine_similarity` is not the metric of that name.
+  bool isFunction = false;
 
   /// Reads `"mse"`, `{"class_name": "function", "config": "mse"}` or `{"class_name", "config":
   /// {…}}`.
   static std::optional<KerasObject> parse(const llvm::json::Value &value);
+  /// The same, and the function inside a LossFunctionWrapper with the wrapper's arguments.
+  static std::optional<KerasObject> parseLoss(const llvm::json::Value &value);
 
   double number(llvm::StringRef key, double otherwise) const {
     return config.getNumber(key).value_or(otherwise);
+  }
+  /// Present and null, which is not the same as absent.
+  bool isNull(llvm::StringRef key) const {
+    const llvm::json::Value *value = config.get(key);
+    return value && value->kind() == llvm::json::Value::Null;
   }
   bool boolean(llvm::StringRef key, bool otherwise) const {
     return config.getBoolean(key).value_or(otherwise);
@@ -34,6 +44,13 @@ struct KerasObject {
       return value;
     return std::nullopt;
   }
+  std::optional<int64_t> optionalInteger(llvm::StringRef key) const {
+    if (std::optional<int64_t> value = config.getInteger(key))
+      return value;
+    return std::nullopt;
+  }
+  /// A number or an array of numbers; empty when absent or null.
+  llvm::SmallVector<double> numbers(llvm::StringRef key) const;
   llvm::StringRef string(llvm::StringRef key, llvm::StringRef otherwise) const {
     return config.getString(key).value_or(otherwise);
   }

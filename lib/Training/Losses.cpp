@@ -1,100 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Losses as Keras computes them on TensorFlow (keras/src/losses/losses.py, keras/src/backend/
-// tensorflow/nn.py), in float32.
+// Lookup of losses by name, and the checks of their arguments.
 #include "lib/Training/Losses.h"
 #include "llvm/ADT/StringExtras.h"
-#include <map>
 
 using namespace mlir;
 using namespace mpc;
 
-/// keras.config.epsilon()
-static constexpr double kEpsilon = 1e-7;
-
-static int64_t lastExtent(Value value) { return tensorTypeOf(value).getShape().back(); }
-
-static SampleLoss meanSquaredError(Expression &e, const KerasObject &, Value target,
-                                   Value prediction) {
-  Value difference = e.sub(prediction, target);
-  return {e.reduceLast(ReduceKind::Mean, e.mul(difference, difference)), Value()};
+static SmallVector<const LossEntry *> allLosses() {
+  SmallVector<const LossEntry *> entries;
+  for (ArrayRef<LossEntry> family :
+       {crossEntropies(), regressionLosses(), marginLosses(), overlapLosses()})
+    for (const LossEntry &entry : family)
+      entries.push_back(&entry);
+  llvm::sort(entries, [](const LossEntry *a, const LossEntry *b) { return a->name < b->name; });
+  return entries;
 }
 
-static SampleLoss meanAbsoluteError(Expression &e, const KerasObject &, Value target,
-                                    Value prediction) {
-  return {e.reduceLast(ReduceKind::Mean, e.abs(e.sub(prediction, target))), Value()};
-}
-
-/// target * (1 - s) + s / classes
-static Value smooth(Expression &e, Value target, double smoothing, double classes) {
-  if (smoothing == 0)
-    return target;
-  return e.add(e.mul(target, e.constant(1 - smoothing)), e.constant(smoothing / classes));
-}
-
-static SampleLoss binaryCrossentropy(Expression &e, const KerasObject &loss, Value target,
-                                     Value prediction) {
-  target = smooth(e, target, loss.number("label_smoothing", 0), 2);
-  if (loss.boolean("from_logits", false)) {
-    // softplus(x) - x * z, which is max(x, 0) - x * z + log1p(e^-|x|)
-    Value softplus = SoftplusOp::create(e.builder, e.loc, prediction);
-    return {e.reduceLast(ReduceKind::Mean, e.sub(softplus, e.mul(prediction, target))), Value()};
-  }
-  Value p = e.clip(prediction, kEpsilon, 1 - kEpsilon);
-  Value one = e.constant(1);
-  Value positive = e.mul(target, e.log(p));
-  Value negative = e.mul(e.sub(one, target), e.log(e.sub(one, p)));
-  return {e.reduceLast(ReduceKind::Mean, e.negate(e.add(positive, negative))), Value()};
-}
-
-static SampleLoss categoricalCrossentropy(Expression &e, const KerasObject &loss, Value target,
-                                          Value prediction) {
-  target = smooth(e, target, loss.number("label_smoothing", 0), lastExtent(prediction));
-  if (loss.boolean("from_logits", false))
-    return {SoftmaxCrossEntropyOp::create(e.builder, e.loc, prediction, target), Value()};
-  Value p = e.div(prediction, e.reduceLast(ReduceKind::Sum, prediction, /*keepDims=*/true));
-  p = e.clip(p, kEpsilon, 1 - kEpsilon);
-  return {e.negate(e.reduceLast(ReduceKind::Sum, e.mul(target, e.log(p)))), Value()};
-}
-
-static SampleLoss sparseCategoricalCrossentropy(Expression &e, const KerasObject &loss,
-                                                Value target, Value prediction) {
-  Value mask;
-  if (std::optional<double> ignored = loss.optionalNumber("ignore_class")) {
-    Type index = elementTypeOf(target);
-    Value sentinel = scalarConstant(e.builder, e.loc, index, *ignored);
-    mask = e.compare(ComparePredicate::NE, target, sentinel);
-    target = e.select(mask, target, scalarConstant(e.builder, e.loc, index, 0));
-  }
-  // TensorFlow clips and takes the logarithm, then its kernel normalises again.
-  Value logits = prediction;
-  if (!loss.boolean("from_logits", false))
-    logits = e.log(e.clip(prediction, kEpsilon, 1 - kEpsilon));
-  Value values = SoftmaxCrossEntropyOp::create(e.builder, e.loc, logits,
-                                               e.oneHot(target, lastExtent(prediction)));
-  if (mask)
-    values = e.select(mask, values, e.constant(0));
-  return {values, mask};
-}
-
-static const std::map<std::string, LossEntry, std::less<>> &losses() {
-  static const std::map<std::string, LossEntry, std::less<>> table = {
-      {"binary_crossentropy", {false, binaryCrossentropy}},
-      {"categorical_crossentropy", {false, categoricalCrossentropy}},
-      {"mean_absolute_error", {false, meanAbsoluteError}},
-      {"mean_squared_error", {false, meanSquaredError}},
-      {"sparse_categorical_crossentropy", {true, sparseCategoricalCrossentropy}},
-  };
-  return table;
+int64_t LossInput::axis(int64_t standard) {
+  int64_t axis = loss.optionalInteger("axis").value_or(standard);
+  return axis < 0 ? axis + rank() : axis;
 }
 
 const LossEntry *mpc::lookupLoss(StringRef name) {
-  auto it = losses().find(std::string(name));
-  return it == losses().end() ? nullptr : &it->second;
+  for (const LossEntry *entry : allLosses())
+    if (entry->name == name)
+      return entry;
+  return nullptr;
 }
 
 std::string mpc::supportedLosses() {
   SmallVector<StringRef> names;
-  for (const auto &entry : losses())
-    names.push_back(entry.first);
+  for (const LossEntry *entry : allLosses())
+    names.push_back(entry->name);
   return llvm::join(names, ", ");
+}
+
+std::string mpc::checkLoss(const KerasObject &loss, RankedTensorType prediction) {
+  std::string name = canonicalName(loss.identifier);
+  if (name == "circle")
+    return "compares every pair of samples, which mpc cannot lay out for a batch of any size; "
+           "train "
+           "with a loss per sample";
+  if (name == "ctc")
+    return "takes labels of any length, which no compiled model can declare; train with a loss per "
+           "step";
+  if (!lookupLoss(name))
+    return "is not supported; use one of " + supportedLosses();
+  int64_t rank = prediction.getRank();
+  for (double axis : loss.numbers("axis"))
+    if (axis != int64_t(axis) || axis < -rank || axis >= rank)
+      return "has axis " + std::to_string(int64_t(axis)) + ", but the output has " +
+             std::to_string(rank) + " dimensions";
+  if (name == "sparse_categorical_crossentropy")
+    if (auto axis = loss.optionalInteger("axis"); axis && *axis != -1 && *axis != rank - 1)
+      return "has axis " + std::to_string(*axis) + "; Keras supports only the last one";
+  if (name == "categorical_generalized_cross_entropy")
+    if (double q = loss.number("q", 0.5); !(q > 0 && q < 1))
+      return "has q outside (0, 1)";
+  if (double smoothing = loss.number("label_smoothing", 0); !(smoothing >= 0 && smoothing <= 1))
+    return "has label_smoothing outside [0, 1]";
+  return "";
 }

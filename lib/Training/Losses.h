@@ -11,23 +11,48 @@ namespace mpc {
 /// Loss of each sample before the reduction, and which samples count (null: all).
 struct SampleLoss {
   mlir::Value values;
-  mlir::Value mask;
+  mlir::Value mask = {};
+  /// False where the batch itself was summed over (Dice over all axes): `values` has no sample left
+  /// that a weight could belong to.
+  bool hasBatch = true;
+};
+
+/// What a loss computes from: float32 predictions and targets, or int32 classes as targets.
+struct LossInput {
+  Expression &e;
+  const KerasObject &loss; // its constructor arguments
+  mlir::Value target, prediction;
+
+  int64_t rank() { return tensorTypeOf(prediction).getRank(); }
+  /// The config's `axis`, counted from 0; `standard` when it is absent.
+  int64_t axis(int64_t standard = -1);
 };
 
 struct LossEntry {
+  llvm::StringLiteral name; // canonical
   /// Targets are class indices (int32, one dimension less than the predictions), not values.
   bool sparse;
-  /// float32 predictions and targets to the loss of each sample, shape of the predictions without
-  /// the last dimension.
-  SampleLoss (*build)(Expression &e, const KerasObject &loss, mlir::Value target,
-                      mlir::Value prediction);
+  SampleLoss (*build)(LossInput &input);
 };
+
+/// The families' tables.
+llvm::ArrayRef<LossEntry> crossEntropies();
+llvm::ArrayRef<LossEntry> regressionLosses();
+llvm::ArrayRef<LossEntry> marginLosses();
+llvm::ArrayRef<LossEntry> overlapLosses();
 
 /// Null when the loss is not known. `name` is canonical.
 const LossEntry *lookupLoss(llvm::StringRef name);
 
+/// What is wrong with the arguments that Keras checks too, or with a loss that cannot be compiled;
+/// "" when nothing is.
+std::string checkLoss(const KerasObject &loss, mlir::RankedTensorType prediction);
+
 /// Names of all losses, sorted, for messages.
 std::string supportedLosses();
+
+/// keras.config.epsilon()
+inline constexpr double kEpsilon = 1e-7;
 
 } // namespace mpc
 

@@ -1,79 +1,145 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Metrics that are means over samples: the accuracy family (keras/src/metrics/accuracy_metrics.py)
-// and every loss. Predictions are widened first, unlike Keras, whose squares can overflow float16.
+// Lookup of metrics by name; means and sums. Predictions are widened first, unlike Keras, whose
+// squares can overflow float16.
 #include "lib/Training/Metrics.h"
 #include "lib/Training/Losses.h"
+#include "lib/Training/ReduceLoss.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mpc;
 
-static Value equalAsFloat(Expression &e, Value a, Value b) {
-  return e.toFloat(e.compare(ComparePredicate::EQ, a, b));
+static SmallVector<const MetricEntry *> allMetrics() {
+  SmallVector<const MetricEntry *> entries;
+  for (ArrayRef<MetricEntry> family : {accuracyMetrics(), confusionMetrics(), correlationMetrics(),
+                                       intersectionMetrics(), scoreMetrics()})
+    for (const MetricEntry &entry : family)
+      entries.push_back(&entry);
+  return entries;
 }
 
-static Value argmax(Expression &e, Value values) {
-  return ArgMaxOp::create(e.builder, e.loc, values, uint64_t(tensorTypeOf(values).getRank() - 1));
+MetricParts mpc::meanOf(MetricInput &in, Value values, Value valuesMask) {
+  Expression &e = in.e;
+  Value weights = in.weights, outputMask = alignMask(e, in.mask, tensorTypeOf(values).getRank());
+  if (in.mask && !outputMask)
+    return MetricParts::failure("has values with fewer dimensions than the output's mask");
+  // Keras looks at the mask that the values carry only when there are weights.
+  for (Value mask : {outputMask, weights ? valuesMask : Value()}) {
+    if (!mask)
+      continue;
+    Value factor = e.toFloat(mask);
+    weights = weights ? e.mul(e.expandTo(weights, tensorTypeOf(factor).getRank()), factor) : factor;
+  }
+  int64_t rank = weights ? tensorTypeOf(weights).getRank() : 1;
+  if (tensorTypeOf(values).getRank() == 0) // a value for the whole batch
+    return {{{"total", values}, {"count", e.constant(1)}}};
+  values = e.reduceFrom(ReduceKind::Mean, values, rank);
+  if (weights && tensorTypeOf(values).getRank() < rank)
+    weights = e.reduceFrom(ReduceKind::Mean, weights, tensorTypeOf(values).getRank());
+  Value counted = weights ? weights : e.onesLike(values);
+  if (weights)
+    values = e.mul(values, weights);
+  values = e.reduceFrom(ReduceKind::Mean, values, 1);
+  counted = e.reduceFrom(ReduceKind::Mean, counted, 1);
+  return {{{"total", e.reduceAll(ReduceKind::Sum, values)},
+           {"count", e.reduceAll(ReduceKind::Sum, counted)}}};
 }
 
-/// mean over the last dimension of (target == (prediction > threshold))
-static Value binaryAccuracy(Expression &e, const KerasObject &metric, Value target,
-                            Value prediction) {
-  Value threshold = e.constant(metric.number("threshold", 0.5));
-  Value predicted = e.toFloat(e.compare(ComparePredicate::GT, prediction, threshold));
-  return e.reduceLast(ReduceKind::Mean, equalAsFloat(e, predicted, e.toFloat(target)));
+/// keras.metrics.Sum of the prediction.
+static MetricParts sumOf(MetricInput &in) {
+  Expression &e = in.e;
+  Value values = in.prediction;
+  if (in.weights)
+    values = e.mul(values, e.expandTo(in.weights, in.rank()));
+  MetricParts parts{{{"total", e.reduceAll(ReduceKind::Sum, values)}}};
+  parts.result = [](Expression &, ValueRange states) { return states[0]; };
+  return parts;
 }
 
-/// Fewer than k classes score higher than the right one (tf.math.in_top_k).
-static Value topK(Expression &e, const KerasObject &metric, Value classes, Value prediction) {
-  Value hot = e.oneHot(classes, tensorTypeOf(prediction).getShape().back());
-  // Sum of the selected score alone: a product with 0 would turn an infinite score elsewhere into
-  // NaN.
-  Value isRight = e.compare(ComparePredicate::GT, hot, e.constant(0));
-  Value score = e.reduceLast(ReduceKind::Sum, e.select(isRight, prediction, e.constant(0)),
-                             /*keepDims=*/true);
-  Value higher = e.toFloat(e.compare(ComparePredicate::GT, prediction, score));
-  Value count = e.reduceLast(ReduceKind::Sum, higher);
-  return e.toFloat(e.compare(ComparePredicate::LT, count, e.constant(metric.number("k", 5))));
+static MetricParts rootMeanSquaredError(MetricInput &in) {
+  MetricParts parts = meanOf(in, in.e.square(in.e.sub(in.prediction, in.target)));
+  parts.root = true;
+  return parts;
 }
 
-SampleMetric mpc::buildMetric(Expression &e, const KerasObject &metric, Value target,
-                              Value prediction, bool sparse) {
-  std::string name = canonicalName(metric.identifier);
+static MetricParts meanOfLoss(MetricInput &in, StringRef name) {
+  const LossEntry *loss = lookupLoss(name);
+  if (loss->sparse != in.sparse)
+    return MetricParts::failure(in.sparse ? "needs targets with a value per element"
+                                          : "needs class indices as targets");
+  if (std::string problem = checkLoss({name.str(), in.metric.config}, tensorTypeOf(in.prediction));
+      !problem.empty())
+    return MetricParts::failure(problem);
+  LossInput input{in.e, in.metric, in.target, in.prediction};
+  SampleLoss built = loss->build(input);
+  Value values = built.values;
+  // The class is positive where the loss of the same name is negative.
+  if (name == "cosine_similarity" && !in.metric.isFunction)
+    values = in.e.negate(values);
+  return meanOf(in, values, built.mask);
+}
+
+/// {"fn": function, arguments of it, "name", "dtype"}
+static MetricParts meanMetricWrapper(MetricInput &in) {
+  const llvm::json::Value *function = in.metric.config.get("fn");
+  std::optional<KerasObject> object = function ? KerasObject::parse(*function) : std::nullopt;
+  if (!object)
+    return MetricParts::failure("has no function 'fn' in its config");
+  for (const auto &[key, value] : in.metric.config)
+    if (key != "fn")
+      object->config.insert({key, value});
+  MetricInput inner{in.e, *object, in.target, in.prediction, in.sparse, in.weights, in.mask};
+  return buildMetric(inner);
+}
+
+MetricParts mpc::buildMetric(MetricInput &in) {
+  std::string name = canonicalName(in.metric.identifier);
+  ArrayRef<int64_t> shape = tensorTypeOf(in.prediction).getShape();
+  bool isBinary = !shape.empty() && shape.back() == 1;
   // The class Accuracy compares values; the name "accuracy" chooses by the shapes.
-  if (name == "accuracy" && !metric.isName)
-    return {equalAsFloat(e, e.toFloat(target), prediction)};
-  if (name == "mean")
-    return {prediction};
-  int64_t classes =
-      tensorTypeOf(prediction).getShape().empty() ? 0 : tensorTypeOf(prediction).getShape().back();
-  if (name == "accuracy")
-    name = classes == 1 ? "binary_accuracy"
-           : sparse     ? "sparse_categorical_accuracy"
-                        : "categorical_accuracy";
+  if (name == "accuracy" && in.metric.isName && !in.metric.isFunction)
+    name = isBinary && !in.sparse ? "binary_accuracy"
+           : in.sparse            ? "sparse_categorical_accuracy"
+                                  : "categorical_accuracy";
   if (name == "crossentropy")
-    name = classes == 1 ? "binary_crossentropy"
-           : sparse     ? "sparse_categorical_crossentropy"
-                        : "categorical_crossentropy";
-  if (name == "binary_accuracy" && !sparse)
-    return {binaryAccuracy(e, metric, target, prediction)};
-  if (name == "categorical_accuracy" && !sparse)
-    return {equalAsFloat(e, argmax(e, target), argmax(e, prediction))};
-  if (name == "sparse_categorical_accuracy" && sparse)
-    return {equalAsFloat(e, target, argmax(e, prediction))};
-  if (name == "top_k_categorical_accuracy" && !sparse)
-    return {topK(e, metric, argmax(e, target), prediction)};
-  if (name == "sparse_top_k_categorical_accuracy" && sparse)
-    return {topK(e, metric, target, prediction)};
-  bool root = name == "root_mean_squared_error";
-  const LossEntry *loss = lookupLoss(root ? "mean_squared_error" : StringRef(name));
-  if (!loss || loss->sparse != sparse)
-    return {};
-  return {loss->build(e, metric, target, prediction).values, root};
+    name = isBinary && !in.sparse ? "binary_crossentropy"
+           : in.sparse            ? "sparse_categorical_crossentropy"
+                                  : "categorical_crossentropy";
+  if (name == "mean")
+    return meanOf(in, in.prediction);
+  if (name == "sum")
+    return sumOf(in);
+  if (name == "mean_metric_wrapper")
+    return meanMetricWrapper(in);
+  for (const MetricEntry *entry : allMetrics())
+    if (entry->name == name)
+      return entry->build(in);
+  if (name == "root_mean_squared_error" && !in.sparse)
+    return rootMeanSquaredError(in);
+  if (lookupLoss(name))
+    return meanOfLoss(in, name);
+  return MetricParts::failure("is not supported; use one of " + supportedMetrics());
+}
+
+bool mpc::takesClasses(const KerasObject &metric) {
+  std::string name = canonicalName(metric.identifier);
+  if (StringRef(name).starts_with("sparse_"))
+    return true;
+  bool isIntersection = name == "io_u" || name == "mean_io_u";
+  return isIntersection && metric.boolean("sparse_y_true", true) &&
+         !metric.boolean("sparse_y_pred", true);
 }
 
 std::string mpc::supportedMetrics() {
-  return "accuracy, mean, binary_accuracy, categorical_accuracy, sparse_categorical_accuracy, "
-         "top_k_categorical_accuracy, sparse_top_k_categorical_accuracy, crossentropy, "
-         "root_mean_squared_error, " +
-         supportedLosses();
+  SmallVector<StringRef> names{"accuracy", "crossentropy", "mean", "root_mean_squared_error",
+                               "sum"};
+  for (const MetricEntry *entry : allMetrics())
+    names.push_back(entry->name);
+  std::string losses = supportedLosses();
+  SmallVector<StringRef> more;
+  StringRef(losses).split(more, ", ");
+  names.append(more);
+  llvm::sort(names);
+  names.erase(llvm::unique(names), names.end());
+  return llvm::join(names, ", ");
 }

@@ -8,8 +8,9 @@
 
 namespace mpc {
 
-/// Emits the declarations at the builder's place. Errors go to `loc`'s diagnostics.
-llvm::LogicalResult buildOptimizer(mlir::OpBuilder &builder, mlir::Location loc,
+/// Emits the declarations at the builder's place, for the variables of `module`. Errors go to the
+/// location "optimizer".
+llvm::LogicalResult buildOptimizer(mlir::OpBuilder &builder, mlir::ModuleOp module,
                                    const llvm::json::Value &optimizer);
 
 } // namespace mpc

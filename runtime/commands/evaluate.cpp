@@ -12,13 +12,21 @@ using data::Result;
 using data::Status;
 using training::Session;
 
-static std::string logsAsJson(const training::Logs &logs) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const auto &[name, value] : logs) {
+static std::string asJson(const std::vector<training::Measurement> &measurements) {
+  auto number = [](double value) -> nlohmann::ordered_json {
     if (std::isfinite(value))
-      json[name] = value;
-    else
-      json[name] = training::formatReal(value);
+      return value;
+    return training::formatReal(value);
+  };
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const training::Measurement &measurement : measurements) {
+    if (!measurement.isVector) {
+      json[measurement.name] = number(measurement.values[0]);
+      continue;
+    }
+    json[measurement.name] = nlohmann::ordered_json::array();
+    for (double value : measurement.values)
+      json[measurement.name].push_back(number(value));
   }
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
@@ -50,14 +58,15 @@ int evaluate(Arguments &arguments, Console &console) {
   if (Status status = training::checkFixedBatch(fixed, batchSize, data->rows, data->path); !status)
     return console.fail(status.failure());
   training::Batcher batcher(**session, **entry);
-  Result<training::Logs> logs = training::evaluateRows(**session, batcher, *data, batchSize);
-  if (!logs)
-    return console.fail(logs.failure());
+  Result<std::vector<training::Measurement>> results =
+      training::evaluateRows(**session, batcher, *data, batchSize);
+  if (!results)
+    return console.fail(results.failure());
   std::string line;
-  for (const auto &[name, value] : *logs)
+  for (const auto &[name, value] : training::asLogs(*results))
     line += (line.empty() ? "" : "  ") + name + " " + training::formatShort(value);
   std::fprintf(console.err(), "%s\n", line.c_str());
-  if (arguments.has("json") && !console.data(logsAsJson(*logs)))
+  if (arguments.has("json") && !console.data(asJson(*results)))
     return console.fail(data::Failure("standard output: cannot be written"));
   return Done;
 }

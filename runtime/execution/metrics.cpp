@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 using namespace mpc::rt;
 
@@ -35,6 +36,29 @@ bool readScalar(const mpc_rt_context_t &context, uint32_t variable, double &valu
   }
 }
 
+/// The result that the entry "metric_results" computes, a scalar.
+mpc_rt_status_t computeResult(mpc_rt_context_t &context, const mpc_rt_metric_info_t &info,
+                              double &value) {
+  auto &executable = context.executable();
+  MetricResult result = findMetricResult(executable, info.name);
+  if (result.tensor->rank != 0)
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: metric '%s' is a vector of %lld; run the entry 'metric_results' for it",
+                executable.model_name, info.name,
+                static_cast<long long>(tensorBytes(*result.tensor) / sizeof(float)));
+  auto &entry = executable.entries[result.entry];
+  std::vector<std::vector<float>> buffers(entry.output_count);
+  std::vector<void *> outputs;
+  for (uint32_t i = 0; i < entry.output_count; ++i) {
+    buffers[i].resize(tensorBytes(entry.outputs[i]) / sizeof(float) + 1);
+    outputs.push_back(buffers[i].data());
+  }
+  if (auto status = mpc_rt_context_run(&context, result.entry, nullptr, outputs.data(), 1))
+    return status;
+  value = static_cast<double>(buffers[result.output][0]);
+  return MPC_RT_OK;
+}
+
 } // namespace
 
 extern "C" {
@@ -56,6 +80,8 @@ mpc_rt_status_t mpc_rt_context_metric(mpc_rt_context_t *context, uint32_t metric
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: no metric %u; the model has %u",
                 executable.model_name, metric, executable.metric_count);
   auto &info = executable.metrics[metric];
+  if (info.kind == 2)
+    return guard(info.name, [&] { return computeResult(*context, info, *value); });
   double total = 0, count = 0;
   if (!readScalar(*context, info.states[0], total) || !readScalar(*context, info.states[1], count))
     return fail(MPC_RT_DATA_LOSS,

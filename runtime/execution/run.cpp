@@ -14,7 +14,9 @@ namespace {
 // Entries that only read what matrix products take from variables. Anything else may update, so
 // packed weights are dropped after it.
 WeightUse weightUse(const mpc_rt_entry_info_t &entry) {
-  bool reads = std::strcmp(entry.name, "predict") == 0 || std::strcmp(entry.name, "evaluate") == 0;
+  bool reads = std::strcmp(entry.name, "predict") == 0 ||
+               std::strcmp(entry.name, "evaluate") == 0 ||
+               std::strcmp(entry.name, "metric_results") == 0;
   return reads ? WeightUse::constant : WeightUse::updated;
 }
 

@@ -24,6 +24,13 @@ namespace mpc::rt {
 // message.
 mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *where) noexcept;
 
+// Where the result of a metric of kind 2 is: an output of the entry "metric_results".
+struct MetricResult {
+  uint32_t entry, output;
+  const mpc_rt_tensor_info_t *tensor; // null when there is none
+};
+MetricResult findMetricResult(const mpc_rt_executable_t &executable, const char *name) noexcept;
+
 // Bytes of a static shape that checkTables has passed.
 uint64_t tensorBytes(const mpc_rt_tensor_info_t &tensor) noexcept;
 

@@ -6,6 +6,8 @@
 #include "runtime/base/status.h"
 #include "runtime/module/model.h"
 
+#include <cstring>
+
 namespace mpc::rt {
 namespace {
 
@@ -76,10 +78,14 @@ const char *entryProblem(const mpc_rt_entry_info_t &entry) {
 }
 
 const char *metricProblem(const mpc_rt_executable_t &e, const mpc_rt_metric_info_t &metric) {
-  if (!metric.name || metric.kind > 1)
+  if (!metric.name || metric.kind > 2)
     return "has no name or an unknown kind";
-  if (metric.state_count < 2 || !metric.states)
+  if (metric.kind < 2 && metric.state_count < 2)
     return "has no total and count";
+  if (metric.kind == 2 && !findMetricResult(e, metric.name).tensor)
+    return "has no result of float32 in the entry 'metric_results'";
+  if (metric.state_count > e.variable_count || (metric.state_count && !metric.states))
+    return "has no states";
   for (uint32_t i = 0; i < metric.state_count; ++i)
     if (metric.states[i] >= e.variable_count)
       return "names a variable that does not exist";
@@ -87,6 +93,21 @@ const char *metricProblem(const mpc_rt_executable_t &e, const mpc_rt_metric_info
 }
 
 } // namespace
+
+MetricResult findMetricResult(const mpc_rt_executable_t &e, const char *name) noexcept {
+  for (uint32_t i = 0; i < e.entry_count; ++i) {
+    const mpc_rt_entry_info_t &entry = e.entries[i];
+    if (std::strcmp(entry.name, "metric_results") != 0)
+      continue;
+    for (uint32_t j = 0; entry.input_count == 0 && j < entry.output_count; ++j) {
+      const mpc_rt_tensor_info_t &output = entry.outputs[j];
+      bool isDynamic = output.rank && output.dims[0] == MPC_RT_DYNAMIC;
+      if (std::strcmp(output.name, name) == 0 && output.dtype == MPC_RT_FLOAT32 && !isDynamic)
+        return {i, j, &output};
+    }
+  }
+  return {0, 0, nullptr};
+}
 
 mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *where) noexcept {
   if (!executable)

@@ -116,11 +116,11 @@ private:
     if (!logs)
       return logs.failure();
     if (options_.validation) {
-      Result<Logs> validation =
+      Result<std::vector<Measurement>> validation =
           evaluateRows(session_, *evaluate_, *options_.validation, options_.batchSize);
       if (!validation)
         return validation.failure();
-      for (const auto &[name, value] : *validation)
+      for (const auto &[name, value] : asLogs(*validation))
         logs->emplace_back("val_" + name, value);
     }
     for (Callback *callback : options_.callbacks)

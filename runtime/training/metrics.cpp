@@ -2,25 +2,83 @@
 // Reading metrics and evaluating.
 #include "training/metrics.h"
 
+#include "data/convert.h"
+#include "data/npz.h"
+
 #include <charconv>
 #include <cmath>
 #include <numeric>
 
 namespace mpc::training {
 
+using data::Array;
 using data::Result;
 using data::Status;
 
-Result<Logs> readMetrics(Session &session) {
-  Logs logs;
+/// The outputs of the entry "metric_results" by name; empty when the model has no such entry.
+static Result<data::NamedArrays> computeResults(Session &session) {
+  data::NamedArrays arrays;
   const mpc_rt_executable_t &tables = session.executable();
-  for (uint32_t i = 0; i < tables.metric_count; ++i) {
-    double value = 0;
-    if (mpc_rt_status_t status = mpc_rt_context_metric(session.context(), i, &value))
-      return session.runtimeFailure(status);
-    logs.emplace_back(tables.metrics[i].name, value);
+  const mpc_rt_entry_info_t *entry = session.findEntry("metric_results");
+  if (!entry)
+    return arrays;
+  std::vector<Array> results;
+  std::vector<void *> outputs;
+  for (uint32_t i = 0; i < entry->output_count; ++i) {
+    Result<Array> result = Array::allocate(entry->outputs[i].dtype, dimsOf(entry->outputs[i], 0));
+    if (!result)
+      return result.failure();
+    results.push_back(*result);
+    outputs.push_back(results.back().data());
   }
+  uint32_t index = static_cast<uint32_t>(entry - tables.entries);
+  if (mpc_rt_status_t status =
+          mpc_rt_context_run(session.context(), index, nullptr, outputs.data(), 1))
+    return session.runtimeFailure(status);
+  for (uint32_t i = 0; i < entry->output_count; ++i)
+    arrays.emplace(entry->outputs[i].name, results[i]);
+  return arrays;
+}
+
+Result<std::vector<Measurement>> readMeasurements(Session &session) {
+  std::vector<Measurement> measurements;
+  const mpc_rt_executable_t &tables = session.executable();
+  Result<data::NamedArrays> computed = computeResults(session);
+  if (!computed)
+    return computed.failure();
+  for (uint32_t i = 0; i < tables.metric_count; ++i) {
+    Measurement measurement{tables.metrics[i].name, {}, false};
+    auto result = computed->find(measurement.name);
+    if (tables.metrics[i].kind == 2 && result != computed->end()) {
+      for (int64_t j = 0; j < result->second.elements(); ++j)
+        measurement.values.push_back(data::elementAsDouble(result->second, j));
+      measurement.isVector = !result->second.dims().empty();
+    } else {
+      double value = 0;
+      if (mpc_rt_status_t status = mpc_rt_context_metric(session.context(), i, &value))
+        return session.runtimeFailure(status);
+      measurement.values.push_back(value);
+    }
+    measurements.push_back(std::move(measurement));
+  }
+  return measurements;
+}
+
+Logs asLogs(const std::vector<Measurement> &measurements) {
+  Logs logs;
+  for (const Measurement &measurement : measurements)
+    for (size_t i = 0; i < measurement.values.size(); ++i)
+      logs.emplace_back(measurement.isVector ? measurement.name + "[" + std::to_string(i) + "]"
+                                             : measurement.name,
+                        measurement.values[i]);
   return logs;
+}
+
+Result<Logs> readMetrics(Session &session) {
+  Result<std::vector<Measurement>> measurements = readMeasurements(session);
+  if (!measurements)
+    return measurements.failure();
+  return asLogs(*measurements);
 }
 
 Status resetMetrics(Session &session) {
@@ -36,8 +94,8 @@ const double *findLog(const Logs &logs, const std::string &name) {
   return nullptr;
 }
 
-Result<Logs> evaluateRows(Session &session, Batcher &evaluate, const data::Dataset &data,
-                          int64_t batchSize) {
+Result<std::vector<Measurement>> evaluateRows(Session &session, Batcher &evaluate,
+                                              const data::Dataset &data, int64_t batchSize) {
   if (Status status = resetMetrics(session); !status)
     return status.failure();
   std::vector<int64_t> rows(static_cast<size_t>(std::min(batchSize, data.rows)));
@@ -47,7 +105,7 @@ Result<Logs> evaluateRows(Session &session, Batcher &evaluate, const data::Datas
     if (Status status = evaluate.run(data, rows.data(), count); !status)
       return status.failure();
   }
-  return readMetrics(session);
+  return readMeasurements(session);
 }
 
 std::string formatReal(double value) {

@@ -7,10 +7,22 @@
 
 namespace mpc::training {
 
-/// Names and values in the model's order, the loss first: what Keras calls logs.
+/// A metric's result: one number, or a vector (a score per class, a count per threshold).
+struct Measurement {
+  std::string name;
+  std::vector<double> values;
+  bool isVector = false;
+};
+
+/// The results since the last reset, in the model's order, the loss first.
+data::Result<std::vector<Measurement>> readMeasurements(Session &session);
+
+/// Names and values: what Keras calls logs. A vector `f` has the entries `f[0]`, `f[1]`, …
 using Logs = std::vector<std::pair<std::string, double>>;
 
-/// The results since the last reset.
+Logs asLogs(const std::vector<Measurement> &measurements);
+
+/// The same as logs.
 data::Result<Logs> readMetrics(Session &session);
 data::Status resetMetrics(Session &session);
 
@@ -19,8 +31,8 @@ const double *findLog(const Logs &logs, const std::string &name);
 
 /// Runs `evaluate` over all rows, in order, and returns the results. Leaves the metric variables
 /// with these results, as Keras's evaluate does.
-data::Result<Logs> evaluateRows(Session &session, Batcher &evaluate, const data::Dataset &data,
-                                int64_t batchSize);
+data::Result<std::vector<Measurement>> evaluateRows(Session &session, Batcher &evaluate,
+                                                    const data::Dataset &data, int64_t batchSize);
 
 /// Shortest decimal that reads back as the same double; `nan`, `inf`, `-inf`.
 std::string formatReal(double value);

@@ -5,6 +5,7 @@
 #include "data/json_guard.h"
 #include "training/weights.h"
 
+#include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
@@ -150,7 +151,11 @@ data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
     } else if (spec.name == "sample_weight" && i + 1 == entry.input_count) {
       signature.sampleWeight = spec;
     } else {
-      size_t index = i - inputs;
+      // Targets are called y<output>; outputs that nothing is compared with have none.
+      size_t index = outputs.size();
+      const char *name = spec.name.data(), *end = name + spec.name.size();
+      if (name != end && *name == 'y')
+        std::from_chars(name + 1, end, index);
       if (index < outputs.size() && !outputs[index].empty() && outputs[index] != spec.name)
         spec.aliases.push_back(outputs[index]);
       signature.targets.push_back(spec);

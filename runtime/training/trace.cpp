@@ -61,12 +61,17 @@ Status Trace::stepBegin() {
 Status Trace::stepEnd(const Batcher &step) {
   if (const Array *loss = step.findOutput("loss"))
     loss_.push_back(*loss->as<float>());
-  Result<Logs> logs = readMetrics(session_);
-  if (!logs)
-    return logs.failure();
-  for (const auto &[name, value] : *logs)
-    if (name != "loss")
-      metrics_[name].push_back(static_cast<float>(value));
+  Result<std::vector<Measurement>> measurements = readMeasurements(session_);
+  if (!measurements)
+    return measurements.failure();
+  for (const Measurement &measurement : *measurements) {
+    if (measurement.name == "loss")
+      continue;
+    Series &series = metrics_[measurement.name];
+    series.width = measurement.isVector ? static_cast<int64_t>(measurement.values.size()) : 0;
+    for (double value : measurement.values)
+      series.values.push_back(static_cast<float>(value));
+  }
   if (const Array *rate = step.findOutput("learning_rate"))
     rate_.push_back(static_cast<float>(data::elementAsDouble(*rate, 0)));
   else if (rateBefore_)
@@ -110,8 +115,15 @@ data::NamedArrays Trace::arrays() {
   put(arrays, "dynamic_scale", MPC_RT_FLOAT32, scale_);
   put(arrays, "step_counter", MPC_RT_INT64, counter_);
   put(arrays, "iterations", MPC_RT_INT64, iterations_);
-  for (const auto &[name, values] : metrics_)
-    put(arrays, "metric:" + name, MPC_RT_FLOAT32, values);
+  for (const auto &[name, series] : metrics_) {
+    if (series.width == 0) {
+      put(arrays, "metric:" + name, MPC_RT_FLOAT32, series.values);
+      continue;
+    }
+    int64_t steps = static_cast<int64_t>(series.values.size()) / series.width;
+    arrays.emplace("metric:" + name,
+                   Array::copyOf(MPC_RT_FLOAT32, {steps, series.width}, series.values.data()));
+  }
   const mpc_rt_executable_t &tables = session_.executable();
   for (uint32_t i = 0; i < tables.variable_count; ++i) {
     uint32_t role = tables.variables[i].role;

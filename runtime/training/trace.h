@@ -33,7 +33,11 @@ private:
   std::vector<float> loss_, rate_, scale_;
   std::vector<int64_t> counter_, iterations_;
   std::vector<uint8_t> changed_;
-  std::map<std::string, std::vector<float>> metrics_;
+  struct Series {
+    std::vector<float> values; // of all steps, vectors one behind the other
+    int64_t width = 0;         // 0: one number per step
+  };
+  std::map<std::string, Series> metrics_;
   std::optional<float> rateBefore_;
 };
 

@@ -16,18 +16,24 @@
 
 // Clipped as Keras clips, so that no logarithm is of 0.
 // RUN: mpcc %s --loss=binary_crossentropy --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=BCE
+// BCE: [[Z:%.*]], [[KNOWN:%.*]] = mpc.logits sigmoid %arg0
+// BCE: mpc.softplus [[Z]]
 // BCE: [[H:%.*]] = mpc.constant dense<0.99999988>
 // BCE: mpc.minimum %arg0, [[H]]
 // BCE: [[L:%.*]] = mpc.constant dense<1.000000e-07>
 // BCE: mpc.maximum {{.*}}, [[L]]
 // BCE-COUNT-2: mpc.log
 // BCE: mpc.negate
+// BCE: mpc.select [[KNOWN]]
 
 // RUN: mpcc %s --loss=categorical_crossentropy --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=CCE
+// CCE: [[Z:%.*]], [[KNOWN:%.*]] = mpc.logits softmax %arg0 {axis = 1 : i64}
+// CCE: [[LOGITS:%.*]] = mpc.softmax_cross_entropy [[Z]], %arg1
 // CCE: [[S:%.*]] = mpc.reduce sum %arg0 {axes = array<i64: 1>, keep_dims}
 // CCE: mpc.divide %arg0, [[S]]
 // CCE: mpc.log
 // CCE: mpc.reduce sum {{.*}} {axes = array<i64: 1>}
+// CCE: mpc.select [[KNOWN]], [[LOGITS]]
 
 // Classes are integers below the number of classes; they never pass through floats.
 // RUN: mpcc %s --loss=sparse_categorical_crossentropy --optimizer=sgd --metrics=accuracy --compile-to=import | FileCheck %s --check-prefix=SCE
@@ -45,7 +51,8 @@
 // LOGITS: [[K:%.*]] = mpc.constant dense<0.899999976>
 // LOGITS: mpc.multiply %arg1, [[K]]
 // LOGITS: mpc.constant dense<2.500000e-02>
-// LOGITS: mpc.softmax_cross_entropy %arg0,
+// LOGITS: [[Z:%.*]], %{{.*}} = mpc.logits softmax %arg0
+// LOGITS: mpc.softmax_cross_entropy [[Z]],
 // LOGITS: mpc.reduce sum {{.*}} {axes = array<i64: 0>}
 // RUN: echo '{"class_name": "SparseCategoricalCrossentropy", "config": {"ignore_class": 2}}' > %t/ignore.json
 // RUN: mpcc %s --loss=%t/ignore.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=IGNORE
@@ -53,7 +60,8 @@
 // IGNORE: mpc.compare ne %arg1
 // RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"from_logits": true}}' > %t/binary.json
 // RUN: mpcc %s --loss=%t/binary.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=BINARY
-// BINARY: mpc.softplus %arg0
+// BINARY: [[Z:%.*]], %{{.*}} = mpc.logits sigmoid %arg0
+// BINARY: mpc.softplus [[Z]]
 
 // RUN: mpcc %s --loss=mse --optimizer=sgd --metrics=acc,rmse,top_k_categorical_accuracy --compile-to=import | FileCheck %s --check-prefix=METRICS
 // METRICS: mpc.metric "loss"
@@ -69,11 +77,16 @@
 
 // What is wrong in loss and metrics is said at once, without the module's text.
 // RUN: %exits 1 mpcc %s --loss=hinge2 --optimizer=sgdd --compile-to=import | FileCheck %s --check-prefix=BAD --implicit-check-not="see current operation"
-// BAD-DAG: error: {{.*}}losses.mlir{{.*}}: compile_config.loss[0]: loss 'hinge2' is not supported; use one of binary_crossentropy, categorical_crossentropy
-// BAD-DAG: error: {{.*}}losses.mlir{{.*}}optimizer 'sgdd' is not supported; use one of adam, rmsprop, sgd
-// RUN: %exits 1 mpcc %s --loss=mse --optimizer=sgd --metrics=auc,mape --compile-to=import | FileCheck %s --check-prefix=METRIC
-// METRIC: error: {{.*}}compile_config.metrics: metric 'auc' is not supported
-// METRIC: error: {{.*}}compile_config.metrics: metric 'mape' is not supported
+// BAD-DAG: error: {{.*}}losses.mlir{{.*}}: compile_config.loss[0]: loss 'hinge2' is not supported; use one of binary_crossentropy, binary_focal_crossentropy, categorical_crossentropy
+// BAD-DAG: error: {{.*}}losses.mlir{{.*}}optimizer 'sgdd' is not supported; use one of adadelta, adafactor, adagrad, adam
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=sgd --metrics=area,sparse_categorical_accuracy --compile-to=import | FileCheck %s --check-prefix=METRIC
+// METRIC: error: {{.*}}compile_config.metrics: metric 'area' of output 'out0' is not supported; use one of accuracy, auc
+// METRIC: error: {{.*}}compile_config.metrics: metric 'sparse_categorical_accuracy' of output 'out0' needs class indices as targets
+// RUN: %exits 1 mpcc %s --loss=circle --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=CIRCLE
+// CIRCLE: error: {{.*}}loss 'circle' compares every pair of samples
+// RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"axis": 2}}' > %t/axis.json
+// RUN: %exits 1 mpcc %s --loss=%t/axis.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=AXIS
+// AXIS: error: {{.*}}loss 'BinaryCrossentropy' has axis 2, but the output has 2 dimensions
 // RUN: %exits 1 mpcc %s --loss=%t/absent.json --optimizer=sgd | FileCheck %s --check-prefix=ABSENT
 // ABSENT: error: --loss={{.*}}absent.json: no such file; give a Keras name or a JSON file with a serialised object
 // RUN: echo '{"class_name": "MeanSquaredError", "config": {"reduction": "none"}}' > %t/none.json

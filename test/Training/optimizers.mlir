@@ -24,7 +24,39 @@
 // SCHEDULE: mpc.optimizer "adam" {{.*}}schedule = {class_name = "ExponentialDecay", decay_rate = 2.500000e-01 : f64, decay_steps = 10 : i64, initial_learning_rate = 5.000000e-01 : f64, staircase = true}
 // RUN: echo '{"class_name": "Adam", "config": {"learning_rate": {"class_name": "MyDecay", "config": {}}}}' > %t/mine.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/mine.json --compile-to=import | FileCheck %s --check-prefix=MINE
-// MINE: error: {{.*}}learning rate schedule 'MyDecay' is not supported; use a number or one of ExponentialDecay,
+// MINE: error: {{.*}}learning rate schedule 'MyDecay' is not supported; use a number or one of CosineDecay, CosineDecayRestarts, ExponentialDecay,
+// RUN: echo '{"class_name": "Adam", "config": {"learning_rate": {"class_name": "CosineDecay", "config": {"initial_learning_rate": 0.5, "decay_steps": 0}}}}' > %t/still.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/still.json --compile-to=import | FileCheck %s --check-prefix=STILL
+// STILL: error: {{.*}}learning rate schedule CosineDecay needs decay_steps > 0
+
+// The other optimizers, with Keras's defaults.
+// RUN: mpcc %s --loss=mse --optimizer=AdamW --compile-to=import | FileCheck %s --check-prefix=ADAMW
+// ADAMW: mpc.optimizer "adamw" rule(#mpc.adam<{{.*}}weight_decay = 4.000000e-03 : f64}
+// RUN: mpcc %s --loss=mse --optimizer=Adagrad --compile-to=import | FileCheck %s --check-prefix=ADAGRAD
+// ADAGRAD: rule(#mpc.adagrad<initial_accumulator_value = 1.000000e-01 : f64
+// RUN: mpcc %s --loss=mse --optimizer=Ftrl --compile-to=import | FileCheck %s --check-prefix=FTRL
+// FTRL: rule(#mpc.ftrl<learning_rate_power = -5.000000e-01 : f64, initial_accumulator_value = 1.000000e-01 : f64
+// RUN: mpcc %s --loss=mse --optimizer=Muon --compile-to=import | FileCheck %s --check-prefix=MUON
+// MUON: rule(#mpc.muon<{{.*}}ns_steps = 5{{.*}}rms_rate = 2.000000e-01 : f64{{.*}}weight_decay = 4.000000e-03 : f64}
+// Patterns become the variables that they find.
+// RUN: echo '{"class_name": "Muon", "config": {"exclude_layers": ["^dense"], "weight_decay": null, "rms_rate": null, "exclude_from_weight_decay": ["ker.el"]}}' > %t/muon.json
+// RUN: mpcc %s --loss=mse --optimizer=%t/muon.json --compile-to=import | FileCheck %s --check-prefix=EXCLUDED
+// EXCLUDED: excluded = ["dense/kernel"]
+// EXCLUDED-SAME: undecayed = [@"dense/kernel"]}
+
+// What Keras refuses.
+// RUN: echo '{"class_name": "SGD", "config": {"clipnorm": 1.0, "clipvalue": 1.0}}' > %t/clips.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/clips.json --compile-to=import | FileCheck %s --check-prefix=CLIPS
+// CLIPS: error: {{.*}}optimizer 'SGD' has more than one of clipnorm, clipvalue and global_clipnorm
+// RUN: echo '{"class_name": "SGD", "config": {"gradient_accumulation_steps": 1}}' > %t/one.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/one.json --compile-to=import | FileCheck %s --check-prefix=ONE
+// ONE: error: {{.*}}optimizer 'SGD' needs gradient_accumulation_steps >= 2
+// RUN: echo '{"class_name": "AdamW", "config": {"weight_decay": null}}' > %t/decay.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/decay.json --compile-to=import | FileCheck %s --check-prefix=DECAY
+// DECAY: error: {{.*}}optimizer 'AdamW' needs a number as weight_decay
+// RUN: echo '{"class_name": "Lion", "config": {"beta_1": 0}}' > %t/lion.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/lion.json --compile-to=import | FileCheck %s --check-prefix=LION
+// LION: error: {{.*}}optimizer 'Lion' needs 0 < beta_1 <= 1
 
 // A LossScaleOptimizer brings mpc.loss_scale; --loss-scale replaces or removes it; --learning-rate
 // reaches the optimizer inside.

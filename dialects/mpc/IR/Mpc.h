@@ -24,6 +24,19 @@ namespace mpc {
 /// float64 for float64, else float32: what sums and keep32 arithmetic use.
 mlir::Type widerOf32(mlir::Type elementType);
 
+/// What an optimizer keeps of one variable.
+struct OptimizerSlot {
+  llvm::StringRef name; // Keras's suffix, for example "momentum"
+  mlir::RankedTensorType type;
+  double initial = 0;
+};
+
+/// A scalar, float32 or float64, that an optimizer keeps once.
+struct OptimizerScalar {
+  llvm::StringRef name;
+  double initial = 0;
+};
+
 /// NumPy broadcasting of shapes; failure when extents disagree. A dynamic extent (the batch) equals
 /// only itself and 1.
 llvm::FailureOr<llvm::SmallVector<int64_t>>
@@ -71,6 +84,10 @@ mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::T
 /// Adjoint of broadcasting: sums `cotangent` over what `type` repeats to reach its shape.
 mlir::Value sumToType(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value cotangent,
                       mlir::RankedTensorType type);
+
+/// variable - variable * decay * rate, in the order of Keras's _apply_weight_decay.
+mlir::Value decayWeight(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value variable,
+                        mlir::FloatAttr decay, mlir::Value rate);
 
 /// The ops that an optimizer step stands for: unscale, update, select, casts. Values of its
 /// results.

@@ -90,8 +90,82 @@ def Mpc_RMSpropAttr : Mpc_RuleAttr<"RMSprop", "rmsprop", ["getInterleavedSlotCou
 
 def Mpc_AdamAttr : Mpc_RuleAttr<"Adam", "adam", ["getInterleavedSlotCount"]> {
   let summary = "Adam (keras/src/optimizers/adam.py)";
+  let description = [{
+    `rate_scale` multiplies the learning rate (Muon's adam_lr_ratio); absent is 1. AdamW is this rule
+    and the optimizer's weight decay.
+
+    Example: `#mpc.adam<beta_1 = 0.9, beta_2 = 0.999, epsilon = 1.0e-07, amsgrad = false>`
+  }];
   let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
-                        "::mlir::FloatAttr":$epsilon, "bool":$amsgrad);
+                        "::mlir::FloatAttr":$epsilon, "bool":$amsgrad,
+                        OptionalParameter<"::mlir::FloatAttr">:$rate_scale);
+}
+
+def Mpc_AdagradAttr : Mpc_RuleAttr<"Adagrad", "adagrad"> {
+  let summary = "Adagrad (keras/src/optimizers/adagrad.py)";
+  let parameters = (ins "::mlir::FloatAttr":$initial_accumulator_value, "::mlir::FloatAttr":$epsilon);
+}
+
+def Mpc_AdadeltaAttr : Mpc_RuleAttr<"Adadelta", "adadelta"> {
+  let summary = "Adadelta (keras/src/optimizers/adadelta.py)";
+  let parameters = (ins "::mlir::FloatAttr":$rho, "::mlir::FloatAttr":$epsilon);
+}
+
+def Mpc_AdamaxAttr : Mpc_RuleAttr<"Adamax", "adamax"> {
+  let summary = "Adamax (keras/src/optimizers/adamax.py)";
+  let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
+                        "::mlir::FloatAttr":$epsilon);
+}
+
+def Mpc_NadamAttr : Mpc_RuleAttr<"Nadam", "nadam", ["getSharedScalars", "buildSharedUpdate"]> {
+  let summary = "Nadam (keras/src/optimizers/nadam.py)";
+  let description = "The product of all momentum coefficients so far is a scalar that variables share.";
+  let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
+                        "::mlir::FloatAttr":$epsilon);
+}
+
+def Mpc_FtrlAttr : Mpc_RuleAttr<"Ftrl", "ftrl"> {
+  let summary = "FTRL-Proximal (keras/src/optimizers/ftrl.py)";
+  let parameters = (ins "::mlir::FloatAttr":$learning_rate_power,
+                        "::mlir::FloatAttr":$initial_accumulator_value, "::mlir::FloatAttr":$l1,
+                        "::mlir::FloatAttr":$l2, "::mlir::FloatAttr":$l2_shrinkage,
+                        "::mlir::FloatAttr":$beta);
+}
+
+def Mpc_LionAttr : Mpc_RuleAttr<"Lion", "lion"> {
+  let summary = "Lion (keras/src/optimizers/lion.py)";
+  let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2);
+}
+
+def Mpc_LambAttr : Mpc_RuleAttr<"Lamb", "lamb"> {
+  let summary = "LAMB: Adam's direction, its length in proportion to the variable's (keras/src/optimizers/lamb.py)";
+  let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
+                        "::mlir::FloatAttr":$epsilon);
+}
+
+def Mpc_AdafactorAttr : Mpc_RuleAttr<"Adafactor", "adafactor"> {
+  let summary = "Adafactor (keras/src/optimizers/adafactor.py)";
+  let description = [{
+    Variables of rank 2 and more keep the row and column means of the squared gradient (`r`, `c`) next
+    to `velocity`, their outer product. Keras's relative_step changes nothing: the rate is bounded by
+    1 / sqrt(step) with and without it.
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$beta_2_decay, "::mlir::FloatAttr":$epsilon_1,
+                        "::mlir::FloatAttr":$epsilon_2, "::mlir::FloatAttr":$clip_threshold);
+}
+
+def Mpc_MuonAttr : Mpc_RuleAttr<"Muon", "muon", ["getRuleFor", "getWeightDecayFor"]> {
+  let summary = "Muon on matrices, Adam on everything else (keras/src/optimizers/muon.py)";
+  let description = [{
+    `excluded` are the paths of matrices that go to Adam too (embeddings, as a rule). `rms_rate`
+    absent: the update is not scaled by the matrix's extents.
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$momentum, "bool":$nesterov, "int64_t":$ns_steps,
+                        "::mlir::FloatAttr":$a, "::mlir::FloatAttr":$b, "::mlir::FloatAttr":$c,
+                        OptionalParameter<"::mlir::FloatAttr">:$rms_rate,
+                        "::mpc::AdamAttr":$adam,
+                        OptionalParameter<"::mlir::FloatAttr">:$adam_weight_decay,
+                        OptionalParameter<"::mlir::ArrayAttr">:$excluded);
 }
 
 #endif // MPC_ATTRIBUTES

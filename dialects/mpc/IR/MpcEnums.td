@@ -28,6 +28,10 @@ def Mpc_Activation : Mpc_Enum<"Activation", "activation in a contraction's epilo
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">]>;
 def Mpc_ActivationAttr : EnumAttr<Mpc_Dialect, Mpc_Activation, "activation">;
 
+def Mpc_LogitsOf : Mpc_Enum<"LogitsOf", "what makes probabilities of logits", [
+  I32EnumAttrCase<"Softmax", 0, "softmax">, I32EnumAttrCase<"Sigmoid", 1, "sigmoid">]>;
+def Mpc_LogitsOfAttr : EnumAttr<Mpc_Dialect, Mpc_LogitsOf, "logits_of">;
+
 def Mpc_VariableRole : Mpc_Enum<"VariableRole", "what a variable is for (values of mpc_rt_role_t)", [
   I32EnumAttrCase<"Trainable", 0, "trainable">, I32EnumAttrCase<"NonTrainable", 1, "non_trainable">,
   I32EnumAttrCase<"Optimizer", 2, "optimizer">, I32EnumAttrCase<"Metric", 3, "metric">,

@@ -87,19 +87,34 @@ def Mpc_OptimizerRuleAttrInterface : AttrInterface<"OptimizerRuleAttrInterface">
   let cppNamespace = "::mpc";
   let description = [{An optimizer's update rule, the one place that knows it.}];
   let methods = [
-    InterfaceMethod<"Keras's slot name suffixes in the order of the step's slot operands, e.g. momentum",
-      "::llvm::SmallVector<::llvm::StringRef>", "getSlotNames">,
-    InterfaceMethod<"initial value of a slot", "double", "getInitialSlotValue", (ins "unsigned":$slot), "",
-      [{ return 0.0; }]>,
+    InterfaceMethod<"what the optimizer keeps of a variable of this type, in the order of the step's "
+      "slot operands", "::llvm::SmallVector<::mpc::OptimizerSlot>", "getSlots",
+      (ins "::mlir::RankedTensorType":$variable)>,
     InterfaceMethod<"how many of the first slots Keras lists variable by variable (m0 v0 m1 v1); it "
       "lists the others slot by slot after these", "unsigned", "getInterleavedSlotCount", (ins), "",
-      [{ return $_attr.getSlotNames().size(); }]>,
-    InterfaceMethod<"emit mpc ops for one update in float32 (float64 for float64 variables). All "
-      "values have the type of the variable but `learningRate` (scalar) and `iteration` (scalar, "
-      "float, 1 in the first step). Returns the new variable, then the new slots.",
+      [{ return ~0u; }]>,
+    InterfaceMethod<"the rule that one variable follows, asked with its path (Muon sends all but "
+      "matrices to Adam)", "::mpc::OptimizerRuleAttrInterface", "getRuleFor",
+      (ins "::llvm::StringRef":$path, "::mlir::RankedTensorType":$variable), "",
+      [{ return $_attr; }]>,
+    InterfaceMethod<"the weight decay of that variable when the optimizer's is `decay` (null: none)",
+      "::mlir::FloatAttr", "getWeightDecayFor",
+      (ins "::llvm::StringRef":$path, "::mlir::RankedTensorType":$variable,
+           "::mlir::FloatAttr":$decay), "", [{ return decay; }]>,
+    InterfaceMethod<"scalars that all variables share, which Keras lists after the slots",
+      "::llvm::SmallVector<::mpc::OptimizerScalar>", "getSharedScalars", (ins), "", [{ return {}; }]>,
+    InterfaceMethod<"emit their new values, once per step, in the scalars' own type",
+      "::llvm::SmallVector<::mlir::Value>", "buildSharedUpdate",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$shared,
+           "::mlir::Value":$iteration), "", [{ return {}; }]>,
+    InterfaceMethod<"emit mpc ops for one update in float32 (float64 for float64 variables). Values "
+      "have the types of the variable and its slots; `shared` (new values of the shared scalars), "
+      "`learningRate` and `iteration` (1 in the first step) are scalars. Returns the new variable, "
+      "then the new slots. What is elementwise becomes one pass over memory; reductions and "
+      "contractions come before it.",
       "::llvm::SmallVector<::mlir::Value>", "buildUpdate",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::Value":$variable,
-           "::mlir::Value":$gradient, "::mlir::ValueRange":$slots,
+           "::mlir::Value":$gradient, "::mlir::ValueRange":$slots, "::mlir::ValueRange":$shared,
            "::mlir::Value":$learningRate, "::mlir::Value":$iteration)>
   ];
 }

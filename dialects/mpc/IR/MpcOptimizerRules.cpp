@@ -1,37 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Update rules of the optimizers, as mpc ops in float32 (keras-semantics, section 5.3).
-#include "dialects/mpc/IR/Mpc.h"
+// Update rules of SGD, RMSprop and the Adam family, as mpc ops in float32 (keras-semantics,
+// section 5.3).
+#include "dialects/mpc/IR/OptimizerUpdate.h"
 
 using namespace mlir;
 using namespace mpc;
 
-namespace {
-/// Short names for the ops of an update; scalars broadcast against the variable.
-struct Update {
-  OpBuilder &builder;
-  Location loc;
-  Type element;
-
-  Value constant(FloatAttr value) { return constant(value.getValueAsDouble()); }
-  Value constant(double value) { return scalarConstant(builder, loc, element, value); }
-  Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
-  Value sub(Value a, Value b) { return SubtractOp::create(builder, loc, a, b); }
-  Value mul(Value a, Value b) { return MultiplyOp::create(builder, loc, a, b); }
-  Value div(Value a, Value b) { return DivideOp::create(builder, loc, a, b); }
-  Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
-  Value pow(Value a, Value b) { return PowerOp::create(builder, loc, a, b); }
-};
-} // namespace
-
-SmallVector<StringRef> SGDAttr::getSlotNames() const {
+SmallVector<OptimizerSlot> SGDAttr::getSlots(RankedTensorType variable) const {
   if (getMomentum().getValueAsDouble() == 0)
     return {};
-  return {"momentum"};
+  return {{"momentum", variable}};
 }
 
 SmallVector<Value> SGDAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                        Value gradient, ValueRange slots, Value rate, Value) const {
-  Update u{builder, loc, elementTypeOf(variable)};
+                                        Value gradient, ValueRange slots, ValueRange, Value rate,
+                                        Value) const {
+  OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   Value step = u.mul(gradient, rate);
   if (slots.empty())
     return {u.sub(variable, step)};
@@ -42,22 +26,22 @@ SmallVector<Value> SGDAttr::buildUpdate(OpBuilder &builder, Location loc, Value 
   return {next, velocity};
 }
 
-SmallVector<StringRef> RMSpropAttr::getSlotNames() const {
-  SmallVector<StringRef> names{"velocity"};
+SmallVector<OptimizerSlot> RMSpropAttr::getSlots(RankedTensorType variable) const {
+  SmallVector<OptimizerSlot> slots{{"velocity", variable}};
   if (getMomentum().getValueAsDouble() > 0)
-    names.push_back("momentum");
+    slots.push_back({"momentum", variable});
   if (getCentered())
-    names.push_back("average_gradient");
-  return names;
+    slots.push_back({"average_gradient", variable});
+  return slots;
 }
 
 unsigned RMSpropAttr::getInterleavedSlotCount() const { return 0; }
 
 SmallVector<Value> RMSpropAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                            Value gradient, ValueRange slots, Value rate,
-                                            Value) const {
-  Update u{builder, loc, elementTypeOf(variable)};
-  Value rho = u.constant(getRho()), rest = u.constant(1 - getRho().getValueAsDouble());
+                                            Value gradient, ValueRange slots, ValueRange,
+                                            Value rate, Value) const {
+  OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
+  Value rho = u.constant(getRho()), rest = u.rest(getRho());
   size_t next = 1;
   bool hasMomentum = getMomentum().getValueAsDouble() > 0;
   Value velocity = u.add(u.mul(rho, slots[0]), u.mul(rest, u.mul(gradient, gradient)));
@@ -80,33 +64,107 @@ SmallVector<Value> RMSpropAttr::buildUpdate(OpBuilder &builder, Location loc, Va
   return results;
 }
 
-SmallVector<StringRef> AdamAttr::getSlotNames() const {
+/// momentum and velocity, as Adam, Nadam and Lamb keep them.
+static SmallVector<OptimizerSlot> momentSlots(RankedTensorType variable) {
+  return {{"momentum", variable}, {"velocity", variable}};
+}
+
+SmallVector<OptimizerSlot> AdamAttr::getSlots(RankedTensorType variable) const {
+  SmallVector<OptimizerSlot> slots = momentSlots(variable);
   if (getAmsgrad())
-    return {"momentum", "velocity", "velocity_hat"};
-  return {"momentum", "velocity"};
+    slots.push_back({"velocity_hat", variable});
+  return slots;
 }
 
 unsigned AdamAttr::getInterleavedSlotCount() const { return 2; }
 
 SmallVector<Value> AdamAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                         Value gradient, ValueRange slots, Value rate,
+                                         Value gradient, ValueRange slots, ValueRange, Value rate,
                                          Value iteration) const {
-  Update u{builder, loc, elementTypeOf(variable)};
-  double beta1 = getBeta_1().getValueAsDouble(), beta2 = getBeta_2().getValueAsDouble();
-  Value one = u.constant(1.0);
-  Value correction2 = u.sub(one, u.pow(u.constant(beta2), iteration));
-  Value correction1 = u.sub(one, u.pow(u.constant(beta1), iteration));
-  Value alpha = u.div(u.mul(rate, u.sqrt(correction2)), correction1);
-  Value m = u.add(slots[0], u.mul(u.sub(gradient, slots[0]), u.constant(1 - beta1)));
-  Value v =
-      u.add(slots[1], u.mul(u.sub(u.mul(gradient, gradient), slots[1]), u.constant(1 - beta2)));
+  OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
+  if (getRateScale())
+    rate = u.mul(rate, u.constant(getRateScale()));
+  Value alpha = u.div(u.mul(rate, u.sqrt(u.correction(getBeta_2(), iteration))),
+                      u.correction(getBeta_1(), iteration));
+  Value m = u.decayed(slots[0], gradient, getBeta_1());
+  Value v = u.decayed(slots[1], u.square(gradient), getBeta_2());
   SmallVector<Value> results{Value(), m, v};
   Value second = v;
   if (getAmsgrad()) {
-    second = MaximumOp::create(builder, loc, slots[2], v);
+    second = u.maximum(slots[2], v);
     results.push_back(second);
   }
   Value denominator = u.add(u.sqrt(second), u.constant(getEpsilon()));
   results[0] = u.sub(variable, u.div(u.mul(m, alpha), denominator));
   return results;
+}
+
+SmallVector<OptimizerSlot> AdamaxAttr::getSlots(RankedTensorType variable) const {
+  return {{"momentum", variable}, {"norm", variable}};
+}
+
+SmallVector<Value> AdamaxAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
+                                           Value gradient, ValueRange slots, ValueRange, Value rate,
+                                           Value iteration) const {
+  OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
+  Value m = u.decayed(slots[0], gradient, getBeta_1());
+  Value norm = u.maximum(u.mul(u.constant(getBeta_2()), slots[1]), u.abs(gradient));
+  Value divisor =
+      u.mul(u.correction(getBeta_1(), iteration), u.add(norm, u.constant(getEpsilon())));
+  return {u.sub(variable, u.div(u.mul(rate, m), divisor)), m, norm};
+}
+
+SmallVector<OptimizerSlot> NadamAttr::getSlots(RankedTensorType variable) const {
+  return momentSlots(variable);
+}
+
+/// Keras creates the product without a name; "variable" is what it is called then.
+SmallVector<OptimizerScalar> NadamAttr::getSharedScalars() const { return {{"variable", 1.0}}; }
+
+/// beta_1 * (1 - 0.5 * 0.96^step), the coefficient of a step.
+static Value nadamCoefficient(OptimizerUpdate &u, FloatAttr beta, Value step) {
+  Value power = u.pow(u.constant(0.96), step);
+  return u.mul(u.constant(beta), u.sub(u.constant(1), u.mul(u.constant(0.5), power)));
+}
+
+SmallVector<Value> NadamAttr::buildSharedUpdate(OpBuilder &builder, Location loc, ValueRange shared,
+                                                Value iteration) const {
+  OptimizerUpdate u{builder, loc, elementTypeOf(shared[0])};
+  return {u.mul(shared[0], nadamCoefficient(u, getBeta_1(), iteration))};
+}
+
+SmallVector<Value> NadamAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
+                                          Value gradient, ValueRange slots, ValueRange shared,
+                                          Value rate, Value iteration) const {
+  OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
+  Value one = u.constant(1), product = shared[0];
+  Value now = nadamCoefficient(u, getBeta_1(), iteration),
+        next = nadamCoefficient(u, getBeta_1(), u.add(iteration, one));
+  Value m = u.decayed(slots[0], gradient, getBeta_1());
+  Value v = u.decayed(slots[1], u.square(gradient), getBeta_2());
+  Value estimate = u.add(u.div(u.mul(next, m), u.sub(one, u.mul(product, next))),
+                         u.div(u.mul(u.sub(one, now), gradient), u.sub(one, product)));
+  Value second = u.div(v, u.correction(getBeta_2(), iteration));
+  Value divisor = u.add(u.sqrt(second), u.constant(getEpsilon()));
+  return {u.sub(variable, u.div(u.mul(estimate, rate), divisor)), m, v};
+}
+
+SmallVector<OptimizerSlot> LambAttr::getSlots(RankedTensorType variable) const {
+  return momentSlots(variable);
+}
+
+SmallVector<Value> LambAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
+                                         Value gradient, ValueRange slots, ValueRange, Value rate,
+                                         Value iteration) const {
+  OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
+  Value m = u.decayed(slots[0], gradient, getBeta_1());
+  Value v = u.decayed(slots[1], u.square(gradient), getBeta_2());
+  Value first = u.div(m, u.correction(getBeta_1(), iteration));
+  Value second = u.sqrt(u.div(v, u.correction(getBeta_2(), iteration)));
+  Value update = u.div(first, u.add(second, u.constant(getEpsilon())));
+  auto norm = [&](Value value) { return u.sqrt(u.reduceAll(ReduceKind::Sum, u.square(value))); };
+  Value own = norm(variable), length = norm(update), zero = u.constant(0), one = u.constant(1);
+  Value ratio = u.select(ComparePredicate::GT, length, zero, u.div(own, length), one);
+  ratio = u.select(ComparePredicate::GT, own, zero, ratio, one);
+  return {u.sub(variable, u.mul(u.mul(ratio, rate), update)), m, v};
 }

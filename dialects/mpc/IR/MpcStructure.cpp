@@ -36,6 +36,17 @@ LogicalResult VariableOp::verify() {
   return success();
 }
 
+LogicalResult MetricOp::verify() {
+  if (!llvm::all_of(getStates(), llvm::IsaPred<FlatSymbolRefAttr>))
+    return emitOpError() << "states must be symbols of variables";
+  if (getComputed() && getRoot())
+    return emitOpError() << "a computed result takes no root";
+  if (!getComputed() && getStates().size() != 2)
+    return emitOpError() << "total and count are two states, got " << getStates().size()
+                         << "; other results are computed";
+  return success();
+}
+
 LogicalResult ConstraintAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                      ConstraintKind kind, ArrayRef<int64_t> axes, FloatAttr min,
                                      FloatAttr max, FloatAttr rate) {

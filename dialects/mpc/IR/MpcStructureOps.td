@@ -89,6 +89,7 @@ def Mpc_OptimizerOp : Mpc_Op<"optimizer"> {
     At most one per module. mpc-differentiate turns it into optimizer steps. `learning_rate` is a
     number, or `schedule` is a dictionary: Keras's serialised schedule config plus `class_name`.
     Clipping, decay, averaging and accumulation as in Keras's BaseOptimizer; absent means off.
+    Weight decay leaves the variables in `undecayed` alone.
 
     Example:
     ```mlir
@@ -100,6 +101,7 @@ def Mpc_OptimizerOp : Mpc_Op<"optimizer"> {
                        F64Attr:$learning_rate, OptionalAttr<DictionaryAttr>:$schedule,
                        OptionalAttr<F64Attr>:$clipnorm, OptionalAttr<F64Attr>:$global_clipnorm,
                        OptionalAttr<F64Attr>:$clipvalue, OptionalAttr<F64Attr>:$weight_decay,
+                       OptionalAttr<FlatSymbolRefArrayAttr>:$undecayed,
                        OptionalAttr<F64Attr>:$ema_momentum, OptionalAttr<I64Attr>:$ema_overwrite_frequency,
                        OptionalAttr<I64Attr>:$accumulation_steps, OptionalAttr<F64Attr>:$static_scale);
   let assemblyFormat = "$name `rule` `(` $rule `)` attr-dict";
@@ -119,14 +121,21 @@ def Mpc_LossScaleOp : Mpc_Op<"loss_scale"> {
 }
 
 def Mpc_MetricOp : Mpc_Op<"metric"> {
-  let summary = "declares a metric over two state variables";
+  let summary = "declares a metric over state variables";
   let description = [{
-    Result = total / count, 0 where count is 0, or its square root (`root`). The function @loss
-    returns the new states. The first metric is the loss.
+    The function @loss returns the new states, which start as zeros. The result of two states is
+    total / count, 0 where count is 0, or its square root (`root`). Any other result is `computed`: the
+    function @metric_results, which reads states alone, returns it as the output of the metric's name,
+    a float32 scalar or vector. The first metric is the loss.
 
-    Example: `mpc.metric "accuracy" states([@"metric/accuracy/total", @"metric/accuracy/count"])`
+    Example:
+    ```mlir
+    mpc.metric "accuracy" states([@"metric/accuracy/total", @"metric/accuracy/count"])
+    mpc.metric "f1" states([@"metric/f1/true_positives", @"metric/f1/false_positives"]) {computed}
+    ```
   }];
-  let arguments = (ins StrAttr:$name, ArrayAttr:$states, UnitAttr:$root);
+  let arguments = (ins StrAttr:$name, ArrayAttr:$states, UnitAttr:$root, UnitAttr:$computed);
+  let hasVerifier = 1;
   let assemblyFormat = "$name `states` `(` $states `)` attr-dict";
 }
 

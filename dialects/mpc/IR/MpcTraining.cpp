@@ -9,17 +9,22 @@ using namespace mpc;
 
 LogicalResult OptimizerStepOp::verify() {
   auto rule = cast<OptimizerRuleAttrInterface>(getRule());
-  size_t slots = rule.getSlotNames().size();
+  auto variable = tensorTypeOf(getVariable());
+  SmallVector<OptimizerSlot> declared = rule.getSlots(variable);
+  size_t slots = declared.size();
   if (getSlots().size() != slots)
     return emitOpError() << "rule has " << slots << " slots, got " << getSlots().size();
+  if (size_t shared = rule.getSharedScalars().size(); getShared().size() != shared)
+    return emitOpError() << "rule has " << shared << " shared scalars, got " << getShared().size();
   if (getNumResults() < slots + 1)
     return emitOpError() << "returns the variable and each slot";
-  auto shape = tensorTypeOf(getVariable()).getShape();
+  auto shape = variable.getShape();
   if (tensorTypeOf(getGradient()).getShape() != shape)
     return emitOpError() << "gradient must have the variable's shape";
-  for (Value slot : getSlots())
-    if (tensorTypeOf(slot).getShape() != shape)
-      return emitOpError() << "slots must have the variable's shape";
+  for (auto [slot, expected] : llvm::zip_equal(getSlots(), declared))
+    if (tensorTypeOf(slot).getShape() != expected.type.getShape())
+      return emitOpError() << "slot '" << expected.name << "' must have the shape of "
+                           << expected.type;
   if (getResult(0).getType() != getVariable().getType())
     return emitOpError() << "first result must have the variable's type";
   for (auto [slot, result] : llvm::zip(getSlots(), getResults().drop_front()))
@@ -38,6 +43,14 @@ static Value castElements(OpBuilder &builder, Location loc, Value value, Type el
              : Value(CastOp::create(builder, loc, type.clone(element), value));
 }
 
+Value mpc::decayWeight(OpBuilder &builder, Location loc, Value variable, FloatAttr decay,
+                       Value rate) {
+  Value factor = scalarConstant(builder, loc, elementTypeOf(variable), decay.getValueAsDouble());
+  Value lost =
+      MultiplyOp::create(builder, loc, MultiplyOp::create(builder, loc, variable, factor), rate);
+  return SubtractOp::create(builder, loc, variable, lost);
+}
+
 SmallVector<Value> mpc::expandOptimizerStep(OpBuilder &builder, OptimizerStepOp step) {
   Location loc = step.getLoc();
   Type wide = widerOf32(elementTypeOf(step.getVariable()));
@@ -48,10 +61,13 @@ SmallVector<Value> mpc::expandOptimizerStep(OpBuilder &builder, OptimizerStepOp 
   SmallVector<Value> slots = llvm::map_to_vector(step.getSlots(), widen);
   SmallVector<Value> old{widen(step.getVariable())};
   llvm::append_range(old, slots);
+  Value rate = widen(step.getLearningRate()), variable = old.front();
+  if (FloatAttr decay = step.getWeightDecayAttr())
+    variable = decayWeight(builder, loc, variable, decay, rate);
   auto rule = cast<OptimizerRuleAttrInterface>(step.getRule());
-  SmallVector<Value> results =
-      rule.buildUpdate(builder, loc, old.front(), gradient, slots, widen(step.getLearningRate()),
-                       widen(step.getIteration()));
+  SmallVector<Value> shared = llvm::map_to_vector(step.getShared(), widen);
+  SmallVector<Value> results = rule.buildUpdate(builder, loc, variable, gradient, slots, shared,
+                                                rate, widen(step.getIteration()));
   if (Value predicate = step.getPredicate())
     for (auto [result, value] : llvm::zip_equal(results, old))
       result = SelectOp::create(builder, loc, predicate, result, value);
@@ -88,6 +104,14 @@ LogicalResult GradientSeedOp::evaluate(ArrayRef<ReferenceTensor>,
                                        MutableArrayRef<ReferenceTensor> results) {
   startReference(results[0], elementTypeOf(getResult()), {});
   results[0].floats[0] = 1;
+  return success();
+}
+
+LogicalResult LogitsOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                 MutableArrayRef<ReferenceTensor> results) {
+  results[0] = operands[0];
+  startReference(results[1], elementTypeOf(getKnown()), {});
+  results[1].integers[0] = 0;
   return success();
 }
 

@@ -30,6 +30,23 @@ def Mpc_VariableGradientOp : Mpc_Op<"variable_gradient", [Pure, SameOperandsAndR
   let assemblyFormat = "$gradient `of` $variable attr-dict `:` type($gradient)";
 }
 
+def Mpc_LogitsOp : Mpc_Op<"logits", [Pure, AllTypesMatch<["probabilities", "logits"]>, Mpc_TrainingReferenced]> {
+  let summary = "the logits of which these are the probabilities, if they are known";
+  let description = [{
+    How a loss states its logit form, in @loss: it computes both forms and selects by `known`.
+    mpc-differentiate, where @loss meets @forward, resolves the op before it differentiates: when
+    `probabilities` is the very result of mpc.softmax along `axis` (of mpc.sigmoid), `logits` is its
+    operand and `known` is true, and the other form is dead. That is what compiled Keras does on
+    TensorFlow (keras/src/backend/tensorflow/nn.py, _get_logits); a cast in between prevents it there
+    too. Otherwise, and as a value on its own, `logits` is `probabilities` and `known` is false.
+
+    Example: `%z, %known = mpc.logits softmax %p {axis = 1 : i64} : tensor<?x10xf32>`
+  }];
+  let arguments = (ins Mpc_LogitsOfAttr:$of, Mpc_FloatTensor:$probabilities, OptionalAttr<I64Attr>:$axis);
+  let results = (outs Mpc_FloatTensor:$logits, Mpc_BoolScalar:$known);
+  let assemblyFormat = "$of $probabilities attr-dict `:` type($probabilities)";
+}
+
 def Mpc_AllFiniteOp : Mpc_Op<"all_finite", [Pure, Mpc_TrainingReferenced]> {
   let summary = "true iff no element of any operand is infinite or NaN";
   let description = [{
@@ -46,9 +63,11 @@ def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegmen
   let summary = "new value of one variable and of its slots";
   let description = [{
     Applies `rule` in float32 (float64 for float64 variables): every operand is widened, every result
-    rounded once. With `predicate` false everything keeps its value. `iteration` is 1 in the first step. `unscale` divides the gradient first, in float32. The lowering makes one pass
-    over memory of it, which also writes the low-precision copies (`shadows` in the result order
-    variable, slots, shadow types).
+    rounded once. With `predicate` false everything keeps its value. `iteration` is 1 in the first step. `unscale` divides the gradient first, in float32. `weight_decay` d takes
+    `variable * d * rate` off the variable before the rule sees it. `shared` are the rule's shared
+    scalars, already new. The lowering makes one pass over memory of it, which also writes the
+    low-precision copies (`shadows` in the result order variable, slots, shadow types); reductions and
+    contractions of a rule come before that pass.
 
     Example:
     ```mlir
@@ -57,12 +76,13 @@ def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegmen
     ```
   }];
   let arguments = (ins Mpc_FloatTensor:$variable, Mpc_FloatTensor:$gradient,
-                       Variadic<Mpc_FloatTensor>:$slots, Mpc_FloatScalar:$learning_rate,
-                       Mpc_FloatScalar:$iteration, Optional<Mpc_FloatScalar>:$unscale,
-                       Optional<Mpc_BoolScalar>:$predicate, Mpc_OptimizerRuleAttrInterface:$rule);
+                       Variadic<Mpc_FloatTensor>:$slots, Variadic<Mpc_FloatScalar>:$shared,
+                       Mpc_FloatScalar:$learning_rate, Mpc_FloatScalar:$iteration, Optional<Mpc_FloatScalar>:$unscale,
+                       Optional<Mpc_BoolScalar>:$predicate, Mpc_OptimizerRuleAttrInterface:$rule,
+                       OptionalAttr<F64Attr>:$weight_decay);
   let results = (outs Variadic<Mpc_FloatTensor>:$results);
   let assemblyFormat = [{
-    $variable `,` $gradient (`slots` `(` $slots^ `)`)? `rate` `(` $learning_rate `)` `iteration` `(` $iteration `)`
+    $variable `,` $gradient (`slots` `(` $slots^ `)`)? (`shared` `(` $shared^ `)`)? `rate` `(` $learning_rate `)` `iteration` `(` $iteration `)`
     (`unscale` `(` $unscale^ `)`)? (`if` `(` $predicate^ `)`)? `rule` `(` $rule `)` attr-dict
     `:` functional-type(operands, results)
   }];

@@ -76,7 +76,8 @@ static llvm::Error readVariables(ModuleOp module, ModuleTables &tables) {
     tables.variables.push_back(std::move(entry));
   }
   for (MetricOp metric : module.getOps<MetricOp>()) {
-    MetricEntry entry{metric.getName().str(), metric.getRoot() ? 1u : 0u, {}};
+    uint32_t kind = metric.getComputed() ? 2 : metric.getRoot() ? 1 : 0;
+    MetricEntry entry{metric.getName().str(), kind, {}};
     for (auto state : metric.getStates().getAsRange<FlatSymbolRefAttr>())
       entry.states.push_back(uint32_t(indices.lookup(state.getValue())));
     tables.metrics.push_back(std::move(entry));

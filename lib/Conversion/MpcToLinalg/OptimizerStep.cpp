@@ -22,35 +22,54 @@ public:
     auto rule = cast<OptimizerRuleAttrInterface>(op.getRule());
     Type scalar = RankedTensorType::get({}, element);
     Type whole = tensorTypeOf(op.getVariable()).clone(element);
-    SmallVector<Type> types(2 + op.getSlots().size(), whole);
-    types.append(2, scalar);
-    for (Type type : types)
-      block.addArgument(type, op.getLoc());
-    for (BlockArgument argument : block.getArguments().drop_back(2))
+    auto addArguments = [&](TypeRange types) {
+      for (Type type : types)
+        block.addArgument(getElementTypeOrSelf(type) == element
+                              ? type
+                              : Type(cast<RankedTensorType>(type).clone(element)),
+                          op.getLoc());
+    };
+    addArguments({whole, whole});
+    addArguments(op.getSlots().getTypes());
+    scalars = op.getShared().size() + 2;
+    SmallVector<Type> scalarTypes(scalars, scalar);
+    addArguments(scalarTypes);
+    for (BlockArgument argument : block.getArguments().drop_back(scalars))
       perElement.insert(argument);
     OpBuilder builder(op.getContext());
     builder.setInsertionPointToEnd(&block);
     ValueRange arguments = block.getArguments();
-    results = rule.buildUpdate(builder, op.getLoc(), arguments[0], arguments[1],
-                               arguments.slice(2, op.getSlots().size()),
-                               arguments[types.size() - 2], arguments[types.size() - 1]);
+    Value variable = arguments[0], rate = arguments[arguments.size() - 2];
+    if (FloatAttr decay = op.getWeightDecayAttr())
+      variable = decayWeight(builder, op.getLoc(), variable, decay, rate);
+    results = rule.buildUpdate(
+        builder, op.getLoc(), variable, arguments[1], arguments.slice(2, op.getSlots().size()),
+        arguments.drop_back(2).take_back(scalars - 2), rate, arguments.back());
+    for (Operation &operation : block)
+      if (llvm::any_of(operation.getOperands(), [&](Value v) { return perElement.contains(v); }))
+        perElement.insert_range(operation.getResults());
+  }
+
+  /// Whether every op on elements has scalar code: no reduction, no contraction.
+  bool isElementwise() {
+    return llvm::all_of(block, [&](Operation &op) {
+      return !perElement.contains(op.getResult(0)) || isa<ElementwiseOpInterface>(op);
+    });
   }
 
   /// Clones what is the same for every element to where `rewriter` stands, for the values of the
-  /// learning rate and the iteration. `inputs` then holds the numbers that the elements need.
-  void hoist(ConversionPatternRewriter &rewriter, Value rate, Value iteration) {
-    size_t count = block.getNumArguments();
-    outside.map(block.getArgument(count - 2), rate);
-    outside.map(block.getArgument(count - 1), iteration);
+  /// shared scalars, the learning rate and the iteration. `inputs` then holds the numbers that the
+  /// elements need.
+  void hoist(ConversionPatternRewriter &rewriter, ValueRange values) {
+    outside.map(ValueRange(block.getArguments().take_back(scalars)), values);
     for (Operation &op : block) {
-      if (llvm::any_of(op.getOperands(), [&](Value v) { return perElement.contains(v); })) {
-        perElement.insert_range(op.getResults());
-        for (Value operand : op.getOperands())
-          if (!perElement.contains(operand) && !splatOf(operand))
-            inputs.insert(operand);
-      } else {
+      if (!perElement.contains(op.getResult(0))) {
         rewriter.clone(op, outside);
+        continue;
       }
+      for (Value operand : op.getOperands())
+        if (!perElement.contains(operand) && !splatOf(operand))
+          inputs.insert(operand);
     }
   }
 
@@ -62,12 +81,12 @@ public:
   /// then of `inputs`.
   SmallVector<Value> buildElement(OpBuilder &builder, Location loc, ValueRange state,
                                   ValueRange numbers) {
-    IRMapping scalars;
-    scalars.map(ValueRange(block.getArguments().drop_back(2)), state);
+    IRMapping mapping;
+    mapping.map(ValueRange(block.getArguments().drop_back(scalars)), state);
     for (auto [input, number] : llvm::zip_equal(inputs, numbers))
-      scalars.map(input, number);
+      mapping.map(input, number);
     auto scalarFor = [&](Value v) {
-      if (Value mapped = scalars.lookupOrNull(v))
+      if (Value mapped = mapping.lookupOrNull(v))
         return mapped;
       return scalarOf(builder, loc, splatOf(v));
     };
@@ -75,21 +94,15 @@ public:
       if (!perElement.contains(op.getResult(0)))
         continue;
       SmallVector<Value> operands = llvm::map_to_vector(op.getOperands(), scalarFor);
-      scalars.map(op.getResult(0),
+      mapping.map(op.getResult(0),
                   cast<ElementwiseOpInterface>(&op).buildScalar(builder, operands));
     }
     return llvm::map_to_vector(results, scalarFor);
   }
 
-  /// Whether every op per element has scalar code.
-  bool isElementwise() {
-    return llvm::all_of(block, [&](Operation &op) {
-      return !perElement.contains(op.getResult(0)) || isa<ElementwiseOpInterface>(op);
-    });
-  }
-
 private:
   Block block;
+  size_t scalars = 0; // the last arguments of `block`
   llvm::SetVector<Value> perElement, inputs;
   IRMapping outside;
   SmallVector<Value> results;
@@ -109,9 +122,14 @@ struct LowerOptimizerStep : OpConversionPattern<OptimizerStepOp> {
                  : CastOp::create(rewriter, loc, scalarType, scalar).getResult();
     };
     Update update(op, wide);
-    update.hoist(rewriter, asWide(adaptor.getLearningRate()), asWide(adaptor.getIteration()));
-    if (!update.isElementwise())
-      return rewriter.notifyMatchFailure(op, "the rule is not elementwise");
+    if (!update.isElementwise()) {
+      // Norms and products first; fusion makes one pass of the elementwise rest.
+      rewriter.replaceOp(op, expandOptimizerStep(rewriter, op));
+      return success();
+    }
+    SmallVector<Value> numbers = llvm::map_to_vector(adaptor.getShared(), asWide);
+    numbers.append({asWide(adaptor.getLearningRate()), asWide(adaptor.getIteration())});
+    update.hoist(rewriter, numbers);
 
     SmallVector<Value> inputs{adaptor.getGradient()};
     if (adaptor.getUnscale())

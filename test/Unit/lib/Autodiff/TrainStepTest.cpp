@@ -22,7 +22,18 @@ std::string optimizer(const std::string &rule, double rate, const std::string &m
 struct Rule {
   const char *name, *attribute;
   std::function<void(double &v, double *slots, double g, double lr, double t)> update;
+  std::array<double, 3> initial = {0, 0, 0};
 };
+
+const double kDecay1 = 0.9, kDecay2 = 0.999;
+
+/// Adam's averages of the gradient and of its square.
+void average(double *s, double g) {
+  s[0] += (g - s[0]) * (1 - kDecay1);
+  s[1] += (g * g - s[1]) * (1 - kDecay2);
+}
+
+double nadamCoefficient(double t) { return kDecay1 * (1 - 0.5 * std::pow(0.96, t)); }
 
 void PrintTo(const Rule &rule, std::ostream *os) { *os << rule.name; }
 
@@ -71,6 +82,61 @@ const Rule kRules[] = {
        v -= s[0] * lr * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t)) /
             (std::sqrt(s[2]) + 1e-7);
      }},
+    {"adam_rate_scale",
+     "#mpc.adam<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64, amsgrad = "
+     "false, rate_scale = 0.5 : f64>",
+     [](double &v, double *s, double g, double lr, double t) {
+       average(s, g);
+       v -= s[0] * 0.5 * lr * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t)) /
+            (std::sqrt(s[1]) + 1e-7);
+     }},
+    {"adagrad",
+     "#mpc.adagrad<initial_accumulator_value = 0.25 : f64, epsilon = 1.0e-7 : f64>",
+     [](double &v, double *s, double g, double lr, double) {
+       s[0] += g * g;
+       v -= lr * g / std::sqrt(s[0] + 1e-7);
+     },
+     {0.25, 0, 0}},
+    {"adadelta", "#mpc.adadelta<rho = 0.95 : f64, epsilon = 1.0e-3 : f64>",
+     [](double &v, double *s, double g, double lr, double) {
+       s[0] = 0.95 * s[0] + 0.05 * g * g;
+       double d = -std::sqrt(s[1] + 1e-3) / std::sqrt(s[0] + 1e-3) * g;
+       s[1] = 0.95 * s[1] + 0.05 * d * d;
+       v += lr * d;
+     }},
+    {"adamax", "#mpc.adamax<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64>",
+     [](double &v, double *s, double g, double lr, double t) {
+       s[0] += (g - s[0]) * (1 - 0.9);
+       s[1] = std::max(0.999 * s[1], std::fabs(g));
+       v -= lr * s[0] / ((1 - std::pow(0.9, t)) * (s[1] + 1e-7));
+     }},
+    {"nadam", "#mpc.nadam<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64>",
+     [](double &v, double *s, double g, double lr, double t) {
+       average(s, g);
+       double product = 1, next = nadamCoefficient(t + 1);
+       for (int i = 1; i <= t; ++i)
+         product *= nadamCoefficient(i);
+       double m =
+           next * s[0] / (1 - product * next) + (1 - nadamCoefficient(t)) * g / (1 - product);
+       v -= m * lr / (std::sqrt(s[1] / (1 - std::pow(0.999, t))) + 1e-7);
+     }},
+    {"ftrl",
+     "#mpc.ftrl<learning_rate_power = -0.5 : f64, initial_accumulator_value = 0.25 : f64, l1 = "
+     "0.125 : f64, l2 = 0.25 : f64, l2_shrinkage = 0.5 : f64, beta = 0.125 : f64>",
+     [](double &v, double *s, double g, double lr, double) {
+       double grown = s[0] + g * g;
+       s[1] += g + 2 * 0.5 * v - (std::sqrt(grown) - std::sqrt(s[0])) / lr * v;
+       s[0] = grown;
+       double clipped = std::min(std::max(s[1], -0.125), 0.125);
+       v = (clipped - s[1]) / (std::sqrt(grown) / lr + 2 * (0.25 + 0.125 / (2 * lr)));
+     },
+     {0.25, 0, 0}},
+    {"lion", "#mpc.lion<beta_1 = 0.9 : f64, beta_2 = 0.99 : f64>",
+     [](double &v, double *s, double g, double lr, double) {
+       double direction = 0.9 * s[0] + 0.1 * g;
+       v -= lr * ((direction > 0) - (direction < 0));
+       s[0] = 0.99 * s[0] + 0.01 * g;
+     }},
 };
 
 class OptimizerRule : public testing::TestWithParam<Rule> {};
@@ -81,7 +147,7 @@ TEST_P(OptimizerRule, EqualsScalarReference) {
   std::vector<double> values{1, -2, 0.5};
   TrainingLoop loop(optimizer(GetParam().attribute, 0.0625), values);
   ASSERT_TRUE(loop.valid());
-  std::vector<std::array<double, 3>> slots(3, {0, 0, 0});
+  std::vector<std::array<double, 3>> slots(3, GetParam().initial);
   for (int t = 1; t <= 6; ++t) {
     std::vector<double> gradient;
     for (size_t i = 0; i < values.size(); ++i) {
@@ -101,6 +167,96 @@ INSTANTIATE_TEST_SUITE_P(Rules, OptimizerRule, testing::ValuesIn(kRules),
                          [](const testing::TestParamInfo<Rule> &info) {
                            return std::string(info.param.name);
                          });
+
+double norm(const std::vector<double> &values) {
+  double sum = 0;
+  for (double value : values)
+    sum += value * value;
+  return std::sqrt(sum);
+}
+
+/// LAMB: Adam's direction with bias correction, as long as the variable is.
+TEST(TrainStep, LambScalesToTheNormOfTheVariable) {
+  std::vector<double> values{1, -2, 0.5}, gradient{0.5, 0.25, -1};
+  TrainingLoop loop(
+      optimizer("#mpc.lamb<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64>",
+                0.0625),
+      values);
+  ASSERT_TRUE(loop.valid());
+  std::vector<std::array<double, 2>> slots(3, {0, 0});
+  for (int t = 1; t <= 4; ++t) {
+    std::vector<double> update(3);
+    for (size_t i = 0; i < 3; ++i) {
+      average(slots[i].data(), gradient[i]);
+      update[i] = slots[i][0] / (1 - std::pow(kDecay1, t)) /
+                  (std::sqrt(slots[i][1] / (1 - std::pow(kDecay2, t))) + 1e-7);
+    }
+    double ratio = norm(values) / norm(update);
+    for (size_t i = 0; i < 3; ++i)
+      values[i] -= ratio * 0.0625 * update[i];
+    ASSERT_TRUE(loop.step(gradient));
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(loop.variable("w")[i], values[i], 2e-5) << "step " << t;
+  }
+}
+
+TEST(TrainStep, AdafactorBoundsTheUpdateOfAVector) {
+  std::vector<double> values{1, -2, 0.5}, gradient{0.5, 0.25, -1}, v(3, 0.0);
+  TrainingLoop loop(optimizer("#mpc.adafactor<beta_2_decay = -0.8 : f64, epsilon_1 = 1.0e-30 : "
+                              "f64, epsilon_2 = 1.0e-3 : f64, clip_threshold = 1.0 : f64>",
+                              0.0625),
+                    values);
+  ASSERT_TRUE(loop.valid());
+  for (int t = 1; t <= 4; ++t) {
+    double alpha = std::max(1e-3, norm(values) / std::sqrt(3)) * std::min(0.0625, 1 / std::sqrt(t));
+    double decay = 1 - std::pow(t, -0.8);
+    std::vector<double> update(3);
+    for (size_t i = 0; i < 3; ++i) {
+      v[i] = decay * v[i] + (1 - decay) * gradient[i] * gradient[i];
+      update[i] = gradient[i] / std::sqrt(v[i]);
+    }
+    double excess = std::max(1.0, norm(update) / std::sqrt(3));
+    for (size_t i = 0; i < 3; ++i)
+      values[i] -= alpha * update[i] / excess;
+    ASSERT_TRUE(loop.step(gradient));
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(loop.variable("w")[i], values[i], 2e-5) << "step " << t;
+  }
+}
+
+TEST(TrainStep, NadamKeepsOneProductBehindTheSlots) {
+  TrainingLoop loop(
+      optimizer("#mpc.nadam<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64>", 1,
+                "accumulation_steps = 2 : i64"),
+      {1});
+  ASSERT_TRUE(loop.valid());
+  EXPECT_EQ(loop.optimizerVariables().back(), "optimizer/variable");
+  ASSERT_TRUE(loop.step({1}));
+  EXPECT_EQ(loop.variable("optimizer/variable"), std::vector<double>{1}); // only accumulated
+  ASSERT_TRUE(loop.step({1}));
+  EXPECT_NEAR(loop.variable("optimizer/variable")[0], nadamCoefficient(1), 1e-7);
+}
+
+TEST(TrainStep, DecaysNothingThatIsExcluded) {
+  TrainingLoop decayed(optimizer(kSGD, 0.5, "weight_decay = 0.5 : f64"), {2});
+  ASSERT_TRUE(decayed.valid() && decayed.step({0}));
+  EXPECT_EQ(decayed.variable("w"), std::vector<double>{1.5});
+  TrainingLoop excluded(optimizer(kSGD, 0.5, "undecayed = [@w], weight_decay = 0.5 : f64"), {2});
+  ASSERT_TRUE(excluded.valid() && excluded.step({0}));
+  EXPECT_EQ(excluded.variable("w"), std::vector<double>{2});
+}
+
+TEST(TrainStep, MuonSendsVectorsToAdam) {
+  TrainingLoop loop(
+      optimizer("#mpc.muon<momentum = 0.95 : f64, nesterov = true, ns_steps = 5, a = 3.4445 : f64, "
+                "b = -4.775 : f64, c = 2.0315 : f64, adam = <beta_1 = 0.9 : f64, beta_2 = 0.999 : "
+                "f64, epsilon = 1.0e-7 : f64, amsgrad = false>, adam_weight_decay = 0.5 : f64>",
+                0.5),
+      {2});
+  ASSERT_TRUE(loop.valid() && loop.step({0}));
+  EXPECT_EQ(loop.optimizerVariables().back(), "optimizer/o/w_velocity");
+  EXPECT_EQ(loop.variable("w"), std::vector<double>{1.5}); // Adam's decay alone
+}
 
 TEST(TrainStep, ClipsByNorm) {
   TrainingLoop loop(optimizer(kSGD, 1, "clipnorm = 1.0 : f64"), {0, 0});

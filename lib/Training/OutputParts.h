@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Losses, loss weights and metrics of a compile config, sorted by model output as
+// keras/src/trainers/compile_utils.py sorts them.
+#ifndef MPC_LIB_TRAINING_OUTPUTPARTS_H
+#define MPC_LIB_TRAINING_OUTPUTPARTS_H
+
+#include "mpc/Training/Training.h"
+
+namespace mpc {
+
+/// What one output is trained and measured with.
+struct OutputParts {
+  std::string name;                        // Keras's: the layer that computes it
+  const llvm::json::Value *loss = nullptr; // null: none
+  std::optional<double> lossWeight;
+  llvm::SmallVector<const llvm::json::Value *> metrics, weightedMetrics;
+};
+
+/// Sorts `config` by the outputs called `names`. Appends what does not fit to `problems`, each
+/// beginning with its part of the config ("compile_config.loss").
+std::vector<OutputParts> sortByOutput(const CompileConfig &config,
+                                      llvm::ArrayRef<std::string> names,
+                                      llvm::SmallVectorImpl<std::string> &problems);
+
+} // namespace mpc
+
+#endif // MPC_LIB_TRAINING_OUTPUTPARTS_H

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Update rules of Keras's optimizers as attributes.
+#ifndef MPC_LIB_TRAINING_RULES_H
+#define MPC_LIB_TRAINING_RULES_H
+
+#include "dialects/mpc/IR/Mpc.h"
+#include "lib/Training/KerasObject.h"
+
+namespace mpc {
+
+struct RuleInput {
+  mlir::Builder &builder;
+  mlir::ModuleOp module; // whose variables the optimizer will update
+  const KerasObject &optimizer;
+  std::string problem; // what is wrong with the arguments; "" when nothing is
+
+  mlir::FloatAttr number(llvm::StringRef key, double otherwise) {
+    return builder.getF64FloatAttr(optimizer.number(key, otherwise));
+  }
+};
+
+struct RuleEntry {
+  llvm::StringLiteral name; // canonical
+  double learningRate;      // Keras's defaults
+  std::optional<double> weightDecay;
+  OptimizerRuleAttrInterface (*build)(RuleInput &input);
+};
+
+/// All rules, sorted by name.
+llvm::ArrayRef<RuleEntry> optimizerRules();
+
+/// Whether Python's `re.search(pattern, text)` finds something; a malformed pattern is a problem.
+bool searches(llvm::StringRef pattern, llvm::StringRef text, std::string &problem);
+
+} // namespace mpc
+
+#endif // MPC_LIB_TRAINING_RULES_H

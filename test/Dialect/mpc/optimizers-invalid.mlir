@@ -1,0 +1,41 @@
+// RUN: mpc-opt %s -split-input-file -verify-diagnostics
+
+mpc.variable @s : tensor<f32> role metric
+// expected-error @below {{total and count are two states, got 1; other results are computed}}
+mpc.metric "m" states([@s])
+
+// -----
+
+mpc.variable @s : tensor<f32> role metric
+// expected-error @below {{a computed result takes no root}}
+mpc.metric "m" states([@s]) {computed, root}
+
+// -----
+
+// expected-error @below {{states must be symbols of variables}}
+mpc.metric "m" states(["s", "t"])
+
+// -----
+
+func.func @shared(%w: tensor<4xf32>, %m: tensor<4xf32>, %r: tensor<f32>) {
+  // expected-error @below {{rule has 1 shared scalars, got 0}}
+  %a:3 = mpc.optimizer_step %w, %w slots(%m, %m) rate(%r) iteration(%r) rule(#mpc.nadam<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64>)
+    : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @slot(%w: tensor<8x4xf32>, %c: tensor<4xf32>, %r: tensor<f32>) {
+  // expected-error @below {{slot 'r' must have the shape of 'tensor<8xf32>'}}
+  %a:4 = mpc.optimizer_step %w, %w slots(%c, %c, %w) rate(%r) iteration(%r) rule(#mpc.adafactor<beta_2_decay = -0.8 : f64, epsilon_1 = 1.0e-30 : f64, epsilon_2 = 1.0e-3 : f64, clip_threshold = 1.0 : f64>)
+    : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>)
+  return
+}
+
+// -----
+
+// expected-error @below {{mpc.mask_of must be a string on a result of i1}}
+func.func @forward(%x: tensor<?x4xf32>) -> (tensor<?x4xf32> {mpc.mask_of = "out0"}) {
+  return %x : tensor<?x4xf32>
+}
