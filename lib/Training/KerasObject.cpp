@@ -50,9 +50,16 @@ std::optional<KerasObject> KerasObject::parseLoss(const llvm::json::Value &value
 
 llvm::SmallVector<double> KerasObject::numbers(StringRef key) const {
   llvm::SmallVector<double> values;
-  if (std::optional<double> value = config.getNumber(key))
+  if (std::optional<double> value = config.getNumber(key)) {
     values.push_back(*value);
-  else if (const llvm::json::Array *array = config.getArray(key))
+    return values;
+  }
+  const llvm::json::Array *array = config.getArray(key);
+  // A tensor or NumPy array: {"class_name": "__tensor__", "config": {"value": […], "dtype": …}}.
+  if (const llvm::json::Object *tensor = config.getObject(key))
+    if (const llvm::json::Object *inner = tensor->getObject("config"))
+      array = inner->getArray("value");
+  if (array)
     for (const llvm::json::Value &element : *array)
       values.push_back(element.getAsNumber().value_or(0));
   return values;

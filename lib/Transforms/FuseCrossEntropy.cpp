@@ -63,7 +63,7 @@ void mpc::fuseLogSoftmax(IRRewriter &rewriter, LogOp log) {
   rewriter.eraseOp(softmax);
 }
 
-void mpc::fuseCrossEntropy(IRRewriter &rewriter, SoftmaxCrossEntropyOp loss, bool eraseUnused) {
+void mpc::fuseCrossEntropy(IRRewriter &rewriter, SoftmaxCrossEntropyOp loss) {
   auto log = loss.getLogits().getDefiningOp<LogOp>();
   if (!log)
     return;
@@ -79,6 +79,5 @@ void mpc::fuseCrossEntropy(IRRewriter &rewriter, SoftmaxCrossEntropyOp loss, boo
   rewriter.modifyOpInPlace(loss, [&] { loss.getLogitsMutable().assign(softmax.getInput()); });
   remark::passed(loss.getLoc(), fusionRemark("logit-cross-entropy"))
       << "cross-entropy of logits: no clip";
-  if (eraseUnused)
-    eraseDead(rewriter, log);
+  eraseDead(rewriter, log);
 }

@@ -20,11 +20,8 @@ void fuseEpilogue(mlir::IRRewriter &rewriter, ContractOp contract);
 /// log(softmax(x)) as log_softmax(x).
 void fuseLogSoftmax(mlir::IRRewriter &rewriter, LogOp log);
 
-/// softmax_cross_entropy(log(clip(softmax(x))), t) as softmax_cross_entropy(x, t). With
-/// `eraseUnused` what has no use left goes at once; a caller that still holds values of the chain
-/// says false.
-void fuseCrossEntropy(mlir::IRRewriter &rewriter, SoftmaxCrossEntropyOp loss,
-                      bool eraseUnused = true);
+/// softmax_cross_entropy(log(clip(softmax(x))), t) as softmax_cross_entropy(x, t).
+void fuseCrossEntropy(mlir::IRRewriter &rewriter, SoftmaxCrossEntropyOp loss);
 
 } // namespace mpc
 

@@ -28,12 +28,12 @@
 
 // RUN: mpcc %s --loss=categorical_crossentropy --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=CCE
 // CCE: [[Z:%.*]], [[KNOWN:%.*]] = mpc.logits softmax %arg0 {axis = 1 : i64}
-// CCE: [[LOGITS:%.*]] = mpc.softmax_cross_entropy [[Z]], %arg1
+// CCE: [[CE:%.*]] = mpc.softmax_cross_entropy [[Z]], %arg1
 // CCE: [[S:%.*]] = mpc.reduce sum %arg0 {axes = array<i64: 1>, keep_dims}
 // CCE: mpc.divide %arg0, [[S]]
 // CCE: mpc.log
 // CCE: mpc.reduce sum {{.*}} {axes = array<i64: 1>}
-// CCE: mpc.select [[KNOWN]], [[LOGITS]]
+// CCE: mpc.select [[KNOWN]], [[CE]]
 
 // Classes are integers below the number of classes; they never pass through floats.
 // RUN: mpcc %s --loss=sparse_categorical_crossentropy --optimizer=sgd --metrics=accuracy --compile-to=import | FileCheck %s --check-prefix=SCE

@@ -8,7 +8,9 @@
 // CHECK-DAG: mpc.metric "b_loss"
 // CHECK-LABEL: func.func @loss
 // CHECK-SAME: tensor<?x3xi1> {mpc.input = "mask0"}
-// CHECK-SAME: tensor<?x3x4xf32> {mpc.target = "y0"}, %{{.*}}: tensor<?xi32> {mpc.index_limit = 5 : i64, mpc.target = "y1"}, %{{.*}}: tensor<?xf32> {mpc.target = "sample_weight"}
+// CHECK-SAME: tensor<?x3x4xf32> {mpc.target = "y0"}
+// CHECK-SAME: tensor<?xi32> {mpc.index_limit = 5 : i64, mpc.target = "y1"}
+// CHECK-SAME: tensor<?xf32> {mpc.target = "sample_weight"}
 // The masked mean divides by the number of valid steps.
 // CHECK: mpc.cast %{{.*}} : tensor<?x3xi1> to tensor<?x3xf32>
 // CHECK: mpc.divide_no_nan
@@ -42,7 +44,7 @@
 module attributes {mpc.output_names = ["a", "b"]} {
   mpc.variable @w : tensor<4xf32> role trainable
   func.func @forward(%x: tensor<?x3x4xf32> {mpc.input = "x"}, %z: tensor<?x5xf32> {mpc.input = "z"}, %m: tensor<?x3xi1> {mpc.input = "m"}, %w: tensor<4xf32> {mpc.variable = @w})
-      -> (tensor<?x3x4xf32> {mpc.output = "out0"}, tensor<?x5xf32> {mpc.output = "out1"}, tensor<?x3xi1> {mpc.mask_of = "out0", mpc.output = "mask0"}) {
+      -> (tensor<?x3x4xf32> {mpc.output = "out0"}, tensor<?x5xf32> {mpc.output = "out1"}, tensor<?x3xi1> {mpc.mask, mpc.output = "mask0"}) {
     %y = mpc.multiply %x, %w : tensor<?x3x4xf32>, tensor<4xf32>
     return %y, %z, %m : tensor<?x3x4xf32>, tensor<?x5xf32>, tensor<?x3xi1>
   }

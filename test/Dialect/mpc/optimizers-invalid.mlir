@@ -32,10 +32,3 @@ func.func @slot(%w: tensor<8x4xf32>, %c: tensor<4xf32>, %r: tensor<f32>) {
     : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>)
   return
 }
-
-// -----
-
-// expected-error @below {{mpc.mask_of must be a string on a result of i1}}
-func.func @forward(%x: tensor<?x4xf32>) -> (tensor<?x4xf32> {mpc.mask_of = "out0"}) {
-  return %x : tensor<?x4xf32>
-}

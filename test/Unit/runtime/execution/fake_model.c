@@ -93,6 +93,15 @@ static int32_t flush(const mpc_rt_call_t *call) {
   return 0;
 }
 
+/* The total twice, and total and count as a vector. */
+static int32_t metric_results(const mpc_rt_call_t *call) {
+  float *parts = (float *)call->outputs[1];
+  parts[0] = *(float *)call->variables[TOTAL];
+  parts[1] = *(float *)call->variables[SEEN];
+  *(float *)call->outputs[0] = 2 * parts[0];
+  return 0;
+}
+
 static int32_t failing(const mpc_rt_call_t *call) {
   (void)call;
   return 7;
@@ -103,6 +112,10 @@ static const mpc_rt_tensor_info_t ids_info[] = {{"ids", MPC_RT_INT32, 2, id_dims
 static const mpc_rt_tensor_info_t y_info[] = {{"out0", MPC_RT_FLOAT32, 2, y_dims, 0}};
 static const mpc_rt_tensor_info_t loss_info[] = {{"loss", MPC_RT_FLOAT32, 0, 0, 0}};
 
+static const int64_t two[] = {2};
+static const mpc_rt_tensor_info_t result_infos[] = {{"twice", MPC_RT_FLOAT32, 0, 0, 0},
+                                                    {"parts", MPC_RT_FLOAT32, 1, two, 0}};
+
 static const mpc_rt_entry_info_t entries[] = {
     {"predict", predict, 1, 1, x_info, y_info, 0, 0},
     {"train_step", train_step, 0, 0, 0, 0, 64, 128},
@@ -110,11 +123,14 @@ static const mpc_rt_entry_info_t entries[] = {
     {"flush", flush, 0, 1, 0, loss_info, 0, 0},
     {"fail", failing, 0, 0, 0, 0, 0, 0},
     {"huge", failing, 0, 0, 0, 0, 0, UINT64_MAX},
+    {"metric_results", metric_results, 0, 2, 0, result_infos, 0, 0},
 };
 
 static const uint32_t loss_states[] = {TOTAL, SEEN};
 static const mpc_rt_metric_info_t metrics[] = {{"loss", 0, 2, loss_states},
-                                               {"rmse", 1, 2, loss_states}};
+                                               {"rmse", 1, 2, loss_states},
+                                               {"twice", 2, 2, loss_states},
+                                               {"parts", 2, 2, loss_states}};
 
 static const mpc_rt_executable_t executable = {sizeof(mpc_rt_executable_t),
                                                MPC_RT_ABI_VERSION,

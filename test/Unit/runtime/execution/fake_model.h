@@ -22,7 +22,7 @@ enum Variable {
   total,
   seen
 };
-enum Entry { predict, trainStep, evaluate, flush, failing, huge };
+enum Entry { predict, trainStep, evaluate, flush, failing, huge, metricResults };
 
 struct Context {
   explicit Context(uint32_t threads = 2, const char *device = nullptr, uint64_t seed = 0,

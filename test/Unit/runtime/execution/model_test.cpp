@@ -125,6 +125,13 @@ TEST_F(Tables, WithContradictionsAreRefused) {
   copy.metrics = &metric;
   copy.metric_count = 1;
   EXPECT_EQ(load(), MPC_RT_DATA_LOSS);
+  metric = {"no such result", 2, 0, nullptr};
+  EXPECT_EQ(load(), MPC_RT_DATA_LOSS);
+  EXPECT_NE(std::string(mpc_rt_last_error()).find("metric_results"), std::string::npos);
+  metric = {"twice", 2, 0, nullptr};
+  EXPECT_EQ(load(), MPC_RT_OK);
+  metric = {"twice", 3, 0, nullptr};
+  EXPECT_EQ(load(), MPC_RT_DATA_LOSS);
   copy.variable_count = UINT32_MAX;
   EXPECT_EQ(load(), MPC_RT_DATA_LOSS);
 }

@@ -63,6 +63,16 @@ TEST_F(Run, SeesEveryChangeOfTheWeights) {
   EXPECT_EQ(predict({1, 1, 1})[0], 11.5f);
 }
 
+TEST_F(Run, ComputesMetricResults) {
+  context.variable<float>(fake::total)[0] = 3;
+  double value = -1;
+  ASSERT_EQ(mpc_rt_context_metric(context.handle, 2, &value), MPC_RT_OK) << mpc_rt_last_error();
+  EXPECT_EQ(value, 6.0);
+  EXPECT_EQ(mpc_rt_context_metric(context.handle, 3, &value), MPC_RT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(mpc_rt_last_error()).find("'parts' is a vector of 2"), std::string::npos)
+      << mpc_rt_last_error();
+}
+
 TEST_F(Run, CountsMetrics) {
   int32_t ids[] = {1, 2, 3, 4, 0, 0, 0, 6};
   float loss = 0;
