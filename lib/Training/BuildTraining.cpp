@@ -75,8 +75,10 @@ void LossBuilder::collectOutputs() {
     if (forward.getResultAttr(i, MpcDialect::kLossTermAttr)) {
       lossTerms.push_back(argument);
     } else if (forward.getResultAttr(i, MpcDialect::kMaskAttr)) {
-      size_t output = 0; // "mask<output>"
-      if (!name.getValue().drop_front(4).getAsInteger(10, output) && output < outputs.size())
+      StringRef number = name.getValue(); // "mask<output>"
+      size_t output = 0;
+      if (number.consume_front("mask") && !number.getAsInteger(10, output) &&
+          output < outputs.size())
         outputs[output].mask = argument;
     } else {
       outputs.emplace_back();
