@@ -48,7 +48,8 @@ private:
   /// Most ops check the same themselves; this holds for those that do not.
   static LogicalResult verifyTypes(Operation *op) {
     auto precise = dyn_cast<PrecisionOpInterface>(op);
-    if (!precise)
+    // Of an op with a body the ops inside are checked.
+    if (!precise || op->getNumRegions() > 0)
       return success();
     Type common;
     for (OpOperand &operand : op->getOpOperands()) {

@@ -200,6 +200,14 @@ const LayerConfig *GraphImporter::getChild(const LayerConfig &layer, llvm::Strin
   return child.get();
 }
 
+void GraphImporter::placeLayers(const ModelConfig &model, unsigned position) {
+  for (const LayerConfig &layer : model.layers) {
+    order[&layer] = position;
+    if (layer.model)
+      placeLayers(*layer.model, position);
+  }
+}
+
 void GraphImporter::placeChild(const LayerConfig &parent, const LayerConfig &child,
                                llvm::StringRef group) {
   order[&child] = order.lookup(&parent);
@@ -207,6 +215,10 @@ void GraphImporter::placeChild(const LayerConfig &parent, const LayerConfig &chi
   if (&parent != &child && found != groups.end()) {
     const std::string place = found->second + "/" + group.str();
     groups[&child] = place;
+    if (child.model && !child.model->layers.empty() && !order.count(&child.model->layers.front())) {
+      index(*child.model, "", place);
+      placeLayers(*child.model, order.lookup(&parent));
+    }
   }
 }
 

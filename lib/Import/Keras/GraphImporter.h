@@ -82,6 +82,8 @@ private:
   struct Call;
 
   void index(const ModelConfig &model, llvm::StringRef path, llvm::StringRef group);
+  /// Gives all layers of a model inside a layer that layer's place in the order of variables.
+  void placeLayers(const ModelConfig &model, unsigned position);
   void reportUnsupported(const ModelConfig &model, llvm::StringRef path);
 
   bool importModel(const ModelConfig &model, llvm::StringRef path, bool trainable,
