@@ -114,6 +114,8 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
     block->addArgument(input.getType(), loc);
   LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
   Values results = {import(lb)};
+  // Before masks pass on, which reads the keyword `mask`: a class without that argument refuses it.
+  lb.reportUnreadKeywords();
   mlir::StringAttr policy = getPolicy(layer, path);
   if (!results.front() || lb.hasFailed())
     return false;
@@ -127,9 +129,6 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
     else if (passesMasksOn && i < lb.getInputs().size())
       given[i] = i == 0 ? lb.getMask() : lb.getMaskOf(lb.getInputs()[i]);
   }
-  lb.reportUnreadKeywords();
-  if (lb.hasFailed())
-    return false;
   Values carried(count);                // as values of @forward
   llvm::SmallVector<unsigned> computed; // outputs whose masks the body yields
   for (unsigned i = 0; i < count; ++i) {
