@@ -26,6 +26,11 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   endif()
 endif()
 
+option(MPC_FUZZ "Build the libFuzzer targets of test/Fuzz (clang only); set MPC_SANITIZE, too" OFF)
+if(MPC_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 if(MPC_SANITIZE)
   add_compile_options(-fsanitize=${MPC_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MPC_SANITIZE})

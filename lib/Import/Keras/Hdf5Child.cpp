@@ -36,7 +36,7 @@ private:
   const WeightLimits &limits;
   std::string groupPath;
   unsigned groupDepth = 0;
-  uint64_t objects = 0, total = 0;
+  uint64_t objects = 0, total = 0, textTotal = 0;
 };
 
 bool Walker::writeAll(const void *data, uint64_t bytes) {
@@ -213,8 +213,7 @@ bool Walker::visitAttribute(hid_t object, llvm::StringRef name) {
   hid_t attribute = H5Aopen(object, name.str().c_str(), H5P_DEFAULT);
   if (attribute < 0)
     return refuse(path, "damaged HDF5: the attribute cannot be opened");
-  const auto strings =
-      readStrings(attribute, limits.maxTotalBytes - std::min(total, limits.maxTotalBytes));
+  const auto strings = readStrings(attribute, limits.maxTotalBytes);
   if (!strings)
     return refuse(path, "the attribute holds something else than strings, or more than the file; "
                         "expected what Keras writes");
@@ -222,11 +221,12 @@ bool Walker::visitAttribute(hid_t object, llvm::StringRef name) {
   std::string data;
   for (const std::string &text : *strings) {
     const uint64_t length = text.size();
-    total += length + sizeof(uint64_t) * 2; // what an element takes in memory even when it is empty
+    textTotal += length + sizeof(length);
     data.append(reinterpret_cast<const char *>(&length), sizeof(length));
     data += text;
   }
-  if (total > limits.maxTotalBytes)
+  // Each string may be short, and its length is not in the file.
+  if (textTotal > 2 * limits.maxTotalBytes)
     return refuse(path, "the attributes hold more than the file; refused as a shape bomb");
   Hdf5Record record = {Hdf5Record::Strings, 0, 0, uint32_t(path.size()), data.size()};
   return send(record, path, {}, data.data());

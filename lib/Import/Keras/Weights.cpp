@@ -113,7 +113,7 @@ llvm::Expected<Hdf5File> readRecords(int pipe, llvm::StringRef fileName,
                                 "as Keras writes them; save the model again");
   };
   Hdf5File result;
-  uint64_t total = 0;
+  uint64_t total = 0, textTotal = 0;
   while (true) {
     Hdf5Record record;
     if (!readAll(pipe, &record, sizeof(record), deadline) || record.pathBytes > kMaxHdf5PathBytes ||
@@ -131,11 +131,11 @@ llvm::Expected<Hdf5File> readRecords(int pipe, llvm::StringRef fileName,
       return inputError(path.empty() ? fileName.str() : fileName.str() + ":" + path, message);
     }
     if (record.kind == Hdf5Record::Strings) {
-      if (record.rank != 0 || record.dataBytes > limits.maxTotalBytes ||
-          total > limits.maxTotalBytes - record.dataBytes ||
+      if (record.rank != 0 || record.dataBytes > 2 * limits.maxTotalBytes ||
+          textTotal > 2 * limits.maxTotalBytes - record.dataBytes ||
           result.strings.size() >= limits.maxTensors)
         return damaged();
-      total += record.dataBytes;
+      textTotal += record.dataBytes;
       std::string data(record.dataBytes, '\0');
       std::vector<std::string> strings;
       if (!readAll(pipe, data.data(), data.size(), deadline) || !splitStrings(data, strings) ||
