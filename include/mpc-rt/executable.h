@@ -14,9 +14,12 @@
 extern "C" {
 #endif
 
-#define MPC_RT_ABI_VERSION 1u
+/* The newest version that these declarations describe. An executable states the lowest one that it
+ * needs: 2 when it calls services->convolve, else 1. */
+#define MPC_RT_ABI_VERSION 2u
 #define MPC_RT_MAX_RANK 8
-#define MPC_RT_DYNAMIC (-1) /* a dimension that equals the batch of the call */
+#define MPC_RT_MAX_SPATIAL 3 /* spatial dimensions of a convolution */
+#define MPC_RT_DYNAMIC (-1)  /* a dimension that equals the batch of the call */
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
@@ -128,7 +131,7 @@ typedef const mpc_rt_executable_t *(*mpc_rt_executable_query_fn)(uint32_t max_ab
 
 /* ---- Services that the runtime gives to generated code ------------------------------------ */
 
-/* An extent of a contraction: fixed + per_sample * batch (one of them is 0). */
+/* An extent of a contraction or convolution: fixed + per_sample * batch (one of them is 0). */
 typedef struct mpc_rt_extent_t {
   int64_t fixed, per_sample;
 } mpc_rt_extent_t;
@@ -161,6 +164,38 @@ typedef struct mpc_rt_contract_t {
   const char *layer; /* layer path, for messages and profiles */
 } mpc_rt_contract_t;
 
+typedef enum mpc_rt_convolution_direction_t {
+  MPC_RT_CONVOLUTION_FORWARD = 0,        /* lhs images, rhs filter, out outputs */
+  MPC_RT_CONVOLUTION_INPUT_GRADIENT = 1, /* lhs outputs, rhs filter, out images */
+  MPC_RT_CONVOLUTION_FILTER_GRADIENT = 2 /* lhs images, rhs outputs, out filter */
+} mpc_rt_convolution_direction_t;
+
+/* Since version 2. A convolution of images [batch, images..., channels] with a filter
+ * [kernel..., channels / groups, filters] to outputs [batch, outputs..., filters], all row-major
+ * and dense: outputs[b, o, f] = sum_k,c images[b, o * stride - padding_low + k * dilation, c] *
+ * filter[k, c, f] over the channels c of the group of f, with zeros outside; or one of the two
+ * adjoints of this map. The sums are in float32 (float64 for float64). What is computed is rounded
+ * to the out dtype, then bias (along the last dimension) is added and the result rounded, then
+ * comes the activation. `id` is unique among the convolutions of the executable; `rhs_variable` as
+ * in mpc_rt_contract_t. Only the first `spatial_rank` entries of the arrays count. */
+typedef struct mpc_rt_convolution_t {
+  uint32_t struct_size;
+  uint32_t id;
+  mpc_rt_dtype_t lhs_dtype, rhs_dtype, out_dtype, bias_dtype;
+  uint32_t direction;    /* mpc_rt_convolution_direction_t */
+  uint32_t activation;   /* mpc_rt_activation_t */
+  uint32_t spatial_rank; /* 1 to MPC_RT_MAX_SPATIAL */
+  uint32_t has_bias;     /* not for the filter's gradient */
+  int32_t rhs_variable;
+  uint32_t reserved;
+  mpc_rt_extent_t batch;
+  int64_t groups, channels, filters;
+  int64_t images[MPC_RT_MAX_SPATIAL], kernel[MPC_RT_MAX_SPATIAL], outputs[MPC_RT_MAX_SPATIAL];
+  int64_t strides[MPC_RT_MAX_SPATIAL], dilations[MPC_RT_MAX_SPATIAL];
+  int64_t padding_low[MPC_RT_MAX_SPATIAL], padding_high[MPC_RT_MAX_SPATIAL];
+  const char *layer;
+} mpc_rt_convolution_t;
+
 typedef struct mpc_rt_services_t {
   uint32_t struct_size;
   uint32_t reserved;
@@ -170,6 +205,9 @@ typedef struct mpc_rt_services_t {
                        int64_t count, int64_t grain);
   /* 0 or a status code. */
   int32_t (*contract)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                      const void *rhs, const void *bias, void *out, int64_t batch);
+  /* The same. Since version 2. */
+  int32_t (*convolve)(void *context, const mpc_rt_convolution_t *descriptor, const void *lhs,
                       const void *rhs, const void *bias, void *out, int64_t batch);
 } mpc_rt_services_t;
 

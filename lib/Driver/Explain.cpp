@@ -95,16 +95,20 @@ void Explanation::recordOps(ModuleOp module) {
         if (precise.getPrecisionClass() != PrecisionClass::Follow && op->getNumOperands())
           if (auto element = dyn_cast<FloatType>(elementTypeOf(op->getOperand(0))))
             row.accumulate = text(precise.getDefaultAccumulator(element));
+      row.kernel = "generated";
       if (auto contract = dyn_cast<ContractOp>(op)) {
         if (auto accumulate = contract.getAccumulate())
           row.accumulate = text(*accumulate);
         row.kernel = "oneDNN matmul";
-        if (contract.getBias())
+      } else if (StringRef(row.name).starts_with("convolution")) {
+        row.kernel = "oneDNN convolution";
+      }
+      if (auto epilogue = dyn_cast<EpilogueOpInterface>(op)) {
+        if (epilogue.getEpilogueBias())
           row.kernel += " + bias";
-        if (contract.getActivation() != Activation::None)
-          row.kernel += (" + " + stringifyActivation(contract.getActivation())).str();
-      } else {
-        row.kernel = "generated";
+        if (Activation activation = epilogue.getEpilogueActivation();
+            activation != Activation::None)
+          row.kernel += (" + " + stringifyActivation(activation)).str();
       }
       // What leaves the layer is what its last op returns.
       if (Layer *layer = row.entry == "predict" ? findLayer(row.layer) : nullptr)

@@ -28,7 +28,7 @@ struct Fuse : mpc::impl::FuseBase<Fuse> {
       if (logits == "on")
         forEach<SoftmaxCrossEntropyOp>(function, [&](auto op) { fuseCrossEntropy(rewriter, op); });
       forEach<LogOp>(function, [&](auto op) { fuseLogSoftmax(rewriter, op); });
-      forEach<ContractOp>(function, [&](auto op) { fuseEpilogue(rewriter, op); });
+      forEach<EpilogueOpInterface>(function, [&](auto op) { fuseEpilogue(rewriter, op); });
     }
   }
 

@@ -1,45 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bias and relu in the epilogue of the contraction. mpc.contract defines its epilogue as the
-// roundings of the separate ops, so that the result is the same bit for bit.
+// Bias and relu in the epilogue of a contraction or convolution. These ops define their epilogue as
+// the roundings of the separate ops, so that the result is the same bit for bit.
 #include "Fusion.h"
 
 using namespace mlir;
 using namespace mpc;
 
-/// The vector that is added to the contraction's last dimension, or why there is none.
-static FailureOr<Value> biasOf(ContractOp contract, AddOp add, StringRef &reason) {
-  Value product = contract.getResult();
+/// The vector that is added to the product's last dimension, or why there is none.
+static FailureOr<Value> biasOf(EpilogueOpInterface op, AddOp add, StringRef &reason) {
+  Value product = op->getResult(0);
   Value bias = add.getLhs() == product ? add.getRhs() : add.getLhs();
   auto type = tensorTypeOf(bias);
+  reason = op.findBiasObstacle();
   if (bias == product)
     reason = "the product is added to itself";
-  else if (type.getRank() != 1 || type.getDimSize(0) != contract.getType().getShape().back())
+  else if (type.getRank() != 1 || type.getDimSize(0) != tensorTypeOf(product).getShape().back())
     reason = "what is added is no vector along the last dimension";
-  else if (contract.getRhsFree().size() != 1)
-    reason = "the last dimension is not the only free one of the right operand";
-  else
+  else if (reason.empty())
     return bias;
   return failure();
 }
 
-/// Puts `contract` with the given epilogue where `last`, the op that it absorbs, stands.
-static ContractOp replaceWithEpilogue(IRRewriter &rewriter, ContractOp contract, Operation *last,
-                                      Value bias, Activation activation) {
+/// Puts `op` with the given epilogue where `last`, the op that it absorbs, stands.
+static EpilogueOpInterface replaceWithEpilogue(IRRewriter &rewriter, EpilogueOpInterface op,
+                                               Operation *last, Value bias, Activation activation) {
   rewriter.setInsertionPoint(last);
-  auto fused = ContractOp::create(
-      rewriter, contract.getLoc(), contract.getType(), contract.getLhs(), contract.getRhs(), bias,
-      contract.getLhsBatch(), contract.getRhsBatch(), contract.getLhsContracting(),
-      contract.getRhsContracting(), contract.getAccumulateAttr(), activation);
-  rewriter.replaceOp(last, fused.getResult());
-  rewriter.eraseOp(contract);
-  return fused;
+  Operation *fused = op.createWithEpilogue(rewriter, bias, activation);
+  rewriter.replaceOp(last, fused->getResults());
+  rewriter.eraseOp(op);
+  return cast<EpilogueOpInterface>(fused);
 }
 
-void mpc::fuseEpilogue(IRRewriter &rewriter, ContractOp contract) {
-  if (contract.getActivation() != Activation::None)
+void mpc::fuseEpilogue(IRRewriter &rewriter, EpilogueOpInterface op) {
+  if (op.getEpilogueActivation() != Activation::None)
     return;
-  Value product = contract.getResult();
-  if (!contract.getBias()) {
+  Value product = op->getResult(0);
+  if (!op.getEpilogueBias()) {
     AddOp add;
     for (Operation *user : product.getUsers())
       if (auto candidate = dyn_cast<AddOp>(user))
@@ -48,19 +44,19 @@ void mpc::fuseEpilogue(IRRewriter &rewriter, ContractOp contract) {
       StringRef reason = "the product has other uses";
       FailureOr<Value> bias = failure();
       if (product.hasOneUse())
-        bias = biasOf(contract, add, reason);
+        bias = biasOf(op, add, reason);
       if (succeeded(bias)) {
-        contract = replaceWithEpilogue(rewriter, contract, add, *bias, Activation::None);
-        remark::passed(contract.getLoc(), fusionRemark("bias-epilogue"))
-            << "bias added by the contraction";
+        op = replaceWithEpilogue(rewriter, op, add, *bias, Activation::None);
+        remark::passed(op.getLoc(), fusionRemark("bias-epilogue"))
+            << ("bias added by " + op->getName().getStringRef()).str();
       } else {
-        remark::missed(contract.getLoc(), fusionRemark("bias-epilogue"))
+        remark::missed(op.getLoc(), fusionRemark("bias-epilogue"))
             << "addition not in the epilogue: " << reason;
         return;
       }
     }
   }
-  product = contract.getResult();
+  product = op->getResult(0);
   ReluOp relu;
   for (Operation *user : product.getUsers())
     if (auto candidate = dyn_cast<ReluOp>(user))
@@ -68,11 +64,11 @@ void mpc::fuseEpilogue(IRRewriter &rewriter, ContractOp contract) {
   if (!relu)
     return;
   if (!product.hasOneUse()) {
-    remark::missed(contract.getLoc(), fusionRemark("relu-epilogue"))
+    remark::missed(op.getLoc(), fusionRemark("relu-epilogue"))
         << "relu not in the epilogue: its operand has other uses";
     return;
   }
-  contract = replaceWithEpilogue(rewriter, contract, relu, contract.getBias(), Activation::Relu);
-  remark::passed(contract.getLoc(), fusionRemark("relu-epilogue"))
-      << "relu applied by the contraction";
+  op = replaceWithEpilogue(rewriter, op, relu, op.getEpilogueBias(), Activation::Relu);
+  remark::passed(op.getLoc(), fusionRemark("relu-epilogue"))
+      << ("relu applied by " + op->getName().getStringRef()).str();
 }

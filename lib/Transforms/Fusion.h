@@ -14,8 +14,9 @@ inline mlir::remark::RemarkOpts fusionRemark(llvm::StringRef name) {
   return mlir::remark::RemarkOpts::name(name).category("mpc-fusion");
 }
 
-/// Moves a following vector addition and relu into the contraction's epilogue; says why not.
-void fuseEpilogue(mlir::IRRewriter &rewriter, ContractOp contract);
+/// Moves a following vector addition and relu into the epilogue of a contraction or convolution;
+/// says why not.
+void fuseEpilogue(mlir::IRRewriter &rewriter, EpilogueOpInterface op);
 
 /// log(softmax(x)) as log_softmax(x).
 void fuseLogSoftmax(mlir::IRRewriter &rewriter, LogOp log);

@@ -44,6 +44,8 @@ public:
                            int64_t grain) = 0;
   virtual mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, void *out, int64_t batch) = 0;
+  virtual mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
+                                   const void *rhs, const void *bias, void *out, int64_t batch) = 0;
 
   // Variables were written from outside of a run.
   virtual void variablesChanged() noexcept = 0;

@@ -28,6 +28,15 @@ int32_t runContract(void *context, const mpc_rt_contract_t *descriptor, const vo
   });
 }
 
+int32_t runConvolve(void *context, const mpc_rt_convolution_t *descriptor, const void *lhs,
+                    const void *rhs, const void *bias, void *out, int64_t batch) {
+  const char *layer = descriptor->layer ? descriptor->layer : "convolution";
+  return guard(layer, [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->convolve(*descriptor, lhs, rhs, bias,
+                                                                      out, batch);
+  });
+}
+
 mpc_rt_status_t chooseIsa(const mpc_rt_executable_t &executable, int32_t wanted, int &isa) {
   int best = cpu().isa;
   if (best < 0)
@@ -67,7 +76,7 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   DriverOptions driverOptions{threads, context.isa};
   context.driver = std::strcmp(device, "null") == 0 ? makeNullDriver(driverOptions)
                                                     : makeCpuDriver(driverOptions);
-  context.services = {sizeof(mpc_rt_services_t), 0, runParallelFor, runContract};
+  context.services = {sizeof(mpc_rt_services_t), 0, runParallelFor, runContract, runConvolve};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

@@ -115,7 +115,8 @@ mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *w
                 "%s: the model wants a newer runtime than ABI %u; update libmpcrt", where,
                 MPC_RT_ABI_VERSION);
   auto &e = *executable;
-  if (e.abi_version != MPC_RT_ABI_VERSION || e.struct_size < sizeof(mpc_rt_executable_t))
+  if (e.abi_version < 1 || e.abi_version > MPC_RT_ABI_VERSION ||
+      e.struct_size < sizeof(mpc_rt_executable_t))
     return fail(
         MPC_RT_FAILED_PRECONDITION,
         "%s: compiled for runtime ABI %u (%u bytes of tables); this runtime has ABI %u (%zu "

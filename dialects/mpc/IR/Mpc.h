@@ -4,6 +4,7 @@
 #define MPC_DIALECTS_MPC_IR_MPC_H
 
 #include "dialects/mpc/IR/Reference.h"
+#include "dialects/mpc/IR/Window.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

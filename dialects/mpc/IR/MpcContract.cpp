@@ -96,6 +96,18 @@ LogicalResult ContractOp::verify() {
 
 PrecisionClass ContractOp::getPrecisionClass() { return PrecisionClass::Safe; }
 
+StringRef ContractOp::findBiasObstacle() {
+  return getRhsFree().size() == 1
+             ? ""
+             : "the last dimension is not the only free one of the right operand";
+}
+
+Operation *ContractOp::createWithEpilogue(OpBuilder &builder, Value bias, Activation activation) {
+  return create(builder, getLoc(), getType(), getLhs(), getRhs(), bias, getLhsBatch(),
+                getRhsBatch(), getLhsContracting(), getRhsContracting(), getAccumulateAttr(),
+                activation);
+}
+
 /// `value`, whose dimension p is dimension `places[p]` of `type`, brought into the order and
 /// element type of `type`.
 static Value arrange(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> places,

@@ -28,6 +28,11 @@ def Mpc_Activation : Mpc_Enum<"Activation", "activation in a contraction's epilo
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">]>;
 def Mpc_ActivationAttr : EnumAttr<Mpc_Dialect, Mpc_Activation, "activation">;
 
+def Mpc_ConvolutionDirection : Mpc_Enum<"ConvolutionDirection", "what a convolution computes (values of mpc_rt_convolution_direction_t)", [
+  I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"InputGradient", 1, "input_gradient">,
+  I32EnumAttrCase<"FilterGradient", 2, "filter_gradient">]>;
+def Mpc_ConvolutionDirectionAttr : EnumAttr<Mpc_Dialect, Mpc_ConvolutionDirection, "convolution_direction">;
+
 def Mpc_LogitsOf : Mpc_Enum<"LogitsOf", "what makes probabilities of logits", [
   I32EnumAttrCase<"Softmax", 0, "softmax">, I32EnumAttrCase<"Sigmoid", 1, "sigmoid">]>;
 def Mpc_LogitsOfAttr : EnumAttr<Mpc_Dialect, Mpc_LogitsOf, "logits_of">;

@@ -98,6 +98,23 @@ LogicalResult TransposeOp::verify() {
   return success();
 }
 
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  if (llvm::is_sorted(getPermutation()))
+    return getInput();
+  // Two in a row are one, or none.
+  auto inner = getInput().getDefiningOp<TransposeOp>();
+  if (!inner)
+    return {};
+  SmallVector<int64_t> permutation;
+  for (int64_t d : getPermutation())
+    permutation.push_back(inner.getPermutation()[d]);
+  if (llvm::is_sorted(permutation))
+    return inner.getInput();
+  getInputMutable().assign(inner.getInput());
+  setPermutation(permutation);
+  return getResult();
+}
+
 MPC_INFER(ConcatenateOp) {
   Adaptor adaptor(operands, attributes, properties, regions);
   if (operands.empty())

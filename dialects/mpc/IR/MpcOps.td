@@ -3,5 +3,6 @@
 include "dialects/mpc/IR/MpcElementwiseOps.td"
 include "dialects/mpc/IR/MpcTensorOps.td"
 include "dialects/mpc/IR/MpcScanOps.td"
+include "dialects/mpc/IR/MpcWindowOps.td"
 include "dialects/mpc/IR/MpcStructureOps.td"
 include "dialects/mpc/IR/MpcTrainingOps.td"

@@ -31,7 +31,7 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
   let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat)>];
 }
 
-def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_ContractOp : Mpc_Op<"contract", [Pure, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "sum of products over contracted dimensions (generalised matrix multiplication)";
   let description = [{
     Result dimensions are, in this order, the batch dimensions, the free dimensions of lhs, the free
@@ -174,6 +174,7 @@ def Mpc_TransposeOp : Mpc_MovementOp<"transpose", [Mpc_Inferred]> {
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Mpc_ConcatenateOp : Mpc_MovementOp<"concatenate", [Mpc_Inferred]> {

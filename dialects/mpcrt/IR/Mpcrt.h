@@ -13,7 +13,7 @@
 #include "dialects/mpcrt/IR/MpcrtOps.h.inc"
 
 namespace mpc::mpcrt {
-/// Lets one-shot bufferize handle mpcrt.contract.
+/// Lets one-shot bufferize handle mpcrt.contract and mpcrt.convolve.
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 } // namespace mpc::mpcrt
 

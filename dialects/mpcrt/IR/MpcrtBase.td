@@ -31,6 +31,8 @@ def Mpcrt_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kKernelAttr = "mpcrt.kernel";
     /// Unit attribute of an scf.for whose iterations touch no memory that another one writes.
     static constexpr ::llvm::StringLiteral kIndependentAttr = "mpcrt.independent";
+    /// Module after lowering: the lowest version of the runtime's ABI that the code needs.
+    static constexpr ::llvm::StringLiteral kAbiVersionAttr = "mpcrt.abi_version";
   }];
 }
 

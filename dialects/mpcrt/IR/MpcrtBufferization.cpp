@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How one-shot bufferize treats mpcrt.contract: in place in `out`, whose old content counts as read
-// only when the product is added to it.
+// How one-shot bufferize treats library calls: in place in `out`, whose old content counts as read
+// only when the result is added to it.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -9,49 +9,46 @@ using namespace mlir;
 using namespace mlir::bufferization;
 using namespace mpc::mpcrt;
 
+static bool addsToOut(ContractOp op) { return op.getAccumulate(); }
+static bool addsToOut(ConvolveOp) { return false; }
+
 namespace {
-struct ContractBufferization
-    : public DstBufferizableOpInterfaceExternalModel<ContractBufferization, ContractOp> {
+/// `Op` has operands lhs, rhs, bias and out.
+template <typename Op>
+struct LibraryCallBufferization
+    : public DstBufferizableOpInterfaceExternalModel<LibraryCallBufferization<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
-    auto contract = cast<ContractOp>(op);
-    return !contract.isDpsInit(&operand) || contract.getAccumulate();
+    auto call = cast<Op>(op);
+    return !call.isDpsInit(&operand) || addsToOut(call);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options, BufferizationState &state) const {
-    auto contract = cast<ContractOp>(op);
-    if (contract.isBufferized())
+    auto call = cast<Op>(op);
+    if (call.isBufferized())
       return success();
-    // The library takes dense matrices: a strided view (a slice) is copied first.
-    auto dense = [&](Value tensor) -> FailureOr<Value> {
-      FailureOr<Value> buffer = getBuffer(rewriter, tensor, options, state);
+    SmallVector<Value> buffers;
+    for (OpOperand &operand : op->getOpOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand.get(), options, state);
       if (failed(buffer))
         return failure();
-      auto type = cast<MemRefType>(buffer->getType());
-      if (type.getLayout().isIdentity())
-        return *buffer;
-      Value copy = allocateLike(rewriter, op->getLoc(), *buffer);
-      memref::CopyOp::create(rewriter, op->getLoc(), *buffer, copy);
-      return copy;
-    };
-    FailureOr<Value> lhs = dense(contract.getLhs()), rhs = dense(contract.getRhs());
-    FailureOr<Value> bias =
-        contract.getBias() ? dense(contract.getBias()) : FailureOr<Value>(Value());
-    FailureOr<Value> out = getBuffer(rewriter, contract.getOut(), options, state);
-    if (failed(lhs) || failed(rhs) || failed(bias) || failed(out))
-      return failure();
-    Value target = *out;
-    if (!cast<MemRefType>(target.getType()).getLayout().isIdentity()) {
-      target = allocateLike(rewriter, op->getLoc(), *out);
-      if (contract.getAccumulate())
-        memref::CopyOp::create(rewriter, op->getLoc(), *out, target);
+      buffers.push_back(*buffer);
     }
-    ContractOp::create(rewriter, op->getLoc(), TypeRange(), *lhs, *rhs, *bias, target,
-                       contract.getTransposeLhs(), contract.getTransposeRhs(),
-                       contract.getAccumulate(), contract.getActivation(), contract.getLayer());
-    if (target != *out)
-      memref::CopyOp::create(rewriter, op->getLoc(), target, *out);
-    replaceOpWithBufferizedValues(rewriter, op, *out);
+    // The library takes dense operands: a strided view (a slice) is copied, before or after.
+    Value out = buffers.back();
+    for (auto [operand, buffer] : llvm::zip_equal(op->getOpOperands(), buffers)) {
+      if (cast<MemRefType>(buffer.getType()).getLayout().isIdentity())
+        continue;
+      Value strided = buffer;
+      buffer = allocateLike(rewriter, op->getLoc(), strided);
+      if (!call.isDpsInit(&operand) || addsToOut(call))
+        memref::CopyOp::create(rewriter, op->getLoc(), strided, buffer);
+    }
+    OperationState onBuffers(op->getLoc(), op->getName(), buffers, TypeRange(), op->getAttrs());
+    rewriter.create(onBuffers);
+    if (buffers.back() != out)
+      memref::CopyOp::create(rewriter, op->getLoc(), buffers.back(), out);
+    replaceOpWithBufferizedValues(rewriter, op, out);
     return success();
   }
 
@@ -70,6 +67,7 @@ private:
 
 void mpc::mpcrt::registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, MpcrtDialect *) {
-    ContractOp::attachInterface<ContractBufferization>(*context);
+    ContractOp::attachInterface<LibraryCallBufferization<ContractOp>>(*context);
+    ConvolveOp::attachInterface<LibraryCallBufferization<ConvolveOp>>(*context);
   });
 }

@@ -57,6 +57,53 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [DestinationStyleOpInterface,
   }];
 }
 
+def Mpcrt_ConvolveOp : Mpcrt_Op<"convolve", [DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "library call: convolution, or one of its two adjoints, with bias and activation";
+  let description = [{
+    The meaning of mpc_rt_convolution_t. Images are channels last, filters [kernel..., channels /
+    groups, filters]. `direction` says what is computed of what:
+
+    | direction | lhs | rhs | out |
+    |---|---|---|---|
+    | `forward` | input | filter | output |
+    | `input_gradient` | cotangent of the output | filter | cotangent of the input |
+    | `filter_gradient` | input | cotangent of the output | cotangent of the filter |
+
+    Sums are in float32 (float64 for float64 operands) and round to the element type of `out`; then
+    `bias` (along the last dimension) is added and the result rounded again, then the activation. On
+    tensors the op has one result, on memrefs none.
+
+    Example:
+    ```mlir
+    %y = mpcrt.convolve forward ins(%x, %w : tensor<?x8x3xf32>, tensor<3x3x4xf32>) outs(%init : tensor<?x8x4xf32>)
+        strides [1] padding [1] x [1] dilations [1] groups 1 -> tensor<?x8x4xf32>
+    ```
+  }];
+  let arguments = (ins Mpc_ConvolutionDirectionAttr:$direction, Mpcrt_FloatShaped:$lhs,
+                       Mpcrt_FloatShaped:$rhs, Optional<Mpcrt_FloatShaped>:$bias, Mpcrt_FloatShaped:$out,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding_low,
+                       DenseI64ArrayAttr:$padding_high, DenseI64ArrayAttr:$dilations, I64Attr:$groups,
+                       DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$layer);
+  let results = (outs Variadic<RankedTensorOf<[Mpc_Float]>>:$results);
+  let assemblyFormat = [{
+    $direction `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` (`bias` `(` $bias^ `:` type($bias) `)`)?
+    `outs` `(` $out `:` type($out) `)` `strides` $strides `padding` $padding_low `x` $padding_high
+    `dilations` $dilations `groups` $groups (`activation` `(` $activation^ `)`)? attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
+    /// Whether the op is on buffers.
+    bool isBufferized() { return ::llvm::isa<::mlir::MemRefType>(getOut().getType()); }
+    /// The operand that plays the part: images before and after the forward convolution, filter.
+    ::mlir::Value getImages();
+    ::mlir::Value getFilter();
+    ::mlir::Value getOutputs();
+  }];
+}
+
 def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "parallel-for of an outlined kernel";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads declarations and attributes of a module after the kernels phase.
 #include "lib/Codegen/CPU/ModuleTables.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mpc-rt/dtype.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -107,6 +108,8 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
   }
   if (tables.entries.empty())
     return missing("the module has no entries");
+  if (auto version = module->getAttrOfType<IntegerAttr>(mpcrt::MpcrtDialect::kAbiVersionAttr))
+    tables.abiVersion = version.getInt();
   if (auto kernels = module->getAttrOfType<ArrayAttr>("mpcrt.kernels"))
     for (auto kernel : kernels.getAsRange<FlatSymbolRefAttr>())
       tables.kernels.push_back(kernel.getValue().str());

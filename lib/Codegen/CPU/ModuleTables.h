@@ -47,6 +47,7 @@ struct LayerEntry {
 };
 
 struct ModuleTables {
+  uint32_t abiVersion = 1;
   std::string name, compilerVersion, sourceHash, weightsHash;
   std::vector<VariableEntry> variables;
   std::vector<FunctionEntry> entries;

@@ -93,14 +93,15 @@ private:
 } // namespace
 
 /// `const mpc_rt_executable_t *mpc_rt_executable_query(uint32_t max_abi_version)`
-static void buildQuery(llvm::Module &module, llvm::GlobalVariable *executable) {
+static void buildQuery(llvm::Module &module, llvm::GlobalVariable *executable,
+                       uint32_t abiVersion) {
   llvm::IRBuilder<> builder(module.getContext());
   auto *type = llvm::FunctionType::get(builder.getPtrTy(), {builder.getInt32Ty()}, false);
   auto *query = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                                        MPC_RT_EXECUTABLE_QUERY_SYMBOL, module);
   query->setVisibility(llvm::GlobalValue::DefaultVisibility);
   builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", query));
-  auto *known = builder.CreateICmpUGE(query->getArg(0), builder.getInt32(MPC_RT_ABI_VERSION));
+  auto *known = builder.CreateICmpUGE(query->getArg(0), builder.getInt32(abiVersion));
   builder.CreateRet(
       builder.CreateSelect(known, executable, llvm::ConstantPointerNull::get(builder.getPtrTy())));
 }
@@ -123,12 +124,12 @@ void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables
   Constant *kernels =
       llvm::ConstantArray::get(llvm::ArrayType::get(pointer, levels.size()), levels);
   Constant *executable = b.structure(
-      {b.i32(sizeof(mpc_rt_executable_t)), b.i32(MPC_RT_ABI_VERSION), b.string(tables.name),
+      {b.i32(sizeof(mpc_rt_executable_t)), b.i32(tables.abiVersion), b.string(tables.name),
        b.string(tables.compilerVersion), b.string(tables.sourceHash), b.string(manifest),
        b.i32(tables.variables.size()), b.i32(tables.entries.size()), b.i32(tables.metrics.size()),
        b.i32(tables.kernels.size()), b.all(tables.variables, &TableBuilder::variable, "variables"),
        b.all(tables.entries, &TableBuilder::function, "entries"),
        b.all(tables.metrics, &TableBuilder::metric, "metrics"), kernels,
        b.array(names, "kernel_names"), b.string(tables.weightsHash)});
-  buildQuery(module, b.global(executable, "executable"));
+  buildQuery(module, b.global(executable, "executable"), tables.abiVersion);
 }

@@ -25,7 +25,9 @@ struct VerifyKernels : mpc::impl::VerifyKernelsPassBase<VerifyKernels> {
         return fail(op, "allocates; every temporary is an mpcrt.view of the arena");
       auto function = op->getParentOfType<func::FuncOp>();
       bool inKernel = function && function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr);
-      if (inKernel && isa<mpcrt::LaunchOp, mpcrt::ContractOp, mpcrt::ViewOp, func::CallOp>(op))
+      if (inKernel &&
+          isa<mpcrt::LaunchOp, mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::ViewOp, func::CallOp>(
+              op))
         return fail(op, "is for host functions, not kernels");
     });
   }

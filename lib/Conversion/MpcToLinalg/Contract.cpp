@@ -9,19 +9,6 @@
 using namespace mlir;
 using namespace mpc;
 
-/// The path of the layer that an op came from: its innermost name location.
-static StringRef layerOf(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName();
-  if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return layerOf(call.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (StringRef layer = layerOf(part); !layer.empty())
-        return layer;
-  return {};
-}
-
 /// Dimensions of a tensor in consecutive groups, one per dimension of a matrix; a group may be
 /// empty.
 using Groups = SmallVector<SmallVector<int64_t>>;

@@ -69,11 +69,14 @@ struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg
     populateReturnOpTypeConversionPattern(patterns, converter);
     populateCastPatterns(converter, patterns);
     populateContractPatterns(converter, patterns);
+    populateConvolutionPatterns(converter, patterns);
     populateElementwisePatterns(converter, patterns);
     populateMovementPatterns(converter, patterns);
     populateOptimizerStepPatterns(converter, patterns);
+    populatePoolPatterns(converter, patterns);
     populateRandomPatterns(converter, patterns);
     populateReducePatterns(converter, patterns);
+    populateResamplePatterns(converter, patterns);
     populateScanPatterns(converter, patterns);
     populateSoftmaxPatterns(converter, patterns);
     populateTrainingPatterns(converter, patterns);

@@ -75,6 +75,8 @@ struct ConvertMpcrtToLLVM : mpc::impl::ConvertMpcrtToLLVMPassBase<ConvertMpcrtTo
     if (failed(convertRest(module)))
       return signalPassFailure();
     module->setAttr("mpcrt.kernels", ArrayAttr::get(&getContext(), tables.kernels));
+    module->setAttr(mpcrt::MpcrtDialect::kAbiVersionAttr,
+                    Builder(module).getI32IntegerAttr(tables.convolutions ? 2 : 1));
     // The latch took the loop's annotation as a discardable attribute; LLVM IR is made of the
     // property.
     module.walk([](Operation *op) {

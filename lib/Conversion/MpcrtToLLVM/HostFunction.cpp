@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Signatures and runtime calls: the generated side of include/mpc-rt/executable.h.
+#include "Descriptors.h"
+#include "Emitter.h"
 #include "Lowering.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
@@ -13,35 +14,6 @@ using namespace mpc;
 using mpcrt::MpcrtDialect;
 
 namespace {
-/// Builds LLVM ops at one place.
-struct Emitter {
-  OpBuilder builder;
-  Location loc;
-
-  Type pointer() { return LLVM::LLVMPointerType::get(builder.getContext()); }
-  Value i64(int64_t value) {
-    return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
-                                    builder.getI64IntegerAttr(value));
-  }
-  Value i32(int64_t value) {
-    return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                    builder.getI32IntegerAttr(value));
-  }
-  Value offset(Value base, int64_t bytes) {
-    return LLVM::GEPOp::create(builder, loc, pointer(), builder.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
-  }
-  /// Field of a struct, or element of a table.
-  Value load(Value base, int64_t bytes, Type type) {
-    return LLVM::LoadOp::create(builder, loc, type, offset(base, bytes));
-  }
-  Value cast(Value value, Type type) {
-    return value.getType() == type
-               ? value
-               : UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
-  }
-};
-
 /// Lowers one entry.
 class HostFunction {
 public:
@@ -51,11 +23,11 @@ public:
 
 private:
   DictionaryAttr describe();
-  LogicalResult lowerContract(mpcrt::ContractOp op);
+  /// A call of the service whose function is `service` bytes into the table of services.
+  template <typename Op> LogicalResult lowerCall(Op op, int64_t service);
   LogicalResult lowerLaunch(mpcrt::LaunchOp op);
   LogicalResult lowerCopy(memref::CopyOp op);
-  FailureOr<Value> descriptor(mpcrt::ContractOp op, int32_t rhsVariable);
-  int32_t rhsVariableOf(mpcrt::ContractOp op);
+  int32_t variableOf(Value buffer, Operation *reader);
   bool isWrittenBefore(BlockArgument variable, Operation *op);
   Value pointerTo(Emitter &emit, Value buffer) { return emit.cast(buffer, emit.pointer()); }
 
@@ -68,18 +40,6 @@ private:
   Block *prologue = nullptr;
 };
 } // namespace
-
-static std::optional<uint32_t> dtypeOf(Type type) {
-  if (type.isF32())
-    return MPC_RT_FLOAT32;
-  if (type.isBF16())
-    return MPC_RT_BFLOAT16;
-  if (type.isF16())
-    return MPC_RT_FLOAT16;
-  if (type.isF64())
-    return MPC_RT_FLOAT64;
-  return std::nullopt;
-}
 
 /// `mpcrt.entry`: what the tables of the executable say about this function.
 DictionaryAttr HostFunction::describe() {
@@ -140,8 +100,8 @@ bool HostFunction::isWrittenBefore(BlockArgument variable, Operation *op) {
   return false;
 }
 
-int32_t HostFunction::rhsVariableOf(mpcrt::ContractOp op) {
-  Value buffer = op.getRhs();
+/// The variable that `buffer` is, as `reader` finds it at the start of the run; else -1.
+int32_t HostFunction::variableOf(Value buffer, Operation *reader) {
   while (Operation *view = buffer.getDefiningOp()) {
     if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(view))
       return -1;
@@ -151,90 +111,19 @@ int32_t HostFunction::rhsVariableOf(mpcrt::ContractOp op) {
   if (!argument || argument.getOwner() != &entry.getBody().front())
     return -1;
   Attribute symbol = entry.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr);
-  if (!symbol || isWrittenBefore(argument, op))
+  if (!symbol || isWrittenBefore(argument, reader))
     return -1;
   return tables.variables.lookup(symbol);
 }
 
-/// The address of a constant mpc_rt_contract_t.
-FailureOr<Value> HostFunction::descriptor(mpcrt::ContractOp op, int32_t rhsVariable) {
-  Location loc = op.getLoc();
-  MLIRContext *ctx = op.getContext();
-  auto lhs = cast<MemRefType>(op.getLhs().getType()), out = cast<MemRefType>(op.getOut().getType());
-  int64_t rank = lhs.getRank();
-  auto extent = [&](Value buffer, int64_t dim) { return getExtent(buffer, dim); };
-  bool tl = op.getTransposeLhs();
-  std::optional<BatchExtent> batch = rank == 3 ? extent(op.getLhs(), 0) : BatchExtent{1, 0};
-  std::optional<BatchExtent> m = extent(op.getOut(), rank - 2), n = extent(op.getOut(), rank - 1);
-  std::optional<BatchExtent> k = extent(op.getLhs(), tl ? rank - 2 : rank - 1);
-  for (auto *e : {&batch, &m, &n, &k})
-    if (!*e || ((*e)->fixed != 0 && (*e)->perSample != 0)) {
-      op.emitOpError("has an extent that is neither fixed nor a multiple of the batch");
-      return failure();
-    }
-  (void)out;
-
-  unsigned id = tables.contracts++;
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  std::string layer = op.getLayer().str();
-  layer.push_back('\0');
-  std::string name = "mpcrt_contract_" + std::to_string(id);
-  auto text = LLVM::GlobalOp::create(
-      builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), layer.size()), true,
-      LLVM::Linkage::Internal, name + "_layer", builder.getStringAttr(layer));
-  Type i32 = builder.getI32Type(), i64 = builder.getI64Type(),
-       ptr = LLVM::LLVMPointerType::get(ctx);
-  Type pair = LLVM::LLVMStructType::getLiteral(ctx, {i64, i64});
-  Type type = LLVM::LLVMStructType::getLiteral(
-      ctx, {i32, i32, i32, i32, i32, i32, i32, i32, pair, pair, pair, pair, i32, i32, ptr});
-  auto global =
-      LLVM::GlobalOp::create(builder, loc, type, true, LLVM::Linkage::Internal, name, Attribute());
-  Emitter emit{OpBuilder(ctx), loc};
-  Block *block = new Block();
-  global.getInitializer().push_back(block);
-  emit.builder.setInsertionPointToStart(block);
-  Value value = LLVM::UndefOp::create(emit.builder, loc, type);
-  auto set = [&](Value field, ArrayRef<int64_t> position) {
-    value = LLVM::InsertValueOp::create(emit.builder, loc, value, field, position);
-  };
-  uint32_t flags = (tl ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0) |
-                   (op.getTransposeRhs() ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
-                   (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0);
-  auto dtype = [&](Value operand) {
-    return int64_t(*dtypeOf(getElementTypeOrSelf(operand.getType())));
-  };
-  int64_t numbers[] = {int64_t(sizeof(mpc_rt_contract_t)),
-                       id,
-                       dtype(op.getLhs()),
-                       dtype(op.getRhs()),
-                       dtype(op.getOut()),
-                       dtype(op.getBias() ? op.getBias() : op.getOut()),
-                       flags,
-                       op.getActivation() == Activation::Relu ? MPC_RT_ACTIVATION_RELU
-                                                              : MPC_RT_ACTIVATION_NONE};
-  for (auto [i, number] : llvm::enumerate(numbers))
-    set(emit.i32(number), {int64_t(i)});
-  BatchExtent extents[] = {*batch, *m, *n, *k};
-  for (auto [i, e] : llvm::enumerate(ArrayRef<BatchExtent>(extents))) {
-    set(emit.i64(e.fixed), {int64_t(8 + i), 0});
-    set(emit.i64(e.perSample), {int64_t(8 + i), 1});
-  }
-  set(emit.i32(rhsVariable), {12});
-  set(emit.i32(op.getBias() ? 1 : 0), {13});
-  set(LLVM::AddressOfOp::create(emit.builder, loc, ptr, text.getSymName()), {14});
-  LLVM::ReturnOp::create(emit.builder, loc, value);
-  OpBuilder here(op);
-  return LLVM::AddressOfOp::create(here, loc, ptr, name).getResult();
-}
-
-LogicalResult HostFunction::lowerContract(mpcrt::ContractOp op) {
-  auto table = descriptor(op, rhsVariables.lookup(op));
+template <typename Op> LogicalResult HostFunction::lowerCall(Op op, int64_t service) {
+  auto table = describeCall(op, rhsVariables.lookup(op), tables);
   if (failed(table))
     return failure();
   Emitter emit{OpBuilder(op), op.getLoc()};
   Type ptr = emit.pointer(), i32 = emit.builder.getI32Type(), i64 = emit.builder.getI64Type();
   auto type = LLVM::LLVMFunctionType::get(i32, {ptr, ptr, ptr, ptr, ptr, ptr, i64});
-  Value function = emit.load(services, offsetof(mpc_rt_services_t, contract), ptr);
+  Value function = emit.load(services, service, ptr);
   Value bias = op.getBias() ? pointerTo(emit, op.getBias())
                             : LLVM::ZeroOp::create(emit.builder, op.getLoc(), ptr).getResult();
   Value batch = emit.cast(getBatchArgument(entry), i64);
@@ -350,9 +239,10 @@ LogicalResult HostFunction::run() {
   for (Operation &step : body.without_terminator()) {
     bool mayFail = false;
     step.walk([&](Operation *op) {
-      if (isa<mpcrt::ContractOp, mpcrt::LaunchOp, memref::CopyOp>(op))
+      bool isLibraryCall = isa<mpcrt::ContractOp, mpcrt::ConvolveOp>(op);
+      if (isLibraryCall || isa<mpcrt::LaunchOp, memref::CopyOp>(op))
         calls.push_back(op);
-      mayFail |= isa<mpcrt::ContractOp>(op);
+      mayFail |= isLibraryCall;
     });
     if (mayFail)
       resumes.push_back(step.getNextNode());
@@ -367,11 +257,15 @@ LogicalResult HostFunction::run() {
   // What is written before an op is asked of the ops, so answers come before the first rewrite.
   for (Operation *op : calls)
     if (auto contract = dyn_cast<mpcrt::ContractOp>(op))
-      rhsVariables[op] = rhsVariableOf(contract);
+      rhsVariables[op] = variableOf(contract.getRhs(), op);
+    else if (auto convolve = dyn_cast<mpcrt::ConvolveOp>(op))
+      rhsVariables[op] = variableOf(convolve.getRhs(), op);
   bool failedOnce = false;
   for (Operation *op : calls) {
     if (auto contract = dyn_cast<mpcrt::ContractOp>(op))
-      failedOnce |= failed(lowerContract(contract));
+      failedOnce |= failed(lowerCall(contract, offsetof(mpc_rt_services_t, contract)));
+    else if (auto convolve = dyn_cast<mpcrt::ConvolveOp>(op))
+      failedOnce |= failed(lowerCall(convolve, offsetof(mpc_rt_services_t, convolve)));
     else if (auto launch = dyn_cast<mpcrt::LaunchOp>(op))
       failedOnce |= failed(lowerLaunch(launch));
     else

@@ -15,7 +15,7 @@ struct TablePositions {
   llvm::DenseMap<mlir::Attribute, unsigned> variables; ///< symbol to index
   llvm::SmallVector<mlir::Attribute> kernels;          ///< symbols in table order
   llvm::DenseMap<mlir::StringAttr, unsigned> kernelIndex;
-  unsigned contracts = 0; ///< ids given so far
+  unsigned contracts = 0, convolutions = 0; ///< ids given so far
 };
 
 /// Rewrites an entry to `llvm.func @entry(%call: !llvm.ptr) -> i32`: arguments are read from

@@ -11,8 +11,9 @@ const LayerEntry *findLayer(const LayerConfig &layer) {
   if (registered.contains('>'))
     return nullptr;
   for (llvm::ArrayRef<LayerEntry> family :
-       {coreLayers(), activationLayers(), mergingLayers(), reshapingLayers(),
-        regularizationLayers(), preprocessingLayers(), recurrentLayers(), recurrentWrappers()})
+       {coreLayers(), activationLayers(), mergingLayers(), convolutionLayers(), poolingLayers(),
+        reshapingLayers(), resamplingLayers(), regularizationLayers(), preprocessingLayers(),
+        recurrentLayers(), recurrentWrappers()})
     for (const LayerEntry &entry : family)
       if (entry.className == layer.className)
         return &entry;

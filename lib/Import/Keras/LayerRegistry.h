@@ -39,6 +39,9 @@ struct LayerEntry {
 llvm::ArrayRef<LayerEntry> coreLayers();
 llvm::ArrayRef<LayerEntry> activationLayers();
 llvm::ArrayRef<LayerEntry> mergingLayers();
+llvm::ArrayRef<LayerEntry> convolutionLayers();
+llvm::ArrayRef<LayerEntry> poolingLayers();
+llvm::ArrayRef<LayerEntry> resamplingLayers();
 llvm::ArrayRef<LayerEntry> reshapingLayers();
 llvm::ArrayRef<LayerEntry> regularizationLayers();
 llvm::ArrayRef<LayerEntry> preprocessingLayers();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The CPU driver: a thread team and a contractor.
+// The CPU driver: a thread team, a contractor and a convolver.
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/convolver.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/driver.h"
 
@@ -11,7 +12,7 @@ namespace {
 class CpuDriver final : public Driver {
 public:
   explicit CpuDriver(const DriverOptions &options)
-      : team(options.threads), contractor(team, options.isa) {}
+      : team(options.threads), contractor(team, options.isa), convolver(team, options.isa) {}
 
   const char *name() const noexcept override { return "cpu"; }
   bool computes() const noexcept override { return true; }
@@ -21,6 +22,7 @@ public:
   mpc_rt_status_t begin(WeightUse use) override {
     weightUse = use;
     contractor.setWeightsConstant(use == WeightUse::constant);
+    convolver.setWeightsConstant(use == WeightUse::constant);
     team.begin();
     return MPC_RT_OK;
   }
@@ -28,7 +30,7 @@ public:
   void end() noexcept override {
     team.end();
     if (weightUse == WeightUse::updated)
-      contractor.forgetWeights();
+      variablesChanged();
   }
 
   void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
@@ -41,12 +43,21 @@ public:
     return contractor.contract(descriptor, lhs, rhs, bias, out, batch);
   }
 
-  void variablesChanged() noexcept override { contractor.forgetWeights(); }
-  uint64_t libraryBytes() const noexcept override { return contractor.bytes(); }
+  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
+                           const void *bias, void *out, int64_t batch) override {
+    return convolver.convolve(descriptor, lhs, rhs, bias, out, batch);
+  }
+
+  void variablesChanged() noexcept override {
+    contractor.forgetWeights();
+    convolver.forgetWeights();
+  }
+  uint64_t libraryBytes() const noexcept override { return contractor.bytes() + convolver.bytes(); }
 
 private:
   ThreadTeam team;
   Contractor contractor;
+  Convolver convolver;
   WeightUse weightUse = WeightUse::updated;
 };
 

@@ -3,17 +3,13 @@
 // oneDNN 2.6 behind onednn.h. Primitives are made for concrete shapes: run-time dimensions fall
 // back to a kernel that is several times slower. Scratchpads are ours, so that they are counted and
 // their pages stay warm.
-#include "runtime/drivers/cpu/onednn.h"
-
-#include <dnnl.hpp>
+#include "runtime/drivers/cpu/onednn_internal.h"
 
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <new>
 
 namespace mpc::rt::onednn {
-namespace {
 
 using dnnl::memory;
 
@@ -23,38 +19,9 @@ dnnl::engine &engine() {
 }
 
 dnnl::stream &stream() {
-  // In-order CPU streams hold no state: one per thread costs nothing and needs no lock.
   static thread_local dnnl::stream own(engine());
   return own;
 }
-
-memory::data_type typeOf(Element element) {
-  return element == Element::bfloat16 ? memory::data_type::bf16 : memory::data_type::f32;
-}
-
-void check(dnnl_status_t status, const char *what) {
-  if (status != dnnl_success)
-    throw dnnl::error(status, what);
-}
-
-dnnl::primitive_attr userScratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
-void setHandle(const memory &object, void *data) {
-  check(dnnl_memory_set_data_handle(object.get(), data), "setting a oneDNN buffer");
-}
-
-void reserve(Buffer &scratch, size_t bytes) {
-  if (!scratch.reserve(bytes))
-    throw std::bad_alloc();
-}
-
-memory empty(const memory::desc &layout) { return memory(layout, engine(), DNNL_MEMORY_NONE); }
-
-} // namespace
 
 bool hasNativeBFloat16() {
   static const bool native = [] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything that mpc asks of oneDNN: matrix products into float32, and packed weights. The 2.x and
-// 3.x APIs differ, so no other file includes its headers. Failures are C++ exceptions.
+// Matrix products into float32 by oneDNN, and packed weights. The 2.x and 3.x APIs differ, so only
+// onednn_internal.h includes its headers. Failures are C++ exceptions.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_ONEDNN_H
 #define MPC_RUNTIME_DRIVERS_CPU_ONEDNN_H
 

@@ -17,7 +17,7 @@ mpc_rt_status_t NullDriver::begin(WeightUse) {
 
 void NullDriver::parallelFor(mpc_rt_kernel_fn kernel, void *const *, int64_t count, int64_t grain) {
   if (count > 0)
-    recorded.push_back({Call::loop, kernel, count, grain, 0, {}});
+    recorded.push_back({Call::loop, kernel, count, grain, 0, {}, {}});
 }
 
 mpc_rt_status_t NullDriver::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
@@ -25,7 +25,16 @@ mpc_rt_status_t NullDriver::contract(const mpc_rt_contract_t &descriptor, const 
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;
-  recorded.push_back({Call::contraction, nullptr, 0, 0, descriptor.id, shape});
+  recorded.push_back({Call::contraction, nullptr, 0, 0, descriptor.id, shape, {}});
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t NullDriver::convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
+                                     const void *rhs, const void *bias, void *out, int64_t batch) {
+  Convolution window;
+  if (auto status = resolveConvolution(descriptor, lhs, rhs, bias, out, batch, window))
+    return status;
+  recorded.push_back({Call::convolution, nullptr, 0, 0, descriptor.id, {}, window});
   return MPC_RT_OK;
 }
 

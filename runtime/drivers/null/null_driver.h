@@ -6,6 +6,7 @@
 #define MPC_RUNTIME_DRIVERS_NULL_NULL_DRIVER_H
 
 #include "runtime/drivers/contraction.h"
+#include "runtime/drivers/convolution.h"
 #include "runtime/drivers/driver.h"
 
 #include <vector>
@@ -15,11 +16,12 @@ namespace mpc::rt {
 class NullDriver final : public Driver {
 public:
   struct Call {
-    enum Kind { loop, contraction } kind;
+    enum Kind { loop, contraction, convolution } kind;
     mpc_rt_kernel_fn kernel; // of a loop
     int64_t count, grain;    // of a loop
-    uint32_t id;             // of a contraction
+    uint32_t id;             // of a contraction or convolution
     Contraction shape;
+    Convolution window;
   };
 
   explicit NullDriver(const DriverOptions &options) : options(options) {}
@@ -32,6 +34,8 @@ public:
   void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                    int64_t grain) override;
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                           const void *bias, void *out, int64_t batch) override;
+  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch) override;
   void variablesChanged() noexcept override {}
   uint64_t libraryBytes() const noexcept override { return 0; }

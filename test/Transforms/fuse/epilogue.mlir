@@ -7,8 +7,8 @@
 func.func @dense(%x: tensor<?x8xbf16>, %w: tensor<8x4xbf16>, %b: tensor<4xbf16>) -> tensor<?x4xbf16> attributes {mpc.entry} {
   // CHECK-NEXT: %[[Y:.*]] = mpc.contract %{{.*}}, %{{.*}} bias %{{.*}} contracting [1] x [0] {activation = #mpc<activation relu>}
   // CHECK-NEXT: return %[[Y]]
-  // REMARK: bias-epilogue{{.*}}bias added by the contraction
-  // REMARK: relu-epilogue{{.*}}relu applied by the contraction
+  // REMARK: bias-epilogue{{.*}}bias added by mpc.contract
+  // REMARK: relu-epilogue{{.*}}relu applied by mpc.contract
   %0 = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x8xbf16>, tensor<8x4xbf16>) -> tensor<?x4xbf16>
   %1 = mpc.add %b, %0 : tensor<4xbf16>, tensor<?x4xbf16>
   %2 = mpc.relu %1 : tensor<?x4xbf16>
@@ -20,7 +20,7 @@ func.func @dense(%x: tensor<?x8xbf16>, %w: tensor<8x4xbf16>, %b: tensor<4xbf16>)
 func.func @gelu(%x: tensor<?x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<?x4xf32> attributes {mpc.entry} {
   // CHECK: mpc.contract %{{.*}}, %{{.*}} bias %{{.*}} contracting [1] x [0] :
   // CHECK: mpc.erf
-  // REMARK: bias-epilogue{{.*}}bias added by the contraction
+  // REMARK: bias-epilogue{{.*}}bias added by mpc.contract
   %0 = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>
   %1 = mpc.add %0, %b : tensor<?x4xf32>, tensor<4xf32>
   %2 = mpc.erf %1 : tensor<?x4xf32>

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpcrt.convolve: parts, shapes, memory effects.
+#include "dialects/mpcrt/IR/Mpcrt.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::mpcrt;
+
+Value ConvolveOp::getImages() {
+  return getDirection() == ConvolutionDirection::InputGradient ? getOut() : getLhs();
+}
+
+Value ConvolveOp::getFilter() {
+  return getDirection() == ConvolutionDirection::FilterGradient ? getOut() : getRhs();
+}
+
+Value ConvolveOp::getOutputs() {
+  switch (getDirection()) {
+  case ConvolutionDirection::Forward:
+    return getOut();
+  case ConvolutionDirection::InputGradient:
+    return getLhs();
+  case ConvolutionDirection::FilterGradient:
+    return getRhs();
+  }
+  llvm_unreachable("enumerated");
+}
+
+LogicalResult ConvolveOp::verify() {
+  for (Value operand : getOperands())
+    if (isa<MemRefType>(operand.getType()) != isBufferized())
+      return emitOpError("mixes tensors and memrefs");
+  if (getNumResults() != (isBufferized() ? 0u : 1u))
+    return emitOpError("has one result on tensors and none on memrefs");
+  if (!isBufferized() && getResultTypes().front() != getOut().getType())
+    return emitOpError() << "result type " << getResultTypes().front() << " differs from out type "
+                         << getOut().getType();
+  for (Value operand : getOperands())
+    if (auto memref = dyn_cast<MemRefType>(operand.getType()))
+      if (!memref.getLayout().isIdentity())
+        return emitOpError() << "operands must be dense and row-major, but one is " << memref;
+
+  auto images = cast<ShapedType>(getImages().getType());
+  auto filter = cast<ShapedType>(getFilter().getType());
+  auto outputs = cast<ShapedType>(getOutputs().getType());
+  int64_t rank = images.getRank();
+  if (rank < 3 || rank > 5 || filter.getRank() != rank || outputs.getRank() != rank)
+    return emitOpError("images, filter and outputs must have one rank from 3 to 5");
+  if (getElementTypeOrSelf(getLhs().getType()) != getElementTypeOrSelf(getRhs().getType()))
+    return emitOpError("operands have different element types");
+  for (ArrayRef<int64_t> numbers :
+       {getStrides(), getPaddingLow(), getPaddingHigh(), getDilations()})
+    if (int64_t(numbers.size()) != rank - 2)
+      return emitOpError() << "needs " << rank - 2 << " strides, paddings and dilations";
+  int64_t groups = getGroups();
+  if (groups < 1 || filter.getDimSize(rank - 2) * groups != images.getDimSize(rank - 1) ||
+      filter.getDimSize(rank - 1) != outputs.getDimSize(rank - 1) ||
+      filter.getDimSize(rank - 1) % groups != 0)
+    return emitOpError("channels, filters and groups disagree");
+  for (int64_t d = 0; d < rank - 2; ++d) {
+    if (getStrides()[d] < 1 || getDilations()[d] < 1 || getPaddingLow()[d] < 0 ||
+        getPaddingHigh()[d] < 0)
+      return emitOpError("strides and dilations must be positive, paddings not negative");
+    if (convolvedExtent(images.getDimSize(d + 1), filter.getDimSize(d), getStrides()[d],
+                        getPaddingLow()[d], getPaddingHigh()[d],
+                        getDilations()[d]) != outputs.getDimSize(d + 1))
+      return emitOpError() << "spatial dimension " << d << " does not fit the window";
+  }
+  if (getBias()) {
+    auto bias = cast<ShapedType>(getBias().getType());
+    int64_t last = cast<ShapedType>(getOut().getType()).getShape().back();
+    if (getDirection() == ConvolutionDirection::FilterGradient)
+      return emitOpError("a filter's gradient has no bias");
+    if (bias.getRank() != 1 || bias.getDimSize(0) != last)
+      return emitOpError() << "bias must be a vector of " << last << ", but is " << bias;
+  }
+  return success();
+}
+
+void ConvolveOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (!isBufferized())
+    return;
+  auto add = [&](OpOperand &operand, MemoryEffects::Effect *effect) {
+    effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
+  };
+  add(getLhsMutable(), MemoryEffects::Read::get());
+  add(getRhsMutable(), MemoryEffects::Read::get());
+  for (OpOperand &bias : getBiasMutable())
+    add(bias, MemoryEffects::Read::get());
+  add(getOutMutable(), MemoryEffects::Write::get());
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Field by field in the order of the C structs. Nested pairs and arrays of 64-bit numbers are laid
+// out as their elements are.
+#include "Descriptors.h"
+#include "Emitter.h"
+#include "mpc-rt/executable.h"
+#include "mpc/Analysis/BatchExtent.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+/// A constant struct under construction.
+class ConstantStruct {
+public:
+  ConstantStruct(Operation *op, std::string name)
+      : op(op), name(std::move(name)),
+        builder(OpBuilder::atBlockBegin(op->getParentOfType<ModuleOp>().getBody())) {}
+
+  void add32(int64_t value) { fields.push_back({builder.getI32Type(), value, {}}); }
+  void add64(int64_t value) { fields.push_back({builder.getI64Type(), value, {}}); }
+  void add(BatchExtent extent) {
+    add64(extent.fixed);
+    add64(extent.perSample);
+  }
+  /// `count` numbers, zeros after those given.
+  void add64(ArrayRef<int64_t> values, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      add64(i < values.size() ? values[i] : 0);
+  }
+  void addText(StringRef text) {
+    std::string terminated = text.str();
+    terminated.push_back('\0');
+    auto global = LLVM::GlobalOp::create(
+        builder, op->getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size()),
+        true, LLVM::Linkage::Internal, name + "_layer", builder.getStringAttr(terminated));
+    fields.push_back({LLVM::LLVMPointerType::get(op->getContext()), 0, global.getSymName()});
+  }
+
+  /// Its address.
+  Value finish() {
+    SmallVector<Type> types;
+    for (const Field &field : fields)
+      types.push_back(field.type);
+    Type type = LLVM::LLVMStructType::getLiteral(op->getContext(), types);
+    auto global = LLVM::GlobalOp::create(builder, op->getLoc(), type, true, LLVM::Linkage::Internal,
+                                         name, Attribute());
+    Block *block = new Block();
+    global.getInitializer().push_back(block);
+    Emitter emit{OpBuilder::atBlockBegin(block), op->getLoc()};
+    Value value = LLVM::UndefOp::create(emit.builder, emit.loc, type);
+    for (auto [position, field] : llvm::enumerate(fields)) {
+      Value element;
+      if (!field.symbol.empty())
+        element = LLVM::AddressOfOp::create(emit.builder, emit.loc, field.type, field.symbol);
+      else
+        element = field.type.isInteger(32) ? emit.i32(field.number) : emit.i64(field.number);
+      value = LLVM::InsertValueOp::create(emit.builder, emit.loc, value, element,
+                                          ArrayRef<int64_t>{int64_t(position)});
+    }
+    LLVM::ReturnOp::create(emit.builder, emit.loc, value);
+    OpBuilder here(op);
+    return LLVM::AddressOfOp::create(here, op->getLoc(), emit.pointer(), name);
+  }
+
+private:
+  struct Field {
+    Type type;
+    int64_t number;
+    StringRef symbol;
+  };
+  Operation *op;
+  std::string name;
+  OpBuilder builder;
+  SmallVector<Field> fields;
+};
+} // namespace
+
+static int64_t dtypeOf(Value value) {
+  Type type = getElementTypeOrSelf(value.getType());
+  if (type.isF32())
+    return MPC_RT_FLOAT32;
+  if (type.isBF16())
+    return MPC_RT_BFLOAT16;
+  return type.isF16() ? MPC_RT_FLOAT16 : MPC_RT_FLOAT64;
+}
+
+static int64_t codeOf(Activation activation) {
+  return activation == Activation::Relu ? MPC_RT_ACTIVATION_RELU : MPC_RT_ACTIVATION_NONE;
+}
+
+/// Whether mpc_rt_extent_t can say it.
+static LogicalResult checkExtent(Operation *op, std::optional<BatchExtent> extent) {
+  if (!extent || (extent->fixed != 0 && extent->perSample != 0))
+    return op->emitOpError("has an extent that is neither fixed nor a multiple of the batch");
+  return success();
+}
+
+FailureOr<Value> mpc::describeCall(mpcrt::ContractOp op, int32_t rhsVariable,
+                                   TablePositions &tables) {
+  int64_t rank = cast<MemRefType>(op.getLhs().getType()).getRank();
+  bool transposed = op.getTransposeLhs();
+  std::optional<BatchExtent> batch = rank == 3 ? getExtent(op.getLhs(), 0) : BatchExtent{1, 0};
+  std::optional<BatchExtent> m = getExtent(op.getOut(), rank - 2);
+  std::optional<BatchExtent> n = getExtent(op.getOut(), rank - 1);
+  std::optional<BatchExtent> k = getExtent(op.getLhs(), transposed ? rank - 2 : rank - 1);
+  for (const auto &extent : {batch, m, n, k})
+    if (failed(checkExtent(op, extent)))
+      return failure();
+  unsigned id = tables.contracts++;
+  ConstantStruct table(op, "mpcrt_contract_" + std::to_string(id));
+  table.add32(sizeof(mpc_rt_contract_t));
+  table.add32(id);
+  for (Value value :
+       {op.getLhs(), op.getRhs(), op.getOut(), op.getBias() ? op.getBias() : op.getOut()})
+    table.add32(dtypeOf(value));
+  table.add32((transposed ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0) |
+              (op.getTransposeRhs() ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
+              (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0));
+  table.add32(codeOf(op.getActivation()));
+  for (const auto &extent : {batch, m, n, k})
+    table.add(*extent);
+  table.add32(rhsVariable);
+  table.add32(op.getBias() ? 1 : 0);
+  table.addText(op.getLayer());
+  return table.finish();
+}
+
+FailureOr<Value> mpc::describeCall(mpcrt::ConvolveOp op, int32_t rhsVariable,
+                                   TablePositions &tables) {
+  auto images = cast<MemRefType>(op.getImages().getType());
+  auto filter = cast<MemRefType>(op.getFilter().getType());
+  auto outputs = cast<MemRefType>(op.getOutputs().getType());
+  std::optional<BatchExtent> batch = getExtent(op.getLhs(), 0);
+  if (failed(checkExtent(op, batch)))
+    return failure();
+  int64_t spatial = images.getRank() - 2;
+  unsigned id = tables.convolutions++;
+  ConstantStruct table(op, "mpcrt_convolution_" + std::to_string(id));
+  table.add32(sizeof(mpc_rt_convolution_t));
+  table.add32(id);
+  for (Value value :
+       {op.getLhs(), op.getRhs(), op.getOut(), op.getBias() ? op.getBias() : op.getOut()})
+    table.add32(dtypeOf(value));
+  // The enumeration has the ABI's values.
+  table.add32(static_cast<int64_t>(op.getDirection()));
+  table.add32(codeOf(op.getActivation()));
+  table.add32(spatial);
+  table.add32(op.getBias() ? 1 : 0);
+  table.add32(rhsVariable);
+  table.add32(0);
+  table.add(*batch);
+  table.add64(op.getGroups());
+  table.add64(images.getShape().back());
+  table.add64(filter.getShape().back());
+  table.add64(images.getShape().slice(1, spatial), MPC_RT_MAX_SPATIAL);
+  table.add64(filter.getShape().take_front(spatial), MPC_RT_MAX_SPATIAL);
+  table.add64(outputs.getShape().slice(1, spatial), MPC_RT_MAX_SPATIAL);
+  for (ArrayRef<int64_t> numbers :
+       {op.getStrides(), op.getDilations(), op.getPaddingLow(), op.getPaddingHigh()})
+    table.add64(numbers, MPC_RT_MAX_SPATIAL);
+  table.addText(op.getLayer());
+  return table.finish();
+}

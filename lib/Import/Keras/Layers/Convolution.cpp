@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// keras/src/layers/convolutional: Conv, DepthwiseConv, SeparableConv and ConvTranspose in 1 to 3
+// spatial dimensions. The ops are channels last; channels_first layers transpose on both sides.
+#include "../Activations.h"
+#include "../LayerRegistry.h"
+#include "Spatial.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+using Numbers = llvm::SmallVector<int64_t>;
+
+/// What a layer's config says about its window.
+struct Settings {
+  DataFormat format = DataFormat::ChannelsLast;
+  Numbers kernel, strides, dilations;
+  std::string padding;
+  Numbers low, high; ///< of the convolution, once extents are known
+
+  ConvolutionWindow window(int64_t groups) const { return {strides, low, high, dilations, groups}; }
+  int64_t reach(size_t d) const { return (kernel[d] - 1) * dilations[d] + 1; }
+};
+
+std::optional<Settings> getSettings(LayerBuilder &b, int64_t spatial, bool stridesAndDilations) {
+  Settings s;
+  auto format = getDataFormat(b);
+  auto kernel = getNumbers(b, "kernel_size", spatial, 0);
+  auto strides = getNumbers(b, "strides", spatial, 1);
+  auto dilations = getNumbers(b, "dilation_rate", spatial, 1);
+  s.padding = llvm::StringRef(b.getString("padding", "valid")).lower();
+  if (b.hasFailed())
+    return std::nullopt;
+  s.format = *format;
+  s.kernel = *kernel;
+  s.strides = *strides;
+  s.dilations = *dilations;
+  auto above1 = [](int64_t number) { return number > 1; };
+  if (!stridesAndDilations && llvm::any_of(s.strides, above1) && llvm::any_of(s.dilations, above1))
+    b.error("'strides' and 'dilation_rate' above 1 together are not possible, as in Keras");
+  for (size_t d = 0; d < s.kernel.size(); ++d)
+    if ((s.kernel[d] - 1) > kMostSpatial / s.dilations[d])
+      b.error("the dilated kernel is too large");
+  if (const auto *rank = b.layer.config.get("lora_rank");
+      rank && rank->kind() != llvm::json::Value::Null)
+    b.error("LoRA weights are not supported; merge them before saving");
+  if (b.hasFailed())
+    return std::nullopt;
+  return s;
+}
+
+/// The padding of a forward convolution of channels-last `x`; false after an error.
+bool setPadding(LayerBuilder &b, Settings &s, Value x, bool allowsCausal) {
+  for (size_t d = 0; d < s.kernel.size(); ++d) {
+    int64_t extent = b.shapeOf(x)[d + 1], low = 0, high = 0;
+    if (s.padding == "same")
+      std::tie(low, high) = samePadding(extent, s.reach(d), s.strides[d]);
+    else if (s.padding == "causal" && allowsCausal)
+      low = s.reach(d) - 1;
+    else if (s.padding != "valid")
+      return b.error("'padding' is '" + s.padding + "'; expected valid" +
+                     (allowsCausal ? ", same or causal" : " or same")),
+             false;
+    s.low.push_back(low);
+    s.high.push_back(high);
+    if (convolvedExtent(extent, s.kernel[d], s.strides[d], low, high, s.dilations[d]) < 1)
+      return b.error("a kernel that reaches over " + llvm::Twine(s.reach(d)) +
+                     " elements does not fit into " + llvm::Twine(extent)),
+             false;
+  }
+  return true;
+}
+
+Value addKernel(LayerBuilder &b, llvm::StringRef name, Numbers shape, llvm::StringRef prefix) {
+  int64_t elements = 1;
+  for (int64_t extent : shape)
+    if (__builtin_mul_overflow(elements, extent, &elements))
+      return b.error("the size of '" + name + "' overflows 64 bits");
+  const std::string initializer = (prefix + "_initializer").str(),
+                    regularizer = (prefix + "_regularizer").str(),
+                    constraint = (prefix + "_constraint").str();
+  return b.addVariable({name, shape, initializer, regularizer, constraint});
+}
+
+Numbers kernelShape(const Settings &s, int64_t inputs, int64_t outputs) {
+  Numbers shape(s.kernel);
+  shape.append({inputs, outputs});
+  return shape;
+}
+
+/// Adds the bias, applies the activation and gives the layer's data format back. An activation may
+/// look at the last axis, so others than the most common come after the transposition.
+Value finish(LayerBuilder &b, const Settings &s, Value y, int64_t filters) {
+  if (b.getFlag("use_bias", true)) {
+    Value bias = b.addVariable(
+        {"bias", {filters}, "bias_initializer", "bias_regularizer", "bias_constraint"});
+    if (!bias)
+      return {};
+    y = b.make<AddOp>(y, bias);
+  }
+  const llvm::json::Value *activation = b.layer.config.get("activation");
+  const bool isRelu = activation && activation->getAsString() == llvm::StringRef("relu");
+  if (isRelu)
+    y = applyConfiguredActivation(b, "activation", y);
+  if (!y)
+    return {};
+  y = fromChannelsLast(b, s.format, y);
+  return isRelu ? y : applyConfiguredActivation(b, "activation", y);
+}
+
+template <int64_t spatial> Value importConvolution(LayerBuilder &b) {
+  Value x = getImages(b, spatial);
+  auto s = getSettings(b, spatial, /*stridesAndDilations=*/false);
+  const int64_t filters = b.getInteger("filters", 0), groups = b.getInteger("groups", 1);
+  if (filters < 1 || groups < 1 || filters % std::max<int64_t>(groups, 1) != 0)
+    b.error("'filters' and 'groups' must be positive, and filters a multiple of groups");
+  if (!x || !s || b.hasFailed())
+    return {};
+  x = toChannelsLast(b, s->format, x);
+  const int64_t channels = b.shapeOf(x).back();
+  if (channels % groups != 0)
+    return b.error(llvm::Twine(channels) + " channels cannot be divided into " +
+                   llvm::Twine(groups) + " groups");
+  if (!setPadding(b, *s, x, /*allowsCausal=*/spatial == 1))
+    return {};
+  Value kernel = addKernel(b, "kernel", kernelShape(*s, channels / groups, filters), "kernel");
+  if (!kernel)
+    return {};
+  return finish(b, *s, b.make<ConvolutionOp>(x, kernel, s->window(groups)), filters);
+}
+
+/// Each channel by itself with `depth_multiplier` filters; the kernel is (..., channels,
+/// multiplier).
+Value depthwise(LayerBuilder &b, Settings &s, Value x, llvm::StringRef name) {
+  const int64_t channels = b.shapeOf(x).back();
+  const int64_t multiplier = b.getInteger("depth_multiplier", 1);
+  int64_t filters;
+  if (multiplier < 1 || __builtin_mul_overflow(channels, multiplier, &filters))
+    return b.error("'depth_multiplier' must be a positive integer");
+  if (!setPadding(b, s, x, /*allowsCausal=*/false))
+    return {};
+  Value kernel = addKernel(b, name, kernelShape(s, channels, multiplier), "depthwise");
+  if (!kernel)
+    return {};
+  kernel = b.makeReshape(kernel, kernelShape(s, 1, filters));
+  return b.make<ConvolutionOp>(x, kernel, s.window(channels));
+}
+
+template <int64_t spatial> Value importDepthwise(LayerBuilder &b) {
+  Value x = getImages(b, spatial);
+  auto s = getSettings(b, spatial, /*stridesAndDilations=*/true);
+  if (!x || !s)
+    return {};
+  Value y = depthwise(b, *s, toChannelsLast(b, s->format, x), "kernel");
+  return y ? finish(b, *s, y, b.shapeOf(y).back()) : Value();
+}
+
+template <int64_t spatial> Value importSeparable(LayerBuilder &b) {
+  Value x = getImages(b, spatial);
+  auto s = getSettings(b, spatial, /*stridesAndDilations=*/true);
+  const int64_t filters = b.getInteger("filters", 0);
+  if (filters < 1)
+    b.error("'filters' must be a positive integer");
+  if (!x || !s || b.hasFailed())
+    return {};
+  Value y = depthwise(b, *s, toChannelsLast(b, s->format, x), "depthwise_kernel");
+  if (!y)
+    return {};
+  Numbers ones(spatial, 1), zeros(spatial, 0), shape(ones);
+  shape.append({b.shapeOf(y).back(), filters});
+  Value pointwise = addKernel(b, "pointwise_kernel", shape, "pointwise");
+  if (!pointwise)
+    return {};
+  y = b.make<ConvolutionOp>(y, pointwise, ConvolutionWindow{ones, zeros, zeros, ones});
+  return finish(b, *s, y, filters);
+}
+
+/// The adjoint of the convolution of the result (keras/src/backend/common/backend_utils.py,
+/// compute_conv_transpose_output_shape); the kernel is (..., filters, channels).
+template <int64_t spatial> Value importTranspose(LayerBuilder &b) {
+  Value x = getImages(b, spatial);
+  auto s = getSettings(b, spatial, /*stridesAndDilations=*/false);
+  const int64_t filters = b.getInteger("filters", 0);
+  if (filters < 1)
+    b.error("'filters' must be a positive integer");
+  std::optional<Numbers> outputPadding;
+  if (const auto *given = b.layer.config.get("output_padding");
+      given && given->kind() != llvm::json::Value::Null)
+    outputPadding = getNumbers(b, "output_padding", spatial, 0, /*least=*/0);
+  if (!x || !s || b.hasFailed())
+    return {};
+  x = toChannelsLast(b, s->format, x);
+  if (s->padding != "same" && s->padding != "valid")
+    return b.error("'padding' is '" + s->padding + "'; expected valid or same");
+
+  Numbers shape{b.shapeOf(x).front()};
+  for (size_t d = 0; d < spatial; ++d) {
+    const int64_t extent = b.shapeOf(x)[d + 1], stride = s->strides[d], reach = s->reach(d);
+    if (outputPadding && (*outputPadding)[d] >= stride)
+      return b.error("'output_padding' must be smaller than 'strides'");
+    int64_t moved;
+    if (__builtin_mul_overflow(extent - 1, stride, &moved) || moved > kMostSpatial)
+      return b.error("the result is too large");
+    int64_t result, low = 0, high = 0;
+    if (s->padding == "valid") {
+      result = moved + (outputPadding ? reach + (*outputPadding)[d] : std::max(reach, stride));
+    } else {
+      result = moved + (outputPadding ? reach % 2 + (*outputPadding)[d] : stride);
+      const int64_t total = std::max<int64_t>(moved + reach - result, 0);
+      low = total / 2;
+      high = total - low;
+    }
+    // TensorFlow checks the same: the convolution of the result must have the input's extent.
+    if (result < 1 ||
+        convolvedExtent(result, s->kernel[d], stride, low, high, s->dilations[d]) != extent)
+      return b.error("'output_padding' " + llvm::Twine(outputPadding ? (*outputPadding)[d] : 0) +
+                     " gives an extent of " + llvm::Twine(result) +
+                     ", which no convolution takes back to " + llvm::Twine(extent));
+    shape.push_back(result);
+    s->low.push_back(low);
+    s->high.push_back(high);
+  }
+  shape.push_back(filters);
+  Value kernel = addKernel(b, "kernel", kernelShape(*s, filters, b.shapeOf(x).back()), "kernel");
+  if (!kernel)
+    return {};
+  Value y = b.make<ConvolutionInputGradientOp>(mlir::RankedTensorType::get(shape, elementTypeOf(x)),
+                                               x, kernel, s->window(1));
+  return finish(b, *s, y, filters);
+}
+
+constexpr LayerEntry kLayers[] = {
+    {"Conv1D", importConvolution<1>},        {"Conv1DTranspose", importTranspose<1>},
+    {"Conv2D", importConvolution<2>},        {"Conv2DTranspose", importTranspose<2>},
+    {"Conv3D", importConvolution<3>},        {"Conv3DTranspose", importTranspose<3>},
+    {"DepthwiseConv1D", importDepthwise<1>}, {"DepthwiseConv2D", importDepthwise<2>},
+    {"SeparableConv1D", importSeparable<1>}, {"SeparableConv2D", importSeparable<2>},
+};
+
+} // namespace
+
+llvm::ArrayRef<LayerEntry> convolutionLayers() { return kLayers; }
+
+} // namespace mpc::keras

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// keras/src/layers/pooling: windowed, global and adaptive pools in 1 to 3 spatial dimensions.
+#include "../LayerRegistry.h"
+#include "Spatial.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+using Numbers = llvm::SmallVector<int64_t>;
+
+template <ReduceKind kind, int64_t spatial> Value importPool(LayerBuilder &b) {
+  Value x = getImages(b, spatial);
+  auto format = getDataFormat(b);
+  auto window = getNumbers(b, "pool_size", spatial, 2);
+  if (!x || !format || !window)
+    return {};
+  const llvm::json::Value *given = b.layer.config.get("strides");
+  const bool hasStrides = given && given->kind() != llvm::json::Value::Null;
+  auto strides = hasStrides ? getNumbers(b, "strides", spatial, 1) : window;
+  const std::string padding = b.getString("padding", "valid");
+  if (!strides)
+    return {};
+  if (padding != "valid" && padding != "same")
+    return b.error("'padding' is '" + padding + "'; expected valid or same");
+  x = toChannelsLast(b, *format, x);
+  Numbers low(spatial, 0), high(spatial, 0);
+  for (size_t d = 0; d < spatial; ++d) {
+    const int64_t extent = b.shapeOf(x)[d + 1], size = (*window)[d], stride = (*strides)[d];
+    if (padding == "same")
+      std::tie(low[d], high[d]) = samePadding(extent, size, stride);
+    else if (size > extent)
+      return b.error("a window of " + llvm::Twine(size) + " elements does not fit into " +
+                     llvm::Twine(extent));
+  }
+  return fromChannelsLast(b, *format, b.make<PoolOp>(kind, x, *window, *strides, low, high));
+}
+
+/// Windows that follow from the result's extents alone.
+template <ReduceKind kind, int64_t spatial> Value importAdaptive(LayerBuilder &b) {
+  Value x = getImages(b, spatial);
+  auto format = getDataFormat(b);
+  if (!b.layer.config.get("output_size"))
+    b.error("'output_size' of " + b.layer.className + " is missing; expected integers");
+  auto places = getNumbers(b, "output_size", spatial, 0);
+  if (!x || !format || !places || b.hasFailed())
+    return {};
+  x = toChannelsLast(b, *format, x);
+  Numbers shape(b.shapeOf(x));
+  llvm::copy(*places, shape.begin() + 1);
+  for (size_t d = 0; d < spatial; ++d)
+    if ((*places)[d] > kMostSpatial / b.shapeOf(x)[d + 1])
+      return b.error("'output_size' is too large");
+  auto type = mlir::RankedTensorType::get(shape, elementTypeOf(x));
+  const llvm::ArrayRef<int64_t> none;
+  return fromChannelsLast(b, *format, b.make<PoolOp>(type, kind, x, none, none, none, none));
+}
+
+template <ReduceKind kind, int64_t spatial> Value importGlobal(LayerBuilder &b) {
+  Value x = getImages(b, spatial);
+  auto format = getDataFormat(b);
+  const bool keep = b.getFlag("keepdims", false);
+  if (!x || !format || b.hasFailed())
+    return {};
+  Numbers axes;
+  for (int64_t d = 0; d < spatial; ++d)
+    axes.push_back(spatialAxis(*format, d));
+  return b.make<ReduceOp>(kind, x, axes, keep);
+}
+
+/// With a mask the mean of the steps that count, in Keras's own steps: where, two sums, a division.
+Value importGlobalAverage1D(LayerBuilder &b) {
+  Value mask = b.getMask(/*position=*/1);
+  if (!mask || b.hasFailed())
+    return importGlobal<ReduceKind::Mean, 1>(b);
+  Value x = getImages(b, 1);
+  auto format = getDataFormat(b);
+  const bool keep = b.getFlag("keepdims", false);
+  if (!x || !format || b.hasFailed())
+    return {};
+  const int64_t steps = spatialAxis(*format, 0);
+  if (b.rankOf(mask) != 2 || b.shapeOf(mask).back() != b.shapeOf(x)[steps])
+    return b.error("the mask of GlobalAveragePooling1D must have one element for each step");
+  Numbers shape(3, 1);
+  shape[0] = b.shapeOf(mask)[0];
+  shape[steps] = b.shapeOf(mask)[1];
+  mask = b.makeReshape(mask, shape);
+  Value kept = b.makeSelect(mask, x, b.makeConstant(0.0));
+  Value total = b.make<ReduceOp>(ReduceKind::Sum, kept, llvm::ArrayRef<int64_t>{steps}, keep);
+  Value count = b.make<ReduceOp>(ReduceKind::Sum, b.makeCastToFloat(mask),
+                                 llvm::ArrayRef<int64_t>{steps}, keep);
+  return b.make<DivideOp>(total, count);
+}
+
+constexpr LayerEntry kLayers[] = {
+    {"AdaptiveAveragePooling1D", importAdaptive<ReduceKind::Mean, 1>},
+    {"AdaptiveAveragePooling2D", importAdaptive<ReduceKind::Mean, 2>},
+    {"AdaptiveAveragePooling3D", importAdaptive<ReduceKind::Mean, 3>},
+    {"AdaptiveMaxPooling1D", importAdaptive<ReduceKind::Max, 1>},
+    {"AdaptiveMaxPooling2D", importAdaptive<ReduceKind::Max, 2>},
+    {"AdaptiveMaxPooling3D", importAdaptive<ReduceKind::Max, 3>},
+    {"AveragePooling1D", importPool<ReduceKind::Mean, 1>},
+    {"AveragePooling2D", importPool<ReduceKind::Mean, 2>},
+    {"AveragePooling3D", importPool<ReduceKind::Mean, 3>},
+    {"GlobalAveragePooling1D", importGlobalAverage1D},
+    {"GlobalAveragePooling2D", importGlobal<ReduceKind::Mean, 2>},
+    {"GlobalAveragePooling3D", importGlobal<ReduceKind::Mean, 3>},
+    {"GlobalMaxPooling1D", importGlobal<ReduceKind::Max, 1>},
+    {"GlobalMaxPooling2D", importGlobal<ReduceKind::Max, 2>},
+    {"GlobalMaxPooling3D", importGlobal<ReduceKind::Max, 3>},
+    {"MaxPooling1D", importPool<ReduceKind::Max, 1>},
+    {"MaxPooling2D", importPool<ReduceKind::Max, 2>},
+    {"MaxPooling3D", importPool<ReduceKind::Max, 3>},
+};
+
+} // namespace
+
+llvm::ArrayRef<LayerEntry> poolingLayers() { return kLayers; }
+
+} // namespace mpc::keras

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Spatial.h"
+
+namespace mpc::keras {
+
+using mlir::Value;
+
+std::optional<DataFormat> getDataFormat(LayerBuilder &b) {
+  const std::string format = b.getString("data_format", "channels_last");
+  if (format == "channels_last")
+    return DataFormat::ChannelsLast;
+  if (format == "channels_first")
+    return DataFormat::ChannelsFirst;
+  b.error("'data_format' is '" + format + "'; expected channels_last or channels_first");
+  return std::nullopt;
+}
+
+Value getImages(LayerBuilder &b, int64_t spatial, bool castIntegers) {
+  Value x = b.getFloatInput(castIntegers);
+  if (x && b.rankOf(x) != spatial + 2)
+    return b.error(b.layer.className + " takes an input of " + llvm::Twine(spatial + 2) +
+                   " dimensions, not " + llvm::Twine(b.rankOf(x)));
+  if (x &&
+      llvm::any_of(b.shapeOf(x).drop_front(), [](int64_t e) { return e < 1 || e > kMostSpatial; }))
+    return b.error("an input without elements, or too large");
+  return x;
+}
+
+Value toChannelsLast(LayerBuilder &b, DataFormat format, Value value) {
+  if (format == DataFormat::ChannelsLast)
+    return value;
+  llvm::SmallVector<int64_t> permutation = {0};
+  for (int64_t axis = 2; axis < b.rankOf(value); ++axis)
+    permutation.push_back(axis);
+  permutation.push_back(1);
+  return b.make<TransposeOp>(value, permutation);
+}
+
+Value fromChannelsLast(LayerBuilder &b, DataFormat format, Value value) {
+  if (format == DataFormat::ChannelsLast)
+    return value;
+  llvm::SmallVector<int64_t> permutation = {0, b.rankOf(value) - 1};
+  for (int64_t axis = 1; axis + 1 < b.rankOf(value); ++axis)
+    permutation.push_back(axis);
+  return b.make<TransposeOp>(value, permutation);
+}
+
+std::optional<llvm::SmallVector<int64_t>>
+getNumbers(LayerBuilder &b, llvm::StringRef key, int64_t count, int64_t otherwise, int64_t least) {
+  const llvm::json::Value *value = b.layer.config.get(key);
+  llvm::SmallVector<int64_t> numbers;
+  if (!value || value->kind() == llvm::json::Value::Null)
+    numbers.assign(count, otherwise);
+  else if (std::optional<int64_t> integer = value->getAsInteger())
+    numbers.assign(count, *integer);
+  else if (const llvm::json::Array *array = value->getAsArray();
+           array && int64_t(array->size()) == count)
+    for (const llvm::json::Value &item : *array)
+      numbers.push_back(item.getAsInteger().value_or(least - 1));
+  bool valid = int64_t(numbers.size()) == count && llvm::all_of(numbers, [&](int64_t number) {
+                 return number >= least && number <= kMostSpatial;
+               });
+  if (valid)
+    return numbers;
+  b.error("'" + key + "' of " + b.layer.className + " must be " + llvm::Twine(count) +
+          " integers of at least " + llvm::Twine(least));
+  return std::nullopt;
+}
+
+std::pair<int64_t, int64_t> samePadding(int64_t extent, int64_t reach, int64_t stride) {
+  const int64_t places = (extent + stride - 1) / stride;
+  const int64_t total = std::max<int64_t>((places - 1) * stride + reach - extent, 0);
+  return {total / 2, total - total / 2};
+}
+
+} // namespace mpc::keras

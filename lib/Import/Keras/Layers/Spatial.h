@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What layers over spatial dimensions have in common: the data format, numbers per dimension,
+// padding.
+#ifndef MPC_LIB_IMPORT_KERAS_LAYERS_SPATIAL_H
+#define MPC_LIB_IMPORT_KERAS_LAYERS_SPATIAL_H
+
+#include "../LayerBuilder.h"
+
+namespace mpc::keras {
+
+enum class DataFormat { ChannelsLast, ChannelsFirst };
+
+/// The config's "data_format"; channels last when absent. Nothing after an error.
+std::optional<DataFormat> getDataFormat(LayerBuilder &b);
+
+/// The dimension of the tensor that is spatial dimension `d`.
+inline int64_t spatialAxis(DataFormat format, int64_t d) {
+  return d + (format == DataFormat::ChannelsLast ? 1 : 2);
+}
+
+/// The only input as a floating tensor with `spatial` spatial dimensions; null after an error.
+mlir::Value getImages(LayerBuilder &b, int64_t spatial, bool castIntegers = false);
+
+mlir::Value toChannelsLast(LayerBuilder &b, DataFormat format, mlir::Value value);
+mlir::Value fromChannelsLast(LayerBuilder &b, DataFormat format, mlir::Value value);
+
+/// The config entry `key` as one number for each of `count` dimensions: an integer for all or a
+/// list. Numbers below `least` are errors, after which nothing is returned.
+std::optional<llvm::SmallVector<int64_t>> getNumbers(LayerBuilder &b, llvm::StringRef key,
+                                                     int64_t count, int64_t otherwise,
+                                                     int64_t least = 1);
+
+/// Zeros before and after one dimension so that a window that reaches over `reach` elements is
+/// at ceil(extent / stride) places (TensorFlow's SAME: the odd one comes after).
+std::pair<int64_t, int64_t> samePadding(int64_t extent, int64_t reach, int64_t stride);
+
+/// Numbers in files beyond this are errors: windows of this size have no use, and sums stay exact.
+inline constexpr int64_t kMostSpatial = int64_t(1) << 30;
+
+} // namespace mpc::keras
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference adds up products in float64, one after the other, and rounds exactly where the
+// contract says.
+#include "runtime/cts/convolution_case.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/philox.h"
+#include "runtime/cts/contraction_case.h"
+
+#include <cmath>
+
+namespace mpc::rt::cts {
+namespace {
+
+int64_t product(const std::vector<int64_t> &extents) {
+  int64_t result = 1;
+  for (int64_t extent : extents)
+    result *= extent;
+  return result;
+}
+
+void fill(std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, int64_t count, uint64_t seed,
+          uint32_t stream, double scale) {
+  data.resize(static_cast<size_t>(count) * dtypeSize(dtype));
+  for (int64_t i = 0; i < count; ++i) {
+    PhiloxBlock block =
+        philox({{static_cast<uint32_t>(i), stream, 1, 0}}, static_cast<uint32_t>(seed), 0);
+    storeElement(dtype, data.data(), i, (static_cast<double>(block.word[0] % 7) - 3.0) * scale);
+  }
+}
+
+double roundTo(mpc_rt_dtype_t dtype, double value) {
+  uint8_t bytes[8];
+  storeElement(dtype, bytes, 0, value);
+  return loadElement(dtype, bytes, 0);
+}
+
+int64_t imagesOf(const ConvolutionCase &c) { return c.batch * product(c.images) * c.channels; }
+int64_t filterOf(const ConvolutionCase &c) {
+  return product(c.kernel) * (c.channels / c.groups) * c.filters;
+}
+int64_t outputsOf(const ConvolutionCase &c) { return c.batch * product(c.outputs()) * c.filters; }
+
+int64_t outOf(const ConvolutionCase &c) {
+  return c.direction == MPC_RT_CONVOLUTION_FORWARD          ? outputsOf(c)
+         : c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT ? imagesOf(c)
+                                                            : filterOf(c);
+}
+
+int64_t columnsOf(const ConvolutionCase &c) {
+  return c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT ? c.channels : c.filters;
+}
+
+// Calls `visit(image, filter, output)` for each product of elements.
+template <typename Visit> void forEachProduct(const ConvolutionCase &c, Visit visit) {
+  std::vector<int64_t> places = c.outputs();
+  int64_t channels = c.channels / c.groups, perGroup = c.filters / c.groups;
+  for (int64_t b = 0; b < c.batch; ++b)
+    for (int64_t o = 0; o < product(places); ++o)
+      for (int64_t k = 0; k < product(c.kernel); ++k) {
+        int64_t place = o, tap = k, image = 0, stride = 1;
+        bool inside = true;
+        for (size_t d = c.images.size(); d-- > 0;) {
+          int64_t at =
+              place % places[d] * c.strides[d] - c.low[d] + tap % c.kernel[d] * c.dilations[d];
+          inside = inside && at >= 0 && at < c.images[d];
+          image += at * stride;
+          stride *= c.images[d];
+          place /= places[d];
+          tap /= c.kernel[d];
+        }
+        if (!inside)
+          continue;
+        for (int64_t i = 0; i < channels; ++i)
+          for (int64_t f = 0; f < c.filters; ++f)
+            visit((b * product(c.images) + image) * c.channels + f / perGroup * channels + i,
+                  (k * channels + i) * c.filters + f, (b * product(places) + o) * c.filters + f);
+      }
+}
+
+} // namespace
+
+std::vector<int64_t> ConvolutionCase::outputs() const {
+  std::vector<int64_t> result;
+  for (size_t d = 0; d < images.size(); ++d)
+    result.push_back(
+        (images[d] + low[d] + high[d] - (kernel[d] - 1) * dilations[d] - 1) / strides[d] + 1);
+  return result;
+}
+
+mpc_rt_convolution_t ConvolutionCase::descriptor(uint32_t id) const {
+  mpc_rt_convolution_t d = {};
+  d.struct_size = sizeof(d);
+  d.id = id;
+  d.lhs_dtype = lhs;
+  d.rhs_dtype = rhs;
+  d.out_dtype = out;
+  d.bias_dtype = bias;
+  d.direction = direction;
+  d.activation = relu ? MPC_RT_ACTIVATION_RELU : MPC_RT_ACTIVATION_NONE;
+  d.spatial_rank = static_cast<uint32_t>(images.size());
+  d.has_bias = hasBias;
+  d.rhs_variable = rhsVariable;
+  d.batch = {batch, 0};
+  d.groups = groups;
+  d.channels = channels;
+  d.filters = filters;
+  std::vector<int64_t> places = outputs();
+  for (size_t i = 0; i < images.size(); ++i) {
+    d.images[i] = images[i];
+    d.kernel[i] = kernel[i];
+    d.outputs[i] = places[i];
+    d.strides[i] = strides[i];
+    d.dilations[i] = dilations[i];
+    d.padding_low[i] = low[i];
+    d.padding_high[i] = high[i];
+  }
+  d.layer = "test/layer";
+  return d;
+}
+
+std::string ConvolutionCase::text() const {
+  auto list = [](const std::vector<int64_t> &numbers) {
+    std::string result;
+    for (int64_t number : numbers)
+      result += (result.empty() ? "" : "x") + std::to_string(number);
+    return result;
+  };
+  const char *directions[] = {"forward ", "input gradient ", "filter gradient "};
+  return directions[direction] + std::to_string(batch) + " of " + list(images) + "x" +
+         std::to_string(channels) + " by " + list(kernel) + " to " + std::to_string(filters) +
+         " groups " + std::to_string(groups) + " strides " + list(strides) + " dilations " +
+         list(dilations) + " padding " + list(low) + "," + list(high) + " " + dtypeName(lhs) +
+         " * " + dtypeName(rhs) + " -> " + dtypeName(out) +
+         (hasBias ? std::string(" + ") + dtypeName(bias) : "") + (relu ? " relu" : "");
+}
+
+ConvolutionData::ConvolutionData(const ConvolutionCase &c) : shape(c) {
+  bool toImages = c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT;
+  bool toFilter = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+  fill(lhs, c.lhs, toImages ? outputsOf(c) : imagesOf(c), c.seed, 1, 1.0);
+  fill(rhs, c.rhs, toFilter ? outputsOf(c) : filterOf(c), c.seed, 2, 1.0);
+  fill(bias, c.bias, columnsOf(c), c.seed, 3, 1.0 + 1.0 / 128);
+  fill(out, c.out, outOf(c), c.seed, 4, 0.5);
+  initial = out;
+}
+
+std::vector<uint8_t> ConvolutionData::expected() const {
+  const ConvolutionCase &c = shape;
+  std::vector<double> sums(static_cast<size_t>(outOf(c)), 0.0);
+  forEachProduct(c, [&](int64_t image, int64_t filter, int64_t output) {
+    auto left = [&](int64_t i) { return loadElement(c.lhs, lhs.data(), i); };
+    auto right = [&](int64_t i) { return loadElement(c.rhs, rhs.data(), i); };
+    if (c.direction == MPC_RT_CONVOLUTION_FORWARD)
+      sums[static_cast<size_t>(output)] += left(image) * right(filter);
+    else if (c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT)
+      sums[static_cast<size_t>(image)] += left(output) * right(filter);
+    else
+      sums[static_cast<size_t>(filter)] += left(image) * right(output);
+  });
+  std::vector<uint8_t> result(initial.size());
+  for (size_t i = 0; i < sums.size(); ++i) {
+    double value = roundTo(c.out, sums[i]);
+    auto column = static_cast<int64_t>(i) % columnsOf(c);
+    if (c.hasBias)
+      value = roundTo(c.out, value + loadElement(c.bias, bias.data(), column));
+    if (c.relu)
+      value = value < 0 ? 0 : value;
+    storeElement(c.out, result.data(), static_cast<int64_t>(i), value);
+  }
+  return result;
+}
+
+std::string ConvolutionData::difference() const {
+  auto wanted = expected();
+  for (int64_t i = 0; i < outOf(shape); ++i) {
+    double want = loadElement(shape.out, wanted.data(), i);
+    double have = loadElement(shape.out, out.data(), i);
+    if (want != have && !(std::isnan(want) && std::isnan(have)))
+      return shape.text() + ": element " + std::to_string(i) + " is " + std::to_string(have) +
+             ", expected " + std::to_string(want);
+  }
+  return "";
+}
+
+} // namespace mpc::rt::cts

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The `convolve` service on the CPU: plans per (descriptor, batch), packed filters, conversions of
+// 16-bit operands, epilogues.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_CONVOLVER_H
+#define MPC_RUNTIME_DRIVERS_CPU_CONVOLVER_H
+
+#include "runtime/base/memory.h"
+#include "runtime/base/vector_kernels.h"
+#include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/onednn_convolution.h"
+#include "runtime/drivers/cpu/thread_team.h"
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+namespace mpc::rt {
+
+class Convolver {
+public:
+  // `nativeBFloat16` as in Contractor.
+  Convolver(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16())
+      : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16) {}
+
+  // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
+  void setWeightsConstant(bool constant) { weightsConstant = constant; }
+  void forgetWeights() noexcept { weightVersion++; }
+
+  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
+                           const void *bias, void *out, int64_t batch);
+  uint64_t bytes() const noexcept;
+
+private:
+  // How one convolution is done: `block` samples at a time; the gradient of a filter at once.
+  struct Plan {
+    Convolution shape;
+    onednn::Element element = onednn::Element::float32;
+    bool widenLhs = false, widenRhs = false; // to float32 first
+    bool throughScratch = false;             // sums go to a float32 block, the epilogue to out
+    bool epilogue = false;
+    bool addBias = false; // by oneDNN itself
+    int64_t block = 0;
+    std::unique_ptr<onednn::ConvolutionPrimitive> body, tail; // none: convolveDirectly
+  };
+  struct PackedFilter {
+    Buffer buffer;
+    uint64_t version = 0;
+  };
+
+  Plan &findPlan(const mpc_rt_convolution_t &descriptor, const Convolution &shape, int64_t batch);
+  void choose(Plan &plan);
+  void makePrimitives(Plan &plan);
+
+  void execute(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
+               const void *bias, void *out);
+  const void *prepareFilter(Plan &plan, int32_t variable, const void *filter);
+  const void *prepareImages(bool wide, mpc_rt_dtype_t dtype, const void *from, int64_t first,
+                            int64_t elements, Buffer &buffer);
+  const float *prepareBias(const Convolution &shape, const void *bias);
+  void applyEpilogue(const Convolution &shape, const float *sums, const float *bias, void *out,
+                     int64_t elements);
+  void widen(mpc_rt_dtype_t dtype, const void *from, float *to, int64_t count);
+
+  ThreadTeam &team;
+  const VectorKernels &kernels;
+  bool nativeBFloat16;
+  bool weightsConstant = false;
+  uint64_t weightVersion = 1;
+  onednn::FilterLayouts layouts; // outlives the plans
+  std::map<std::pair<uint32_t, int64_t>, std::unique_ptr<Plan>> plans;
+  std::map<std::tuple<int32_t, onednn::Element, const onednn::FilterLayout *>, PackedFilter>
+      weights;
+  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, filterScratch;
+};
+
+// Any convolution by plain loops, sums in float64: those with float64 operands or results, and
+// shapes that oneDNN has no kernel for.
+void convolveDirectly(ThreadTeam &team, const Convolution &shape, const void *lhs, const void *rhs,
+                      const void *bias, void *out);
+
+} // namespace mpc::rt
+
+#endif
