@@ -58,7 +58,8 @@ static LogicalResult buildGradientsEntry(ModuleOp module, TrainedModel &model) {
   SmallVector<std::string> names;
   for (VariableOp variable : module.getOps<VariableOp>())
     if (variable.getRole() == VariableRole::Trainable) {
-      independents.push_back(entry.variable(FlatSymbolRefAttr::get(variable.getSymNameAttr())));
+      independents.push_back(
+          copy->trainedValue(entry, FlatSymbolRefAttr::get(variable.getSymNameAttr())));
       names.push_back("grad:" + variable.getSymName().str());
     }
   size_t variables = independents.size();
@@ -87,8 +88,11 @@ static LogicalResult buildGradientsEntry(ModuleOp module, TrainedModel &model) {
   }
   for (NamedValue output : copy->outputs)
     entry.addOutput(cast<StringAttr>(output.name), output.value);
-  for (NamedValue update : copy->updates)
-    entry.addOutput("after:" + cast<FlatSymbolRefAttr>(update.name).getValue().str(), update.value);
+  for (NamedValue update : copy->updates) {
+    auto symbol = cast<FlatSymbolRefAttr>(update.name);
+    if (!llvm::is_contained(names, "grad:" + symbol.getValue().str()))
+      entry.addOutput("after:" + symbol.getValue().str(), update.value);
+  }
   entry.finish();
   return success();
 }

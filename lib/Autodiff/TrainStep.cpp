@@ -229,7 +229,8 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
       trainable.push_back(variable);
   SmallVector<Value> independents, gradients;
   for (VariableOp variable : trainable)
-    independents.push_back(entry.variable(FlatSymbolRefAttr::get(variable.getSymNameAttr())));
+    independents.push_back(
+        copy->trainedValue(entry, FlatSymbolRefAttr::get(variable.getSymNameAttr())));
   auto seed = GradientSeedOp::create(builder, copy->loss.getLoc(), copy->loss.getType());
   // A LossScaleOptimizer clears the static scale of the optimizer inside it.
   bool isStatic = optimizer.getStaticScale() && module.getOps<LossScaleOp>().empty();
@@ -255,8 +256,14 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
     parameters.push_back({variable, independents[i], gradients[i], state.parameters[i]});
   if (failed(OptimizerApplication(entry, optimizer, std::move(state)).apply(parameters, isStatic)))
     return failure();
+  // What the optimizer has updated starts from the forward pass's new value already.
+  llvm::DenseSet<Attribute> optimized;
+  for (auto [variable, gradient] : llvm::zip_equal(trainable, gradients))
+    if (gradient)
+      optimized.insert(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
   for (NamedValue update : llvm::concat<NamedValue>(copy->updates, copy->metricUpdates))
-    entry.addUpdate(cast<FlatSymbolRefAttr>(update.name), update.value);
+    if (!optimized.contains(update.name))
+      entry.addUpdate(cast<FlatSymbolRefAttr>(update.name), update.value);
   advanceRandomState(entry, model, *copy);
   entry.finish();
   return success();

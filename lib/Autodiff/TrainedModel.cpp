@@ -57,8 +57,12 @@ static SmallVector<Value> copyBody(EntryBuilder &entry, func::FuncOp function, I
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
     auto trainingOnly = dyn_cast<TrainingOnlyOpInterface>(op);
-    if (trainingOnly && mode == Mode::Inference) {
-      values.map(op.getResult(0), values.lookup(trainingOnly.getInferenceValue()));
+    Value chosen;
+    if (trainingOnly)
+      chosen = mode == Mode::Inference ? trainingOnly.getInferenceValue()
+                                       : trainingOnly.getTrainingValue();
+    if (chosen) {
+      values.map(op.getResult(0), values.lookup(chosen));
       continue;
     }
     Operation *copy = entry.builder.clone(op, values);
@@ -119,6 +123,13 @@ static void resolveLogits(EntryBuilder &entry) {
     op.getLogits().replaceAllUsesWith(logits ? logits : op.getProbabilities());
     op.erase();
   }
+}
+
+Value TrainedModel::Copy::trainedValue(EntryBuilder &entry, FlatSymbolRefAttr symbol) const {
+  for (NamedValue update : updates)
+    if (update.name == symbol)
+      return update.value;
+  return entry.variable(symbol);
 }
 
 FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode, bool withLoss) {

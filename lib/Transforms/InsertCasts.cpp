@@ -20,17 +20,6 @@ static bool isFloatValue(Value value) {
   return type && isa<FloatType>(type.getElementType());
 }
 
-/// Keras's promotion of two floating dtypes (keras/src/backend/common/dtypes.py): the wider one,
-/// and float32 for bfloat16 with float16. Null stands for "nothing yet".
-static Type promote(Type a, Type b) {
-  if (!a || a == b)
-    return b;
-  unsigned aWidth = a.getIntOrFloatBitWidth(), bWidth = b.getIntOrFloatBitWidth();
-  if (aWidth == bWidth)
-    return Float32Type::get(a.getContext());
-  return aWidth > bWidth ? a : b;
-}
-
 namespace {
 /// Rebuilds the ops of one block at the builder's place, with final types.
 class Caster {
@@ -44,6 +33,7 @@ public:
   /// A scan computes in one floating type: its operands are cast in front of it, once for all
   /// steps, and what it carries keeps its type from step to step.
   LogicalResult rebuildScan(ScanOp scan, Type weak, StringAttr path);
+  void rebuildCastLike(CastLikeOp op, Type weak, Location loc);
 
   Value castTo(Value value, Type element, Location loc) {
     auto type = tensorTypeOf(value).clone(element);
@@ -76,7 +66,7 @@ Type Caster::decideElement(Operation &op) {
     // Floating constants are weak, as Python numbers: the other operands decide.
     if (operand.get().getDefiningOp<ConstantOp>())
       continue;
-    element = promote(element, elementTypeOf(values.lookup(operand.get())));
+    element = promoteFloats(element, elementTypeOf(values.lookup(operand.get())));
   }
   return element;
 }
@@ -104,6 +94,10 @@ LogicalResult Caster::rebuild(Operation &op, Type weak, StringAttr path) {
   if (auto scan = dyn_cast<ScanOp>(op))
     return rebuildScan(scan, weak, path);
   Location loc = locate(op.getLoc(), path);
+  if (auto like = dyn_cast<CastLikeOp>(op)) {
+    rebuildCastLike(like, weak, loc);
+    return success();
+  }
   auto precise = dyn_cast<PrecisionOpInterface>(op);
   bool isCast = isa<CastOp>(op);
   Type element = isCast ? Type() : decideElement(op);
@@ -185,8 +179,38 @@ LogicalResult Caster::rebuildScan(ScanOp scan, Type weak, StringAttr path) {
   return success();
 }
 
+/// The types of the others are final now: an mpc.cast, or nothing.
+void Caster::rebuildCastLike(CastLikeOp op, Type weak, Location loc) {
+  Type element;
+  for (Value like : op.getLike())
+    if (!like.getDefiningOp<ConstantOp>())
+      element = promoteFloats(element, elementTypeOf(values.lookup(like)));
+  if (!element)
+    element = weak ? weak : elementTypeOf(op.getResult());
+  if (op.getWide())
+    element = widerOf32(element);
+  if (op.getTo())
+    element = *op.getTo();
+  auto constant = op.getInput().getDefiningOp<ConstantOp>();
+  values.map(op.getResult(), constant && isa<DenseFPElementsAttr>(constant.getValue())
+                                 ? constantIn(constant, element, loc)
+                                 : castTo(values.lookup(op.getInput()), element, loc));
+}
+
+/// The variable that takes this result of a layer, or null: the importer names it on the layer.
+static VariableOp updatedBy(OpResult result) {
+  auto symbols = result.getOwner()->getAttrOfType<ArrayAttr>(MpcDialect::kUpdatesAttr);
+  if (!isa<LayerOp>(result.getOwner()) || !symbols || symbols.size() <= result.getResultNumber())
+    return {};
+  auto symbol = dyn_cast<FlatSymbolRefAttr>(symbols[result.getResultNumber()]);
+  return symbol ? SymbolTable::lookupNearestSymbolFrom<VariableOp>(result.getOwner(), symbol)
+                : VariableOp();
+}
+
 /// How a result of a layer leaves the function, which decides its type.
-static Type typeOfUse(Value result, Type compute) {
+static Type typeOfUse(OpResult result, Type compute) {
+  if (VariableOp variable = updatedBy(result))
+    return getElementTypeOrSelf(variable.getType());
   for (OpOperand &use : result.getUses()) {
     auto function = dyn_cast<func::FuncOp>(use.getOwner()->getParentOp());
     if (!function || !isa<func::ReturnOp>(use.getOwner()))
@@ -202,13 +226,10 @@ static Type typeOfUse(Value result, Type compute) {
   return compute;
 }
 
-/// Layers, also those inside scans.
-static bool hasLayers(func::FuncOp function) {
-  return function.walk([](LayerOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
-/// The variable whose value this is, or null.
+/// The variable whose value this is, be it new, or null.
 static VariableOp variableOf(Value value) {
+  if (auto result = dyn_cast<OpResult>(value))
+    return updatedBy(result);
   auto argument = dyn_cast<BlockArgument>(value);
   // What a scan captures is the same inside.
   if (auto scan = argument ? dyn_cast<ScanOp>(argument.getOwner()->getParentOp()) : ScanOp())
@@ -305,6 +326,16 @@ private:
 };
 } // namespace
 
+/// Whether the function's types are still to be decided, also those inside scans: the others keep
+/// what they were built for.
+static bool isForward(func::FuncOp function) {
+  return function
+      .walk([](Operation *op) {
+        return isa<LayerOp, CastLikeOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult InsertCastsPass::storeVariables() {
   ModuleOp module = getOperation();
   llvm::StringMap<PrecisionAttr> precisions;
@@ -330,14 +361,14 @@ LogicalResult InsertCastsPass::storeVariables() {
       variable.setType(type.clone(precision.getVariable()));
   }
   for (auto function : module.getOps<func::FuncOp>()) {
-    bool isForward = hasLayers(function);
+    const bool undecided = isForward(function);
     for (BlockArgument argument : function.getArguments()) {
       VariableOp variable = variableOf(argument);
       if (!variable)
         continue;
       auto type = cast<RankedTensorType>(variable.getType());
-      // In a function of layers the uses are rebuilt; elsewhere they keep what they were built for.
-      if (isForward)
+      // The uses in a forward function are rebuilt; elsewhere they keep what they were built for.
+      if (undecided)
         argument.setType(type);
       else
         retypeArgument(function, argument.getArgNumber(), type);
@@ -354,7 +385,7 @@ LogicalResult InsertCastsPass::rebuildFunction(func::FuncOp function) {
   OpBuilder builder(terminator);
   IRMapping values;
   Caster caster(builder, values);
-  if (hasLayers(function)) {
+  if (isForward(function)) {
     for (BlockArgument argument : old.getArguments())
       values.map(argument, argument);
     SmallVector<Operation *> originals;

@@ -31,11 +31,12 @@ struct VerifyTensors : mpc::impl::VerifyTensorsBase<VerifyTensors> {
   static LogicalResult verify(Operation *op) {
     if (!isa_and_present<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                          math::MathDialect, tensor::TensorDialect>(op->getDialect()) &&
-        !isa<mpcrt::ContractOp, mpcrt::ConvolveOp, scf::ForOp, scf::YieldOp>(op))
+        !isa<scf::ForOp, scf::YieldOp>(op) &&
+        !(isa<mpcrt::MpcrtDialect>(op->getDialect()) && isa<DestinationStyleOpInterface>(op)))
       return op->emitError()
              << "op '" << op->getName()
              << "' does not belong to phase tensors; expected linalg, tensor, arith, math, "
-                "func, scf.for, mpcrt.contract and mpcrt.convolve only";
+                "func, scf.for and library calls of mpcrt only";
     auto types = llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()),
                                     SmallVector<Type>(op->getResultTypes()));
     for (Type type : types) {

@@ -36,3 +36,26 @@ func.func @nan_propagates() -> tensor<f32> {
   %m = mpc.reduce max %x {axes = array<i64: 0>} : tensor<3xf32> -> tensor<f32>
   return %m : tensor<f32>
 }
+
+// Negative indices count from the end; places outside are NaN, and dropped on the way back.
+// CHECK-LABEL: func.func @gather
+func.func @gather() -> (tensor<4xf32>, tensor<3xf32>) {
+  // CHECK-DAG: mpc.constant dense<[3.000000e+00, 1.000000e+00, 0x7FC00000, 3.000000e+00]> : tensor<4xf32>
+  // CHECK-DAG: mpc.constant dense<[2.000000e+00, 0.000000e+00, 5.000000e+00]> : tensor<3xf32>
+  %table = mpc.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %i = mpc.constant dense<[-1, 0, 3, 2]> : tensor<4xi32>
+  %u = mpc.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %g = mpc.gather %table, %i {axis = 0 : i64} : tensor<3xf32>, tensor<4xi32> -> tensor<4xf32>
+  %s = mpc.scatter_add %i, %u like %table {axis = 0 : i64} : tensor<4xi32>, tensor<4xf32>, tensor<3xf32>
+  return %g, %s : tensor<4xf32>, tensor<3xf32>
+}
+
+// Biased variance, rounded once: the squares of 300 would overflow float16.
+// CHECK-LABEL: func.func @moments
+func.func @moments() -> (tensor<f16>, tensor<f16>) {
+  // CHECK-DAG: mpc.constant dense<3.000000e+02> : tensor<f16>
+  // CHECK-DAG: mpc.constant dense<1.000000e+00> : tensor<f16>
+  %x = mpc.constant dense<[299.0, 301.0]> : tensor<2xf16>
+  %m, %v = mpc.moments %x {axes = array<i64: 0>} : tensor<2xf16> -> tensor<f16>, tensor<f16>
+  return %m, %v : tensor<f16>, tensor<f16>
+}

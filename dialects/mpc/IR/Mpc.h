@@ -89,6 +89,21 @@ mlir::Value sumToType(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value 
 /// variable - variable * decay * rate, in the order of Keras's _apply_weight_decay.
 mlir::Value decayWeight(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value variable,
                         mlir::FloatAttr decay, mlir::Value rate);
+/// How many elements a mean over `axes` of `input` divides by: float32 or float64, rank 0.
+mlir::Value countElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value input,
+                          llvm::ArrayRef<int64_t> axes);
+
+/// The offsets of the kept dimensions and of the reduced ones of a row-major tensor.
+std::pair<llvm::SmallVector<int64_t, 0>, llvm::SmallVector<int64_t, 0>>
+splitOffsets(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes);
+
+/// `shape` with the extents of `axes` left out, or 1 with `keepDims`.
+llvm::SmallVector<int64_t> reducedShape(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes,
+                                        bool keepDims);
+
+/// Keras's promotion of two floating dtypes (keras/src/backend/common/dtypes.py): the wider one,
+/// and float32 for bfloat16 with float16. Null stands for "nothing yet".
+mlir::Type promoteFloats(mlir::Type a, mlir::Type b);
 
 /// The ops that an optimizer step stands for: unscale, update, select, casts. Values of its
 /// results.

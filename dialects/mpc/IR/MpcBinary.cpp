@@ -82,6 +82,35 @@ static double minimumOf(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b);
 }
 
+static bool isInteger(Value scalar) { return isa<IntegerType>(scalar.getType()); }
+static Value buildAdd(OpBuilder &builder, Location loc, Value a, Value b) {
+  return isInteger(a) ? Value(arith::AddIOp::create(builder, loc, a, b))
+                      : arith::AddFOp::create(builder, loc, a, b);
+}
+static Value buildSubtract(OpBuilder &builder, Location loc, Value a, Value b) {
+  return isInteger(a) ? Value(arith::SubIOp::create(builder, loc, a, b))
+                      : arith::SubFOp::create(builder, loc, a, b);
+}
+static Value buildMultiply(OpBuilder &builder, Location loc, Value a, Value b) {
+  return isInteger(a) ? Value(arith::MulIOp::create(builder, loc, a, b))
+                      : arith::MulFOp::create(builder, loc, a, b);
+}
+/// `declared` has the signedness that the scalars lost.
+static Value buildMaximum(OpBuilder &builder, Location loc, Type declared, Value a, Value b) {
+  if (!isInteger(a))
+    return arith::MaximumFOp::create(builder, loc, a, b);
+  return declared.isUnsignedInteger() || declared.isInteger(1)
+             ? Value(arith::MaxUIOp::create(builder, loc, a, b))
+             : arith::MaxSIOp::create(builder, loc, a, b);
+}
+static Value buildMinimum(OpBuilder &builder, Location loc, Type declared, Value a, Value b) {
+  if (!isInteger(a))
+    return arith::MinimumFOp::create(builder, loc, a, b);
+  return declared.isUnsignedInteger() || declared.isInteger(1)
+             ? Value(arith::MinUIOp::create(builder, loc, a, b))
+             : arith::MinSIOp::create(builder, loc, a, b);
+}
+
 static Value buildDivideNoNan(OpBuilder &builder, Location loc, Value a, Value b) {
   Value zero = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(a.getType(), 0));
   Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, b, zero);
@@ -89,17 +118,16 @@ static Value buildDivideNoNan(OpBuilder &builder, Location loc, Value a, Value b
                                  arith::DivFOp::create(builder, loc, a, b));
 }
 
-MPC_BINARY(AddOp, arith::AddFOp::create(builder, loc, a, b), a + b, dy, dy)
-MPC_BINARY(SubtractOp, arith::SubFOp::create(builder, loc, a, b), a - b, dy, v.neg(dy))
-MPC_BINARY(MultiplyOp, arith::MulFOp::create(builder, loc, a, b), a *b, v.mul(dy, v.b),
-           v.mul(dy, v.a))
+MPC_BINARY(AddOp, buildAdd(builder, loc, a, b), a + b, dy, dy)
+MPC_BINARY(SubtractOp, buildSubtract(builder, loc, a, b), a - b, dy, v.neg(dy))
+MPC_BINARY(MultiplyOp, buildMultiply(builder, loc, a, b), a *b, v.mul(dy, v.b), v.mul(dy, v.a))
 MPC_BINARY(DivideOp, arith::DivFOp::create(builder, loc, a, b), a / b, v.div(dy, v.b),
            v.mul(dy, v.neg(v.div(v.y, v.b))))
 MPC_BINARY(DivideNoNanOp, buildDivideNoNan(builder, loc, a, b), divideNoNan(a, b),
            v.divNoNan(dy, v.b), v.mul(dy, v.neg(v.divNoNan(v.y, v.b))))
-MPC_BINARY(MaximumOp, arith::MaximumFOp::create(builder, loc, a, b), maximumOf(a, b),
+MPC_BINARY(MaximumOp, buildMaximum(builder, loc, elementTypeOf(getLhs()), a, b), maximumOf(a, b),
            v.where(ComparePredicate::GE, v.a, v.b, dy), v.where(ComparePredicate::LT, v.a, v.b, dy))
-MPC_BINARY(MinimumOp, arith::MinimumFOp::create(builder, loc, a, b), minimumOf(a, b),
+MPC_BINARY(MinimumOp, buildMinimum(builder, loc, elementTypeOf(getLhs()), a, b), minimumOf(a, b),
            v.where(ComparePredicate::LE, v.a, v.b, dy), v.where(ComparePredicate::GT, v.a, v.b, dy))
 MPC_BINARY(PowerOp, math::PowFOp::create(builder, loc, a, b), std::pow(a, b), v.powerLhs(),
            v.powerRhs())

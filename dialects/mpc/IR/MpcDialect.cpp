@@ -96,6 +96,17 @@ Type mpc::widerOf32(Type elementType) {
   return elementType.isF64() ? elementType : Float32Type::get(elementType.getContext());
 }
 
+Type mpc::promoteFloats(Type a, Type b) {
+  if (!a || a == b)
+    return b;
+  if (!b)
+    return a;
+  unsigned aWidth = a.getIntOrFloatBitWidth(), bWidth = b.getIntOrFloatBitWidth();
+  if (aWidth == bWidth)
+    return Float32Type::get(a.getContext());
+  return aWidth > bWidth ? a : b;
+}
+
 FailureOr<SmallVector<int64_t>> mpc::broadcastShapes(ArrayRef<ArrayRef<int64_t>> shapes) {
   size_t rank = 0;
   for (ArrayRef<int64_t> shape : shapes)

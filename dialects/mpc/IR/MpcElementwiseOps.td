@@ -65,13 +65,20 @@ class Mpc_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
 }
 
-def Mpc_AddOp : Mpc_BinaryOp<"add", "a + b", [Commutative]>;
-def Mpc_SubtractOp : Mpc_BinaryOp<"subtract", "a - b">;
-def Mpc_MultiplyOp : Mpc_BinaryOp<"multiply", "a * b", [Commutative]>;
+/// Integers wrap around in their width, as in Keras.
+class Mpc_ArithmeticOp<string mnemonic, string what, list<Trait> traits = []>
+    : Mpc_BinaryOp<mnemonic, what, traits> {
+  let arguments = (ins Mpc_Tensor:$lhs, Mpc_Tensor:$rhs);
+  let results = (outs Mpc_Tensor:$result);
+}
+
+def Mpc_AddOp : Mpc_ArithmeticOp<"add", "a + b", [Commutative]>;
+def Mpc_SubtractOp : Mpc_ArithmeticOp<"subtract", "a - b">;
+def Mpc_MultiplyOp : Mpc_ArithmeticOp<"multiply", "a * b", [Commutative]>;
 def Mpc_DivideOp : Mpc_BinaryOp<"divide", "a / b">;
 def Mpc_DivideNoNanOp : Mpc_BinaryOp<"divide_no_nan", "a / b, and 0 where b is 0">;
-def Mpc_MaximumOp : Mpc_BinaryOp<"maximum", "larger of both; NaN if either is; ties split the cotangent to lhs">;
-def Mpc_MinimumOp : Mpc_BinaryOp<"minimum", "smaller of both; NaN if either is; ties split the cotangent to lhs">;
+def Mpc_MaximumOp : Mpc_ArithmeticOp<"maximum", "larger of both; NaN if either is; ties split the cotangent to lhs">;
+def Mpc_MinimumOp : Mpc_ArithmeticOp<"minimum", "smaller of both; NaN if either is; ties split the cotangent to lhs">;
 def Mpc_PowerOp : Mpc_BinaryOp<"power", "a^b">;
 
 def Mpc_CompareOp : Mpc_ElementwiseOp<"compare"> {

@@ -69,7 +69,9 @@ def Mpc_TrainingOnlyOpInterface : OpInterface<"TrainingOnlyOpInterface"> {
   let description = [{Ops with one result that only training computes (dropout, noise).}];
   let methods = [
     InterfaceMethod<"the value that replaces the result in inference", "::mlir::Value",
-      "getInferenceValue">
+      "getInferenceValue">,
+    InterfaceMethod<"the value that replaces the result in training; null: the op stays",
+      "::mlir::Value", "getTrainingValue", (ins), "", [{ return {}; }]>
   ];
 }
 

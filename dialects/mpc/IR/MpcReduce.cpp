@@ -7,31 +7,40 @@
 using namespace mlir;
 using namespace mpc;
 
+SmallVector<int64_t> mpc::reducedShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes,
+                                       bool keepDims) {
+  SmallVector<int64_t> result;
+  for (auto [d, extent] : llvm::enumerate(shape))
+    if (!llvm::is_contained(axes, int64_t(d)))
+      result.push_back(extent);
+    else if (keepDims)
+      result.push_back(1);
+  return result;
+}
+
 LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          ValueRange operands, DictionaryAttr attributes,
                                          OpaqueProperties properties, RegionRange regions,
                                          SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
   auto input = tensorTypeOf(adaptor.getInput());
-  SmallVector<int64_t> shape;
   for (int64_t axis : adaptor.getAxes())
     if (axis < 0 || axis >= input.getRank())
       return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
                                input.getRank());
-  for (int64_t d = 0; d < input.getRank(); ++d) {
-    if (!llvm::is_contained(adaptor.getAxes(), d))
-      shape.push_back(input.getDimSize(d));
-    else if (adaptor.getKeepDims())
-      shape.push_back(1);
-  }
-  types.push_back(RankedTensorType::get(shape, input.getElementType()));
+  types.push_back(RankedTensorType::get(
+      reducedShape(input.getShape(), adaptor.getAxes(), adaptor.getKeepDims()),
+      input.getElementType()));
   return success();
 }
 
 LogicalResult ReduceOp::verify() {
   bool logical = getKind() == ReduceKind::All || getKind() == ReduceKind::Any;
-  if (logical != elementTypeOf(getInput()).isInteger(1))
+  Type element = elementTypeOf(getInput());
+  if (logical != element.isInteger(1))
     return emitOpError() << "all and any reduce i1, the other kinds floating tensors";
+  if (getKind() == ReduceKind::Mean && !isa<FloatType>(element))
+    return emitOpError() << "mean reduces floating tensors; cast integers first";
   return success();
 }
 
@@ -63,9 +72,8 @@ static Value keepAxes(OpBuilder &builder, Location loc, Value value, RankedTenso
   return value.getType() == type ? value : Value(ReshapeOp::create(builder, loc, type, value));
 }
 
-/// How many elements a mean over `axes` of `input` divides by, float32 or float64. A dynamic extent
-/// is counted by summing ones along one element of each other dimension.
-static Value countElements(OpBuilder &builder, Location loc, Value input, ArrayRef<int64_t> axes) {
+/// A dynamic extent is counted by summing ones along one element of each other dimension.
+Value mpc::countElements(OpBuilder &builder, Location loc, Value input, ArrayRef<int64_t> axes) {
   auto type = tensorTypeOf(input);
   Type element = widerOf32(type.getElementType());
   double fixed = 1;
@@ -130,9 +138,8 @@ LogicalResult ReduceOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Arra
   llvm_unreachable("enumerated");
 }
 
-/// Offsets of the kept dimensions and of the reduced ones.
-static std::pair<SmallVector<int64_t, 0>, SmallVector<int64_t, 0>>
-splitOffsets(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes) {
+std::pair<SmallVector<int64_t, 0>, SmallVector<int64_t, 0>>
+mpc::splitOffsets(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes) {
   SmallVector<int64_t> strides = rowMajorStrides(shape), extents[2], chosen[2];
   for (size_t d = 0; d < shape.size(); ++d) {
     bool reduced = llvm::is_contained(axes, int64_t(d));
@@ -175,19 +182,16 @@ static double combine(ReduceKind kind, double total, double x) {
 LogicalResult ReduceOp::evaluate(ArrayRef<ReferenceTensor> operands,
                                  MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &input = operands[0];
-  SmallVector<int64_t> shape;
-  for (size_t d = 0; d < input.shape.size(); ++d)
-    if (!llvm::is_contained(getAxes(), int64_t(d)))
-      shape.push_back(input.shape[d]);
-    else if (getKeepDims())
-      shape.push_back(1);
   ReferenceTensor &result = results[0];
-  startReference(result, input.elementType, shape);
+  startReference(result, input.elementType, reducedShape(input.shape, getAxes(), getKeepDims()));
   auto [kept, reduced] = splitOffsets(input.shape, getAxes());
   for (auto [i, start] : llvm::enumerate(kept)) {
     double total = startOf(getKind());
     for (int64_t offset : reduced)
       total = combine(getKind(), total, input.at(start + offset));
+    // The largest and smallest of no integers have no infinity to be.
+    if (!result.isFloating() && std::isinf(total))
+      total = 0;
     result.set(i, getKind() == ReduceKind::Mean ? total / double(reduced.size()) : total);
   }
   return success();

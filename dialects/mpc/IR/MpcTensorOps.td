@@ -74,7 +74,7 @@ def Mpc_ContractOp : Mpc_Op<"contract", [Pure, DeclareOpInterfaceMethods<Mpc_Epi
 def Mpc_ReduceOp : Mpc_Op<"reduce", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "reduction over axes, in float32 or wider inside, rounded once";
   let description = [{
-    `sum mean max min` of floating tensors, `all any` of i1. `mean` divides in the accumulator, before
+    `sum mean max min` of floating tensors, `sum max min` of integers, `all any` of i1. `mean` divides in the accumulator, before
     it rounds. NaN propagates. The cotangent of max and min is shared equally among ties.
 
     Example: `%s = mpc.reduce sum %x {axes = array<i64: 1>} : tensor<?x8xf32> -> tensor<?xf32>`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How one-shot bufferize treats library calls: in place in `out`, whose old content counts as read
-// only when the result is added to it.
+// How one-shot bufferize treats library calls and scatters: in place in `out`. The old content of a
+// call's counts as read only when the result is added to it.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -63,11 +63,33 @@ private:
         builder, loc, MemRefType::get(type.getShape(), type.getElementType()), extents);
   }
 };
+
+/// Views with static strides are fine: the op becomes loops.
+struct ScatterAddBufferization
+    : public DstBufferizableOpInterfaceExternalModel<ScatterAddBufferization, ScatterAddOp> {
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options, BufferizationState &state) const {
+    auto scatter = cast<ScatterAddOp>(op);
+    if (scatter.isBufferized())
+      return success();
+    SmallVector<Value> buffers;
+    for (Value operand : scatter.getOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    ScatterAddOp::create(rewriter, op->getLoc(), TypeRange(), buffers[0], buffers[1], buffers[2]);
+    replaceOpWithBufferizedValues(rewriter, op, buffers[2]);
+    return success();
+  }
+};
 } // namespace
 
 void mpc::mpcrt::registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, MpcrtDialect *) {
     ContractOp::attachInterface<LibraryCallBufferization<ContractOp>>(*context);
     ConvolveOp::attachInterface<LibraryCallBufferization<ConvolveOp>>(*context);
+    ScatterAddOp::attachInterface<ScatterAddBufferization>(*context);
   });
 }

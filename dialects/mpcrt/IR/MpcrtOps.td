@@ -104,6 +104,37 @@ def Mpcrt_ConvolveOp : Mpcrt_Op<"convolve", [DestinationStyleOpInterface,
   }];
 }
 
+def Mpcrt_ScatterAddOp : Mpcrt_Op<"scatter_add", [DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "adds rows to the rows of a table that integers name";
+  let description = [{
+    `out[o, indices[o, i], r] += updates[o, i, r]`, for each place of `out` in the order of i:
+    the same sum for every number of threads. Indices of rank 1 hold for every o; then updates and
+    `out` may lack that dimension. Negative ones count from the end; rows at places outside are
+    dropped. `out` accumulates in float32 or float64, whatever the updates have. convert-linalg-to-mpcrt makes a kernel of it, which splits
+    o and r.
+
+    Example:
+    ```mlir
+    %t = mpcrt.scatter_add ins(%ids, %dy : tensor<?xi64>, tensor<?x64xbf16>)
+        outs(%zeros : tensor<100x64xf32>) -> tensor<100x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[RankedTensorOf<[AnySignlessInteger]>, MemRefOf<[AnySignlessInteger]>]>:$indices,
+                       Mpcrt_FloatShaped:$updates, Mpcrt_FloatShaped:$out);
+  let results = (outs Variadic<RankedTensorOf<[Mpc_Float]>>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $indices `,` $updates `:` type($indices) `,` type($updates) `)`
+    `outs` `(` $out `:` type($out) `)` attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
+    /// Whether the op is on buffers.
+    bool isBufferized() { return ::llvm::isa<::mlir::MemRefType>(getOut().getType()); }
+  }];
+}
+
 def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "parallel-for of an outlined kernel";

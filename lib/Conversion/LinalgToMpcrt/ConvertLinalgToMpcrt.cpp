@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: every structured op of every entry, in order.
 #include "KernelOutliner.h"
+#include "ScatterKernel.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -56,6 +57,10 @@ static LogicalResult convert(func::FuncOp entry) {
     }
     failedOnce |= failed(outliner.outline(generic));
   }
+  SmallVector<mpcrt::ScatterAddOp> scatters;
+  entry.walk([&](mpcrt::ScatterAddOp op) { scatters.push_back(op); });
+  for (mpcrt::ScatterAddOp op : scatters)
+    failedOnce |= failed(outlineScatterAdd(entry, op));
   return failure(failedOnce);
 }
 

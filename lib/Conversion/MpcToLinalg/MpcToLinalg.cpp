@@ -68,10 +68,13 @@ struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, converter);
     populateReturnOpTypeConversionPattern(patterns, converter);
     populateCastPatterns(converter, patterns);
+    populateContextPatterns(converter, patterns);
     populateContractPatterns(converter, patterns);
     populateConvolutionPatterns(converter, patterns);
     populateElementwisePatterns(converter, patterns);
+    populateIndexingPatterns(converter, patterns);
     populateMovementPatterns(converter, patterns);
+    populateNormalizationPatterns(converter, patterns);
     populateOptimizerStepPatterns(converter, patterns);
     populatePoolPatterns(converter, patterns);
     populateRandomPatterns(converter, patterns);

@@ -8,14 +8,20 @@
 namespace mpc {
 
 void populateCastPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateContextPatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns);
 void populateContractPatterns(const mlir::TypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
 void populateConvolutionPatterns(const mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns);
 void populateElementwisePatterns(const mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns);
+void populateIndexingPatterns(const mlir::TypeConverter &converter,
+                              mlir::RewritePatternSet &patterns);
 void populateMovementPatterns(const mlir::TypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
+void populateNormalizationPatterns(const mlir::TypeConverter &converter,
+                                   mlir::RewritePatternSet &patterns);
 void populateOptimizerStepPatterns(const mlir::TypeConverter &converter,
                                    mlir::RewritePatternSet &patterns);
 void populatePoolPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);

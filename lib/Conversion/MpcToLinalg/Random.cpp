@@ -1,66 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Dropout by Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11) and
-// the random state.
+// Dropout, normally distributed noise and the random state.
 #include "Generic.h"
 #include "Patterns.h"
+#include "Philox.h"
 #include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace mpc;
 
 namespace {
-/// 32-bit integer arithmetic for the generator.
-struct Philox {
-  OpBuilder &builder;
-  Location loc;
-
-  Value constant(uint32_t value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getIntegerAttr(builder.getI32Type(), int32_t(value)));
-  }
-  Value low(Value i64) { return arith::TruncIOp::create(builder, loc, builder.getI32Type(), i64); }
-  Value high(Value i64) {
-    Value thirtyTwo = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(32));
-    return low(arith::ShRUIOp::create(builder, loc, i64, thirtyTwo));
-  }
-  Value add(Value a, uint32_t b) { return arith::AddIOp::create(builder, loc, a, constant(b)); }
-  Value exclusiveOr(Value a, Value b) { return arith::XOrIOp::create(builder, loc, a, b); }
-
-  /// First output word for a counter of four words and a key of two.
-  Value firstWord(std::array<Value, 4> c, std::array<Value, 2> key) {
-    for (int round = 0; round < 10; ++round) {
-      auto p0 = arith::MulUIExtendedOp::create(builder, loc, c[0], constant(0xD2511F53));
-      auto p1 = arith::MulUIExtendedOp::create(builder, loc, c[2], constant(0xCD9E8D57));
-      c = {exclusiveOr(exclusiveOr(p1.getHigh(), c[1]), key[0]), p1.getLow(),
-           exclusiveOr(exclusiveOr(p0.getHigh(), c[3]), key[1]), p0.getLow()};
-      key = {add(key[0], 0x9E3779B9), add(key[1], 0xBB67AE85)};
-    }
-    return c[0];
-  }
-};
-
-/// Row-major place of an element in the noise's shape, where extents of 1 repeat. `extents` are
-/// those of the input.
-Value elementIndex(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
-                   ArrayRef<int64_t> noise) {
-  Value place = arith::ConstantOp::create(builder, loc, builder.getIndexAttr(0));
-  for (auto [d, extent] : llvm::enumerate(shape)) {
-    bool repeats = !noise.empty() && noise[d] == 1;
-    if (repeats)
-      continue;
-    // Only the first extent is dynamic, and the first one is never a stride.
-    if (d > 0) {
-      Value stride = arith::ConstantOp::create(builder, loc, builder.getIndexAttr(extent));
-      place = arith::MulIOp::create(builder, loc, place, stride);
-    }
-    place = arith::AddIOp::create(builder, loc, place, linalg::IndexOp::create(builder, loc, d));
-  }
-  return arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), place);
-}
-
 struct LowerDropout : OpConversionPattern<DropoutOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -92,9 +44,9 @@ struct LowerDropout : OpConversionPattern<DropoutOp> {
         [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
           Philox philox{b, l};
           Value place = elementIndex(b, l, shape, noise);
-          Value word = philox.firstWord({philox.low(place), philox.high(place),
-                                         philox.constant(stream), philox.low(scalars[2])},
-                                        {philox.low(scalars[1]), philox.high(scalars[1])});
+          Value word = philox.words({philox.low(place), philox.high(place), philox.constant(stream),
+                                     philox.low(scalars[2])},
+                                    {philox.low(scalars[1]), philox.high(scalars[1])})[0];
           Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
           // top * 2^-24 >= rate, in integers.
           Value limit = philox.constant(uint32_t(std::ceil(std::ldexp(rate, 24))));
@@ -105,6 +57,58 @@ struct LowerDropout : OpConversionPattern<DropoutOp> {
           Value scaled = arith::MulFOp::create(b, l, x, scale);
           Value kept = arith::SelectOp::create(b, l, keep, scaled, scalarOf(b, l, x.getType(), 0));
           return SmallVector<Value>{roundTo(b, l, kept, type.getElementType())};
+        })[0];
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// mean + stddev * sqrt(-2 ln u) cos(2 pi v) (Box and Muller, 1958), in float32.
+struct LowerNormalNoise : OpConversionPattern<NormalNoiseOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(NormalNoiseOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = tensorTypeOf(adaptor.getLike());
+    for (int64_t d = 1; d < type.getRank(); ++d)
+      if (type.isDynamicDim(d))
+        return rewriter.notifyMatchFailure(op, "the batch is not the first dimension");
+    auto pick = [&](int64_t word) {
+      return AffineMap::get(type.getRank(), 0, getAffineConstantExpr(word, getContext()));
+    };
+    Value empty = emptyFrom(rewriter, loc, type, adaptor.getLike());
+    Value state = adaptor.getState();
+    Value result = buildReduction(
+        rewriter, loc, {state, state}, empty,
+        {pick(0), pick(1), rewriter.getMultiDimIdentityMap(type.getRank())}, {},
+        [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+          Philox philox{b, l};
+          Value place = elementIndex(b, l, type.getShape(), {});
+          auto words = philox.words({philox.low(place), philox.high(place),
+                                     philox.constant(op.getStream()), philox.low(scalars[1])},
+                                    {philox.low(scalars[0]), philox.high(scalars[0])});
+          Type f32 = b.getF32Type();
+          auto constant = [&](double value) { return scalarOf(b, l, f32, value); };
+          auto mul = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, l, x, y); };
+          // 24 bits are exact in float32.
+          auto bits = [&](Value word) -> Value {
+            Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
+            return arith::UIToFPOp::create(b, l, f32, top);
+          };
+          Value u =
+              mul(arith::AddFOp::create(b, l, bits(words[0]), constant(0.5)), constant(0x1p-24));
+          Value angle = mul(bits(words[1]), constant(2 * M_PI * 0x1p-24));
+          Value radius =
+              math::SqrtOp::create(b, l, mul(constant(-2), math::LogOp::create(b, l, u)));
+          Value z = mul(radius, math::CosOp::create(b, l, angle));
+          Value noise =
+              arith::AddFOp::create(b, l, mul(z, constant(op.getStddev().convertToDouble())),
+                                    constant(op.getMean().convertToDouble()));
+          Type element = type.getElementType();
+          noise = element.isF64() ? Value(arith::ExtFOp::create(b, l, element, noise))
+                                  : roundTo(b, l, noise, element);
+          return SmallVector<Value>{noise};
         })[0];
     rewriter.replaceOp(op, result);
     return success();
@@ -133,5 +137,6 @@ struct LowerRandomAdvance : OpConversionPattern<RandomAdvanceOp> {
 } // namespace
 
 void mpc::populateRandomPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerDropout, LowerRandomAdvance>(converter, patterns.getContext());
+  patterns.add<LowerDropout, LowerNormalNoise, LowerRandomAdvance>(converter,
+                                                                   patterns.getContext());
 }

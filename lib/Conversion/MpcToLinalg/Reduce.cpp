@@ -27,6 +27,32 @@ static double identityOf(ReduceKind kind) {
   llvm_unreachable("enumerated");
 }
 
+/// `declared` has the signedness that integer scalars lost.
+static Value combineIntegers(OpBuilder &builder, Location loc, ReduceKind kind, Type declared,
+                             Value accumulator, Value element) {
+  bool isUnsigned = declared.isUnsignedInteger();
+  if (kind == ReduceKind::Max)
+    return isUnsigned ? Value(arith::MaxUIOp::create(builder, loc, accumulator, element))
+                      : arith::MaxSIOp::create(builder, loc, accumulator, element);
+  if (kind == ReduceKind::Min)
+    return isUnsigned ? Value(arith::MinUIOp::create(builder, loc, accumulator, element))
+                      : arith::MinSIOp::create(builder, loc, accumulator, element);
+  return arith::AddIOp::create(builder, loc, accumulator, element);
+}
+
+/// The number that changes no sum, maximum or minimum of integers.
+static Value integerIdentity(OpBuilder &builder, Location loc, ReduceKind kind, Type declared) {
+  unsigned width = declared.getIntOrFloatBitWidth();
+  llvm::APInt value(width, 0);
+  if (kind == ReduceKind::Max && !declared.isUnsignedInteger())
+    value = llvm::APInt::getSignedMinValue(width);
+  if (kind == ReduceKind::Min)
+    value = declared.isUnsignedInteger() ? llvm::APInt::getMaxValue(width)
+                                         : llvm::APInt::getSignedMaxValue(width);
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getIntegerAttr(builder.getIntegerType(width), value));
+}
+
 static Value combine(OpBuilder &builder, Location loc, ReduceKind kind, Value accumulator,
                      Value element) {
   switch (kind) {
@@ -96,13 +122,19 @@ struct LowerReduce : OpConversionPattern<ReduceOp> {
     int64_t rank = inputType.getRank();
     SmallVector<int64_t> axes(op.getAxes());
 
-    Value identity = scalarOf(rewriter, loc, accumulate, identityOf(kind));
+    Type declared = elementTypeOf(op.getInput());
+    bool integers = isa<IntegerType>(declared) && !declared.isInteger(1);
+    Value identity = integers ? integerIdentity(rewriter, loc, kind, declared)
+                              : scalarOf(rewriter, loc, accumulate, identityOf(kind));
     Value destination = reductionDestination(rewriter, loc, input, axes, accumulate, identity);
     SmallVector<AffineMap> maps{rewriter.getMultiDimIdentityMap(rank),
                                 dropMap(getContext(), rank, axes)};
     Value result = buildReduction(
         rewriter, loc, input, destination, maps, axes,
         [&](OpBuilder &builder, Location nested, ValueRange inputs, ValueRange sums) {
+          if (integers)
+            return SmallVector<Value>{
+                combineIntegers(builder, nested, kind, declared, sums[0], inputs[0])};
           return SmallVector<Value>{
               combine(builder, nested, kind, sums[0], widen(builder, nested, inputs[0]))};
         })[0];
@@ -121,8 +153,9 @@ struct LowerReduce : OpConversionPattern<ReduceOp> {
             return SmallVector<Value>{roundTo(builder, nested, value, element)};
           })[0];
     }
-    if (result.getType() != op.getType())
-      result = ReshapeOp::create(rewriter, loc, op.getType(), result);
+    auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
+    if (result.getType() != type)
+      result = ReshapeOp::create(rewriter, loc, type, result);
     rewriter.replaceOp(op, result);
     return success();
   }

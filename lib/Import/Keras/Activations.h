@@ -13,11 +13,23 @@ namespace mpc::keras {
 mlir::Value applyConfiguredActivation(LayerBuilder &builder, llvm::StringRef key,
                                       mlir::Value input);
 
+using ActivationFn = mlir::Value (*)(ValueBuilder &, mlir::Value);
+/// The activation of this name with its default arguments; null for an unknown name.
+ActivationFn findActivation(llvm::StringRef name);
+
 /// relu(x, negative_slope, max_value, threshold); no maximum when absent.
-mlir::Value applyRelu(LayerBuilder &builder, mlir::Value input, double negativeSlope,
+mlir::Value applyRelu(ValueBuilder &builder, mlir::Value input, double negativeSlope,
                       std::optional<double> maxValue, double threshold);
-mlir::Value applyLeakyRelu(LayerBuilder &builder, mlir::Value input, double negativeSlope);
-mlir::Value applyElu(LayerBuilder &builder, mlir::Value input, double alpha);
+mlir::Value applyLeakyRelu(ValueBuilder &builder, mlir::Value input, double negativeSlope);
+mlir::Value applyElu(ValueBuilder &builder, mlir::Value input, double alpha);
+mlir::Value applyCelu(ValueBuilder &builder, mlir::Value input, double alpha);
+mlir::Value applyGelu(ValueBuilder &builder, mlir::Value input, bool approximate);
+mlir::Value applyHardShrink(ValueBuilder &builder, mlir::Value input, double threshold);
+mlir::Value applySoftShrink(ValueBuilder &builder, mlir::Value input, double threshold);
+mlir::Value applySquareplus(ValueBuilder &builder, mlir::Value input, double shift);
+/// Along an axis that is not the batch.
+mlir::Value applyGlu(ValueBuilder &builder, mlir::Value input, int64_t axis);
+mlir::Value applySparsemax(ValueBuilder &builder, mlir::Value input, int64_t axis);
 
 } // namespace mpc::keras
 

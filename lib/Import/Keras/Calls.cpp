@@ -3,9 +3,10 @@
 // models inline, and the mpc.layer of one call. Inputs.cpp has the InputLayers.
 #include "GraphImporter.h"
 
+#include "CompositeBuilder.h"
 #include "LayerRegistry.h"
 #include "Objects.h"
-#include "Operations.h"
+#include "Operations/OperationBuilder.h"
 #include "ScanBuilder.h"
 
 #include <map>
@@ -99,6 +100,8 @@ bool GraphImporter::importLayer(const LayerConfig &layer, const Node *node, llvm
   }
   if (entry->importWhole)
     return entry->importWhole(*this, layer, node, path, trainable, inputs, outputs);
+  if (entry->importComposite)
+    return importComposite(layer, node, path, trainable, inputs, entry->importComposite, outputs);
   return emitLayer(layer, node, path, trainable, inputs, outputs, entry->import,
                    entry->masking == Masking::PassesOn);
 }
@@ -141,10 +144,12 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
       results.push_back(given[i]);
     }
   }
+  const unsigned firstUpdate = unsigned(results.size());
+  llvm::append_range(results, llvm::make_second_range(lb.updates));
   YieldOp::create(lb.builder, loc, results);
   LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(results).getTypes(), path,
                                layer.className, inputs, lb.variables, policy, PrecisionAttr(),
-                               /*autocast=*/true, lb.castsIntegers);
+                               /*autocast=*/!lb.keepsTypes, lb.castsIntegers);
   op.getBody().push_back(block.release());
   for (const auto &[position, i] : llvm::enumerate(computed))
     carried[i] = op.getResult(count + unsigned(position));
@@ -154,12 +159,52 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
       masks[outputs.back()] = carried[i];
     addActivityLoss(layer, path, outputs.back());
   }
+  for (const auto &[index, update] : llvm::enumerate(lb.updates))
+    setUpdate(lb.getOperandOf(update.first), op.getResult(firstUpdate + unsigned(index)));
+  for (const auto &[input, limit] : lb.indexLimits)
+    limitInput(inputs[input], limit);
+  return true;
+}
+
+bool GraphImporter::importComposite(
+    const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
+    llvm::ArrayRef<Value> inputs,
+    bool (*import)(CompositeBuilder &, llvm::SmallVectorImpl<mlir::Value> &), Values &outputs) {
+  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
+  auto block = std::make_unique<mlir::Block>();
+  for (Value input : inputs)
+    block->addArgument(input.getType(), loc);
+  LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
+  mlir::StringAttr policy = getPolicy(layer, lb.path);
+  YieldOp::create(lb.builder, loc, block->getArguments());
+  LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(inputs).getTypes(), lb.path,
+                               layer.className, inputs, mlir::ValueRange(), policy, PrecisionAttr(),
+                               /*autocast=*/true, /*casts_integers=*/false);
+  op.getBody().push_back(block.release());
+  CompositeBuilder composite(*this, lb, builder, inputs, Values(op.getResults()));
+  const bool good = import(composite, outputs);
+  lb.reportUnreadKeywords();
+  return good && !lb.hasFailed();
+}
+
+bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
+                                    llvm::StringRef path, llvm::ArrayRef<Value> tensors,
+                                    Values &outputs) {
+  OperationBuilder b(builder, mlir::NameLoc::get(builder.getStringAttr(path)), layer, node,
+                     tensors);
+  Value result = findOperation(layer)(b);
+  if (!result || b.hasFailed()) {
+    report(path, b.hasFailed() ? b.getError() : "the operation could not be imported");
+    return false;
+  }
+  outputs.push_back(result);
+  llvm::append_range(outputs, b.furtherResults);
   return true;
 }
 
 bool GraphImporter::importStepwise(const LayerConfig &layer, llvm::StringRef path, bool trainable,
                                    Value sequence, Values &outputs) {
-  const size_t terms = lossTerms.size();
+  const size_t terms = lossTerms.size(), updates = countUpdates();
   ScanBuilder scan(builder, mlir::NameLoc::get(builder.getStringAttr(path)), {}, {sequence},
                    tensorTypeOf(sequence).getDimSize(1), /*reverse=*/false);
   Values results;
@@ -172,6 +217,12 @@ bool GraphImporter::importStepwise(const LayerConfig &layer, llvm::StringRef pat
     scan.abandon();
     return false;
   }
+  if (countUpdates() != updates) {
+    report(path, "layers whose forward pass renews variables are not supported inside of "
+                 "TimeDistributed");
+    scan.abandon();
+    return false;
+  }
   llvm::append_range(outputs, scan.finish({}, results).getStacked());
   return true;
 }
@@ -179,8 +230,14 @@ bool GraphImporter::importStepwise(const LayerConfig &layer, llvm::StringRef pat
 /// (l1 sum|y| + l2 sum y^2) / batch (keras/src/layers/layer.py). Keras computes it in the layer's
 /// compute dtype; here it is a float32 layer of its own, as every loss term (docs/numerics.md).
 void GraphImporter::addActivityLoss(const LayerConfig &layer, llvm::StringRef path, Value output) {
+  // ActivityRegularization writes its numbers instead of the object that it makes of them.
+  const bool isOwn = layer.className == "ActivityRegularization";
+  const llvm::json::Value made = llvm::json::Object{
+      {"class_name", "L1L2"},
+      {"config", llvm::json::Object{{"l1", layer.config.getNumber("l1").value_or(0.0)},
+                                    {"l2", layer.config.getNumber("l2").value_or(0.0)}}}};
   RegularizerAttr regularizer =
-      parseRegularizer(context, layer.config.get("activity_regularizer"),
+      parseRegularizer(context, isOwn ? &made : layer.config.get("activity_regularizer"),
                        [&](const llvm::Twine &message) { report(path, message); });
   if (!regularizer)
     return;
@@ -239,7 +296,17 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
   llvm::ArrayRef<LayerConfig> layers = model.layers;
   Value value = inputs.empty() ? Value() : inputs.front();
   if (layers.front().className == "InputLayer") {
-    value = importInput(layers.front(), join(path, layers.front().name), value);
+    // Keras gives its automatic InputLayer the first layer's compute dtype; ids of an Embedding do
+    // not survive 16 bits (docs/numerics.md).
+    LayerConfig input;
+    input.className = layers.front().className;
+    input.name = layers.front().name;
+    input.config = layers.front().config;
+    const llvm::StringRef dtype = input.config.getString("dtype").value_or("");
+    if (layers.size() > 1 && layers[1].className == "Embedding" &&
+        (dtype == "float16" || dtype == "bfloat16"))
+      input.config["dtype"] = "float32";
+    value = importInput(input, join(path, input.name), value);
     layers = layers.drop_front();
   } else if (!value) {
     if (!model.buildShape) {
@@ -389,7 +456,7 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
       complain(place, "an input is an output that its layer does not have");
       continue;
     }
-    if (isOperation(*call.layer)
+    if (call.node && isOperation(*call.layer)
             ? importOperation(*call.layer, *call.node, place, arguments, call.results)
             : importCall(*call.layer, call.node, place, trainable, arguments, call.results))
       finishCall(call);

@@ -5,7 +5,7 @@
 
 #include "LayerRegistry.h"
 #include "Objects.h"
-#include "Operations.h"
+#include "Operations/OperationBuilder.h"
 #include "mpc/Import/Keras/InputError.h"
 #include "mpc/Import/Keras/Weights.h"
 #include "mpc/Policy/DTypePolicyMap.h"
@@ -45,7 +45,9 @@ void GraphImporter::index(const ModelConfig &model, llvm::StringRef path, llvm::
                          layer.className == "InputLayer";
     if (omitted || isOperation(layer))
       continue;
-    std::string name = snakeCase(layer.className);
+    const LayerEntry *entry = findLayer(layer);
+    std::string name =
+        snakeCase(entry && !entry->pythonName.empty() ? entry->pythonName : layer.className);
     const unsigned count = used[name]++;
     if (count)
       name += "_" + std::to_string(count);
@@ -110,13 +112,15 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
 // ---- Variables ----------------------------------------------------------------------------------
 
 Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &request) {
-  auto type = mlir::RankedTensorType::get(request.shape, builder.getF32Type());
+  auto type = mlir::RankedTensorType::get(
+      request.shape, request.counter ? mlir::Type(builder.getI64Type()) : builder.getF32Type());
   llvm::SmallVector<unsigned, 2> &own = variablesOf[&lb.layer];
   const std::string name = join(llvm::StringRef(lb.scope), request.name);
   for (unsigned number : own)
     if (variables[number].name == name) {
       if (variables[number].type == type)
-        return variables[number].argument;
+        return variables[number].updates.empty() ? Value(variables[number].argument)
+                                                 : variables[number].updates.back();
       report(lb.path, "two calls of the layer need different shapes of '" + request.name + "'");
       return {};
     }
@@ -140,11 +144,27 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
   variable.layerPath = lb.path;
   variable.name = name;
   variable.type = type;
-  variable.trainable = lb.trainable;
+  variable.trainable = lb.trainable && request.trainable;
+  variable.autocast = request.autocast;
   const llvm::json::Value *initializer = lb.layer.config.get(request.initializerKey);
-  const llvm::json::Value zeros("zeros"), glorot("glorot_uniform");
+  const llvm::json::Value zeros("zeros"), glorot("glorot_uniform"),
+      other(request.defaultInitializer);
   if (!initializer || initializer->kind() == llvm::json::Value::Null)
-    initializer = request.name == "kernel" ? &glorot : &zeros;
+    initializer = !request.defaultInitializer.empty() ? &other
+                  : request.name == "kernel"          ? &glorot
+                                                      : &zeros;
+  llvm::json::Value withAxes = nullptr;
+  if (!request.inputAxes.empty()) {
+    // As EinsumDense hands them to its initializer; those that the file says stand.
+    SerializedObject object = readObject(initializer);
+    if (!object.config.get("input_axes") || !object.config.getArray("input_axes")) {
+      object.config["input_axes"] = llvm::json::Array(request.inputAxes);
+      object.config["output_axes"] = llvm::json::Array(request.outputAxes);
+    }
+    withAxes =
+        llvm::json::Object{{"class_name", object.className}, {"config", std::move(object.config)}};
+    initializer = &withAxes;
+  }
   variable.initializer = request.initializer
                              ? request.initializer
                              : parseInitializer(context, initializer, request.shape, complain);
@@ -163,7 +183,7 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
     return {};
   if (auto group = groups.find(variable.layer); group != groups.end())
     variable.dataset = group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" +
-                       std::to_string(own.size());
+                       std::to_string(request.firstInFile + own.size());
   own.push_back(unsigned(variables.size()));
   variable.argument = body->addArgument(type, lb.location);
   variables.push_back(variable);
@@ -212,7 +232,7 @@ void GraphImporter::placeChild(const LayerConfig &parent, const LayerConfig &chi
                                llvm::StringRef group) {
   order[&child] = order.lookup(&parent);
   auto found = groups.find(&parent);
-  if (&parent != &child && found != groups.end()) {
+  if (&parent != &child && found != groups.end() && !group.empty()) {
     const std::string place = found->second + "/" + group.str();
     groups[&child] = place;
     if (child.model && !child.model->layers.empty() && !order.count(&child.model->layers.front())) {
@@ -222,11 +242,56 @@ void GraphImporter::placeChild(const LayerConfig &parent, const LayerConfig &chi
   }
 }
 
+const LayerConfig &GraphImporter::getPart(const LayerConfig &parent, llvm::StringRef name,
+                                          llvm::function_ref<LayerConfig()> make) {
+  std::unique_ptr<LayerConfig> &part = children[{&parent, name.str()}];
+  if (!part)
+    part = std::make_unique<LayerConfig>(make());
+  return *part;
+}
+
+Value GraphImporter::findVariable(const LayerConfig &layer, llvm::StringRef name) const {
+  auto own = variablesOf.find(&layer);
+  if (own == variablesOf.end())
+    return {};
+  for (unsigned number : own->second)
+    if (variables[number].name == name)
+      return variables[number].updates.empty() ? Value(variables[number].argument)
+                                               : variables[number].updates.back();
+  return {};
+}
+
+void GraphImporter::setUpdate(Value current, Value update) {
+  for (ModelVariable &variable : variables)
+    if (variable.argument == current || llvm::is_contained(variable.updates, current))
+      variable.updates.push_back(update);
+}
+
+void GraphImporter::limitInput(Value input, int64_t limit) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);
+  if (!argument || argument.getOwner() != body || argument.getArgNumber() >= inputNames.size())
+    return;
+  int64_t &known = indexLimits.try_emplace(input, limit).first->second;
+  known = std::min(known, limit);
+}
+
 Value GraphImporter::getRandomState() {
   if (!randomState)
     randomState =
         body->addArgument(mlir::RankedTensorType::get({2}, builder.getI64Type()), location);
   return randomState;
+}
+
+/// Says on the mpc.layer which of its results is a variable's new value: of a layer that is called
+/// twice only the last one returns, but none is rounded to the compute dtype.
+static void markUpdate(mlir::OpResult update, mlir::FlatSymbolRefAttr symbol) {
+  mlir::Operation *layer = update.getOwner();
+  mlir::Builder builder(layer->getContext());
+  llvm::SmallVector<mlir::Attribute> symbols(layer->getNumResults(), builder.getUnitAttr());
+  if (auto known = layer->getAttrOfType<mlir::ArrayAttr>(MpcDialect::kUpdatesAttr))
+    symbols.assign(known.begin(), known.end());
+  symbols[update.getResultNumber()] = symbol;
+  layer->setAttr(MpcDialect::kUpdatesAttr, builder.getArrayAttr(symbols));
 }
 
 /// Keras's path is the layer's own name and the variable's, whatever the containers; two layers of
@@ -310,6 +375,12 @@ void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs)
       maskOf.push_back(unsigned(index));
       results.push_back(mask);
     }
+  llvm::SmallVector<const ModelVariable *> updated;
+  for (const ModelVariable &variable : variables)
+    if (!variable.updates.empty()) {
+      updated.push_back(&variable);
+      results.push_back(variable.updates.back());
+    }
   if (randomState)
     results.push_back(RandomAdvanceOp::create(builder, location, randomState));
   mlir::func::ReturnOp::create(builder, location, results);
@@ -338,12 +409,22 @@ void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs)
                           builder.getStringAttr("mask" + llvm::Twine(output)));
     forward.setResultAttr(result, MpcDialect::kMaskAttr, builder.getUnitAttr());
   }
+  const unsigned firstUpdate = unsigned(results.size() - updated.size()) - (randomState ? 1 : 0);
+  for (const auto &[index, variable] : llvm::enumerate(updated))
+    forward.setResultAttr(firstUpdate + unsigned(index), MpcDialect::kUpdatesAttr,
+                          symbol(variable->path));
+  for (const ModelVariable *variable : updated)
+    for (Value update : variable->updates)
+      markUpdate(llvm::cast<mlir::OpResult>(update), symbol(variable->path));
+  for (const auto &[input, limit] : indexLimits)
+    forward.setArgAttr(llvm::cast<mlir::BlockArgument>(input).getArgNumber(),
+                       MpcDialect::kIndexLimitAttr, builder.getI64IntegerAttr(limit));
   builder.setInsertionPointToStart(module.getBody());
   for (const ModelVariable &variable : variables)
     VariableOp::create(builder, variable.argument.getLoc(), variable.path, variable.type,
                        variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
                        builder.getStringAttr(variable.layerPath), variable.initializer,
-                       variable.regularizer, variable.constraint, /*autocast=*/true,
+                       variable.regularizer, variable.constraint, variable.autocast,
                        mlir::FlatSymbolRefAttr());
   if (randomState) {
     forward.setArgAttr(randomState.getArgNumber(), MpcDialect::kVariableAttr, symbol(kRandomState));

@@ -15,7 +15,12 @@
 
 #include <map>
 
+#include <map>
+#include <memory>
+
 namespace mpc::keras {
+
+class CompositeBuilder;
 
 /// A variable of the model, once for all calls of its layer.
 struct ModelVariable {
@@ -25,7 +30,9 @@ struct ModelVariable {
   std::string path;      ///< Keras's variable path, unique in the model: "d0/kernel"
   std::string dataset;   ///< in model.weights.h5: "layers/functional/layers/dense/vars/0"
   mlir::RankedTensorType type;
-  bool trainable = true;
+  bool trainable = true, autocast = true;
+  /// The new values that calls gave it, one after the other: results of mpc.layer ops.
+  llvm::SmallVector<mlir::Value, 1> updates;
   InitializerAttr initializer;
   RegularizerAttr regularizer;
   ConstraintAttr constraint;
@@ -50,6 +57,24 @@ public:
 
   /// The variable `request` of `layer`, made on the first call; null after an error.
   mlir::Value getVariable(const LayerBuilder &builder, const VariableRequest &request);
+  /// The value that later calls read for `current` (a variable's argument, or its last update), and
+  /// that the forward pass stores.
+  void setUpdate(mlir::Value current, mlir::Value update);
+  /// Bounds the integers of a model input; of other values nothing is checked.
+  void limitInput(mlir::Value input, int64_t limit);
+  /// The part `name` of a layer that its config does not hold, made on the first call.
+  const LayerConfig &getPart(const LayerConfig &parent, llvm::StringRef name,
+                             llvm::function_ref<LayerConfig()> make);
+  /// The value that the next call reads of a layer's variable; null when it has no such variable.
+  mlir::Value findVariable(const LayerConfig &layer, llvm::StringRef name) const;
+  mlir::StringAttr getPolicyOf(const LayerConfig &layer, llvm::StringRef path) {
+    return getPolicy(layer, path);
+  }
+  /// Imports the call of a part: `node` says how `inputs` are its arguments.
+  bool importPart(const LayerConfig &part, const Node &node, llvm::StringRef path, bool trainable,
+                  llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs) {
+    return importCall(part, &node, path, trainable, inputs, outputs);
+  }
   mlir::Value getRandomState();
   int64_t takeRandomStream() { return randomStreams++; }
 
@@ -95,7 +120,12 @@ private:
   /// `node` says how the inputs are the arguments of the call; null: they are the first one.
   bool importCall(const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
                   llvm::ArrayRef<mlir::Value> inputs, Values &outputs);
-  /// A node that keras.ops recorded (Operations.cpp): plain ops of @forward, no layer.
+  /// The layer's own mpc.layer casts the inputs, the rest follows it.
+  bool importComposite(const LayerConfig &layer, const Node *node, llvm::StringRef path,
+                       bool trainable, llvm::ArrayRef<mlir::Value> inputs,
+                       bool (*import)(CompositeBuilder &, llvm::SmallVectorImpl<mlir::Value> &),
+                       Values &outputs);
+  /// A node that keras.ops recorded: plain ops of @forward, no layer.
   bool importOperation(const LayerConfig &layer, const Node &node, llvm::StringRef path,
                        llvm::ArrayRef<mlir::Value> tensors, Values &outputs);
   /// The argument of @forward (root) or the cast (nested) that an InputLayer stands for; null after
@@ -103,6 +133,12 @@ private:
   mlir::Value importInput(const LayerConfig &layer, llvm::StringRef path, mlir::Value outer);
   mlir::Value makeInputLayer(const LayerConfig &layer, llvm::StringRef path, mlir::Value value,
                              mlir::Type elementType, llvm::StringRef dtype);
+  size_t countUpdates() const {
+    size_t count = 0;
+    for (const ModelVariable &variable : variables)
+      count += variable.updates.size();
+    return count;
+  }
   void addActivityLoss(const LayerConfig &layer, llvm::StringRef path, mlir::Value output);
   PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule);
   /// The policy of the layer as mpc.layer spells it; null for the default.
@@ -132,6 +168,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> masks; ///< `_keras_mask` of values of @forward
   uint64_t callCount = 0;
   llvm::SmallVector<std::string> inputNames, outputNames;
+  llvm::DenseMap<mlir::Value, int64_t> indexLimits; ///< of arguments of @forward
   llvm::SmallVector<mlir::Value> lossTerms;
   mlir::BlockArgument randomState;
   int64_t randomStreams = 0;

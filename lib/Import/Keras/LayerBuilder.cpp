@@ -10,16 +10,15 @@ using mlir::Value;
 LayerBuilder::LayerBuilder(GraphImporter &importer, const LayerConfig &layer, const Node *call,
                            llvm::StringRef path, bool trainable, llvm::ArrayRef<Value> outer,
                            mlir::Block &body)
-    : layer(layer), path(path), builder(body.getArgument(0).getContext()),
-      location(body.getArgument(0).getLoc()), importer(importer), root(*this), call(call),
-      trainable(trainable), body(body),
-      inputs(body.getArguments().begin(), body.getArguments().end()), outer(outer) {
+    : ValueBuilder(mlir::OpBuilder(body.getArgument(0).getContext()), body.getArgument(0).getLoc()),
+      layer(layer), path(path), importer(importer), root(*this), call(call), trainable(trainable),
+      body(body), inputs(body.getArguments().begin(), body.getArguments().end()), outer(outer) {
   builder.setInsertionPointToEnd(&body);
 }
 
 LayerBuilder::LayerBuilder(LayerBuilder &parent, const LayerConfig &layer, llvm::StringRef scope,
                            llvm::StringRef group, llvm::ArrayRef<Value> inputs)
-    : layer(layer), path(parent.path), builder(parent.builder), location(parent.location),
+    : ValueBuilder(parent.builder, parent.location), layer(layer), path(parent.path),
       importer(parent.importer), root(parent.root), call(nullptr),
       trainable(parent.trainable && layer.config.getBoolean("trainable").value_or(true)),
       body(parent.body), inputs(inputs), scope(scope), group(&layer == &parent.layer ? group : "") {
@@ -95,10 +94,6 @@ const llvm::json::Value *LayerBuilder::getLiteral(unsigned position, llvm::Strin
   return &argument->constant;
 }
 
-llvm::ArrayRef<int64_t> LayerBuilder::shapeOf(Value value) {
-  return tensorTypeOf(value).getShape();
-}
-
 Value LayerBuilder::getInput() {
   llvm::ArrayRef<Value> given = getInputs();
   if (given.size() != 1)
@@ -115,33 +110,14 @@ Value LayerBuilder::getFloatInput(bool castIntegers) {
   return error(layer.className + " of integers is not supported; give the model a floating input");
 }
 
-std::optional<int64_t> LayerBuilder::resolveAxis(int64_t axis, Value value) {
-  const int64_t rank = rankOf(value);
-  if (axis < -rank || axis >= rank) {
-    error("axis " + llvm::Twine(axis) + " is outside an input of " + llvm::Twine(rank) +
-          " dimensions");
-    return std::nullopt;
-  }
-  axis = axis < 0 ? axis + rank : axis;
-  if (axis == 0) {
-    error("axis 0 is the batch; layers that compute across samples are not supported here");
-    return std::nullopt;
-  }
-  return axis;
-}
-
 // ---- Masks --------------------------------------------------------------------------------------
 
 Value LayerBuilder::getMask(unsigned position) {
   if (&root != this)
     return given;
   llvm::ArrayRef<Value> explicitMask = getArgument(std::max(position, 1u), "mask");
-  if (!explicitMask.empty()) {
-    Value mask = explicitMask.front();
-    return elementTypeOf(mask).isInteger(1)
-               ? mask
-               : makeCompare(ComparePredicate::NE, mask, makeZero(elementTypeOf(mask)));
-  }
+  if (!explicitMask.empty())
+    return makeBool(explicitMask.front());
   unsigned arguments = call ? 0 : 1;
   if (call) {
     for (const Argument &argument : call->arguments)
@@ -249,6 +225,11 @@ const LayerConfig *LayerBuilder::getChild(llvm::StringRef key, std::optional<uns
   return child;
 }
 
+Value LayerBuilder::getOperandOf(Value argument) const {
+  const unsigned number = llvm::cast<mlir::BlockArgument>(argument).getArgNumber();
+  return number < outer.size() ? Value() : variables[number - outer.size()];
+}
+
 Value LayerBuilder::addVariable(const VariableRequest &request) {
   Value outer = importer.getVariable(*this, request);
   if (!outer) {
@@ -258,38 +239,15 @@ Value LayerBuilder::addVariable(const VariableRequest &request) {
   return root.bindOperand(outer);
 }
 
+void LayerBuilder::updateVariable(Value variable, Value value) { root.updates[variable] = value; }
+
+void LayerBuilder::limitIndices(Value indices, int64_t limit) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(indices);
+  if (argument && argument.getOwner() == &body && argument.getArgNumber() < root.outer.size())
+    root.indexLimits.emplace_back(argument.getArgNumber(), limit);
+}
+
 Value LayerBuilder::getRandomState() { return root.bindOperand(importer.getRandomState()); }
 int64_t LayerBuilder::takeRandomStream() { return importer.takeRandomStream(); }
-
-// ---- Ops ----------------------------------------------------------------------------------------
-
-Value LayerBuilder::makeConstant(double value) {
-  return scalarConstant(builder, location, builder.getF32Type(), value);
-}
-
-Value LayerBuilder::makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<double> values) {
-  auto type = mlir::RankedTensorType::get(shape, builder.getF32Type());
-  llvm::SmallVector<float> rounded(values.begin(), values.end());
-  return make<ConstantOp>(
-      llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, llvm::ArrayRef(rounded))));
-}
-
-Value LayerBuilder::makeZero(mlir::Type elementType) {
-  auto type = mlir::RankedTensorType::get({}, elementType);
-  return make<ConstantOp>(llvm::cast<mlir::ElementsAttr>(
-      mlir::DenseElementsAttr::get(type, builder.getZeroAttr(elementType))));
-}
-
-Value LayerBuilder::makeOr(Value lhs, Value rhs) { return makeSelect(lhs, lhs, rhs); }
-
-Value LayerBuilder::makeReshape(Value value, llvm::ArrayRef<int64_t> shape) {
-  if (shapeOf(value) == shape)
-    return value;
-  return make<ReshapeOp>(mlir::RankedTensorType::get(shape, elementTypeOf(value)), value);
-}
-
-Value LayerBuilder::makeCastToFloat(Value value) {
-  return make<CastOp>(mlir::RankedTensorType::get(shapeOf(value), builder.getF32Type()), value);
-}
 
 } // namespace mpc::keras

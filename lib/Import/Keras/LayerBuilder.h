@@ -5,10 +5,11 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 
-#include "dialects/mpc/IR/Mpc.h"
+#include "ValueBuilder.h"
 #include "mpc/Import/Keras/Config.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/Twine.h"
 
@@ -24,9 +25,18 @@ struct VariableRequest {
   llvm::SmallVector<int64_t> shape;
   llvm::StringRef initializerKey, regularizerKey, constraintKey;
   InitializerAttr initializer = {}; ///< in place of what initializerKey names
+  /// For a config without the initializer; empty: glorot_uniform for "kernel", else zeros.
+  llvm::StringRef defaultInitializer = {};
+  /// Dimensions that count as inputs and outputs of the kernel, for initializers that ask; empty:
+  /// those of a Dense or convolution kernel.
+  llvm::SmallVector<int64_t> inputAxes = {}, outputAxes = {};
+  unsigned firstInFile = 0; ///< datasets before the layer's first that are no variables of its own
+  bool trainable = true;    ///< false: no optimizer updates it, whatever the layer says
+  bool autocast = true;     ///< false: the layer reads it in the dtype that it is stored in
+  bool counter = false;     ///< an int64, not a floating tensor
 };
 
-class LayerBuilder {
+class LayerBuilder : public ValueBuilder {
 public:
   /// `outer`: the values of @forward that the body's arguments stand for.
   LayerBuilder(GraphImporter &importer, const LayerConfig &layer, const Node *call,
@@ -57,10 +67,6 @@ public:
   /// The only input as a floating tensor. `castIntegers`: integers become floating, as Keras's
   /// promotion makes them where they meet the layer's variables; else they are an error.
   mlir::Value getFloatInput(bool castIntegers = false);
-  static llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
-  static int64_t rankOf(mlir::Value value) { return int64_t(shapeOf(value).size()); }
-  /// `axis` counted from the front; an error (and nothing) outside the rank, or for the batch.
-  std::optional<int64_t> resolveAxis(int64_t axis, mlir::Value value);
 
   // ---- Masks: i1 tensors, true where an element counts ---------------------------------------
 
@@ -89,12 +95,22 @@ public:
 
   /// The variable's value in the body; null after an error.
   mlir::Value addVariable(const VariableRequest &request);
+  /// Gives `variable` (what addVariable returned) a new value, which the forward pass in training
+  /// stores.
+  void updateVariable(mlir::Value variable, mlir::Value value);
+  /// Whether the layer and all that contains it may be trained.
+  bool isTrainable() const { return trainable; }
+  /// Integers that name places in [0, limit): where they come from a model input, callers' values
+  /// are checked.
+  void limitIndices(mlir::Value indices, int64_t limit);
   /// The model's Philox state; the first use declares it.
   mlir::Value getRandomState();
   /// A number that no other random op of the model has.
   int64_t takeRandomStream();
   /// Integer inputs too become the compute dtype.
   void setCastsIntegers() { root.castsIntegers = true; }
+  /// Floating inputs and variables keep their dtypes (`Layer.autocast = False`).
+  void setKeepsTypes() { root.keepsTypes = true; }
 
   /// An output after the first, which the import function returns.
   void addOutput(mlir::Value output) { laterOutputs.push_back(output); }
@@ -102,39 +118,18 @@ public:
   /// The layer that the config stores under `key` (index: element of a list); null after an error.
   const LayerConfig *getChild(llvm::StringRef key, std::optional<unsigned> index = std::nullopt);
 
-  // ---- Ops ------------------------------------------------------------------------------------
-
-  template <typename Op, typename... Arguments> mlir::Value make(Arguments &&...arguments) {
-    return Op::create(builder, location, std::forward<Arguments>(arguments)...)->getResult(0);
-  }
-  mlir::Value makeConstant(double value);
-  /// A floating constant of this shape.
-  mlir::Value makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<double> values);
-  mlir::Value makeCompare(ComparePredicate predicate, mlir::Value lhs, mlir::Value rhs) {
-    return make<CompareOp>(predicate, lhs, rhs);
-  }
-  mlir::Value makeSelect(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse) {
-    return make<SelectOp>(condition, onTrue, onFalse);
-  }
-  /// A scalar zero (false) of any element type.
-  mlir::Value makeZero(mlir::Type elementType);
-  /// Either of two masks, which broadcast.
-  mlir::Value makeOr(mlir::Value lhs, mlir::Value rhs);
-  mlir::Value makeReshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
-  mlir::Value makeCastToFloat(mlir::Value value);
-
   /// Reports "FILE:path: message" and returns null.
-  mlir::Value error(const llvm::Twine &message);
+  mlir::Value error(const llvm::Twine &message) override;
   bool hasFailed() const { return root.failed; }
-  bool isTrainable() const { return trainable; }
-
-  mlir::OpBuilder builder;
-  mlir::Location location;
+  /// After an error that was reported elsewhere.
+  void fail() { root.failed = true; }
 
 private:
   friend class GraphImporter;
   const llvm::json::Value *find(llvm::StringRef key) const;
   mlir::Value bindOperand(mlir::Value outer);
+  /// The value of @forward that an argument of the body stands for.
+  mlir::Value getOperandOf(mlir::Value argument) const;
   void reportUnreadKeywords();
   const Argument *findArgument(unsigned position, llvm::StringRef name) const;
 
@@ -151,7 +146,9 @@ private:
   llvm::DenseMap<unsigned, mlir::Value> outputMasks;
   std::string scope, group; ///< of variables; group: below that of the layer
   mlir::Value given;        ///< see giveMask
-  bool castsIntegers = false;
+  llvm::MapVector<mlir::Value, mlir::Value> updates; ///< variable in the body to new value
+  llvm::SmallVector<std::pair<unsigned, int64_t>> indexLimits; ///< of inputs
+  bool castsIntegers = false, keepsTypes = false;
   bool failed = false;
 };
 

@@ -4,7 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERREGISTRY_H
 #define MPC_LIB_IMPORT_KERAS_LAYERREGISTRY_H
 
-#include "LayerBuilder.h"
+#include "CompositeBuilder.h"
 
 namespace mpc::keras {
 
@@ -12,10 +12,16 @@ namespace mpc::keras {
 /// null after an error.
 using LayerImportFn = mlir::Value (*)(LayerBuilder &);
 
+/// For wrappers whose parts are layers with policies of their own: several mpc.layer ops in
+/// @forward, and none of the wrapper itself.
 using LayerWholeFn = bool (*)(GraphImporter &, const LayerConfig &layer, const Node *node,
                               llvm::StringRef path, bool trainable,
                               llvm::ArrayRef<mlir::Value> inputs,
                               llvm::SmallVector<mlir::Value> &outputs);
+
+/// For layers whose parts are layers of their own: makes several mpc.layer ops in @forward and
+/// appends the results; false after an error.
+using CompositeImportFn = bool (*)(CompositeBuilder &, llvm::SmallVectorImpl<mlir::Value> &outputs);
 
 /// What becomes of the mask of an input (`_keras_mask`) on the outputs.
 enum class Masking {
@@ -25,15 +31,22 @@ enum class Masking {
 
 struct LayerEntry {
   llvm::StringLiteral className;
-  LayerImportFn import;
+  LayerImportFn import; ///< null where one of the other two is given
   Masking masking = Masking::Stops;
-  /// For wrappers whose parts are layers with policies of their own: makes several mpc.layer ops in
-  /// @forward. `import` is null then.
   LayerWholeFn importWhole = nullptr;
   /// Every place along the axes between batch and last is computed alike, so that TimeDistributed
   /// needs no loop.
   bool onLastAxis = false;
+  CompositeImportFn importComposite = nullptr;
+  /// The Python class where Keras exports it under another name: the weights' group is called after
+  /// it.
+  llvm::StringLiteral pythonName = "";
 };
+
+constexpr LayerEntry compositeLayer(llvm::StringLiteral className, CompositeImportFn import,
+                                    llvm::StringLiteral pythonName = "") {
+  return {className, nullptr, Masking::Stops, nullptr, /*onLastAxis=*/false, import, pythonName};
+}
 
 /// The families' tables.
 llvm::ArrayRef<LayerEntry> coreLayers();
@@ -47,6 +60,12 @@ llvm::ArrayRef<LayerEntry> regularizationLayers();
 llvm::ArrayRef<LayerEntry> preprocessingLayers();
 llvm::ArrayRef<LayerEntry> recurrentLayers();
 llvm::ArrayRef<LayerEntry> recurrentWrappers();
+llvm::ArrayRef<LayerEntry> einsumDenseLayers();
+llvm::ArrayRef<LayerEntry> embeddingLayers();
+llvm::ArrayRef<LayerEntry> normalizationLayers();
+llvm::ArrayRef<LayerEntry> attentionLayers();
+llvm::ArrayRef<LayerEntry> multiHeadAttentionLayers();
+llvm::ArrayRef<LayerEntry> spectralNormalizationLayers();
 
 /// The entry of a built-in class of Keras, or null. A class of the user's that has the same name is
 /// not found: its module is not Keras's.

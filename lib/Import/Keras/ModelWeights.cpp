@@ -40,8 +40,9 @@ void takeTensor(const ModelVariable &variable, llvm::StringRef dataset, StoredTe
     report(variable.path, "the weights have shape " + printShape(tensor.dims) + "; the layer has " +
                               printShape(variable.type.getShape()) +
                               "; the architecture and the weights are of different models");
-  else if (!isFloating(tensor.dtype))
-    report(variable.path, "the weights are not floating (dataset " + dataset + ")");
+  else if (isFloating(tensor.dtype) != mlir::isa<mlir::FloatType>(variable.type.getElementType()))
+    report(variable.path,
+           "the weights are of another kind of number than the layer's (dataset " + dataset + ")");
   else
     model.weights.emplace(variable.path, std::move(tensor));
 }
@@ -59,7 +60,12 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
     if (!layer->model)
       expected[group] = 0;
   for (const ModelVariable &variable : importer.getVariables()) {
-    ++expected[llvm::StringRef(variable.dataset).rsplit("/vars/").first];
+    // The file may hold more before them (SpectralNormalization repeats its layer's kernel).
+    auto [group, index] = llvm::StringRef(variable.dataset).rsplit("/vars/");
+    uint64_t number = 0;
+    (void)index.getAsInteger(10, number);
+    uint64_t &count = expected[group];
+    count = std::max(count, number + 1);
     auto stored = file.find(variable.dataset);
     if (stored == file.end()) {
       report(variable.path, "the weights are missing; expected the dataset " + variable.dataset +

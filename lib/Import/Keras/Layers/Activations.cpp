@@ -60,9 +60,12 @@ Value importPRelu(LayerBuilder &b) {
   return b.make<AddOp>(positive, negative);
 }
 
-/// Over several axes: exp(x - logsumexp(x)), as Keras. Of a mask: masked inputs become large and
-/// negative, masked outputs 0 (keras/src/layers/activations/softmax.py).
-Value applySoftmax(LayerBuilder &b, Value x) {
+/// Over several axes: exp(x - logsumexp(x)), as Keras. With a mask, what is masked becomes large
+/// and negative before and 0 afterwards.
+Value importSoftmax(LayerBuilder &b) {
+  Value x = b.getFloatInput();
+  if (!x)
+    return {};
   llvm::SmallVector<int64_t> axes;
   const llvm::json::Value *config = b.layer.config.get("axis");
   if (config && config->getAsArray())
@@ -75,29 +78,16 @@ Value applySoftmax(LayerBuilder &b, Value x) {
     axis = b.resolveAxis(axis, x).value_or(0);
   if (b.hasFailed())
     return {};
-  if (axes.size() == 1)
-    return b.make<SoftmaxOp>(x, axes.front());
   llvm::sort(axes);
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
     return b.error("'axis' of Softmax names an axis twice");
-  Value maximum = b.make<ReduceOp>(ReduceKind::Max, x, axes, /*keep_dims=*/true);
-  Value exponentials = b.make<ExpOp>(b.make<SubtractOp>(x, maximum));
-  Value sum = b.make<ReduceOp>(ReduceKind::Sum, exponentials, axes, /*keep_dims=*/true);
-  Value logSumExp = b.make<AddOp>(b.make<LogOp>(sum), maximum);
-  return b.make<ExpOp>(b.make<SubtractOp>(x, logSumExp));
-}
-
-Value importSoftmax(LayerBuilder &b) {
-  Value x = b.getFloatInput();
-  Value mask = x ? b.getMask() : Value();
+  Value mask = b.getMask();
   if (!mask)
-    return x ? applySoftmax(b, x) : Value();
-  if (b.rankOf(mask) != b.rankOf(x) || failed(broadcastShapes({b.shapeOf(mask), b.shapeOf(x)})))
-    return b.error("the mask of Softmax must have the shape of the input");
-  // Keras takes -3e4 in float16, where this is -infinity: what differs is a row without any valid
-  // element, and that is 0 in the end.
-  Value y = applySoftmax(b, b.makeSelect(mask, x, b.makeConstant(-1e9)));
-  return y ? b.makeSelect(mask, y, b.makeConstant(0.0)) : Value();
+    return b.makeSoftmax(x, axes);
+  if (b.rankOf(mask) > b.rankOf(x) || failed(broadcastShapes({b.shapeOf(mask), b.shapeOf(x)})))
+    return b.error("the mask of Softmax must broadcast to the input");
+  Value y = b.makeSoftmax(b.makeSelect(mask, x, b.makeConstantOr(-1e9, -3e4)), axes);
+  return b.makeSelect(mask, y, b.makeConstant(0.0));
 }
 
 constexpr LayerEntry kLayers[] = {

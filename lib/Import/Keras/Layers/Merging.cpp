@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// keras/src/layers/merging: Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate.
+// keras/src/layers/merging: Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot.
 #include "../LayerRegistry.h"
 
 namespace mpc::keras {
@@ -135,11 +135,50 @@ Value importConcatenate(LayerBuilder &b) {
   return b.make<ConcatenateOp>(mlir::ValueRange(values), *axis);
 }
 
+/// Sums products along one axis of each input, sample by sample (keras/src/layers/merging/dot.py).
+Value importDot(LayerBuilder &b) {
+  llvm::ArrayRef<Value> inputs = b.getInputs();
+  if (inputs.size() != 2)
+    return b.error("Dot takes exactly 2 inputs, not " + llvm::Twine(inputs.size()));
+  llvm::SmallVector<Value> values(inputs);
+  llvm::SmallVector<int64_t> axes;
+  const llvm::json::Value *config = b.layer.config.get("axes");
+  if (config && config->getAsInteger())
+    axes.assign(2, *config->getAsInteger());
+  else
+    axes = b.getIntegers("axes", 0).value_or(llvm::SmallVector<int64_t>());
+  if (axes.size() != 2)
+    return b.error("'axes' of Dot must be an integer or two integers");
+  for (auto [axis, value] : llvm::zip_equal(axes, values)) {
+    if (!mlir::isa<mlir::FloatType>(elementTypeOf(value)))
+      return b.error("Dot of integer tensors is not supported; give the model floating inputs");
+    if (b.rankOf(value) < 2)
+      return b.error("Dot takes inputs of at least 2 dimensions");
+    axis = b.resolveAxis(axis, value).value_or(0);
+  }
+  if (b.hasFailed())
+    return {};
+  if (b.shapeOf(values[0])[axes[0]] != b.shapeOf(values[1])[axes[1]])
+    return b.error("the inputs of Dot have the extents " +
+                   llvm::Twine(b.shapeOf(values[0])[axes[0]]) + " and " +
+                   llvm::Twine(b.shapeOf(values[1])[axes[1]]) + " along 'axes'");
+  if (b.getFlag("normalize", false))
+    for (auto [axis, value] : llvm::zip_equal(axes, values))
+      value = b.makeUnitNorm(value, axis, 1e-7);
+  const llvm::SmallVector<int64_t, 1> batch = {0};
+  Value result =
+      b.make<ContractOp>(values[0], values[1], batch, batch, llvm::ArrayRef<int64_t>(axes[0]),
+                         llvm::ArrayRef<int64_t>(axes[1]));
+  if (b.rankOf(result) == 1)
+    result = b.makeReshape(result, {b.shapeOf(result).front(), 1});
+  return result;
+}
+
 constexpr LayerEntry kLayers[] = {
-    {"Add", importFold<AddOp>},         {"Average", importAverage},
-    {"Concatenate", importConcatenate}, {"Maximum", importFold<MaximumOp>},
-    {"Minimum", importFold<MinimumOp>}, {"Multiply", importFold<MultiplyOp>},
-    {"Subtract", importSubtract},
+    {"Add", importFold<AddOp>},           {"Average", importAverage},
+    {"Concatenate", importConcatenate},   {"Dot", importDot},
+    {"Maximum", importFold<MaximumOp>},   {"Minimum", importFold<MinimumOp>},
+    {"Multiply", importFold<MultiplyOp>}, {"Subtract", importSubtract},
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// keras/src/layers/preprocessing: Rescaling.
+// keras/src/layers/preprocessing: Normalization, Rescaling.
 #include "../LayerRegistry.h"
 
 namespace mpc::keras {
@@ -50,8 +50,104 @@ Value importRescaling(LayerBuilder &b) {
   return b.make<AddOp>(b.make<MultiplyOp>(x, scale), offset);
 }
 
+/// Appends the numbers of a nested list (or one number) in row-major order; false for anything
+/// else.
+bool flattenNumbers(const llvm::json::Value &value, llvm::SmallVectorImpl<double> &numbers) {
+  if (std::optional<double> number = value.getAsNumber()) {
+    numbers.push_back(*number);
+    return true;
+  }
+  const llvm::json::Array *array = value.getAsArray();
+  return array && llvm::all_of(*array, [&](const llvm::json::Value &item) {
+           return flattenNumbers(item, numbers);
+         });
+}
+
+/// `mean` or `variance` that the constructor got; its last dimensions are those of the kept axes.
+Value getStatistic(LayerBuilder &b, llvm::StringRef key, llvm::ArrayRef<int64_t> kept,
+                   llvm::ArrayRef<int64_t> broadcast) {
+  const llvm::json::Value *value = b.layer.config.get(key);
+  if (const llvm::json::Object *object = value ? value->getAsObject() : nullptr) {
+    const llvm::json::Object *config = object->getObject("config");
+    value = config ? config->get("value") : nullptr;
+  }
+  llvm::SmallVector<double> numbers;
+  if (!value || !flattenNumbers(*value, numbers) || numbers.empty())
+    return b.error("'" + key + "' of Normalization must be a number or an array of numbers");
+  if (numbers.size() == 1)
+    return b.makeConstant(numbers.front());
+  int64_t count = 1;
+  llvm::SmallVector<int64_t> shape(broadcast.size(), 1);
+  for (int64_t axis : llvm::reverse(kept)) {
+    if (count == int64_t(numbers.size()))
+      break;
+    shape[axis] = broadcast[axis];
+    count *= broadcast[axis];
+  }
+  if (count != int64_t(numbers.size()))
+    return b.error("'" + key + "' of Normalization has " + llvm::Twine(numbers.size()) +
+                   " elements, which are not those of the axes in 'axis'");
+  return b.makeConstant(shape, numbers);
+}
+
+/// (x - mean) / max(sqrt(variance), 1e-7), all in the compute dtype; `invert` goes back.
+Value importNormalization(LayerBuilder &b) {
+  b.setCastsIntegers();
+  Value x = b.getFloatInput(/*castIntegers=*/true);
+  if (!x)
+    return {};
+  llvm::SmallVector<int64_t> written, kept;
+  const llvm::json::Value *config = b.layer.config.get("axis");
+  if (config && config->getAsInteger())
+    written.push_back(*config->getAsInteger());
+  else if (config)
+    written = b.getIntegers("axis", 0).value_or(llvm::SmallVector<int64_t>());
+  else
+    written.push_back(-1);
+  for (int64_t axis : written)
+    kept.push_back(b.resolveAxis(axis, x).value_or(0));
+  llvm::sort(kept);
+  if (b.hasFailed())
+    return {};
+  llvm::SmallVector<int64_t> shape, broadcast(b.rankOf(x), 1);
+  for (int64_t axis : kept) {
+    shape.push_back(b.shapeOf(x)[axis]);
+    broadcast[axis] = shape.back();
+  }
+  Value mean, variance;
+  const llvm::json::Value *given = b.layer.config.get("mean");
+  if (given && given->kind() != llvm::json::Value::Null) {
+    mean = getStatistic(b, "mean", kept, broadcast);
+    variance = getStatistic(b, "variance", kept, broadcast);
+  } else {
+    auto add = [&](llvm::StringRef name, llvm::StringRef initializer) -> Value {
+      VariableRequest request{name, shape, "", "", ""};
+      request.defaultInitializer = initializer;
+      request.trainable = false;
+      Value variable = b.addVariable(request);
+      return variable ? b.makeReshape(variable, broadcast) : Value();
+    };
+    mean = add("mean", "zeros");
+    variance = add("variance", "ones");
+    // How many values adapt() has seen; nothing reads it.
+    VariableRequest count{"count", {}, "", "", ""};
+    count.counter = true;
+    count.trainable = false;
+    if (!b.addVariable(count))
+      return {};
+  }
+  if (!mean || !variance)
+    return {};
+  Value deviation = b.make<MaximumOp>(b.make<SqrtOp>(variance), b.makeConstant(1e-7));
+  if (b.getFlag("invert", false))
+    return b.make<AddOp>(mean, b.make<MultiplyOp>(x, deviation));
+  return b.make<DivideOp>(b.make<SubtractOp>(x, mean), deviation);
+}
+
 constexpr LayerEntry kLayers[] = {
-    {"Rescaling", importRescaling, Masking::PassesOn, nullptr, /*onLastAxis=*/true}};
+    {"Normalization", importNormalization, Masking::PassesOn},
+    {"Rescaling", importRescaling, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
+};
 
 } // namespace
 

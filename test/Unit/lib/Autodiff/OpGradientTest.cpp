@@ -295,6 +295,42 @@ std::vector<Case> cases() {
                              b.getI64IntegerAttr(0),
                              b.getDenseI64ArrayAttr({-1, 1, tensorTypeOf(v[0]).getDimSize(2)}));
   });
+  auto places = [](OpBuilder &b, Location l, ArrayRef<int64_t> shape, ArrayRef<int32_t> values) {
+    return ConstantOp::create(
+        b, l, DenseElementsAttr::get(RankedTensorType::get(shape, b.getI32Type()), values));
+  };
+  add("gather_rows", {"4N"}, [=](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return GatherOp::create(b, l, v[0], places(b, l, {2, 3}, {0, 3, 3, -1, 1, 0}), 0, 0);
+  });
+  add("gather_middle", {"B5N"}, [=](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return GatherOp::create(b, l, v[0], places(b, l, {4}, {4, 0, 4, 2}), 1, 0);
+  });
+  add("gather_shared", {"253"}, [=](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return GatherOp::create(b, l, v[0], places(b, l, {2, 3}, {4, 0, 4, 2, -5, 1}), 1, 1);
+  });
+  add("scatter_add", {"23N", "4N"}, [=](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return ScatterAddOp::create(b, l, places(b, l, {2, 3}, {0, 3, 3, -1, 1, 0}), v[0], v[1], 0, 0);
+  });
+  add("moments_batch", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    auto both = MomentsOp::create(b, l, v[0], ArrayRef<int64_t>{0, 1}, false);
+    return AddOp::create(b, l, both.getMean(), both.getVariance());
+  });
+  add("moments_row", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    auto both = MomentsOp::create(b, l, v[0], ArrayRef<int64_t>{2}, true);
+    return MultiplyOp::create(b, l, SubtractOp::create(b, l, v[0], both.getMean()),
+                              both.getVariance());
+  });
+  add("moments_mean_only", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return MomentsOp::create(b, l, v[0], ArrayRef<int64_t>{1}, false).getMean();
+  });
+  add("normal_noise", {"B9N"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    Value noise = NormalNoiseOp::create(b, l, v[0], state(b, l), b.getF64FloatAttr(1.0),
+                                        b.getF64FloatAttr(0.5), b.getI64IntegerAttr(3));
+    return MultiplyOp::create(b, l, v[0], noise);
+  });
+  add("in_training", {"BMN", "BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return InTrainingOp::create(b, l, v[0], v[1]);
+  });
   add("several_uses", {"BMN"}, [](OpBuilder &b, Location l, ValueRange v) -> Value {
     Value square = MultiplyOp::create(b, l, v[0], v[0]);
     return AddOp::create(b, l, MultiplyOp::create(b, l, square, TanhOp::create(b, l, v[0])), v[0]);
@@ -405,6 +441,28 @@ TEST_P(OpGradient, EqualsCentralDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(AllOps, OpGradient, testing::ValuesIn(cases()),
                          [](const testing::TestParamInfo<Case> &info) { return info.param.name; });
+
+/// Nothing flows through it, whatever the value does.
+TEST(StopGradient, HasNone) {
+  MLIRContext context;
+  context.loadDialect<MpcDialect, func::FuncDialect>();
+  OpBuilder b(&context);
+  Location l = b.getUnknownLoc();
+  auto type = RankedTensorType::get({}, b.getF32Type());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(l);
+  auto function = func::FuncOp::create(l, "f", b.getFunctionType(type, type));
+  module->push_back(function);
+  b.setInsertionPointToEnd(function.addEntryBlock());
+  Value x = function.getArgument(0);
+  Value y = MultiplyOp::create(b, l, x, StopGradientOp::create(b, l, x));
+  SmallVector<Value> gradients;
+  ASSERT_TRUE(
+      succeeded(buildGradients(b, y, scalarConstant(b, l, b.getF32Type(), 1), {x}, gradients)));
+  func::ReturnOp::create(b, l, gradients);
+  SmallVector<ReferenceTensor> results;
+  ASSERT_TRUE(succeeded(interpret(function, {referenceTensor(type, {3})}, results)));
+  EXPECT_EQ(results[0].floats[0], 3.0);
+}
 
 /// Ties share the cotangent equally.
 TEST(ReduceGradient, TiesShareEqually) {

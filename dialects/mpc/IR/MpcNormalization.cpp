@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Mean and variance, and normally distributed noise.
+#include "dialects/mpc/IR/Mpc.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+
+// ---- moments ------------------------------------------------------------------------------------
+
+LogicalResult MomentsOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                                          ValueRange operands, DictionaryAttr attributes,
+                                          OpaqueProperties properties, RegionRange regions,
+                                          SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto input = tensorTypeOf(adaptor.getInput());
+  for (int64_t axis : adaptor.getAxes())
+    if (axis < 0 || axis >= input.getRank())
+      return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
+                               input.getRank());
+  types.assign(2, RankedTensorType::get(
+                      reducedShape(input.getShape(), adaptor.getAxes(), adaptor.getKeepDims()),
+                      input.getElementType()));
+  return success();
+}
+
+LogicalResult MomentsOp::verify() {
+  if (getAxes().empty())
+    return emitOpError() << "needs an axis to take the statistics over";
+  return success();
+}
+
+PrecisionClass MomentsOp::getPrecisionClass() { return PrecisionClass::Keep32; }
+
+/// (dmean + 2 (x - mean) dvariance) / count.
+LogicalResult MomentsOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool>,
+                                  MutableArrayRef<Value> operandCotangents) {
+  Location loc = getLoc();
+  Value x = getInput();
+  auto type = tensorTypeOf(x);
+  Type element = type.getElementType();
+  auto keepDims = [&](Value value) -> Value {
+    auto kept =
+        RankedTensorType::get(reducedShape(type.getShape(), getAxes(), /*keepDims=*/true), element);
+    return value.getType() == kept ? value : Value(ReshapeOp::create(builder, loc, kept, value));
+  };
+  // Divided in float32: a count above 65504 would be infinite in float16.
+  Value count = countElements(builder, loc, x, getAxes());
+  auto overCount = [&](Value value, double factor) -> Value {
+    auto narrow = tensorTypeOf(value), wide = narrow.clone(widerOf32(element));
+    if (narrow != wide)
+      value = CastOp::create(builder, loc, wide, value);
+    if (factor != 1)
+      value = MultiplyOp::create(builder, loc, value,
+                                 scalarConstant(builder, loc, wide.getElementType(), factor));
+    value = DivideOp::create(builder, loc, value, count);
+    return narrow == wide ? value : Value(CastOp::create(builder, loc, narrow, value));
+  };
+  Value total;
+  if (cotangents[1]) {
+    Value centered = SubtractOp::create(builder, loc, x, keepDims(getMean()));
+    total = MultiplyOp::create(builder, loc, centered, keepDims(overCount(cotangents[1], 2)));
+  }
+  if (cotangents[0]) {
+    Value share = keepDims(overCount(cotangents[0], 1));
+    total = total ? Value(AddOp::create(builder, loc, total, share))
+                  : BroadcastLikeOp::create(builder, loc, share, x);
+  }
+  operandCotangents[0] = total;
+  return success();
+}
+
+LogicalResult MomentsOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                  MutableArrayRef<ReferenceTensor> results) {
+  const ReferenceTensor &input = operands[0];
+  for (ReferenceTensor &result : results)
+    startReference(result, input.elementType, reducedShape(input.shape, getAxes(), getKeepDims()));
+  auto [kept, reduced] = splitOffsets(input.shape, getAxes());
+  for (auto [i, start] : llvm::enumerate(kept)) {
+    double sum = 0, squares = 0;
+    for (int64_t offset : reduced)
+      sum += input.floats[start + offset];
+    double mean = sum / double(reduced.size());
+    for (int64_t offset : reduced)
+      squares += std::pow(input.floats[start + offset] - mean, 2);
+    results[0].set(i, mean);
+    results[1].set(i, squares / double(reduced.size()));
+  }
+  return success();
+}
+
+// ---- normal_noise -------------------------------------------------------------------------------
+
+LogicalResult NormalNoiseOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                              ValueRange operands, DictionaryAttr, OpaqueProperties,
+                                              RegionRange, SmallVectorImpl<Type> &types) {
+  types.push_back(operands[0].getType());
+  return success();
+}
+
+/// Nothing that a gradient reaches decides the numbers.
+LogicalResult NormalNoiseOp::buildVjp(OpBuilder &, ValueRange, ArrayRef<bool>,
+                                      MutableArrayRef<Value>) {
+  return success();
+}
+
+LogicalResult NormalNoiseOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                      MutableArrayRef<ReferenceTensor> results) {
+  const ReferenceTensor &like = operands[0], &state = operands[1];
+  startReference(results[0], like.elementType, like.shape);
+  uint64_t seed = state.integers[0];
+  for (int64_t i = 0, count = like.size(); i < count; ++i) {
+    auto words = philox4x32({uint32_t(i), uint32_t(uint64_t(i) >> 32), uint32_t(getStream()),
+                             uint32_t(state.integers[1])},
+                            {uint32_t(seed), uint32_t(seed >> 32)});
+    double u = ((words[0] >> 8) + 0.5) * 0x1p-24, v = (words[1] >> 8) * 0x1p-24;
+    double z = std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * v);
+    results[0].set(i, getMean().convertToDouble() + getStddev().convertToDouble() * z);
+  }
+  return success();
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpcrt.scatter_add: shapes, memory effects.
+#include "dialects/mpcrt/IR/Mpcrt.h"
+
+using namespace mlir;
+using namespace mpc::mpcrt;
+
+LogicalResult ScatterAddOp::verify() {
+  auto indices = cast<ShapedType>(getIndices().getType()),
+       updates = cast<ShapedType>(getUpdates().getType()),
+       out = cast<ShapedType>(getOut().getType());
+  for (Value operand : getOperands())
+    if (isa<MemRefType>(operand.getType()) != isBufferized())
+      return emitOpError("mixes tensors and memrefs");
+  if (getNumResults() != (isBufferized() ? 0u : 1u))
+    return emitOpError("has one result on tensors and none on memrefs");
+  if (!isBufferized() && getResultTypes().front() != getOut().getType())
+    return emitOpError() << "result type " << getResultTypes().front() << " differs from out type "
+                         << out;
+  const int64_t rank = updates.getRank(), places = indices.getRank();
+  if (out.getRank() != rank || places < 1 || (rank == 2 ? places > 1 : rank != 3 || places > 2))
+    return emitOpError("takes updates and out of rank 3 and indices of rank 1 or 2, or updates and "
+                       "out of rank 2 and indices of rank 1");
+  if (!out.getElementType().isF32() && !out.getElementType().isF64())
+    return emitOpError() << "accumulates in float32 or float64, but out has "
+                         << out.getElementType();
+  if (indices.getShape().back() != updates.getDimSize(rank - 2) ||
+      (places == 2 && indices.getDimSize(0) != updates.getDimSize(0)))
+    return emitOpError("indices name the last dimension but one of the updates");
+  if ((rank == 3 && updates.getDimSize(0) != out.getDimSize(0)) ||
+      updates.getShape().back() != out.getShape().back())
+    return emitOpError("updates and out differ in the first or last extent");
+  return success();
+}
+
+void ScatterAddOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (!isBufferized())
+    return;
+  auto add = [&](OpOperand &operand, MemoryEffects::Effect *effect) {
+    effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
+  };
+  add(getIndicesMutable(), MemoryEffects::Read::get());
+  add(getUpdatesMutable(), MemoryEffects::Read::get());
+  add(getOutMutable(), MemoryEffects::Read::get());
+  add(getOutMutable(), MemoryEffects::Write::get());
+}

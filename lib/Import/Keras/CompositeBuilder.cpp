@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "CompositeBuilder.h"
+
+#include "GraphImporter.h"
+
+namespace mpc::keras {
+
+using mlir::Value;
+
+CompositeBuilder::CompositeBuilder(GraphImporter &importer, LayerBuilder &own,
+                                   mlir::OpBuilder builder, llvm::ArrayRef<Value> outer,
+                                   llvm::ArrayRef<Value> inputs)
+    : ValueBuilder(builder, own.location), own(own), importer(importer), outer(outer),
+      inputs(inputs) {}
+
+llvm::SmallVector<Value> CompositeBuilder::getArgument(unsigned position, llvm::StringRef name) {
+  llvm::SmallVector<Value> values;
+  for (Value argument : own.getArgument(position, name))
+    values.push_back(inputs[llvm::cast<mlir::BlockArgument>(argument).getArgNumber()]);
+  return values;
+}
+
+Value CompositeBuilder::getTensor(unsigned position, llvm::StringRef name) {
+  llvm::SmallVector<Value> values = getArgument(position, name);
+  return values.empty() ? Value() : values.front();
+}
+
+Value CompositeBuilder::getMaskOf(Value input) const {
+  auto place = llvm::find(inputs, input);
+  return place == inputs.end() ? Value() : importer.getMask(outer[place - inputs.begin()]);
+}
+
+void CompositeBuilder::setMask(Value output, Value mask) { importer.setMask(output, mask); }
+
+bool CompositeBuilder::getFlag(unsigned position, llvm::StringRef name, bool otherwise) {
+  const llvm::json::Value *literal = own.getLiteral(position, name);
+  return literal ? literal->getAsBoolean().value_or(otherwise) : otherwise;
+}
+
+Value CompositeBuilder::callPart(Part part, Value input, llvm::StringRef keyword, Value second) {
+  const LayerConfig &config = importer.getPart(own.layer, part.name, [&] {
+    LayerConfig made;
+    made.className = part.className.str();
+    made.module = "keras.layers";
+    // A part's path begins with the layer's own name, whatever contains the layer.
+    made.name = own.layer.name + "/" + part.name.str();
+    made.config = std::move(part.config);
+    if (const llvm::json::Value *dtype = own.layer.config.get("dtype"))
+      made.config["dtype"] = *dtype;
+    if (part.built)
+      made.buildConfig = llvm::json::Value(llvm::json::Object());
+    return made;
+  });
+  importer.placeChild(own.layer, config, part.group);
+  Node node;
+  auto addTensor = [](Argument &argument) { argument.kind = Argument::Kind::Tensor; };
+  addTensor(node.arguments.emplace_back());
+  llvm::SmallVector<Value> values = {input}, outputs;
+  if (second) {
+    addTensor(node.keywords.emplace_back(keyword.str(), Argument()).second);
+    values.push_back(second);
+  }
+  if (!importer.importPart(config, node, own.path + "/" + part.name.str(), own.isTrainable(),
+                           values, outputs) ||
+      outputs.size() != 1) {
+    own.fail();
+    return {};
+  }
+  return outputs.front();
+}
+
+Value CompositeBuilder::callWrapped(llvm::StringRef key, Value input) {
+  const LayerConfig *wrapped = own.getChild(key);
+  if (!wrapped)
+    return {};
+  importer.placeChild(own.layer, *wrapped, key);
+  Node node;
+  node.arguments.emplace_back().kind = Argument::Kind::Tensor;
+  llvm::SmallVector<Value> outputs;
+  if (!importer.importPart(*wrapped, node, own.path + "/" + wrapped->name, own.isTrainable(), input,
+                           outputs) ||
+      outputs.size() != 1) {
+    own.fail();
+    return {};
+  }
+  return outputs.front();
+}
+
+namespace {
+/// Ops in the body of a layer that has no inputs.
+struct BodyBuilder : ValueBuilder {
+  BodyBuilder(mlir::OpBuilder builder, mlir::Location location, LayerBuilder &own)
+      : ValueBuilder(builder, location), own(own) {}
+  Value error(const llvm::Twine &message) override { return own.error(message); }
+  LayerBuilder &own;
+};
+} // namespace
+
+bool CompositeBuilder::renewVariable(
+    llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> names,
+    llvm::function_ref<VariableRequest(llvm::ArrayRef<int64_t> shape)> state, Renewal compute) {
+  const LayerConfig *wrapped = own.getChild(key);
+  if (!wrapped)
+    return false;
+  Value variable;
+  for (llvm::StringRef name : names)
+    if (!variable)
+      variable = importer.findVariable(*wrapped, name);
+  if (!variable) {
+    error(own.layer.className + " wraps a layer without '" + names.front() + "'");
+    return false;
+  }
+  Value second = importer.getVariable(own, state(shapeOf(variable)));
+  if (!second)
+    return false;
+  // Before the wrapped layer, which is the last op that reads the variable.
+  mlir::Operation *reader = *variable.getUsers().begin();
+  mlir::OpBuilder outside(reader);
+  auto block = std::make_unique<mlir::Block>();
+  Value argument = block->addArgument(variable.getType(), location),
+        stateArgument = block->addArgument(second.getType(), location);
+  BodyBuilder body(mlir::OpBuilder::atBlockEnd(block.get()), location, own);
+  auto [newValue, newState] = compute(body, argument, stateArgument);
+  Value used = body.make<InTrainingOp>(newValue, argument);
+  YieldOp::create(body.builder, location, mlir::ValueRange{used, newState});
+  LayerOp op = LayerOp::create(
+      outside, location, mlir::TypeRange{variable.getType(), second.getType()}, own.path,
+      own.layer.className, mlir::ValueRange(), mlir::ValueRange{variable, second},
+      importer.getPolicyOf(own.layer, own.path), PrecisionAttr(), /*autocast=*/false,
+      /*casts_integers=*/false);
+  op.getBody().push_back(block.release());
+  reader->replaceUsesOfWith(variable, op.getResult(0));
+  importer.setUpdate(variable, op.getResult(0));
+  importer.setUpdate(second, op.getResult(1));
+  return true;
+}
+
+} // namespace mpc::keras

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The computation that attention layers and keras.ops.dot_product_attention share.
+#ifndef MPC_LIB_IMPORT_KERAS_DOTPRODUCTATTENTION_H
+#define MPC_LIB_IMPORT_KERAS_DOTPRODUCTATTENTION_H
+
+#include "ValueBuilder.h"
+
+namespace mpc::keras {
+
+struct DotProductAttention {
+  mlir::Value query, key, value; ///< [batch, places, heads, width]
+  mlir::Value bias; ///< added to the logits [batch, heads, targets, sources]; may be null
+  mlir::Value mask; ///< i1, broadcasts to the logits; null: everything counts
+  double scale = 1.0;
+  bool causal = false;
+
+  /// TensorFlow's backend of Keras (nn.py, _dot_product_attention_xla): the logits round to the
+  /// common dtype of query, key and value, are scaled, masked and normalised in float32, and the
+  /// probabilities round back. Null after an error.
+  mlir::Value build(ValueBuilder &b) const;
+};
+
+/// Constant [1, targets, sources]: true where a target may see a source, that is at or before it.
+mlir::Value makeCausalMask(ValueBuilder &b, int64_t targets, int64_t sources);
+/// Constant [1, targets, sources]: true where both are less than `window` apart.
+mlir::Value makeWindowMask(ValueBuilder &b, int64_t targets, int64_t sources, int64_t window);
+/// Either mask where the other is null, else both.
+mlir::Value makeAnd(ValueBuilder &b, mlir::Value lhs, mlir::Value rhs);
+/// `value` with each head of dimension 2 repeated `times` times in place.
+mlir::Value repeatHeads(ValueBuilder &b, mlir::Value value, int64_t times);
+
+} // namespace mpc::keras
+
+#endif

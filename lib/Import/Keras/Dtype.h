@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Names of Keras's dtypes and kinds of JSON numbers.
+#ifndef MPC_LIB_IMPORT_KERAS_DTYPE_H
+#define MPC_LIB_IMPORT_KERAS_DTYPE_H
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/JSON.h"
+
+namespace mpc::keras {
+
+/// The element type of a Keras dtype, floating ones at their own width; null for what mpc has no
+/// tensors of (strings, complex numbers, float8).
+mlir::Type dtypeElement(mlir::Builder &builder, llvm::StringRef dtype);
+
+/// Whether a JSON number stands for a Python float: 2.0, not 2.
+bool isWrittenAsFloat(const llvm::json::Value &value);
+
+} // namespace mpc::keras
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// keras/src/layers/normalization/spectral_normalization.py: each training step first divides the
+// wrapped layer's kernel by its largest singular value, which power iteration estimates.
+#include "../CompositeBuilder.h"
+#include "../LayerRegistry.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+using C = CompositeBuilder;
+
+/// x / |x| over all elements.
+Value normalizeAll(ValueBuilder &b, Value x) { return b.makeUnitNorm(x, {0, 1}, 1e-7); }
+
+/// In float32 (Keras: in the compute dtype): u and v are the singular vectors, which no derivative
+/// goes through; a kernel of zeros stays.
+std::pair<Value, Value> normalizeKernel(ValueBuilder &b, Value kernel, Value u,
+                                        int64_t iterations) {
+  const int64_t columns = b.shapeOf(kernel).back();
+  int64_t rows = 1;
+  for (int64_t extent : b.shapeOf(kernel).drop_back())
+    rows *= extent;
+  Value wide = b.makeCastLike(kernel, kernel, /*wide=*/true);
+  Value matrix = b.makeReshape(wide, {rows, columns});
+  Value newU = b.makeCastLike(u, matrix), v;
+  for (int64_t i = 0; i < iterations; ++i) {
+    v = normalizeAll(b, b.makeEinsum("ac,rc->ar", {newU, matrix}));
+    newU = normalizeAll(b, b.makeEinsum("ar,rc->ac", {v, matrix}));
+  }
+  newU = b.make<StopGradientOp>(newU);
+  Value sigma = b.makeEinsum(
+      "ac,bc->ab", {b.makeEinsum("ar,rc->ac", {b.make<StopGradientOp>(v), matrix}), newU});
+  Value scaled = b.make<DivideOp>(wide, b.makeReshape(sigma, {}));
+  llvm::SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, b.rankOf(kernel)));
+  Value isZero = b.makeReduce(ReduceKind::All,
+                              b.makeCompare(ComparePredicate::EQ, wide, b.makeConstant(0.0)), axes,
+                              /*keepDims=*/false);
+  return {b.makeCastLike(b.makeSelect(isZero, wide, scaled), kernel),
+          b.makeCastLike(b.makeSelect(isZero, b.makeCastLike(u, matrix), newU), u)};
+}
+
+bool importSpectralNormalization(C &c, llvm::SmallVectorImpl<Value> &outputs) {
+  Value x = c.getTensor(0, "inputs");
+  const int64_t iterations = c.own.getInteger("power_iterations", 1);
+  if (iterations <= 0 || iterations > 1000)
+    c.error("'power_iterations' of SpectralNormalization must be in [1, 1000]");
+  if (!x || c.hasFailed()) {
+    if (!x)
+      c.error("SpectralNormalization is called without a tensor");
+    return false;
+  }
+  Value y = c.callWrapped("layer", x);
+  if (!y)
+    return false;
+  const bool renewed = c.renewVariable(
+      "layer", {"kernel", "embeddings"},
+      [](llvm::ArrayRef<int64_t> shape) {
+        VariableRequest request{"vector_u", {1, shape.back()}, "", "", ""};
+        request.defaultInitializer = "truncated_normal";
+        request.trainable = false;
+        request.firstInFile = 1; // after the kernel, which files hold once more
+        return request;
+      },
+      [&](ValueBuilder &b, Value kernel, Value u) {
+        return normalizeKernel(b, kernel, u, iterations);
+      });
+  if (!renewed)
+    return false;
+  outputs.push_back(mlir::isa<mlir::FloatType>(elementTypeOf(x)) ? c.makeCastLike(y, x) : y);
+  return true;
+}
+
+constexpr LayerEntry kLayers[] = {
+    compositeLayer("SpectralNormalization", importSpectralNormalization),
+};
+
+} // namespace
+
+llvm::ArrayRef<LayerEntry> spectralNormalizationLayers() { return kLayers; }
+
+} // namespace mpc::keras

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Elementwise operations: arithmetic, comparisons, logic, functions of one tensor.
+#include "OperationBuilder.h"
+
+#include "../Dtype.h"
+
+#include <cmath>
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+using B = OperationBuilder;
+
+/// Both operands in their common dtype; null values after an error.
+std::pair<Operand, Operand> getPair(B &b) {
+  Operand pair[2] = {b.getOperand(0, "x1"), b.getOperand(1, "x2")};
+  if (b.hasFailed() || !b.promote(pair))
+    return {};
+  if (failed(broadcastShapes({b.shapeOf(pair[0].value), b.shapeOf(pair[1].value)}))) {
+    b.error("the operands of '" + b.layer.className + "' have shapes that do not broadcast");
+    return {};
+  }
+  return {pair[0], pair[1]};
+}
+
+/// The same as floating tensors: integers become float32.
+std::pair<Value, Value> getFloatPair(B &b) {
+  auto [x, y] = getPair(b);
+  if (!x)
+    return {};
+  return {x.isFloat() ? x.value : b.makeCastToFloat(x.value),
+          y.isFloat() ? y.value : b.makeCastToFloat(y.value)};
+}
+
+template <typename Op> Value binary(B &b) {
+  auto [x, y] = getPair(b);
+  if (!x)
+    return {};
+  if (elementTypeOf(x.value).isInteger(1))
+    return b.error("'" + b.layer.className + "' of truth values is not supported; cast them first");
+  return b.make<Op>(x.value, y.value);
+}
+
+template <typename Op> Value floatBinary(B &b) {
+  auto [x, y] = getFloatPair(b);
+  return x ? b.make<Op>(x, y) : Value();
+}
+
+/// Powers 1 and 2 without a logarithm: exact, and defined for negative numbers.
+Value power(B &b) {
+  std::optional<double> exponent;
+  if (const llvm::json::Value *literal = b.getLiteral(1, "x2"))
+    exponent = literal->getAsNumber();
+  auto [x, y] = getPair(b);
+  if (!x)
+    return {};
+  if (exponent == 2.0)
+    return b.make<MultiplyOp>(x.value, x.value);
+  if (exponent == 1.0)
+    return x.value;
+  if (!x.isFloat())
+    return b.error("'Power' of integers is supported with the exponents 1 and 2; cast them first");
+  return b.make<PowerOp>(x.value, y.value);
+}
+
+Value floorDivide(B &b) {
+  auto [x, y] = getPair(b);
+  if (!x)
+    return {};
+  if (!x.isFloat())
+    return b.error("'FloorDivide' of integers is not supported; cast them first");
+  return b.make<FloorOp>(b.make<DivideOp>(x.value, y.value));
+}
+
+/// x - floor(x / y) y, with the sign of y as in Python.
+Value modulo(B &b) {
+  auto [x, y] = getPair(b);
+  if (!x)
+    return {};
+  if (!x.isFloat())
+    return b.error("'Mod' of integers is not supported; cast them first");
+  Value times = b.make<FloorOp>(b.make<DivideOp>(x.value, y.value));
+  return b.make<SubtractOp>(x.value, b.make<MultiplyOp>(times, y.value));
+}
+
+template <ComparePredicate predicate> Value compare(B &b) {
+  auto [x, y] = getPair(b);
+  return x ? b.makeCompare(predicate, x.value, y.value) : Value();
+}
+
+Value select(B &b) {
+  Value condition = b.getValue(0, "condition");
+  if (!b.findArgument(1, "x1") || !b.findArgument(2, "x2"))
+    return b.error("'Where' without values gives places, whose number depends on the data; give it "
+                   "x1 and x2");
+  Operand values[2] = {b.getOperand(1, "x1"), b.getOperand(2, "x2")};
+  if (!condition || b.hasFailed() || !b.promote(values))
+    return {};
+  return b.makeSelect(b.makeBool(condition), values[0].value, values[1].value);
+}
+
+Value clip(B &b) {
+  Operand operands[3] = {b.getOperand(0, "x"), b.getOperand(1, "x_min"), b.getOperand(2, "x_max")};
+  if (b.hasFailed() || !b.promote(operands))
+    return {};
+  Value low = b.make<MinimumOp>(operands[0].value, operands[2].value);
+  return b.make<MaximumOp>(low, operands[1].value);
+}
+
+// ---- Logic --------------------------------------------------------------------------------------
+
+enum class Logic { And, Or, Xor };
+
+template <Logic logic> Value logical(B &b) {
+  Value x = b.getValue(0, "x1"), y = b.getValue(1, "x2");
+  if (!x || !y)
+    return {};
+  x = b.makeBool(x), y = b.makeBool(y);
+  if (logic == Logic::And)
+    return b.make<LogicalAndOp>(x, y);
+  if (logic == Logic::Or)
+    return b.makeSelect(x, x, y);
+  return b.makeCompare(ComparePredicate::NE, x, y);
+}
+
+Value logicalNot(B &b) {
+  Value x = b.getValue(0, "x");
+  return x ? b.makeNot(b.makeBool(x)) : Value();
+}
+
+// ---- One tensor ---------------------------------------------------------------------------------
+
+template <typename Op> Value unary(B &b) {
+  Value x = b.getFloat(0, "x");
+  return x ? b.make<Op>(x) : Value();
+}
+
+Value negative(B &b) {
+  Operand x = b.getOperand(0, "x");
+  if (!x || x.isFloat())
+    return x ? b.make<NegateOp>(x.value) : Value();
+  return b.make<SubtractOp>(b.makeScalar(elementTypeOf(x.value), 0), x.value);
+}
+
+Value absolute(B &b) {
+  Operand x = b.getOperand(0, "x");
+  if (!x || x.isFloat())
+    return x ? b.make<AbsOp>(x.value) : Value();
+  const mlir::Type type = elementTypeOf(x.value);
+  if (type.isUnsignedInteger() || type.isInteger(1))
+    return x.value;
+  return b.make<MaximumOp>(x.value, b.make<SubtractOp>(b.makeScalar(type, 0), x.value));
+}
+
+Value square(B &b) {
+  Value x = b.getValue(0, "x");
+  if (x && elementTypeOf(x).isInteger(1))
+    x = b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), b.builder.getI32Type()), x);
+  return x ? b.make<MultiplyOp>(x, x) : Value();
+}
+
+Value reciprocal(B &b) {
+  Value x = b.getFloat(0, "x");
+  return x ? b.make<DivideOp>(b.makeConstant(1.0), x) : Value();
+}
+
+Value ceil(B &b) {
+  Value x = b.getFloat(0, "x");
+  return x ? b.make<NegateOp>(b.make<FloorOp>(b.make<NegateOp>(x))) : Value();
+}
+
+Value tangent(B &b) {
+  Value x = b.getFloat(0, "x");
+  return x ? b.make<DivideOp>(b.make<SinOp>(x), b.make<CosOp>(x)) : Value();
+}
+
+/// log(x) / log(base), as TensorFlow computes it.
+template <int base> Value logarithm(B &b) {
+  Value x = b.getFloat(0, "x");
+  return x ? b.make<DivideOp>(b.make<LogOp>(x), b.makeConstant(std::log(double(base)))) : Value();
+}
+
+/// 2^x
+Value exp2(B &b) {
+  Value x = b.getFloat(0, "x");
+  return x ? b.make<PowerOp>(b.makeConstant(2.0), x) : Value();
+}
+
+/// max(x, y) + log1p(e^-|x - y|)
+Value logAddExp(B &b) {
+  auto [x, y] = getFloatPair(b);
+  if (!x)
+    return {};
+  Value distance = b.make<AbsOp>(b.make<SubtractOp>(x, y));
+  return b.make<AddOp>(b.make<MaximumOp>(x, y),
+                       b.make<Log1pOp>(b.make<ExpOp>(b.make<NegateOp>(distance))));
+}
+
+Value isNan(B &b) {
+  Value x = b.getFloat(0, "x");
+  return x ? b.makeCompare(ComparePredicate::NE, x, x) : Value();
+}
+
+Value isInfinite(B &b) {
+  Value x = b.getFloat(0, "x");
+  if (!x)
+    return {};
+  Value number = b.makeCompare(ComparePredicate::EQ, x, x);
+  return b.make<LogicalAndOp>(number, b.makeNot(b.make<IsFiniteOp>(x)));
+}
+
+Value copy(B &b) { return b.getValue(0, "x"); }
+
+Value stopGradient(B &b) {
+  Operand x = b.getOperand(0, "variable");
+  return x && x.isFloat() ? b.make<StopGradientOp>(x.value) : x.value;
+}
+
+/// Keras's x.astype: also of constants, whose dtype it fixes.
+Value castTo(B &b) {
+  Value x = b.getValue(0, "x");
+  const std::string dtype = b.getString(1, "dtype", "");
+  mlir::Type element = dtypeElement(b.builder, dtype);
+  if (!x || !element)
+    return x ? b.error("'Cast' to dtype '" + dtype + "' is not supported") : Value();
+  if (mlir::isa<mlir::FloatType>(element))
+    return b.makeCastTo(x, element);
+  if (element == elementTypeOf(x))
+    return x;
+  return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
+}
+
+template <bool one> Value fillLike(B &b) {
+  Value x = b.getValue(0, "x");
+  return x ? b.make<BroadcastLikeOp>(mlir::isa<mlir::FloatType>(elementTypeOf(x))
+                                         ? b.makeCastLike(b.makeConstant(one), x)
+                                         : b.makeScalar(elementTypeOf(x), one),
+                                     x)
+           : Value();
+}
+
+constexpr OperationEntry kOperations[] = {
+    {"Abs", absolute},
+    {"Absolute", absolute},
+    {"Add", binary<AddOp>},
+    {"Cast", castTo},
+    {"Ceil", ceil},
+    {"Clip", clip},
+    {"Copy", copy},
+    {"Cos", unary<CosOp>},
+    {"Divide", floatBinary<DivideOp>},
+    {"DivideNoNan", floatBinary<DivideNoNanOp>},
+    {"Equal", compare<ComparePredicate::EQ>},
+    {"Erf", unary<ErfOp>},
+    {"Exp", unary<ExpOp>},
+    {"Exp2", exp2},
+    {"Expm1", unary<Expm1Op>},
+    {"Floor", unary<FloorOp>},
+    {"FloorDivide", floorDivide},
+    {"Greater", compare<ComparePredicate::GT>},
+    {"GreaterEqual", compare<ComparePredicate::GE>},
+    {"Isfinite", unary<IsFiniteOp>},
+    {"Isinf", isInfinite},
+    {"Isnan", isNan},
+    {"Less", compare<ComparePredicate::LT>},
+    {"LessEqual", compare<ComparePredicate::LE>},
+    {"Log", unary<LogOp>},
+    {"Log10", logarithm<10>},
+    {"Log1p", unary<Log1pOp>},
+    {"Log2", logarithm<2>},
+    {"Logaddexp", logAddExp},
+    {"LogicalAnd", logical<Logic::And>},
+    {"LogicalNot", logicalNot},
+    {"LogicalOr", logical<Logic::Or>},
+    {"LogicalXor", logical<Logic::Xor>},
+    {"Maximum", binary<MaximumOp>},
+    {"Minimum", binary<MinimumOp>},
+    {"Mod", modulo},
+    {"Multiply", binary<MultiplyOp>},
+    {"Negative", negative},
+    {"NotEqual", compare<ComparePredicate::NE>},
+    {"OnesLike", fillLike<true>},
+    {"Power", power},
+    {"Reciprocal", reciprocal},
+    {"Rsqrt", unary<RsqrtOp>},
+    {"Sign", unary<SignOp>},
+    {"Sin", unary<SinOp>},
+    {"Sqrt", unary<SqrtOp>},
+    {"Square", square},
+    {"StopGradient", stopGradient},
+    {"Subtract", binary<SubtractOp>},
+    {"Tan", tangent},
+    {"TrueDivide", floatBinary<DivideOp>},
+    {"Where", select},
+    {"ZerosLike", fillLike<false>},
+};
+
+} // namespace
+
+llvm::ArrayRef<OperationEntry> arithmeticOperations() { return kOperations; }
+
+} // namespace mpc::keras

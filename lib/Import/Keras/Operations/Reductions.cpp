@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reductions: sums, extremes, products, statistics, places of extremes, cumulative sums.
+#include "OperationBuilder.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+using B = OperationBuilder;
+
+/// Keras widens narrow integers and truth values before it sums them.
+Value widenForSum(B &b, Value x) {
+  const mlir::Type type = elementTypeOf(x);
+  if (mlir::isa<mlir::FloatType>(type) || type.getIntOrFloatBitWidth() >= 32)
+    return x;
+  const mlir::Type wide = type.isUnsignedInteger()
+                              ? mlir::Type(mlir::IntegerType::get(b.builder.getContext(), 32,
+                                                                  mlir::IntegerType::Unsigned))
+                              : b.builder.getI32Type();
+  return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), wide), x);
+}
+
+template <ReduceKind kind> Value reduce(B &b) {
+  Value x = b.getValue(0, "x");
+  if (!x)
+    return {};
+  std::optional<llvm::SmallVector<int64_t>> axes = b.getAxes(1, "axis", x, /*acrossSamples=*/true);
+  if (!axes)
+    return {};
+  if (kind == ReduceKind::All || kind == ReduceKind::Any)
+    x = b.makeBool(x);
+  else if (kind == ReduceKind::Sum)
+    x = widenForSum(b, x);
+  else if (kind == ReduceKind::Mean && !mlir::isa<mlir::FloatType>(elementTypeOf(x)))
+    x = b.makeCastToFloat(x);
+  else if (elementTypeOf(x).isInteger(1))
+    return b.error("'" + b.layer.className + "' of truth values is not supported; use any or all");
+  return axes->empty() ? x : b.makeReduce(kind, x, *axes, b.getFlag(2, "keepdims", false));
+}
+
+/// Var and Std in float32 or wider, rounded once.
+template <bool root> Value variance(B &b) {
+  Value x = b.getFloat(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> axes =
+      x ? b.getAxes(1, "axis", x, /*acrossSamples=*/true) : std::nullopt;
+  if (!axes)
+    return {};
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  Value y = MomentsOp::create(b.builder, b.location, wide, *axes, b.getFlag(2, "keepdims", false))
+                .getVariance();
+  return b.makeCastLike(root ? b.make<SqrtOp>(y) : y, x);
+}
+
+/// mean and variance; in 16-bit types clipped to what float16 holds, as Keras does.
+Value moments(B &b) {
+  Value x = b.getFloat(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> axes =
+      x ? b.getAxes(1, "axes", x, /*acrossSamples=*/true) : std::nullopt;
+  if (!axes)
+    return {};
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  auto both =
+      MomentsOp::create(b.builder, b.location, wide, *axes, b.getFlag(2, "keepdims", false));
+  b.addResult(b.makeCastLike(both.getVariance(), x));
+  return b.makeCastLike(both.getMean(), x);
+}
+
+/// max + log(sum e^(x - max)), in float32 or wider.
+Value logSumExp(B &b) {
+  Value x = b.getFloat(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> axes =
+      x ? b.getAxes(1, "axis", x, /*acrossSamples=*/true) : std::nullopt;
+  if (!axes)
+    return {};
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  // What the maximum contributes to the derivative cancels out; an infinite one would make NaN.
+  Value top = b.make<StopGradientOp>(b.makeReduce(ReduceKind::Max, wide, *axes, true));
+  top = b.makeSelect(b.make<IsFiniteOp>(top), top, b.makeConstant(0.0));
+  Value sum =
+      b.makeReduce(ReduceKind::Sum, b.make<ExpOp>(b.make<SubtractOp>(wide, top)), *axes, true);
+  Value y = b.make<AddOp>(b.make<LogOp>(sum), top);
+  if (!b.getFlag(2, "keepdims", false))
+    y = b.makeReshape(y, reducedShape(b.shapeOf(x), *axes, /*keepDims=*/false));
+  return b.makeCastLike(y, x);
+}
+
+/// Halves the axis until one element is left: few roundings, and derivatives that are right where
+/// factors are zero.
+Value product(B &b) {
+  Value x = b.getFloat(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> axes =
+      x ? b.getAxes(1, "axis", x, /*acrossSamples=*/false) : std::nullopt;
+  if (!axes)
+    return {};
+  Value y = b.makeCastLike(x, x, /*wide=*/true);
+  for (int64_t axis : *axes) {
+    int64_t extent = b.shapeOf(y)[axis];
+    if (extent == 0)
+      return b.error("'Prod' over an axis without elements is not supported");
+    while (extent > 1) {
+      const int64_t half = extent / 2;
+      Value first = b.make<SliceOp>(y, axis, 0, half),
+            second = b.make<SliceOp>(y, axis, half, half);
+      Value paired = b.make<MultiplyOp>(first, second);
+      if (extent % 2) {
+        llvm::SmallVector<Value> parts = {paired, b.make<SliceOp>(y, axis, extent - 1, 1)};
+        paired = b.make<ConcatenateOp>(mlir::ValueRange(parts), axis);
+      }
+      y = paired;
+      extent = half + extent % 2;
+    }
+  }
+  if (!b.getFlag(2, "keepdims", false))
+    y = b.makeReshape(y, reducedShape(b.shapeOf(x), *axes, /*keepDims=*/false));
+  return b.makeCastLike(y, x);
+}
+
+/// Place of the first largest or smallest element, an int32.
+template <bool smallest> Value placeOf(B &b) {
+  Operand operand = b.getOperand(0, "x");
+  if (!operand)
+    return {};
+  if (!operand.isFloat())
+    return b.error("'" + b.layer.className + "' of integers is not supported; cast them first");
+  Value x = operand.value;
+  if (!b.findArgument(1, "axis"))
+    return b.error("'" + b.layer.className + "' without an axis counts across samples; name one");
+  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
+  if (!axis)
+    return {};
+  Value place = b.make<ArgMaxOp>(smallest ? b.make<NegateOp>(x) : x, *axis);
+  return b.getFlag(2, "keepdims", false)
+             ? b.makeReshape(place, reducedShape(b.shapeOf(x), *axis, /*keepDims=*/true))
+             : place;
+}
+
+/// A product with a triangle of ones: sums in float32, one rounding per element.
+Value cumulativeSum(B &b) {
+  Value x = b.getFloat(0, "x");
+  if (!x)
+    return {};
+  if (!b.findArgument(1, "axis"))
+    return b.error("'Cumsum' without an axis sums across samples; name one");
+  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
+  if (!axis)
+    return {};
+  const int64_t extent = b.shapeOf(x)[*axis];
+  if (extent > 2048)
+    return b.error("'Cumsum' over " + llvm::Twine(extent) +
+                   " elements is not supported; the limit is 2048");
+  llvm::SmallVector<double> ones;
+  for (int64_t from = 0; from < extent; ++from)
+    for (int64_t to = 0; to < extent; ++to)
+      ones.push_back(from <= to);
+  Value triangle = b.makeCastLike(b.makeConstant({extent, extent}, ones), x);
+  Value y =
+      b.make<ContractOp>(x, triangle, llvm::ArrayRef<int64_t>{*axis}, llvm::ArrayRef<int64_t>{0});
+  if (*axis == b.rankOf(x) - 1)
+    return y;
+  // The new dimension came last; put it back.
+  llvm::SmallVector<int64_t> permutation;
+  for (int64_t d = 0; d < b.rankOf(x); ++d)
+    permutation.push_back(d < *axis ? d : d == *axis ? b.rankOf(x) - 1 : d - 1);
+  return b.make<TransposeOp>(y, permutation);
+}
+
+constexpr OperationEntry kOperations[] = {
+    {"All", reduce<ReduceKind::All>},
+    {"Amax", reduce<ReduceKind::Max>},
+    {"Amin", reduce<ReduceKind::Min>},
+    {"Any", reduce<ReduceKind::Any>},
+    {"Argmax", placeOf<false>},
+    {"Argmin", placeOf<true>},
+    {"Cumsum", cumulativeSum},
+    {"Logsumexp", logSumExp},
+    {"Max", reduce<ReduceKind::Max>},
+    {"Mean", reduce<ReduceKind::Mean>},
+    {"Min", reduce<ReduceKind::Min>},
+    {"Moments", moments},
+    {"Prod", product},
+    {"Std", variance<true>},
+    {"Sum", reduce<ReduceKind::Sum>},
+    {"Var", variance<false>},
+};
+
+} // namespace
+
+llvm::ArrayRef<OperationEntry> reductionOperations() { return kOperations; }
+
+} // namespace mpc::keras

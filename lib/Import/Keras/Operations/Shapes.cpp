@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operations that change shapes: reshape, transpose, join, split, repeat. The batch stays first.
+#include "OperationBuilder.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+using B = OperationBuilder;
+
+constexpr int64_t kBatch = mlir::ShapedType::kDynamic;
+
+/// Elements per sample.
+int64_t elementsOf(llvm::ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= mlir::ShapedType::isDynamic(extent) ? 1 : extent;
+  return count;
+}
+
+/// The target shape may hold one -1; of a tensor with a batch the first extent must come out as the
+/// batch again.
+Value reshape(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> target = b.getIntegers(1, "newshape");
+  if (!x || !target)
+    return x && !b.hasFailed() ? b.error("'Reshape' needs a shape") : Value();
+  const bool hasBatch = b.rankOf(x) > 0 && tensorTypeOf(x).isDynamicDim(0);
+  const int64_t total = elementsOf(b.shapeOf(x));
+  llvm::SmallVector<int64_t> shape(*target);
+  int64_t known = 1;
+  for (int64_t extent : shape)
+    if (extent < -1 || (extent > 0 && __builtin_mul_overflow(known, extent, &known)))
+      return b.error("'Reshape' has a target shape that is not readable");
+    else if (extent == 0)
+      known = 0;
+  const auto unknown = llvm::find(shape, -1);
+  if (llvm::count(shape, -1) > (hasBatch ? 2 : 1))
+    return b.error("'Reshape' has more than one -1");
+  if (hasBatch) {
+    // (-1, ...) with the elements of a sample behind it, or (None, -1, ...) as layers write it.
+    if (shape.empty() || shape.front() != -1)
+      return b.error("'Reshape' must keep the batch as the first dimension: (-1, ...)");
+    shape.front() = kBatch;
+    auto rest = std::find(shape.begin() + 1, shape.end(), -1);
+    if (rest != shape.end()) {
+      if (known == 0 || total % known != 0)
+        return b.error("'Reshape' to a shape that does not hold the elements of a sample");
+      *rest = total / known;
+    } else if (known != total) {
+      return b.error("'Reshape' must keep the batch as the first dimension, with the " +
+                     llvm::Twine(total) + " elements of a sample behind it");
+    }
+  } else if (unknown != shape.end()) {
+    if (known == 0 || total % known != 0)
+      return b.error("'Reshape' to a shape that does not hold the elements");
+    *unknown = total / known;
+  } else if (known != total) {
+    return b.error("'Reshape' to a shape of another number of elements");
+  }
+  return b.makeReshape(x, shape);
+}
+
+Value permute(B &b, Value x, llvm::ArrayRef<int64_t> permutation) {
+  if (tensorTypeOf(x).getNumDynamicDims() && permutation.front() != 0)
+    return b.error("'" + b.layer.className + "' must leave the batch as the first dimension");
+  return b.make<TransposeOp>(x, permutation);
+}
+
+Value transpose(B &b) {
+  Value x = b.getValue(0, "x");
+  if (!x)
+    return {};
+  const int64_t rank = b.rankOf(x);
+  llvm::SmallVector<int64_t> axes = b.getIntegers(1, "axes").value_or(
+      llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, rank))));
+  llvm::SmallVector<int64_t> sorted;
+  for (int64_t &axis : axes) {
+    axis = axis < 0 ? axis + rank : axis;
+    sorted.push_back(axis);
+  }
+  llvm::sort(sorted);
+  if (sorted != llvm::to_vector(llvm::seq<int64_t>(0, rank)))
+    return b.error("'axes' of 'Transpose' must name each dimension once");
+  return rank == 0 ? x : permute(b, x, axes);
+}
+
+Value swapAxes(B &b) {
+  Value x = b.getValue(0, "x");
+  if (!x)
+    return {};
+  std::optional<int64_t> first = b.getAxis(1, "axis1", 0, b.rankOf(x)),
+                         second = b.getAxis(2, "axis2", 0, b.rankOf(x));
+  if (!first || !second)
+    return {};
+  llvm::SmallVector<int64_t> permutation = llvm::to_vector(llvm::seq<int64_t>(0, b.rankOf(x)));
+  std::swap(permutation[*first], permutation[*second]);
+  return permute(b, x, permutation);
+}
+
+Value moveAxis(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> from = b.getIntegers(1, "source"),
+                                            to = b.getIntegers(2, "destination");
+  if (!x || !from || !to || from->size() != to->size())
+    return x ? b.error("'Moveaxis' needs as many destinations as sources") : Value();
+  const int64_t rank = b.rankOf(x);
+  llvm::SmallVector<int64_t> permutation(rank, -1);
+  for (auto [source, destination] : llvm::zip_equal(*from, *to)) {
+    source = source < 0 ? source + rank : source;
+    destination = destination < 0 ? destination + rank : destination;
+    if (source < 0 || source >= rank || destination < 0 || destination >= rank ||
+        permutation[destination] != -1)
+      return b.error("'Moveaxis' names an axis twice or outside of the tensor");
+    permutation[destination] = source;
+  }
+  int64_t next = 0;
+  for (int64_t &place : permutation)
+    if (place == -1) {
+      while (llvm::is_contained(*from, next))
+        ++next;
+      place = next++;
+    }
+  return permute(b, x, permutation);
+}
+
+Value expandDims(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> axes = b.getIntegers(1, "axis");
+  if (!x || !axes)
+    return x && !b.hasFailed() ? b.error("'ExpandDims' needs an axis") : Value();
+  llvm::SmallVector<int64_t> shape(b.shapeOf(x));
+  const int64_t rank = int64_t(shape.size() + axes->size());
+  for (int64_t &axis : *axes) {
+    axis = axis < 0 ? axis + rank : axis;
+    if (axis < 0 || axis >= rank || (axis == 0 && tensorTypeOf(x).getNumDynamicDims()))
+      return b.error("'ExpandDims' at an axis before the batch or outside of the tensor");
+  }
+  llvm::sort(*axes);
+  for (int64_t axis : *axes)
+    shape.insert(shape.begin() + std::min<int64_t>(axis, int64_t(shape.size())), 1);
+  return b.makeReshape(x, shape);
+}
+
+Value squeeze(B &b) {
+  Value x = b.getValue(0, "x");
+  if (!x)
+    return {};
+  llvm::SmallVector<int64_t> kept, axes;
+  const int64_t rank = b.rankOf(x);
+  if (auto named = b.getIntegers(1, "axis"))
+    axes = *named;
+  else
+    for (int64_t d = 0; d < rank; ++d)
+      if (b.shapeOf(x)[d] == 1)
+        axes.push_back(d);
+  for (int64_t &axis : axes) {
+    axis = axis < 0 ? axis + rank : axis;
+    if (axis < 0 || axis >= rank || b.shapeOf(x)[axis] != 1)
+      return b.error("'Squeeze' needs axes of extent 1");
+  }
+  for (int64_t d = 0; d < rank; ++d)
+    if (!llvm::is_contained(axes, d))
+      kept.push_back(b.shapeOf(x)[d]);
+  return b.makeReshape(x, kept);
+}
+
+// ---- Join and split -----------------------------------------------------------------------------
+
+/// Operands that join along `axis`, in one dtype; a tensor without the others' batch is repeated to
+/// it.
+llvm::SmallVector<Value> getParts(B &b) {
+  llvm::SmallVector<Operand> operands = b.getOperands(0, "xs");
+  llvm::SmallVector<Value> values;
+  if (operands.empty() || !b.promote(operands))
+    return values;
+  // Among floating tensors concatenation promotes as arithmetic does.
+  llvm::SmallVector<Value> floats;
+  for (const Operand &operand : operands)
+    if (operand.isFloat())
+      floats.push_back(operand.value);
+  for (const Operand &operand : operands)
+    values.push_back(floats.size() > 1 ? b.makeCastLike(operand.value, floats) : operand.value);
+  return values;
+}
+
+Value join(B &b, llvm::ArrayRef<Value> values, int64_t axis) {
+  llvm::SmallVector<int64_t> expected(b.shapeOf(values.front()));
+  for (Value value : values) {
+    llvm::SmallVector<int64_t> shape(b.shapeOf(value));
+    if (shape.size() == expected.size())
+      shape[axis] = expected[axis];
+    if (shape != expected)
+      return b.error("'" + b.layer.className + "' joins tensors that differ in another axis");
+  }
+  return values.size() == 1 ? values.front()
+                            : b.make<ConcatenateOp>(mlir::ValueRange(values), axis);
+}
+
+Value concatenateAlong(B &b, int64_t otherwise) {
+  llvm::SmallVector<Value> values = getParts(b);
+  if (values.empty())
+    return {};
+  std::optional<int64_t> axis = b.getAxis(1, "axis", otherwise, b.rankOf(values.front()));
+  return axis ? join(b, values, *axis) : Value();
+}
+Value concatenate(B &b) { return concatenateAlong(b, -1); }
+/// hstack joins along the second axis.
+Value hstack(B &b) { return concatenateAlong(b, 1); }
+
+Value stack(B &b) {
+  llvm::SmallVector<Value> values = getParts(b);
+  if (values.empty())
+    return {};
+  std::optional<int64_t> axis = b.getAxis(1, "axis", 0, b.rankOf(values.front()) + 1);
+  if (!axis)
+    return {};
+  for (Value &value : values) {
+    llvm::SmallVector<int64_t> shape(b.shapeOf(value));
+    shape.insert(shape.begin() + *axis, 1);
+    value = b.makeReshape(value, shape);
+  }
+  return join(b, values, *axis);
+}
+
+Value split(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> places = b.getIntegers(1, "indices_or_sections");
+  std::optional<int64_t> axis = x ? b.getAxis(2, "axis", 0, b.rankOf(x)) : std::nullopt;
+  if (!places || !axis)
+    return {};
+  const int64_t extent = b.shapeOf(x)[*axis];
+  llvm::SmallVector<int64_t> bounds = {0};
+  if (b.getLiteral(1, "indices_or_sections")) {
+    const int64_t sections = places->front();
+    if (sections <= 0 || extent % sections != 0)
+      return b.error("'Split' into " + llvm::Twine(sections) + " parts does not divide the " +
+                     llvm::Twine(extent) + " elements");
+    for (int64_t part = 1; part < sections; ++part)
+      bounds.push_back(part * (extent / sections));
+  } else {
+    for (int64_t place : *places)
+      bounds.push_back(
+          std::clamp<int64_t>(place < 0 ? place + extent : place, bounds.back(), extent));
+  }
+  bounds.push_back(extent);
+  Value first;
+  for (size_t part = 0; part + 1 < bounds.size(); ++part) {
+    Value slice = b.make<SliceOp>(x, *axis, bounds[part], bounds[part + 1] - bounds[part]);
+    if (part == 0)
+      first = slice;
+    else
+      b.addResult(slice);
+  }
+  return first;
+}
+
+Value unstack(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<int64_t> axis = x ? b.getAxis(2, "axis", 0, b.rankOf(x)) : std::nullopt;
+  if (!axis)
+    return {};
+  llvm::SmallVector<int64_t> shape(b.shapeOf(x));
+  const int64_t extent = shape[*axis];
+  shape.erase(shape.begin() + *axis);
+  Value first;
+  for (int64_t place = 0; place < extent; ++place) {
+    Value slice = b.makeReshape(b.make<SliceOp>(x, *axis, place, 1), shape);
+    if (place == 0)
+      first = slice;
+    else
+      b.addResult(slice);
+  }
+  return first ? first : b.error("'Unstack' of an axis without elements");
+}
+
+// ---- Repeat -------------------------------------------------------------------------------------
+
+/// Elements of an axis at constant places.
+Value gatherAlong(B &b, Value x, int64_t axis, llvm::ArrayRef<int64_t> places) {
+  return b.make<GatherOp>(x, b.makeIndices(int64_t(places.size()), places), axis, int64_t(0));
+}
+
+Value repeat(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> repeats = b.getIntegers(1, "repeats");
+  if (!x || !repeats)
+    return {};
+  if (!b.findArgument(2, "axis"))
+    return b.error("'Repeat' without an axis flattens the batch; name one");
+  std::optional<int64_t> axis = b.getAxis(2, "axis", 1, b.rankOf(x));
+  if (!axis)
+    return {};
+  const int64_t extent = b.shapeOf(x)[*axis];
+  if (repeats->size() != 1 && int64_t(repeats->size()) != extent)
+    return b.error("'Repeat' has numbers for another extent");
+  llvm::SmallVector<int64_t> places;
+  for (int64_t place = 0; place < extent; ++place) {
+    const int64_t count = (*repeats)[repeats->size() == 1 ? 0 : place];
+    if (count < 0 || int64_t(places.size()) + count > (int64_t(1) << 20))
+      return b.error("'Repeat' repeats a negative number of times, or more than 2^20 times");
+    places.append(count, place);
+  }
+  return gatherAlong(b, x, *axis, places);
+}
+
+Value tile(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> repeats = b.getIntegers(1, "repeats");
+  if (!x || !repeats)
+    return {};
+  llvm::SmallVector<int64_t> shape(b.shapeOf(x));
+  if (repeats->size() > shape.size())
+    return b.error("'Tile' that adds dimensions before the batch is not supported");
+  repeats->insert(repeats->begin(), shape.size() - repeats->size(), 1);
+  for (const auto &[axis, count] : llvm::enumerate(*repeats)) {
+    if (count == 1)
+      continue;
+    if (count < 1 || count > 65536 || mlir::ShapedType::isDynamic(shape[axis]))
+      return b.error("'Tile' of the batch, or with a number outside [1, 65536]");
+    llvm::SmallVector<Value> copies(count, x);
+    x = b.make<ConcatenateOp>(mlir::ValueRange(copies), int64_t(axis));
+  }
+  return x;
+}
+
+Value flip(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> axes =
+      x ? b.getAxes(1, "axis", x, /*acrossSamples=*/false) : std::nullopt;
+  if (!axes)
+    return {};
+  for (int64_t axis : *axes)
+    x = gatherAlong(b, x, axis,
+                    llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, b.shapeOf(x)[axis]))));
+  return x;
+}
+
+Value roll(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> shifts = b.getIntegers(1, "shift"),
+                                            axes = b.getIntegers(2, "axis");
+  if (!x || !shifts || b.hasFailed())
+    return {};
+  if (!axes)
+    return b.error("'Roll' without an axis moves elements across samples; name one");
+  if (shifts->size() == 1)
+    shifts->assign(axes->size(), shifts->front());
+  if (shifts->size() != axes->size())
+    return b.error("'Roll' has other numbers of shifts and axes");
+  for (auto [shift, written] : llvm::zip_equal(*shifts, *axes)) {
+    std::optional<int64_t> axis = b.resolveAxis(written, x);
+    if (!axis)
+      return {};
+    const int64_t extent = b.shapeOf(x)[*axis];
+    const int64_t by = extent ? ((shift % extent) + extent) % extent : 0;
+    if (by == 0)
+      continue;
+    llvm::SmallVector<Value> parts = {b.make<SliceOp>(x, *axis, extent - by, by),
+                                      b.make<SliceOp>(x, *axis, 0, extent - by)};
+    x = b.make<ConcatenateOp>(mlir::ValueRange(parts), *axis);
+  }
+  return x;
+}
+
+/// Constant, reflecting or repeating borders.
+Value pad(B &b) {
+  Operand operand = b.getOperand(0, "x");
+  const Argument *widths = b.findArgument(1, "pad_width");
+  if (!operand || !widths)
+    return operand ? b.error("'Pad' needs 'pad_width'") : Value();
+  Value x = operand.value;
+  const int64_t rank = b.rankOf(x);
+  llvm::SmallVector<std::pair<int64_t, int64_t>> pairs;
+  auto integerOf = [](const Argument &item) {
+    return item.kind == Argument::Kind::Constant ? item.constant.getAsInteger() : std::nullopt;
+  };
+  auto pairOf = [&](const Argument &item) -> bool {
+    if (item.kind != Argument::Kind::List || item.items.size() != 2)
+      return false;
+    std::optional<int64_t> low = integerOf(item.items[0]), high = integerOf(item.items[1]);
+    if (!low || !high || *low < 0 || *high < 0 || *low > 65536 || *high > 65536)
+      return false;
+    pairs.emplace_back(*low, *high);
+    return true;
+  };
+  bool readable = widths->kind == Argument::Kind::List &&
+                  (pairOf(*widths) || llvm::all_of(widths->items, pairOf));
+  if (pairs.size() == 1)
+    pairs.append(size_t(rank - 1), pairs.front());
+  if (!readable || int64_t(pairs.size()) != rank)
+    return b.error("'pad_width' of 'Pad' must hold two numbers per dimension");
+  const std::string mode = b.getString(2, "mode", "constant");
+  const double value = b.getNumber(3, "constant_values").value_or(0.0);
+  for (const auto &[axis, widthsOfAxis] : llvm::enumerate(pairs)) {
+    auto [low, high] = widthsOfAxis;
+    if (low == 0 && high == 0)
+      continue;
+    if (tensorTypeOf(x).isDynamicDim(axis))
+      return b.error("'Pad' of the batch is not supported");
+    if (mode == "constant" && operand.isFloat()) {
+      x = b.make<PadOp>(x, int64_t(axis), low, high, llvm::APFloat(value));
+      continue;
+    }
+    const int64_t extent = b.shapeOf(x)[axis];
+    llvm::SmallVector<int64_t> places;
+    for (int64_t place = -low; place < extent + high; ++place) {
+      int64_t from = place;
+      if (mode == "reflect" || mode == "symmetric") {
+        const int64_t edge = mode == "reflect" ? 0 : 1;
+        if (from < 0)
+          from = -from - edge;
+        if (from >= extent)
+          from = 2 * (extent - 1) - from + edge;
+      }
+      if (from < 0 || from >= extent || mode == "constant")
+        return b.error("'Pad' with mode '" + mode + "' is not supported here");
+      places.push_back(from);
+    }
+    x = gatherAlong(b, x, int64_t(axis), places);
+  }
+  return x;
+}
+
+Value broadcastTo(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> target = b.getIntegers(1, "shape");
+  if (!x || !target)
+    return {};
+  const int64_t missing = int64_t(target->size()) - b.rankOf(x);
+  if (missing < 0 || (missing > 0 && tensorTypeOf(x).getNumDynamicDims()))
+    return b.error("'BroadcastTo' would put dimensions before the batch");
+  llvm::SmallVector<int64_t> shape(b.shapeOf(x));
+  shape.insert(shape.begin(), missing, 1);
+  x = b.makeReshape(x, shape);
+  for (const auto &[axis, extent] : llvm::enumerate(*target)) {
+    if (extent == -1 || extent == shape[axis])
+      continue;
+    if (shape[axis] != 1 || extent < 0 || extent > 65536)
+      return b.error("'BroadcastTo' to a shape that the tensor does not repeat to");
+    x = gatherAlong(b, x, int64_t(axis), llvm::SmallVector<int64_t>(extent, 0));
+  }
+  return x;
+}
+
+constexpr OperationEntry kOperations[] = {
+    {"BroadcastTo", broadcastTo},
+    {"Concatenate", concatenate},
+    {"ExpandDims", expandDims},
+    {"Flip", flip},
+    {"Hstack", hstack},
+    {"Moveaxis", moveAxis},
+    {"Pad", pad},
+    {"Repeat", repeat},
+    {"Reshape", reshape},
+    {"Roll", roll},
+    {"Split", split},
+    {"Squeeze", squeeze},
+    {"Stack", stack},
+    {"Swapaxes", swapAxes},
+    {"Tile", tile},
+    {"Transpose", transpose},
+    {"Unstack", unstack},
+};
+
+} // namespace
+
+llvm::ArrayRef<OperationEntry> shapeOperations() { return kOperations; }
+
+} // namespace mpc::keras
