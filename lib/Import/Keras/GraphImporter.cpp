@@ -47,7 +47,8 @@ void GraphImporter::index(const ModelConfig &model, llvm::StringRef path, llvm::
       continue;
     const LayerEntry *entry = findLayer(layer);
     std::string name =
-        snakeCase(entry && !entry->pythonName.empty() ? entry->pythonName : layer.className);
+        snakeCase(entry && !entry->pythonName.empty() ? llvm::StringRef(entry->pythonName)
+                                                      : llvm::StringRef(layer.className));
     const unsigned count = used[name]++;
     if (count)
       name += "_" + std::to_string(count);
