@@ -119,7 +119,8 @@ bool CompositeBuilder::renewVariable(
   auto block = std::make_unique<mlir::Block>();
   Value argument = block->addArgument(variable.getType(), location),
         stateArgument = block->addArgument(second.getType(), location);
-  BodyBuilder body(mlir::OpBuilder::atBlockEnd(block.get()), location, own);
+  BodyBuilder body(mlir::OpBuilder(builder.getContext()), location, own);
+  body.builder.setInsertionPointToEnd(block.get());
   auto [newValue, newState] = compute(body, argument, stateArgument);
   Value used = body.make<InTrainingOp>(newValue, argument);
   YieldOp::create(body.builder, location, mlir::ValueRange{used, newState});
