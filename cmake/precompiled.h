@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Headers that nearly every file of the compiler includes. The dialects are among them although a
-// change to one then rebuilds the precompiled header: it rebuilds nearly everything anyway, and their
-// generated classes take longest to parse.
+// change to one then rebuilds the precompiled header: it rebuilds nearly everything anyway, and
+// their generated classes take longest to parse.
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -17,8 +17,8 @@ namespace mpc {
 /// The x86-64 target with position-independent code; functions carry their own level.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine();
 
-/// Inlining and scalar optimisation, for any instruction set. Functions must be visible from outside
-/// or used.
+/// Inlining and scalar optimisation, for any instruction set. Functions must be visible from
+/// outside or used.
 void simplify(llvm::Module &module, llvm::TargetMachine &target);
 
 /// Loop vectorisation for each function's instruction set and what follows it.

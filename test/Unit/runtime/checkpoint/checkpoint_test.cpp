@@ -45,7 +45,7 @@ static FitState someState() {
 TEST(Checkpoint, EverythingComesBack) {
   TemporaryFolder folder;
   std::unique_ptr<Session> written = openModel(1), read = openModel(2);
-  RunIdentity identity{8, 100, 0, true, 1};
+  RunIdentity identity{8, 100, 0, "once", 1};
   ASSERT_TRUE(checkpoint::writeCheckpoint(folder.path("c"), *written, identity, someState(),
                                           {{"early_stop.wait", "2"}}));
   ASSERT_NE(allBytes(*written), allBytes(*read));
@@ -69,7 +69,7 @@ TEST(Checkpoint, EverythingComesBack) {
 TEST(Checkpoint, EveryTruncationAndEveryFlippedByteIsRefusedAndChangesNothing) {
   TemporaryFolder folder;
   std::unique_ptr<Session> session = openModel(1);
-  RunIdentity identity{8, 100, 0, true, 1};
+  RunIdentity identity{8, 100, 0, "once", 1};
   std::string path = folder.path("c");
   ASSERT_TRUE(checkpoint::writeCheckpoint(path, *session, identity, someState(), {}));
   std::string whole = TemporaryFolder::read(path);
@@ -90,12 +90,12 @@ TEST(Checkpoint, EveryTruncationAndEveryFlippedByteIsRefusedAndChangesNothing) {
 TEST(Checkpoint, AllDifferencesOfARunAreNamed) {
   TemporaryFolder folder;
   std::unique_ptr<Session> session = openModel(1);
-  ASSERT_TRUE(checkpoint::writeCheckpoint(folder.path("c"), *session, {8, 100, 0, true, 1},
+  ASSERT_TRUE(checkpoint::writeCheckpoint(folder.path("c"), *session, {8, 100, 0, "once", 1},
                                           FitState(), {}));
   FitState state;
   training::CallbackState callbacks;
   data::Status status = checkpoint::readCheckpoint(folder.path("c"), *session,
-                                                   {9, 101, 5, false, 2}, state, callbacks);
+                                                   {9, 101, 5, "off", 2}, state, callbacks);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.failure().messages.size(), 5u);
 }
@@ -103,7 +103,7 @@ TEST(Checkpoint, AllDifferencesOfARunAreNamed) {
 TEST(CheckpointFolder, KeepsTheNewestAndSkipsTheDamaged) {
   TemporaryFolder folder;
   std::unique_ptr<Session> session = openModel(1);
-  RunIdentity identity{8, 100, 0, true, 1};
+  RunIdentity identity{8, 100, 0, "once", 1};
   checkpoint::CheckpointFolder checkpoints(folder.path("a/b"), 2);
   ASSERT_TRUE(checkpoints.prepare());
   for (int64_t step : {5, 10, 15}) {
