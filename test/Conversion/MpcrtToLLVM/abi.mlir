@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
 // Entries and kernels have the ABI of include/mpc-rt/executable.h; a failing call ends the entry.
 
-// CHECK: module attributes {mpcrt.kernels = [@kernel_half]}
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32, mpcrt.kernels = [@kernel_half]}
 // CHECK: llvm.mlir.global internal constant @mpcrt_contract_0()
 module {
 mpc.variable @first : tensor<4xf32> role trainable

@@ -75,7 +75,7 @@ TEST(Model, RefusesALibraryWithoutTables) {
 
 class Tables : public ::testing::Test {
 protected:
-  Tables() : copy(*mpc_rt_executable_query(1)) {}
+  Tables() : copy(*mpc_rt_executable_query(MPC_RT_ABI_VERSION)) {}
   mpc_rt_status_t load() {
     mpc_rt_model_t *model = nullptr;
     auto status = mpc_rt_model_from_executable(&copy, &model);
