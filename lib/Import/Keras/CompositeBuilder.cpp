@@ -113,7 +113,6 @@ bool CompositeBuilder::renewVariable(
   Value second = importer.getVariable(own, state(shapeOf(variable)));
   if (!second)
     return false;
-  importer.listAfter(second, variable);
   // Before the wrapped layer, which is the last op that reads the variable.
   mlir::Operation *reader = *variable.getUsers().begin();
   mlir::OpBuilder outside(reader);

@@ -268,12 +268,6 @@ void GraphImporter::setUpdate(Value current, Value update) {
       variable.updates.push_back(update);
 }
 
-void GraphImporter::listAfter(Value variable, Value predecessor) {
-  for (ModelVariable &known : variables)
-    if (known.argument == variable)
-      known.predecessor = predecessor;
-}
-
 void GraphImporter::limitInput(Value input, int64_t limit) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);
   if (!argument || argument.getOwner() != body || argument.getArgNumber() >= inputNames.size())
@@ -427,21 +421,12 @@ void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs)
     forward.setArgAttr(llvm::cast<mlir::BlockArgument>(input).getArgNumber(),
                        MpcDialect::kIndexLimitAttr, builder.getI64IntegerAttr(limit));
   builder.setInsertionPointToStart(module.getBody());
-  auto declare = [&](const ModelVariable &variable) {
+  for (const ModelVariable &variable : variables)
     VariableOp::create(builder, variable.argument.getLoc(), variable.path, variable.type,
                        variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
                        builder.getStringAttr(variable.layerPath), variable.initializer,
                        variable.regularizer, variable.constraint, variable.autocast,
                        mlir::FlatSymbolRefAttr());
-  };
-  for (const ModelVariable &variable : variables) {
-    if (variable.predecessor)
-      continue;
-    declare(variable);
-    for (const ModelVariable &next : variables)
-      if (next.predecessor == variable.argument)
-        declare(next);
-  }
   if (randomState) {
     forward.setArgAttr(randomState.getArgNumber(), MpcDialect::kVariableAttr, symbol(kRandomState));
     forward.setResultAttr(results.size() - 1, MpcDialect::kUpdatesAttr, symbol(kRandomState));

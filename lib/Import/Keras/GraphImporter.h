@@ -37,8 +37,6 @@ struct ModelVariable {
   RegularizerAttr regularizer;
   ConstraintAttr constraint;
   mlir::BlockArgument argument; ///< of @forward
-  /// The argument of the variable that Keras lists before this one; null: as they were created.
-  mlir::Value predecessor;
 };
 
 class GraphImporter {
@@ -64,8 +62,6 @@ public:
   void setUpdate(mlir::Value current, mlir::Value update);
   /// Bounds the integers of a model input; of other values nothing is checked.
   void limitInput(mlir::Value input, int64_t limit);
-  /// Keras lists `variable` right behind `predecessor` (both values of @forward).
-  void listAfter(mlir::Value variable, mlir::Value predecessor);
   /// The part `name` of a layer that its config does not hold, made on the first call.
   const LayerConfig &getPart(const LayerConfig &parent, llvm::StringRef name,
                              llvm::function_ref<LayerConfig()> make);

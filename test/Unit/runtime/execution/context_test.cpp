@@ -92,7 +92,8 @@ TEST(Context, ChecksAccess) {
 
 TEST(Context, RefusesDevicesAndIsasItDoesNotHave) {
   mpc_rt_model_t *model = nullptr;
-  ASSERT_EQ(mpc_rt_model_from_executable(mpc_rt_executable_query(1), &model), MPC_RT_OK);
+  ASSERT_EQ(mpc_rt_model_from_executable(mpc_rt_executable_query(MPC_RT_ABI_VERSION), &model),
+            MPC_RT_OK);
   mpc_rt_context_options_t options;
   mpc_rt_context_options_init(&options);
   mpc_rt_context_t *context = nullptr;

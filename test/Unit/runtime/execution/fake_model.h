@@ -28,7 +28,8 @@ struct Context {
   explicit Context(uint32_t threads = 2, const char *device = nullptr, uint64_t seed = 0,
                    int32_t isa = -1) {
     mpc_rt_model_t *model = nullptr;
-    EXPECT_EQ(mpc_rt_model_from_executable(mpc_rt_executable_query(1), &model), MPC_RT_OK);
+    EXPECT_EQ(mpc_rt_model_from_executable(mpc_rt_executable_query(MPC_RT_ABI_VERSION), &model),
+              MPC_RT_OK);
     mpc_rt_context_options_t options;
     mpc_rt_context_options_init(&options);
     options.threads = threads;

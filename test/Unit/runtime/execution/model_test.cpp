@@ -138,7 +138,8 @@ TEST_F(Tables, WithContradictionsAreRefused) {
 
 TEST(Model, FindsNamesAndListsThemWhenItDoesNot) {
   mpc_rt_model_t *model = nullptr;
-  ASSERT_EQ(mpc_rt_model_from_executable(mpc_rt_executable_query(1), &model), MPC_RT_OK);
+  ASSERT_EQ(mpc_rt_model_from_executable(mpc_rt_executable_query(MPC_RT_ABI_VERSION), &model),
+            MPC_RT_OK);
   uint32_t index = 99;
   EXPECT_EQ(mpc_rt_find_entry(model, "evaluate", &index), MPC_RT_OK);
   EXPECT_EQ(index, fake::evaluate);
