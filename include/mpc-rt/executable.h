@@ -16,7 +16,7 @@ extern "C" {
 
 /* The newest version that these declarations describe. An executable states the lowest one that it
  * needs: 2 when it calls services->convolve, else 1. */
-#define MPC_RT_ABI_VERSION 2u
+#define MPC_RT_ABI_VERSION 3u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3 /* spatial dimensions of a convolution */
 #define MPC_RT_DYNAMIC (-1)  /* a dimension that equals the batch of the call */
@@ -209,6 +209,12 @@ typedef struct mpc_rt_services_t {
   /* The same. Since version 2. */
   int32_t (*convolve)(void *context, const mpc_rt_convolution_t *descriptor, const void *lhs,
                       const void *rhs, const void *bias, void *out, int64_t batch);
+  /* contract, and writes to `largest` the largest element of `out` without its sign, as the bit
+   * pattern of the out dtype (an unsigned integer of its width; 0 when out is empty). Infinities and
+   * NaN have the largest patterns. Since version 3. */
+  int32_t (*contract_with_largest)(void *context, const mpc_rt_contract_t *descriptor,
+                                   const void *lhs, const void *rhs, const void *bias, void *out,
+                                   void *largest, int64_t batch);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

@@ -90,6 +90,9 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
 static void addTensors(OpPassManager &manager) {
   manager.addPass(createConvertMpcToLinalg());
   cleanUp(manager);
+  // Before mpc-fuse-linalg, which would move the roundings of other gradients into the test and
+  // could hide the one that is looked for.
+  manager.addPass(createFuseFiniteTest());
   manager.addPass(createFuseLinalg());
   cleanUp(manager);
   manager.addPass(createVerifyTensors());

@@ -56,6 +56,16 @@ void narrow(const float *__restrict from, typename Type::Storage *__restrict to,
     to[i] = Type::store(from[i]);
 }
 
+template <typename Bits> uint32_t largest(const Bits *bits, size_t count) {
+  constexpr Bits magnitude = static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1);
+  Bits most = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Bits value = bits[i] & magnitude;
+    most = value > most ? value : most;
+  }
+  return most;
+}
+
 template <typename Type, uint32_t flags>
 void epilogue(const float *sum, const float *__restrict bias, void *target, size_t count) {
   auto *out = static_cast<typename Type::Storage *>(target);
@@ -89,6 +99,8 @@ constexpr VectorKernels table() {
   kernels.widenFloat16 = widen<Float16>;
   kernels.roundBFloat16 = narrow<BFloat16>;
   kernels.roundFloat16 = narrow<Float16>;
+  kernels.largest16 = largest<uint16_t>;
+  kernels.largest32 = largest<uint32_t>;
   fill<Float32>(kernels.epilogue[0]);
   fill<BFloat16>(kernels.epilogue[1]);
   fill<Float16>(kernels.epilogue[2]);

@@ -25,6 +25,10 @@ struct VectorKernels {
   void (*widenFloat16)(const uint16_t *from, float *to, size_t count);
   void (*roundBFloat16)(const float *from, uint16_t *to, size_t count);
   void (*roundFloat16)(const float *from, uint16_t *to, size_t count);
+  // The largest element without its sign bit, 0 of none: with floats' bit patterns, whether one is
+  // infinite or NaN.
+  uint32_t (*largest16)(const uint16_t *bits, size_t count);
+  uint32_t (*largest32)(const uint32_t *bits, size_t count);
   // Indexed by dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and epilogue flags.
   EpilogueRow epilogue[3][epilogueFlagCount];
 };

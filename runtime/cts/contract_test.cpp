@@ -13,11 +13,12 @@ namespace {
 
 class Contract : public DriverTest {
 protected:
-  mpc_rt_status_t contract(ContractionData &data, WeightUse use = WeightUse::updated) {
+  mpc_rt_status_t contract(ContractionData &data, WeightUse use = WeightUse::updated,
+                           void *largest = nullptr) {
     EXPECT_EQ(driver->begin(use), MPC_RT_OK);
     auto descriptor = data.shape.descriptor(nextId);
     auto status = driver->contract(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
-                                   data.out.data(), 1);
+                                   data.out.data(), largest, 1);
     driver->end();
     return status;
   }
@@ -29,6 +30,17 @@ protected:
       EXPECT_EQ(data.difference(), "");
     else
       EXPECT_EQ(data.out, data.initial) << "a driver that does not compute wrote results";
+  }
+  // The same product, with the largest element of what it wrote.
+  void checkLargest(const ContractionCase &shape) {
+    ++nextId;
+    ContractionData data(shape);
+    uint64_t largest = 0;
+    ASSERT_EQ(contract(data, WeightUse::updated, &largest), MPC_RT_OK) << mpc_rt_last_error();
+    if (!driver->computes())
+      return;
+    EXPECT_EQ(data.difference(), "");
+    EXPECT_EQ(largest, data.largest()) << shape.text();
   }
   uint32_t nextId = 0;
 };
@@ -62,6 +74,42 @@ ContractionCase draw(uint32_t index) {
 TEST_P(Contract, IsExactOverDtypesShapesAndEpilogues) {
   for (uint32_t i = 0; i < 250; ++i)
     check(draw(i));
+}
+
+TEST_P(Contract, FindsTheLargestElement) {
+  for (uint32_t i = 0; i < 120; ++i)
+    checkLargest(draw(2000 + i));
+  ContractionCase wide;
+  wide.lhs = wide.rhs = wide.out = wide.bias = MPC_RT_FLOAT64;
+  checkLargest(wide);
+  ContractionCase blocks; // more rows than one block holds
+  blocks.m = 2100, blocks.n = 1200, blocks.k = 3;
+  checkLargest(blocks);
+  ContractionCase empty;
+  empty.m = 0;
+  checkLargest(empty);
+}
+
+// Wherever it stands: in the first, a middle or the last block of rows.
+TEST_P(Contract, FindsWhatIsNotFinite) {
+  if (!driver->computes())
+    return;
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16, MPC_RT_FLOAT64})
+    for (double value : {std::nan(""), -std::numeric_limits<double>::infinity()})
+      for (int64_t row : {0, 1100, 2099}) {
+        ++nextId;
+        ContractionCase shape;
+        shape.m = 2100, shape.n = 1200, shape.k = 1;
+        shape.lhs = shape.rhs = shape.out = dtype;
+        ContractionData data(shape);
+        for (int64_t n = 0; n < shape.n; ++n)
+          storeElement(dtype, data.rhs.data(), n, 1.0);
+        storeElement(dtype, data.lhs.data(), row, value);
+        uint64_t largest = 0;
+        ASSERT_EQ(contract(data, WeightUse::updated, &largest), MPC_RT_OK) << mpc_rt_last_error();
+        double found = loadElement(dtype, &largest, 0);
+        EXPECT_FALSE(std::isfinite(found)) << shape.text() << " row " << row;
+      }
 }
 
 TEST_P(Contract, ComputesFloat64) {
@@ -174,7 +222,7 @@ TEST_P(Contract, TakesADynamicBatch) {
     descriptor.m = {0, 1};
     ASSERT_EQ(driver->begin(WeightUse::constant), MPC_RT_OK);
     EXPECT_EQ(driver->contract(descriptor, data.lhs.data(), data.rhs.data(), nullptr,
-                               data.out.data(), rows),
+                               data.out.data(), nullptr, rows),
               MPC_RT_OK);
     driver->end();
     driver->variablesChanged();

@@ -6,6 +6,7 @@
 #include "runtime/base/philox.h"
 #include "runtime/base/rounding.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -133,6 +134,18 @@ std::string ContractionData::difference() const {
              ", expected " + std::to_string(want);
   }
   return "";
+}
+
+uint64_t ContractionData::largest() const {
+  const size_t width = dtypeSize(shape.out);
+  const uint64_t magnitude = ~uint64_t{0} >> (65 - 8 * width);
+  uint64_t most = 0;
+  for (size_t i = 0; i < out.size(); i += width) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, out.data() + i, width);
+    most = std::max(most, bits & magnitude);
+  }
+  return most;
 }
 
 } // namespace mpc::rt::cts

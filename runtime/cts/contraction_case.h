@@ -33,6 +33,8 @@ struct ContractionData {
   std::vector<uint8_t> expected() const;
   // The first element of `out` that differs from expected(), NaN equal to NaN; "" if none.
   std::string difference() const;
+  // The largest bit pattern in `out`, signs left away.
+  uint64_t largest() const;
 
   ContractionCase shape;
   std::vector<uint8_t> lhs, rhs, bias, out, initial;

@@ -60,9 +60,9 @@ TEST_P(DriverTest, RefusesDescriptorsThatNobodyCouldRun) {
     auto descriptor = shape.descriptor(1);
     change(descriptor);
     auto before = data.out;
-    EXPECT_EQ(
-        driver->contract(descriptor, data.lhs.data(), data.rhs.data(), nullptr, data.out.data(), 3),
-        code)
+    EXPECT_EQ(driver->contract(descriptor, data.lhs.data(), data.rhs.data(), nullptr,
+                               data.out.data(), nullptr, 3),
+              code)
         << word;
     EXPECT_NE(std::strstr(mpc_rt_last_error(), word), nullptr) << mpc_rt_last_error();
     EXPECT_NE(std::strstr(mpc_rt_last_error(), "test/layer"), nullptr) << mpc_rt_last_error();

@@ -42,8 +42,10 @@ public:
   // Contracts of mpc_rt_services_t. Only between begin() and end().
   virtual void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                            int64_t grain) = 0;
+  // `largest` is null for the plain service.
   virtual mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                   const void *rhs, const void *bias, void *out, int64_t batch) = 0;
+                                   const void *rhs, const void *bias, void *out, void *largest,
+                                   int64_t batch) = 0;
   virtual mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, void *out, int64_t batch) = 0;
 

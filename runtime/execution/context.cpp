@@ -24,7 +24,17 @@ int32_t runContract(void *context, const mpc_rt_contract_t *descriptor, const vo
   const char *layer = descriptor->layer ? descriptor->layer : "contraction";
   return guard(layer, [&] {
     return static_cast<mpc_rt_context_t *>(context)->driver->contract(*descriptor, lhs, rhs, bias,
-                                                                      out, batch);
+                                                                      out, nullptr, batch);
+  });
+}
+
+int32_t runContractWithLargest(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                               const void *rhs, const void *bias, void *out, void *largest,
+                               int64_t batch) {
+  const char *layer = descriptor->layer ? descriptor->layer : "contraction";
+  return guard(layer, [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->contract(*descriptor, lhs, rhs, bias,
+                                                                      out, largest, batch);
   });
 }
 
@@ -76,7 +86,8 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   DriverOptions driverOptions{threads, context.isa};
   context.driver = std::strcmp(device, "null") == 0 ? makeNullDriver(driverOptions)
                                                     : makeCpuDriver(driverOptions);
-  context.services = {sizeof(mpc_rt_services_t), 0, runParallelFor, runContract, runConvolve};
+  context.services = {sizeof(mpc_rt_services_t), 0, runParallelFor, runContract, runConvolve,
+                      runContractWithLargest};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

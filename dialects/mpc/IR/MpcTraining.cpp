@@ -130,6 +130,24 @@ LogicalResult AllFiniteOp::evaluate(ArrayRef<ReferenceTensor> operands,
   return success();
 }
 
+/// Tests what a float was widened from.
+LogicalResult AllFiniteOp::canonicalize(AllFiniteOp op, PatternRewriter &rewriter) {
+  auto original = [](Value value) {
+    auto cast = value.getDefiningOp<CastOp>();
+    auto from = cast ? dyn_cast<FloatType>(elementTypeOf(cast.getInput())) : FloatType();
+    if (!from || !llvm::APFloat::isRepresentableBy(
+                     from.getFloatSemantics(),
+                     llvm::cast<FloatType>(elementTypeOf(value)).getFloatSemantics()))
+      return value;
+    return Value(cast.getInput());
+  };
+  SmallVector<Value> inputs = llvm::map_to_vector(op.getInputs(), original);
+  if (llvm::equal(inputs, op.getInputs()))
+    return rewriter.notifyMatchFailure(op, "no operand is a widened float");
+  rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(inputs); });
+  return success();
+}
+
 LogicalResult LossScaleUpdateOp::evaluate(ArrayRef<ReferenceTensor> operands,
                                           MutableArrayRef<ReferenceTensor> results) {
   double scale = operands[0].floats[0];

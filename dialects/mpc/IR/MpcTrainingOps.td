@@ -50,13 +50,15 @@ def Mpc_LogitsOp : Mpc_Op<"logits", [Pure, AllTypesMatch<["probabilities", "logi
 def Mpc_AllFiniteOp : Mpc_Op<"all_finite", [Pure, Mpc_TrainingReferenced]> {
   let summary = "true iff no element of any operand is infinite or NaN";
   let description = [{
-    Over the still scaled gradients, as Keras tests them.
+    Over the still scaled gradients, as Keras tests them. A widening cast changes no answer and is
+    canonicalized away, so that the gradient is tested where and as it is produced.
 
     Example: `%f = mpc.all_finite %g0, %g1 : tensor<8x4xf32>, tensor<4xf32>`
   }];
   let arguments = (ins Variadic<Mpc_FloatTensor>:$inputs);
   let results = (outs Mpc_BoolScalar:$result);
   let assemblyFormat = "($inputs^ `:` type($inputs))? attr-dict";
+  let hasCanonicalizeMethod = 1;
 }
 
 def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegments, Mpc_TrainingReferenced]> {

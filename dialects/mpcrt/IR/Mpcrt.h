@@ -9,6 +9,17 @@
 
 #include "dialects/mpcrt/IR/MpcrtDialect.h.inc"
 
+namespace mpc::mpcrt::detail {
+/// The rules of BufferizedCallOpInterface.
+mlir::LogicalResult verifyBufferizedCall(mlir::Operation *op);
+/// Reads inputs, writes inits (and reads them when it adds to them); nothing on tensors.
+void getBufferizedCallEffects(
+    mlir::Operation *op,
+    llvm::SmallVectorImpl<mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>> &effects);
+} // namespace mpc::mpcrt::detail
+
+#include "dialects/mpcrt/IR/MpcrtInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/mpcrt/IR/MpcrtOps.h.inc"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How one-shot bufferize treats library calls and scatters: in place in `out`. The old content of a
-// call's counts as read only when the result is added to it.
+// How one-shot bufferize treats library calls and scatters: in place in their destinations.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -9,50 +8,50 @@ using namespace mlir;
 using namespace mlir::bufferization;
 using namespace mpc::mpcrt;
 
-static bool addsToOut(ContractOp op) { return op.getAccumulate(); }
-static bool addsToOut(ConvolveOp) { return false; }
-
 namespace {
-/// `Op` has operands lhs, rhs, bias and out.
 template <typename Op>
 struct LibraryCallBufferization
     : public DstBufferizableOpInterfaceExternalModel<LibraryCallBufferization<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
-    auto call = cast<Op>(op);
-    return !call.isDpsInit(&operand) || addsToOut(call);
+    return isRead(op, operand);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options, BufferizationState &state) const {
-    auto call = cast<Op>(op);
-    if (call.isBufferized())
+    auto destination = cast<DestinationStyleOpInterface>(op);
+    if (cast<BufferizedCallOpInterface>(op).isBufferized())
       return success();
-    SmallVector<Value> buffers;
+    // The library takes dense operands: a strided view (a slice) is copied, before or after.
+    SmallVector<Value> buffers, results;
+    SmallVector<std::pair<Value, Value>> copiesAfter;
     for (OpOperand &operand : op->getOpOperands()) {
       FailureOr<Value> buffer = getBuffer(rewriter, operand.get(), options, state);
       if (failed(buffer))
         return failure();
       buffers.push_back(*buffer);
-    }
-    // The library takes dense operands: a strided view (a slice) is copied, before or after.
-    Value out = buffers.back();
-    for (auto [operand, buffer] : llvm::zip_equal(op->getOpOperands(), buffers)) {
-      if (cast<MemRefType>(buffer.getType()).getLayout().isIdentity())
+      if (destination.isDpsInit(&operand))
+        results.push_back(*buffer);
+      if (cast<MemRefType>(buffer->getType()).getLayout().isIdentity())
         continue;
-      Value strided = buffer;
-      buffer = allocateLike(rewriter, op->getLoc(), strided);
-      if (!call.isDpsInit(&operand) || addsToOut(call))
-        memref::CopyOp::create(rewriter, op->getLoc(), strided, buffer);
+      buffers.back() = allocateLike(rewriter, op->getLoc(), *buffer);
+      if (isRead(op, operand))
+        memref::CopyOp::create(rewriter, op->getLoc(), *buffer, buffers.back());
+      if (destination.isDpsInit(&operand))
+        copiesAfter.emplace_back(buffers.back(), *buffer);
     }
     OperationState onBuffers(op->getLoc(), op->getName(), buffers, TypeRange(), op->getAttrs());
     rewriter.create(onBuffers);
-    if (buffers.back() != out)
-      memref::CopyOp::create(rewriter, op->getLoc(), buffers.back(), out);
-    replaceOpWithBufferizedValues(rewriter, op, out);
+    for (auto [from, to] : copiesAfter)
+      memref::CopyOp::create(rewriter, op->getLoc(), from, to);
+    replaceOpWithBufferizedValues(rewriter, op, results);
     return success();
   }
 
 private:
+  static bool isRead(Operation *op, OpOperand &operand) {
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) ||
+           cast<BufferizedCallOpInterface>(op).readsInit(operand);
+  }
   static Value allocateLike(OpBuilder &builder, Location loc, Value buffer) {
     auto type = cast<MemRefType>(buffer.getType());
     SmallVector<Value> extents;

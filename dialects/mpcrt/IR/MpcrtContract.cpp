@@ -11,7 +11,8 @@ void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Val
   SmallVector<Type> results;
   if (isa<RankedTensorType>(out.getType()))
     results.push_back(out.getType());
-  build(builder, state, results, lhs, rhs, bias, out, transposeLhs, transposeRhs,
+  build(builder, state, results, lhs, rhs, bias, out, /*largest=*/Value(), transposeLhs,
+        transposeRhs,
         /*accumulate=*/false, activation, layer);
 }
 
@@ -24,14 +25,6 @@ static std::pair<int64_t, int64_t> matrixExtents(ShapedType type, bool transpose
 LogicalResult ContractOp::verify() {
   auto lhs = cast<ShapedType>(getLhs().getType()), rhs = cast<ShapedType>(getRhs().getType());
   auto out = cast<ShapedType>(getOut().getType());
-  for (Value operand : getOperands())
-    if (isa<MemRefType>(operand.getType()) != isBufferized())
-      return emitOpError("mixes tensors and memrefs");
-  if (getNumResults() != (isBufferized() ? 0u : 1u))
-    return emitOpError("has one result on tensors and none on memrefs");
-  if (!isBufferized() && getResultTypes().front() != getOut().getType())
-    return emitOpError() << "result type " << getResultTypes().front() << " differs from out type "
-                         << out;
   for (Value operand : getOperands())
     if (auto memref = dyn_cast<MemRefType>(operand.getType()))
       if (!memref.getLayout().isIdentity())
@@ -59,23 +52,20 @@ LogicalResult ContractOp::verify() {
     if (bias.getRank() != 1 || bias.getDimSize(0) != n)
       return emitOpError() << "bias must be a vector of " << n << ", but is " << bias;
   }
+  if (getLargest() && getElementTypeOrSelf(getLargest().getType()).getIntOrFloatBitWidth() !=
+                          out.getElementTypeBitWidth())
+    return emitOpError() << "largest must have the bits of " << out.getElementType() << ", but is "
+                         << getLargest().getType();
   return success();
+}
+
+bool ContractOp::readsInit(OpOperand &init) {
+  return getAccumulate() && init.getOperandNumber() == getOutMutable().getOperandNumber();
 }
 
 void ContractOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
-  if (!isBufferized())
-    return;
-  auto add = [&](OpOperand &operand, MemoryEffects::Effect *effect) {
-    effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
-  };
-  add(getLhsMutable(), MemoryEffects::Read::get());
-  add(getRhsMutable(), MemoryEffects::Read::get());
-  for (OpOperand &bias : getBiasMutable())
-    add(bias, MemoryEffects::Read::get());
-  if (getAccumulate())
-    add(getOutMutable(), MemoryEffects::Read::get());
-  add(getOutMutable(), MemoryEffects::Write::get());
+  mpcrt::detail::getBufferizedCallEffects(*this, effects);
 }
 
 #define GET_OP_CLASSES

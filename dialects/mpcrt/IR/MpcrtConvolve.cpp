@@ -28,14 +28,6 @@ Value ConvolveOp::getOutputs() {
 
 LogicalResult ConvolveOp::verify() {
   for (Value operand : getOperands())
-    if (isa<MemRefType>(operand.getType()) != isBufferized())
-      return emitOpError("mixes tensors and memrefs");
-  if (getNumResults() != (isBufferized() ? 0u : 1u))
-    return emitOpError("has one result on tensors and none on memrefs");
-  if (!isBufferized() && getResultTypes().front() != getOut().getType())
-    return emitOpError() << "result type " << getResultTypes().front() << " differs from out type "
-                         << getOut().getType();
-  for (Value operand : getOperands())
     if (auto memref = dyn_cast<MemRefType>(operand.getType()))
       if (!memref.getLayout().isIdentity())
         return emitOpError() << "operands must be dense and row-major, but one is " << memref;
@@ -79,14 +71,5 @@ LogicalResult ConvolveOp::verify() {
 
 void ConvolveOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
-  if (!isBufferized())
-    return;
-  auto add = [&](OpOperand &operand, MemoryEffects::Effect *effect) {
-    effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
-  };
-  add(getLhsMutable(), MemoryEffects::Read::get());
-  add(getRhsMutable(), MemoryEffects::Read::get());
-  for (OpOperand &bias : getBiasMutable())
-    add(bias, MemoryEffects::Read::get());
-  add(getOutMutable(), MemoryEffects::Write::get());
+  mpcrt::detail::getBufferizedCallEffects(*this, effects);
 }

@@ -6,14 +6,18 @@
 
 include "dialects/mpc/IR/MpcEnums.td"
 include "dialects/mpcrt/IR/MpcrtBase.td"
+include "dialects/mpcrt/IR/MpcrtInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Mpcrt_FloatShaped : AnyTypeOf<[RankedTensorOf<[Mpc_Float]>, MemRefOf<[Mpc_Float]>],
     "ranked tensor or memref of a floating type">;
+def Mpcrt_BitsScalar : AnyTypeOf<[0DTensorOf<[I16, I32, I64]>, MemRefRankOf<[I16, I32, I64], [0]>],
+    "scalar tensor or memref of 16, 32 or 64 bits">;
 
-def Mpcrt_ContractOp : Mpcrt_Op<"contract", [DestinationStyleOpInterface,
+def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<Mpcrt_BufferizedCallInterface, ["readsInit"]>, Mpcrt_LibraryCallInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "library call: matrix product with bias, activation and rounding";
   let description = [{
@@ -21,8 +25,10 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [DestinationStyleOpInterface,
     in float32 (float64 for float64 operands), each round to the element type of `out`; the meaning
     of mpc_rt_contract_t. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
     is stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k]. With `accumulate` the
-    product is added to what `out` holds; otherwise what it holds is not read. On tensors the op
-    has one result, on memrefs none.
+    product is added to what `out` holds; otherwise what it holds is not read. `largest` receives
+    the largest element of the result without its sign, as the bit pattern of its type: infinities
+    and NaN have the largest ones, so one comparison tells whether all are finite. On tensors the op
+    has a result for `out` and one for `largest`, on memrefs none.
 
     Example:
     ```mlir
@@ -32,13 +38,13 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [DestinationStyleOpInterface,
   }];
   let arguments = (ins Mpcrt_FloatShaped:$lhs, Mpcrt_FloatShaped:$rhs,
                        Optional<Mpcrt_FloatShaped>:$bias, Mpcrt_FloatShaped:$out,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
+                       Optional<Mpcrt_BitsScalar>:$largest, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
-  let results = (outs Variadic<RankedTensorOf<[Mpc_Float]>>:$results);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` (`bias` `(` $bias^ `:` type($bias) `)`)?
-    `outs` `(` $out `:` type($out) `)` (`activation` `(` $activation^ `)`)? attr-dict
+    `outs` `(` $out `:` type($out) `)` (`largest` `(` $largest^ `:` type($largest) `)`)? (`activation` `(` $activation^ `)`)? attr-dict
     (`->` type($results)^)?
   }];
   let hasVerifier = 1;
@@ -51,13 +57,15 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [DestinationStyleOpInterface,
                    CArg<"::llvm::StringRef", "\"\"">:$layer)>
   ];
   let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
-    /// Whether the op is on buffers.
-    bool isBufferized() { return ::llvm::isa<::mlir::MemRefType>(getOut().getType()); }
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      unsigned first = getOutMutable().getOperandNumber();
+      return ::mlir::MutableOperandRange(getOperation(), first, getLargest() ? 2 : 1);
+    }
   }];
 }
 
 def Mpcrt_ConvolveOp : Mpcrt_Op<"convolve", [DestinationStyleOpInterface,
+    Mpcrt_LibraryCallInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "library call: convolution, or one of its two adjoints, with bias and activation";
   let description = [{
@@ -95,8 +103,6 @@ def Mpcrt_ConvolveOp : Mpcrt_Op<"convolve", [DestinationStyleOpInterface,
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
-    /// Whether the op is on buffers.
-    bool isBufferized() { return ::llvm::isa<::mlir::MemRefType>(getOut().getType()); }
     /// The operand that plays the part: images before and after the forward convolution, filter.
     ::mlir::Value getImages();
     ::mlir::Value getFilter();
@@ -105,6 +111,7 @@ def Mpcrt_ConvolveOp : Mpcrt_Op<"convolve", [DestinationStyleOpInterface,
 }
 
 def Mpcrt_ScatterAddOp : Mpcrt_Op<"scatter_add", [DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<Mpcrt_BufferizedCallInterface, ["readsInit"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "adds rows to the rows of a table that integers name";
   let description = [{
@@ -130,8 +137,6 @@ def Mpcrt_ScatterAddOp : Mpcrt_Op<"scatter_add", [DestinationStyleOpInterface,
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
-    /// Whether the op is on buffers.
-    bool isBufferized() { return ::llvm::isa<::mlir::MemRefType>(getOut().getType()); }
   }];
 }
 

@@ -9,14 +9,6 @@ LogicalResult ScatterAddOp::verify() {
   auto indices = cast<ShapedType>(getIndices().getType()),
        updates = cast<ShapedType>(getUpdates().getType()),
        out = cast<ShapedType>(getOut().getType());
-  for (Value operand : getOperands())
-    if (isa<MemRefType>(operand.getType()) != isBufferized())
-      return emitOpError("mixes tensors and memrefs");
-  if (getNumResults() != (isBufferized() ? 0u : 1u))
-    return emitOpError("has one result on tensors and none on memrefs");
-  if (!isBufferized() && getResultTypes().front() != getOut().getType())
-    return emitOpError() << "result type " << getResultTypes().front() << " differs from out type "
-                         << out;
   const int64_t rank = updates.getRank(), places = indices.getRank();
   if (out.getRank() != rank || places < 1 || (rank == 2 ? places > 1 : rank != 3 || places > 2))
     return emitOpError("takes updates and out of rank 3 and indices of rank 1 or 2, or updates and "
@@ -33,15 +25,9 @@ LogicalResult ScatterAddOp::verify() {
   return success();
 }
 
+bool ScatterAddOp::readsInit(OpOperand &) { return true; }
+
 void ScatterAddOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
-  if (!isBufferized())
-    return;
-  auto add = [&](OpOperand &operand, MemoryEffects::Effect *effect) {
-    effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
-  };
-  add(getIndicesMutable(), MemoryEffects::Read::get());
-  add(getUpdatesMutable(), MemoryEffects::Read::get());
-  add(getOutMutable(), MemoryEffects::Read::get());
-  add(getOutMutable(), MemoryEffects::Write::get());
+  mpcrt::detail::getBufferizedCallEffects(*this, effects);
 }

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mpc/Codegen/Passes.h"
 
 namespace mpc {
@@ -26,8 +27,7 @@ struct VerifyKernels : mpc::impl::VerifyKernelsPassBase<VerifyKernels> {
       auto function = op->getParentOfType<func::FuncOp>();
       bool inKernel = function && function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr);
       if (inKernel &&
-          isa<mpcrt::LaunchOp, mpcrt::ContractOp, mpcrt::ConvolveOp, mpcrt::ViewOp, func::CallOp>(
-              op))
+          isa<mpcrt::LibraryCallOpInterface, mpcrt::LaunchOp, mpcrt::ViewOp, CallOpInterface>(op))
         return fail(op, "is for host functions, not kernels");
     });
   }

@@ -76,7 +76,7 @@ struct ConvertMpcrtToLLVM : mpc::impl::ConvertMpcrtToLLVMPassBase<ConvertMpcrtTo
       return signalPassFailure();
     module->setAttr("mpcrt.kernels", ArrayAttr::get(&getContext(), tables.kernels));
     module->setAttr(mpcrt::MpcrtDialect::kAbiVersionAttr,
-                    Builder(module).getI32IntegerAttr(tables.convolutions ? 2 : 1));
+                    Builder(module).getI32IntegerAttr(tables.abiVersion));
     // The latch took the loop's annotation as a discardable attribute; LLVM IR is made of the
     // property.
     module.walk([](Operation *op) {

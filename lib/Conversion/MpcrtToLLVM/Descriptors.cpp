@@ -5,6 +5,7 @@
 #include "Emitter.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -96,8 +97,8 @@ static LogicalResult checkExtent(Operation *op, std::optional<BatchExtent> exten
   return success();
 }
 
-FailureOr<Value> mpc::describeCall(mpcrt::ContractOp op, int32_t rhsVariable,
-                                   TablePositions &tables) {
+static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
+                                 TablePositions &tables) {
   int64_t rank = cast<MemRefType>(op.getLhs().getType()).getRank();
   bool transposed = op.getTransposeLhs();
   std::optional<BatchExtent> batch = rank == 3 ? getExtent(op.getLhs(), 0) : BatchExtent{1, 0};
@@ -126,8 +127,8 @@ FailureOr<Value> mpc::describeCall(mpcrt::ContractOp op, int32_t rhsVariable,
   return table.finish();
 }
 
-FailureOr<Value> mpc::describeCall(mpcrt::ConvolveOp op, int32_t rhsVariable,
-                                   TablePositions &tables) {
+static FailureOr<Value> describe(mpcrt::ConvolveOp op, int32_t rhsVariable,
+                                 TablePositions &tables) {
   auto images = cast<MemRefType>(op.getImages().getType());
   auto filter = cast<MemRefType>(op.getFilter().getType());
   auto outputs = cast<MemRefType>(op.getOutputs().getType());
@@ -161,4 +162,20 @@ FailureOr<Value> mpc::describeCall(mpcrt::ConvolveOp op, int32_t rhsVariable,
     table.add64(numbers, MPC_RT_MAX_SPATIAL);
   table.addText(op.getLayer());
   return table.finish();
+}
+
+FailureOr<Value> mpc::describeCall(mpcrt::LibraryCallOpInterface op, int32_t rhsVariable,
+                                   TablePositions &tables) {
+  return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
+      .Case<mpcrt::ContractOp, mpcrt::ConvolveOp>(
+          [&](auto call) { return describe(call, rhsVariable, tables); })
+      .Default([](Operation *other) { return other->emitOpError("has no service"); });
+}
+
+Service mpc::serviceOf(mpcrt::LibraryCallOpInterface op) {
+  if (isa<mpcrt::ConvolveOp>(op))
+    return {offsetof(mpc_rt_services_t, convolve), 2};
+  if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getLargest())
+    return {offsetof(mpc_rt_services_t, contract_with_largest), 3};
+  return {offsetof(mpc_rt_services_t, contract), 1};
 }

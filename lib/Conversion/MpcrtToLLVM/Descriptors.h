@@ -8,13 +8,18 @@
 
 namespace mpc {
 
-/// The address, at `op`, of a constant mpc_rt_contract_t. `rhsVariable` is the index of the
-/// variable that the right operand is, or -1.
-mlir::FailureOr<mlir::Value> describeCall(mpcrt::ContractOp op, int32_t rhsVariable,
+/// The address, at `op`, of a constant descriptor of the call: mpc_rt_contract_t or
+/// mpc_rt_convolution_t. `rhsVariable` is the index of the variable that the right operand is, or
+/// -1.
+mlir::FailureOr<mlir::Value> describeCall(mpcrt::LibraryCallOpInterface op, int32_t rhsVariable,
                                           TablePositions &tables);
-/// The same for mpc_rt_convolution_t.
-mlir::FailureOr<mlir::Value> describeCall(mpcrt::ConvolveOp op, int32_t rhsVariable,
-                                          TablePositions &tables);
+
+/// The service that answers a call.
+struct Service {
+  int64_t offset; ///< of its function in mpc_rt_services_t
+  unsigned since; ///< the first version of the ABI that has it
+};
+Service serviceOf(mpcrt::LibraryCallOpInterface op);
 
 } // namespace mpc
 

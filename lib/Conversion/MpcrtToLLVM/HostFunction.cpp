@@ -23,8 +23,7 @@ public:
 
 private:
   DictionaryAttr describe();
-  /// A call of the service whose function is `service` bytes into the table of services.
-  template <typename Op> LogicalResult lowerCall(Op op, int64_t service);
+  LogicalResult lowerCall(mpcrt::LibraryCallOpInterface op);
   LogicalResult lowerLaunch(mpcrt::LaunchOp op);
   LogicalResult lowerCopy(memref::CopyOp op);
   int32_t variableOf(Value buffer, Operation *reader);
@@ -116,23 +115,28 @@ int32_t HostFunction::variableOf(Value buffer, Operation *reader) {
   return tables.variables.lookup(symbol);
 }
 
-template <typename Op> LogicalResult HostFunction::lowerCall(Op op, int64_t service) {
+LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
+  Service service = serviceOf(op);
+  tables.abiVersion = std::max(tables.abiVersion, service.since);
   auto table = describeCall(op, rhsVariables.lookup(op), tables);
   if (failed(table))
     return failure();
   Emitter emit{OpBuilder(op), op.getLoc()};
   Type ptr = emit.pointer(), i32 = emit.builder.getI32Type(), i64 = emit.builder.getI64Type();
-  auto type = LLVM::LLVMFunctionType::get(i32, {ptr, ptr, ptr, ptr, ptr, ptr, i64});
-  Value function = emit.load(services, service, ptr);
   Value bias = op.getBias() ? pointerTo(emit, op.getBias())
                             : LLVM::ZeroOp::create(emit.builder, op.getLoc(), ptr).getResult();
-  Value batch = emit.cast(getBatchArgument(entry), i64);
-  Value code =
-      LLVM::CallOp::create(emit.builder, op.getLoc(), type,
-                           ValueRange{function, context, *table, pointerTo(emit, op.getLhs()),
-                                      pointerTo(emit, op.getRhs()), bias,
-                                      pointerTo(emit, op.getOut()), batch})
-          .getResult();
+  SmallVector<Value> arguments{emit.load(services, service.offset, ptr),
+                               context,
+                               *table,
+                               pointerTo(emit, op.getLhs()),
+                               pointerTo(emit, op.getRhs()),
+                               bias};
+  for (Value init : cast<DestinationStyleOpInterface>(*op).getDpsInits())
+    arguments.push_back(pointerTo(emit, init));
+  arguments.push_back(emit.cast(getBatchArgument(entry), i64));
+  SmallVector<Type> types(ValueRange(arguments).drop_front().getTypes());
+  auto type = LLVM::LLVMFunctionType::get(i32, types);
+  Value code = LLVM::CallOp::create(emit.builder, op.getLoc(), type, arguments).getResult();
   // The first failure counts; whoever comes to the end of the enclosing step returns it.
   Value before = LLVM::LoadOp::create(emit.builder, op.getLoc(), i32, status);
   Value isFirst =
@@ -239,7 +243,7 @@ LogicalResult HostFunction::run() {
   for (Operation &step : body.without_terminator()) {
     bool mayFail = false;
     step.walk([&](Operation *op) {
-      bool isLibraryCall = isa<mpcrt::ContractOp, mpcrt::ConvolveOp>(op);
+      bool isLibraryCall = isa<mpcrt::LibraryCallOpInterface>(op);
       if (isLibraryCall || isa<mpcrt::LaunchOp, memref::CopyOp>(op))
         calls.push_back(op);
       mayFail |= isLibraryCall;
@@ -256,16 +260,12 @@ LogicalResult HostFunction::run() {
   }
   // What is written before an op is asked of the ops, so answers come before the first rewrite.
   for (Operation *op : calls)
-    if (auto contract = dyn_cast<mpcrt::ContractOp>(op))
-      rhsVariables[op] = variableOf(contract.getRhs(), op);
-    else if (auto convolve = dyn_cast<mpcrt::ConvolveOp>(op))
-      rhsVariables[op] = variableOf(convolve.getRhs(), op);
+    if (auto library = dyn_cast<mpcrt::LibraryCallOpInterface>(op))
+      rhsVariables[op] = variableOf(library.getRhs(), op);
   bool failedOnce = false;
   for (Operation *op : calls) {
-    if (auto contract = dyn_cast<mpcrt::ContractOp>(op))
-      failedOnce |= failed(lowerCall(contract, offsetof(mpc_rt_services_t, contract)));
-    else if (auto convolve = dyn_cast<mpcrt::ConvolveOp>(op))
-      failedOnce |= failed(lowerCall(convolve, offsetof(mpc_rt_services_t, convolve)));
+    if (auto library = dyn_cast<mpcrt::LibraryCallOpInterface>(op))
+      failedOnce |= failed(lowerCall(library));
     else if (auto launch = dyn_cast<mpcrt::LaunchOp>(op))
       failedOnce |= failed(lowerLaunch(launch));
     else

@@ -9,6 +9,7 @@
 #include "runtime/base/status.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -31,6 +32,18 @@ const uint8_t *at(const void *base, int64_t element, mpc_rt_dtype_t dtype) {
   return static_cast<const uint8_t *>(base) + element * static_cast<int64_t>(dtypeSize(dtype));
 }
 
+// The low bytes: as wide as an element.
+void storeLargest(mpc_rt_dtype_t dtype, uint64_t bits, void *largest) {
+  std::memcpy(largest, &bits, dtypeSize(dtype));
+}
+
+uint64_t largestFloat64(const void *values, uint64_t count) {
+  uint64_t most = 0;
+  for (uint64_t i = 0; i < count; ++i)
+    most = std::max(most, static_cast<const uint64_t *>(values)[i] << 1 >> 1);
+  return most;
+}
+
 } // namespace
 
 void Contractor::reserve(Buffer &buffer, uint64_t bytes) {
@@ -47,28 +60,38 @@ uint64_t Contractor::bytes() const noexcept {
 }
 
 mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                     const void *rhs, const void *bias, void *out, int64_t batch) {
+                                     const void *rhs, const void *bias, void *out, void *largest,
+                                     int64_t batch) {
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;
+  if (largest)
+    std::memset(largest, 0, dtypeSize(shape.out));
   if (shape.outElements() == 0)
     return MPC_RT_OK;
   if (shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 ||
       shape.bias == MPC_RT_FLOAT64) {
     contractFloat64(team, shape, lhs, rhs, bias, out);
+    if (largest)
+      storeLargest(shape.out,
+                   shape.out == MPC_RT_FLOAT64
+                       ? largestFloat64(out, shape.outElements())
+                       : largestOf(shape.out, out, static_cast<int64_t>(shape.outElements())),
+                   largest);
     return MPC_RT_OK;
   }
   team.prepareWorkers();
-  execute(findPlan(descriptor, shape, batch), descriptor, lhs, rhs, bias, out);
+  execute(findPlan(descriptor, shape, largest != nullptr, batch), descriptor, lhs, rhs, bias, out,
+          largest);
   return MPC_RT_OK;
 }
 
 // ---- Planning -----------------------------------------------------------------------------------
 
 Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
-                                       const Contraction &shape, int64_t batch) {
+                                       const Contraction &shape, bool findLargest, int64_t batch) {
   bool keep = weightsConstant && descriptor.rhs_variable >= 0;
-  PlanKey key{descriptor.id, keep, batch};
+  PlanKey key{descriptor.id, keep, findLargest, batch};
   auto found = plans.find(key);
   // The comparison guards against two descriptors with one id: a wrong plan would write out of
   // bounds.
@@ -76,6 +99,7 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
     return *found->second;
   auto plan = std::make_unique<Plan>();
   plan->shape = shape;
+  plan->findLargest = findLargest;
   choose(*plan, keep);
   if (shape.k > 0)
     makeProducts(*plan);
@@ -103,9 +127,10 @@ void Contractor::choose(Plan &plan, bool keepWeights) {
 
   plan.units = plan.batched ? c.batch : c.m;
   plan.block = plan.units;
-  if (plan.widenLhs || plan.epilogue) {
+  const bool readsResult = plan.epilogue || plan.findLargest;
+  if (plan.widenLhs || readsResult) {
     int64_t rows = plan.batched ? c.m : 1;
-    int64_t unitBytes = 4 * rows * ((plan.widenLhs ? c.k : 0) + (plan.epilogue ? c.n : 0));
+    int64_t unitBytes = 4 * rows * ((plan.widenLhs ? c.k : 0) + (readsResult ? c.n : 0));
     int64_t block = std::max<int64_t>(blockBytes / std::max<int64_t>(unitBytes, 1), 1);
     if (!plan.batched)
       block = std::max<int64_t>(block / 128 * 128, 128);
@@ -159,8 +184,9 @@ std::shared_ptr<onednn::PackedLayout> Contractor::layout(int64_t k, int64_t n, E
 // ---- Execution ----------------------------------------------------------------------------------
 
 void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
-                         const void *rhs, const void *bias, void *out) {
+                         const void *rhs, const void *bias, void *out, void *largest) {
   const Contraction &c = plan.shape;
+  uint32_t most = 0;
   const void *ready = c.k > 0 ? prepareRhs(plan, descriptor.rhs_variable, rhs) : nullptr;
   const float *wideBias = prepareBias(c, bias);
   int64_t unitRows = plan.batched ? c.m : 1;
@@ -185,7 +211,26 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
     }
     if (plan.epilogue || zero)
       applyEpilogue(plan, sums, wideBias, target, rows);
+    if (plan.findLargest)
+      most = std::max(most, largestOf(c.out, target, rows * c.n));
   }
+  if (largest)
+    storeLargest(c.out, most, largest);
+}
+
+uint32_t Contractor::largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count) {
+  std::atomic<uint32_t> most{0}; // a maximum: the same for every order
+  team.forRange(count, conversionGrain, [&](int64_t begin, int64_t end) {
+    const void *first = at(values, begin, dtype);
+    auto length = static_cast<size_t>(end - begin);
+    uint32_t own = dtype == MPC_RT_FLOAT32
+                       ? kernels.largest32(static_cast<const uint32_t *>(first), length)
+                       : kernels.largest16(static_cast<const uint16_t *>(first), length);
+    uint32_t before = most.load(std::memory_order_relaxed);
+    while (before < own && !most.compare_exchange_weak(before, own, std::memory_order_relaxed)) {
+    }
+  });
+  return most.load(std::memory_order_relaxed);
 }
 
 const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs) {

@@ -29,8 +29,9 @@ public:
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
   void forgetWeights() noexcept { weightVersion++; }
 
+  // `largest` may be null.
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, int64_t batch);
+                           const void *bias, void *out, void *largest, int64_t batch);
   uint64_t bytes() const noexcept;
 
 private:
@@ -44,21 +45,25 @@ private:
     bool throughScratch = false; // the product goes to a float32 block, the epilogue to out
     bool epilogue = false;
     bool addBias = false;         // by oneDNN itself
+    bool findLargest = false;     // while a block of the result is in cache
     int64_t units = 0, block = 0; // rows or matrices
     std::shared_ptr<onednn::PackedLayout> packed;
     std::unique_ptr<onednn::Product> body, tail;
   };
   struct PlanKey {
     uint32_t id;
-    bool constant;
+    bool constant, largest;
     int64_t batch;
     bool operator==(const PlanKey &other) const {
-      return id == other.id && constant == other.constant && batch == other.batch;
+      return id == other.id && constant == other.constant && largest == other.largest &&
+             batch == other.batch;
     }
   };
   struct PlanKeyHash {
     size_t operator()(const PlanKey &key) const {
-      return (static_cast<size_t>(key.batch) * 2 + key.constant) * 0x9E3779B97F4A7C15u + key.id;
+      return ((static_cast<size_t>(key.batch) * 2 + key.constant) * 2 + key.largest) *
+                 0x9E3779B97F4A7C15u +
+             key.id;
     }
   };
   struct PackedWeights {
@@ -66,14 +71,16 @@ private:
     uint64_t version = 0;
   };
 
-  Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, int64_t batch);
+  Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,
+                 int64_t batch);
   void choose(Plan &plan, bool keepWeights);
   void makeProducts(Plan &plan);
   std::unique_ptr<onednn::Product> makeProduct(const Plan &plan, int64_t units) const;
   std::shared_ptr<onednn::PackedLayout> layout(int64_t k, int64_t n, onednn::Element element);
 
   void execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-               const void *bias, void *out);
+               const void *bias, void *out, void *largest);
+  uint32_t largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count);
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
   const void *prepareLhs(const Plan &plan, const void *lhs, int64_t first, int64_t units);
   const float *prepareBias(const Contraction &shape, const void *bias);

@@ -39,8 +39,8 @@ public:
   }
 
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, int64_t batch) override {
-    return contractor.contract(descriptor, lhs, rhs, bias, out, batch);
+                           const void *bias, void *out, void *largest, int64_t batch) override {
+    return contractor.contract(descriptor, lhs, rhs, bias, out, largest, batch);
   }
 
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,

@@ -21,7 +21,8 @@ void NullDriver::parallelFor(mpc_rt_kernel_fn kernel, void *const *, int64_t cou
 }
 
 mpc_rt_status_t NullDriver::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                     const void *rhs, const void *bias, void *out, int64_t batch) {
+                                     const void *rhs, const void *bias, void *out, void *,
+                                     int64_t batch) {
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;

@@ -44,10 +44,18 @@ func.func @worlds(%x: memref<?x8xf32>, %w: tensor<8x4xf32>, %o: memref<?x4xf32>)
 }
 // -----
 func.func @no_result(%x: tensor<?x8xf32>, %w: tensor<8x4xf32>, %o: tensor<?x4xf32>) {
-  // expected-error @+1 {{has one result on tensors and none on memrefs}}
+  // expected-error @+1 {{has 0 results; 1 expected: one for each destination on tensors, none on memrefs}}
   mpcrt.contract ins(%x, %w : tensor<?x8xf32>, tensor<8x4xf32>) outs(%o : tensor<?x4xf32>)
   return
 }
+// -----
+
+func.func @largest_of_other_bits(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>, %l: memref<i16>) {
+  // expected-error @+1 {{largest must have the bits of 'f32', but is 'memref<i16>'}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%o : memref<?x4xf32>) largest(%l : memref<i16>)
+  return
+}
+
 // -----
 func.func @dense(%x: memref<?x8xf32, strided<[16, 1]>>, %w: memref<8x4xf32>, %o: memref<?x4xf32>) {
   // expected-error @+1 {{operands must be dense and row-major}}

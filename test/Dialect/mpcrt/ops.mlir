@@ -51,3 +51,12 @@ func.func @rows(%x: memref<?x8xf32>, %o: memref<?xf32>) {
   }
   return
 }
+
+// The largest element of the result, too.
+// CHECK-LABEL: func.func @largest
+func.func @largest(%x: tensor<?x8xf16>, %g: tensor<?x4xf16>, %o: tensor<8x4xf16>, %l: tensor<i16>) -> (tensor<8x4xf16>, tensor<i16>) {
+  // CHECK: mpcrt.contract {{.*}} outs(%{{.*}} : tensor<8x4xf16>) largest(%{{.*}} : tensor<i16>) {transpose_lhs} -> tensor<8x4xf16>, tensor<i16>
+  %0:2 = mpcrt.contract ins(%x, %g : tensor<?x8xf16>, tensor<?x4xf16>) outs(%o : tensor<8x4xf16>) largest(%l : tensor<i16>)
+      {transpose_lhs} -> tensor<8x4xf16>, tensor<i16>
+  return %0#0, %0#1 : tensor<8x4xf16>, tensor<i16>
+}

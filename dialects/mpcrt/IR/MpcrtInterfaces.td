@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Interfaces of mpcrt ops.
+
+#ifndef MPCRT_INTERFACES
+#define MPCRT_INTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def Mpcrt_BufferizedCallInterface : OpInterface<"BufferizedCallOpInterface"> {
+  let cppNamespace = "::mpc::mpcrt";
+  let description = [{
+    A destination-style op that computes dense arrays from dense arrays: on tensors it has a result
+    per init, on memrefs none and the memory effects that follow from being in destination style.
+    Its verifier holds these rules; ops add what they know of shapes.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether what the init holds is read: a result is added to it.",
+                    "bool", "readsInit", (ins "::mlir::OpOperand &":$init), "", "return false;">
+  ];
+  let extraSharedClassDeclaration = [{
+    /// Whether the op is on buffers.
+    bool isBufferized() {
+      return ::llvm::isa<::mlir::MemRefType>(
+          ::llvm::cast<::mlir::DestinationStyleOpInterface>($_op.getOperation())
+              .getDpsInitOperand(0)->get().getType());
+    }
+  }];
+  let verify = "return ::mpc::mpcrt::detail::verifyBufferizedCall($_op);";
+}
+
+def Mpcrt_LibraryCallInterface
+    : OpInterface<"LibraryCallOpInterface", [Mpcrt_BufferizedCallInterface]> {
+  let cppNamespace = "::mpc::mpcrt";
+  let description = [{
+    A call of a service of the runtime that may fail and that may keep a packed copy of its right
+    operand when this is a variable. Such a call stands in host functions only.
+  }];
+  let methods = [
+    InterfaceMethod<"Left operand.", "::mlir::Value", "getLhs">,
+    InterfaceMethod<"Right operand.", "::mlir::Value", "getRhs">,
+    InterfaceMethod<"Vector added along the last dimension, or null.", "::mlir::Value", "getBias">,
+    InterfaceMethod<"Where the result goes.", "::mlir::Value", "getOut">
+  ];
+}
+
+#endif // MPCRT_INTERFACES
