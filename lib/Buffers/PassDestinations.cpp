@@ -214,8 +214,11 @@ LogicalResult Entry::run() {
       results.push_back({value, buffer, false});
     }
     if (Attribute name = function.getResultAttr(index, MpcDialect::kOutputAttr)) {
-      Value buffer = addArgument(type, builder.getDictionaryAttr(builder.getNamedAttr(
-                                           mpcrt::MpcrtDialect::kOutputAttr, name)));
+      SmallVector<NamedAttribute> attributes{
+          builder.getNamedAttr(mpcrt::MpcrtDialect::kOutputAttr, name)};
+      if (Attribute declared = function.getResultAttr(index, MpcDialect::kElementTypeAttr))
+        attributes.push_back(builder.getNamedAttr(MpcDialect::kElementTypeAttr, declared));
+      Value buffer = addArgument(type, builder.getDictionaryAttr(attributes));
       results.push_back({value, buffer, true});
     }
   }

@@ -145,7 +145,12 @@ static Value contractCotangent(OpBuilder &builder, Location loc, Value dy, Value
     otherFirst.push_back(own);
   }
   llvm::append_range(otherFirst, free);
-  if (llvm::is_sorted(otherFirst) && !llvm::is_sorted(dyFirst)) {
+  // A result that has the batch has it first.
+  auto isPossible = [&](ArrayRef<int64_t> order) {
+    return type.hasStaticShape() || order.front() == 0;
+  };
+  const bool isBetter = llvm::is_sorted(otherFirst) && !llvm::is_sorted(dyFirst);
+  if (isPossible(otherFirst) && (isBetter || !isPossible(dyFirst))) {
     Value result =
         ContractOp::create(builder, loc, other, dy, otherBatch, dyBatch, otherFree, dyContracting);
     return arrange(builder, loc, result, otherFirst, type);

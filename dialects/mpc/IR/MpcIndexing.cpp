@@ -87,9 +87,41 @@ LogicalResult GatherOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Arra
 LogicalResult ScatterAddOp::buildVjp(OpBuilder &builder, ValueRange cotangents,
                                      ArrayRef<bool> wanted,
                                      MutableArrayRef<Value> operandCotangents) {
-  if (wanted[1])
-    operandCotangents[1] =
-        GatherOp::create(builder, getLoc(), cotangents[0], getIndices(), getAxis(), getBatchDims());
+  if (!wanted[1])
+    return success();
+  Location loc = getLoc();
+  Value gathered =
+      GatherOp::create(builder, loc, cotangents[0], getIndices(), getAxis(), getBatchDims());
+  // What was dropped has no derivative; a gather would say NaN there.
+  auto type = cast<IntegerType>(elementTypeOf(getIndices()));
+  const int64_t extent = tensorTypeOf(getLike()).getDimSize(getAxis());
+  Value isInside;
+  auto require = [&](ComparePredicate predicate, int64_t bound) {
+    const unsigned valueBits = type.getWidth() - (type.isUnsigned() ? 0 : 1);
+    if (valueBits < 63 && std::abs(bound) >> valueBits)
+      return; // every index of this type fulfils it
+    Value limit = ConstantOp::create(
+        builder, loc,
+        cast<ElementsAttr>(DenseElementsAttr::get(
+            RankedTensorType::get({}, type),
+            llvm::APInt(type.getWidth(), uint64_t(bound), /*isSigned=*/true, true))));
+    Value holds = CompareOp::create(builder, loc, predicate, getIndices(), limit);
+    isInside = isInside ? Value(LogicalAndOp::create(builder, loc, isInside, holds)) : holds;
+  };
+  require(ComparePredicate::LT, extent);
+  if (!type.isUnsigned())
+    require(ComparePredicate::GE, -extent);
+  if (isInside) {
+    ArrayRef<int64_t> indices = tensorTypeOf(getIndices()).getShape();
+    SmallVector<int64_t> shape(indices.take_front(getBatchDims()));
+    shape.append(getAxis() - getBatchDims(), 1);
+    llvm::append_range(shape, indices.drop_front(getBatchDims()));
+    shape.append(tensorTypeOf(gathered).getRank() - shape.size(), 1);
+    isInside = ReshapeOp::create(builder, loc, tensorTypeOf(isInside).clone(shape), isInside);
+    gathered = SelectOp::create(builder, loc, isInside, gathered,
+                                scalarConstant(builder, loc, elementTypeOf(gathered), 0));
+  }
+  operandCotangents[1] = gathered;
   return success();
 }
 

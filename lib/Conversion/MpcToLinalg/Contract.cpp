@@ -73,11 +73,18 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     auto lhsContracting = llvm::to_vector(llvm::make_first_range(pairs));
     auto rhsContracting = llvm::to_vector(llvm::make_second_range(pairs));
     SmallVector<int64_t> lhsBatch(op.getLhsBatch()), rhsBatch(op.getRhsBatch());
+    Value left = adaptor.getLhs(), right = adaptor.getRhs();
+    // Only the first dimension of a matrix may be the batch: when lhs has no dimension in the
+    // product, it changes sides with rhs.
+    if (lhsBatch.empty() && lhsFree.empty() &&
+        llvm::any_of(rhsFree, [&](int64_t d) { return tensorTypeOf(right).isDynamicDim(d); })) {
+      std::swap(left, right);
+      std::swap(lhsFree, rhsFree);
+      std::swap(lhsContracting, rhsContracting);
+    }
 
-    auto [lhs, lhsTransposed] =
-        asMatrix(rewriter, loc, adaptor.getLhs(), lhsBatch, lhsFree, lhsContracting);
-    auto [rhs, rhsTransposed] =
-        asMatrix(rewriter, loc, adaptor.getRhs(), rhsBatch, rhsContracting, rhsFree);
+    auto [lhs, lhsTransposed] = asMatrix(rewriter, loc, left, lhsBatch, lhsFree, lhsContracting);
+    auto [rhs, rhsTransposed] = asMatrix(rewriter, loc, right, rhsBatch, rhsContracting, rhsFree);
 
     int64_t rank = tensorTypeOf(lhs).getRank();
     SmallVector<OpFoldResult> extents;
@@ -93,9 +100,9 @@ struct LowerContract : OpConversionPattern<ContractOp> {
 
     SmallVector<OpFoldResult> resultExtents;
     for (int64_t d : llvm::concat<const int64_t>(lhsBatch, lhsFree))
-      resultExtents.push_back(extentOf(rewriter, loc, adaptor.getLhs(), d));
+      resultExtents.push_back(extentOf(rewriter, loc, left, d));
     for (int64_t d : rhsFree)
-      resultExtents.push_back(extentOf(rewriter, loc, adaptor.getRhs(), d));
+      resultExtents.push_back(extentOf(rewriter, loc, right, d));
     Groups groups{lhsFree, rhsFree};
     if (rank == 3)
       groups.insert(groups.begin(), lhsBatch);
@@ -114,14 +121,23 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       groups.insert(groups.begin(), SmallVector<int64_t>(batch));
       transposed.insert(transposed.begin(), SmallVector<int64_t>(batch));
     }
+    // The batch comes first in what is stored, so a form that begins with another dimension (or
+    // with one of extent 1) does not do.
+    const bool hasBatch = !tensorTypeOf(operand).hasStaticShape();
+    auto isStorable = [&](const Groups &form) {
+      return !hasBatch || (!form.front().empty() && form.front().front() == 0);
+    };
+    auto isStored = [&](const Groups &form) {
+      return isStorable(form) && llvm::is_sorted(flatten(form));
+    };
     bool useTransposed = false;
-    if (!llvm::is_sorted(flatten(groups))) {
-      if (llvm::is_sorted(flatten(transposed))) {
-        useTransposed = true;
+    if (!isStored(groups)) {
+      useTransposed = isStored(transposed) || !isStorable(groups);
+      const bool isCopied = !useTransposed || !isStored(transposed);
+      if (useTransposed)
         groups = transposed;
-      } else {
+      if (isCopied)
         operand = transposeTo(builder, loc, operand, flatten(groups));
-      }
     }
     // Merge the members of each group, then give empty groups an extent of 1.
     SmallVector<int64_t> mergedShape;

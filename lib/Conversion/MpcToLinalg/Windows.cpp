@@ -42,6 +42,21 @@ static Value adaptiveEnd(IndexMath &math, const PoolAxis &axis, Value place) {
   return math.divide(math.add(scaled, axis.places - 1), axis.places);
 }
 
+/// Whether no window of a strided pool lies inside the input as a whole: then fewer taps than the
+/// window has elements do.
+static bool isClippedEverywhere(const PoolAxis &axis) {
+  return !axis.isAdaptive() && axis.mostElements() < axis.window;
+}
+
+/// Taps count from the first element that is there.
+static GuardedIndex elementOfClippedWindow(IndexMath &math, const PoolAxis &axis, Value place,
+                                           Value tap) {
+  Value begin = math.add(math.multiply(place, axis.stride), -axis.low);
+  Value index = math.add(math.clamp(begin, 0, axis.extent), tap);
+  Value end = math.clamp(math.add(begin, axis.window), 0, axis.extent);
+  return {math.clamp(index, 0, axis.extent - 1), math.isBelow(index, end)};
+}
+
 GuardedIndex mpc::elementOfWindow(IndexMath &math, const PoolAxis &axis, Value place, int64_t tap) {
   if (axis.isAdaptive()) {
     Value index = math.add(adaptiveBegin(math, axis, place), tap);
@@ -53,6 +68,8 @@ GuardedIndex mpc::elementOfWindow(IndexMath &math, const PoolAxis &axis, Value p
     return {math.clamp(index, 0, axis.extent - 1),
             math.isBelow(index, adaptiveEnd(math, axis, place))};
   }
+  if (isClippedEverywhere(axis))
+    return elementOfClippedWindow(math, axis, place, math.constant(tap));
   Value index = math.add(math.multiply(place, axis.stride), tap - axis.low);
   Value counts;
   if (tap < axis.low)
@@ -68,6 +85,8 @@ GuardedIndex mpc::elementOfWindow(IndexMath &math, const PoolAxis &axis, Value p
     return {math.clamp(index, 0, axis.extent - 1),
             math.isBelow(index, adaptiveEnd(math, axis, place))};
   }
+  if (isClippedEverywhere(axis))
+    return elementOfClippedWindow(math, axis, place, tap);
   Value index = math.add(math.add(math.multiply(place, axis.stride), -axis.low), tap);
   Value counts = math.both(math.isAtLeast(index, math.constant(0)),
                            math.isBelow(index, math.constant(axis.extent)));
@@ -88,6 +107,8 @@ GuardedIndex mpc::windowOfElement(IndexMath &math, const PoolAxis &axis, Value e
   }
   // The last window that has begun, and those before it that have not ended.
   Value last = math.divide(math.add(element, axis.low), axis.stride);
+  if ((axis.extent - 1 + axis.low) / axis.stride >= axis.places)
+    last = math.clamp(last, 0, axis.places - 1);
   Value place = math.subtract(last, candidate);
   Value clamped = math.clamp(place, 0, axis.places - 1);
   counts = math.isAtLeast(place, math.constant(0));

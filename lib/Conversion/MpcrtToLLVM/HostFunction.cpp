@@ -47,10 +47,13 @@ DictionaryAttr HostFunction::describe() {
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     auto named = [&](Attribute name) {
       auto type = cast<MemRefType>(entry.getArgument(i).getType());
+      // Callers see the declared type, also where lowering made it signless.
+      auto declared = entry.getArgAttrOfType<TypeAttr>(i, MpcDialect::kElementTypeAttr);
+      Type element = declared ? declared.getValue() : type.getElementType();
       SmallVector<NamedAttribute> fields{
           builder.getNamedAttr("name", name),
-          builder.getNamedAttr("type", TypeAttr::get(RankedTensorType::get(
-                                           type.getShape(), type.getElementType())))};
+          builder.getNamedAttr("type",
+                               TypeAttr::get(RankedTensorType::get(type.getShape(), element)))};
       if (Attribute limit = entry.getArgAttr(i, MpcDialect::kIndexLimitAttr))
         fields.push_back(builder.getNamedAttr("index_limit", limit));
       return builder.getDictionaryAttr(fields);
