@@ -9,13 +9,20 @@ namespace {
 using mlir::Value;
 
 Value importRelu(LayerBuilder &b) {
-  Value x = b.getFloatInput();
+  Value x = b.getInput();
   const double slope = b.getNumber("negative_slope", 0.0);
   const std::optional<double> maximum = b.getOptionalNumber("max_value");
   const double threshold = b.getNumber("threshold", 0.0);
   if (slope < 0 || threshold < 0 || (maximum && *maximum < 0))
     b.error("'max_value', 'negative_slope' and 'threshold' of ReLU must not be negative");
-  return b.hasFailed() ? Value() : applyRelu(b, x, slope, maximum, threshold);
+  if (b.hasFailed())
+    return {};
+  if (const mlir::Type type = elementTypeOf(x); !mlir::isa<mlir::FloatType>(type)) {
+    if (type.isInteger(1) || slope != 0 || maximum || threshold != 0)
+      return b.getFloatInput();
+    return b.make<MaximumOp>(x, b.makeZero(type));
+  }
+  return applyRelu(b, x, slope, maximum, threshold);
 }
 
 Value importLeakyRelu(LayerBuilder &b) {

@@ -45,8 +45,19 @@ Value importDense(LayerBuilder &b) {
   return applyConfiguredActivation(b, "activation", y);
 }
 
+/// Of integers Keras computes only what needs no fractions.
 Value importActivation(LayerBuilder &b) {
-  Value x = b.getFloatInput();
+  Value x = b.getInput();
+  if (!x)
+    return {};
+  if (!mlir::isa<mlir::FloatType>(elementTypeOf(x))) {
+    const std::string name = b.getString("activation", "linear");
+    if (name == "linear")
+      return x;
+    if (name == "relu" && !elementTypeOf(x).isInteger(1))
+      return b.make<MaximumOp>(x, b.makeZero(elementTypeOf(x)));
+  }
+  x = b.getFloatInput();
   return x ? applyConfiguredActivation(b, "activation", x) : Value();
 }
 
@@ -64,6 +75,10 @@ Value importMasking(LayerBuilder &b) {
   if (last < 1)
     return b.error("Masking needs an input with features, of at least 2 dimensions");
   const bool floating = mlir::isa<mlir::FloatType>(type);
+  // Keras's where() makes int32 of truth values and the number 0.
+  Value kept = x;
+  if (type.isInteger(1))
+    kept = b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), b.builder.getI32Type()), x);
   if (!floating && value != 0.0)
     return b.error("Masking of integers with another mask_value than 0 is not supported");
   Value zero = b.makeZero(type);
@@ -72,7 +87,7 @@ Value importMasking(LayerBuilder &b) {
       b.make<ReduceOp>(ReduceKind::Any, unequal, llvm::ArrayRef<int64_t>{last}, /*keep_dims=*/true);
   llvm::SmallVector<int64_t> shape(b.shapeOf(x).drop_back());
   b.setMask(0, b.makeReshape(counts, shape));
-  return b.makeSelect(counts, x, zero);
+  return b.makeSelect(counts, kept, b.makeZero(elementTypeOf(kept)));
 }
 
 constexpr LayerEntry kLayers[] = {

@@ -206,6 +206,19 @@ Value importBatchNormalization(B &b) {
   return b.make<AddOp>(b.make<MultiplyOp>(x, inv), shift);
 }
 
+/// Keras normalises integers in float32 and makes integers of the result again
+/// (keras/src/ops/nn.py).
+bool isInteger(Value value) { return !mlir::isa<mlir::FloatType>(elementTypeOf(value)); }
+Value makeWide(B &b, Value x) {
+  return isInteger(x) ? b.makeCastTo(x, b.builder.getF32Type())
+                      : b.makeCastLike(x, x, /*wide=*/true);
+}
+Value makeNarrow(B &b, Value y, Value x) {
+  return isInteger(x)
+             ? b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(y), elementTypeOf(x)), y)
+             : b.makeCastLike(y, x);
+}
+
 // ---- LayerNormalization, RMSNormalization -------------------------------------------------------
 
 /// The axes of a normalisation as its build() sorts them (before negative ones are resolved, as
@@ -249,7 +262,7 @@ struct NormalizedAxes {
 /// through it on the way to the compute dtype.
 Value importLayerNormalization(B &b) {
   b.setKeepsTypes();
-  Value x = b.getFloatInput();
+  Value x = b.getInput();
   std::optional<NormalizedAxes> axes = x ? NormalizedAxes::read(b, x) : std::nullopt;
   const double epsilon = b.getNumber("epsilon", 1e-3);
   if (!axes || b.hasFailed())
@@ -261,7 +274,7 @@ Value importLayerNormalization(B &b) {
     return {};
   if (center && !(beta = addBeta(b, axes->shape)))
     return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  Value wide = makeWide(b, x);
   auto besideInput = [&](Value variable) -> Value {
     return variable ? b.makeReshape(b.makeCastLike(variable, wide), axes->broadcast) : Value();
   };
@@ -275,12 +288,13 @@ Value importLayerNormalization(B &b) {
                                    besideInput(beta), epsilon);
     y = b.make<AddOp>(b.make<MultiplyOp>(wide, inv), shift);
   }
-  return b.makeCastLike(y, x);
+  y = makeNarrow(b, y, x);
+  return isInteger(x) ? b.makeCastToFloat(y) : y;
 }
 
 /// x rsqrt(mean(x^2) + epsilon) scale; the scale is autocast first, as the input.
 Value importRmsNormalization(B &b) {
-  Value x = b.getFloatInput();
+  Value x = b.getInput();
   std::optional<NormalizedAxes> axes = x ? NormalizedAxes::read(b, x) : std::nullopt;
   const double epsilon = b.getNumber("epsilon", 1e-6);
   if (!axes || b.hasFailed())
@@ -294,19 +308,19 @@ Value importRmsNormalization(B &b) {
   if (failed(broadcastShapes({axes->shape, b.shapeOf(x)})))
     return b.error("the scale of RMSNormalization, which lies along 'axis', does not broadcast to "
                    "the input at its last axes; Keras cannot compute this either");
-  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  Value wide = makeWide(b, x);
   Value square = b.make<ReduceOp>(ReduceKind::Mean, b.make<MultiplyOp>(wide, wide), axes->axes,
                                   /*keep_dims=*/true);
   Value inv = b.make<RsqrtOp>(b.make<AddOp>(square, b.makeConstant(epsilon)));
   Value y = b.make<MultiplyOp>(b.make<MultiplyOp>(wide, inv), b.makeCastLike(scale, wide));
-  return b.makeCastLike(y, x);
+  return makeNarrow(b, y, x);
 }
 
 // ---- GroupNormalization, UnitNormalization ------------------------------------------------------
 
 Value importGroupNormalization(B &b) {
   b.setKeepsTypes();
-  Value x = b.getFloatInput();
+  Value x = b.getInput();
   std::optional<int64_t> axis =
       x ? b.resolveAxis(b.getInteger("axis", -1), x) : std::optional<int64_t>();
   int64_t groups = b.getInteger("groups", 32);
@@ -336,7 +350,7 @@ Value importGroupNormalization(B &b) {
     if (d != *axis)
       axes.push_back(d);
   Value grouped = b.makeReshape(x, shape);
-  Value wide = b.makeCastLike(grouped, grouped, /*wide=*/true);
+  Value wide = makeWide(b, grouped);
   auto besideInput = [&](Value variable) -> Value {
     return variable ? b.makeCastLike(b.makeReshape(variable, broadcast), wide) : Value();
   };
@@ -344,7 +358,8 @@ Value importGroupNormalization(B &b) {
   auto [inv, shift] = makeAffine(b, moments.getMean(), moments.getVariance(), besideInput(gamma),
                                  besideInput(beta), epsilon);
   Value y = b.make<AddOp>(b.make<MultiplyOp>(wide, inv), shift);
-  return b.makeReshape(b.makeCastLike(y, grouped), inputShape);
+  y = b.makeReshape(makeNarrow(b, y, grouped), inputShape);
+  return isInteger(x) ? b.makeCastToFloat(y) : y;
 }
 
 /// x min(rsqrt(sum x^2), 1e12). Keras computes it in the compute dtype, where float16 overflows and

@@ -9,8 +9,44 @@ namespace {
 using mlir::Value;
 using Numbers = llvm::SmallVector<int64_t>;
 
+bool hasFloats(Value value) { return mlir::isa<mlir::FloatType>(elementTypeOf(value)); }
+
+/// Integers have a maximum in Keras (truth values have none), but no mean: mpc.pool is of floats.
+Value getPooledImages(LayerBuilder &b, int64_t spatial, ReduceKind kind) {
+  Value x = getImages(b, spatial, Integers::Kept);
+  if (x && !hasFloats(x) && (kind != ReduceKind::Max || elementTypeOf(x).isInteger(1)))
+    return b.error(b.layer.className + " of " +
+                   (elementTypeOf(x).isInteger(1) ? "truth values" : "integers") +
+                   " is not supported; give the model a floating input");
+  return x;
+}
+
+/// The pool as maxima of the elements at the same place of each window, axis by axis: channels
+/// last, exact for integers of any size.
+Value poolIntegers(LayerBuilder &b, Value x, llvm::ArrayRef<PoolAxis> axes) {
+  const int64_t most = 1024;
+  for (auto [d, axis] : llvm::enumerate(axes)) {
+    const int64_t taps = axis.mostElements();
+    if (taps > most || axis.places > (int64_t(1) << 20))
+      return b.error("a pool of integers over more than " + llvm::Twine(most) +
+                     " elements is not supported");
+    Value largest;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      ResampleTable table;
+      table.axis = int64_t(d) + 1;
+      // Shorter windows read their last element again.
+      for (int64_t place = 0; place < axis.places; ++place)
+        table.indices.push_back(std::min(axis.begin(place) + tap, axis.end(place) - 1));
+      Value elements = b.make<ResampleOp>(x, llvm::ArrayRef<ResampleTable>(table));
+      largest = largest ? b.make<MaximumOp>(largest, elements) : elements;
+    }
+    x = largest;
+  }
+  return x;
+}
+
 template <ReduceKind kind, int64_t spatial> Value importPool(LayerBuilder &b) {
-  Value x = getImages(b, spatial);
+  Value x = getPooledImages(b, spatial, kind);
   auto format = getDataFormat(b);
   auto window = getNumbers(b, "pool_size", spatial, 2);
   if (!x || !format || !window)
@@ -33,12 +69,22 @@ template <ReduceKind kind, int64_t spatial> Value importPool(LayerBuilder &b) {
       return b.error("a window of " + llvm::Twine(size) + " elements does not fit into " +
                      llvm::Twine(extent));
   }
+  if (!hasFloats(x)) {
+    llvm::SmallVector<PoolAxis> axes;
+    for (size_t d = 0; d < spatial; ++d) {
+      const int64_t extent = b.shapeOf(x)[d + 1], size = (*window)[d], stride = (*strides)[d];
+      axes.push_back({extent, convolvedExtent(extent, size, stride, low[d], high[d], 1), size,
+                      stride, low[d]});
+    }
+    Value pooled = poolIntegers(b, x, axes);
+    return pooled ? fromChannelsLast(b, *format, pooled) : pooled;
+  }
   return fromChannelsLast(b, *format, b.make<PoolOp>(kind, x, *window, *strides, low, high));
 }
 
 /// Windows that follow from the result's extents alone.
 template <ReduceKind kind, int64_t spatial> Value importAdaptive(LayerBuilder &b) {
-  Value x = getImages(b, spatial);
+  Value x = getPooledImages(b, spatial, kind);
   auto format = getDataFormat(b);
   if (!b.layer.config.get("output_size"))
     b.error("'output_size' of " + b.layer.className + " is missing; expected integers");
@@ -51,13 +97,27 @@ template <ReduceKind kind, int64_t spatial> Value importAdaptive(LayerBuilder &b
   for (size_t d = 0; d < spatial; ++d)
     if ((*places)[d] > kMostSpatial / b.shapeOf(x)[d + 1])
       return b.error("'output_size' is too large");
+  if (!hasFloats(x)) {
+    llvm::SmallVector<PoolAxis> axes;
+    for (size_t d = 0; d < spatial; ++d)
+      axes.push_back({b.shapeOf(x)[d + 1], (*places)[d]});
+    Value pooled = poolIntegers(b, x, axes);
+    return pooled ? fromChannelsLast(b, *format, pooled) : pooled;
+  }
   auto type = mlir::RankedTensorType::get(shape, elementTypeOf(x));
   const llvm::ArrayRef<int64_t> none;
   return fromChannelsLast(b, *format, b.make<PoolOp>(type, kind, x, none, none, none, none));
 }
 
+/// The mean of integers is float32, whatever the policy (keras/src/ops/numpy.py, mean).
+Value getAveragedImages(LayerBuilder &b, int64_t spatial) {
+  Value x = getImages(b, spatial, Integers::Kept);
+  return x && !hasFloats(x) ? b.makeCastTo(x, b.builder.getF32Type()) : x;
+}
+
 template <ReduceKind kind, int64_t spatial> Value importGlobal(LayerBuilder &b) {
-  Value x = getImages(b, spatial);
+  Value x =
+      kind == ReduceKind::Mean ? getAveragedImages(b, spatial) : getPooledImages(b, spatial, kind);
   auto format = getDataFormat(b);
   const bool keep = b.getFlag("keepdims", false);
   if (!x || !format || b.hasFailed())
@@ -73,7 +133,7 @@ Value importGlobalAverage1D(LayerBuilder &b) {
   Value mask = b.getMask(/*position=*/1);
   if (!mask || b.hasFailed())
     return importGlobal<ReduceKind::Mean, 1>(b);
-  Value x = getImages(b, 1);
+  Value x = getAveragedImages(b, 1);
   auto format = getDataFormat(b);
   const bool keep = b.getFlag("keepdims", false);
   if (!x || !format || b.hasFailed())

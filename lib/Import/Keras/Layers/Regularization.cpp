@@ -21,14 +21,9 @@ std::optional<double> getRate(B &b) {
   return std::nullopt;
 }
 
-/// The floating input; null after an error.
-Value getRandomInput(B &b) {
-  Value x = b.getInput();
-  if (x && !mlir::isa<mlir::FloatType>(elementTypeOf(x)))
-    return b.error(b.layer.className + " of integers is not supported; give the model floating "
-                                       "inputs");
-  return x;
-}
+/// Whether there is something to change at random. Integers pass as they are: Keras's predictions
+/// leave them alone, and it cannot train through them.
+bool isRandom(Value x) { return mlir::isa<mlir::FloatType>(elementTypeOf(x)); }
 
 Value makeDropout(B &b, Value x, double rate, mlir::DenseI64ArrayAttr noiseShape) {
   return b.make<DropoutOp>(x.getType(), x, b.getRandomState(), b.builder.getF64FloatAttr(rate),
@@ -66,10 +61,9 @@ Value importDropout(B &b) {
   std::optional<double> rate = getRate(b);
   if (!x || !rate)
     return {};
-  if (*rate == 0.0)
+  if (*rate == 0.0 || !isRandom(x))
     return x;
-  x = getRandomInput(b);
-  std::optional<mlir::DenseI64ArrayAttr> noise = x ? getNoiseShape(b, x) : std::nullopt;
+  std::optional<mlir::DenseI64ArrayAttr> noise = getNoiseShape(b, x);
   return noise ? makeDropout(b, x, *rate, *noise) : Value();
 }
 
@@ -82,10 +76,8 @@ template <int places> Value importSpatialDropout(B &b) {
   if (b.rankOf(x) != places + 2)
     return b.error(b.layer.className + " takes an input of " + llvm::Twine(places + 2) +
                    " dimensions, not " + llvm::Twine(b.rankOf(x)));
-  if (*rate == 0.0)
+  if (*rate == 0.0 || !isRandom(x))
     return x;
-  if (!(x = getRandomInput(b)))
-    return {};
   // SpatialDropout1D has no data format.
   const bool first = places > 1 && b.getString("data_format", "channels_last") == "channels_first";
   llvm::SmallVector<int64_t> noise(places + 2, 1);
@@ -101,10 +93,8 @@ Value importAlphaDropout(B &b) {
   std::optional<double> rate = getRate(b);
   if (!x || !rate)
     return {};
-  if (*rate == 0.0)
+  if (*rate == 0.0 || !isRandom(x))
     return x;
-  if (!(x = getRandomInput(b)))
-    return {};
   std::optional<mlir::DenseI64ArrayAttr> noise = getNoiseShape(b, x);
   if (!noise)
     return {};
@@ -130,10 +120,8 @@ Value importGaussianDropout(B &b) {
   std::optional<double> rate = getRate(b);
   if (!x || !rate)
     return {};
-  if (*rate == 0.0)
+  if (*rate == 0.0 || !isRandom(x))
     return x;
-  if (!(x = getRandomInput(b)))
-    return {};
   Value noise = makeNormal(b, x, 1.0, std::sqrt(*rate / (1.0 - *rate)));
   return b.make<InTrainingOp>(b.make<MultiplyOp>(x, noise), x);
 }
@@ -146,10 +134,8 @@ Value importGaussianNoise(B &b) {
   if (!(stddev >= 0.0 && stddev <= 1.0))
     return b.error("'stddev' of GaussianNoise is " + std::to_string(stddev) +
                    "; expected 0 <= stddev <= 1");
-  if (stddev == 0.0)
+  if (stddev == 0.0 || !isRandom(x))
     return x;
-  if (!(x = getRandomInput(b)))
-    return {};
   return b.make<InTrainingOp>(b.make<AddOp>(x, makeNormal(b, x, 0.0, stddev)), x);
 }
 

@@ -6,6 +6,8 @@
 #include "../LayerRegistry.h"
 #include "Spatial.h"
 
+#include <numeric>
+
 namespace mpc::keras {
 namespace {
 
@@ -60,14 +62,29 @@ Value pad(LayerBuilder &b, Value x, int64_t axis, int64_t low, int64_t high, dou
   return b.make<PadOp>(x, axis, low, high, llvm::APFloat(value));
 }
 
+/// Zeros around elements of any type.
+Value padWithZeros(LayerBuilder &b, Value x, int64_t axis, int64_t low, int64_t high) {
+  if (mlir::isa<mlir::FloatType>(elementTypeOf(x)) || (low == 0 && high == 0))
+    return pad(b, x, axis, low, high, 0);
+  const int64_t extent = b.shapeOf(x)[axis];
+  if (low + high + extent > (int64_t(1) << 24))
+    return b.error("the result is too large");
+  ResampleTable table;
+  table.axis = axis;
+  table.indices.assign(size_t(low + extent + high), -1);
+  std::iota(table.indices.begin() + low, table.indices.begin() + low + extent, int64_t(0));
+  return b.make<ResampleOp>(x, llvm::ArrayRef<ResampleTable>(table));
+}
+
 template <int64_t spatial> Value importZeroPadding(LayerBuilder &b) {
-  Value x = getImages(b, spatial);
+  Value x = getImages(b, spatial, Integers::Kept);
   auto format = getDataFormat(b);
   auto pairs = getPairs(b, "padding", spatial);
   if (!x || !format || !pairs)
     return {};
   for (auto [d, pair] : llvm::enumerate(*pairs))
-    x = pad(b, x, spatialAxis(*format, d), pair.first, pair.second, 0);
+    if (!(x = padWithZeros(b, x, spatialAxis(*format, d), pair.first, pair.second)))
+      return {};
   return x;
 }
 
@@ -171,7 +188,7 @@ struct Images {
 std::optional<Images> getImageBatch(LayerBuilder &b) {
   // Keras casts integer images too where a model runs as a graph.
   b.setCastsIntegers();
-  Images images{getImages(b, 2, /*castIntegers=*/true), {}, {}};
+  Images images{getImages(b, 2, Integers::Cast), {}, {}};
   auto format = getDataFormat(b);
   images.size = {b.getInteger("height", 0), b.getInteger("width", 0)};
   if (!images.x || !format || b.hasFailed())

@@ -15,8 +15,8 @@ std::optional<DataFormat> getDataFormat(LayerBuilder &b) {
   return std::nullopt;
 }
 
-Value getImages(LayerBuilder &b, int64_t spatial, bool castIntegers) {
-  Value x = b.getFloatInput(castIntegers);
+Value getImages(LayerBuilder &b, int64_t spatial, Integers integers) {
+  Value x = integers == Integers::Kept ? b.getInput() : b.getFloatInput(integers == Integers::Cast);
   if (x && b.rankOf(x) != spatial + 2)
     return b.error(b.layer.className + " takes an input of " + llvm::Twine(spatial + 2) +
                    " dimensions, not " + llvm::Twine(b.rankOf(x)));

@@ -18,8 +18,15 @@ inline int64_t spatialAxis(DataFormat format, int64_t d) {
   return d + (format == DataFormat::ChannelsLast ? 1 : 2);
 }
 
-/// The only input as a floating tensor with `spatial` spatial dimensions; null after an error.
-mlir::Value getImages(LayerBuilder &b, int64_t spatial, bool castIntegers = false);
+/// What becomes of integers that a layer is given.
+enum class Integers {
+  Refused, ///< Keras cannot compute it either
+  Cast,    ///< to the compute dtype
+  Kept,
+};
+
+/// The only input, with `spatial` spatial dimensions; null after an error.
+mlir::Value getImages(LayerBuilder &b, int64_t spatial, Integers integers = Integers::Refused);
 
 mlir::Value toChannelsLast(LayerBuilder &b, DataFormat format, mlir::Value value);
 mlir::Value fromChannelsLast(LayerBuilder &b, DataFormat format, mlir::Value value);
