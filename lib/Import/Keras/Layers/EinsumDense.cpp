@@ -79,8 +79,9 @@ std::optional<EinsumShapes> findShapes(B &b, const Equation &equation, Value x,
     configured = b.getIntegers("output_shape", kUnknown).value_or(llvm::SmallVector<int64_t>());
   const llvm::SmallVector<int64_t> output = outputShape(equation, input, configured);
   const int64_t left = equation.leftElided ? elided : 0;
-  if (output.size() != equation.output.size() + size_t(elided))
-    return fail("'output_shape' does not have the dimensions that the equation's output '" +
+  // Keras reads the labels' places and ignores what is behind them.
+  if (output.size() < equation.output.size() + size_t(elided))
+    return fail("'output_shape' lacks dimensions that the equation's output '" +
                 equation.output + "' has after the batch");
   auto extentIn = [&](llvm::StringRef labels, llvm::ArrayRef<int64_t> shape,
                       char label) -> std::optional<int64_t> {
