@@ -210,8 +210,8 @@ typedef struct mpc_rt_services_t {
   int32_t (*convolve)(void *context, const mpc_rt_convolution_t *descriptor, const void *lhs,
                       const void *rhs, const void *bias, void *out, int64_t batch);
   /* contract, and writes to `largest` the largest element of `out` without its sign, as the bit
-   * pattern of the out dtype (an unsigned integer of its width; 0 when out is empty). Infinities and
-   * NaN have the largest patterns. Since version 3. */
+   * pattern of the out dtype (an unsigned integer of its width; 0 when out is empty). Infinities
+   * and NaN have the largest patterns. Since version 3. */
   int32_t (*contract_with_largest)(void *context, const mpc_rt_contract_t *descriptor,
                                    const void *lhs, const void *rhs, const void *bias, void *out,
                                    void *largest, int64_t batch);

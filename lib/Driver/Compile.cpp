@@ -6,6 +6,7 @@
 #include "lib/Driver/Explain.h"
 #include "lib/Driver/LegacyOptimizerState.h"
 #include "lib/Driver/OptimizerState.h"
+#include "lib/Driver/WeightsFile.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
@@ -190,6 +191,11 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
   if (options.compileFrom)
     first = *options.compileFrom == Phase::Module ? Phase::Module
                                                   : Phase(int(*options.compileFrom) + 1);
+  if (!options.initialize)
+    if (llvm::Error failure = readWeightsBeside(options.model, *module, weights)) {
+      diagnostics.error(std::move(failure));
+      return kExitBadInput;
+    }
   if (first != Phase::Policy)
     return kExitDone;
   return prepareTraining({});
@@ -292,8 +298,17 @@ ExitCode Compilation::writeIR() {
     llvm::outs() << text;
     return kExitDone;
   }
-  if (llvm::Error failure =
-          writeFilesAtomically(options.outputDirectory, {{name + ".mlir", text}})) {
+  // The optimizer's variables are declared with the backward pass; before, its state has no place.
+  if (last >= Phase::Autodiff)
+    takeOptimizerState();
+  else if (!optimizerVariables.empty())
+    diagnostics.warning(options.model +
+                        ": the optimizer's state in it does not go with IR of phase " +
+                        getPhaseName(last) + "; --compile-to=autodiff or a later phase keeps it");
+  std::vector<std::pair<std::string, std::string>> files{{name + ".mlir", text}};
+  if (!weights.all().empty())
+    files.emplace_back(name + ".safetensors", toSafetensors(weights));
+  if (llvm::Error failure = writeFilesAtomically(options.outputDirectory, files)) {
     diagnostics.error(std::move(failure));
     return kExitBadInput;
   }
@@ -342,17 +357,6 @@ ExitCode Compilation::run() {
   if (last != Phase::Module)
     return options.explain == Explain::Off ? writeIR() : kExitDone;
   return emit();
-}
-
-static mpc_rt_dtype_t toRuntimeDtype(Type type) {
-  std::string spelling;
-  llvm::raw_string_ostream(spelling) << type;
-#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
-  if (spelling == mlir)                                                                            \
-    return value;
-#include "mpc-rt/dtype.inc"
-#undef MPC_RT_DTYPE
-  llvm_unreachable("variables have element types of Keras");
 }
 
 ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &state) {

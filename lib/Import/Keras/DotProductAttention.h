@@ -9,8 +9,8 @@ namespace mpc::keras {
 
 struct DotProductAttention {
   mlir::Value query, key, value; ///< [batch, places, heads, width]
-  mlir::Value bias; ///< added to the logits [batch, heads, targets, sources]; may be null
-  mlir::Value mask; ///< i1, broadcasts to the logits; null: everything counts
+  mlir::Value bias = {}; ///< added to the logits [batch, heads, targets, sources]; may be null
+  mlir::Value mask = {}; ///< i1, broadcasts to the logits; null: everything counts
   double scale = 1.0;
   bool causal = false;
 

@@ -72,7 +72,7 @@ struct Renormalization {
   B &b;
   int64_t channels;
   double momentum, epsilon;
-  Value stddevVariable, renormMean, renormStddev;
+  Value stddevVariable = {}, renormMean = {}, renormStddev = {};
 
   bool addVariables() {
     stddevVariable = addMoving(b, "moving_stddev", channels, "", "ones");
