@@ -13,6 +13,12 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
+static void addStatefulUpdates(EntryBuilder &entry, const TrainedModel::Copy &copy) {
+  for (const NamedValue &update : copy.updates)
+    if (update.isStateful)
+      entry.addUpdate(cast<FlatSymbolRefAttr>(update.name), update.value);
+}
+
 static LogicalResult buildPredict(ModuleOp module, TrainedModel &model) {
   EntryBuilder entry(module, "predict", model.forward.getLoc());
   model.addArguments(entry, /*withTargets=*/false);
@@ -21,6 +27,7 @@ static LogicalResult buildPredict(ModuleOp module, TrainedModel &model) {
     return failure();
   for (NamedValue output : copy->outputs)
     entry.addOutput(cast<StringAttr>(output.name), output.value);
+  addStatefulUpdates(entry, *copy);
   entry.finish();
   return success();
 }
@@ -34,6 +41,7 @@ static LogicalResult buildEvaluate(ModuleOp module, TrainedModel &model) {
   entry.addOutput("loss", copy->loss);
   for (NamedValue update : copy->metricUpdates)
     entry.addUpdate(cast<FlatSymbolRefAttr>(update.name), update.value);
+  addStatefulUpdates(entry, *copy);
   entry.finish();
   return success();
 }

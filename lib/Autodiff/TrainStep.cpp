@@ -13,7 +13,8 @@ namespace {
 
 struct Parameter {
   VariableOp variable;
-  Value value, gradient; // gradient is null when the loss does not depend on the variable
+  Value value;
+  Gradient gradient; // its value is null when the loss does not depend on the variable
   ParameterState state;
 
   FlatSymbolRefAttr symbol() { return FlatSymbolRefAttr::get(variable.getSymNameAttr()); }
@@ -78,8 +79,9 @@ void OptimizerApplication::countSteps() {
 void OptimizerApplication::accumulate(Parameter &parameter) {
   Arithmetic a = arithmetic(parameter);
   Value stored = entry.variable(parameter.state.accumulator);
-  Value sum = a.add(a.widen(stored), parameter.gradient);
-  parameter.gradient = a.div(sum, a.constant(double(*optimizer.getAccumulationSteps())));
+  Value sum = a.add(a.widen(stored), parameter.gradient.value);
+  parameter.gradient.value = a.div(sum, a.constant(double(*optimizer.getAccumulationSteps())));
+  parameter.gradient.densify(); // the sum with the accumulator is
   Value zeros = ConstantOp::create(builder, loc, tensorTypeOf(sum), 0.0);
   entry.addUpdate(parameter.state.accumulator,
                   a.cast(a.select(isUpdate, zeros, sum), elementTypeOf(stored)));
@@ -116,10 +118,14 @@ void OptimizerApplication::update(Parameter &parameter) {
     slots.push_back(entry.variable(slot));
     types.push_back(slots.back().getType());
   }
-  auto step = OptimizerStepOp::create(builder, parameter.variable.getLoc(), types, parameter.value,
-                                      parameter.gradient, slots, shared, rate, updateNumber,
-                                      /*unscale=*/Value(), /*predicate=*/isUpdate,
-                                      parameter.state.rule, decayOf(parameter));
+  Value powers;
+  if (unsigned power = parameter.state.rule.getPowerOfParts();
+      power && !parameter.gradient.parts.empty())
+    powers = sumPowers(arithmetic(parameter), parameter.gradient.parts, power);
+  auto step = OptimizerStepOp::create(
+      builder, parameter.variable.getLoc(), types, parameter.value, parameter.gradient.value,
+      powers, slots, shared, rate, updateNumber,
+      /*unscale=*/Value(), /*predicate=*/isUpdate, parameter.state.rule, decayOf(parameter));
   parameter.value = step.getResult(0);
   for (auto [slot, result] : llvm::zip_equal(parameter.state.slots, step.getResults().drop_front()))
     entry.addUpdate(slot, result);
@@ -156,27 +162,35 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
   bool clips = optimizer.getClipnorm() || optimizer.getGlobalClipnorm() || optimizer.getClipvalue();
   SmallVector<Parameter *> updated;
   for (Parameter &parameter : parameters)
-    if (parameter.gradient)
+    if (parameter.gradient.value)
       updated.push_back(&parameter);
   for (Parameter *parameter : updated) {
-    parameter->gradient = VariableGradientOp::create(builder, parameter->gradient.getLoc(),
-                                                     parameter->gradient, parameter->symbol());
+    Value &gradient = parameter->gradient.value;
+    // Only powers and clipping by norms see the parts.
+    if (!clips && !parameter->state.rule.getPowerOfParts())
+      parameter->gradient.densify();
+    auto mark = [&](Value value) -> Value {
+      return VariableGradientOp::create(builder, value.getLoc(), value, parameter->symbol());
+    };
+    // Keras's static scale divides dense gradients only.
+    if (unscaleStatic)
+      parameter->gradient.densify();
+    gradient = mark(gradient);
     if (clips || isUpdate || unscaleStatic)
-      parameter->gradient = arithmetic(*parameter).widen(parameter->gradient);
+      gradient = arithmetic(*parameter).widen(gradient);
     if (unscaleStatic) {
       Arithmetic a = arithmetic(*parameter);
-      parameter->gradient =
-          a.div(parameter->gradient, a.constant(optimizer.getStaticScale()->convertToDouble()));
+      gradient = a.div(gradient, a.constant(optimizer.getStaticScale()->convertToDouble()));
     }
     if (isUpdate)
       accumulate(*parameter);
+    for (GradientPart &part : parameter->gradient.parts)
+      part.values = mark(part.values);
   }
   if (clips) {
-    SmallVector<Value> gradients =
-        llvm::map_to_vector(updated, [](Parameter *p) { return p->gradient; });
+    SmallVector<Gradient *> gradients =
+        llvm::map_to_vector(updated, [](Parameter *p) { return &p->gradient; });
     clipGradients(builder, optimizer, gradients);
-    for (auto [parameter, gradient] : llvm::zip_equal(updated, gradients))
-      parameter->gradient = gradient;
   }
   if (!updated.empty())
     updateShared();
@@ -187,10 +201,11 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
     if (optimizer.getEmaMomentum())
       average(parameter);
     // Keras constrains what it was given a gradient of, after averaging, in every call.
-    if (auto constraint = parameter.variable.getConstraint(); constraint && parameter.gradient)
+    if (auto constraint = parameter.variable.getConstraint();
+        constraint && parameter.gradient.value)
       parameter.value = constrain(builder, parameter.variable.getLoc(), *constraint,
                                   arithmetic(parameter).widen(parameter.value));
-    if (!parameter.gradient && parameter.value == before)
+    if (!parameter.gradient.value && parameter.value == before)
       continue;
     auto type = cast<RankedTensorType>(parameter.variable.getType());
     entry.addUpdate(parameter.symbol(),
@@ -253,7 +268,11 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
   OptimizerState state = declareOptimizerVariables(module, optimizer, trainable);
   SmallVector<Parameter> parameters;
   for (auto [i, variable] : llvm::enumerate(trainable))
-    parameters.push_back({variable, independents[i], gradients[i], state.parameters[i]});
+    parameters.push_back(
+        {variable,
+         independents[i],
+         {gradients[i], gradients[i] ? findParts(gradients[i]) : SmallVector<GradientPart>()},
+         state.parameters[i]});
   if (failed(OptimizerApplication(entry, optimizer, std::move(state)).apply(parameters, isStatic)))
     return failure();
   // What the optimizer has updated starts from the forward pass's new value already.

@@ -3,6 +3,7 @@
 #ifndef MPC_LIB_AUTODIFF_TRAINSTEP_H
 #define MPC_LIB_AUTODIFF_TRAINSTEP_H
 
+#include "lib/Autodiff/GradientParts.h"
 #include "lib/Autodiff/TrainedModel.h"
 
 namespace mpc {
@@ -35,9 +36,20 @@ OptimizerState declareOptimizerVariables(mlir::ModuleOp module, OptimizerOp opti
 llvm::FailureOr<mlir::Value> buildLearningRate(mlir::OpBuilder &builder, OptimizerOp optimizer,
                                                mlir::Value variable, mlir::Value iteration);
 
+/// The gradient of one variable, as the optimizer takes it.
+struct Gradient {
+  mlir::Value value;
+  llvm::SmallVector<GradientPart> parts; ///< none where Keras has one dense tensor
+
+  /// Keras's value from here on is the dense one.
+  void densify() { parts.clear(); }
+  /// The sum of all squares, those of the parts where it has any, in the arithmetic's type.
+  mlir::Value squaredNorm(const Arithmetic &arithmetic) const;
+};
+
 /// Keras's clipping of all gradients, each float32 or float64 (base_optimizer.py, _clip_gradients).
 void clipGradients(mlir::OpBuilder &builder, OptimizerOp optimizer,
-                   llvm::MutableArrayRef<mlir::Value> gradients);
+                   llvm::MutableArrayRef<Gradient *> gradients);
 
 /// `value` (float32 or float64) after the projection that the constraint names.
 mlir::Value constrain(mlir::OpBuilder &builder, mlir::Location loc, ConstraintAttr constraint,

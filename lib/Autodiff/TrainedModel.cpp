@@ -147,7 +147,8 @@ FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode,
   llvm::DenseMap<Attribute, Value> produced, terms;
   for (auto [i, value] : llvm::enumerate(copyBody(entry, forward, values, mode))) {
     if (Attribute symbol = forward.getResultAttr(i, MpcDialect::kUpdatesAttr)) {
-      copy.updates.push_back({symbol, value});
+      copy.updates.push_back(
+          {symbol, value, bool(forward.getResultAttr(i, MpcDialect::kStatefulAttr))});
       continue;
     }
     Attribute name = forward.getResultAttr(i, MpcDialect::kOutputAttr);

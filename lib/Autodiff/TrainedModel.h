@@ -13,6 +13,7 @@ enum class Mode { Inference, Training };
 struct NamedValue {
   mlir::Attribute name;
   mlir::Value value;
+  bool isStateful = false; ///< of an update: inference makes it, too
 };
 
 /// The two functions that mpc-differentiate starts from.

@@ -91,6 +91,7 @@ private:
   std::vector<keras::StoredTensor> optimizerVariables;
   std::vector<std::string> legacyOptimizerNames;
   const llvm::MemoryBuffer *weightsFile = nullptr;
+  int64_t openExtent = 0;
   std::optional<keras::ImportedModel> imported;
   CompileConfig compileConfig;
   std::unique_ptr<llvm::MemoryBuffer> file;
@@ -158,6 +159,8 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
   importOptions.readWeights = !options.initialize;
   importOptions.moduleName = name;
   importOptions.weights = weightsFile;
+  importOptions.inputShapes = options.inputShapes;
+  importOptions.openExtent = openExtent;
   auto read = keras::importKeras(buffer, importOptions, context);
   if (!read) {
     diagnostics.error(read.takeError());
@@ -361,6 +364,8 @@ ExitCode Compilation::run() {
 
 ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &state) {
   weightsFile = file;
+  // No variable depends on an extent that Keras leaves open; long enough for every window.
+  openExtent = 1024;
   if (ExitCode code = load(); code != kExitDone)
     return code;
   if (!imported) {

@@ -5,6 +5,7 @@
 #include "lib/Training/Rules.h"
 #include "lib/Training/Schedules.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -57,6 +58,15 @@ static ArrayAttr excludedFromDecay(RuleInput &in) {
   return symbols.empty() ? ArrayAttr() : in.builder.getArrayAttr(symbols);
 }
 
+/// Keras names an optimizer that has no name after its class (keras/src/utils/naming.py,
+/// auto_name).
+static StringRef defaultName(const RuleEntry &entry) {
+  return llvm::StringSwitch<StringRef>(entry.name)
+      .Case("adamw", "adam_w")
+      .Case("rmsprop", "rm_sprop")
+      .Default(entry.name);
+}
+
 static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module, const RuleEntry &entry,
                            const KerasObject &object) {
   DictionaryAttr schedule;
@@ -87,9 +97,9 @@ static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module, const Ru
     return emitError(loc) << "optimizer '" << object.identifier << "' " << input.problem;
   bool average = object.boolean("use_ema", false);
   OptimizerOp::create(
-      b, loc, b.getStringAttr(object.string("name", entry.name)), rule, b.getF64FloatAttr(rate),
-      schedule, optionalFloat("clipnorm"), optionalFloat("global_clipnorm"),
-      optionalFloat("clipvalue"), decay, undecayed,
+      b, loc, b.getStringAttr(object.string("name", defaultName(entry))), rule,
+      b.getF64FloatAttr(rate), schedule, optionalFloat("clipnorm"),
+      optionalFloat("global_clipnorm"), optionalFloat("clipvalue"), decay, undecayed,
       average ? b.getF64FloatAttr(object.number("ema_momentum", 0.99)) : FloatAttr(),
       average ? optionalInteger("ema_overwrite_frequency") : IntegerAttr(),
       optionalInteger("gradient_accumulation_steps"), optionalFloat("loss_scale_factor"));

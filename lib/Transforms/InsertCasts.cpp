@@ -54,6 +54,7 @@ private:
 
   OpBuilder &builder;
   IRMapping &values;
+  llvm::DenseSet<Value> wide; ///< arguments of layers' bodies: variables that are not cast at use
 };
 } // namespace
 
@@ -139,19 +140,21 @@ LogicalResult Caster::rebuild(Operation &op, Type weak, StringAttr path) {
 LogicalResult Caster::rebuildScan(ScanOp scan, Type weak, StringAttr path) {
   Location loc = locate(scan.getLoc(), path);
   Type element = weak ? weak : decideElement(*scan);
+  const size_t carried = scan.getInits().size(), scanned = scan.getScanned().size();
   auto body = std::make_unique<Block>();
   SmallVector<Value> operands;
   for (auto [operand, argument] :
        llvm::zip_equal(scan->getOperands(), scan.getBody().front().getArguments())) {
     Value value = values.lookup(operand);
-    if (element && isFloatValue(value))
+    // What is captured, and variables of a dtype of their own, have the type that they need.
+    const bool keeps = argument.getArgNumber() >= carried + scanned || wide.contains(operand);
+    if (element && isFloatValue(value) && !keeps)
       value = castTo(value, element, loc);
     operands.push_back(value);
     auto type = tensorTypeOf(argument).clone(elementTypeOf(value));
     values.map(argument, body->addArgument(type, loc));
   }
   SmallVector<Type> types;
-  const size_t carried = scan.getInits().size(), scanned = scan.getScanned().size();
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(body.get());
@@ -228,8 +231,12 @@ static Type typeOfUse(OpResult result, Type compute) {
 
 /// The variable whose value this is, be it new, or null.
 static VariableOp variableOf(Value value) {
-  if (auto result = dyn_cast<OpResult>(value))
+  if (auto result = dyn_cast<OpResult>(value)) {
+    auto scan = dyn_cast<ScanOp>(result.getOwner());
+    if (scan && result.getResultNumber() < scan.getInits().size())
+      return variableOf(scan.getInits()[result.getResultNumber()]);
     return updatedBy(result);
+  }
   auto argument = dyn_cast<BlockArgument>(value);
   // What a scan captures is the same inside.
   if (auto scan = argument ? dyn_cast<ScanOp>(argument.getOwner()->getParentOp()) : ScanOp())
@@ -268,6 +275,8 @@ LogicalResult Caster::rebuildLayer(LayerOp layer) {
       Value narrow = castTo(value, compute, loc);
       (isInput ? inputCasts : variableCasts) += narrow != value;
       value = narrow;
+    } else if (variable && !variable.getAutocast()) {
+      wide.insert(argument);
     }
     values.map(argument, value);
   }

@@ -4,7 +4,7 @@
 // RUN: mpcc %s --loss=mse --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=SGD
 // SGD: mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.000000e+00 : f64, nesterov = false>) {learning_rate = 1.000000e-02 : f64}
 // RUN: mpcc %s --loss=mse --optimizer=rmsprop --compile-to=import | FileCheck %s --check-prefix=RMSPROP
-// RMSPROP: mpc.optimizer "rmsprop" rule(#mpc.rmsprop<rho = 9.000000e-01 : f64, momentum = 0.000000e+00 : f64, epsilon = 9.99{{[0-9]*}}E-8 : f64, centered = false>) {learning_rate = 1.000000e-03 : f64}
+// RMSPROP: mpc.optimizer "rm_sprop" rule(#mpc.rmsprop<rho = 9.000000e-01 : f64, momentum = 0.000000e+00 : f64, epsilon = 9.99{{[0-9]*}}E-8 : f64, centered = false>) {learning_rate = 1.000000e-03 : f64}
 // RUN: mpcc %s --loss=mse --optimizer=adam --learning-rate=0.25 --compile-to=import | FileCheck %s --check-prefix=ADAM
 // ADAM: mpc.optimizer "adam" rule(#mpc.adam<beta_1 = 9.000000e-01 : f64, beta_2 = 0.99{{[0-9]*}} : f64, epsilon = 9.99{{[0-9]*}}E-8 : f64, amsgrad = false>) {learning_rate = 2.500000e-01 : f64}
 
@@ -31,7 +31,7 @@
 
 // The other optimizers, with Keras's defaults.
 // RUN: mpcc %s --loss=mse --optimizer=AdamW --compile-to=import | FileCheck %s --check-prefix=ADAMW
-// ADAMW: mpc.optimizer "adamw" rule(#mpc.adam<{{.*}}weight_decay = 4.000000e-03 : f64}
+// ADAMW: mpc.optimizer "adam_w" rule(#mpc.adam<{{.*}}weight_decay = 4.000000e-03 : f64}
 // RUN: mpcc %s --loss=mse --optimizer=Adagrad --compile-to=import | FileCheck %s --check-prefix=ADAGRAD
 // ADAGRAD: rule(#mpc.adagrad<initial_accumulator_value = 1.000000e-01 : f64
 // RUN: mpcc %s --loss=mse --optimizer=Ftrl --compile-to=import | FileCheck %s --check-prefix=FTRL

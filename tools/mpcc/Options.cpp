@@ -46,6 +46,9 @@ struct CommandLine {
              cl::desc("Start from the layers' initializers, not the file's weights (SEED: 0)"));
   MPC_OPTION(std::string, batch, "batch", cl::init("dynamic"), cl::value_desc("dynamic|N"),
              cl::desc("Batch size (only dynamic in this version)"));
+  cl::list<std::string> inputShapes{
+      "input-shape", cl::cat(category), cl::value_desc("[NAME:]N,N…"),
+      cl::desc("Extents behind the batch of an input that the file leaves open; may be repeated")};
   MPC_OPTION(std::string, target, "target", cl::init("cpu"), cl::value_desc("cpu|cuda"),
              cl::desc("Device (only cpu in this version)"));
   MPC_OPTION(std::string, march, "march", cl::init("portable"),
@@ -77,6 +80,7 @@ static const char *kOverview =
     "  mpcc model.keras --policy=map.json --explain\n"
     "  mpcc model.keras --loss=sparse_categorical_crossentropy --optimizer=adam "
     "--metrics=accuracy\n"
+    "  mpcc model.keras --input-shape=features:1200,36\n"
     "  mpcc model.keras --compile-to=casts\n\n"
     "--color=auto|always|never colors messages.\n";
 
@@ -108,6 +112,25 @@ static std::optional<Phase> phaseOption(UsageErrors &errors, llvm::StringRef opt
   if (!phase)
     errors.report("--" + option + "=" + value + ": expected one of " + listPhases());
   return phase;
+}
+
+/// "NAME:1200,36", or the extents alone for a model with one input.
+static void readInputShape(UsageErrors &errors, llvm::StringRef text, CompileOptions &options) {
+  auto [name, list] = text.contains(':') ? text.rsplit(':') : std::pair(llvm::StringRef(), text);
+  llvm::SmallVector<llvm::StringRef> parts;
+  list.split(parts, ',');
+  llvm::SmallVector<int64_t> extents;
+  for (llvm::StringRef part : parts) {
+    int64_t extent = 0;
+    if (part.trim().getAsInteger(10, extent) || extent < 1 || extent > (int64_t(1) << 40) ||
+        extents.size() == 31)
+      return errors.report("--input-shape=" + text +
+                           ": expected [NAME:] and the extents behind the batch, positive "
+                           "integers with commas between them");
+    extents.push_back(extent);
+  }
+  if (!options.inputShapes.emplace(name.str(), std::move(extents)).second)
+    errors.report("--input-shape=" + text + ": the input has a shape already");
 }
 
 static void printVersion(llvm::raw_ostream &os) { os << "mpcc " MPC_VERSION "\n"; }
@@ -181,6 +204,8 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
     errors.report("--batch=" + line.batch + ": expected dynamic or a positive integer");
   else
     errors.notYet(line.batch != "dynamic", "--batch=" + line.batch);
+  for (const std::string &shape : line.inputShapes)
+    readInputShape(errors, shape, options);
   if (!isLossScaleOption(line.lossScale))
     errors.report("--loss-scale=" + line.lossScale +
                   ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]");

@@ -11,10 +11,10 @@ SmallVector<OptimizerSlot> AdagradAttr::getSlots(RankedTensorType variable) cons
 }
 
 SmallVector<Value> AdagradAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                            Value gradient, ValueRange slots, ValueRange,
-                                            Value rate, Value) const {
+                                            Value gradient, Value powers, ValueRange slots,
+                                            ValueRange, Value rate, Value) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
-  Value accumulator = u.add(slots[0], u.square(gradient));
+  Value accumulator = u.add(slots[0], u.squareOf(gradient, powers));
   Value divisor = u.sqrt(u.add(accumulator, u.constant(getEpsilon())));
   return {u.sub(variable, u.div(u.mul(rate, gradient), divisor)), accumulator};
 }
@@ -24,18 +24,20 @@ SmallVector<OptimizerSlot> AdadeltaAttr::getSlots(RankedTensorType variable) con
 }
 
 SmallVector<Value> AdadeltaAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                             Value gradient, ValueRange slots, ValueRange,
-                                             Value rate, Value) const {
+                                             Value gradient, Value powers, ValueRange slots,
+                                             ValueRange, Value rate, Value) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   Value rho = u.constant(getRho()), rest = u.rest(getRho()), epsilon = u.constant(getEpsilon());
-  auto averaged = [&](Value average, Value value) {
-    return u.add(u.mul(rho, average), u.mul(rest, u.square(value)));
+  auto averaged = [&](Value average, Value square) {
+    return u.add(u.mul(rho, average), u.mul(rest, square));
   };
   auto root = [&](Value value) { return u.sqrt(u.add(value, epsilon)); };
-  Value accumulated = averaged(slots[0], gradient);
-  Value delta =
-      NegateOp::create(builder, loc, u.div(u.mul(root(slots[1]), gradient), root(accumulated)));
-  return {u.add(variable, u.mul(rate, delta)), accumulated, averaged(slots[1], delta)};
+  Value accumulated = averaged(slots[0], u.squareOf(gradient, powers));
+  Value above = root(slots[1]), below = root(accumulated);
+  Value delta = NegateOp::create(builder, loc, u.div(u.mul(above, gradient), below));
+  // Each part of the gradient gives a part of the change.
+  Value square = powers ? u.mul(powers, u.square(u.div(above, below))) : u.square(delta);
+  return {u.add(variable, u.mul(rate, delta)), accumulated, averaged(slots[1], square)};
 }
 
 SmallVector<OptimizerSlot> FtrlAttr::getSlots(RankedTensorType variable) const {
@@ -44,8 +46,8 @@ SmallVector<OptimizerSlot> FtrlAttr::getSlots(RankedTensorType variable) const {
 }
 
 SmallVector<Value> FtrlAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                         Value gradient, ValueRange slots, ValueRange, Value rate,
-                                         Value) const {
+                                         Value gradient, Value powers, ValueRange slots, ValueRange,
+                                         Value rate, Value) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   double l1 = getL1().getValueAsDouble(), l2 = getL2().getValueAsDouble();
   double exponent = -getLearningRatePower().getValueAsDouble();
@@ -55,7 +57,7 @@ SmallVector<Value> FtrlAttr::buildUpdate(OpBuilder &builder, Location loc, Value
   Value shrunk = gradient;
   if (double shrinkage = getL2Shrinkage().getValueAsDouble())
     shrunk = u.add(gradient, u.mul(u.constant(2 * shrinkage), variable));
-  Value accumulator = u.add(slots[0], u.square(gradient));
+  Value accumulator = u.add(slots[0], u.squareOf(gradient, powers));
   Value grown = power(accumulator);
   Value sigma = u.div(u.sub(grown, power(slots[0])), rate);
   Value linear = u.add(slots[1], u.sub(shrunk, u.mul(sigma, variable)));
@@ -72,8 +74,8 @@ SmallVector<OptimizerSlot> LionAttr::getSlots(RankedTensorType variable) const {
 }
 
 SmallVector<Value> LionAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                         Value gradient, ValueRange slots, ValueRange, Value rate,
-                                         Value) const {
+                                         Value gradient, Value, ValueRange slots, ValueRange,
+                                         Value rate, Value) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   auto mixed = [&](FloatAttr beta) {
     return u.add(u.mul(slots[0], u.constant(beta)), u.mul(gradient, u.rest(beta)));
@@ -81,6 +83,8 @@ SmallVector<Value> LionAttr::buildUpdate(OpBuilder &builder, Location loc, Value
   Value direction = SignOp::create(builder, loc, mixed(getBeta_1()));
   return {u.sub(variable, u.mul(rate, direction)), mixed(getBeta_2())};
 }
+
+unsigned LionAttr::getPowerOfParts() const { return 0; }
 
 SmallVector<OptimizerSlot> AdafactorAttr::getSlots(RankedTensorType variable) const {
   if (variable.getRank() < 2)
@@ -93,15 +97,15 @@ SmallVector<OptimizerSlot> AdafactorAttr::getSlots(RankedTensorType variable) co
 }
 
 SmallVector<Value> AdafactorAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                              Value gradient, ValueRange slots, ValueRange,
-                                              Value rate, Value iteration) const {
+                                              Value gradient, Value powers, ValueRange slots,
+                                              ValueRange, Value rate, Value iteration) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   int64_t rank = tensorTypeOf(variable).getRank();
   Value one = u.constant(1);
-  auto rms = [&](Value value) { return u.sqrt(u.reduceAll(ReduceKind::Mean, u.square(value))); };
+  auto rms = [&](Value square) { return u.sqrt(u.reduceAll(ReduceKind::Mean, square)); };
   Value rho = u.minimum(rate, u.div(one, u.sqrt(iteration)));
-  Value alpha = u.mul(u.maximum(u.constant(getEpsilon_2()), rms(variable)), rho);
-  Value square = u.add(u.square(gradient), u.constant(getEpsilon_1()));
+  Value alpha = u.mul(u.maximum(u.constant(getEpsilon_2()), rms(u.square(variable))), rho);
+  Value square = u.add(u.squareOf(gradient, powers), u.constant(getEpsilon_1()));
   Value beta = u.sub(one, u.pow(iteration, u.constant(getBeta_2Decay())));
   auto averaged = [&](Value average, Value value) {
     return u.add(u.mul(beta, average), u.mul(u.sub(one, beta), value));
@@ -122,7 +126,8 @@ SmallVector<Value> AdafactorAttr::buildUpdate(OpBuilder &builder, Location loc, 
     results.push_back(averaged(slots[0], square));
   }
   Value update = u.div(gradient, u.sqrt(results.back()));
-  Value excess = u.maximum(one, u.div(rms(update), u.constant(getClipThreshold())));
+  Value length = rms(powers ? u.div(powers, results.back()) : u.square(update));
+  Value excess = u.maximum(one, u.div(length, u.constant(getClipThreshold())));
   results[0] = u.sub(variable, u.mul(alpha, u.div(update, excess)));
   return results;
 }

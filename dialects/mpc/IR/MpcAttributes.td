@@ -77,7 +77,7 @@ class Mpc_RuleAttr<string name, string mnemonicName, list<string> overrides = []
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Mpc_SGDAttr : Mpc_RuleAttr<"SGD", "sgd"> {
+def Mpc_SGDAttr : Mpc_RuleAttr<"SGD", "sgd", ["getPowerOfParts"]> {
   let summary = "stochastic gradient descent (keras/src/optimizers/sgd.py)";
   let parameters = (ins "::mlir::FloatAttr":$momentum, "bool":$nesterov);
 }
@@ -111,7 +111,7 @@ def Mpc_AdadeltaAttr : Mpc_RuleAttr<"Adadelta", "adadelta"> {
   let parameters = (ins "::mlir::FloatAttr":$rho, "::mlir::FloatAttr":$epsilon);
 }
 
-def Mpc_AdamaxAttr : Mpc_RuleAttr<"Adamax", "adamax"> {
+def Mpc_AdamaxAttr : Mpc_RuleAttr<"Adamax", "adamax", ["getPowerOfParts"]> {
   let summary = "Adamax (keras/src/optimizers/adamax.py)";
   let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
                         "::mlir::FloatAttr":$epsilon);
@@ -132,7 +132,7 @@ def Mpc_FtrlAttr : Mpc_RuleAttr<"Ftrl", "ftrl"> {
                         "::mlir::FloatAttr":$beta);
 }
 
-def Mpc_LionAttr : Mpc_RuleAttr<"Lion", "lion"> {
+def Mpc_LionAttr : Mpc_RuleAttr<"Lion", "lion", ["getPowerOfParts"]> {
   let summary = "Lion (keras/src/optimizers/lion.py)";
   let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2);
 }
@@ -154,7 +154,7 @@ def Mpc_AdafactorAttr : Mpc_RuleAttr<"Adafactor", "adafactor"> {
                         "::mlir::FloatAttr":$epsilon_2, "::mlir::FloatAttr":$clip_threshold);
 }
 
-def Mpc_MuonAttr : Mpc_RuleAttr<"Muon", "muon", ["getRuleFor", "getWeightDecayFor"]> {
+def Mpc_MuonAttr : Mpc_RuleAttr<"Muon", "muon", ["getRuleFor", "getWeightDecayFor", "getPowerOfParts"]> {
   let summary = "Muon on matrices, Adam on everything else (keras/src/optimizers/muon.py)";
   let description = [{
     `excluded` are the paths of matrices that go to Adam too (embeddings, as a rule). `rms_rate`

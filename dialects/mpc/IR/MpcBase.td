@@ -38,6 +38,8 @@ def Mpc_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kOutputAttr = "mpc.output";
     /// Result: symbol of the mpc.variable that takes this value when the function returns.
     static constexpr ::llvm::StringLiteral kUpdatesAttr = "mpc.updates";
+    /// Result that updates a variable: in inference, too (states of recurrent layers).
+    static constexpr ::llvm::StringLiteral kStatefulAttr = "mpc.stateful";
     /// Result: a float32 scalar that training adds to the loss (activity regularisers).
     static constexpr ::llvm::StringLiteral kLossTermAttr = "mpc.loss_term";
     /// Result: the mask (i1) of output i, named "mask<i>": losses and metrics leave out where it is

@@ -86,8 +86,8 @@ LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
       return op->emitOpError() << attribute.getName() << " must be a string";
     return success();
   }
-  if (attribute.getName() == kLossTermAttr || attribute.getName() == kMaskAttr ||
-      attribute.getName() == kElementTypeAttr)
+  if (llvm::is_contained({kLossTermAttr, kMaskAttr, kElementTypeAttr, kStatefulAttr},
+                         attribute.getName()))
     return success();
   return op->emitOpError() << "unknown result attribute " << attribute.getName();
 }

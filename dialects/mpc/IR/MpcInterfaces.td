@@ -132,11 +132,15 @@ def Mpc_OptimizerRuleAttrInterface : AttrInterface<"OptimizerRuleAttrInterface">
       "have the types of the variable and its slots; `shared` (new values of the shared scalars), "
       "`learningRate` and `iteration` (1 in the first step) are scalars. Returns the new variable, "
       "then the new slots. What is elementwise becomes one pass over memory; reductions and "
-      "contractions come before it.",
+      "contractions come before it. `powers` stands for |gradient|^getPowerOfParts(); null: it is "
+      "computed from the gradient.",
       "::llvm::SmallVector<::mlir::Value>", "buildUpdate",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::Value":$variable,
-           "::mlir::Value":$gradient, "::mlir::ValueRange":$slots, "::mlir::ValueRange":$shared,
-           "::mlir::Value":$learningRate, "::mlir::Value":$iteration)>
+           "::mlir::Value":$gradient, "::mlir::Value":$powers, "::mlir::ValueRange":$slots,
+           "::mlir::ValueRange":$shared, "::mlir::Value":$learningRate, "::mlir::Value":$iteration)>,
+    InterfaceMethod<"the power of the gradient's magnitude that the rule accumulates (2: squares), or 0 "
+      "when it is linear in the gradient. Where the gradient is a sum of parts, Keras sums the powers "
+      "of the parts instead", "unsigned", "getPowerOfParts", (ins), "", [{ return 2; }]>
   ];
 }
 

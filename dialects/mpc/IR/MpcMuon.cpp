@@ -54,9 +54,11 @@ static Value orthogonalise(OptimizerUpdate &u, Value x, MuonAttr rule) {
   return isTall ? transposed(x) : x;
 }
 
+unsigned MuonAttr::getPowerOfParts() const { return 0; }
+
 SmallVector<Value> MuonAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                         Value gradient, ValueRange slots, ValueRange, Value rate,
-                                         Value) const {
+                                         Value gradient, Value, ValueRange slots, ValueRange,
+                                         Value rate, Value) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   double momentum = getMomentum().getValueAsDouble();
   Value m = u.add(slots[0], u.add(gradient, u.mul(slots[0], u.constant(momentum - 1))));

@@ -13,8 +13,8 @@ SmallVector<OptimizerSlot> SGDAttr::getSlots(RankedTensorType variable) const {
 }
 
 SmallVector<Value> SGDAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                        Value gradient, ValueRange slots, ValueRange, Value rate,
-                                        Value) const {
+                                        Value gradient, Value, ValueRange slots, ValueRange,
+                                        Value rate, Value) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   Value step = u.mul(gradient, rate);
   if (slots.empty())
@@ -25,6 +25,8 @@ SmallVector<Value> SGDAttr::buildUpdate(OpBuilder &builder, Location loc, Value 
                              : u.add(variable, velocity);
   return {next, velocity};
 }
+
+unsigned SGDAttr::getPowerOfParts() const { return 0; }
 
 SmallVector<OptimizerSlot> RMSpropAttr::getSlots(RankedTensorType variable) const {
   SmallVector<OptimizerSlot> slots{{"velocity", variable}};
@@ -38,13 +40,13 @@ SmallVector<OptimizerSlot> RMSpropAttr::getSlots(RankedTensorType variable) cons
 unsigned RMSpropAttr::getInterleavedSlotCount() const { return 0; }
 
 SmallVector<Value> RMSpropAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                            Value gradient, ValueRange slots, ValueRange,
-                                            Value rate, Value) const {
+                                            Value gradient, Value powers, ValueRange slots,
+                                            ValueRange, Value rate, Value) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   Value rho = u.constant(getRho()), rest = u.rest(getRho());
   size_t next = 1;
   bool hasMomentum = getMomentum().getValueAsDouble() > 0;
-  Value velocity = u.add(u.mul(rho, slots[0]), u.mul(rest, u.mul(gradient, gradient)));
+  Value velocity = u.add(u.mul(rho, slots[0]), u.mul(rest, u.squareOf(gradient, powers)));
   SmallVector<Value> results{Value(), velocity};
   Value momentumSlot = hasMomentum ? slots[next++] : Value();
   Value denominator = velocity, average;
@@ -79,15 +81,15 @@ SmallVector<OptimizerSlot> AdamAttr::getSlots(RankedTensorType variable) const {
 unsigned AdamAttr::getInterleavedSlotCount() const { return 2; }
 
 SmallVector<Value> AdamAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                         Value gradient, ValueRange slots, ValueRange, Value rate,
-                                         Value iteration) const {
+                                         Value gradient, Value powers, ValueRange slots, ValueRange,
+                                         Value rate, Value iteration) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   if (getRateScale())
     rate = u.mul(rate, u.constant(getRateScale()));
   Value alpha = u.div(u.mul(rate, u.sqrt(u.correction(getBeta_2(), iteration))),
                       u.correction(getBeta_1(), iteration));
   Value m = u.decayed(slots[0], gradient, getBeta_1());
-  Value v = u.decayed(slots[1], u.square(gradient), getBeta_2());
+  Value v = u.decayed(slots[1], u.squareOf(gradient, powers), getBeta_2());
   SmallVector<Value> results{Value(), m, v};
   Value second = v;
   if (getAmsgrad()) {
@@ -104,15 +106,18 @@ SmallVector<OptimizerSlot> AdamaxAttr::getSlots(RankedTensorType variable) const
 }
 
 SmallVector<Value> AdamaxAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                           Value gradient, ValueRange slots, ValueRange, Value rate,
-                                           Value iteration) const {
+                                           Value gradient, Value powers, ValueRange slots,
+                                           ValueRange, Value rate, Value iteration) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   Value m = u.decayed(slots[0], gradient, getBeta_1());
-  Value norm = u.maximum(u.mul(u.constant(getBeta_2()), slots[1]), u.abs(gradient));
+  Value norm =
+      u.maximum(u.mul(u.constant(getBeta_2()), slots[1]), powers ? powers : u.abs(gradient));
   Value divisor =
       u.mul(u.correction(getBeta_1(), iteration), u.add(norm, u.constant(getEpsilon())));
   return {u.sub(variable, u.div(u.mul(rate, m), divisor)), m, norm};
 }
+
+unsigned AdamaxAttr::getPowerOfParts() const { return 1; }
 
 SmallVector<OptimizerSlot> NadamAttr::getSlots(RankedTensorType variable) const {
   return momentSlots(variable);
@@ -134,14 +139,14 @@ SmallVector<Value> NadamAttr::buildSharedUpdate(OpBuilder &builder, Location loc
 }
 
 SmallVector<Value> NadamAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                          Value gradient, ValueRange slots, ValueRange shared,
-                                          Value rate, Value iteration) const {
+                                          Value gradient, Value powers, ValueRange slots,
+                                          ValueRange shared, Value rate, Value iteration) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   Value one = u.constant(1), product = shared[0];
   Value now = nadamCoefficient(u, getBeta_1(), iteration),
         next = nadamCoefficient(u, getBeta_1(), u.add(iteration, one));
   Value m = u.decayed(slots[0], gradient, getBeta_1());
-  Value v = u.decayed(slots[1], u.square(gradient), getBeta_2());
+  Value v = u.decayed(slots[1], u.squareOf(gradient, powers), getBeta_2());
   Value estimate = u.add(u.div(u.mul(next, m), u.sub(one, u.mul(product, next))),
                          u.div(u.mul(u.sub(one, now), gradient), u.sub(one, product)));
   Value second = u.div(v, u.correction(getBeta_2(), iteration));
@@ -154,11 +159,11 @@ SmallVector<OptimizerSlot> LambAttr::getSlots(RankedTensorType variable) const {
 }
 
 SmallVector<Value> LambAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
-                                         Value gradient, ValueRange slots, ValueRange, Value rate,
-                                         Value iteration) const {
+                                         Value gradient, Value powers, ValueRange slots, ValueRange,
+                                         Value rate, Value iteration) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   Value m = u.decayed(slots[0], gradient, getBeta_1());
-  Value v = u.decayed(slots[1], u.square(gradient), getBeta_2());
+  Value v = u.decayed(slots[1], u.squareOf(gradient, powers), getBeta_2());
   Value first = u.div(m, u.correction(getBeta_1(), iteration));
   Value second = u.sqrt(u.div(v, u.correction(getBeta_2(), iteration)));
   Value update = u.div(first, u.add(second, u.constant(getEpsilon())));

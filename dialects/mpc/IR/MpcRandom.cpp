@@ -22,6 +22,13 @@ LogicalResult RandomAdvanceOp::evaluate(ArrayRef<ReferenceTensor> operands,
   return success();
 }
 
+LogicalResult RandomStepOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                     MutableArrayRef<ReferenceTensor> results) {
+  results[0] = operands[0];
+  results[0].integers[0] = int64_t(uint64_t(operands[0].integers[0]) + kStepKey);
+  return success();
+}
+
 LogicalResult DropoutOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
                                   MutableArrayRef<Value> operandCotangents) {
   if (wanted[0])

@@ -144,10 +144,100 @@ struct DropUnused : OpRewritePattern<ScanOp> {
     return success();
   }
 };
+
+/// Carried values that no step changes become captures; those that no result and no other carried
+/// value needs go.
+struct DropIdleCarried : OpRewritePattern<ScanOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+    const size_t carried = op.getInits().size();
+    SmallVector<bool> isNeeded = findNeeded(op);
+    llvm::BitVector dropped(op.getNumOperands());
+    SmallVector<Value> inits, captures(op.getCaptures()), next;
+    SmallVector<unsigned> kept, unchanged;
+    for (unsigned i = 0; i < carried; ++i) {
+      Value yielded = op.getYield().getValues()[i];
+      if (yielded == op.getCarried()[i])
+        unchanged.push_back(i);
+      if (yielded == op.getCarried()[i] || !isNeeded[i]) {
+        dropped.set(i);
+        continue;
+      }
+      kept.push_back(i);
+      inits.push_back(op.getInits()[i]);
+      next.push_back(yielded);
+    }
+    if (dropped.none())
+      return rewriter.notifyMatchFailure(op, "every carried value changes and is needed");
+    for (unsigned i : unchanged)
+      captures.push_back(op.getInits()[i]);
+    SmallVector<Type> types(ValueRange(inits).getTypes());
+    for (Value stacked : op.getStacked())
+      types.push_back(stacked.getType());
+    llvm::append_range(next, op.getYield().getValues().drop_front(carried));
+    auto result = ScanOp::create(rewriter, op.getLoc(), types, inits, op.getScanned(), captures,
+                                 op.getSteps(), op.getReverse());
+    rewriter.modifyOpInPlace(op.getYield(), [&] { op.getYield().getValuesMutable().assign(next); });
+    rewriter.inlineRegionBefore(op.getBody(), result.getBody(), result.getBody().end());
+    Block &body = result.getBody().front();
+    rewriter.modifyOpInPlace(result, [&] {
+      for (unsigned i : unchanged)
+        body.getArgument(i).replaceAllUsesWith(
+            body.addArgument(body.getArgument(i).getType(), op.getLoc()));
+      // What computed a value that is no longer carried reads only itself.
+      for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(body)))
+        if (isOpTriviallyDead(&inner))
+          rewriter.eraseOp(&inner);
+      for (unsigned i = 0; i < carried; ++i)
+        if (dropped[i])
+          body.getArgument(i).dropAllUses();
+      dropped.resize(body.getNumArguments());
+      body.eraseArguments(dropped);
+    });
+    for (unsigned i : unchanged)
+      rewriter.replaceAllUsesWith(op.getResult(i), op.getInits()[i]);
+    for (auto [position, i] : llvm::enumerate(kept))
+      rewriter.replaceAllUsesWith(op.getResult(i), result.getResult(unsigned(position)));
+    for (auto [old, stacked] : llvm::zip_equal(op.getStacked(), result.getStacked()))
+      rewriter.replaceAllUsesWith(old, stacked);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// Whether each carried value reaches a result that is used, through any number of steps.
+  static SmallVector<bool> findNeeded(ScanOp op) {
+    const size_t carried = op.getInits().size();
+    OperandRange yielded = op.getYield().getValues();
+    SmallVector<bool> isNeeded(carried);
+    llvm::DenseSet<Value> reached;
+    SmallVector<Value> open(yielded.drop_front(carried));
+    for (size_t i = 0; i < carried; ++i)
+      if ((isNeeded[i] = !op.getResult(unsigned(i)).use_empty()))
+        open.push_back(yielded[i]);
+    Block &body = op.getBody().front();
+    while (!open.empty()) {
+      Value value = open.pop_back_val();
+      if (!reached.insert(value).second)
+        continue;
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        const unsigned number = argument.getArgNumber();
+        if (argument.getOwner() == &body && number < carried && !isNeeded[number]) {
+          isNeeded[number] = true;
+          open.push_back(yielded[number]);
+        }
+        continue;
+      }
+      // Bodies of ops inside are isolated: what they use are their operands.
+      llvm::append_range(open, value.getDefiningOp()->getOperands());
+    }
+    return isNeeded;
+  }
+};
 } // namespace
 
 void ScanOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<DropUnused>(context);
+  patterns.add<DropIdleCarried, DropUnused>(context);
 }
 
 // ---- Reference values ---------------------------------------------------------------------------

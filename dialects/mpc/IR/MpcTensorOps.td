@@ -236,4 +236,18 @@ def Mpc_RandomAdvanceOp : Mpc_Op<"random_advance", [Pure, SameOperandsAndResultT
   let assemblyFormat = "$state attr-dict `:` type($state)";
 }
 
+def Mpc_RandomStepOp : Mpc_Op<"random_step", [Pure, SameOperandsAndResultType, Mpc_Referenced]> {
+  let summary = "the state of the next step of a loop inside one call: another key";
+  let description = [{
+    Carried by an mpc.scan whose random ops take other numbers in every step. The seed grows by the
+    odd number 0x9E3779B97F4A7C15 (2^64 divided by the golden ratio), the counter, which is the
+    call's, stays; so no step of this call shares numbers with a step of the next one.
+
+    Example: `%s1 = mpc.random_step %s : tensor<2xi64>`
+  }];
+  let arguments = (ins Mpc_RandomState:$state);
+  let results = (outs Mpc_RandomState:$result);
+  let assemblyFormat = "$state attr-dict `:` type($state)";
+}
+
 #endif // MPC_TENSOR_OPS

@@ -21,6 +21,10 @@ LogicalResult OptimizerStepOp::verify() {
   auto shape = variable.getShape();
   if (tensorTypeOf(getGradient()).getShape() != shape)
     return emitOpError() << "gradient must have the variable's shape";
+  if (getPowers() && tensorTypeOf(getPowers()).getShape() != shape)
+    return emitOpError() << "powers must have the variable's shape";
+  if (getPowers() && rule.getPowerOfParts() == 0)
+    return emitOpError() << "rule takes no powers of a gradient's parts";
   for (auto [slot, expected] : llvm::zip_equal(getSlots(), declared))
     if (tensorTypeOf(slot).getShape() != expected.type.getShape())
       return emitOpError() << "slot '" << expected.name << "' must have the shape of "
@@ -66,8 +70,9 @@ SmallVector<Value> mpc::expandOptimizerStep(OpBuilder &builder, OptimizerStepOp 
     variable = decayWeight(builder, loc, variable, decay, rate);
   auto rule = cast<OptimizerRuleAttrInterface>(step.getRule());
   SmallVector<Value> shared = llvm::map_to_vector(step.getShared(), widen);
-  SmallVector<Value> results = rule.buildUpdate(builder, loc, variable, gradient, slots, shared,
-                                                rate, widen(step.getIteration()));
+  SmallVector<Value> results = rule.buildUpdate(
+      builder, loc, variable, gradient, step.getPowers() ? widen(step.getPowers()) : Value(), slots,
+      shared, rate, widen(step.getIteration()));
   if (Value predicate = step.getPredicate())
     for (auto [result, value] : llvm::zip_equal(results, old))
       result = SelectOp::create(builder, loc, predicate, result, value);

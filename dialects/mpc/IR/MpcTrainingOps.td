@@ -20,8 +20,8 @@ def Mpc_VariableGradientOp : Mpc_Op<"variable_gradient", [Pure, SameOperandsAndR
   let summary = "marks the gradient that reaches the optimizer for one variable; its value is the operand";
   let description = [{
     Where mpc-scale-loss finds the still scaled gradients: it tests the operands and puts the unscaled
-    values in place of the results, so that clipping and all else sees those. No such op is left
-    after that pass.
+    values in place of the results, so that clipping and all else sees those. A gradient that is a sum
+    of parts has more of them, one for each part. No such op is left after that pass.
 
     Example: `%g1 = mpc.variable_gradient %g of @"dense/kernel" : tensor<8x4xf32>`
   }];
@@ -67,7 +67,11 @@ def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegmen
     Applies `rule` in float32 (float64 for float64 variables): every operand is widened, every result
     rounded once. With `predicate` false everything keeps its value. `iteration` is 1 in the first step. `unscale` divides the gradient first, in float32. `weight_decay` d takes
     `variable * d * rate` off the variable before the rule sees it. `shared` are the rule's shared
-    scalars, already new. The lowering makes one pass over memory of it, which also writes the
+    scalars, already new. `powers`, of the variable's shape, is there where the gradient is a sum of
+    parts that Keras's optimizers see apart (the rows that a batch takes from an embedding, each
+    once for every time it is taken): the sum of the parts' magnitudes to the rule's
+    `getPowerOfParts()`, which the rule uses in place of the gradient's own. `unscale` leaves it
+    alone. The lowering makes one pass over memory of it, which also writes the
     low-precision copies (`shadows` in the result order variable, slots, shadow types); reductions and
     contractions of a rule come before that pass.
 
@@ -78,13 +82,13 @@ def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegmen
     ```
   }];
   let arguments = (ins Mpc_FloatTensor:$variable, Mpc_FloatTensor:$gradient,
-                       Variadic<Mpc_FloatTensor>:$slots, Variadic<Mpc_FloatScalar>:$shared,
+                       Optional<Mpc_FloatTensor>:$powers, Variadic<Mpc_FloatTensor>:$slots, Variadic<Mpc_FloatScalar>:$shared,
                        Mpc_FloatScalar:$learning_rate, Mpc_FloatScalar:$iteration, Optional<Mpc_FloatScalar>:$unscale,
                        Optional<Mpc_BoolScalar>:$predicate, Mpc_OptimizerRuleAttrInterface:$rule,
                        OptionalAttr<F64Attr>:$weight_decay);
   let results = (outs Variadic<Mpc_FloatTensor>:$results);
   let assemblyFormat = [{
-    $variable `,` $gradient (`slots` `(` $slots^ `)`)? (`shared` `(` $shared^ `)`)? `rate` `(` $learning_rate `)` `iteration` `(` $iteration `)`
+    $variable `,` $gradient (`powers` `(` $powers^ `)`)? (`slots` `(` $slots^ `)`)? (`shared` `(` $shared^ `)`)? `rate` `(` $learning_rate `)` `iteration` `(` $iteration `)`
     (`unscale` `(` $unscale^ `)`)? (`if` `(` $predicate^ `)`)? `rule` `(` $rule `)` attr-dict
     `:` functional-type(operands, results)
   }];

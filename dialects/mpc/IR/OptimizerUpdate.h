@@ -26,6 +26,8 @@ struct OptimizerUpdate {
   Value minimum(Value a, Value b) { return MinimumOp::create(builder, loc, a, b); }
   Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
   Value square(Value a) { return mul(a, a); }
+  /// `powers` where the step has them, else the gradient's squares.
+  Value squareOf(Value gradient, Value powers) { return powers ? powers : square(gradient); }
   Value abs(Value a) { return AbsOp::create(builder, loc, a); }
   /// 1 - base^exponent, the bias correction of Adam and its kin.
   Value correction(mlir::FloatAttr base, Value exponent) {

@@ -47,6 +47,9 @@ void gatherReference(const ReferenceTensor &input, llvm::ArrayRef<int64_t> offse
                      ReferenceTensor &result);
 
 /// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+/// What a seed grows by from step to step (mpc.random_step): 2^64 / golden ratio, odd.
+inline constexpr uint64_t kStepKey = 0x9E3779B97F4A7C15;
+
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
 /// Row-major strides of `shape`, 0 where the extent is 1, as broadcasting into `resultShape` needs.

@@ -4,7 +4,9 @@
 #define MPC_DRIVER_COMPILE_H
 
 #include "mpc/Pipelines/Phases.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -23,6 +25,8 @@ struct CompileOptions {
   /// Keras names or JSON files that replace parts of the file's compile config.
   std::string loss, optimizer, metrics;
   std::optional<double> learningRate;
+  /// Extents behind the batch that the file leaves open, by input; empty name: the only input.
+  std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
   /// Start from initializers with this seed instead of the file's weights.
   std::optional<uint64_t> initialize;
   std::string march = "portable";

@@ -30,6 +30,9 @@ public:
                           op.getLoc());
     };
     addArguments({whole, whole});
+    const unsigned firstSlot = op.getPowers() ? 3 : 2;
+    if (op.getPowers())
+      addArguments(whole);
     addArguments(op.getSlots().getTypes());
     scalars = op.getShared().size() + 2;
     SmallVector<Type> scalarTypes(scalars, scalar);
@@ -43,7 +46,8 @@ public:
     if (FloatAttr decay = op.getWeightDecayAttr())
       variable = decayWeight(builder, op.getLoc(), variable, decay, rate);
     results = rule.buildUpdate(
-        builder, op.getLoc(), variable, arguments[1], arguments.slice(2, op.getSlots().size()),
+        builder, op.getLoc(), variable, arguments[1], op.getPowers() ? arguments[2] : Value(),
+        arguments.slice(firstSlot, op.getSlots().size()),
         arguments.drop_back(2).take_back(scalars - 2), rate, arguments.back());
     for (Operation &operation : block)
       if (llvm::any_of(operation.getOperands(), [&](Value v) { return perElement.contains(v); }))
@@ -77,8 +81,8 @@ public:
     return llvm::map_to_vector(inputs, [&](Value v) { return outside.lookup(v); });
   }
 
-  /// New variable and slots for one element: scalars of the variable, the gradient and the slots,
-  /// then of `inputs`.
+  /// New variable and slots for one element: scalars of the variable, the gradient, the powers if
+  /// there are any, and the slots, then of `inputs`.
   SmallVector<Value> buildElement(OpBuilder &builder, Location loc, ValueRange state,
                                   ValueRange numbers) {
     IRMapping mapping;
@@ -132,6 +136,9 @@ struct LowerOptimizerStep : OpConversionPattern<OptimizerStepOp> {
     update.hoist(rewriter, numbers);
 
     SmallVector<Value> inputs{adaptor.getGradient()};
+    if (adaptor.getPowers())
+      inputs.push_back(adaptor.getPowers());
+    const size_t unscale = inputs.size();
     if (adaptor.getUnscale())
       inputs.push_back(asWide(adaptor.getUnscale()));
     if (adaptor.getPredicate())
@@ -152,8 +159,10 @@ struct LowerOptimizerStep : OpConversionPattern<OptimizerStepOp> {
                   auto toWide = [&](Value v) { return castScalar(b, l, v, v.getType(), wide); };
                   Value gradient = toWide(scalars[0]);
                   if (adaptor.getUnscale())
-                    gradient = arith::DivFOp::create(b, l, gradient, scalars[1]);
+                    gradient = arith::DivFOp::create(b, l, gradient, scalars[unscale]);
                   SmallVector<Value> state{toWide(old[0]), gradient};
+                  if (adaptor.getPowers())
+                    state.push_back(toWide(scalars[1]));
                   for (Value slot : old.slice(1, states - 1))
                     state.push_back(toWide(slot));
                   SmallVector<Value> next =

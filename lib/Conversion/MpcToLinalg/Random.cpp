@@ -115,28 +115,44 @@ struct LowerNormalNoise : OpConversionPattern<NormalNoiseOp> {
   }
 };
 
-/// Adds (0, 1) to (seed, counter): each word grows by its place.
+/// (seed, counter), each word grown by its number of `growth`.
+Value grow(OpBuilder &builder, Location loc, Value state, std::array<uint64_t, 2> growth) {
+  Value empty = emptyFrom(builder, loc, tensorTypeOf(state), {});
+  return buildElementwise(
+      builder, loc, state, empty, [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+        auto number = [&](uint64_t value) -> Value {
+          return arith::ConstantIntOp::create(b, l, b.getI64Type(), int64_t(value));
+        };
+        Value isSeed =
+            arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, linalg::IndexOp::create(b, l, 0),
+                                  arith::ConstantIndexOp::create(b, l, 0));
+        Value added = arith::SelectOp::create(b, l, isSeed, number(growth[0]), number(growth[1]));
+        return SmallVector<Value>{arith::AddIOp::create(b, l, scalars[0], added)};
+      })[0];
+}
+
 struct LowerRandomAdvance : OpConversionPattern<RandomAdvanceOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult matchAndRewrite(RandomAdvanceOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Value state = adaptor.getState();
-    Value empty = emptyFrom(rewriter, op.getLoc(), tensorTypeOf(state), {});
-    rewriter.replaceOp(
-        op, buildElementwise(rewriter, op.getLoc(), state, empty,
-                             [](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
-                               Value place = arith::IndexCastOp::create(
-                                   b, l, b.getI64Type(), linalg::IndexOp::create(b, l, 0));
-                               return SmallVector<Value>{
-                                   arith::AddIOp::create(b, l, scalars[0], place)};
-                             }));
+    rewriter.replaceOp(op, grow(rewriter, op.getLoc(), adaptor.getState(), {0, 1}));
+    return success();
+  }
+};
+
+struct LowerRandomStep : OpConversionPattern<RandomStepOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(RandomStepOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, grow(rewriter, op.getLoc(), adaptor.getState(), {kStepKey, 0}));
     return success();
   }
 };
 } // namespace
 
 void mpc::populateRandomPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerDropout, LowerNormalNoise, LowerRandomAdvance>(converter,
-                                                                   patterns.getContext());
+  patterns.add<LowerDropout, LowerNormalNoise, LowerRandomAdvance, LowerRandomStep>(
+      converter, patterns.getContext());
 }

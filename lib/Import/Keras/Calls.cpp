@@ -204,7 +204,9 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
 
 bool GraphImporter::importStepwise(const LayerConfig &layer, llvm::StringRef path, bool trainable,
                                    Value sequence, Values &outputs) {
-  const size_t terms = lossTerms.size(), updates = countUpdates();
+  const size_t terms = lossTerms.size();
+  const Values before =
+      llvm::map_to_vector(variables, [](const ModelVariable &v) { return v.getCurrent(); });
   ScanBuilder scan(builder, mlir::NameLoc::get(builder.getStringAttr(path)), {}, {sequence},
                    tensorTypeOf(sequence).getDimSize(1), /*reverse=*/false);
   Values results;
@@ -217,13 +219,20 @@ bool GraphImporter::importStepwise(const LayerConfig &layer, llvm::StringRef pat
     scan.abandon();
     return false;
   }
-  if (countUpdates() != updates) {
-    report(path, "layers whose forward pass renews variables are not supported inside of "
-                 "TimeDistributed");
-    scan.abandon();
-    return false;
+  // Variables that a step renews are carried; random layers take other numbers in every step.
+  llvm::SmallVector<ModelVariable *> renewed;
+  for (auto [number, variable] : llvm::enumerate(variables)) {
+    Value old = number < before.size() ? before[number] : Value(variable.argument);
+    if (variable.getCurrent() == old)
+      continue;
+    scan.carry(old, variable.getCurrent());
+    renewed.push_back(&variable);
   }
-  llvm::append_range(outputs, scan.finish({}, results).getStacked());
+  scan.varyRandomness(randomState);
+  ScanOp op = scan.finish({}, results);
+  for (auto [variable, last] : llvm::zip(renewed, op.getFinals()))
+    variable->updates.push_back(last);
+  llvm::append_range(outputs, op.getStacked());
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include "mpc/Import/Keras/Weights.h"
 #include "mpc/Policy/DTypePolicyMap.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mpc::keras {
@@ -22,10 +23,29 @@ std::string join(llvm::StringRef container, llvm::StringRef name) {
   return container.empty() ? name.str() : (container + "/" + name).str();
 }
 
+/// Whether a config, or one of an object inside it, says `stateful`.
+bool saysStateful(const llvm::json::Object &config, unsigned depth = 0) {
+  if (config.getBoolean("stateful").value_or(false))
+    return true;
+  return depth < 16 && llvm::any_of(
+                           config,
+                           [&](const auto &entry) {
+                             const llvm::json::Object *inner = entry.second.getAsObject();
+                             return inner && saysStateful(*inner, depth + 1);
+                           });
+}
+
+bool hasStatefulLayer(const ModelConfig &model) {
+  return llvm::any_of(model.layers, [](const LayerConfig &layer) {
+    return layer.model ? hasStatefulLayer(*layer.model) : saysStateful(layer.config);
+  });
+}
+
 } // namespace
 
-GraphImporter::GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName)
-    : context(context), fileName(fileName), builder(&context),
+GraphImporter::GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName,
+                             const ImportOptions &options)
+    : context(context), fileName(fileName), options(options), builder(&context),
       location(mlir::FileLineColLoc::get(&context, fileName, 0, 0)) {}
 
 void GraphImporter::report(llvm::StringRef path, const llvm::Twine &message) {
@@ -94,11 +114,16 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
   body = forward.addEntryBlock();
   builder.setInsertionPointToEnd(body);
 
+  keepsBatch = hasStatefulLayer(model);
   Values outputs;
   if (!importModel(model, "", model.trainable, {}, outputs) && !failed)
     report("", "the model could not be imported"); // every failure reports; this one did not
   if (outputs.empty() && !failed)
     report("", "the model has no outputs");
+  for (const auto &[name, shape] : options.inputShapes)
+    if (!closedInputs.count(name) && !failed)
+      report("", "--input-shape=" + llvm::Twine(name) + ": the model has no such input; it has " +
+                     llvm::join(inputNames, ", "));
   if (failed)
     return {};
   if (model.kind == ModelConfig::Kind::Sequential)
@@ -120,8 +145,7 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
   for (unsigned number : own)
     if (variables[number].name == name) {
       if (variables[number].type == type)
-        return variables[number].updates.empty() ? Value(variables[number].argument)
-                                                 : variables[number].updates.back();
+        return variables[number].getCurrent();
       report(lb.path, "two calls of the layer need different shapes of '" + request.name + "'");
       return {};
     }
@@ -147,6 +171,7 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
   variable.type = type;
   variable.trainable = lb.trainable && request.trainable;
   variable.autocast = request.autocast;
+  variable.stateful = request.stateful;
   const llvm::json::Value *initializer = lb.layer.config.get(request.initializerKey);
   const llvm::json::Value zeros("zeros"), glorot("glorot_uniform"),
       other(request.defaultInitializer);
@@ -182,7 +207,7 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
     variable.constraint = constraint;
   if (!good)
     return {};
-  if (auto group = groups.find(variable.layer); group != groups.end())
+  if (auto group = groups.find(variable.layer); group != groups.end() && !request.stateful)
     variable.dataset = group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" +
                        std::to_string(request.firstInFile + own.size());
   own.push_back(unsigned(variables.size()));
@@ -243,6 +268,14 @@ void GraphImporter::placeChild(const LayerConfig &parent, const LayerConfig &chi
   }
 }
 
+void GraphImporter::placeTwin(const LayerConfig &layer, const LayerConfig &twin) {
+  order[&twin] = order.lookup(&layer);
+  if (auto found = groups.find(&layer); found != groups.end()) {
+    const std::string place = found->second;
+    groups[&twin] = place;
+  }
+}
+
 const LayerConfig &GraphImporter::getPart(const LayerConfig &parent, llvm::StringRef name,
                                           llvm::function_ref<LayerConfig()> make) {
   std::unique_ptr<LayerConfig> &part = children[{&parent, name.str()}];
@@ -257,8 +290,7 @@ Value GraphImporter::findVariable(const LayerConfig &layer, llvm::StringRef name
     return {};
   for (unsigned number : own->second)
     if (variables[number].name == name)
-      return variables[number].updates.empty() ? Value(variables[number].argument)
-                                               : variables[number].updates.back();
+      return variables[number].getCurrent();
   return {};
 }
 
@@ -287,6 +319,8 @@ Value GraphImporter::getRandomState() {
 /// twice only the last one returns, but none is rounded to the compute dtype.
 static void markUpdate(mlir::OpResult update, mlir::FlatSymbolRefAttr symbol) {
   mlir::Operation *layer = update.getOwner();
+  if (!llvm::isa<LayerOp>(layer))
+    return; // a scan, which the layers inside say it for
   mlir::Builder builder(layer->getContext());
   llvm::SmallVector<mlir::Attribute> symbols(layer->getNumResults(), builder.getUnitAttr());
   if (auto known = layer->getAttrOfType<mlir::ArrayAttr>(MpcDialect::kUpdatesAttr))
@@ -411,9 +445,12 @@ void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs)
     forward.setResultAttr(result, MpcDialect::kMaskAttr, builder.getUnitAttr());
   }
   const unsigned firstUpdate = unsigned(results.size() - updated.size()) - (randomState ? 1 : 0);
-  for (const auto &[index, variable] : llvm::enumerate(updated))
-    forward.setResultAttr(firstUpdate + unsigned(index), MpcDialect::kUpdatesAttr,
-                          symbol(variable->path));
+  for (const auto &[index, variable] : llvm::enumerate(updated)) {
+    const unsigned result = firstUpdate + unsigned(index);
+    forward.setResultAttr(result, MpcDialect::kUpdatesAttr, symbol(variable->path));
+    if (variable->stateful)
+      forward.setResultAttr(result, MpcDialect::kStatefulAttr, builder.getUnitAttr());
+  }
   for (const ModelVariable *variable : updated)
     for (Value update : variable->updates)
       markUpdate(llvm::cast<mlir::OpResult>(update), symbol(variable->path));

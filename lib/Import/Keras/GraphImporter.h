@@ -5,6 +5,7 @@
 #define MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 
 #include "LayerBuilder.h"
+#include "mpc/Import/Keras/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,9 +15,8 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <map>
-
-#include <map>
 #include <memory>
+#include <set>
 
 namespace mpc::keras {
 
@@ -24,6 +24,11 @@ class CompositeBuilder;
 
 /// A variable of the model, once for all calls of its layer.
 struct ModelVariable {
+  /// What the next call reads.
+  mlir::Value getCurrent() const {
+    return updates.empty() ? mlir::Value(argument) : updates.back();
+  }
+
   const LayerConfig *layer = nullptr;
   std::string layerPath; ///< containers and layer: "encoder/d0"
   std::string name;      ///< "kernel"
@@ -31,7 +36,9 @@ struct ModelVariable {
   std::string dataset;   ///< in model.weights.h5: "layers/functional/layers/dense/vars/0"
   mlir::RankedTensorType type;
   bool trainable = true, autocast = true;
-  /// The new values that calls gave it, one after the other: results of mpc.layer ops.
+  bool stateful = false; ///< VariableRequest::stateful
+  /// The new values that calls gave it, one after the other: results of mpc.layer ops, and of scans
+  /// that carry them.
   llvm::SmallVector<mlir::Value, 1> updates;
   InitializerAttr initializer;
   RegularizerAttr regularizer;
@@ -41,7 +48,7 @@ struct ModelVariable {
 
 class GraphImporter {
 public:
-  GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName);
+  GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName, const ImportOptions &options);
 
   /// The module, or null when errors were reported.
   mlir::OwningOpRef<mlir::ModuleOp> run(const ModelConfig &model, llvm::StringRef moduleName);
@@ -70,12 +77,16 @@ public:
   mlir::StringAttr getPolicyOf(const LayerConfig &layer, llvm::StringRef path) {
     return getPolicy(layer, path);
   }
+  /// Lets another config stand for the same layer: its weights are those of `layer`.
+  void placeTwin(const LayerConfig &layer, const LayerConfig &twin);
+  void setPolicyOf(const LayerConfig &layer, mlir::StringAttr policy) { policies[&layer] = policy; }
   /// Imports the call of a part: `node` says how `inputs` are its arguments.
   bool importPart(const LayerConfig &part, const Node &node, llvm::StringRef path, bool trainable,
                   llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs) {
     return importCall(part, &node, path, trainable, inputs, outputs);
   }
   mlir::Value getRandomState();
+  bool hasRandomState() const { return bool(randomState); }
   int64_t takeRandomStream() { return randomStreams++; }
 
   /// The mask (i1) that a value of @forward carries; null without one.
@@ -131,14 +142,11 @@ private:
   /// The argument of @forward (root) or the cast (nested) that an InputLayer stands for; null after
   /// an error.
   mlir::Value importInput(const LayerConfig &layer, llvm::StringRef path, mlir::Value outer);
+  /// Puts the user's extents into the shape of the model input `name`; false after an error.
+  bool closeShape(llvm::StringRef path, llvm::StringRef name,
+                  llvm::SmallVectorImpl<int64_t> &shape);
   mlir::Value makeInputLayer(const LayerConfig &layer, llvm::StringRef path, mlir::Value value,
                              mlir::Type elementType, llvm::StringRef dtype);
-  size_t countUpdates() const {
-    size_t count = 0;
-    for (const ModelVariable &variable : variables)
-      count += variable.updates.size();
-    return count;
-  }
   void addActivityLoss(const LayerConfig &layer, llvm::StringRef path, mlir::Value output);
   PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule);
   /// The policy of the layer as mpc.layer spells it; null for the default.
@@ -152,8 +160,11 @@ private:
 
   mlir::MLIRContext &context;
   const std::string fileName;
+  const ImportOptions &options;
+  std::set<std::string> closedInputs; ///< names in options.inputShapes that inputs have
   llvm::Error errors = llvm::Error::success();
   bool failed = false;
+  bool keepsBatch = false; ///< inputs keep a batch that the file fixes: some layer is stateful
   mlir::OpBuilder builder;
   mlir::Location location;
   mlir::func::FuncOp forward;

@@ -105,7 +105,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   if (!config)
     return config.takeError();
 
-  GraphImporter importer(context, fileName);
+  GraphImporter importer(context, fileName, options);
   model.name = config->name;
   model.module =
       importer.run(*config, options.moduleName.empty() ? config->name : options.moduleName);
@@ -113,7 +113,8 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
     return std::move(errors);
   model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
   for (const ModelVariable &variable : importer.getVariables())
-    model.datasets.emplace(variable.dataset, variable.path);
+    if (!variable.stateful)
+      model.datasets.emplace(variable.dataset, variable.path);
   for (const auto &[layer, group] : importer.getGroups())
     model.groups.emplace(group, layer->name);
 

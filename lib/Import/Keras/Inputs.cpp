@@ -114,6 +114,44 @@ Value GraphImporter::makeInputLayer(const LayerConfig &layer, llvm::StringRef pa
   return op.getResult(0);
 }
 
+bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
+                               llvm::SmallVectorImpl<int64_t> &shape) {
+  const std::string declared = printShape(shape);
+  auto given = options.inputShapes.find(name.str());
+  // Without a name the shape is that of the only input; a second one is without.
+  if (given == options.inputShapes.end() && inputNames.empty())
+    given = options.inputShapes.find("");
+  if (given != options.inputShapes.end()) {
+    closedInputs.insert(given->first);
+    llvm::ArrayRef<int64_t> extents = given->second;
+    bool fits = extents.size() + 1 == shape.size();
+    for (size_t axis = 1; fits && axis < shape.size(); ++axis) {
+      fits = mlir::ShapedType::isDynamic(shape[axis]) || shape[axis] == extents[axis - 1];
+      shape[axis] = extents[axis - 1];
+    }
+    if (!fits) {
+      report(path, "--input-shape gives the extents " + printShape(extents) +
+                       " behind the batch; they must fit the input's shape " + declared);
+      return false;
+    }
+  }
+  if (options.openExtent > 0)
+    for (int64_t &extent : llvm::MutableArrayRef(shape).drop_front())
+      if (mlir::ShapedType::isDynamic(extent))
+        extent = options.openExtent;
+  if (!llvm::is_contained(llvm::drop_begin(shape), mlir::ShapedType::kDynamic))
+    return true;
+  std::string example;
+  for (int64_t extent : llvm::drop_begin(shape))
+    example += (example.empty() ? "" : ",") +
+               std::to_string(mlir::ShapedType::isDynamic(extent) ? 100 : extent);
+  report(path, "the input has the shape " + declared +
+                   "; only the batch may be unknown in a compiled model: say the other extents, "
+                   "for example --input-shape=" +
+                   name + ":" + example + ", and pad shorter sequences to it");
+  return false;
+}
+
 Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path, Value outer) {
   for (llvm::StringRef flag : {"sparse", "ragged"})
     if (layer.config.getBoolean(flag).value_or(false)) {
@@ -133,14 +171,12 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
                         : "inputs of dtype '" + dtype.str() + "' are not supported");
     return {};
   }
-  // The batch is free at run time, also where the file fixes it.
-  shape->front() = mlir::ShapedType::kDynamic;
-  if (llvm::is_contained(llvm::drop_begin(*shape), mlir::ShapedType::kDynamic)) {
-    report(path, "the input has the shape " + printShape(*shape) +
-                     "; only the batch may be unknown: fix the other extents in the Input");
-    return {};
-  }
+  // The batch is free at run time, also where the file fixes it, unless states depend on it.
+  if (!keepsBatch)
+    shape->front() = mlir::ShapedType::kDynamic;
   if (!outer) {
+    if (!closeShape(path, layer.name, *shape))
+      return {};
     outer = body->insertArgument(unsigned(inputNames.size()),
                                  mlir::RankedTensorType::get(*shape, elementType),
                                  mlir::NameLoc::get(builder.getStringAttr(path)));
@@ -152,6 +188,11 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
   }
   Value mask = masks.lookup(outer);
   outer = adjustRank(builder, location, outer, *shape);
+  // What a nested model leaves open is what it is called with.
+  if (tensorTypeOf(outer).getRank() == int64_t(shape->size()))
+    for (auto [extent, actual] : llvm::zip_equal(*shape, tensorTypeOf(outer).getShape()))
+      if (mlir::ShapedType::isDynamic(extent))
+        extent = actual;
   if (tensorTypeOf(outer).getShape() != llvm::ArrayRef(*shape)) {
     report(path, "the nested model is called with a tensor of shape " +
                      printShape(tensorTypeOf(outer).getShape()) + "; its input has " +

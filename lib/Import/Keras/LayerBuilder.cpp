@@ -2,6 +2,7 @@
 #include "LayerBuilder.h"
 
 #include "GraphImporter.h"
+#include "ScanBuilder.h"
 
 namespace mpc::keras {
 
@@ -225,6 +226,10 @@ const LayerConfig *LayerBuilder::getChild(llvm::StringRef key, std::optional<uns
   return child;
 }
 
+mlir::StringAttr LayerBuilder::getPolicyOf(const LayerConfig &other) {
+  return importer.getPolicyOf(other, path);
+}
+
 Value LayerBuilder::getOperandOf(Value argument) const {
   const unsigned number = llvm::cast<mlir::BlockArgument>(argument).getArgNumber();
   return number < outer.size() ? Value() : variables[number - outer.size()];
@@ -240,6 +245,20 @@ Value LayerBuilder::addVariable(const VariableRequest &request) {
 }
 
 void LayerBuilder::updateVariable(Value variable, Value value) { root.updates[variable] = value; }
+
+ScanOp LayerBuilder::finishSteps(ScanBuilder &scan, llvm::ArrayRef<Value> outputs) {
+  llvm::SmallVector<Value> renewed;
+  for (auto &[variable, value] : root.updates)
+    if (value.getParentBlock() == scan.getBlock()) {
+      scan.carry(variable, value);
+      renewed.push_back(variable);
+    }
+  scan.varyRandomness(importer.hasRandomState() ? getRandomState() : Value());
+  ScanOp op = scan.finish({}, outputs);
+  for (auto [variable, last] : llvm::zip(renewed, op.getFinals()))
+    root.updates[variable] = last;
+  return op;
+}
 
 void LayerBuilder::limitIndices(Value indices, int64_t limit) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(indices);

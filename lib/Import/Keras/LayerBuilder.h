@@ -34,7 +34,12 @@ struct VariableRequest {
   bool trainable = true;    ///< false: no optimizer updates it, whatever the layer says
   bool autocast = true;     ///< false: the layer reads it in the dtype that it is stored in
   bool counter = false;     ///< an int64, not a floating tensor
+  /// What the layer keeps from call to call: every forward pass may renew it, in inference too, and
+  /// Keras's files do not hold it.
+  bool stateful = false;
 };
+
+class ScanBuilder;
 
 class LayerBuilder : public ValueBuilder {
 public:
@@ -98,6 +103,9 @@ public:
   /// Gives `variable` (what addVariable returned) a new value, which the forward pass in training
   /// stores.
   void updateVariable(mlir::Value variable, mlir::Value value);
+  /// Ends a scan in the body (ScanBuilder::finish) whose steps the layer inside computed: variables
+  /// that a step renewed are carried from step to step, and random ops take other numbers in each.
+  ScanOp finishSteps(ScanBuilder &scan, llvm::ArrayRef<mlir::Value> outputs);
   /// Whether the layer and all that contains it may be trained.
   bool isTrainable() const { return trainable; }
   /// Integers that name places in [0, limit): where they come from a model input, callers' values
@@ -117,6 +125,9 @@ public:
 
   /// The layer that the config stores under `key` (index: element of a list); null after an error.
   const LayerConfig *getChild(llvm::StringRef key, std::optional<unsigned> index = std::nullopt);
+
+  /// The name of a layer's dtype policy as its config says it; null for the default.
+  mlir::StringAttr getPolicyOf(const LayerConfig &other);
 
   /// Reports "FILE:path: message" and returns null.
   mlir::Value error(const llvm::Twine &message) override;

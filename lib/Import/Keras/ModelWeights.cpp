@@ -60,6 +60,8 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
     if (!layer->model)
       expected[group] = 0;
   for (const ModelVariable &variable : importer.getVariables()) {
+    if (variable.stateful)
+      continue;
     // The file may hold more before them (SpectralNormalization repeats its layer's kernel).
     auto [group, index] = llvm::StringRef(variable.dataset).rsplit("/vars/");
     uint64_t number = 0;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/rnn: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells.
-#include "RecurrentCells.h"
+#include "GatedCell.h"
 
-#include "Activations.h"
-#include "Objects.h"
 #include "mpc/Import/Keras/Weights.h"
 
 namespace mpc::keras {
@@ -11,120 +9,6 @@ namespace {
 
 using mlir::Value;
 using Values = llvm::SmallVector<Value>;
-
-/// What the three cells with dense weights share: `gates` projections of `units` each.
-class GatedCell : public RecurrentCell {
-public:
-  GatedCell(std::unique_ptr<LayerBuilder> b, int64_t gates)
-      : RecurrentCell(std::move(b)), gates(gates), units(builder->getInteger("units", 0)),
-        inputDropout(getRate("dropout")), recurrentDropout(getRate("recurrent_dropout")) {
-    useBias = builder->getFlag("use_bias", true);
-    // Keras splits the products by gate when each gate has a dropout mask of its own.
-    split = gates > 1 && (recurrentDropout > 0 || builder->getInteger("implementation", 2) == 1);
-    if (units <= 0 || units > (int64_t(1) << 24))
-      builder->error("'units' must be a positive integer");
-  }
-
-  llvm::SmallVector<llvm::SmallVector<int64_t>> getStateShapes() const override {
-    return {{units}};
-  }
-
-  bool build(llvm::ArrayRef<int64_t> input) override {
-    if (builder->hasFailed())
-      return false;
-    if (input.size() != 1) {
-      builder->error("a recurrent layer takes inputs of 3 dimensions (batch, steps, features)");
-      return false;
-    }
-    kernel = builder->addVariable({"kernel",
-                                   {input[0], gates * units},
-                                   "kernel_initializer",
-                                   "kernel_regularizer",
-                                   "kernel_constraint"});
-    recurrent = builder->addVariable({"recurrent_kernel",
-                                      {units, gates * units},
-                                      "recurrent_initializer",
-                                      "recurrent_regularizer",
-                                      "recurrent_constraint"});
-    if (useBias)
-      bias = builder->addVariable({"bias", getBiasShape(), "bias_initializer", "bias_regularizer",
-                                   "bias_constraint", getBiasInitializer()});
-    return kernel && recurrent && (bias || !useBias);
-  }
-
-protected:
-  virtual llvm::SmallVector<int64_t> getBiasShape() const { return {gates * units}; }
-  virtual InitializerAttr getBiasInitializer() const { return {}; }
-
-  double getRate(llvm::StringRef key) {
-    // Keras clips, and drops nothing at 1.
-    const double rate = std::min(1.0, std::max(0.0, builder->getNumber(key, 0.0)));
-    return rate < 1.0 ? rate : 0.0;
-  }
-
-  template <typename Op, typename... Arguments> Value make(Arguments &&...arguments) {
-    return builder->make<Op>(std::forward<Arguments>(arguments)...);
-  }
-  /// x w along the last axis of x.
-  Value product(Value x, Value w) {
-    return make<ContractOp>(x, w, llvm::ArrayRef<int64_t>{builder->rankOf(x) - 1},
-                            llvm::ArrayRef<int64_t>{0});
-  }
-  /// Columns of gate `first` up to `first + count` in the last axis.
-  Value gate(Value value, int64_t first, int64_t count = 1) {
-    return make<SliceOp>(value, builder->rankOf(value) - 1, first * units, count * units);
-  }
-  /// One mask for every step: dropped with the same random numbers wherever it is asked.
-  Value drop(Value x, double rate, int64_t stream, bool overSteps) {
-    if (rate == 0.0)
-      return x;
-    mlir::DenseI64ArrayAttr shape;
-    if (overSteps) {
-      llvm::SmallVector<int64_t> noise(builder->shapeOf(x));
-      noise[0] = -1;
-      noise[1] = 1;
-      shape = builder->builder.getDenseI64ArrayAttr(noise);
-    }
-    return make<DropoutOp>(x.getType(), x, builder->getRandomState(),
-                           builder->builder.getF64FloatAttr(rate),
-                           builder->builder.getI64IntegerAttr(stream), shape);
-  }
-  void takeStreams(llvm::SmallVectorImpl<int64_t> &streams, double rate) {
-    while (rate > 0 && int64_t(streams.size()) < (split ? gates : 1))
-      streams.push_back(builder->takeRandomStream());
-  }
-  /// The products of the input: one, or with split gates one for each.
-  Values projectGates(Value input, Value addend) {
-    takeStreams(inputStreams, inputDropout);
-    const bool overSteps = builder->rankOf(input) > 2;
-    Values results;
-    for (int64_t g = 0; g < (split ? gates : 1); ++g) {
-      Value x = drop(input, inputDropout, inputDropout > 0 ? inputStreams[g] : 0, overSteps);
-      Value y = product(x, split ? gate(kernel, g) : kernel);
-      if (addend)
-        y = make<AddOp>(y, split ? gate(addend, g) : addend);
-      results.push_back(y);
-    }
-    return results;
-  }
-  Value dropState(Value state, int64_t gateNumber) {
-    takeStreams(recurrentStreams, recurrentDropout);
-    return drop(state, recurrentDropout, recurrentDropout > 0 ? recurrentStreams[gateNumber] : 0,
-                /*overSteps=*/false);
-  }
-  Value activate(llvm::StringRef key, Value x) {
-    // A missing entry is Keras's default, null is the identity.
-    if (!builder->layer.config.get(key))
-      return key == "activation" ? make<TanhOp>(x) : make<SigmoidOp>(x);
-    return applyConfiguredActivation(*builder, key, x);
-  }
-
-  const int64_t gates, units;
-  const double inputDropout, recurrentDropout;
-  bool useBias, split;
-  Value kernel, recurrent, bias;
-  llvm::SmallVector<int64_t> inputStreams, recurrentStreams;
-};
 
 class SimpleCell : public GatedCell {
 public:
@@ -145,21 +29,7 @@ public:
   llvm::SmallVector<llvm::SmallVector<int64_t>> getStateShapes() const override {
     return {{units}, {units}};
   }
-  InitializerAttr getBiasInitializer() const override {
-    if (!builder->getFlag("unit_forget_bias", true))
-      return {};
-    const SerializedObject base = readObject(builder->layer.config.get("bias_initializer"));
-    double value = 0.0;
-    if (base.className == "Ones" || base.className == "ones")
-      value = 1.0;
-    else if (base.className == "Constant")
-      value = base.config.getNumber("value").value_or(0.0);
-    mlir::MLIRContext *context = builder->builder.getContext();
-    auto number = [&](double v) {
-      return mlir::FloatAttr::get(mlir::Float64Type::get(context), v);
-    };
-    return InitializerAttr::get(context, InitializerKind::UnitForget, number(value), number(0.0));
-  }
+  InitializerAttr getBiasInitializer() const override { return makeForgetInitializer(); }
   Values project(Value input) override { return projectGates(input, split ? bias : Value()); }
   Value step(llvm::ArrayRef<Value> projected, llvm::MutableArrayRef<Value> states) override {
     Value h = states[0], c = states[1];

@@ -26,6 +26,9 @@ public:
   /// step.
   virtual mlir::Value step(llvm::ArrayRef<mlir::Value> projected,
                            llvm::MutableArrayRef<mlir::Value> states) = 0;
+  /// Whether Keras has the channels of inputs and states behind batch (and steps). The cell has
+  /// them last, and so are all extents that it is told and tells.
+  virtual bool isChannelsFirst() const { return false; }
   /// The state that is the output of the step.
   virtual unsigned getOutputState() const { return 0; }
 
@@ -43,6 +46,10 @@ protected:
 /// …); null after an error.
 std::unique_ptr<RecurrentCell> makeCell(llvm::StringRef className,
                                         std::unique_ptr<LayerBuilder> builder);
+
+/// The cell of ConvLSTM1D, 2D or 3D.
+std::unique_ptr<RecurrentCell> makeConvolutionalCell(int64_t spatial,
+                                                     std::unique_ptr<LayerBuilder> builder);
 
 } // namespace mpc::keras
 

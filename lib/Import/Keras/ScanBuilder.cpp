@@ -18,8 +18,25 @@ ScanBuilder::ScanBuilder(mlir::OpBuilder &builder, mlir::Location location,
   builder.setInsertionPointToEnd(block.get());
 }
 
+void ScanBuilder::carry(Value outside, Value next) {
+  Value argument = block->insertArgument(unsigned(inits.size()), outside.getType(), location);
+  outside.replaceUsesWithIf(
+      argument, [&](mlir::OpOperand &use) { return use.getOwner()->getBlock() == block.get(); });
+  inits.push_back(outside);
+  later.push_back(next == outside ? argument : next);
+}
+
+void ScanBuilder::varyRandomness(Value state) {
+  if (!state || llvm::none_of(state.getUsers(), [&](mlir::Operation *user) {
+        return user->getBlock() == block.get();
+      }))
+    return;
+  carry(state, RandomStepOp::create(builder, location, state));
+}
+
 ScanOp ScanBuilder::finish(llvm::ArrayRef<Value> next, llvm::ArrayRef<Value> outputs) {
   llvm::SmallVector<Value> yielded(next), captures;
+  llvm::append_range(yielded, later);
   llvm::append_range(yielded, outputs);
   llvm::SmallVector<mlir::Type> types(mlir::ValueRange(inits).getTypes());
   for (Value output : outputs)

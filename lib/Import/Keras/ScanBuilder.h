@@ -18,6 +18,13 @@ public:
   llvm::ArrayRef<mlir::Value> getSlices() const { return slices; }
   mlir::Block *getBlock() { return block.get(); }
 
+  /// Where the body reads `outside`, a value in front of the scan, it shall read what the step
+  /// before gave as `next`. The value after the last step is result `finish(…).getFinals()` behind
+  /// those of the inits, in the order of the calls.
+  void carry(mlir::Value outside, mlir::Value next);
+  /// Random ops that read `state` take other numbers in every step; null: there are none.
+  void varyRandomness(mlir::Value state);
+
   /// Ends the body; `builder` is behind the scan again.
   ScanOp finish(llvm::ArrayRef<mlir::Value> next, llvm::ArrayRef<mlir::Value> outputs);
 
@@ -30,6 +37,7 @@ private:
   const mlir::OpBuilder::InsertPoint outside;
   std::unique_ptr<mlir::Block> block;
   llvm::SmallVector<mlir::Value> inits, scanned, carried, slices;
+  llvm::SmallVector<mlir::Value> later; ///< next values of carry()
   const int64_t steps;
   const bool reverse;
 };

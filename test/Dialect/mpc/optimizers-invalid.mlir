@@ -32,3 +32,21 @@ func.func @slot(%w: tensor<8x4xf32>, %c: tensor<4xf32>, %r: tensor<f32>) {
     : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>)
   return
 }
+
+// -----
+
+func.func @powers_shape(%w: tensor<4xf32>, %c: tensor<2xf32>, %r: tensor<f32>) {
+  // expected-error @below {{powers must have the variable's shape}}
+  %a:3 = mpc.optimizer_step %w, %w powers(%c) slots(%w, %w) rate(%r) iteration(%r) rule(#mpc.adam<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64, amsgrad = false>)
+    : (tensor<4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @no_powers(%w: tensor<4xf32>, %r: tensor<f32>) {
+  // expected-error @below {{rule takes no powers of a gradient's parts}}
+  %a = mpc.optimizer_step %w, %w powers(%w) rate(%r) iteration(%r) rule(#mpc.sgd<momentum = 0.0 : f64, nesterov = false>)
+    : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>) -> tensor<4xf32>
+  return
+}

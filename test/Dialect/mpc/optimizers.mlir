@@ -9,6 +9,10 @@ func.func @steps(%w: tensor<8x4xf32>, %g: tensor<8x4xf32>, %m: tensor<8x4xf32>, 
   // CHECK: mpc.optimizer_step %{{.*}}, %{{.*}} slots(%{{.*}}, %{{.*}}) shared(%{{.*}}) rate(%{{.*}}) iteration(%{{.*}}) rule(#mpc.nadam<beta_1 = {{.*}}>) {weight_decay = 4.000000e-03 : f64}
   %n:3 = mpc.optimizer_step %w, %g slots(%m, %v) shared(%p) rate(%lr) iteration(%it) rule(#mpc.nadam<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64>) {weight_decay = 0.004 : f64}
     : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>)
+  // Of a gradient that is a sum of parts, the sum of the parts' squares.
+  // CHECK: mpc.optimizer_step %{{.*}}, %{{.*}} powers(%{{.*}}) slots(%{{.*}}, %{{.*}}) rate(
+  %q:3 = mpc.optimizer_step %w, %g powers(%g) slots(%m, %v) rate(%lr) iteration(%it) rule(#mpc.adam<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64, amsgrad = false>)
+    : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>)
   // Slots of a factored rule have the shapes of rows and of columns.
   // CHECK: rule(#mpc.adafactor<beta_2_decay
   %a:4 = mpc.optimizer_step %w, %g slots(%r, %c, %v) rate(%lr) iteration(%it) rule(#mpc.adafactor<beta_2_decay = -0.8 : f64, epsilon_1 = 1.0e-30 : f64, epsilon_2 = 1.0e-3 : f64, clip_threshold = 1.0 : f64>)

@@ -22,6 +22,42 @@ func.func @running_sum(%init: tensor<?x8xf32>, %x: tensor<?x4x8xf32>, %w: tensor
 
 // -----
 
+// A carried value that no step changes is a capture; one that nothing needs goes, with what computed it.
+// CHECK-LABEL: func.func @idle
+// CHECK: %[[S:.*]] = mpc.scan inits(%arg0) captures(%arg1) {steps = 4 : i64} : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x8xf32> {
+// CHECK-NEXT: ^bb0(%[[C:.*]]: tensor<?x8xf32>, %[[W:.*]]: tensor<8xf32>):
+// CHECK-NEXT: %[[N:.*]] = mpc.multiply %[[C]], %[[W]]
+// CHECK-NEXT: mpc.yield %[[N]]
+// CHECK: return %[[S]], %arg1
+func.func @idle(%init: tensor<?x8xf32>, %w: tensor<8xf32>, %state: tensor<2xi64>) -> (tensor<?x8xf32>, tensor<8xf32>) {
+  %last, %same, %unread = mpc.scan inits(%init, %w, %state) {steps = 4 : i64}
+      : (tensor<?x8xf32>, tensor<8xf32>, tensor<2xi64>) -> (tensor<?x8xf32>, tensor<8xf32>, tensor<2xi64>) {
+  ^bb0(%c: tensor<?x8xf32>, %v: tensor<8xf32>, %s: tensor<2xi64>):
+    %next = mpc.multiply %c, %v : tensor<?x8xf32>, tensor<8xf32>
+    %advanced = mpc.random_step %s : tensor<2xi64>
+    mpc.yield %next, %v, %advanced : tensor<?x8xf32>, tensor<8xf32>, tensor<2xi64>
+  }
+  return %last, %same : tensor<?x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// A value that only another carried value needs stays.
+// CHECK-LABEL: func.func @chained
+// CHECK: mpc.scan inits(%arg0, %arg1)
+func.func @chained(%a: tensor<?x8xf32>, %b: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %last, %other = mpc.scan inits(%a, %b) {steps = 4 : i64}
+      : (tensor<?x8xf32>, tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  ^bb0(%c: tensor<?x8xf32>, %d: tensor<?x8xf32>):
+    %next = mpc.add %c, %d : tensor<?x8xf32>, tensor<?x8xf32>
+    %twice = mpc.add %d, %d : tensor<?x8xf32>, tensor<?x8xf32>
+    mpc.yield %next, %twice : tensor<?x8xf32>, tensor<?x8xf32>
+  }
+  return %last : tensor<?x8xf32>
+}
+
+// -----
+
 // Reversing twice is nothing.
 // CHECK-LABEL: func.func @reverse_twice
 // CHECK-NEXT: return %arg0

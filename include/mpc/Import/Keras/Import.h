@@ -11,6 +11,8 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <map>
 #include <string>
 #include <vector>
@@ -23,6 +25,12 @@ struct ImportOptions {
   bool readWeights = true;
   /// Name of the module; empty: the model's name in the file.
   std::string moduleName;
+  /// Extents behind the batch of the model's inputs, by name (empty: of the only input), for those
+  /// that the file leaves open: `--input-shape`. Where the file says an extent, it must agree.
+  std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
+  /// Stands for every extent that is still open (what does not depend on it is wanted); 0: an
+  /// error.
+  int64_t openExtent = 0;
   /// An HDF5 file of weights alone (.weights.h5, or save_weights of Keras 2), read in place of the
   /// model file's weights. Null for none.
   const llvm::MemoryBuffer *weights = nullptr;

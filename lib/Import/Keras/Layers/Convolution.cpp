@@ -3,7 +3,7 @@
 // spatial dimensions. The ops are channels last; channels_first layers transpose on both sides.
 #include "../Activations.h"
 #include "../LayerRegistry.h"
-#include "Spatial.h"
+#include "ConvolutionSettings.h"
 
 namespace mpc::keras {
 namespace {
@@ -11,65 +11,7 @@ namespace {
 using mlir::Value;
 using Numbers = llvm::SmallVector<int64_t>;
 
-/// What a layer's config says about its window.
-struct Settings {
-  DataFormat format = DataFormat::ChannelsLast;
-  Numbers kernel, strides, dilations;
-  std::string padding;
-  Numbers low, high; ///< of the convolution, once extents are known
-
-  ConvolutionWindow window(int64_t groups) const { return {strides, low, high, dilations, groups}; }
-  int64_t reach(size_t d) const { return (kernel[d] - 1) * dilations[d] + 1; }
-};
-
-std::optional<Settings> getSettings(LayerBuilder &b, int64_t spatial, bool stridesAndDilations) {
-  Settings s;
-  auto format = getDataFormat(b);
-  auto kernel = getNumbers(b, "kernel_size", spatial, 0);
-  auto strides = getNumbers(b, "strides", spatial, 1);
-  auto dilations = getNumbers(b, "dilation_rate", spatial, 1);
-  s.padding = llvm::StringRef(b.getString("padding", "valid")).lower();
-  if (b.hasFailed())
-    return std::nullopt;
-  s.format = *format;
-  s.kernel = *kernel;
-  s.strides = *strides;
-  s.dilations = *dilations;
-  auto above1 = [](int64_t number) { return number > 1; };
-  if (!stridesAndDilations && llvm::any_of(s.strides, above1) && llvm::any_of(s.dilations, above1))
-    b.error("'strides' and 'dilation_rate' above 1 together are not possible, as in Keras");
-  for (size_t d = 0; d < s.kernel.size(); ++d)
-    if ((s.kernel[d] - 1) > kMostSpatial / s.dilations[d])
-      b.error("the dilated kernel is too large");
-  if (const auto *rank = b.layer.config.get("lora_rank");
-      rank && rank->kind() != llvm::json::Value::Null)
-    b.error("LoRA weights are not supported; merge them before saving");
-  if (b.hasFailed())
-    return std::nullopt;
-  return s;
-}
-
-/// The padding of a forward convolution of channels-last `x`; false after an error.
-bool setPadding(LayerBuilder &b, Settings &s, Value x, bool allowsCausal) {
-  for (size_t d = 0; d < s.kernel.size(); ++d) {
-    int64_t extent = b.shapeOf(x)[d + 1], low = 0, high = 0;
-    if (s.padding == "same")
-      std::tie(low, high) = samePadding(extent, s.reach(d), s.strides[d]);
-    else if (s.padding == "causal" && allowsCausal)
-      low = s.reach(d) - 1;
-    else if (s.padding != "valid")
-      return b.error("'padding' is '" + s.padding + "'; expected valid" +
-                     (allowsCausal ? ", same or causal" : " or same")),
-             false;
-    s.low.push_back(low);
-    s.high.push_back(high);
-    if (convolvedExtent(extent, s.kernel[d], s.strides[d], low, high, s.dilations[d]) < 1)
-      return b.error("a kernel that reaches over " + llvm::Twine(s.reach(d)) +
-                     " elements does not fit into " + llvm::Twine(extent)),
-             false;
-  }
-  return true;
-}
+using Settings = ConvolutionSettings;
 
 Value addKernel(LayerBuilder &b, llvm::StringRef name, Numbers shape, llvm::StringRef prefix) {
   int64_t elements = 1;
@@ -110,7 +52,7 @@ Value finish(LayerBuilder &b, const Settings &s, Value y, int64_t filters) {
 
 template <int64_t spatial> Value importConvolution(LayerBuilder &b) {
   Value x = getImages(b, spatial);
-  auto s = getSettings(b, spatial, /*stridesAndDilations=*/false);
+  auto s = ConvolutionSettings::read(b, spatial, /*stridesAndDilations=*/false);
   const int64_t filters = b.getInteger("filters", 0), groups = b.getInteger("groups", 1);
   if (filters < 1 || groups < 1 || filters % std::max<int64_t>(groups, 1) != 0)
     b.error("'filters' and 'groups' must be positive, and filters a multiple of groups");
@@ -121,7 +63,7 @@ template <int64_t spatial> Value importConvolution(LayerBuilder &b) {
   if (channels % groups != 0)
     return b.error(llvm::Twine(channels) + " channels cannot be divided into " +
                    llvm::Twine(groups) + " groups");
-  if (!setPadding(b, *s, x, /*allowsCausal=*/spatial == 1))
+  if (!s->setPadding(b, x, /*allowsCausal=*/spatial == 1))
     return {};
   Value kernel = addKernel(b, "kernel", kernelShape(*s, channels / groups, filters), "kernel");
   if (!kernel)
@@ -137,7 +79,7 @@ Value depthwise(LayerBuilder &b, Settings &s, Value x, llvm::StringRef name) {
   int64_t filters;
   if (multiplier < 1 || __builtin_mul_overflow(channels, multiplier, &filters))
     return b.error("'depth_multiplier' must be a positive integer");
-  if (!setPadding(b, s, x, /*allowsCausal=*/false))
+  if (!s.setPadding(b, x, /*allowsCausal=*/false))
     return {};
   Value kernel = addKernel(b, name, kernelShape(s, channels, multiplier), "depthwise");
   if (!kernel)
@@ -148,7 +90,7 @@ Value depthwise(LayerBuilder &b, Settings &s, Value x, llvm::StringRef name) {
 
 template <int64_t spatial> Value importDepthwise(LayerBuilder &b) {
   Value x = getImages(b, spatial);
-  auto s = getSettings(b, spatial, /*stridesAndDilations=*/true);
+  auto s = ConvolutionSettings::read(b, spatial, /*stridesAndDilations=*/true);
   if (!x || !s)
     return {};
   Value y = depthwise(b, *s, toChannelsLast(b, s->format, x), "kernel");
@@ -157,7 +99,7 @@ template <int64_t spatial> Value importDepthwise(LayerBuilder &b) {
 
 template <int64_t spatial> Value importSeparable(LayerBuilder &b) {
   Value x = getImages(b, spatial);
-  auto s = getSettings(b, spatial, /*stridesAndDilations=*/true);
+  auto s = ConvolutionSettings::read(b, spatial, /*stridesAndDilations=*/true);
   const int64_t filters = b.getInteger("filters", 0);
   if (filters < 1)
     b.error("'filters' must be a positive integer");
@@ -179,7 +121,7 @@ template <int64_t spatial> Value importSeparable(LayerBuilder &b) {
 /// compute_conv_transpose_output_shape); the kernel is (..., filters, channels).
 template <int64_t spatial> Value importTranspose(LayerBuilder &b) {
   Value x = getImages(b, spatial);
-  auto s = getSettings(b, spatial, /*stridesAndDilations=*/false);
+  auto s = ConvolutionSettings::read(b, spatial, /*stridesAndDilations=*/false);
   const int64_t filters = b.getInteger("filters", 0);
   if (filters < 1)
     b.error("'filters' must be a positive integer");

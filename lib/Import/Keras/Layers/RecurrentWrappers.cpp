@@ -183,7 +183,7 @@ Value importSteps(LayerBuilder &b, const LayerConfig &child, const LayerEntry &e
   Value result = entry.import(inner);
   if (!result || b.hasFailed())
     return {};
-  return scan.finish({}, {result}).getStacked().front();
+  return b.finishSteps(scan, {result}).getStacked().front();
 }
 
 bool importTimeDistributed(GraphImporter &importer, const LayerConfig &layer, const Node *node,
@@ -199,11 +199,11 @@ bool importTimeDistributed(GraphImporter &importer, const LayerConfig &layer, co
                               "', which is not supported");
     return false;
   }
-  if (entry && !entry->importWhole)
+  if (entry && entry->import)
     return importer.emitLayer(
         layer, node, path, trainable, inputs, outputs,
         [&](LayerBuilder &b) { return importSteps(b, *child, *entry); }, /*passesMasksOn=*/false);
-  // Models and wrappers consist of layers with policies of their own.
+  // Models, wrappers and composites consist of layers with policies of their own.
   if (inputs.size() != 1 || tensorTypeOf(inputs.front()).getRank() < 3) {
     importer.report(path, "TimeDistributed of a model takes one tensor of at least 3 dimensions, "
                           "without a mask");

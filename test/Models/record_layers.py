@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes layers/CASE.keras and layers/CASE.npz: small models and what real Keras computes with
+them, for run.py, in the way of the public fixtures (shared/fixtures/keras/README.md): forward,
+gradient (eager, training=True) or train (train_on_batch, eager).
+
+usage: TF_ENABLE_ONEDNN_OPTS=0 python record_layers.py [CASE…]
+
+Needs Keras 3.15 on TensorFlow.
+"""
+import os
+import sys
+
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import layers
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "layers")
+CASES = {}
+
+
+def case(kind, **options):
+    def register(build):
+        CASES[build.__name__] = (kind, build, options)
+        return build
+
+    return register
+
+
+def chain(shape, *stack, batch=None, dtype="float32"):
+    inputs = keras.Input(shape, batch_size=batch, name="x", dtype=dtype)
+    y = inputs
+    for layer in stack:
+        y = layer(y)
+    return keras.Model(inputs, y)
+
+
+def between(data_format, layer):
+    """TensorFlow's CPU kernels convolve channels last only: expectations of a channels_first layer
+    come from the same layer between two transpositions."""
+    if data_format == "channels_first":
+        return [layer]
+    after = (1, 3, 2) if layer.return_sequences else (2, 1)
+    return [layers.Permute((1, 3, 2)), layer, layers.Permute(after)]
+
+
+# ---- ConvLSTM -----------------------------------------------------------------------------------
+
+
+@case("gradient")
+def conv_lstm2d():
+    return chain((3, 6, 5, 2), layers.ConvLSTM2D(3, 3, padding="same", return_sequences=True),
+                 layers.ConvLSTM2D(2, (2, 3), strides=(2, 1), recurrent_activation="hard_sigmoid"))
+
+
+@case("gradient")
+def conv_lstm2d_bfloat16():
+    with_policy = dict(dtype="mixed_bfloat16")
+    return chain((3, 6, 5, 2), layers.ConvLSTM2D(3, 3, padding="same", **with_policy))
+
+
+@case("gradient", reference="channels_last")
+def conv_lstm1d_first(data_format="channels_first"):
+    return chain((4, 2, 9), *between(data_format, layers.ConvLSTM1D(
+        3, 2, dilation_rate=2, data_format=data_format, return_sequences=True, go_backwards=True,
+        name="conv")))
+
+
+@case("forward")
+def conv_lstm3d():
+    inputs = keras.Input((2, 4, 3, 3, 2), name="x")
+    y, h, c = layers.ConvLSTM3D(2, 2, padding="same", return_state=True, use_bias=False,
+                                activation="relu")(inputs)
+    return keras.Model(inputs, [y, h, c])
+
+
+@case("gradient")
+def conv_lstm2d_masked():
+    return chain((4, 3, 3, 1), layers.TimeDistributed(layers.Flatten()), layers.Masking(0.0),
+                 layers.TimeDistributed(layers.Reshape((3, 3, 1))),
+                 layers.Bidirectional(layers.ConvLSTM2D(2, 2, padding="same",
+                                                        return_sequences=True)),
+                 layers.ConvLSTM2D(2, 2))
+
+
+# ---- Stateful recurrence ------------------------------------------------------------------------
+
+
+@case("forward", rows=9)
+def stateful_lstm():
+    return chain((4, 2), layers.LSTM(3, stateful=True, return_sequences=True),
+                 layers.GRU(2, stateful=True), batch=3)
+
+
+@case("train", rows=8, steps=4, optimizer="sgd")
+def stateful_rnn():
+    return chain((3, 2), layers.SimpleRNN(4, stateful=True), layers.Dense(2), batch=4)
+
+
+@case("forward", rows=4, reference="channels_last")
+def stateful_conv_lstm(data_format="channels_first"):
+    return chain((2, 2, 4), *between(data_format, layers.ConvLSTM1D(
+        2, 2, stateful=True, data_format=data_format, name="conv")), batch=2)
+
+
+# ---- TimeDistributed ----------------------------------------------------------------------------
+
+
+@case("gradient")
+def time_distributed_batch_normalization():
+    return chain((3, 4, 2), layers.TimeDistributed(layers.BatchNormalization(momentum=0.7)),
+                 layers.TimeDistributed(layers.Conv1D(2, 2)))
+
+
+@case("gradient")
+def time_distributed_batch_normalization_bfloat16():
+    return chain((3, 4, 2), layers.TimeDistributed(layers.BatchNormalization(momentum=0.7),
+                                                   dtype="mixed_bfloat16"))
+
+
+@case("train", steps=3, optimizer="sgd")
+def time_distributed_model():
+    inner = keras.Sequential([keras.Input((4,)), layers.Dense(3, use_bias=False), layers.BatchNormalization(),
+                              layers.ReLU(), layers.Dense(2)])
+    return chain((5, 4), layers.TimeDistributed(inner), layers.GlobalAveragePooling1D())
+
+
+@case("masks")
+def time_distributed_dropout():
+    """Two ways inside: a model, and a layer with a noise shape that needs the loop. Only the
+    architecture is recorded: every step drops other places."""
+    inner = keras.Sequential([keras.Input((64,)), layers.Dropout(0.5)])
+    y = chain((5, 64), layers.TimeDistributed(inner))
+    x = keras.Input((5, 64, 2), name="pairs")
+    z = layers.TimeDistributed(layers.SpatialDropout1D(0.5))(x)
+    return keras.Model([y.inputs[0], x], [y.outputs[0], z])
+
+
+# ---- A cell with a policy of its own ------------------------------------------------------------
+
+
+@case("forward")
+def cell_policy():
+    x = keras.Input((4, 3), name="x")
+    wide = layers.RNN(layers.LSTMCell(3, dtype="float32"), dtype="mixed_bfloat16",
+                      return_sequences=True)(layers.Masking(0.0)(x))
+    narrow = layers.RNN([layers.GRUCell(3, dtype="mixed_bfloat16"),
+                         layers.GRUCell(2, dtype="mixed_bfloat16")], dtype="float32")
+    narrow.cell.dtype_policy = "mixed_bfloat16"
+    return keras.Model(x, [wide, narrow(x)])
+
+
+@case("gradient")
+def cell_policy_gradient():
+    return chain((4, 3), layers.RNN(layers.LSTMCell(3, dtype="mixed_bfloat16"), dtype="float32",
+                                    return_sequences=True, return_state=False),
+                 layers.Dense(2))
+
+
+# ---- Gradients of embeddings in optimizers ------------------------------------------------------
+
+
+def embedding():
+    ids = keras.Input((7,), name="x", dtype="int32")
+    shared = layers.Embedding(9, 3)
+    y = layers.Add()([shared(ids), layers.Dense(3)(shared(keras.ops.flip(ids, axis=1)))])
+    return keras.Model(ids, layers.Dense(2)(layers.GlobalAveragePooling1D()(y)))
+
+
+OPTIMIZERS = {
+    "sgd": lambda: keras.optimizers.SGD(0.5, momentum=0.9, clipnorm=0.05),
+    "rmsprop": lambda: keras.optimizers.RMSprop(0.01, momentum=0.5),
+    "adam": lambda: keras.optimizers.Adam(0.01, clipnorm=0.05),
+    "adam_global": lambda: keras.optimizers.Adam(0.01, global_clipnorm=0.05),
+    "adam_value": lambda: keras.optimizers.Adam(0.01, clipvalue=0.01),
+    "adagrad": lambda: keras.optimizers.Adagrad(0.1),
+    "adadelta": lambda: keras.optimizers.Adadelta(1.0),
+    "adamax": lambda: keras.optimizers.Adamax(0.01),
+    "nadam": lambda: keras.optimizers.Nadam(0.01),
+    "ftrl": lambda: keras.optimizers.Ftrl(0.1),
+    "lion": lambda: keras.optimizers.Lion(0.01),
+    "lamb": lambda: keras.optimizers.Lamb(0.01),
+    "adafactor": lambda: keras.optimizers.Adafactor(0.1),
+    "muon": lambda: keras.optimizers.Muon(0.01, exclude_embeddings=True),
+}
+for _name in OPTIMIZERS:
+    CASES["embedding_" + _name] = ("train", embedding, dict(steps=4, optimizer=_name))
+
+
+@case("train", steps=3, optimizer="adam")
+def embedding_regularized():
+    ids = keras.Input((5,), name="x", dtype="int32")
+    y = layers.Embedding(9, 3, embeddings_regularizer="l2")(ids)
+    return keras.Model(ids, layers.Dense(2)(layers.Flatten()(y)))
+
+
+# ---- Recording ----------------------------------------------------------------------------------
+
+
+def write(name, kind, build, options):
+    keras.utils.set_random_seed(len(name))
+    random = np.random.default_rng(len(name))
+    model = build()
+    if kind == "masks":
+        model.compile(optimizer="sgd", loss=["mse", "mse"])
+        return model.save(os.path.join(FOLDER, name + ".keras"))
+    for variable in model.weights:
+        value = random.normal(scale=0.5, size=variable.shape)
+        if "variance" in variable.path:
+            value = 0.5 + np.abs(value)
+        variable.assign(value)
+    fixed = model.inputs[0].shape[0]
+    rows = options.get("rows", fixed or 6)
+    shape = (rows, *model.inputs[0].shape[1:])
+    if model.inputs[0].dtype == "int32":
+        inputs = random.integers(0, 9, size=shape).astype(np.int32)
+    else:
+        inputs = random.normal(size=shape).astype(np.float32)
+    if "masked" in name:
+        inputs[1, 2:] = 0
+        inputs[2, 0] = 0
+    arrays = {"x": inputs}
+    if kind != "forward":
+        target = random.normal(size=(rows, *model.outputs[0].shape[1:])).astype(np.float32)
+        arrays["y0"] = target
+        optimizer = OPTIMIZERS[options["optimizer"]]() if kind == "train" else "sgd"
+        if name.startswith("stateful"):
+            optimizer = keras.optimizers.SGD(0.1)
+        model.compile(optimizer=optimizer, loss="mse", run_eagerly=True)
+        if kind == "train":
+            model.optimizer.build(model.trainable_variables)
+    model.save(os.path.join(FOLDER, name + ".keras"))
+    model = keras.saving.load_model(os.path.join(FOLDER, name + ".keras"))
+    if "reference" in options:
+        weights = model.get_weights()
+        model = build(options["reference"])
+        model.set_weights(weights)
+        model.compile(loss="mse")
+    if kind == "forward":
+        # Batch by batch, so that states go on.
+        size = fixed or rows
+        parts = [model(inputs[i:i + size]) for i in range(0, rows, size)]
+        parts = [part if isinstance(part, (list, tuple)) else [part] for part in parts]
+        for index in range(len(model.outputs)):
+            whole = np.concatenate([np.asarray(tf.cast(part[index], "float32")) for part in parts])
+            arrays[f"out{index}"] = whole
+    elif kind == "gradient":
+        before = {v.path: np.asarray(v) for v in model.non_trainable_variables}
+        with tf.GradientTape() as tape:
+            output = model(inputs, training=True)
+            loss = model.compute_loss(y=target, y_pred=output)
+        gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
+        arrays["loss"] = np.float32(loss)
+        arrays["out0"] = np.asarray(tf.cast(output, "float32"))
+        for variable, gradient in zip(model.trainable_variables, gradients):
+            arrays["grad:" + variable.path] = np.asarray(tf.cast(gradient, "float32"))
+        for variable in model.non_trainable_variables:
+            if not np.array_equal(before[variable.path], np.asarray(variable)):
+                arrays["after:" + variable.path] = np.asarray(variable)
+    else:
+        model.run_eagerly = True
+        losses = []
+        batch = fixed or 3
+        arrays["batch"] = np.int64(batch)
+        for step in range(options["steps"]):
+            index = (step * batch + np.arange(batch)) % rows
+            logs = model.train_on_batch(inputs[index], arrays["y0"][index], return_dict=True)
+            losses.append(logs["loss"])
+        arrays["loss"] = np.asarray(losses, np.float32)
+        for variable in model.variables:
+            if "seed_generator" not in variable.path:
+                arrays["final:" + variable.path] = np.asarray(variable)
+        for variable in model.optimizer.variables:
+            # Adafactor's r and c of a variable have one name, which is not their variable's path.
+            if "/" in variable.path and variable.path.rsplit("/")[-1] not in (
+                    "embeddings", "kernel", "bias"):
+                arrays["opt:" + variable.path] = np.asarray(variable)
+    np.savez_compressed(os.path.join(FOLDER, name + ".npz"), **arrays)
+    print(name, kind, {key: value.shape for key, value in arrays.items()})
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or CASES:
+        keras.backend.clear_session()
+        write(wanted, *CASES[wanted])

@@ -1,0 +1,183 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models that other people wrote, through the real tools: predictions and one training step are
+compared with what Keras recorded (record.py). See README.md."""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+from samples import prepare_dgaintel, sample
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Relative to an element and to the root mean square of its array, as in the public fixtures: sums
+# of thousands of products in another order, through 41 and 24 steps of recurrence.
+OUTPUT = 2e-5
+LOSS = 2e-5
+STATE = 2e-4
+
+
+# Cases of layers/ that compute in 16 bits, and what mpcc is told.
+HALF = {"cell_policy_gradient"}
+OPTIONS = {}
+
+
+class Failure(Exception):
+    pass
+
+
+def run(*command, code=0):
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != code:
+        raise Failure(f"{' '.join(command)}: exit {result.returncode}\n"
+                      f"{(result.stdout + result.stderr)[-2000:]}")
+    return result.stderr
+
+
+def compare(name, got, expected, tolerance):
+    if got is None:
+        raise Failure(f"{name}: is missing")
+    got, expected = np.asarray(got), np.asarray(expected)
+    if got.shape != expected.shape:
+        raise Failure(f"{name}: shape {got.shape}, expected {expected.shape}")
+    if expected.dtype.kind in "iub":
+        if not np.array_equal(got, expected):
+            raise Failure(f"{name}: {got} is not {expected}")
+        return
+    allowed = tolerance * (np.abs(expected) + np.sqrt(np.mean(np.square(expected))))
+    error = np.abs(got.astype(np.float64) - expected)
+    if not (error <= allowed).all():  # NaN fails
+        worst = np.nanmax(error / np.maximum(allowed, 1e-30))
+        raise Failure(f"{name}: off by {worst:.3g} times the tolerance {tolerance:g}")
+
+
+def check(tools, model, name, options, work):
+    folder = os.path.join(work, name)
+    with np.load(os.path.join(HERE, name + ".npz")) as arrays:
+        recorded = {key: arrays[key] for key in arrays.files}
+    run(tools["mpcc"], model, "--name=model", *options, "-o", folder)
+    data, output = os.path.join(folder, "data.npz"), os.path.join(folder, "out.npz")
+    np.savez(data, x0=recorded["x0"], y0=recorded["y0"])
+    run(tools["mpc-run"], "predict", folder, "--inputs", data, "--outputs", output)
+    with np.load(output) as arrays:
+        compare(f"{name}: out0", arrays["out0"], recorded["out0"], OUTPUT)
+    trace = os.path.join(folder, "trace.npz")
+    run(tools["mpc-run"], "train", folder, "--data", data, "--shuffle=off", "--epochs", "1",
+        "--batch-size", str(len(recorded["x0"])), "--steps", "1", "--trace", trace)
+    with np.load(trace) as arrays:
+        compare(f"{name}: loss", arrays["loss"][0], recorded["loss"], LOSS)
+        for key in recorded:
+            if key.startswith(("final:", "opt:")):
+                compare(f"{name}: {key}", sample(arrays[key]), recorded[key], STATE)
+
+
+def check_layer(tools, name, work):
+    """A case of layers/, made by record_layers.py; its arrays say of which kind it is."""
+    folder, model = os.path.join(work, name), os.path.join(HERE, "layers", name + ".keras")
+    with np.load(os.path.join(HERE, "layers", name + ".npz")) as arrays:
+        recorded = {key: arrays[key] for key in arrays.files}
+    run(tools["mpcc"], model, "--name=model", "--output-guard=off", *OPTIONS.get(name, []), "-o",
+        folder)
+    data, output = os.path.join(folder, "data.npz"), os.path.join(folder, "out.npz")
+    np.savez(data, **{key: recorded[key] for key in ("x", "y0") if key in recorded})
+    if "batch" in recorded:
+        run(tools["mpc-run"], "train", folder, "--data", data, "--shuffle=off", "--epochs", "1",
+            "--batch-size", str(recorded["batch"]), "--steps", str(len(recorded["loss"])),
+            "--trace", output)
+    elif "y0" in recorded:
+        run(tools["mpc-run"], "gradients", folder, "--data", data, "--outputs", output)
+    else:
+        run(tools["mpc-run"], "predict", folder, "--inputs", data, "--outputs", output)
+    base = 0.04 if "bfloat16" in name or name in HALF else 2e-5
+    with np.load(output) as arrays:
+        computed = {key: arrays[key] for key in arrays.files}
+    for key in recorded:
+        if key not in ("x", "y0", "batch"):
+            factor = 5 if key.startswith(("grad:", "opt:", "final:")) else 1
+            compare(f"{name}: {key}", computed.get(key), recorded[key], base * factor)
+
+
+def check_masks(tools, work):
+    """Dropout inside TimeDistributed drops other elements in every step, and others in a second
+    call than in any step of the first."""
+    folder = os.path.join(work, "masks")
+    run(tools["mpcc"], os.path.join(HERE, "layers", "time_distributed_dropout.keras"),
+        "--name=model", "-o", folder)
+    data, output = os.path.join(folder, "data.npz"), os.path.join(folder, "out.npz")
+    ones = {"x": np.ones((2, 5, 64), np.float32), "pairs": np.ones((2, 5, 64, 2), np.float32)}
+    np.savez(data, y0=ones["x"], y1=ones["pairs"], **ones)
+    run(tools["mpc-run"], "gradients", folder, "--data", data, "--outputs", output)
+    with np.load(output) as arrays:
+        computed = {key: arrays[key] for key in arrays.files}
+    kept = computed["out0"] != 0
+    if not np.array_equal(computed["gradx:x"] != 0, kept & (computed["out0"] != 1)):
+        raise Failure("the gradient flows where the forward pass dropped, or not where it kept")
+    pairs = computed["out1"][:, :, 0, :] != 0  # one decision for all places of a channel
+    if not (computed["out1"] != 0).reshape(2, 5, 64, 2).all(axis=2)[pairs].all():
+        raise Failure("SpatialDropout1D drops single places")
+    for step in range(5):
+        if not 0.3 < kept[:, step].mean() < 0.7:
+            raise Failure(f"step {step} keeps {kept[:, step].mean():.0%}")
+        for other in range(step):
+            same = (kept[:, step] == kept[:, other]).mean()
+            if not 0.3 < same < 0.7:
+                raise Failure(f"steps {other} and {step} agree in {same:.0%} of their masks")
+    if all(np.array_equal(pairs[:, 0], pairs[:, step]) for step in range(5)):
+        raise Failure("every step of SpatialDropout1D has the same mask")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--case", default="", help="only tests whose names hold this")
+    options = parser.parse_args()
+    shared = os.environ.get("MPC_SHARED") or os.path.join(HERE, "..", "..", "..", "shared")
+    models = os.path.join(shared, "models")
+    tools = {name: os.path.join(options.bin, name) for name in ("mpcc", "mpc-run")}
+    shutil.rmtree(options.work, ignore_errors=True)
+    os.makedirs(options.work)
+    sleepecg = os.path.join(models, "sleepecg.keras")
+    dgaintel = os.path.join(options.work, "dgaintel.h5")
+
+    def open_length():
+        text = run(tools["mpcc"], sleepecg, "-o", os.path.join(options.work, "none"), code=1)
+        if "--input-shape=input_layer:100,36" not in text:
+            raise Failure(f"the message names no --input-shape: {text}")
+
+    def run_dgaintel():
+        prepare_dgaintel(os.path.join(models, "dgaintel.h5"), dgaintel)
+        check(tools, dgaintel, "dgaintel", [], options.work)
+
+    tests = {
+        "sleepecg": lambda: check(tools, sleepecg, "sleepecg", ["--input-shape=24,36"],
+                                  options.work),
+        "sleepecg without a length": open_length,
+        "dgaintel": run_dgaintel,
+        # As the file is, with Dropout.
+        "dgaintel as it is": lambda: run(tools["mpcc"], os.path.join(models, "dgaintel.h5"), "-o",
+                                         os.path.join(options.work, "asis")),
+    }
+    tests["masks of TimeDistributed"] = lambda: check_masks(tools, options.work)
+    for name in sorted(os.listdir(os.path.join(HERE, "layers"))):
+        if name.endswith(".npz"):
+            name = name[: -len(".npz")]
+            tests["layers/" + name] = lambda name=name: check_layer(tools, name, options.work)
+    tests = {name: test for name, test in tests.items() if options.case in name}
+    failures = 0
+    for name, test in tests.items():
+        try:
+            test()
+            print(f"PASS {name}")
+        except Failure as failure:
+            failures += 1
+            print(f"FAIL {name}: {failure}")
+    print(f"ran {len(tests)} tests")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
