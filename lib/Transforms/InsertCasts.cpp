@@ -361,6 +361,11 @@ LogicalResult InsertCastsPass::storeVariables() {
     auto type = cast<RankedTensorType>(variable.getType());
     if (!isa<FloatType>(type.getElementType()))
       continue;
+    // What a layer stores in a dtype of its own choice follows no policy.
+    if (auto own = variable->getAttrOfType<TypeAttr>("mpc.own_type")) {
+      variable.setType(type.clone(own.getValue()));
+      continue;
+    }
     // The path of the layer that owns it; the layer that reads it where that one has no op.
     PrecisionAttr precision = users.lookup(variable);
     if (std::optional<StringRef> path = variable.getLayer())

@@ -199,25 +199,27 @@ static SmallVector<int64_t> broadcastableShape(Random &random, ArrayRef<int64_t>
 }
 
 bool Scope::addElementwise(RegisteredOperationName name) {
+  // Truth values where numbers do not do.
+  return addElementwiseOf(name, /*ofBools=*/false) || addElementwiseOf(name, /*ofBools=*/true);
+}
+
+bool Scope::addElementwiseOf(RegisteredOperationName name, bool ofBools) {
   const int operandCount = name.hasTrait<OpTrait::OneOperand>()           ? 1
                            : name.hasTrait<OpTrait::NOperands<2>::Impl>() ? 2
                                                                           : 3;
   auto isBool = [](RankedTensorType type) { return type.getElementType().isInteger(1); };
   SmallVector<Value> operands;
-  if (operandCount == 3 || random().chance(0.1))
-    operands.push_back(pick(isBool));
-  else
-    operands.push_back(pickFloat());
+  // The condition of a select comes first.
+  operands.push_back(ofBools || operandCount == 3 ? pick(isBool) : pickFloat());
   if (!operands.front())
     return false;
-  const bool allBool = operandCount < 3 && isBool(tensorTypeOf(operands.front()));
   while (int(operands.size()) < operandCount) {
     ArrayRef<int64_t> shape = tensorTypeOf(operands.front()).getShape();
     Value operand = pick([&](RankedTensorType type) {
-      return (allBool ? isBool(type) : type.getElementType().isF64()) &&
+      return (ofBools ? isBool(type) : type.getElementType().isF64()) &&
              succeeded(broadcastShapes({shape, type.getShape()}));
     });
-    if (!allBool && (!operand || random().chance(0.4))) {
+    if (!ofBools && (!operand || random().chance(0.4))) {
       const bool positive = random().chance(0.5);
       operand = addVariable(broadcastableShape(random(), shape), positive ? 0.4 : -1.5,
                             positive ? 2 : 1.5);

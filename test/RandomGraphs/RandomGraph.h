@@ -80,6 +80,7 @@ public:
 
 private:
   bool addElementwise(mlir::RegisteredOperationName name);
+  bool addElementwiseOf(mlir::RegisteredOperationName name, bool ofBools);
 };
 
 /// Builds one op in a scope out of what is in its pool; false when nothing fits.

@@ -176,12 +176,17 @@ bool GraphImporter::importComposite(
     block->addArgument(input.getType(), loc);
   LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
   mlir::StringAttr policy = getPolicy(layer, lb.path);
-  YieldOp::create(lb.builder, loc, block->getArguments());
-  LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(inputs).getTypes(), lb.path,
+  // What opts out of autocast takes its inputs as they are; the op without results keeps its
+  // policy.
+  const bool autocasts = layer.config.getBoolean("autocast").value_or(true);
+  const Values cast = autocasts ? Values(block->getArguments()) : Values();
+  YieldOp::create(lb.builder, loc, cast);
+  LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(cast).getTypes(), lb.path,
                                layer.className, inputs, mlir::ValueRange(), policy, PrecisionAttr(),
-                               /*autocast=*/true, /*casts_integers=*/false);
+                               autocasts, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
-  CompositeBuilder composite(*this, lb, builder, inputs, Values(op.getResults()));
+  CompositeBuilder composite(*this, lb, builder, inputs,
+                             autocasts ? Values(op.getResults()) : Values(inputs));
   const bool good = import(composite, outputs);
   lb.reportUnreadKeywords();
   return good && !lb.hasFailed();

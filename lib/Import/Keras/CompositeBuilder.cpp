@@ -37,6 +37,23 @@ bool CompositeBuilder::getFlag(unsigned position, llvm::StringRef name, bool oth
   return literal ? literal->getAsBoolean().value_or(otherwise) : otherwise;
 }
 
+Value CompositeBuilder::addVariable(const VariableRequest &request) {
+  Value variable = importer.getVariable(own, request);
+  if (!variable || !request.autocast || !own.layer.config.getBoolean("autocast").value_or(true))
+    return variable;
+  auto block = std::make_unique<mlir::Block>();
+  Value argument = block->addArgument(variable.getType(), location);
+  mlir::OpBuilder body(builder.getContext());
+  body.setInsertionPointToEnd(block.get());
+  YieldOp::create(body, location, argument);
+  LayerOp op = LayerOp::create(builder, location, mlir::TypeRange(variable.getType()), own.path,
+                               own.layer.className, mlir::ValueRange(), variable,
+                               importer.getPolicyOf(own.layer, own.path), PrecisionAttr(),
+                               /*autocast=*/true, /*casts_integers=*/false);
+  op.getBody().push_back(block.release());
+  return op.getResult(0);
+}
+
 Value CompositeBuilder::callPart(Part part, Value input, llvm::StringRef keyword, Value second) {
   const LayerConfig &config = importer.getPart(own.layer, part.name, [&] {
     LayerConfig made;

@@ -27,6 +27,9 @@ public:
   /// A literal argument of the call as a truth value.
   bool getFlag(unsigned position, llvm::StringRef name, bool otherwise);
 
+  /// A variable of the layer's own, as its autocast leaves it; null after an error.
+  mlir::Value addVariable(const VariableRequest &request);
+
   /// Calls the part `name` of class `className` on `input`; an optional second tensor goes to its
   /// keyword `keyword`. `group` is its place in the weight file below the layer's; without one it
   /// has no weights. `built` parts ask a policy map with their path, others take its default. Null

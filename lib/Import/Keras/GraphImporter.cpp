@@ -138,8 +138,12 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
 // ---- Variables ----------------------------------------------------------------------------------
 
 Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &request) {
-  auto type = mlir::RankedTensorType::get(
-      request.shape, request.counter ? mlir::Type(builder.getI64Type()) : builder.getF32Type());
+  mlir::Type element = builder.getF32Type();
+  if (request.counter)
+    element = builder.getI64Type();
+  else if (mlir::isa_and_nonnull<mlir::IntegerType>(request.ownType))
+    element = request.ownType;
+  auto type = mlir::RankedTensorType::get(request.shape, element);
   llvm::SmallVector<unsigned, 2> &own = variablesOf[&lb.layer];
   const std::string name = join(llvm::StringRef(lb.scope), request.name);
   for (unsigned number : own)
@@ -169,6 +173,8 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
   variable.layerPath = lb.path;
   variable.name = name;
   variable.type = type;
+  if (mlir::isa_and_nonnull<mlir::FloatType>(request.ownType))
+    variable.ownType = request.ownType;
   variable.trainable = lb.trainable && request.trainable;
   variable.autocast = request.autocast;
   variable.stateful = request.stateful;
@@ -458,12 +464,15 @@ void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs)
     forward.setArgAttr(llvm::cast<mlir::BlockArgument>(input).getArgNumber(),
                        MpcDialect::kIndexLimitAttr, builder.getI64IntegerAttr(limit));
   builder.setInsertionPointToStart(module.getBody());
-  for (const ModelVariable &variable : variables)
-    VariableOp::create(builder, variable.argument.getLoc(), variable.path, variable.type,
-                       variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
-                       builder.getStringAttr(variable.layerPath), variable.initializer,
-                       variable.regularizer, variable.constraint, variable.autocast,
-                       mlir::FlatSymbolRefAttr());
+  for (const ModelVariable &variable : variables) {
+    VariableOp op = VariableOp::create(
+        builder, variable.argument.getLoc(), variable.path, variable.type,
+        variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
+        builder.getStringAttr(variable.layerPath), variable.initializer, variable.regularizer,
+        variable.constraint, variable.autocast, mlir::FlatSymbolRefAttr());
+    if (variable.ownType)
+      op->setAttr("mpc.own_type", mlir::TypeAttr::get(variable.ownType));
+  }
   if (randomState) {
     forward.setArgAttr(randomState.getArgNumber(), MpcDialect::kVariableAttr, symbol(kRandomState));
     forward.setResultAttr(results.size() - 1, MpcDialect::kUpdatesAttr, symbol(kRandomState));

@@ -35,6 +35,7 @@ struct ModelVariable {
   std::string path;      ///< Keras's variable path, unique in the model: "d0/kernel"
   std::string dataset;   ///< in model.weights.h5: "layers/functional/layers/dense/vars/0"
   mlir::RankedTensorType type;
+  mlir::Type ownType; ///< floating: what it is stored in, whatever the policy; else null
   bool trainable = true, autocast = true;
   bool stateful = false; ///< VariableRequest::stateful
   /// The new values that calls gave it, one after the other: results of mpc.layer ops, and of scans

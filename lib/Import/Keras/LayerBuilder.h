@@ -37,6 +37,8 @@ struct VariableRequest {
   /// What the layer keeps from call to call: every forward pass may renew it, in inference too, and
   /// Keras's files do not hold it.
   bool stateful = false;
+  /// What it is stored in when that is not the policy's business (`add_weight(dtype=...)`).
+  mlir::Type ownType = {};
 };
 
 class ScanBuilder;

@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "LayerRegistry.h"
 
+#include "llvm/ADT/StringMap.h"
+
 namespace mpc::keras {
+
+static llvm::StringMap<LayerEntry> &registeredLayers() {
+  static llvm::StringMap<LayerEntry> layers;
+  return layers;
+}
+
+void registerLayer(llvm::StringRef registeredName, const LayerEntry &entry) {
+  registeredLayers().insert_or_assign(registeredName, entry);
+}
 
 const LayerEntry *findLayer(const LayerConfig &layer) {
   // Files of Keras 2 name no module.
   const llvm::StringRef module = layer.module, registered = layer.registeredName;
+  if (auto found = registeredLayers().find(registered); found != registeredLayers().end())
+    return &found->second;
+  // Registered classes have no module of Keras's.
+  if (module.empty() && !registered.empty())
+    return nullptr;
   if (!module.empty() && module != "keras.layers" && !module.starts_with("keras.src.layers."))
     return nullptr;
   if (registered.contains('>'))

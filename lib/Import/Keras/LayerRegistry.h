@@ -67,8 +67,12 @@ llvm::ArrayRef<LayerEntry> attentionLayers();
 llvm::ArrayRef<LayerEntry> multiHeadAttentionLayers();
 llvm::ArrayRef<LayerEntry> spectralNormalizationLayers();
 
-/// The entry of a built-in class of Keras, or null. A class of the user's that has the same name is
-/// not found: its module is not Keras's.
+/// Adds a class of a user's, under the `registered_name` that files give it. Before any import, by
+/// one thread.
+void registerLayer(llvm::StringRef registeredName, const LayerEntry &entry);
+
+/// The entry of a built-in class of Keras, or of one that was registered; else null. A class of the
+/// user's that has the name of one of Keras's is not mistaken for it: its module is not Keras's.
 const LayerEntry *findLayer(const LayerConfig &layer);
 
 } // namespace mpc::keras
