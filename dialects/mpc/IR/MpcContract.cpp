@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The contraction: shapes, verifier, derivative, reference value.
 #include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpc/IR/SumOfProducts.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -149,6 +150,34 @@ static Value contractCotangent(OpBuilder &builder, Location loc, Value dy, Value
   auto isPossible = [&](ArrayRef<int64_t> order) {
     return type.hasStaticShape() || order.front() == 0;
   };
+  if (!isPossible(dyFirst) && !isPossible(otherFirst)) {
+    // Labels are the operand's own dimensions, behind them those that are summed.
+    const int64_t rank = type.getRank();
+    DimensionLabels own = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    DimensionLabels dyLabels(tensorTypeOf(dy).getRank()),
+        otherLabels(tensorTypeOf(other).getRank());
+    for (auto [i, d] : llvm::enumerate(batch)) {
+      dyLabels[dyBatch[i]] = d;
+      otherLabels[otherBatch[i]] = d;
+    }
+    for (auto [i, d] : llvm::enumerate(free))
+      dyLabels[dyFree[i]] = d;
+    for (auto [d, theirs] : llvm::zip_equal(contracting, otherContracting))
+      otherLabels[theirs] = d;
+    for (auto [i, d] : llvm::enumerate(dyContracting)) {
+      dyLabels[d] = rank + int64_t(i);
+      otherLabels[otherFree[i]] = rank + int64_t(i);
+    }
+    Type wide = widerOf32(type.getElementType());
+    auto widen = [&](Value value) -> Value {
+      auto narrow = tensorTypeOf(value);
+      return narrow.getElementType() == wide
+                 ? value
+                 : Value(CastOp::create(builder, loc, narrow.clone(wide), value));
+    };
+    Value sum = sumProducts(builder, loc, widen(dy), dyLabels, widen(other), otherLabels, own);
+    return sum.getType() == type ? sum : Value(CastOp::create(builder, loc, type, sum));
+  }
   const bool isBetter = llvm::is_sorted(otherFirst) && !llvm::is_sorted(dyFirst);
   if (isPossible(otherFirst) && (isBetter || !isPossible(dyFirst))) {
     Value result =

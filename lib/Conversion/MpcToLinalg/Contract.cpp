@@ -3,6 +3,7 @@
 #include "Generic.h"
 #include "Patterns.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpc/IR/SumOfProducts.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -73,6 +74,13 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     auto lhsContracting = llvm::to_vector(llvm::make_first_range(pairs));
     auto rhsContracting = llvm::to_vector(llvm::make_second_range(pairs));
     SmallVector<int64_t> lhsBatch(op.getLhsBatch()), rhsBatch(op.getRhsBatch());
+    // Batches of matrices lie one after the other, which leaves the samples no place inside of
+    // them.
+    auto isSamples = [&](int64_t d) { return tensorTypeOf(op.getLhs()).isDynamicDim(d); };
+    if (!lhsBatch.empty() && llvm::any_of(lhsContracting, isSamples)) {
+      rewriter.replaceOp(op, sumElements(op, adaptor, rewriter));
+      return success();
+    }
     Value left = adaptor.getLhs(), right = adaptor.getRhs();
     // Only the first dimension of a matrix may be the batch: when lhs has no dimension in the
     // product, it changes sides with rhs.
@@ -201,6 +209,37 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     if (int64_t(places.size()) == type.getRank())
       return matrix;
     return tensor::ExpandShapeOp::create(builder, loc, type, matrix, places, extents);
+  }
+
+  /// For sums over samples within each of several matrices.
+  static Value sumElements(ContractOp op, OpAdaptor adaptor, OpBuilder &builder) {
+    Location loc = op.getLoc();
+    if (op.getBias())
+      return separateBias(op, adaptor, builder);
+    Type wide = widerOf32(op.getType().getElementType());
+    const int64_t rank = tensorTypeOf(op.getLhs()).getRank();
+    auto lhsLabels = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    DimensionLabels rhsLabels(tensorTypeOf(op.getRhs()).getRank()), result(op.getLhsBatch());
+    for (auto [d, label] : llvm::enumerate(rhsLabels))
+      label = rank + int64_t(d);
+    for (auto [l, r] : llvm::zip_equal(op.getLhsBatch(), op.getRhsBatch()))
+      rhsLabels[r] = l;
+    for (auto [l, r] : llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()))
+      rhsLabels[r] = l;
+    llvm::append_range(result, op.getLhsFree());
+    for (int64_t d : op.getRhsFree())
+      result.push_back(rhsLabels[d]);
+    auto widen = [&](Value value) -> Value {
+      auto type = tensorTypeOf(value);
+      return type.getElementType() == wide
+                 ? value
+                 : Value(CastOp::create(builder, loc, type.clone(wide), value));
+    };
+    Value sum = sumProducts(builder, loc, widen(adaptor.getLhs()), lhsLabels,
+                            widen(adaptor.getRhs()), rhsLabels, result);
+    if (sum.getType() != op.getType())
+      sum = CastOp::create(builder, loc, op.getType(), sum);
+    return op.getActivation() == Activation::Relu ? Value(ReluOp::create(builder, loc, sum)) : sum;
   }
 
   /// The epilogue as ops of its own.

@@ -3,6 +3,8 @@
 // summed, the others stay, and the last step puts them into the order of the result.
 #include "Einsum.h"
 
+#include "dialects/mpc/IR/SumOfProducts.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errc.h"
 
@@ -84,7 +86,32 @@ struct Contraction {
       llvm::append_range(labels, freeOf(second));
       return labels;
     };
-    const bool swap = joined(lhs, rhs) != needed && joined(rhs, lhs) == needed;
+    // Where the batch can come first in neither order, a contraction has no place for it.
+    auto isPossible = [&](const EinsumLabels &labels) {
+      for (const Labeled *operand : {&lhs, &rhs})
+        if (!operand->labels.empty() && tensorTypeOf(operand->value).isDynamicDim(0) &&
+            contains(labels, operand->labels.front()) && labels.front() != operand->labels.front())
+          return false;
+      return true;
+    };
+    if (!isPossible(joined(lhs, rhs)) && !isPossible(joined(rhs, lhs)) && isPossible(needed)) {
+      auto wide = [&](const Labeled &operand) -> Value {
+        return CastLikeOp::create(builder, loc, operand.value.getType(), operand.value,
+                                  operand.value, /*wide=*/true, mlir::TypeAttr());
+      };
+      auto list = [](const EinsumLabels &labels) {
+        return DimensionLabels(labels.begin(), labels.end());
+      };
+      Value sum = sumProducts(builder, loc, wide(lhs), list(lhs.labels), wide(rhs),
+                              list(rhs.labels), list(needed));
+      return {CastLikeOp::create(builder, loc, sum.getType(), sum,
+                                 mlir::ValueRange{lhs.value, rhs.value}, /*wide=*/false,
+                                 mlir::TypeAttr()),
+              needed};
+    }
+    const bool swap = isPossible(joined(rhs, lhs)) &&
+                      (!isPossible(joined(lhs, rhs)) ||
+                       (joined(lhs, rhs) != needed && joined(rhs, lhs) == needed));
     const Labeled &first = swap ? rhs : lhs, &second = swap ? lhs : rhs;
     Value product = ContractOp::create(builder, loc, first.value, second.value,
                                        first.placesOf(batch), second.placesOf(batch),
