@@ -42,8 +42,9 @@ def hidden_layers(generator, x):
             x = layers.Reshape((2, units))(layers.Dense(2 * units)(x))
             x = layers.Flatten()(layers.Permute((2, 1))(x))
         elif kind == 3:
-            # A bias in front of a BatchNormalization has no gradient; optimizers make steps of its rounding noise.
-            x = generator.choice([layers.BatchNormalization, layers.LayerNormalization])()(layers.Dense(units, use_bias=False)(x))
+            # A bias linearly in front of a BatchNormalization has no gradient; optimizers make steps of its rounding noise.
+            x = layers.Dense(units, use_bias=False)(layers.Activation("tanh")(x))
+            x = generator.choice([layers.BatchNormalization, layers.LayerNormalization])()(x)
         elif kind == 4:
             regularizer = generator.choice([keras.regularizers.L2(0.01), keras.regularizers.L1(0.003), keras.regularizers.L1L2(0.001, 0.01)])
             constraint = generator.choice([None, None, keras.constraints.MaxNorm(1.0), keras.constraints.UnitNorm()])
@@ -106,9 +107,11 @@ def random_schedule(generator, rate):
     ])()  # fmt: skip
 
 
-def random_optimizer(generator):
+def random_optimizer(generator, policy):
     g = generator
     kind = g.choice(["SGD", "RMSprop", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Lion", "Lamb", "Adafactor", "Muon"])
+    if kind == "Lion" and policy != "float32":
+        kind = "Adam"  # Lion's step is the sign of a gradient, also of one that is only rounding
     rate = {"SGD": 0.05, "Adadelta": 0.5, "Adagrad": 0.05, "Ftrl": 0.05}.get(kind, 0.005)
     options = {"learning_rate": random_schedule(g, rate)}
     options.update({
@@ -146,7 +149,7 @@ def random_model(generator, policy):
     model = keras.Model(inputs, outputs)
     chosen = generator.sample(every, min(len(every), 2))
     weighted = generator.random() < 0.3
-    model.compile(random_optimizer(generator), loss=loss, metrics=[] if weighted else chosen,
+    model.compile(random_optimizer(generator, policy), loss=loss, metrics=[] if weighted else chosen,
                   weighted_metrics=chosen if weighted else [], run_eagerly=True)  # fmt: skip
     return model, kind, generator.random() < 0.4
 
