@@ -186,56 +186,63 @@ def run(*command):
         raise RuntimeError(f"{os.path.basename(command[0])}: exit {result.returncode}\n{result.stderr.strip()[-900:]}")
 
 
-def check(number, tools, folder, steps=5):
+def reference(model, data, steps, batch):
+    """What Keras gives: predictions, per step the logs, afterwards the variables; and how far each moved."""
+    before = {v.path: numpy.float64(v.numpy()) for v in model.variables}
+    predictions, logs = model(data["x"]).numpy(), []
+    for step in range(steps):
+        part = slice(step * batch, (step + 1) * batch)
+        weights = data["sample_weight"][part] if "sample_weight" in data else None
+        model.reset_metrics()
+        logs.append(model.train_on_batch(data["x"][part], data["y0"][part], sample_weight=weights, return_dict=True))
+    after = {v.path: v.numpy() for v in model.variables}
+    moved = {path: float(numpy.max(numpy.abs(after[path] - before[path]))) if after[path].dtype.kind in "fV" else 0 for path in after}
+    return predictions, logs, after, moved
+
+
+def check(number, tools, folder, steps=5, batch=8):
+    """True, False or None (Keras refuses the combination)."""
     generator = random.Random(number)
     policy = list(TOLERANCES)[number % 3]
     model, kind, weighted = random_model(generator, policy)
-    rows, batch = 8 * steps, 8
+    rows = batch * steps
     numbers = numpy.random.RandomState(number)
-    x = numbers.randn(rows, model.inputs[0].shape[1]).astype("float32")
-    y = targets_of(kind, rows, numbers)
-    data = {"x": x, "y0": y}
+    data = {"x": numbers.randn(rows, model.inputs[0].shape[1]).astype("float32"), "y0": targets_of(kind, rows, numbers)}
     if weighted:
         data["sample_weight"] = numbers.uniform(0.2, 1.5, rows).astype("float32")
     optimizer, loss = type(model.optimizer).__name__, type(model.loss).__name__
     inner = getattr(model.optimizer, "inner_optimizer", None)
     what = f"model {number} {policy} {type(inner).__name__ if inner else optimizer} {loss}"
-    path = os.path.join(folder, "model.keras")
+    path, arrays = os.path.join(folder, "model.keras"), os.path.join(folder, "data.npz")
     model.save(path)
-    model = keras.saving.load_model(path)
-    model.run_eagerly = True
-    before = {v.path: numpy.float64(v.numpy()) for v in model.variables}
-    numpy.savez(os.path.join(folder, "data.npz"), **data)
+    try:
+        model = keras.saving.load_model(path)
+        model.run_eagerly = True
+        predictions, logs, after, moved = reference(model, data, steps, batch)
+    except Exception as error:  # Keras's refusals have many types
+        print(f"skip {what}: Keras: {str(error).strip().splitlines()[-1][:150]}")
+        return None
+    numpy.savez(arrays, **data)
     compiled = os.path.join(folder, "model.mpc")
     mpcc, mpc_run = os.path.join(tools, "mpcc"), os.path.join(tools, "mpc-run")
     run(mpcc, path, "--output-guard=off", "--march=native", "--name=model", "-o", compiled)
-
-    output = os.path.join(folder, "out.npz")
-    run(mpc_run, "predict", compiled, "--inputs", os.path.join(folder, "data.npz"), "--outputs", output)
-    limit = TOLERANCES[policy]
-    errors = {"out0": difference(numpy.load(output)["out0"], model(x).numpy()) / limit}
-
-    trace = os.path.join(folder, "trace.npz")
-    run(mpc_run, "train", compiled, "--data", os.path.join(folder, "data.npz"), "--shuffle=off", "--batch-size", str(batch),
-        "--steps", str(steps), "--trace", trace)  # fmt: skip
-    trained = numpy.load(trace)
-    for step in range(steps):
-        part = slice(step * batch, (step + 1) * batch)
-        weights = data["sample_weight"][part] if weighted else None
-        model.reset_metrics()
-        logs = model.train_on_batch(x[part], y[part], sample_weight=weights, return_dict=True)
-        for name, value in logs.items():
+    output, trace = os.path.join(folder, "out.npz"), os.path.join(folder, "trace.npz")
+    run(mpc_run, "predict", compiled, "--inputs", arrays, "--outputs", output)
+    run(mpc_run, "train", compiled, "--data", arrays, "--shuffle=off", "--batch-size", str(batch), "--steps", str(steps), "--trace", trace)
+    trained, limit = numpy.load(trace), TOLERANCES[policy]
+    errors = {"out0": difference(numpy.load(output)["out0"], predictions) / limit}
+    for step, values in enumerate(logs):
+        for name, value in values.items():
             key = "loss" if name == "loss" else f"metric:{name}"
-            if key not in trained:
-                errors[key] = float("inf")
-                continue
-            errors[f"{key}@{step}"] = difference(trained[key][step], value, max(float(numpy.max(numpy.abs(value))), 0.05)) / (limit * 5)
-    for variable in model.variables:
-        # seed_generator_state is neither trained nor drawn from here.
-        moved = float(numpy.max(numpy.abs(variable.numpy() - before[variable.path]))) if variable.dtype.startswith("float") else 0
+            scale = max(float(numpy.max(numpy.abs(value))), 0.05)
+            errors[f"{key}@{step}"] = difference(trained[key][step], value, scale) / (limit * 5) if key in trained else float("inf")
+            # Rounding may move one sample across a threshold or rank.
+            if policy != "float32" and key != "loss" and "error" not in name and "crossentropy" not in name:
+                del errors[f"{key}@{step}"]
+    for name, value in after.items():
         # Adam and its kind make a whole step of the rounding noise where a 16-bit gradient is nearly nothing.
         norm = numpy.max if policy == "float32" else root_mean_square
-        errors[f"final:{variable.path}"] = difference(trained[f"final:{variable.path}"], variable.numpy(), moved or None, norm) / MOVED[policy]
+        errors[f"final:{name}"] = difference(trained[f"final:{name}"], value, max(moved[name], 1e-5), norm) / MOVED[policy]
     worst = max(errors, key=errors.get)
     good = errors[worst] <= 1
     print(f"{'ok  ' if good else 'FAIL'} {what}: {worst} at {errors[worst]:.2g} of the tolerance")
@@ -252,7 +259,7 @@ def main():
     parser.add_argument("--keep", help="folder for the files of failing models")
     arguments = parser.parse_args()
     tools = os.path.abspath(arguments.bin)
-    failed = 0
+    failed = skipped = 0
     for number in range(arguments.first, arguments.first + arguments.models):
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -260,13 +267,14 @@ def main():
             except RuntimeError as error:
                 good = False
                 print(f"FAIL model {number}: {error}")
-            failed += not good
-            if not good and arguments.keep:
+            failed += good is False
+            skipped += good is None
+            if good is False and arguments.keep:
                 shutil.copytree(folder, os.path.join(arguments.keep, f"model{number}"), dirs_exist_ok=True)
         sys.stdout.flush()
-    print(f"{failed} failed")
-    print(f"ran {arguments.models} tests")
-    return 1 if failed else 0
+    print(f"{failed} failed, {skipped} that Keras refuses")
+    print(f"ran {arguments.models - skipped} tests")
+    return 1 if failed or skipped == arguments.models else 0
 
 
 if __name__ == "__main__":
