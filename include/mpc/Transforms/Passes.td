@@ -174,8 +174,7 @@ def Fuse : Pass<"mpc-fuse", "::mlir::ModuleOp"> {
 def VerifyFusion : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
   let summary = "check what the phase `fusion` promises";
   let description = [{
-    Functions are entries without layers; what pads the operand of a contraction pads with zeros, the
-    identity of the sum that reads it.
+    Functions are entries without layers.
   }];
 }
 
