@@ -120,6 +120,16 @@ def time_distributed_batch_normalization_bfloat16():
                                                    dtype="mixed_bfloat16"))
 
 
+@case("forward")
+def time_distributed_inference():
+    """Inference renews nothing, also not from step to step."""
+    inner = keras.Sequential([keras.Input((4,)), layers.Dense(3), layers.BatchNormalization()])
+    x = keras.Input((5, 4), name="x")
+    y = layers.TimeDistributed(inner)(x)
+    z = layers.TimeDistributed(layers.BatchNormalization())(x)
+    return keras.Model(x, [y, z])
+
+
 @case("train", steps=3, optimizer="sgd")
 def time_distributed_model():
     inner = keras.Sequential([keras.Input((4,)), layers.Dense(3, use_bias=False), layers.BatchNormalization(),
@@ -157,6 +167,20 @@ def cell_policy_gradient():
     return chain((4, 3), layers.RNN(layers.LSTMCell(3, dtype="mixed_bfloat16"), dtype="float32",
                                     return_sequences=True, return_state=False),
                  layers.Dense(2))
+
+
+# ---- Layers inside layers in the legacy format ----------------------------------------------------
+
+
+@case("forward", suffix=".h5")
+def legacy_wrappers():
+    x = keras.Input((5, 4), name="x")
+    y = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(x)
+    y = layers.MultiHeadAttention(2, 3)(y, y)
+    y = layers.RNN(layers.GRUCell(3), return_sequences=True)(y)
+    inner = keras.Sequential([keras.Input((3,)), layers.Dense(3), layers.BatchNormalization()])
+    y = layers.TimeDistributed(inner)(y)
+    return keras.Model(x, layers.ConvLSTM1D(2, 2)(layers.Reshape((5, 3, 1))(y)))
 
 
 # ---- Gradients of embeddings in optimizers ------------------------------------------------------
@@ -231,8 +255,9 @@ def write(name, kind, build, options):
         model.compile(optimizer=optimizer, loss="mse", run_eagerly=True)
         if kind == "train":
             model.optimizer.build(model.trainable_variables)
-    model.save(os.path.join(FOLDER, name + ".keras"))
-    model = keras.saving.load_model(os.path.join(FOLDER, name + ".keras"))
+    path = os.path.join(FOLDER, name + options.get("suffix", ".keras"))
+    model.save(path)
+    model = keras.saving.load_model(path)
     if "reference" in options:
         weights = model.get_weights()
         model = build(options["reference"])

@@ -77,6 +77,8 @@ def check(tools, model, name, options, work):
 def check_layer(tools, name, work):
     """A case of layers/, made by record_layers.py; its arrays say of which kind it is."""
     folder, model = os.path.join(work, name), os.path.join(HERE, "layers", name + ".keras")
+    if not os.path.exists(model):
+        model = os.path.join(HERE, "layers", name + ".h5")
     with np.load(os.path.join(HERE, "layers", name + ".npz")) as arrays:
         recorded = {key: arrays[key] for key in arrays.files}
     run(tools["mpcc"], model, "--name=model", "--output-guard=off", *OPTIONS.get(name, []), "-o",

@@ -230,7 +230,7 @@ bool GraphImporter::importStepwise(const LayerConfig &layer, llvm::StringRef pat
     Value old = number < before.size() ? before[number] : Value(variable.argument);
     if (variable.getCurrent() == old)
       continue;
-    scan.carry(old, variable.getCurrent());
+    scan.carry(old, variable.getCurrent(), /*inTraining=*/!variable.stateful);
     renewed.push_back(&variable);
   }
   scan.varyRandomness(randomState);

@@ -252,30 +252,43 @@ const LayerConfig *GraphImporter::getChild(const LayerConfig &layer, llvm::Strin
   return child.get();
 }
 
-void GraphImporter::placeLayers(const ModelConfig &model, unsigned position) {
+llvm::SmallVector<const LayerConfig *, 4>
+GraphImporter::getContainers(const LayerConfig *layer) const {
+  llvm::SmallVector<const LayerConfig *, 4> containers;
+  for (; layer; layer = parents.lookup(layer))
+    containers.push_back(layer);
+  return containers;
+}
+
+void GraphImporter::placeLayers(const ModelConfig &model, const LayerConfig &holder,
+                                unsigned position) {
   for (const LayerConfig &layer : model.layers) {
     order[&layer] = position;
+    parents[&layer] = &holder;
     if (layer.model)
-      placeLayers(*layer.model, position);
+      placeLayers(*layer.model, holder, position);
   }
 }
 
 void GraphImporter::placeChild(const LayerConfig &parent, const LayerConfig &child,
                                llvm::StringRef group) {
   order[&child] = order.lookup(&parent);
+  if (&parent != &child)
+    parents[&child] = &parent;
   auto found = groups.find(&parent);
   if (&parent != &child && found != groups.end() && !group.empty()) {
     const std::string place = found->second + "/" + group.str();
     groups[&child] = place;
     if (child.model && !child.model->layers.empty() && !order.count(&child.model->layers.front())) {
       index(*child.model, "", place);
-      placeLayers(*child.model, order.lookup(&parent));
+      placeLayers(*child.model, child, order.lookup(&parent));
     }
   }
 }
 
 void GraphImporter::placeTwin(const LayerConfig &layer, const LayerConfig &twin) {
   order[&twin] = order.lookup(&layer);
+  parents[&twin] = &layer;
   if (auto found = groups.find(&layer); found != groups.end()) {
     const std::string place = found->second;
     groups[&twin] = place;
@@ -304,6 +317,12 @@ void GraphImporter::setUpdate(Value current, Value update) {
   for (ModelVariable &variable : variables)
     if (variable.argument == current || llvm::is_contained(variable.updates, current))
       variable.updates.push_back(update);
+}
+
+bool GraphImporter::isStateful(Value current) const {
+  return llvm::any_of(variables, [&](const ModelVariable &variable) {
+    return variable.stateful && variable.getCurrent() == current;
+  });
 }
 
 void GraphImporter::limitInput(Value input, int64_t limit) {

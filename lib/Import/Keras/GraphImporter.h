@@ -59,6 +59,8 @@ public:
   llvm::ArrayRef<std::string> getOutputNames() const { return outputNames; }
   /// Group of each layer in the weight file, for counting its variables.
   const llvm::MapVector<const LayerConfig *, std::string> &getGroups() const { return groups; }
+  /// A layer, then the layer that holds it in its config (a wrapper, an attention), and so on.
+  llvm::SmallVector<const LayerConfig *, 4> getContainers(const LayerConfig *layer) const;
   llvm::Error takeErrors() { return std::move(errors); }
 
   void report(llvm::StringRef path, const llvm::Twine &message);
@@ -68,6 +70,8 @@ public:
   /// The value that later calls read for `current` (a variable's argument, or its last update), and
   /// that the forward pass stores.
   void setUpdate(mlir::Value current, mlir::Value update);
+  /// Whether `current` is the value of a variable that inference renews, too.
+  bool isStateful(mlir::Value current) const;
   /// Bounds the integers of a model input; of other values nothing is checked.
   void limitInput(mlir::Value input, int64_t limit);
   /// The part `name` of a layer that its config does not hold, made on the first call.
@@ -120,7 +124,7 @@ private:
 
   void index(const ModelConfig &model, llvm::StringRef path, llvm::StringRef group);
   /// Gives all layers of a model inside a layer that layer's place in the order of variables.
-  void placeLayers(const ModelConfig &model, unsigned position);
+  void placeLayers(const ModelConfig &model, const LayerConfig &holder, unsigned position);
   void reportUnsupported(const ModelConfig &model, llvm::StringRef path);
 
   bool importModel(const ModelConfig &model, llvm::StringRef path, bool trainable,
@@ -172,6 +176,7 @@ private:
   mlir::Block *body = nullptr;
 
   llvm::DenseMap<const LayerConfig *, unsigned> order; ///< depth first, as Model.variables
+  llvm::DenseMap<const LayerConfig *, const LayerConfig *> parents; ///< of layers inside layers
   llvm::MapVector<const LayerConfig *, std::string> groups;
   llvm::DenseMap<const LayerConfig *, mlir::StringAttr> policies;
   std::vector<ModelVariable> variables;

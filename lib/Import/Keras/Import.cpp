@@ -78,6 +78,17 @@ llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName
   return json::Value(std::move(model));
 }
 
+StoredTensor makeZeros(llvm::ArrayRef<int64_t> shape) {
+  uint64_t elements = 1; // the importer bounds the shapes of variables
+  for (int64_t extent : shape)
+    elements *= uint64_t(extent);
+  StoredTensor zeros;
+  zeros.dtype = MPC_RT_FLOAT32;
+  zeros.dims.assign(shape.begin(), shape.end());
+  zeros.bytes.resize(elements * sizeof(float));
+  return zeros;
+}
+
 } // namespace
 
 llvm::Expected<ImportedModel> importKeras(llvm::StringRef path, const ImportOptions &options,
@@ -149,6 +160,10 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
     if (llvm::Error errors = takeLegacyWeights(read->hdf5, *config, fileName, importer, model))
       return std::move(errors);
   }
+  // Keras's files hold no states of stateful layers; a model that is loaded starts from zeros.
+  for (const ModelVariable &variable : importer.getVariables())
+    if (variable.stateful && model.hasWeights)
+      model.weights.emplace(variable.path, makeZeros(variable.type.getShape()));
   if (!read->isLegacy)
     model.configText = std::move(read->config);
   model.config = std::move(*object);

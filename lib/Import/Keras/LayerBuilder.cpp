@@ -232,7 +232,7 @@ mlir::StringAttr LayerBuilder::getPolicyOf(const LayerConfig &other) {
 
 Value LayerBuilder::getOperandOf(Value argument) const {
   const unsigned number = llvm::cast<mlir::BlockArgument>(argument).getArgNumber();
-  return number < outer.size() ? Value() : variables[number - outer.size()];
+  return number < root.outer.size() ? Value() : root.variables[number - root.outer.size()];
 }
 
 Value LayerBuilder::addVariable(const VariableRequest &request) {
@@ -250,7 +250,7 @@ ScanOp LayerBuilder::finishSteps(ScanBuilder &scan, llvm::ArrayRef<Value> output
   llvm::SmallVector<Value> renewed;
   for (auto &[variable, value] : root.updates)
     if (value.getParentBlock() == scan.getBlock()) {
-      scan.carry(variable, value);
+      scan.carry(variable, value, !importer.isStateful(getOperandOf(variable)));
       renewed.push_back(variable);
     }
   scan.varyRandomness(importer.hasRandomState() ? getRandomState() : Value());

@@ -18,12 +18,14 @@ ScanBuilder::ScanBuilder(mlir::OpBuilder &builder, mlir::Location location,
   builder.setInsertionPointToEnd(block.get());
 }
 
-void ScanBuilder::carry(Value outside, Value next) {
+void ScanBuilder::carry(Value outside, Value next, bool inTraining) {
   Value argument = block->insertArgument(unsigned(inits.size()), outside.getType(), location);
   outside.replaceUsesWithIf(
       argument, [&](mlir::OpOperand &use) { return use.getOwner()->getBlock() == block.get(); });
   inits.push_back(outside);
-  later.push_back(next == outside ? argument : next);
+  if (inTraining)
+    next = InTrainingOp::create(builder, location, next, argument);
+  later.push_back(next);
 }
 
 void ScanBuilder::varyRandomness(Value state) {
@@ -31,7 +33,7 @@ void ScanBuilder::varyRandomness(Value state) {
         return user->getBlock() == block.get();
       }))
     return;
-  carry(state, RandomStepOp::create(builder, location, state));
+  carry(state, RandomStepOp::create(builder, location, state), /*inTraining=*/false);
 }
 
 ScanOp ScanBuilder::finish(llvm::ArrayRef<Value> next, llvm::ArrayRef<Value> outputs) {

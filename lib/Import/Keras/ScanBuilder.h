@@ -21,7 +21,8 @@ public:
   /// Where the body reads `outside`, a value in front of the scan, it shall read what the step
   /// before gave as `next`. The value after the last step is result `finish(…).getFinals()` behind
   /// those of the inits, in the order of the calls.
-  void carry(mlir::Value outside, mlir::Value next);
+  /// With `inTraining` only training gives a next value.
+  void carry(mlir::Value outside, mlir::Value next, bool inTraining);
   /// Random ops that read `state` take other numbers in every step; null: there are none.
   void varyRandomness(mlir::Value state);
 

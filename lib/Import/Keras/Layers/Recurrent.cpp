@@ -61,6 +61,13 @@ Values addStateVariables(LayerBuilder &b, const RecurrentCell &cell, int64_t bat
     if (cell.isChannelsFirst())
       std::rotate(extents.begin(), extents.end() - 1, extents.end());
     extents.insert(extents.begin(), batch);
+    // The importer makes zeros of it; no file backs this size.
+    int64_t elements = 1;
+    for (int64_t extent : extents)
+      if (__builtin_mul_overflow(elements, extent, &elements) || elements > (int64_t(1) << 28)) {
+        b.error("a state of more than 2^28 elements");
+        return {};
+      }
     VariableRequest request;
     const std::string name = index ? "rnn_state_" + std::to_string(index) : "rnn_state";
     request.name = name;
