@@ -6,7 +6,7 @@
 #include "lib/Driver/Explain.h"
 #include "lib/Driver/LegacyOptimizerState.h"
 #include "lib/Driver/OptimizerState.h"
-#include "lib/Driver/WeightsFile.h"
+#include "lib/Driver/WeightsBeside.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
@@ -194,11 +194,13 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
   if (options.compileFrom)
     first = *options.compileFrom == Phase::Module ? Phase::Module
                                                   : Phase(int(*options.compileFrom) + 1);
-  if (!options.initialize)
-    if (llvm::Error failure = readWeightsBeside(options.model, *module, weights)) {
+  if (!options.initialize) {
+    weights = options.weights;
+    if (llvm::Error failure = checkWeights(weights, options.weightsFile, *module)) {
       diagnostics.error(std::move(failure));
       return kExitBadInput;
     }
+  }
   if (first != Phase::Policy)
     return kExitDone;
   return prepareTraining({});

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcc: compiles a model ahead of time.
 #include "tools/mpcc/Options.h"
+#include "tools/mpcc/WeightsFile.h"
 
 int main(int argc, char **argv) {
   mpc::ExitCode code = mpc::kExitDone;
   std::optional<mpc::CompileOptions> options = mpc::parseCommandLine(argc, argv, code);
-  return options ? mpc::compileModel(*options) : code;
+  if (!options)
+    return code;
+  if (!mpc::readWeightsBeside(*options))
+    return mpc::kExitBadInput;
+  return mpc::compileModel(*options);
 }

@@ -4,6 +4,7 @@
 #define MPC_DRIVER_COMPILE_H
 
 #include "mpc/Pipelines/Phases.h"
+#include "mpc/Support/WeightStore.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <map>
@@ -29,6 +30,9 @@ struct CompileOptions {
   std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
   /// Start from initializers with this seed instead of the file's weights.
   std::optional<uint64_t> initialize;
+  /// Values of the variables of a model that is IR, and the file that they are from.
+  WeightStore weights;
+  std::string weightsFile;
   std::string march = "portable";
   std::string compilerVersion;
   std::optional<Phase> compileTo, compileFrom;

@@ -81,8 +81,8 @@ std::optional<EinsumShapes> findShapes(B &b, const Equation &equation, Value x,
   const int64_t left = equation.leftElided ? elided : 0;
   // Keras reads the labels' places and ignores what is behind them.
   if (output.size() < equation.output.size() + size_t(elided))
-    return fail("'output_shape' lacks dimensions that the equation's output '" +
-                equation.output + "' has after the batch");
+    return fail("'output_shape' lacks dimensions that the equation's output '" + equation.output +
+                "' has after the batch");
   auto extentIn = [&](llvm::StringRef labels, llvm::ArrayRef<int64_t> shape,
                       char label) -> std::optional<int64_t> {
     const size_t place = labels.find(label);

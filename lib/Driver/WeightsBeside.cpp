@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lib/Driver/WeightsBeside.h"
+#include "dialects/mpc/IR/Mpc.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+
+mpc_rt_dtype_t mpc::toRuntimeDtype(Type type) {
+  std::string spelling;
+  llvm::raw_string_ostream(spelling) << type;
+#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
+  if (spelling == mlir)                                                                            \
+    return value;
+#include "mpc-rt/dtype.inc"
+#undef MPC_RT_DTYPE
+  llvm_unreachable("variables have element types of Keras");
+}
+
+static StringRef toKerasName(mpc_rt_dtype_t dtype) {
+#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
+  if (dtype == value)                                                                              \
+    return keras;
+#include "mpc-rt/dtype.inc"
+#undef MPC_RT_DTYPE
+  return "unknown dtype";
+}
+
+llvm::Error mpc::checkWeights(const WeightStore &weights, StringRef file, ModuleOp module) {
+  llvm::Error errors = llvm::Error::success();
+  auto refuse = [&](StringRef name, const Twine &what) {
+    errors = llvm::joinErrors(
+        std::move(errors),
+        llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                file + ":" + name + ": " + what +
+                                    "; expected the weights that were written with this IR"));
+  };
+  for (const auto &[name, weight] : weights.all()) {
+    auto variable = module.lookupSymbol<VariableOp>(name);
+    if (!variable) {
+      refuse(name, "the IR has no such variable");
+      continue;
+    }
+    auto type = cast<RankedTensorType>(variable.getType());
+    if (toRuntimeDtype(type.getElementType()) == weight.dtype &&
+        llvm::equal(type.getShape(), weight.dims))
+      continue;
+    std::string expected;
+    llvm::raw_string_ostream(expected) << type;
+    auto extents =
+        llvm::map_range(weight.dims, [](int64_t extent) { return std::to_string(extent); });
+    refuse(name, "is [" + llvm::join(extents, ", ") + "] of " + toKerasName(weight.dtype) +
+                     ", but the IR has " + expected);
+  }
+  return errors;
+}
