@@ -305,9 +305,19 @@ RandomGraph::RandomGraph(MLIRContext &context, uint64_t seed, unsigned opLimit) 
   scope.pool.push_back(scope.addVariable({n}));
 
   std::vector<RegisteredOperationName> ops = differentiableOps(context);
-  const unsigned wanted = std::min<unsigned>(unsigned(random.between(3, 10)), opLimit);
-  for (int tries = 0; opCount < wanted && tries < 600; ++tries)
-    scope.addOp(ops[random.below(int64_t(ops.size()))]);
+  const unsigned wanted = unsigned(random.between(3, 10)), most = std::min(14u, opLimit);
+  // One op has its turn in this graph, so that the rare ones occur too; what it needs may have to
+  // be made first.
+  RegisteredOperationName turn = ops[seed % ops.size()];
+  bool hadTurn = false;
+  auto isComplete = [&](int tries) {
+    return opCount >= most || tries >= 600 || (opCount >= wanted && (hadTurn || tries >= 200));
+  };
+  for (int tries = 0; !isComplete(tries); ++tries)
+    if (!hadTurn && opCount > 0 && tries % 2 == 0)
+      hadTurn = scope.addOp(turn);
+    else
+      scope.addOp(ops[random.below(int64_t(ops.size()))]);
   finish(scope, /*lastOnly=*/opLimit != ~0u);
 }
 
