@@ -81,7 +81,7 @@ Value Caster::constantIn(ConstantOp constant, Type element, Location loc) {
   auto value = cast<DenseFPElementsAttr>(constant.getValue());
   // Rounded once, to nearest even, from the value as imported.
   DenseElementsAttr rounded = value.mapValues(to, [&](const APFloat &number) {
-    APFloat result = number;
+    APFloat result = constant.getExact().value_or(number);
     bool losesInfo = false;
     result.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
     return result.bitcastToAPInt();

@@ -20,15 +20,24 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
   let summary = "a constant tensor";
   let description = [{
     Inside a layer a floating constant is weak, as a Python number in Keras: mpc-insert-casts gives
-    it the layer's compute dtype, rounding the value once.
+    it the layer's compute dtype, rounding the value once. `exact` is what every element was before
+    it was rounded to float32, where that changed it; the rounding starts from there.
 
-    Example: `%c = mpc.constant dense<1.000000e+00> : tensor<f32>`
+    Examples:
+    ```mlir
+    %c = mpc.constant dense<1.000000e+00> : tensor<f32>
+    %d = mpc.constant {exact = 3.000000e-01 : f64} dense<3.000000e-01> : tensor<f32>
+    ```
   }];
-  let arguments = (ins ElementsAttr:$value);
+  let arguments = (ins ElementsAttr:$value, OptionalAttr<F64Attr>:$exact);
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
   let hasFolder = 1;
-  let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat)>];
+  let builders = [
+    OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat)>,
+    OpBuilder<(ins "::mlir::ElementsAttr":$value),
+              [{ build($_builder, $_state, value, /*exact=*/::mlir::FloatAttr()); }]>
+  ];
 }
 
 def Mpc_ContractOp : Mpc_Op<"contract", [Pure, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {

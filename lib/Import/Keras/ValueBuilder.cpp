@@ -3,6 +3,8 @@
 
 #include "Einsum.h"
 
+#include <cmath>
+
 namespace mpc::keras {
 
 using mlir::Value;
@@ -23,7 +25,10 @@ std::optional<int64_t> ValueBuilder::resolveAxis(int64_t axis, Value value) {
 }
 
 Value ValueBuilder::makeConstant(double value) {
-  return scalarConstant(builder, location, builder.getF32Type(), value);
+  Value constant = scalarConstant(builder, location, builder.getF32Type(), value);
+  if (double(float(value)) != value && !std::isnan(value))
+    constant.getDefiningOp<ConstantOp>().setExact(llvm::APFloat(value));
+  return constant;
 }
 
 Value ValueBuilder::makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<double> values) {
