@@ -63,7 +63,7 @@ private:
   size_t at_ = 0, line_ = 1;
 };
 
-struct Column {
+struct TextColumn {
   std::vector<int64_t> integers;
   std::vector<double> reals;
   bool real = false;
@@ -118,7 +118,7 @@ Result<CsvTable> parseCsv(const std::string &text, const std::string &place) {
     if (!seen.insert(name).second)
       return Failure(place + ":1: has two columns named '" + name + "'; expected one per name");
 
-  std::vector<Column> columns(table.names.size());
+  std::vector<TextColumn> columns(table.names.size());
   int64_t rows = 0;
   for (reader.skipEmptyLines(); !reader.atEnd(); reader.skipEmptyLines(), ++rows) {
     size_t line = reader.line(), index = 0;
@@ -141,7 +141,7 @@ Result<CsvTable> parseCsv(const std::string &text, const std::string &place) {
   }
   if (!failure.empty())
     return failure;
-  for (Column &column : columns)
+  for (TextColumn &column : columns)
     table.columns.push_back(column.real
                                 ? Array::copyOf(MPC_RT_FLOAT64, {rows}, column.reals.data())
                                 : Array::copyOf(MPC_RT_INT64, {rows}, column.integers.data()));

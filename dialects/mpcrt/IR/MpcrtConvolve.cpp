@@ -3,7 +3,6 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 
 using namespace mlir;
-using namespace mpc;
 using namespace mpc::mpcrt;
 
 Value ConvolveOp::getImages() {

@@ -9,8 +9,6 @@ using namespace mpc;
 
 /// Fewer scalar operations than this are not worth a launch.
 static constexpr int64_t kInlineIterations = 64;
-/// Operations per chunk below which splitting costs more than it gains.
-static constexpr int64_t kGrainOperations = 16384;
 
 StringRef mpc::getSplitName(Split split) {
   static const StringRef names[] = {"inline", "flat", "rows", "columns", "blocks"};

@@ -8,6 +8,9 @@
 
 namespace mpc {
 
+/// Operations per chunk below which splitting costs more than it gains.
+inline constexpr int64_t kGrainOperations = 16384;
+
 enum class Split {
   Inline,  ///< a few iterations: loops in the host function
   Flat,    ///< elementwise on dense buffers: one loop over all elements

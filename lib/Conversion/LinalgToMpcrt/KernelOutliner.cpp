@@ -22,8 +22,6 @@ static constexpr int64_t kSerialReduction = 4096;
 /// Rows of one block of mpcrt.rows: as many as keep what its ops read and write, and its
 /// temporaries, in the first-level cache.
 static constexpr int64_t kBlockElements = 4096, kBlockBytes = 16384;
-/// Operations per chunk below which splitting costs more than it gains.
-static constexpr int64_t kGrainOperations = 16384;
 
 KernelOutliner::KernelOutliner(func::FuncOp entry) : entry(entry), batch(getBatchArgument(entry)) {}
 

@@ -10,12 +10,9 @@
 #include "Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include <limits>
 
 using namespace mlir;
 using namespace mpc;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// An adaptive axis whose windows are all alike is a strided one.
 static PoolAxis simplify(PoolAxis axis) {

@@ -8,7 +8,11 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <limits>
+
 namespace mpc {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Elements that one body may read.
 inline constexpr int64_t kMostUnrolled = 64;

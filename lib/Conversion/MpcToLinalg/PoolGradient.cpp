@@ -5,12 +5,9 @@
 #include "PoolBuilder.h"
 #include "Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include <limits>
 
 using namespace mlir;
 using namespace mpc;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Value PoolBuilder::meanGradient(Value cotangent, const PoolWindow &window, Type element) {
   SmallVector<int64_t> candidates = window.extents(&PoolAxis::mostWindows);

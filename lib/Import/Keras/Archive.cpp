@@ -25,7 +25,7 @@ constexpr llvm::StringLiteral kWeights("model.weights.h5");
 constexpr llvm::StringLiteral kNumpyWeights("model.weights.npz");
 
 constexpr llvm::StringLiteral
-    kAdvice("expected a .keras archive as Model.save writes it; save the model again");
+    kArchiveAdvice("expected a .keras archive as Model.save writes it; save the model again");
 
 struct CloseArchive {
   void operator()(zip_t *archive) const { zip_discard(archive); }
@@ -51,7 +51,8 @@ llvm::Expected<ArchiveHandle> openArchive(llvm::MemoryBufferRef file) {
     if (bytes.starts_with(kLocalHeader) || bytes.starts_with(kEmptyArchive))
       what = "truncated or damaged zip archive";
     return inputError(file.getBufferIdentifier(),
-                      what + (reason.empty() ? "" : " (" + reason.str() + ")") + "; " + kAdvice);
+                      what + (reason.empty() ? "" : " (" + reason.str() + ")") + "; " +
+                          kArchiveAdvice);
   };
 
   zip_error_t error;
@@ -93,16 +94,16 @@ llvm::Error checkMembers(zip_t *archive, llvm::MemoryBufferRef file, const Archi
     if (zip_stat_index(archive, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME) ||
         !(stat.valid & ZIP_STAT_SIZE))
       return inputError(fileName, "damaged zip archive: member " + llvm::Twine(index) +
-                                      " has no readable header; " + kAdvice);
+                                      " has no readable header; " + kArchiveAdvice);
     const llvm::StringRef name = stat.name;
     if (isUnsafeName(name))
       return inputError(fileName, "unsafe member name '" + llvm::toHex(name.take_front(64)) +
-                                      "' (hexadecimal) in the archive; " + kAdvice);
+                                      "' (hexadecimal) in the archive; " + kArchiveAdvice);
     if (!names.insert(name).second)
       return inputError(fileName + ":" + name,
-                        "the archive has two members of this name; " + llvm::Twine(kAdvice));
+                        "the archive has two members of this name; " + llvm::Twine(kArchiveAdvice));
     if ((stat.valid & ZIP_STAT_ENCRYPTION_METHOD) && stat.encryption_method != ZIP_EM_NONE)
-      return inputError(fileName + ":" + name, "encrypted member; " + llvm::Twine(kAdvice));
+      return inputError(fileName + ":" + name, "encrypted member; " + llvm::Twine(kArchiveAdvice));
     if (stat.size > budget || total > budget - stat.size)
       return inputError(fileName + ":" + name, "the members expand to more than " +
                                                    llvm::Twine(budget) + " bytes, from a file of " +
@@ -117,7 +118,7 @@ llvm::Error checkMembers(zip_t *archive, llvm::MemoryBufferRef file, const Archi
 llvm::Error readMember(zip_t *archive, uint64_t index, char *out, uint64_t size,
                        const llvm::Twine &where) {
   auto damaged = [&](llvm::StringRef reason) {
-    return inputError(where, "damaged archive member (" + reason + "); " + kAdvice);
+    return inputError(where, "damaged archive member (" + reason + "); " + kArchiveAdvice);
   };
   std::unique_ptr<zip_file_t, CloseMember> member(zip_fopen_index(archive, index, 0));
   if (!member)
@@ -186,7 +187,8 @@ llvm::Expected<Archive> readArchive(llvm::MemoryBufferRef file, const ArchiveLim
 
   Archive result;
   if (locate(kConfig) < 0)
-    return inputError(fileName, "missing config.json in the archive; " + llvm::Twine(kAdvice));
+    return inputError(fileName,
+                      "missing config.json in the archive; " + llvm::Twine(kArchiveAdvice));
   if (llvm::Error error = readText(kConfig, result.config))
     return std::move(error);
   if (locate(kMetadata) >= 0)

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = llvm::json;
 
-constexpr llvm::StringLiteral kAdvice("expected an architecture as Keras writes it");
+constexpr llvm::StringLiteral kConfigAdvice("expected an architecture as Keras writes it");
 
 /// Keys in sorted order: json::Object has none of its own, and results must not depend on hashing.
 llvm::SmallVector<llvm::StringRef> sortedKeys(const json::Object &object) {
@@ -123,7 +123,7 @@ Argument Parser::parseArgument(const json::Value &value, llvm::StringRef path) {
     const json::Array *history = config ? config->getArray("keras_history") : nullptr;
     std::optional<TensorRef> tensor = history ? asTensorRef(*history) : std::nullopt;
     if (!tensor) {
-      report(path, "a tensor argument has no valid keras_history; " + llvm::Twine(kAdvice));
+      report(path, "a tensor argument has no valid keras_history; " + llvm::Twine(kConfigAdvice));
       return argument;
     }
     argument.kind = Argument::Kind::Tensor;
@@ -147,7 +147,7 @@ Argument Parser::parseStructure(const json::Value *value, llvm::StringRef path,
                                 llvm::StringRef key) {
   Argument argument;
   if (!value) {
-    report(path, "missing '" + key + "'; " + kAdvice);
+    report(path, "missing '" + key + "'; " + kConfigAdvice);
     return argument;
   }
   if (const json::Array *array = value->getAsArray()) {
@@ -169,7 +169,7 @@ Argument Parser::parseStructure(const json::Value *value, llvm::StringRef path,
     }
     return argument;
   }
-  report(path, "'" + key + "' holds something else than [layer, node, tensor]; " + kAdvice);
+  report(path, "'" + key + "' holds something else than [layer, node, tensor]; " + kConfigAdvice);
   return argument;
 }
 
@@ -191,7 +191,7 @@ void Parser::parseCalls(const json::Array &nodes, LayerConfig &layer, llvm::Stri
         std::optional<TensorRef> tensor = triple ? asTensorRef(*triple) : std::nullopt;
         if (!tensor) {
           report(path, "an inbound node holds something else than [layer, node, tensor, kwargs]; " +
-                           llvm::Twine(kAdvice));
+                           llvm::Twine(kConfigAdvice));
           return;
         }
         Argument argument;
@@ -212,7 +212,8 @@ void Parser::parseCalls(const json::Array &nodes, LayerConfig &layer, llvm::Stri
         node.arguments.push_back(std::move(list));
       }
     } else {
-      report(path, "an inbound node is neither an object nor a list; " + llvm::Twine(kAdvice));
+      report(path,
+             "an inbound node is neither an object nor a list; " + llvm::Twine(kConfigAdvice));
       return;
     }
     layer.calls.push_back(std::move(node));
@@ -228,14 +229,14 @@ LayerConfig Parser::parseLayer(const json::Value &value, size_t index, llvm::Str
   const std::optional<llvm::StringRef> className =
       object ? object->getString("class_name") : std::nullopt;
   if (!config || !className) {
-    report(path, "a layer entry needs 'class_name' and 'config'; " + llvm::Twine(kAdvice));
+    report(path, "a layer entry needs 'class_name' and 'config'; " + llvm::Twine(kConfigAdvice));
     return layer;
   }
   std::optional<llvm::StringRef> name = object->getString("name");
   if (!name)
     name = config->getString("name");
   if (!name || name->empty()) {
-    report(path, "a layer of class " + *className + " has no name; " + kAdvice);
+    report(path, "a layer of class " + *className + " has no name; " + kConfigAdvice);
     return layer;
   }
   path = prefix + name->str();
@@ -261,7 +262,7 @@ std::unique_ptr<ModelConfig> Parser::parseModel(const json::Object &object, llvm
   const json::Object *config = object.getObject("config");
   const json::Array *layers = config ? config->getArray("layers") : nullptr;
   if (!layers) {
-    report(path, "the model's config has no list 'layers'; " + llvm::Twine(kAdvice));
+    report(path, "the model's config has no list 'layers'; " + llvm::Twine(kConfigAdvice));
     return model;
   }
   model->name = config->getString("name").value_or("model").str();

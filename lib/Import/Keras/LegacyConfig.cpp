@@ -11,7 +11,6 @@
 #include <cmath>
 
 namespace mpc::keras {
-namespace {
 
 namespace json = llvm::json;
 
@@ -21,6 +20,8 @@ json::Object serialized(llvm::StringRef module, llvm::StringRef className, json:
                       {"config", std::move(config)},
                       {"registered_name", nullptr}};
 }
+
+namespace {
 
 /// A loss scale of tf.mixed_precision.experimental: a number, "dynamic" or an object.
 std::optional<LegacyLossScale> parseLossScale(const json::Value &value) {

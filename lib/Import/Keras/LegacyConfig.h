@@ -20,6 +20,10 @@ struct LegacyLossScale {
   bool dynamic = true;
 };
 
+/// An object as Keras 3 serialises it.
+llvm::json::Object serialized(llvm::StringRef module, llvm::StringRef className,
+                              llvm::json::Object config);
+
 /// Whether `object` is a serialised model without module names, as Keras 2 and .h5 files have it.
 bool isLegacyModel(const llvm::json::Object &object);
 

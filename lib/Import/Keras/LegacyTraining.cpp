@@ -12,13 +12,6 @@ namespace {
 
 namespace json = llvm::json;
 
-json::Object serialized(llvm::StringRef module, llvm::StringRef className, json::Object config) {
-  return json::Object{{"module", module.str()},
-                      {"class_name", className.str()},
-                      {"config", std::move(config)},
-                      {"registered_name", nullptr}};
-}
-
 std::string camelCase(llvm::StringRef name) {
   llvm::SmallVector<llvm::StringRef> words;
   name.split(words, '_', -1, /*KeepEmpty=*/false);

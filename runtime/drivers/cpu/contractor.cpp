@@ -5,8 +5,8 @@
 // that keeps NaN, which oneDNN's does not) is one vectorised pass per block of rows, while the
 // block is still in cache.
 #include "runtime/drivers/cpu/contractor.h"
-#include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
+#include "runtime/drivers/cpu/blocking.h"
 
 #include <algorithm>
 #include <atomic>
@@ -18,19 +18,8 @@ namespace {
 
 using onednn::Element;
 
-// Converted operand rows plus result rows of one block: about what the shared cache holds besides
-// the packed right-hand side.
-constexpr int64_t blockBytes = 8 << 20;
 // Packing the right-hand side once per call pays from this many rows on.
 constexpr int64_t packingRows = 16;
-// Contexts that see ever new batch sizes must not grow without bound.
-constexpr size_t mostPlans = 4096;
-// Elements per thread below which a fork costs more than the work.
-constexpr int64_t conversionGrain = 16384;
-
-const uint8_t *at(const void *base, int64_t element, mpc_rt_dtype_t dtype) {
-  return static_cast<const uint8_t *>(base) + element * static_cast<int64_t>(dtypeSize(dtype));
-}
 
 // The low bytes: as wide as an element.
 void storeLargest(mpc_rt_dtype_t dtype, uint64_t bits, void *largest) {

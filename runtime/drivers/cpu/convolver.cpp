@@ -5,8 +5,8 @@
 // relu that keeps NaN, which oneDNN's does not) is one vectorised pass per block of samples, while
 // the block is still in cache.
 #include "runtime/drivers/cpu/convolver.h"
-#include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
+#include "runtime/drivers/cpu/blocking.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,18 +16,6 @@ namespace mpc::rt {
 namespace {
 
 using onednn::Element;
-
-// Converted operands plus results of one block: about what the shared cache holds besides the
-// packed filter.
-constexpr int64_t blockBytes = 8 << 20;
-// Contexts that see ever new batch sizes must not grow without bound.
-constexpr size_t mostPlans = 4096;
-// Elements per thread below which a fork costs more than the work.
-constexpr int64_t conversionGrain = 16384;
-
-const uint8_t *at(const void *base, int64_t element, mpc_rt_dtype_t dtype) {
-  return static_cast<const uint8_t *>(base) + element * static_cast<int64_t>(dtypeSize(dtype));
-}
 
 void reserve(Buffer &buffer, uint64_t bytes) {
   if (!buffer.reserve(bytes))

@@ -97,7 +97,7 @@ Value importSoftmax(LayerBuilder &b) {
   return b.makeSelect(mask, y, b.makeConstant(0.0));
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kActivationLayers[] = {
     {"ELU", importElu, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
     {"LeakyReLU", importLeakyRelu, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
     {"PReLU", importPRelu, Masking::PassesOn},
@@ -107,6 +107,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> activationLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> activationLayers() { return kActivationLayers; }
 
 } // namespace mpc::keras

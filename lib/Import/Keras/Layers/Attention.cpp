@@ -125,13 +125,13 @@ Value importAttention(B &b, Value (*scoresOf)(B &, Value, Value)) {
 Value importLuong(B &b) { return importAttention(b, luongScores); }
 Value importBahdanau(B &b) { return importAttention(b, bahdanauScores); }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kAttentionLayers[] = {
     {"AdditiveAttention", importBahdanau},
     {"Attention", importLuong},
 };
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> attentionLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> attentionLayers() { return kAttentionLayers; }
 
 } // namespace mpc::keras

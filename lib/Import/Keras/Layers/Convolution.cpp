@@ -171,7 +171,7 @@ template <int64_t spatial> Value importTranspose(LayerBuilder &b) {
   return finish(b, *s, y, filters);
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kConvolutionLayers[] = {
     {"Conv1D", importConvolution<1>},        {"Conv1DTranspose", importTranspose<1>},
     {"Conv2D", importConvolution<2>},        {"Conv2DTranspose", importTranspose<2>},
     {"Conv3D", importConvolution<3>},        {"Conv3DTranspose", importTranspose<3>},
@@ -181,6 +181,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> convolutionLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> convolutionLayers() { return kConvolutionLayers; }
 
 } // namespace mpc::keras

@@ -90,7 +90,7 @@ Value importMasking(LayerBuilder &b) {
   return b.makeSelect(counts, kept, b.makeZero(elementTypeOf(kept)));
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kCoreLayers[] = {
     {"Activation", importActivation, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
     {"Dense", importDense, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
     {"Identity", importIdentity, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
@@ -99,6 +99,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> coreLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> coreLayers() { return kCoreLayers; }
 
 } // namespace mpc::keras

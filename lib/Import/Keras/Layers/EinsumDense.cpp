@@ -171,10 +171,10 @@ Value importEinsumDense(B &b) {
   return applyConfiguredActivation(b, "activation", y);
 }
 
-constexpr LayerEntry kLayers[] = {{"EinsumDense", importEinsumDense}};
+constexpr LayerEntry kEinsumDenseLayers[] = {{"EinsumDense", importEinsumDense}};
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> einsumDenseLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> einsumDenseLayers() { return kEinsumDenseLayers; }
 
 } // namespace mpc::keras

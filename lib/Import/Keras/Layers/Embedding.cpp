@@ -41,10 +41,10 @@ Value importEmbedding(LayerBuilder &b) {
   return b.make<GatherOp>(table, index, /*axis=*/int64_t(0), /*batch_dims=*/int64_t(0));
 }
 
-constexpr LayerEntry kLayers[] = {{"Embedding", importEmbedding}};
+constexpr LayerEntry kEmbeddingLayers[] = {{"Embedding", importEmbedding}};
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> embeddingLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> embeddingLayers() { return kEmbeddingLayers; }
 
 } // namespace mpc::keras

@@ -174,7 +174,7 @@ Value importDot(LayerBuilder &b) {
   return result;
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kMergingLayers[] = {
     {"Add", importFold<AddOp>},           {"Average", importAverage},
     {"Concatenate", importConcatenate},   {"Dot", importDot},
     {"Maximum", importFold<MaximumOp>},   {"Minimum", importFold<MinimumOp>},
@@ -183,6 +183,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> mergingLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> mergingLayers() { return kMergingLayers; }
 
 } // namespace mpc::keras

@@ -341,7 +341,7 @@ bool importGroupedQueryAttention(C &c, llvm::SmallVectorImpl<Value> &outputs) {
       outputs);
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kMultiHeadAttentionLayers[] = {
     compositeLayer("GroupQueryAttention", importGroupedQueryAttention, "GroupedQueryAttention"),
     compositeLayer("GroupedQueryAttention", importGroupedQueryAttention),
     compositeLayer("MultiHeadAttention", importMultiHeadAttention),
@@ -349,6 +349,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> multiHeadAttentionLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> multiHeadAttentionLayers() { return kMultiHeadAttentionLayers; }
 
 } // namespace mpc::keras

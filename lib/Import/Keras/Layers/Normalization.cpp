@@ -373,7 +373,7 @@ Value importUnitNormalization(B &b) {
   return b.makeCastLike(b.makeUnitNorm(wide, axes->axes, 1e-12), x);
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kNormalizationLayers[] = {
     {"BatchNormalization", importBatchNormalization, Masking::PassesOn},
     {"GroupNormalization", importGroupNormalization, Masking::PassesOn},
     {"LayerNormalization", importLayerNormalization, Masking::PassesOn},
@@ -383,6 +383,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> normalizationLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> normalizationLayers() { return kNormalizationLayers; }
 
 } // namespace mpc::keras

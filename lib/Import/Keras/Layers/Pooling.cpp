@@ -152,7 +152,7 @@ Value importGlobalAverage1D(LayerBuilder &b) {
   return b.make<DivideOp>(total, count);
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kPoolingLayers[] = {
     {"AdaptiveAveragePooling1D", importAdaptive<ReduceKind::Mean, 1>},
     {"AdaptiveAveragePooling2D", importAdaptive<ReduceKind::Mean, 2>},
     {"AdaptiveAveragePooling3D", importAdaptive<ReduceKind::Mean, 3>},
@@ -175,6 +175,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> poolingLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> poolingLayers() { return kPoolingLayers; }
 
 } // namespace mpc::keras

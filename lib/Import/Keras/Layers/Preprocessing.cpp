@@ -144,13 +144,13 @@ Value importNormalization(LayerBuilder &b) {
   return b.make<DivideOp>(b.make<SubtractOp>(x, mean), deviation);
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kPreprocessingLayers[] = {
     {"Normalization", importNormalization, Masking::PassesOn},
     {"Rescaling", importRescaling, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
 };
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> preprocessingLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> preprocessingLayers() { return kPreprocessingLayers; }
 
 } // namespace mpc::keras

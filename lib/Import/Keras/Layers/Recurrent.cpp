@@ -294,7 +294,7 @@ bool importRnnLayer(GraphImporter &importer, const LayerConfig &layer, const Nod
   return true;
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kRecurrentLayers[] = {
     {"ConvLSTM1D", importConvolutional<1>},
     {"ConvLSTM2D", importConvolutional<2>},
     {"ConvLSTM3D", importConvolutional<3>},
@@ -306,6 +306,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> recurrentLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> recurrentLayers() { return kRecurrentLayers; }
 
 } // namespace mpc::keras

@@ -217,13 +217,13 @@ bool importTimeDistributed(GraphImporter &importer, const LayerConfig &layer, co
   return true;
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kRecurrentWrappers[] = {
     {"Bidirectional", nullptr, Masking::Stops, importBidirectional},
     {"TimeDistributed", nullptr, Masking::Stops, importTimeDistributed},
 };
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> recurrentWrappers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> recurrentWrappers() { return kRecurrentWrappers; }
 
 } // namespace mpc::keras

@@ -142,7 +142,7 @@ Value importGaussianNoise(B &b) {
 /// The importer of calls adds the loss term.
 Value importActivityRegularization(B &b) { return b.getInput(); }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kRegularizationLayers[] = {
     {"ActivityRegularization", importActivityRegularization, Masking::PassesOn},
     {"AlphaDropout", importAlphaDropout, Masking::PassesOn},
     {"Dropout", importDropout, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
@@ -155,6 +155,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> regularizationLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> regularizationLayers() { return kRegularizationLayers; }
 
 } // namespace mpc::keras

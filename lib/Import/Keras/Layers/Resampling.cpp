@@ -268,7 +268,7 @@ Value importCenterCrop(LayerBuilder &b) {
                 /*antialias=*/false);
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kResamplingLayers[] = {
     {"CenterCrop", importCenterCrop},        {"Cropping1D", importCropping<1>},
     {"Cropping2D", importCropping<2>},       {"Cropping3D", importCropping<3>},
     {"RepeatVector", importRepeatVector},    {"Resizing", importResizing},
@@ -279,6 +279,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> resamplingLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> resamplingLayers() { return kResamplingLayers; }
 
 } // namespace mpc::keras

@@ -79,7 +79,7 @@ Value importPermute(LayerBuilder &b) {
   return b.make<TransposeOp>(x, permutation);
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kReshapingLayers[] = {
     {"Flatten", importFlatten},
     {"Permute", importPermute},
     {"Reshape", importReshape},
@@ -87,6 +87,6 @@ constexpr LayerEntry kLayers[] = {
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> reshapingLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> reshapingLayers() { return kReshapingLayers; }
 
 } // namespace mpc::keras

@@ -71,12 +71,12 @@ bool importSpectralNormalization(C &c, llvm::SmallVectorImpl<Value> &outputs) {
   return true;
 }
 
-constexpr LayerEntry kLayers[] = {
+constexpr LayerEntry kSpectralNormalizationLayers[] = {
     compositeLayer("SpectralNormalization", importSpectralNormalization),
 };
 
 } // namespace
 
-llvm::ArrayRef<LayerEntry> spectralNormalizationLayers() { return kLayers; }
+llvm::ArrayRef<LayerEntry> spectralNormalizationLayers() { return kSpectralNormalizationLayers; }
 
 } // namespace mpc::keras

@@ -89,7 +89,7 @@ Value logSoftmaxAlong(ValueBuilder &b, Value x, int64_t axis) {
   return b.make<LogSoftmaxOp>(x, axis);
 }
 
-constexpr OperationEntry kOperations[] = {
+constexpr OperationEntry kActivationOperations[] = {
     {"Celu", celu},
     {"Elu", elu},
     {"Gelu", gelu},
@@ -121,6 +121,6 @@ constexpr OperationEntry kOperations[] = {
 
 } // namespace
 
-llvm::ArrayRef<OperationEntry> activationOperations() { return kOperations; }
+llvm::ArrayRef<OperationEntry> activationOperations() { return kActivationOperations; }
 
 } // namespace mpc::keras

@@ -240,7 +240,7 @@ template <bool one> Value fillLike(B &b) {
            : Value();
 }
 
-constexpr OperationEntry kOperations[] = {
+constexpr OperationEntry kArithmeticOperations[] = {
     {"Abs", absolute},
     {"Absolute", absolute},
     {"Add", binary<AddOp>},
@@ -298,6 +298,6 @@ constexpr OperationEntry kOperations[] = {
 
 } // namespace
 
-llvm::ArrayRef<OperationEntry> arithmeticOperations() { return kOperations; }
+llvm::ArrayRef<OperationEntry> arithmeticOperations() { return kArithmeticOperations; }
 
 } // namespace mpc::keras

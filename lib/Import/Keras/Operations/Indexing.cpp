@@ -276,7 +276,7 @@ template <bool lower> Value triangle(B &b) {
   return b.makeSelect(b.makeMask({rows, columns}, kept), x, b.makeScalar(elementTypeOf(x), 0));
 }
 
-constexpr OperationEntry kOperations[] = {
+constexpr OperationEntry kIndexingOperations[] = {
     {"GetItem", getItem},
     {"OneHot", oneHot},
     {"Slice", sliceOf},
@@ -288,6 +288,6 @@ constexpr OperationEntry kOperations[] = {
 
 } // namespace
 
-llvm::ArrayRef<OperationEntry> indexingOperations() { return kOperations; }
+llvm::ArrayRef<OperationEntry> indexingOperations() { return kIndexingOperations; }
 
 } // namespace mpc::keras

@@ -192,7 +192,7 @@ Value normalize(B &b) {
   return b.makeUnitNorm(x, *axes, b.getNumber(3, "epsilon").value_or(1e-7));
 }
 
-constexpr OperationEntry kOperations[] = {
+constexpr OperationEntry kProductOperations[] = {
     {"Dot", dot},
     {"DotProductAttention", dotProductAttention},
     {"Einsum", einsum},
@@ -203,6 +203,6 @@ constexpr OperationEntry kOperations[] = {
 
 } // namespace
 
-llvm::ArrayRef<OperationEntry> productOperations() { return kOperations; }
+llvm::ArrayRef<OperationEntry> productOperations() { return kProductOperations; }
 
 } // namespace mpc::keras

@@ -164,7 +164,7 @@ Value cumulativeSum(B &b) {
   return b.make<TransposeOp>(y, permutation);
 }
 
-constexpr OperationEntry kOperations[] = {
+constexpr OperationEntry kReductionOperations[] = {
     {"All", reduce<ReduceKind::All>},
     {"Amax", reduce<ReduceKind::Max>},
     {"Amin", reduce<ReduceKind::Min>},
@@ -185,6 +185,6 @@ constexpr OperationEntry kOperations[] = {
 
 } // namespace
 
-llvm::ArrayRef<OperationEntry> reductionOperations() { return kOperations; }
+llvm::ArrayRef<OperationEntry> reductionOperations() { return kReductionOperations; }
 
 } // namespace mpc::keras

@@ -443,7 +443,7 @@ Value broadcastTo(B &b) {
   return x;
 }
 
-constexpr OperationEntry kOperations[] = {
+constexpr OperationEntry kShapeOperations[] = {
     {"BroadcastTo", broadcastTo},
     {"Concatenate", concatenate},
     {"ExpandDims", expandDims},
@@ -465,6 +465,6 @@ constexpr OperationEntry kOperations[] = {
 
 } // namespace
 
-llvm::ArrayRef<OperationEntry> shapeOperations() { return kOperations; }
+llvm::ArrayRef<OperationEntry> shapeOperations() { return kShapeOperations; }
 
 } // namespace mpc::keras
