@@ -9,7 +9,7 @@ using namespace mpc;
 static SmallVector<const LossEntry *> allLosses() {
   SmallVector<const LossEntry *> entries;
   for (ArrayRef<LossEntry> family :
-       {crossEntropies(), regressionLosses(), marginLosses(), overlapLosses()})
+       {crossEntropies(), regressionLosses(), marginLosses(), overlapLosses(), sequenceLosses()})
     for (const LossEntry &entry : family)
       entries.push_back(&entry);
   llvm::sort(entries, [](const LossEntry *a, const LossEntry *b) { return a->name < b->name; });
@@ -41,12 +41,12 @@ std::string mpc::checkLoss(const KerasObject &loss, RankedTensorType prediction)
     return "compares every pair of samples, which mpc cannot lay out for a batch of any size; "
            "train "
            "with a loss per sample";
-  if (name == "ctc")
-    return "takes labels of any length, which no compiled model can declare; train with a loss per "
-           "step";
   if (!lookupLoss(name))
     return "is not supported; use one of " + supportedLosses();
   int64_t rank = prediction.getRank();
+  if (name == "ctc" && rank != 3)
+    return "needs logits of shape (batch, steps, classes), but the output has " +
+           std::to_string(rank) + " dimensions";
   for (double axis : loss.numbers("axis"))
     if (axis != int64_t(axis) || axis < -rank || axis >= rank)
       return "has axis " + std::to_string(int64_t(axis)) + ", but the output has " +

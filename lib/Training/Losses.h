@@ -40,6 +40,7 @@ llvm::ArrayRef<LossEntry> crossEntropies();
 llvm::ArrayRef<LossEntry> regressionLosses();
 llvm::ArrayRef<LossEntry> marginLosses();
 llvm::ArrayRef<LossEntry> overlapLosses();
+llvm::ArrayRef<LossEntry> sequenceLosses();
 
 /// Null when the loss is not known. `name` is canonical.
 const LossEntry *lookupLoss(llvm::StringRef name);

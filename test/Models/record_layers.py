@@ -220,6 +220,23 @@ def embedding_regularized():
     return keras.Model(ids, layers.Dense(2)(layers.Flatten()(y)))
 
 
+# ---- Losses of whole sequences ------------------------------------------------------------------
+
+
+def labels_of_steps(random, rows, shape):
+    """Class labels padded with the blank 0, among them an empty row, repeated labels, and as many as fit."""
+    labels = np.zeros((rows, shape[1]), np.int32)
+    for row, count in enumerate([0, 1, 2, 3, 4, 7][:rows]):
+        labels[row, :count] = 1 + np.arange(count) % 3 if count == 7 else random.integers(1, 4, size=count)
+    labels[2, :2] = 2
+    return labels
+
+
+@case("train", steps=4, optimizer="sgd", loss="ctc", target=labels_of_steps)
+def ctc():
+    return chain((7, 3), layers.SimpleRNN(5, return_sequences=True), layers.Dense(4))
+
+
 # ---- Recording ----------------------------------------------------------------------------------
 
 
@@ -248,11 +265,13 @@ def write(name, kind, build, options):
     arrays = {"x": inputs}
     if kind != "forward":
         target = random.normal(size=(rows, *model.outputs[0].shape[1:])).astype(np.float32)
+        if "target" in options:
+            target = options["target"](random, rows, model.outputs[0].shape)
         arrays["y0"] = target
         optimizer = OPTIMIZERS[options["optimizer"]]() if kind == "train" else "sgd"
         if name.startswith("stateful"):
             optimizer = keras.optimizers.SGD(0.1)
-        model.compile(optimizer=optimizer, loss="mse", run_eagerly=True)
+        model.compile(optimizer=optimizer, loss=options.get("loss", "mse"), run_eagerly=True)
         if kind == "train":
             model.optimizer.build(model.trainable_variables)
     path = os.path.join(FOLDER, name + options.get("suffix", ".keras"))
