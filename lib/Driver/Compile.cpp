@@ -17,6 +17,7 @@
 #include "mpc/Import/Keras/Import.h"
 #include "mpc/InitAll.h"
 #include "mpc/Support/AtomicFile.h"
+#include "mpc/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -74,6 +75,7 @@ private:
   ExitCode load();
   ExitCode loadKeras(llvm::MemoryBufferRef buffer);
   ExitCode loadIR(llvm::MemoryBufferRef buffer);
+  ExitCode specializeBatch();
   ExitCode prepareTraining(const llvm::json::Object &fileConfig);
   ExitCode runPhases();
   ExitCode runPhase(Phase phase);
@@ -178,6 +180,8 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
   legacyOptimizerNames = std::move(imported->legacyOptimizerNames);
   for (const std::string &warning : imported->warnings)
     diagnostics.warning(options.model + ": " + warning);
+  if (ExitCode code = specializeBatch(); code != kExitDone)
+    return code;
   return prepareTraining(imported->compileConfig);
 }
 
@@ -201,9 +205,24 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
       return kExitBadInput;
     }
   }
+  if (options.batch && first > Phase::Tensors) {
+    diagnostics.error("--batch=" + Twine(*options.batch) + ": " + options.model +
+                      " is IR behind the graph; expected IR of a phase up to fusion");
+    return kExitUsage;
+  }
+  if (ExitCode code = specializeBatch(); code != kExitDone)
+    return code;
   if (first != Phase::Policy)
     return kExitDone;
   return prepareTraining({});
+}
+
+ExitCode Compilation::specializeBatch() {
+  if (!options.batch)
+    return kExitDone;
+  PassManager manager(&context);
+  manager.addPass(createSpecializeBatch({*options.batch}));
+  return failed(manager.run(*module)) ? kExitBadInput : kExitDone;
 }
 
 /// Adds @loss and the optimizer unless the IR already has them or only inference is wanted.

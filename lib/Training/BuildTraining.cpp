@@ -136,8 +136,9 @@ void LossBuilder::addTarget(size_t index) {
       output.loss.reset();
       return;
     }
-    output.sparse = lookupLoss(name)->sparse;
-    checksIndices = output.sparse && !output.loss->optionalNumber("ignore_class");
+    TargetKind kind = lookupLoss(name)->target;
+    output.sparse = kind != TargetKind::Values;
+    checksIndices = kind == TargetKind::Classes && !output.loss->optionalNumber("ignore_class");
   } else {
     output.sparse = llvm::any_of(metrics, [](const llvm::json::Value *json) {
       std::optional<KerasObject> metric = KerasObject::parse(*json);

@@ -149,12 +149,12 @@ static SampleLoss generalizedCrossEntropy(LossInput &in) {
 
 ArrayRef<LossEntry> mpc::crossEntropies() {
   static const LossEntry table[] = {
-      {"binary_crossentropy", false, binaryCrossentropy},
-      {"binary_focal_crossentropy", false, binaryFocalCrossentropy},
-      {"categorical_crossentropy", false, categoricalCrossentropy},
-      {"categorical_focal_crossentropy", false, categoricalFocalCrossentropy},
-      {"categorical_generalized_cross_entropy", true, generalizedCrossEntropy},
-      {"sparse_categorical_crossentropy", true, sparseCategoricalCrossentropy},
+      {"binary_crossentropy", TargetKind::Values, binaryCrossentropy},
+      {"binary_focal_crossentropy", TargetKind::Values, binaryFocalCrossentropy},
+      {"categorical_crossentropy", TargetKind::Values, categoricalCrossentropy},
+      {"categorical_focal_crossentropy", TargetKind::Values, categoricalFocalCrossentropy},
+      {"categorical_generalized_cross_entropy", TargetKind::Classes, generalizedCrossEntropy},
+      {"sparse_categorical_crossentropy", TargetKind::Classes, sparseCategoricalCrossentropy},
   };
   return table;
 }

@@ -8,8 +8,8 @@ using namespace mpc;
 
 static SmallVector<const LossEntry *> allLosses() {
   SmallVector<const LossEntry *> entries;
-  for (ArrayRef<LossEntry> family :
-       {crossEntropies(), regressionLosses(), marginLosses(), overlapLosses(), sequenceLosses()})
+  for (ArrayRef<LossEntry> family : {crossEntropies(), regressionLosses(), marginLosses(),
+                                     overlapLosses(), pairLosses(), sequenceLosses()})
     for (const LossEntry &entry : family)
       entries.push_back(&entry);
   llvm::sort(entries, [](const LossEntry *a, const LossEntry *b) { return a->name < b->name; });
@@ -37,13 +37,15 @@ std::string mpc::supportedLosses() {
 
 std::string mpc::checkLoss(const KerasObject &loss, RankedTensorType prediction) {
   std::string name = canonicalName(loss.identifier);
-  if (name == "circle")
-    return "compares every pair of samples, which mpc cannot lay out for a batch of any size; "
-           "train "
-           "with a loss per sample";
   if (!lookupLoss(name))
     return "is not supported; use one of " + supportedLosses();
   int64_t rank = prediction.getRank();
+  if (name == "circle" && rank != 2)
+    return "needs embeddings of shape (batch, width), but the output has " + std::to_string(rank) +
+           " dimensions";
+  if (name == "circle" && prediction.isDynamicDim(0))
+    return "compares every pair of samples of a batch, whose size must be known; compile with "
+           "--batch=N";
   if (name == "ctc" && rank != 3)
     return "needs logits of shape (batch, steps, classes), but the output has " +
            std::to_string(rank) + " dimensions";

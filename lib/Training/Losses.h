@@ -28,10 +28,16 @@ struct LossInput {
   int64_t axis(int64_t standard = -1);
 };
 
+/// What targets are.
+enum class TargetKind {
+  Values,  ///< float32, of the predictions' shape
+  Classes, ///< int32, one dimension less: indices into the predictions' last dimension
+  Labels   ///< int32, one dimension less: names of groups, any integers
+};
+
 struct LossEntry {
   llvm::StringLiteral name; // canonical
-  /// Targets are class indices (int32, one dimension less than the predictions), not values.
-  bool sparse;
+  TargetKind target;
   SampleLoss (*build)(LossInput &input);
 };
 
@@ -40,6 +46,7 @@ llvm::ArrayRef<LossEntry> crossEntropies();
 llvm::ArrayRef<LossEntry> regressionLosses();
 llvm::ArrayRef<LossEntry> marginLosses();
 llvm::ArrayRef<LossEntry> overlapLosses();
+llvm::ArrayRef<LossEntry> pairLosses();
 llvm::ArrayRef<LossEntry> sequenceLosses();
 
 /// Null when the loss is not known. `name` is canonical.

@@ -64,7 +64,7 @@ static MetricParts rootMeanSquaredError(MetricInput &in) {
 
 static MetricParts meanOfLoss(MetricInput &in, StringRef name) {
   const LossEntry *loss = lookupLoss(name);
-  if (loss->sparse != in.sparse)
+  if ((loss->target != TargetKind::Values) != in.sparse)
     return MetricParts::failure(in.sparse ? "needs targets with a value per element"
                                           : "needs class indices as targets");
   if (std::string problem = checkLoss({name.str(), in.metric.config}, tensorTypeOf(in.prediction));

@@ -47,8 +47,8 @@ static SampleLoss tversky(LossInput &in) {
 
 ArrayRef<LossEntry> mpc::overlapLosses() {
   static const LossEntry table[] = {
-      {"dice", false, dice},
-      {"tversky", false, tversky},
+      {"dice", TargetKind::Values, dice},
+      {"tversky", TargetKind::Values, tversky},
   };
   return table;
 }

@@ -80,15 +80,15 @@ static SampleLoss poisson(LossInput &in) {
 
 ArrayRef<LossEntry> mpc::regressionLosses() {
   static const LossEntry table[] = {
-      {"cosine_similarity", false, cosineSimilarity},
-      {"huber", false, huber},
-      {"kl_divergence", false, klDivergence},
-      {"log_cosh", false, logCosh},
-      {"mean_absolute_error", false, meanAbsoluteError},
-      {"mean_absolute_percentage_error", false, meanAbsolutePercentageError},
-      {"mean_squared_error", false, meanSquaredError},
-      {"mean_squared_logarithmic_error", false, meanSquaredLogarithmicError},
-      {"poisson", false, poisson},
+      {"cosine_similarity", TargetKind::Values, cosineSimilarity},
+      {"huber", TargetKind::Values, huber},
+      {"kl_divergence", TargetKind::Values, klDivergence},
+      {"log_cosh", TargetKind::Values, logCosh},
+      {"mean_absolute_error", TargetKind::Values, meanAbsoluteError},
+      {"mean_absolute_percentage_error", TargetKind::Values, meanAbsolutePercentageError},
+      {"mean_squared_error", TargetKind::Values, meanSquaredError},
+      {"mean_squared_logarithmic_error", TargetKind::Values, meanSquaredLogarithmicError},
+      {"poisson", TargetKind::Values, poisson},
   };
   return table;
 }

@@ -129,6 +129,7 @@ static SampleLoss connectionistTemporalClassification(LossInput &in) {
 }
 
 ArrayRef<LossEntry> mpc::sequenceLosses() {
-  static const LossEntry table[] = {{"ctc", true, connectionistTemporalClassification}};
+  static const LossEntry table[] = {
+      {"ctc", TargetKind::Classes, connectionistTemporalClassification}};
   return table;
 }

@@ -14,7 +14,7 @@ using data::Result;
 static BenchOptions benchOptions(Arguments &arguments) {
   BenchOptions options;
   options.session = sessionOptions(arguments);
-  options.batchSize = arguments.integer("batch-size", 32, 1, INT32_MAX);
+  options.batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
   options.steps = arguments.integer("steps", 20, 1, INT32_MAX);
   options.warmup = arguments.integer("warmup", 3, 0, INT32_MAX);
   options.train = arguments.has("train");
@@ -47,12 +47,12 @@ int bench(Arguments &arguments, Console &console) {
   std::sort(times.begin(), times.end());
   size_t middle = times.size() / 2;
   double median = times.size() % 2 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
-  double rate = static_cast<double>(options.batchSize) / median * 1e3;
+  double rate = static_cast<double>((*steps)->batchSize()) / median * 1e3;
   std::fprintf(
       console.err(),
       "%s, batch %lld, %lld steps: %s min, %s median, %s max, %s samples/s, %.1f MB planned, "
       "%.1f MB peak\n",
-      (*steps)->mode(), static_cast<long long>(options.batchSize),
+      (*steps)->mode(), static_cast<long long>((*steps)->batchSize()),
       static_cast<long long>(options.steps), formatDuration(times.front() / 1e3).c_str(),
       formatDuration(median / 1e3).c_str(), formatDuration(times.back() / 1e3).c_str(),
       formatCount(rate).c_str(), static_cast<double>((*steps)->plannedBytes()) / 1e6,

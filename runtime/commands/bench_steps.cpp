@@ -101,12 +101,14 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
       model.requireEntry(steps->train_ ? "train_step" : "predict");
   if (!entry)
     return entry.failure();
-  if (int64_t fixed = model.fixedBatch(**entry))
-    if (Status status = training::checkFixedBatch(fixed, options.batchSize, 0, model.path());
-        !status)
-      return status.failure();
+  const int64_t fixed = model.fixedBatch(**entry);
+  int64_t &batchSize = steps->options_.batchSize;
+  if (!batchSize)
+    batchSize = fixed ? fixed : 32;
+  if (Status status = training::checkFixedBatch(fixed, batchSize, 0, model.path()); !status)
+    return status.failure();
   data::Signature signature = model.signature(**entry);
-  Result<data::Dataset> dataset = randomData(signature, options.batchSize, steps->train_);
+  Result<data::Dataset> dataset = randomData(signature, batchSize, steps->train_);
   if (!options.data.empty()) {
     Result<data::Source> source = data::readSource(options.data, data::Split::Train);
     if (!source)
@@ -116,7 +118,7 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
   if (!dataset)
     return dataset.failure();
   steps->data_ = std::move(*dataset);
-  steps->rows_.resize(static_cast<size_t>(options.batchSize));
+  steps->rows_.resize(static_cast<size_t>(batchSize));
   steps->batcher_ = std::make_unique<training::Batcher>(model, **entry);
   for (int64_t i = 0; i < options.warmup; ++i)
     if (Result<double> time = steps->step(); !time)

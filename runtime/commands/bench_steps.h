@@ -10,7 +10,8 @@ namespace mpc::commands {
 
 struct BenchOptions {
   training::SessionOptions session;
-  int64_t batchSize = 32, steps = 20, warmup = 3;
+  int64_t batchSize = 0; // 0: what the model was compiled for, else 32
+  int64_t steps = 20, warmup = 3;
   bool train = false, predict = false, serve = false, json = false;
   std::string data; // "" = random values
 };

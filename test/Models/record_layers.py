@@ -220,7 +220,7 @@ def embedding_regularized():
     return keras.Model(ids, layers.Dense(2)(layers.Flatten()(y)))
 
 
-# ---- Losses of whole sequences ------------------------------------------------------------------
+# ---- Losses of sequences and pairs ---------------------------------------------------------------
 
 
 def labels_of_steps(random, rows, shape):
@@ -235,6 +235,15 @@ def labels_of_steps(random, rows, shape):
 @case("train", steps=4, optimizer="sgd", loss="ctc", target=labels_of_steps)
 def ctc():
     return chain((7, 3), layers.SimpleRNN(5, return_sequences=True), layers.Dense(4))
+
+
+def labels_of_samples(random, rows, shape):
+    return random.integers(0, 2, size=rows).astype(np.int32)
+
+
+@case("train", rows=12, steps=4, optimizer="sgd", loss="circle", target=labels_of_samples)
+def circle():
+    return chain((5,), layers.Dense(4, activation="tanh"), layers.Dense(3), layers.UnitNormalization())
 
 
 # ---- Recording ----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ STATE = 2e-4
 
 # Cases of layers/ that compute in 16 bits, and what mpcc is told.
 HALF = {"cell_policy_gradient", "cell_policy: out1"}
-OPTIONS = {}
+OPTIONS = {"circle": ["--batch=3"]}
 
 
 class Failure(Exception):

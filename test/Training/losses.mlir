@@ -83,7 +83,10 @@
 // METRIC: error: {{.*}}compile_config.metrics: metric 'area' of output 'out0' is not supported; use one of accuracy, auc
 // METRIC: error: {{.*}}compile_config.metrics: metric 'sparse_categorical_accuracy' of output 'out0' needs class indices as targets
 // RUN: %exits 1 mpcc %s --loss=circle --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=CIRCLE
-// CIRCLE: error: {{.*}}loss 'circle' compares every pair of samples
+// RUN: mpcc %s --loss=circle --optimizer=sgd --batch=5 --compile-to=import | FileCheck %s --check-prefix=PAIRS
+// CIRCLE: error: {{.*}}loss 'circle' compares every pair of samples of a batch, whose size must be known; compile with --batch=N
+// PAIRS: func.func @loss({{.*}}tensor<5xi32> {mpc.target = "y0"}
+// PAIRS: mpc.contract %arg0, %arg0 contracting [1] x [1] : (tensor<5x4xf32>, tensor<5x4xf32>) -> tensor<5x5xf32>
 // RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"axis": 2}}' > %t/axis.json
 // RUN: %exits 1 mpcc %s --loss=%t/axis.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=AXIS
 // AXIS: error: {{.*}}loss 'BinaryCrossentropy' has axis 2, but the output has 2 dimensions

@@ -45,7 +45,7 @@ struct CommandLine {
   MPC_OPTION(std::string, initialize, "initialize", cl::ValueOptional, cl::value_desc("SEED"),
              cl::desc("Start from the layers' initializers, not the file's weights (SEED: 0)"));
   MPC_OPTION(std::string, batch, "batch", cl::init("dynamic"), cl::value_desc("dynamic|N"),
-             cl::desc("Batch size (only dynamic in this version)"));
+             cl::desc("Samples of every call: any number, or N and no others"));
   cl::list<std::string> inputShapes{
       "input-shape", cl::cat(category), cl::value_desc("[NAME:]N,N…"),
       cl::desc("Extents behind the batch of an input that the file leaves open; may be repeated")};
@@ -198,12 +198,13 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
     errors.oneOf("target", line.target, {"cpu"});
   errors.notYet(line.fp32Precision == "tf32",
                 "--fp32-precision=tf32 (it belongs to --target=cuda)");
-  uint64_t batch = 0;
-  if (line.batch != "dynamic" &&
-      (llvm::StringRef(line.batch).getAsInteger(10, batch) || batch == 0))
+  int64_t batch = 0;
+  if (line.batch == "dynamic")
+    options.batch.reset();
+  else if (llvm::StringRef(line.batch).getAsInteger(10, batch) || batch <= 0 || batch > INT32_MAX)
     errors.report("--batch=" + line.batch + ": expected dynamic or a positive integer");
   else
-    errors.notYet(line.batch != "dynamic", "--batch=" + line.batch);
+    options.batch = batch;
   for (const std::string &shape : line.inputShapes)
     readInputShape(errors, shape, options);
   if (!isLossScaleOption(line.lossScale))

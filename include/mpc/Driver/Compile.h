@@ -26,6 +26,8 @@ struct CompileOptions {
   /// Keras names or JSON files that replace parts of the file's compile config.
   std::string loss, optimizer, metrics;
   std::optional<double> learningRate;
+  /// Samples of every call; none: any number.
+  std::optional<int64_t> batch;
   /// Extents behind the batch that the file leaves open, by input; empty name: the only input.
   std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
   /// Start from initializers with this seed instead of the file's weights.

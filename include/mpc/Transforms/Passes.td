@@ -6,6 +6,20 @@
 
 include "mlir/Pass/PassBase.td"
 
+// ---- import ----
+
+def SpecializeBatch : Pass<"mpc-specialize-batch", "::mlir::ModuleOp"> {
+  let summary = "the batch as a number";
+  let description = [{
+    Replaces the open extent of every tensor, which is the batch, by `batch`: entries take this many
+    samples and no others, loops and buffers have constant sizes, and what compares all samples of a
+    batch with each other (the Circle loss) can be written down. Runs on the graph, before the loss is
+    built. An input that has another batch already, because some layer keeps states, is an error.
+  }];
+  let options = [Option<"batch", "batch", "int64_t", "0", "number of samples of every call">];
+  let dependentDialects = ["::mpc::MpcDialect"];
+}
+
 // ---- policy ----
 
 def ApplyPolicy : Pass<"mpc-apply-policy", "::mlir::ModuleOp"> {
