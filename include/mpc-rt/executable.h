@@ -10,6 +10,8 @@
 
 #include "mpc-rt/dtype.h"
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -70,8 +72,10 @@ typedef struct mpc_rt_call_t mpc_rt_call_t;
 /* Runs an entry. 0 on success, else an mpc_rt_status_code_t. */
 typedef int32_t (*mpc_rt_entry_fn)(const mpc_rt_call_t *call);
 
-/* One compiled function of the model. Names: "predict", "evaluate", "gradients", "train_step" and,
- * for metrics of kind 2, "metric_results", which takes no inputs and returns their results by name.
+/* One compiled function of the model. Names: "predict", "evaluate", "gradients", "train_step",
+ * the three stages of the latter ("train_forward", "train_backward", "train_apply", which go
+ * together through mpc-rt/training.h only) and, for metrics of kind 2, "metric_results", which
+ * takes no inputs and returns their results by name.
  * inputs:  model inputs, then (not for predict) targets "y0".., then optionally "sample_weight".
  * outputs: predict "out0"..; evaluate and train_step "loss" (f32 scalar: this call's value,
  * regularisers included, unscaled), then train_step "learning_rate" (f32 scalar: the rate used) and
@@ -123,7 +127,19 @@ typedef struct mpc_rt_executable_t {
   const mpc_rt_kernel_fn *kernels[MPC_RT_ISA_COUNT];
   const char *const *kernel_names; /* kernel_count names, for profiles */
   const char *weights_hash;        /* of NAME.safetensors as written, hex; "" when none */
+  /* From here on only where struct_size says so (MPC_RT_EXECUTABLE_HAS). */
+  const char *policy;      /* of most layers with variables, Keras's name: "mixed_bfloat16" */
+  const char *header_hash; /* of what NAME.h says about the model, hex */
+  const void *weights;     /* NAME.safetensors, 64-byte aligned; null unless embedded */
+  uint64_t weights_bytes;
+  float loss_scale; /* what losses are multiplied with when training starts; 1 = nothing */
+  uint32_t reserved;
 } mpc_rt_executable_t;
+
+/* Tables up to `weights_hash`, which every library has. */
+#define MPC_RT_EXECUTABLE_MINIMUM offsetof(mpc_rt_executable_t, policy)
+#define MPC_RT_EXECUTABLE_HAS(executable, field)                                                   \
+  ((executable)->struct_size >= offsetof(mpc_rt_executable_t, field) + sizeof((executable)->field))
 
 /* Exported by every libNAME.so under this name; null if max_abi_version is too old for it. */
 typedef const mpc_rt_executable_t *(*mpc_rt_executable_query_fn)(uint32_t max_abi_version);

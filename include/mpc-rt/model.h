@@ -42,6 +42,21 @@ MPC_RT_API mpc_rt_status_t mpc_rt_model_load(const char *path, mpc_rt_model_t **
 MPC_RT_API mpc_rt_status_t mpc_rt_model_from_executable(const mpc_rt_executable_t *executable,
                                                         mpc_rt_model_t **model);
 
+/* What a program was compiled for. Null members are not looked at. */
+typedef struct mpc_rt_expectation_t {
+  uint32_t struct_size; /* sizeof(mpc_rt_expectation_t) */
+  uint32_t reserved;
+  const char *model_name;
+  const char *policy;      /* mpc_rt_executable_t.policy */
+  const char *source_hash; /* mpc_rt_executable_t.source_hash */
+  const char *header_hash; /* mpc_rt_executable_t.header_hash */
+} mpc_rt_expectation_t;
+
+/* FAILED_PRECONDITION, with both values, when the model is not what the program was compiled for:
+ * another model, policy, source, or one whose entries or variables differ. */
+MPC_RT_API mpc_rt_status_t mpc_rt_model_expect(const mpc_rt_model_t *model,
+                                               const mpc_rt_expectation_t *expected);
+
 /* Contexts keep their model alive: the order of releases does not matter. Null is allowed. */
 MPC_RT_API void mpc_rt_model_release(mpc_rt_model_t *model);
 

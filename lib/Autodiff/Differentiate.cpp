@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-differentiate: the entries of the compiled library.
+#include "lib/Autodiff/TrainStages.h"
 #include "lib/Autodiff/TrainStep.h"
 #include "lib/Autodiff/TrainedModel.h"
 #include "mpc/Autodiff/Passes.h"
@@ -117,7 +118,9 @@ static LogicalResult differentiate(ModuleOp module) {
   }
   if (auto results = module.lookupSymbol<func::FuncOp>("metric_results"))
     results->setAttr(MpcDialect::kEntryAttr, UnitAttr::get(module.getContext()));
-  for (StringRef name : {"predict", "evaluate", "gradients", "train_step"})
+  const StringRef names[] = {"predict",     "evaluate",     "gradients", "train_step",
+                             kForwardStage, kBackwardStage, kApplyStage};
+  for (StringRef name : names)
     if (Operation *taken = module.lookupSymbol(name))
       return taken->emitError() << "@" << name
                                 << " is the name of an entry that mpc-differentiate builds";

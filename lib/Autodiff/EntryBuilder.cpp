@@ -14,7 +14,11 @@ EntryBuilder::EntryBuilder(ModuleOp module, StringRef name, Location loc)
 }
 
 Value EntryBuilder::addArgument(Type type, DictionaryAttr attributes) {
+  // Variables come last.
   unsigned index = function.getNumArguments();
+  if (!attributes.contains(MpcDialect::kVariableAttr))
+    while (index > 0 && function.getArgAttr(index - 1, MpcDialect::kVariableAttr))
+      --index;
   (void)function.insertArgument(index, type, attributes, function.getLoc());
   return function.getArgument(index);
 }
@@ -48,16 +52,8 @@ void EntryBuilder::addUpdate(FlatSymbolRefAttr symbol, Value value) {
   updates.push_back({value, builder.getNamedAttr(MpcDialect::kUpdatesAttr, symbol)});
 }
 
-void EntryBuilder::finish() {
-  SmallVector<Value> values;
-  SmallVector<DictionaryAttr> attributes;
-  for (const Result &result : llvm::concat<Result>(outputs, updates)) {
-    values.push_back(result.value);
-    attributes.push_back(builder.getDictionaryAttr(result.attribute));
-  }
-  func::ReturnOp::create(builder, function.getLoc(), values);
-  Block &block = function.getBody().front();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+void mpc::removeDeadCode(func::FuncOp function) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
     if (isOpTriviallyDead(&op))
       op.erase();
   llvm::BitVector unused(function.getNumArguments());
@@ -66,6 +62,17 @@ void EntryBuilder::finish() {
         function.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr))
       unused.set(argument.getArgNumber());
   (void)function.eraseArguments(unused);
+}
+
+void EntryBuilder::finish() {
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attributes;
+  for (const Result &result : llvm::concat<Result>(outputs, updates)) {
+    values.push_back(result.value);
+    attributes.push_back(builder.getDictionaryAttr(result.attribute));
+  }
+  func::ReturnOp::create(builder, function.getLoc(), values);
+  removeDeadCode(function);
   function.setFunctionType(
       builder.getFunctionType(function.getArgumentTypes(), ValueRange(values).getTypes()));
   for (auto [i, dictionary] : llvm::enumerate(attributes))

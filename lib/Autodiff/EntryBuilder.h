@@ -37,6 +37,9 @@ private:
   llvm::DenseMap<mlir::Attribute, mlir::Value> named, variables;
 };
 
+/// Removes ops without uses and variable arguments that nothing reads.
+void removeDeadCode(mlir::func::FuncOp function);
+
 } // namespace mpc
 
 #endif // MPC_LIB_AUTODIFF_ENTRYBUILDER_H

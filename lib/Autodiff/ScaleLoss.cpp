@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-scale-loss: Keras's LossScaleOptimizer around the optimizer (keras-semantics, section 5.1).
 #include "lib/Autodiff/Arithmetic.h"
+#include "lib/Autodiff/TrainStages.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Autodiff/Passes.h"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr llvm::StringLiteral kScalerPrefix = "optimizer/loss_scale_optimizer/";
 
-/// One function whose gradients are marked.
+/// One function whose gradients are marked, or one stage of such a function.
 class Scaling {
 public:
   Scaling(func::FuncOp function, LossScaleOp declaration)
@@ -30,7 +31,9 @@ private:
   void unscale(VariableGradientOp marker, Value scale);
   void predicate(Value finite);
   void predicateStep(OptimizerStepOp step, Value finite);
+  bool isVariable(Value value);
   bool keepsOldValues(OptimizerStepOp step);
+  Value finiteArgument();
   void addResult(unsigned index, Value value, NamedAttribute attribute);
   FlatSymbolRefAttr scalerSymbol(StringRef name) {
     return FlatSymbolRefAttr::get(builder.getContext(), (kScalerPrefix + name).str());
@@ -84,10 +87,28 @@ void Scaling::unscale(VariableGradientOp marker, Value scale) {
   }
 }
 
+bool Scaling::isVariable(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && function.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr);
+}
+
 /// Whether a step whose predicate is false returns what the variables held before the call.
 bool Scaling::keepsOldValues(OptimizerStepOp step) {
-  return isa<BlockArgument>(step.getVariable()) &&
-         llvm::all_of(step.getSlots(), [](Value slot) { return isa<BlockArgument>(slot); });
+  return isVariable(step.getVariable()) &&
+         llvm::all_of(step.getSlots(), [&](Value slot) { return isVariable(slot); });
+}
+
+/// In the last stage the finite test is the caller's.
+Value Scaling::finiteArgument() {
+  unsigned index = 0;
+  while (index < function.getNumArguments() &&
+         !function.getArgAttr(index, MpcDialect::kVariableAttr))
+    ++index;
+  NamedAttribute name =
+      builder.getNamedAttr(MpcDialect::kInputAttr, builder.getStringAttr(kFiniteInput));
+  (void)function.insertArgument(index, RankedTensorType::get({}, builder.getI1Type()),
+                                builder.getDictionaryAttr(name), function.getLoc());
+  return function.getArgument(index);
 }
 
 void Scaling::predicateStep(OptimizerStepOp step, Value finite) {
@@ -130,7 +151,10 @@ void Scaling::addResult(unsigned index, Value value, NamedAttribute attribute) {
 void Scaling::run() {
   SmallVector<GradientSeedOp> seeds(function.getOps<GradientSeedOp>());
   SmallVector<VariableGradientOp> markers(function.getOps<VariableGradientOp>());
-  bool scales = declaration && !markers.empty(), dynamic = scales && declaration.getGrowthSteps();
+  const bool applies = function.getSymName() == kApplyStage;
+  bool scales =
+      declaration && (!markers.empty() || applies || function.getSymName() == kBackwardStage);
+  bool dynamic = scales && declaration.getGrowthSteps();
   Location loc = function.getLoc();
   builder.setInsertionPointToStart(&function.getBody().front());
   Value scale = dynamic ? variable(scalerSymbol("dynamic_scale"))
@@ -143,7 +167,9 @@ void Scaling::run() {
     seed.erase();
   }
   Value finite;
-  if (dynamic) {
+  if (dynamic && applies) {
+    finite = finiteArgument();
+  } else if (dynamic && !markers.empty()) {
     builder.setInsertionPoint(markers.front());
     SmallVector<Value> gradients =
         llvm::map_to_vector(markers, [](VariableGradientOp m) -> Value { return m.getGradient(); });
@@ -156,7 +182,7 @@ void Scaling::run() {
     marker.replaceAllUsesWith(marker.getGradient());
     marker.erase();
   }
-  if (!scales)
+  if (!scales || (markers.empty() && !finite))
     return;
   remark::passed(loc, remark::RemarkOpts::name("loss-scaling")
                           .category("mpc-scaling")
@@ -222,6 +248,8 @@ struct ScaleLoss : mpc::impl::ScaleLossPassBase<ScaleLoss> {
       bool isMarked = !function.getOps<VariableGradientOp>().empty();
       trains |= isMarked;
       if (isMarked || !function.getOps<GradientSeedOp>().empty())
+        functions.push_back(function);
+      else if (trains && function.getSymName() == kApplyStage)
         functions.push_back(function);
     }
     if (trains && declaration && declaration.getGrowthSteps())

@@ -4,6 +4,7 @@
 // widened, updated and rounded once.
 #include "lib/Autodiff/TrainStep.h"
 #include "lib/Autodiff/Arithmetic.h"
+#include "lib/Autodiff/TrainStages.h"
 #include "mpc/Autodiff/ReverseMode.h"
 
 using namespace mlir;
@@ -27,6 +28,8 @@ public:
         loc(optimizer.getLoc()) {}
 
   LogicalResult apply(MutableArrayRef<Parameter> parameters, bool unscaleStatic);
+
+  llvm::DenseMap<Value, Value> unscaled; // by marked gradient, with a static scale
 
 private:
   void countSteps();
@@ -176,11 +179,13 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
     if (unscaleStatic)
       parameter->gradient.densify();
     gradient = mark(gradient);
+    Value marked = gradient;
     if (clips || isUpdate || unscaleStatic)
       gradient = arithmetic(*parameter).widen(gradient);
     if (unscaleStatic) {
       Arithmetic a = arithmetic(*parameter);
       gradient = a.div(gradient, a.constant(optimizer.getStaticScale()->convertToDouble()));
+      unscaled[marked] = gradient;
     }
     if (isUpdate)
       accumulate(*parameter);
@@ -273,7 +278,8 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
          independents[i],
          {gradients[i], gradients[i] ? findParts(gradients[i]) : SmallVector<GradientPart>()},
          state.parameters[i]});
-  if (failed(OptimizerApplication(entry, optimizer, std::move(state)).apply(parameters, isStatic)))
+  OptimizerApplication application(entry, optimizer, std::move(state));
+  if (failed(application.apply(parameters, isStatic)))
     return failure();
   // What the optimizer has updated starts from the forward pass's new value already.
   llvm::DenseSet<Attribute> optimized;
@@ -284,6 +290,12 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
     if (!optimized.contains(update.name))
       entry.addUpdate(cast<FlatSymbolRefAttr>(update.name), update.value);
   advanceRandomState(entry, model, *copy);
+  for (NamedValue output : copy->outputs)
+    entry.addOutput(cast<StringAttr>(output.name), output.value);
   entry.finish();
+  if (failed(buildTrainStages(module,
+                              {entry.function, seed, cotangent, std::move(application.unscaled)})))
+    return failure();
+  dropPredictions(entry.function);
   return success();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-verify-scaling: the exit contract of the phase scaling.
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Autodiff/TrainStages.h"
 #include "mpc/Autodiff/Passes.h"
 
 namespace mpc {
@@ -55,10 +56,12 @@ struct VerifyScaling : mpc::impl::VerifyScalingPassBase<VerifyScaling> {
       }
     });
     auto declarations = module.getOps<LossScaleOp>();
-    auto step = module.lookupSymbol<func::FuncOp>("train_step");
-    if (step && !declarations.empty() && (*declarations.begin()).getGrowthSteps() &&
-        failed(verifyPredicates(step)))
-      failedAny = true;
+    for (StringRef name : {StringRef("train_step"), StringRef(kApplyStage)}) {
+      auto step = module.lookupSymbol<func::FuncOp>(name);
+      if (step && !declarations.empty() && (*declarations.begin()).getGrowthSteps() &&
+          failed(verifyPredicates(step)))
+        failedAny = true;
+    }
     if (failedAny)
       signalPassFailure();
   }

@@ -356,6 +356,7 @@ ExitCode Compilation::emit() {
       options.outputDirectory.empty() ? name + ".mpc" : options.outputDirectory;
   emitOptions.march = options.march;
   emitOptions.compilerVersion = options.compilerVersion;
+  emitOptions.embedWeights = options.embedWeights;
   if (llvm::Error failure = emitModule(*module, weights, emitOptions)) {
     diagnostics.error(std::move(failure));
     return kExitBadInput;

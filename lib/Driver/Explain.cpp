@@ -2,6 +2,7 @@
 // The table of decisions: which layer runs in which dtype and why.
 #include "lib/Driver/Explain.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Autodiff/TrainStages.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -79,7 +80,8 @@ void Explanation::recordLayers(ModuleOp module) {
 
 void Explanation::recordOps(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr(MpcDialect::kEntryAttr))
+    // The stages of the training step are its own ops again.
+    if (!function->hasAttr(MpcDialect::kEntryAttr) || isTrainStage(function.getName()))
       continue;
     function.walk([&](Operation *op) {
       if (!isa_and_nonnull<MpcDialect>(op->getDialect()) || op->hasTrait<OpTrait::ConstantLike>() ||

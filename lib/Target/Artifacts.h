@@ -7,8 +7,9 @@
 
 namespace mpc {
 
-/// NAME.json: inputs, outputs, variables, layers, targets, versions, hashes.
-std::string toManifest(const ModuleTables &tables);
+/// NAME.json: inputs, outputs, variables, layers, and with `describesBuild` targets, versions and
+/// hashes of files.
+std::string toManifest(const ModuleTables &tables, bool describesBuild = true);
 /// NAME.h, C99: the model's entries, inputs and variables as constants, and NAME_-prefixed
 /// functions over mpc-rt/model.h.
 std::string toHeader(const ModuleTables &tables);
@@ -16,6 +17,14 @@ std::string toHeader(const ModuleTables &tables);
 std::string toCMakeConfig(const ModuleTables &tables);
 /// example.c: predicts once on zeros.
 std::string toExample(const ModuleTables &tables);
+
+/// Null when the library has no such entry.
+inline const FunctionEntry *findEntry(const ModuleTables &tables, llvm::StringRef name) {
+  for (const FunctionEntry &entry : tables.entries)
+    if (entry.name == name)
+      return &entry;
+  return nullptr;
+}
 
 } // namespace mpc
 

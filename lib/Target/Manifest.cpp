@@ -22,19 +22,24 @@ static void writeTensor(llvm::json::OStream &json, const TensorEntry &tensor,
   });
 }
 
-std::string mpc::toManifest(const ModuleTables &tables) {
+std::string mpc::toManifest(const ModuleTables &tables, bool describesBuild) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream json(stream, 1);
   json.object([&] {
     json.attribute("name", tables.name);
-    json.attribute("compiler_version", tables.compilerVersion);
     json.attribute("source_hash", tables.sourceHash);
-    json.attribute("weights_hash", tables.weightsHash);
-    json.attributeArray("targets", [&] {
-      for (const std::string &target : tables.targets)
-        json.value(target);
-    });
+    json.attribute("policy", tables.policy);
+    if (describesBuild) {
+      json.attribute("compiler_version", tables.compilerVersion);
+      json.attribute("header_hash", tables.headerHash);
+      json.attribute("weights_hash", tables.weightsHash);
+      json.attribute("weights", tables.embeddedWeights.empty() ? "external" : "embedded");
+      json.attributeArray("targets", [&] {
+        for (const std::string &target : tables.targets)
+          json.value(target);
+      });
+    }
     json.attributeArray("layers", [&] {
       for (const LayerEntry &layer : tables.layers)
         json.object([&] {

@@ -2,8 +2,7 @@
 // Writing and reading one checkpoint.
 #include "checkpoint/checkpoint.h"
 
-#include "data/atomic_file.h"
-#include "data/crc32c.h"
+#include "data/checksum.h"
 #include "data/input_file.h"
 #include "data/safetensors.h"
 
@@ -26,9 +25,6 @@ using training::Session;
 namespace {
 
 constexpr char formatVersion[] = "1";
-// Key and value of the checksum in the header as they are written; the digits follow the key.
-constexpr char checksumKey[] = "\"crc32c\":\"";
-constexpr size_t checksumDigits = 8;
 
 /// "" for variables that a checkpoint does not hold.
 std::string tensorName(const mpc_rt_variable_info_t &variable) {
@@ -90,39 +86,6 @@ std::map<std::string, std::string> identityText(const Session &session,
           {"run.--seed", std::to_string(identity.seed)}};
 }
 
-/// The CRC of all bytes with the checksum's digits at `digits` taken as zeros.
-uint32_t checksum(std::string header, size_t digits, const Safetensors *content,
-                  const std::string *rest) {
-  std::memset(&header[digits], '0', checksumDigits);
-  uint32_t crc = data::crc32c(0, header.data(), header.size());
-  if (rest)
-    return data::crc32c(crc, rest->data(), rest->size());
-  for (const auto &[name, array] : content->tensors)
-    crc = data::crc32c(crc, array.data(), array.bytes());
-  return crc;
-}
-
-std::string hex(uint32_t value) {
-  char text[checksumDigits + 1];
-  std::snprintf(text, sizeof text, "%08x", value);
-  return text;
-}
-
-Status verifyBytes(const std::string &bytes, const std::string &path) {
-  size_t key = bytes.find(checksumKey);
-  size_t digits = key + sizeof checksumKey - 1;
-  if (key == std::string::npos || digits + checksumDigits > bytes.size())
-    return Failure(path + ": is no checkpoint of mpc-run; expected one with a checksum");
-  std::string rest = bytes.substr(digits + checksumDigits);
-  uint32_t crc = checksum(bytes.substr(0, digits + checksumDigits), digits, nullptr, &rest);
-  if (bytes.compare(digits, checksumDigits, hex(crc)) != 0)
-    return Failure(path + ": is damaged: its checksum is " + hex(crc) + ", not " +
-                   bytes.substr(digits, checksumDigits) +
-                   "; expected a whole file; use an older "
-                   "checkpoint");
-  return Status();
-}
-
 } // namespace
 
 Status writeCheckpoint(const std::string &path, Session &session, const RunIdentity &identity,
@@ -133,7 +96,6 @@ Status writeCheckpoint(const std::string &path, Session &session, const RunIdent
     if (std::string name = tensorName(tables.variables[i]); !name.empty())
       content.tensors.emplace(name, session.variableArray(i));
   content.metadata = identityText(session, identity);
-  content.metadata["crc32c"] = std::string(checksumDigits, '0');
   content.metadata["format"] = "mpc-checkpoint";
   content.metadata["version"] = formatVersion;
   content.metadata["compiler"] = tables.compiler_version;
@@ -145,25 +107,14 @@ Status writeCheckpoint(const std::string &path, Session &session, const RunIdent
   content.metadata["state.history"] = formatHistory(state.history);
   for (const auto &[name, value] : callbacks)
     content.metadata["callback." + name] = value;
-
-  std::string header = data::formatSafetensorsHeader(content);
-  size_t digits = header.find(checksumKey) + sizeof checksumKey - 1;
-  std::string crc = hex(checksum(header, digits, &content, nullptr));
-  header.replace(digits, checksumDigits, crc);
-  data::AtomicFile file(path);
-  if (Status status = file.open(); !status)
-    return status;
-  file.write(header);
-  for (const auto &[name, array] : content.tensors)
-    file.write(array.data(), array.bytes());
-  return file.commit();
+  return data::writeWithChecksum(path, std::move(content));
 }
 
 static Result<std::string> readVerified(const std::string &path) {
   Result<std::string> bytes = data::readWholeFile(path, UINT64_MAX);
   if (!bytes)
     return bytes;
-  if (Status status = verifyBytes(*bytes, path); !status)
+  if (Status status = data::verifyChecksum(*bytes, path); !status)
     return status.failure();
   return bytes;
 }

@@ -8,6 +8,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/driver.h"
+#include "runtime/execution/train_loop.h"
 #include "runtime/execution/variable_layout.h"
 #include "runtime/module/model.h"
 
@@ -33,6 +34,7 @@ struct mpc_rt_context_t {
   mpc::rt::Buffer variableArena, arena;
   std::vector<void *> variables;
   uint64_t arenaPlanned = 0;
+  std::unique_ptr<mpc::rt::TrainLoop> trainLoop;
   std::unique_ptr<mpc::rt::Driver> driver; // last: it may hold device memory of the above
 };
 

@@ -121,6 +121,31 @@ mpc_rt_status_t mpc_rt_model_from_executable(const mpc_rt_executable_t *executab
   });
 }
 
+mpc_rt_status_t mpc_rt_model_expect(const mpc_rt_model_t *model,
+                                    const mpc_rt_expectation_t *expected) {
+  if (!model || !expected || expected->struct_size < sizeof(*expected))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "mpc_rt_model_expect: a null argument, or expected.struct_size is not set");
+  const mpc_rt_executable_t &e = *model->executable;
+  const struct {
+    const char *what, *have, *want;
+  } rows[] = {
+      {"name", e.model_name, expected->model_name},
+      {"policy", MPC_RT_EXECUTABLE_HAS(&e, policy) ? e.policy : "", expected->policy},
+      {"source hash", e.source_hash, expected->source_hash},
+      {"header hash", MPC_RT_EXECUTABLE_HAS(&e, header_hash) ? e.header_hash : "",
+       expected->header_hash},
+  };
+  for (const auto &row : rows)
+    if (row.want && std::strcmp(row.have ? row.have : "", row.want) != 0)
+      return fail(MPC_RT_FAILED_PRECONDITION,
+                  "%s: the library has the %s '%s', the program was compiled for '%s'; compile the "
+                  "program again with the header that lies beside the library",
+                  model->path.empty() ? e.model_name : model->path.c_str(), row.what,
+                  row.have ? row.have : "", row.want);
+  return MPC_RT_OK;
+}
+
 void mpc_rt_model_release(mpc_rt_model_t *model) {
   if (!model || model->references.fetch_sub(1, std::memory_order_acq_rel) != 1)
     return;

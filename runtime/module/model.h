@@ -31,6 +31,9 @@ struct MetricResult {
 };
 MetricResult findMetricResult(const mpc_rt_executable_t &executable, const char *name) noexcept;
 
+// The loss scale that the model was compiled with; 1 when none or unknown.
+float fixedLossScale(const mpc_rt_executable_t &executable) noexcept;
+
 // Bytes of a static shape that checkTables has passed.
 uint64_t tensorBytes(const mpc_rt_tensor_info_t &tensor) noexcept;
 

@@ -116,12 +116,12 @@ mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *w
                 MPC_RT_ABI_VERSION);
   auto &e = *executable;
   if (e.abi_version < 1 || e.abi_version > MPC_RT_ABI_VERSION ||
-      e.struct_size < sizeof(mpc_rt_executable_t))
+      e.struct_size < MPC_RT_EXECUTABLE_MINIMUM)
     return fail(
         MPC_RT_FAILED_PRECONDITION,
         "%s: compiled for runtime ABI %u (%u bytes of tables); this runtime has ABI %u (%zu "
         "bytes); compile the model again or use its runtime",
-        where, e.abi_version, e.struct_size, MPC_RT_ABI_VERSION, sizeof(mpc_rt_executable_t));
+        where, e.abi_version, e.struct_size, MPC_RT_ABI_VERSION, MPC_RT_EXECUTABLE_MINIMUM);
   if (!e.model_name || e.variable_count > mostVariables || e.entry_count > mostEntries ||
       e.metric_count > mostMetrics || e.kernel_count > mostKernels ||
       (e.variable_count && !e.variables) || (e.entry_count && !e.entries) ||
@@ -140,6 +140,10 @@ mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *w
     if (const char *problem = metricProblem(e, e.metrics[i]))
       return damaged(where, "metric", i, problem);
   return MPC_RT_OK;
+}
+
+float fixedLossScale(const mpc_rt_executable_t &e) noexcept {
+  return MPC_RT_EXECUTABLE_HAS(&e, loss_scale) && e.loss_scale > 0 ? e.loss_scale : 1;
 }
 
 uint64_t tensorBytes(const mpc_rt_tensor_info_t &tensor) noexcept {

@@ -3,6 +3,7 @@
 #include "training/session.h"
 
 #include "data/json_guard.h"
+#include "mpc-rt/training.h"
 #include "training/weights.h"
 
 #include <charconv>
@@ -71,7 +72,11 @@ Status Session::loadWeights(const SessionOptions &options) {
       std::memcpy(variable(i), state, sizeof state);
     }
   std::string file = options.weights;
-  if (file.empty() && !options.initialize) {
+  const bool isEmbedded = MPC_RT_EXECUTABLE_HAS(&tables, weights_bytes) && tables.weights;
+  if (file.empty() && !options.initialize && isEmbedded) {
+    if (mpc_rt_status_t status = mpc_rt_context_load_initial(context_, nullptr))
+      return runtimeFailure(status);
+  } else if (file.empty() && !options.initialize) {
     size_t slash = path_.rfind('/');
     file = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) + tables.model_name +
            ".safetensors";

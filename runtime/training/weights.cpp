@@ -71,7 +71,8 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
       bool known = false;
       for (uint32_t i = 0; i < tables.variable_count && !known; ++i)
         known = weightName(tables.variables[i]) == name;
-      if (known)
+      // A training state (mpc_rt_context_save) also holds what no weights file needs.
+      if (known || name.compare(0, 7, "metric/") == 0 || name.compare(0, 7, "random/") == 0)
         continue;
       if (name.compare(0, sizeof optimizerPrefix - 1, optimizerPrefix) == 0)
         ++unknownOptimizer;

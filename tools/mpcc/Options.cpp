@@ -192,7 +192,6 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   errors.oneOf("weights", line.weights, {"external", "embedded"});
   if (!line.explain.empty())
     errors.oneOf("explain", line.explain, {"json"});
-  errors.notYet(line.weights == "embedded", "--weights=embedded");
   errors.notYet(llvm::StringRef(line.target).starts_with("cuda"), "--target=" + line.target);
   if (!llvm::StringRef(line.target).starts_with("cuda"))
     errors.oneOf("target", line.target, {"cpu"});
@@ -245,6 +244,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   options.optimizer = line.optimizer;
   options.metrics = line.metrics;
   options.march = line.march;
+  options.embedWeights = line.weights == "embedded";
   options.compilerVersion = MPC_VERSION;
   options.explain = !line.explain.getNumOccurrences() ? Explain::Off
                     : line.explain == "json"          ? Explain::Json

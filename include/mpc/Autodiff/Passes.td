@@ -17,7 +17,12 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
       `@gradients`: training mode, outputs `loss`, `grad:<path>` (float32) of trainable variables,
       `gradx:<input>` of floating inputs, `out0`…, `after:<path>` of variables that the forward pass
       changes; no updates.
-    - with `mpc.optimizer` too: `@train_step`: outputs `loss`, `learning_rate`; updates of all.
+    - with `mpc.optimizer` too: `@train_step`: outputs `loss`, `learning_rate`; updates of all; and
+      its ops again in three stages, for training loops of one's own: `@train_forward` (outputs
+      `loss`, `out0`…; updates of what does not depend on gradients), `@train_backward` (outputs
+      `loss_scale` and `grad:<path>`, float32 or float64) and `@train_apply` (takes unscaled
+      gradients, updates the rest). Values that a stage reads of an earlier one are its outputs
+      `kept:<n>`, and `part:<n>` for rows of gradients.
 
     A variable or input that the loss does not depend on has a gradient of zeros in `@gradients` and
     is not touched by `@train_step`, as in Keras. Optimizer variables are declared under Keras's names
@@ -51,7 +56,8 @@ def ScaleLossPass : Pass<"mpc-scale-loss", "::mlir::ModuleOp"> {
       variables; each is divided in float32 (`unscale` of an optimizer step that takes it directly);
     - every new value of a trainable or optimizer variable depends on the test, by a predicate of the
       step or a select; other updates (batch statistics, metrics, random state) always happen;
-    - `@train_step` has one more output, `finite`.
+    - `@train_step` has one more output, `finite`; `@train_apply` takes it as an input. Unscaling lies
+      between the stages, in the runtime.
 
     A second run changes nothing. Remark `loss-scaling` (mpc-scaling).
   }];

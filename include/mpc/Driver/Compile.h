@@ -39,6 +39,7 @@ struct CompileOptions {
   std::string compilerVersion;
   std::optional<Phase> compileTo, compileFrom;
   Explain explain = Explain::Off;
+  bool embedWeights = false;
   bool quiet = false, verbose = false;
   bool color = false;
 };

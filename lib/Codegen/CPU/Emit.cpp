@@ -23,6 +23,10 @@ static llvm::Error internalError(const Twine &what) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error: " + what);
 }
 
+static std::string hashOf(StringRef text) {
+  return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true);
+}
+
 /// Declarations have no LLVM form; they live on in the tables.
 static void eraseDeclarations(ModuleOp module) {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
@@ -81,17 +85,23 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
   tables->name = options.name;
   tables->compilerVersion = options.compilerVersion;
   std::string safetensors = toSafetensors(weights);
-  tables->weightsHash =
-      llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(safetensors)), /*LowerCase=*/true);
-  auto library = buildLibrary(module, *tables, options, toManifest);
+  tables->weightsHash = hashOf(safetensors);
+  // The header describes no weights and no instruction set.
+  tables->headerHash = hashOf(toManifest(*tables, /*describesBuild=*/false));
+  if (options.embedWeights)
+    tables->embeddedWeights = safetensors;
+  auto library = buildLibrary(module, *tables, options,
+                              [](const ModuleTables &given) { return toManifest(given); });
   if (!library)
     return library.takeError();
   const std::string &name = options.name;
-  return writeFilesAtomically(options.outputDirectory,
-                              {{"lib" + name + ".so", std::move(*library)},
-                               {name + ".h", toHeader(*tables)},
-                               {name + ".json", toManifest(*tables)},
-                               {name + ".safetensors", std::move(safetensors)},
-                               {name + "Config.cmake", toCMakeConfig(*tables)},
-                               {"example.c", toExample(*tables)}});
+  std::vector<std::pair<std::string, std::string>> files{
+      {"lib" + name + ".so", std::move(*library)},
+      {name + ".h", toHeader(*tables)},
+      {name + ".json", toManifest(*tables)},
+      {name + "Config.cmake", toCMakeConfig(*tables)},
+      {"example.c", toExample(*tables)}};
+  if (!options.embedWeights)
+    files.emplace_back(name + ".safetensors", std::move(safetensors));
+  return writeFilesAtomically(options.outputDirectory, files);
 }

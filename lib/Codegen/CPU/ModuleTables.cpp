@@ -4,6 +4,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mpc-rt/dtype.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 
 using namespace mlir;
 using namespace mpc;
@@ -86,6 +87,35 @@ static llvm::Error readVariables(ModuleOp module, ModuleTables &tables) {
   return llvm::Error::success();
 }
 
+/// Keras's name of the policy that most layers have; types in MLIR's spelling.
+static std::string mostCommonPolicy(const std::vector<LayerEntry> &layers) {
+  std::map<std::pair<StringRef, StringRef>, size_t> counts;
+  for (const LayerEntry &layer : layers)
+    ++counts[{layer.compute, layer.variable}];
+  auto most = llvm::max_element(counts, llvm::less_second());
+  if (most == counts.end())
+    return "float32";
+  auto keras = [](StringRef spelling) {
+#define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
+  if (spelling == mlir)                                                                            \
+    return std::string(keras);
+#include "mpc-rt/dtype.inc"
+#undef MPC_RT_DTYPE
+    return spelling.str();
+  };
+  auto [compute, variable] = most->first;
+  return (compute == variable ? "" : "mixed_") + keras(compute);
+}
+
+static float readLossScale(ModuleOp module) {
+  for (LossScaleOp scale : module.getOps<LossScaleOp>())
+    return float(scale.getInitial().convertToDouble());
+  for (OptimizerOp optimizer : module.getOps<OptimizerOp>())
+    if (auto scale = optimizer.getStaticScale())
+      return float(scale->convertToDouble());
+  return 1;
+}
+
 llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
   ModuleTables tables;
   if (auto hash = module->getAttrOfType<StringAttr>("mpc.source_hash"))
@@ -122,5 +152,7 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
       tables.layers.push_back({text("path"), text("class"), text("compute"), text("variable"),
                                text("accumulate"), text("rule")});
     }
+  tables.policy = mostCommonPolicy(tables.layers);
+  tables.lossScale = readLossScale(module);
   return tables;
 }

@@ -56,6 +56,10 @@ struct ModuleTables {
   std::vector<std::string> outputNames; // Keras names of out0, out1, …
   std::vector<std::string> kernels;     // symbols, in table order
   std::vector<std::string> targets;     // "x86-64-v3", …
+  std::string policy;                   // of most layers, Keras's name
+  std::string headerHash;               // of the manifest but for what another build may change
+  std::string embeddedWeights;          // safetensors; empty: beside the library
+  float lossScale = 1;                  // at the start of training
 };
 
 /// Fails with the name of what the kernels phase left out.

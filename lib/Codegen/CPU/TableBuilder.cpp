@@ -31,6 +31,18 @@ public:
   Constant *string(StringRef text) {
     return global(llvm::ConstantDataArray::getString(context, text), "text");
   }
+  /// Bytes as callers may map them; null when there are none.
+  Constant *bytes(StringRef content) {
+    if (content.empty())
+      return null();
+    auto *variable =
+        global(llvm::ConstantDataArray::getString(context, content, /*AddNull=*/false), "bytes");
+    variable->setAlignment(llvm::Align(64));
+    return variable;
+  }
+  Constant *f32(float value) {
+    return llvm::ConstantFP::get(llvm::Type::getFloatTy(context), double(value));
+  }
   /// A pointer to the elements; null when there are none.
   Constant *array(llvm::ArrayRef<Constant *> elements, StringRef name) {
     if (elements.empty())
@@ -92,13 +104,12 @@ private:
 
 } // namespace
 
-/// `const mpc_rt_executable_t *mpc_rt_executable_query(uint32_t max_abi_version)`
-static void buildQuery(llvm::Module &module, llvm::GlobalVariable *executable,
-                       uint32_t abiVersion) {
+/// `const mpc_rt_executable_t *NAME(uint32_t max_abi_version)`
+static void buildQuery(llvm::Module &module, llvm::GlobalVariable *executable, uint32_t abiVersion,
+                       const llvm::Twine &name) {
   llvm::IRBuilder<> builder(module.getContext());
   auto *type = llvm::FunctionType::get(builder.getPtrTy(), {builder.getInt32Ty()}, false);
-  auto *query = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
-                                       MPC_RT_EXECUTABLE_QUERY_SYMBOL, module);
+  auto *query = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   query->setVisibility(llvm::GlobalValue::DefaultVisibility);
   builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", query));
   auto *known = builder.CreateICmpUGE(query->getArg(0), builder.getInt32(abiVersion));
@@ -123,13 +134,30 @@ void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables
   }
   Constant *kernels =
       llvm::ConstantArray::get(llvm::ArrayType::get(pointer, levels.size()), levels);
-  Constant *executable = b.structure(
-      {b.i32(sizeof(mpc_rt_executable_t)), b.i32(tables.abiVersion), b.string(tables.name),
-       b.string(tables.compilerVersion), b.string(tables.sourceHash), b.string(manifest),
-       b.i32(tables.variables.size()), b.i32(tables.entries.size()), b.i32(tables.metrics.size()),
-       b.i32(tables.kernels.size()), b.all(tables.variables, &TableBuilder::variable, "variables"),
-       b.all(tables.entries, &TableBuilder::function, "entries"),
-       b.all(tables.metrics, &TableBuilder::metric, "metrics"), kernels,
-       b.array(names, "kernel_names"), b.string(tables.weightsHash)});
-  buildQuery(module, b.global(executable, "executable"), tables.abiVersion);
+  Constant *executable = b.structure({b.i32(sizeof(mpc_rt_executable_t)),
+                                      b.i32(tables.abiVersion),
+                                      b.string(tables.name),
+                                      b.string(tables.compilerVersion),
+                                      b.string(tables.sourceHash),
+                                      b.string(manifest),
+                                      b.i32(tables.variables.size()),
+                                      b.i32(tables.entries.size()),
+                                      b.i32(tables.metrics.size()),
+                                      b.i32(tables.kernels.size()),
+                                      b.all(tables.variables, &TableBuilder::variable, "variables"),
+                                      b.all(tables.entries, &TableBuilder::function, "entries"),
+                                      b.all(tables.metrics, &TableBuilder::metric, "metrics"),
+                                      kernels,
+                                      b.array(names, "kernel_names"),
+                                      b.string(tables.weightsHash),
+                                      b.string(tables.policy),
+                                      b.string(tables.headerHash),
+                                      b.bytes(tables.embeddedWeights),
+                                      b.i64(tables.embeddedWeights.size()),
+                                      b.f32(tables.lossScale),
+                                      b.i32(0)});
+  llvm::GlobalVariable *global = b.global(executable, "executable");
+  // The loader asks one library at a time; programs that link several need a name for each.
+  buildQuery(module, global, tables.abiVersion, MPC_RT_EXECUTABLE_QUERY_SYMBOL);
+  buildQuery(module, global, tables.abiVersion, tables.name + "_executable_query");
 }

@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv) {
   mpc_rt_model_t *first = NULL, *second = NULL;
-  if (argc < 3 || net_load(argv[1], &first) || other_load(argv[2], &second)) {
+  if (argc < 3 || net_model_open(argv[1], &first) || other_model_open(argv[2], &second)) {
     fprintf(stderr, "error: %s\n", mpc_rt_last_error());
     return 1;
   }

@@ -17,6 +17,8 @@ struct EmitOptions {
   /// portable, native, x86-64-v2, x86-64-v3 or x86-64-v4: the versions of each kernel.
   std::string march = "portable";
   std::string compilerVersion;
+  /// Puts the variables' values into the library instead of NAME.safetensors.
+  bool embedWeights = false;
 };
 
 /// Writes libNAME.so, NAME.h, NAME.json, NAME.safetensors, NAMEConfig.cmake and example.c. The

@@ -147,7 +147,13 @@ static const mpc_rt_executable_t executable = {sizeof(mpc_rt_executable_t),
                                                metrics,
                                                {kernels, 0, kernels},
                                                kernel_names,
-                                               ""};
+                                               "",
+                                               "float32",
+                                               "",
+                                               NULL,
+                                               0,
+                                               1,
+                                               0};
 
 __attribute__((visibility("default"))) const mpc_rt_executable_t *
 mpc_rt_executable_query(uint32_t max_abi_version) {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// @train_step in three entries, for training loops that users write themselves.
+#ifndef MPC_LIB_AUTODIFF_TRAINSTAGES_H
+#define MPC_LIB_AUTODIFF_TRAINSTAGES_H
+
+#include "lib/Autodiff/EntryBuilder.h"
+
+namespace mpc {
+
+inline constexpr llvm::StringLiteral kForwardStage = "train_forward";
+inline constexpr llvm::StringLiteral kBackwardStage = "train_backward";
+inline constexpr llvm::StringLiteral kApplyStage = "train_apply";
+inline bool isTrainStage(llvm::StringRef entry) {
+  return entry == kForwardStage || entry == kBackwardStage || entry == kApplyStage;
+}
+/// Input of the last stage with a dynamic loss scale: whether the step counts.
+inline constexpr llvm::StringLiteral kFiniteInput = "finite";
+
+/// What the stages need to know of a finished @train_step.
+struct TrainStepParts {
+  mlir::func::FuncOp function; ///< has the predictions as outputs
+  GradientSeedOp seed;         ///< forward code ends here
+  mlir::Value cotangent;       ///< of the loss: the seed, times a static scale
+  /// Of the result of a marker, where the optimizer has a static scale: what divides it.
+  llvm::DenseMap<mlir::Value, mlir::Value> unscaled;
+};
+
+/// Cuts the step at its seed and at its gradients into the entries above, whose results in a row
+/// are those of the step. Between them lie the gradients (`grad:<path>`, float32 or float64) and
+/// values that a later stage reads of an earlier one (`kept:<n>`); `part:<n>` are rows of a
+/// gradient that the optimizer wants apart. The seed and the markers are not in the last stage,
+/// which takes unscaled gradients. A step without gradients has no stages.
+llvm::LogicalResult buildTrainStages(mlir::ModuleOp module, const TrainStepParts &step);
+
+/// Takes the predictions out of a step again.
+void dropPredictions(mlir::func::FuncOp step);
+
+} // namespace mpc
+
+#endif // MPC_LIB_AUTODIFF_TRAINSTAGES_H

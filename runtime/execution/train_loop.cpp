@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The custom training loop. Unscaling is done here and not by compiled code: it must work in place
+// on buffers that callers may have changed.
+#include "runtime/execution/train_loop.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
+#include "runtime/execution/context.h"
+#include "runtime/execution/gradient_arithmetic.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mpc::rt {
+namespace {
+
+constexpr char gradientPrefix[] = "grad:", keptPrefix[] = "kept:", partPrefix[] = "part:";
+
+bool startsWith(const char *text, const char *prefix) {
+  return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
+const mpc_rt_entry_info_t *findEntry(const mpc_rt_executable_t &executable, const char *name) {
+  for (uint32_t i = 0; i < executable.entry_count; ++i)
+    if (std::strcmp(executable.entries[i].name, name) == 0)
+      return &executable.entries[i];
+  return nullptr;
+}
+
+// Bytes with dimension 0 as the batch where it is; false on overflow.
+bool bytesOf(const mpc_rt_tensor_info_t &tensor, int64_t batch, uint64_t &bytes) {
+  int64_t dims[MPC_RT_MAX_RANK];
+  std::copy_n(tensor.dims, tensor.rank, dims);
+  if (tensor.rank && dims[0] == MPC_RT_DYNAMIC)
+    dims[0] = batch;
+  return countElements(dims, tensor.rank, bytes) &&
+         !__builtin_mul_overflow(bytes, dtypeSize(tensor.dtype), &bytes);
+}
+
+} // namespace
+
+std::vector<GradientEntry> findGradients(const mpc_rt_executable_t &executable) {
+  std::vector<GradientEntry> found;
+  const mpc_rt_entry_info_t *backward = findEntry(executable, "train_backward");
+  for (uint32_t i = 0; backward && i < backward->output_count; ++i) {
+    const mpc_rt_tensor_info_t &tensor = backward->outputs[i];
+    if (!startsWith(tensor.name, gradientPrefix))
+      continue;
+    const char *path = tensor.name + std::strlen(gradientPrefix);
+    for (uint32_t v = 0; v < executable.variable_count; ++v)
+      if (executable.variables[v].role == MPC_RT_ROLE_TRAINABLE &&
+          std::strcmp(executable.variables[v].tensor.name, path) == 0)
+        found.push_back({&tensor, v});
+  }
+  return found;
+}
+
+TrainLoop::Place TrainLoop::placeOf(const mpc_rt_tensor_info_t &tensor, uint32_t callers) {
+  const bool isPart = startsWith(tensor.name, partPrefix);
+  if (isPart || startsWith(tensor.name, keptPrefix)) {
+    for (uint32_t i = 0; i < keptTensors.size(); ++i)
+      if (std::strcmp(keptTensors[i].tensor->name, tensor.name) == 0)
+        return {Place::kept, i};
+    keptTensors.push_back({&tensor, isPart, 0});
+    return {Place::kept, static_cast<uint32_t>(keptTensors.size() - 1)};
+  }
+  for (uint32_t i = 0; i < gradients.size(); ++i)
+    if (std::strcmp(gradients[i].tensor->name, tensor.name) == 0)
+      return {Place::gradient, i};
+  if (std::strcmp(tensor.name, "loss_scale") == 0)
+    return {Place::scale, 0};
+  if (std::strcmp(tensor.name, "learning_rate") == 0)
+    return {Place::rate, 0};
+  if (std::strcmp(tensor.name, "finite") == 0)
+    return {Place::finite, 0};
+  return {Place::caller, callers};
+}
+
+bool TrainLoop::bind(const mpc_rt_executable_t &executable, const char *name, Stage &stage) {
+  const mpc_rt_entry_info_t *entry = findEntry(executable, name);
+  if (!entry)
+    return false;
+  stage.entry = static_cast<uint32_t>(entry - executable.entries);
+  auto places = [&](const mpc_rt_tensor_info_t *tensors, uint32_t count) {
+    std::vector<Place> found;
+    uint32_t callers = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      found.push_back(placeOf(tensors[i], callers));
+      callers += found.back().kind == Place::caller;
+    }
+    return found;
+  };
+  stage.inputs = places(entry->inputs, entry->input_count);
+  stage.outputs = places(entry->outputs, entry->output_count);
+  stage.from.resize(entry->input_count);
+  stage.to.resize(entry->output_count);
+  return true;
+}
+
+mpc_rt_status_t TrainLoop::open(const mpc_rt_executable_t &executable) {
+  model = executable.model_name;
+  gradients = findGradients(executable);
+  if (!bind(executable, "train_forward", stages[0]) ||
+      !bind(executable, "train_backward", stages[1]) || !bind(executable, "train_apply", stages[2]))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: was compiled without training, or has nothing to train; compile it with mpcc "
+                "--mode=train --loss=... --optimizer=...",
+                model);
+  uint64_t end = 0, bytes = 0;
+  for (const GradientEntry &gradient : gradients) {
+    gradientOffsets.push_back(end);
+    if (!bytesOf(*gradient.tensor, 0, bytes) || __builtin_add_overflow(end, alignUp(bytes), &end))
+      return fail(MPC_RT_DATA_LOSS, "%s: the gradients' sizes overflow; compile the model again",
+                  model);
+  }
+  gradientOffsets.push_back(end);
+  for (uint32_t i = 0; i < executable.variable_count; ++i)
+    isDynamic |=
+        executable.variables[i].role == MPC_RT_ROLE_OPTIMIZER &&
+        std::strcmp(executable.variables[i].tensor.name, "loss_scale_optimizer/dynamic_scale") == 0;
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t TrainLoop::layOutKept(int64_t rows) {
+  uint64_t end = 0, bytes = 0;
+  for (Kept &kept : keptTensors) {
+    kept.offset = end;
+    if (!bytesOf(*kept.tensor, rows, bytes) || __builtin_add_overflow(end, alignUp(bytes), &end))
+      return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld overflows what the forward pass keeps",
+                  model, static_cast<long long>(rows));
+  }
+  return keptMemory.reserve(end) ? MPC_RT_OK : failOutOfMemory(model, end);
+}
+
+void *TrainLoop::ownGradient(const char *what, uint32_t index) {
+  if (index >= gradients.size() || !gradientMemory.reserve(gradientOffsets.back())) {
+    (void)fail(MPC_RT_INVALID_ARGUMENT, "%s: no gradient %u; the model has %zu", what, index,
+               gradients.size());
+    return nullptr;
+  }
+  return gradientMemory.data() + gradientOffsets[index];
+}
+
+mpc_rt_status_t TrainLoop::takeGradients(const char *what, void *const *given) {
+  if (!given && !gradientMemory.reserve(gradientOffsets.back()))
+    return failOutOfMemory(what, gradientOffsets.back());
+  current.resize(gradients.size());
+  for (uint32_t i = 0; i < gradients.size(); ++i) {
+    current[i] = given ? given[i] : gradientMemory.data() + gradientOffsets[i];
+    if (!current[i])
+      return fail(MPC_RT_INVALID_ARGUMENT, "%s: the buffer of gradient %u ('%s') is null", what, i,
+                  gradients[i].tensor->name + std::strlen(gradientPrefix));
+  }
+  return MPC_RT_OK;
+}
+
+void *TrainLoop::address(Place place) {
+  switch (place.kind) {
+  case Place::kept:
+    return keptMemory.data() + keptTensors[place.index].offset;
+  case Place::gradient:
+    return current[place.index];
+  case Place::scale:
+    return &scaleUsed;
+  case Place::rate:
+    return &rateUsed;
+  case Place::finite:
+    return &isFinite;
+  case Place::caller:
+    break;
+  }
+  return nullptr;
+}
+
+mpc_rt_status_t TrainLoop::run(mpc_rt_context_t &context, Stage &stage, const void *const *inputs,
+                               void *const *outputs) {
+  for (size_t i = 0; i < stage.inputs.size(); ++i)
+    stage.from[i] = stage.inputs[i].kind == Place::caller ? inputs[stage.inputs[i].index]
+                                                          : address(stage.inputs[i]);
+  for (size_t i = 0; i < stage.outputs.size(); ++i)
+    stage.to[i] = stage.outputs[i].kind == Place::caller ? outputs[stage.outputs[i].index]
+                                                         : address(stage.outputs[i]);
+  return mpc_rt_context_run(&context, stage.entry, stage.from.data(), stage.to.data(), batch);
+}
+
+mpc_rt_status_t TrainLoop::forward(mpc_rt_context_t &context, const void *const *inputs,
+                                   void *const *outputs, int64_t rows) {
+  if (!inputs || !outputs)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: forward: the array of inputs or outputs is null",
+                model);
+  if (rows < 0)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: forward: batch %lld; expected at least 0", model,
+                static_cast<long long>(rows));
+  next = Next::forward;
+  if (auto status = layOutKept(rows))
+    return status;
+  batch = rows;
+  if (auto status = run(context, stages[0], inputs, outputs))
+    return status;
+  next = Next::backward;
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t TrainLoop::backward(mpc_rt_context_t &context, void *const *given) {
+  if (next != Next::backward)
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: backward: nothing was kept for it; expected a call of forward before each",
+                model);
+  if (auto status = takeGradients("backward", given))
+    return status;
+  if (auto status = run(context, stages[1], nullptr, nullptr))
+    return status;
+  isScaled = isDynamic || scaleUsed != 1;
+  next = Next::unscale;
+  return MPC_RT_OK;
+}
+
+/// The parts of gradients that only the optimizer sees are divided with the others.
+bool TrainLoop::divideAll(mpc_rt_context_t &context, float divisor) {
+  bool finite = true;
+  context.hostTeam.begin();
+  auto divide = [&](const mpc_rt_tensor_info_t &tensor, void *data) {
+    uint64_t bytes = 0;
+    (void)bytesOf(tensor, batch, bytes); // was in range when memory was laid out
+    finite &= divideGradient(context.hostTeam, tensor.dtype, data, bytes, isScaled, divisor);
+  };
+  for (uint32_t i = 0; i < gradients.size(); ++i)
+    divide(*gradients[i].tensor, current[i]);
+  for (const Kept &kept : keptTensors)
+    if (kept.isGradient)
+      divide(*kept.tensor, keptMemory.data() + kept.offset);
+  context.hostTeam.end();
+  return finite;
+}
+
+mpc_rt_status_t TrainLoop::unscale(mpc_rt_context_t &context, void *const *given, int32_t *finite) {
+  if (next != Next::unscale)
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: unscale_gradients: there are no scaled gradients; expected a call of backward "
+                "before it",
+                model);
+  if (auto status = takeGradients("unscale_gradients", given))
+    return status;
+  isFinite = divideAll(context, scaleUsed);
+  if (finite)
+    *finite = isFinite;
+  next = Next::apply;
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t TrainLoop::apply(mpc_rt_context_t &context, void *const *given,
+                                 mpc_rt_applied_t *applied) {
+  if (applied && applied->struct_size < sizeof(*applied))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: apply_gradients: applied.struct_size is not set",
+                model);
+  // Without a scale there is nothing that unscaling would have changed.
+  bool ready = next == Next::apply || (next == Next::unscale && !isScaled);
+  if (!ready)
+    return fail(
+        MPC_RT_FAILED_PRECONDITION,
+        "%s: apply_gradients: %s; expected forward, backward, unscale_gradients before it", model,
+        next == Next::unscale ? "the gradients are still scaled" : "there are no gradients");
+  if (auto status = takeGradients("apply_gradients", given))
+    return status;
+  // Callers may have changed the gradients since. A scale below 1 can make infinities of finite
+  // gradients; those count as finite, as in the fused step.
+  if (isDynamic && isFinite && scaleUsed >= 1)
+    for (uint32_t i = 0; i < gradients.size() && isFinite; ++i) {
+      uint64_t bytes = 0;
+      (void)bytesOf(*gradients[i].tensor, batch, bytes);
+      isFinite = areFinite(context.hostTeam, gradients[i].tensor->dtype, current[i], bytes);
+    }
+  const bool finite = isFinite;
+  next = Next::forward;
+  if (auto status = run(context, stages[2], nullptr, nullptr))
+    return status;
+  if (applied) {
+    applied->applied = finite || !isDynamic;
+    applied->learning_rate = rateUsed;
+  }
+  return MPC_RT_OK;
+}
+
+} // namespace mpc::rt

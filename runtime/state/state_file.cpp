@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Variables of a context to and from safetensors files, under the names of weights files; metrics
+// and random states besides.
+#include "data/checksum.h"
+#include "data/convert.h"
+#include "data/input_file.h"
+#include "mpc-rt/training.h"
+#include "runtime/base/status.h"
+#include "runtime/execution/context.h"
+
+#include <cstring>
+#include <dlfcn.h>
+#include <string>
+#include <sys/stat.h>
+
+using namespace mpc::rt;
+using mpc::data::Array;
+using mpc::data::Result;
+using mpc::data::Safetensors;
+using mpc::data::Status;
+
+namespace {
+
+constexpr char stateVersion[] = "1";
+
+// "" for shadows, which are derived.
+std::string tensorName(const mpc_rt_variable_info_t &variable) {
+  switch (variable.role) {
+  case MPC_RT_ROLE_TRAINABLE:
+  case MPC_RT_ROLE_NON_TRAINABLE:
+    return variable.tensor.name;
+  case MPC_RT_ROLE_OPTIMIZER:
+    return std::string("optimizer/") + variable.tensor.name;
+  case MPC_RT_ROLE_METRIC:
+    return std::string("metric/") + variable.tensor.name;
+  case MPC_RT_ROLE_RANDOM:
+    return std::string("random/") + variable.tensor.name;
+  default:
+    return "";
+  }
+}
+
+bool isModelVariable(const mpc_rt_variable_info_t &variable) {
+  return variable.role == MPC_RT_ROLE_TRAINABLE || variable.role == MPC_RT_ROLE_NON_TRAINABLE;
+}
+
+std::vector<int64_t> dimsOf(const mpc_rt_tensor_info_t &tensor) {
+  return std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank);
+}
+
+// At most a few messages: a file of another model has a fault for every tensor.
+mpc_rt_status_t failWith(mpc_rt_status_code_t code, const std::vector<std::string> &messages) {
+  constexpr size_t shown = 8;
+  std::string text;
+  for (size_t i = 0; i < messages.size() && i < shown; ++i)
+    text += (i ? "\n" : "") + messages[i];
+  if (messages.size() > shown)
+    text += "\nand " + std::to_string(messages.size() - shown) + " more";
+  return fail(code, "%s", text.c_str());
+}
+
+bool isText(const Safetensors &content, const char *key, const char *value) {
+  auto at = content.metadata.find(key);
+  return at != content.metadata.end() && at->second == value;
+}
+
+// Copies the tensors into their variables, or says what does not fit and changes nothing.
+mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
+                        const std::string &place, bool complete) {
+  auto &executable = context.executable();
+  auto version = content.metadata.find("version");
+  if (isText(content, "kind", "state") &&
+      (version == content.metadata.end() || version->second != stateVersion))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: has state format '%s'; expected %s; read it with the libmpcrt that wrote it",
+                place.c_str(), version == content.metadata.end() ? "" : version->second.c_str(),
+                stateVersion);
+  std::vector<std::string> wrong;
+  std::vector<std::pair<uint32_t, Array>> fitted;
+  size_t used = 0;
+  for (uint32_t i = 0; i < executable.variable_count; ++i) {
+    const mpc_rt_variable_info_t &variable = executable.variables[i];
+    const std::string name = tensorName(variable);
+    if (name.empty())
+      continue;
+    auto at = content.tensors.find(name);
+    if (at == content.tensors.end()) {
+      if (complete && isModelVariable(variable))
+        wrong.push_back(place + ":" + name + ": is missing; expected every variable of the model " +
+                        executable.model_name);
+      continue;
+    }
+    ++used;
+    if (at->second.dims() != dimsOf(variable.tensor)) {
+      wrong.push_back(place + ":" + name + ": has shape " +
+                      mpc::data::formatShape(at->second.dims()) + "; expected " +
+                      mpc::data::formatShape(dimsOf(variable.tensor)) +
+                      "; use a file of this model");
+      continue;
+    }
+    Result<Array> array = at->second.dtype() == variable.tensor.dtype
+                              ? Result<Array>(at->second)
+                              : mpc::data::convertArray(at->second, variable.tensor.dtype,
+                                                        mpc::data::Conversion::Direct);
+    if (array)
+      fitted.emplace_back(i, *array);
+    else
+      wrong.push_back(place + ":" + name + ": " + array.failure().messages[0]);
+  }
+  // What is left over is an error only among model variables.
+  if (used != content.tensors.size())
+    for (const auto &[name, array] : content.tensors) {
+      bool known = name.compare(0, 10, "optimizer/") == 0 || name.compare(0, 7, "metric/") == 0 ||
+                   name.compare(0, 7, "random/") == 0;
+      for (uint32_t i = 0; i < executable.variable_count && !known; ++i)
+        known = tensorName(executable.variables[i]) == name;
+      if (!known)
+        wrong.push_back(place + ":" + name + ": the model " + executable.model_name +
+                        " has no such variable; expected a file of this model");
+    }
+  if (!wrong.empty())
+    return failWith(MPC_RT_FAILED_PRECONDITION, wrong);
+  for (auto &[index, array] : fitted)
+    if (array.bytes())
+      std::memcpy(context.variables[index], array.data(), array.bytes());
+  return mpc_rt_context_variables_changed(&context);
+}
+
+// Checkpoints of mpc-run have a prefix before model variables.
+void dropModelPrefix(Safetensors &content) {
+  constexpr size_t length = sizeof("model/") - 1;
+  mpc::data::NamedArrays renamed;
+  for (auto &[name, array] : content.tensors)
+    renamed.emplace(name.compare(0, length, "model/") == 0 ? name.substr(length) : name, array);
+  content.tensors = std::move(renamed);
+}
+
+mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, bool complete,
+                         bool &loaded) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0)
+    return fail(MPC_RT_NOT_FOUND, "%s: %s; expected a safetensors file of variables", path.c_str(),
+                std::strerror(errno));
+  Result<std::string> bytes = mpc::data::readWholeFile(path, UINT64_MAX);
+  if (!bytes)
+    return failWith(MPC_RT_NOT_FOUND, bytes.failure().messages);
+  const bool isChecked = mpc::data::hasChecksum(*bytes);
+  if (isChecked)
+    if (Status status = mpc::data::verifyChecksum(*bytes, path); !status)
+      return failWith(MPC_RT_DATA_LOSS, status.failure().messages);
+  Result<Safetensors> content = mpc::data::parseSafetensors(
+      reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size(), path);
+  if (!content)
+    return failWith(MPC_RT_DATA_LOSS, content.failure().messages);
+  if (!isChecked && isText(*content, "kind", "state"))
+    return fail(MPC_RT_DATA_LOSS,
+                "%s: is damaged: a state file without its checksum; use an older "
+                "file",
+                path.c_str());
+  if (isText(*content, "format", "mpc-checkpoint"))
+    dropModelPrefix(*content);
+  loaded = !content->tensors.empty();
+  return restore(context, *content, path, complete);
+}
+
+// The library that holds the tables; "" when they are a part of the program.
+std::string libraryOf(const mpc_rt_model_t &model) {
+  if (!model.path.empty())
+    return model.path;
+  Dl_info info;
+  if (!dladdr(model.executable, &info) || !info.dli_fname)
+    return "";
+  return info.dli_fname;
+}
+
+mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
+  auto &executable = context.executable();
+  if (MPC_RT_EXECUTABLE_HAS(&executable, weights_bytes) && executable.weights) {
+    Result<Safetensors> content =
+        mpc::data::parseSafetensors(static_cast<const uint8_t *>(executable.weights),
+                                    executable.weights_bytes, executable.model_name);
+    if (!content)
+      return failWith(MPC_RT_DATA_LOSS, content.failure().messages);
+    loaded = !content->tensors.empty();
+    return restore(context, *content, executable.model_name, false);
+  }
+  if (!executable.weights_hash || !*executable.weights_hash)
+    return MPC_RT_OK; // compiled without weights
+  std::string file = libraryOf(*context.model);
+  const size_t slash = file.rfind('/');
+  file = (slash == std::string::npos ? "" : file.substr(0, slash + 1)) + executable.model_name +
+         ".safetensors";
+  return loadFile(context, file, false, loaded);
+}
+
+} // namespace
+
+extern "C" {
+
+mpc_rt_status_t mpc_rt_context_save(mpc_rt_context_t *context, const char *path) {
+  if (!context || !path)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_save: context or path is null");
+  return guard("mpc_rt_context_save", [&]() -> mpc_rt_status_t {
+    auto &executable = context->executable();
+    Safetensors content;
+    for (uint32_t i = 0; i < executable.variable_count; ++i)
+      if (std::string name = tensorName(executable.variables[i]); !name.empty())
+        content.tensors.emplace(name, Array::copyOf(executable.variables[i].tensor.dtype,
+                                                    dimsOf(executable.variables[i].tensor),
+                                                    context->variables[i]));
+    content.metadata = {
+        {"format", "mpc"},
+        {"kind", "state"},
+        {"version", stateVersion},
+        {"model", executable.model_name},
+        {"source_hash", executable.source_hash ? executable.source_hash : ""},
+        {"compiler", executable.compiler_version ? executable.compiler_version : ""}};
+    if (Status status = mpc::data::writeWithChecksum(path, std::move(content)); !status)
+      return failWith(MPC_RT_UNAVAILABLE, status.failure().messages);
+    return MPC_RT_OK;
+  });
+}
+
+mpc_rt_status_t mpc_rt_context_load(mpc_rt_context_t *context, const char *path) {
+  if (!context || !path)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_load: context or path is null");
+  bool loaded = false;
+  return guard("mpc_rt_context_load", [&] { return loadFile(*context, path, true, loaded); });
+}
+
+mpc_rt_status_t mpc_rt_context_load_initial(mpc_rt_context_t *context, int32_t *loaded) {
+  if (!context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_load_initial: context is null");
+  bool found = false;
+  auto status = guard("mpc_rt_context_load_initial", [&] { return loadInitial(*context, found); });
+  if (loaded)
+    *loaded = found && status == MPC_RT_OK;
+  return status;
+}
+
+} // extern "C"
