@@ -11,7 +11,7 @@
 #ifndef MPC_MODEL_HPP
 #define MPC_MODEL_HPP
 
-#include "mpc-rt/model.h"
+#include "mpc-rt/training.h"
 
 #include <cassert>
 #include <initializer_list>
@@ -73,6 +73,24 @@ inline Status toStatus(mpc_rt_status_t status) {
   return lastError(status);
 }
 } // namespace detail
+
+/// Elements side by side in somebody else's memory.
+template <typename T> class Span {
+public:
+  Span(T *data, size_t size) : first(data), count(size) {}
+  T *data() const { return first; }
+  size_t size() const { return count; }
+  T *begin() const { return first; }
+  T *end() const { return first + count; }
+  T &operator[](size_t i) const {
+    assert(i < count);
+    return first[i];
+  }
+
+private:
+  T *first;
+  size_t count;
+};
 
 /// The dtype of elements of C++ type T; bfloat16 and float16 have none and are named explicitly.
 template <typename T> struct DTypeOf;
@@ -162,6 +180,24 @@ struct EntryInfo {
   std::vector<TensorInfo> inputs, outputs;
 };
 
+/// A gradient of the custom training loop; `name` is its variable's path.
+struct GradientInfo : TensorInfo {
+  uint32_t variable;
+};
+
+/// What optimizer.dynamic_scale and optimizer.dynamic_counter are in Keras.
+struct LossScale {
+  bool dynamic = false;
+  float scale = 1;
+  int64_t counter = 0;
+};
+
+/// What one update did.
+struct Applied {
+  bool applied;
+  float learningRate;
+};
+
 struct ContextOptions {
   unsigned threads = 0;       ///< 0: as many as the process has CPUs
   std::string device = "cpu"; ///< "null" validates every call and computes nothing
@@ -215,6 +251,21 @@ public:
       if (tables().variables[i].role != MPC_RT_ROLE_SHADOW)
         result.push_back({describe(tables().variables[i].tensor),
                           static_cast<mpc_rt_role_t>(tables().variables[i].role)});
+    return result;
+  }
+
+  /// In the order of Context::gradient.
+  std::vector<GradientInfo> gradients() const {
+    std::vector<GradientInfo> result;
+    for (uint32_t i = 0, count = mpc_rt_model_gradient_count(shared.get()); i < count; ++i) {
+      mpc_rt_gradient_info_t info = {};
+      info.struct_size = sizeof(info);
+      if (mpc_rt_model_gradient_info(shared.get(), i, &info))
+        break;
+      result.push_back(
+          {{info.path, info.dtype, std::vector<int64_t>(info.dims, info.dims + info.rank)},
+           info.variable});
+    }
     return result;
   }
 
@@ -287,10 +338,132 @@ public:
     return Error{MPC_RT_NOT_FOUND, "the model has no metric named " + std::string(name)};
   }
 
+  /// The values of the model file: embedded, or beside the library. False: it has none.
+  Result<bool> loadInitial() {
+    int32_t loaded = 0;
+    if (mpc_rt_status_t status = mpc_rt_context_load_initial(owned.get(), &loaded))
+      return detail::lastError(status);
+    return loaded != 0;
+  }
+  /// Variables, optimizer, loss scale, metrics and random states, with a checksum, atomically.
+  Status save(const std::string &path) {
+    return detail::toStatus(mpc_rt_context_save(owned.get(), path.c_str()));
+  }
+  /// What save wrote, or a weights file. On failure nothing has changed.
+  Status load(const std::string &path) {
+    return detail::toStatus(mpc_rt_context_load(owned.get(), path.c_str()));
+  }
+
+  /// The training step in four calls (mpc-rt/training.h). `inputs` as of "train_step"; `outputs`:
+  /// the loss, then the predictions. Dtypes and shapes are checked.
+  Status forward(const std::vector<View> &inputs, const std::vector<View> &outputs) {
+    std::vector<mpc_rt_buffer_t> in = raw(inputs), out = raw(outputs);
+    std::vector<const void *> from;
+    std::vector<void *> to;
+    int64_t batch = -1;
+    const mpc_rt_entry_info_t *step = findEntry("train_step"), *predict = findEntry("predict");
+    if (!step || !predict)
+      return Error{MPC_RT_FAILED_PRECONDITION, "the model was compiled without training"};
+    if (in.size() != step->input_count || out.size() != predict->output_count + 1)
+      return Error{MPC_RT_INVALID_ARGUMENT,
+                   "forward: expected " + std::to_string(step->input_count) + " inputs and " +
+                       std::to_string(predict->output_count + 1) + " outputs"};
+    const int64_t none = 0;
+    const mpc_rt_tensor_info_t loss = {"loss", MPC_RT_FLOAT32, 0, &none, 0};
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (!fits(in[i], step->inputs[i], batch))
+        return Error{MPC_RT_INVALID_ARGUMENT, std::string("forward: the input '") +
+                                                  step->inputs[i].name +
+                                                  "' has another dtype or shape"};
+      from.push_back(in[i].data);
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (!fits(out[i], i ? predict->outputs[i - 1] : loss, batch))
+        return Error{MPC_RT_INVALID_ARGUMENT,
+                     "forward: output " + std::to_string(i) + " has another dtype or shape"};
+      to.push_back(out[i].data);
+    }
+    return detail::toStatus(
+        mpc_rt_context_forward(owned.get(), from.data(), to.data(), batch < 0 ? 1 : batch));
+  }
+  /// Gradients of the loss times the loss scale, into the context's buffers.
+  Status backward() { return detail::toStatus(mpc_rt_context_backward(owned.get(), nullptr)); }
+  /// Divides them; whether all were finite.
+  Result<bool> unscaleGradients() {
+    int32_t finite = 0;
+    if (mpc_rt_status_t status = mpc_rt_context_unscale_gradients(owned.get(), nullptr, &finite))
+      return detail::lastError(status);
+    return finite != 0;
+  }
+  /// Updates the variables, or skips.
+  Result<Applied> applyGradients() {
+    mpc_rt_applied_t applied = {sizeof(applied), 0, 0, 0};
+    if (mpc_rt_status_t status = mpc_rt_context_apply_gradients(owned.get(), nullptr, &applied))
+      return detail::lastError(status);
+    return Applied{applied.applied != 0, applied.learning_rate};
+  }
+  /// The context's buffer of a gradient; T is float, or double for float64 variables. Valid as long
+  /// as the context.
+  template <typename T = float> Result<Span<T>> gradient(uint32_t index) {
+    mpc_rt_gradient_info_t info = {};
+    info.struct_size = sizeof(info);
+    if (mpc_rt_status_t status = mpc_rt_model_gradient_info(model(), index, &info))
+      return detail::lastError(status);
+    if (info.dtype != DTypeOf<T>::value)
+      return Error{MPC_RT_INVALID_ARGUMENT,
+                   std::string("the gradient of '") + info.path + "' has another dtype"};
+    void *data = mpc_rt_context_gradient(owned.get(), index);
+    if (!data)
+      return detail::lastError(MPC_RT_RESOURCE_EXHAUSTED);
+    return Span<T>(static_cast<T *>(data), info.bytes / sizeof(T));
+  }
+
+  Result<LossScale> lossScale() {
+    mpc_rt_loss_scale_t value = {};
+    value.struct_size = sizeof(value);
+    if (mpc_rt_status_t status = mpc_rt_context_get_loss_scale(owned.get(), &value))
+      return detail::lastError(status);
+    return LossScale{value.dynamic != 0, value.scale, value.dynamic_counter};
+  }
+  Status setLossScale(float scale, int64_t counter = 0) {
+    mpc_rt_loss_scale_t value = {};
+    value.struct_size = sizeof(value);
+    value.scale = scale;
+    value.dynamic_counter = counter;
+    return detail::toStatus(mpc_rt_context_set_loss_scale(owned.get(), &value));
+  }
+  Result<float> learningRate() {
+    float rate = 0;
+    if (mpc_rt_status_t status = mpc_rt_context_get_learning_rate(owned.get(), &rate))
+      return detail::lastError(status);
+    return rate;
+  }
+  Status setLearningRate(float rate) {
+    return detail::toStatus(mpc_rt_context_set_learning_rate(owned.get(), rate));
+  }
+
   mpc_rt_context_t *handle() const { return owned.get(); }
 
 private:
   friend class Model;
+  const mpc_rt_entry_info_t *findEntry(const char *name) const {
+    uint32_t index = 0;
+    if (mpc_rt_find_entry(model(), name, &index))
+      return nullptr;
+    return &mpc_rt_model_executable(model())->entries[index];
+  }
+  /// Whether a buffer is what the table says, with one batch for all.
+  static bool fits(const mpc_rt_buffer_t &have, const mpc_rt_tensor_info_t &want, int64_t &batch) {
+    if (have.dtype != want.dtype || have.rank != want.rank)
+      return false;
+    for (uint32_t i = 0; i < want.rank; ++i) {
+      if (want.dims[i] == MPC_RT_DYNAMIC && batch < 0)
+        batch = have.dims[i];
+      if (have.dims[i] != (want.dims[i] == MPC_RT_DYNAMIC ? batch : want.dims[i]))
+        return false;
+    }
+    return true;
+  }
   struct Release {
     void operator()(mpc_rt_context_t *context) const { mpc_rt_context_release(context); }
   };

@@ -1,0 +1,168 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Installs the components into a folder, moves it, builds the examples against it from copies of
+their folders, runs them and looks at what they print; and what the runtime exports."""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Failure(Exception):
+    pass
+
+
+def run(*command, code=0, **options):
+    result = subprocess.run(command, capture_output=True, text=True, **options)
+    if result.returncode != code:
+        raise Failure(f"{' '.join(command)}: exit {result.returncode}, expected {code}\n"
+                      f"{(result.stdout + result.stderr)[-3000:]}")
+    return result.stdout + result.stderr
+
+
+def expect(text, pattern):
+    if not re.search(pattern, text):
+        raise Failure(f"{pattern!r} is not in:\n{text[-2000:]}")
+
+
+class Suite:
+    def __init__(self, arguments):
+        self.source, self.work = arguments.source, arguments.work
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.makedirs(self.work)
+        # Installed to one place, used at another: nothing may hold the first path.
+        first = os.path.join(self.work, "installed")
+        for component in ["runtime", "dev", "tools"]:
+            run("cmake", "--install", arguments.build, "--prefix", first, "--component", component)
+        self.prefix = os.path.join(self.work, "a folder of a user")
+        os.rename(first, self.prefix)
+        self.library = os.path.join(self.prefix, "lib", "libmpcrt.so.1")
+        self.environment = dict(os.environ, LC_ALL="C.UTF-8")
+        for name in ["LD_LIBRARY_PATH", "CMAKE_PREFIX_PATH"]:
+            self.environment.pop(name, None)
+
+    def tool(self, name):
+        return os.path.join(self.prefix, "bin", name)
+
+    def build(self, example, *definitions):
+        folder = os.path.join(self.work, example)
+        shutil.copytree(os.path.join(self.source, "examples", example), folder)
+        build = os.path.join(folder, "build")
+        flags = "-Wall -Wextra -Wpedantic -Werror"
+        run("cmake", "-S", folder, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            f"-DCMAKE_C_FLAGS={flags}", f"-DCMAKE_CXX_FLAGS={flags}", *definitions,
+            env=self.environment)
+        run("cmake", "--build", build, env=self.environment)
+        return build
+
+    def go(self, build, *arguments, code=0):
+        program = os.path.join(build, os.path.basename(os.path.dirname(build)))
+        return run(program, *arguments, code=code, cwd=build, env=self.environment)
+
+    def test_c_predict(self):
+        text = self.go(self.build("c_predict"))
+        expect(text, r"model blobs, policy float32\nsample 0: 0\.\d{4} 0\.\d{4} 0\.\d{4}\n")
+
+    def test_c_predict_with_a_model_compiled_beforehand(self):
+        folder = os.path.join(self.work, "beforehand")
+        run(self.tool("mpcc"), os.path.join(self.source, "examples/c_predict/blobs.json"), "-q",
+            "-o", folder)
+        shutil.rmtree(os.path.join(self.work, "c_predict"), ignore_errors=True)
+        text = self.go(self.build("c_predict", f"-DMODEL_DIR={folder}"))
+        expect(text, "sample 2: ")
+
+    def test_c_custom_training_loop(self):
+        text = self.go(self.build("c_custom_training_loop"))
+        expect(text, r"step +0 +loss 1\.\d+ +loss scale 67108864 +skipped")
+        expect(text, r"step +\d+ +loss \d\.\d+ +loss scale +\d+ +applied")
+        expect(text, r"skipped [1-9]\d* steps, (5[89]|6[0-4]) of 64 right")
+        expect(text, "restored: the same bytes")
+
+    def test_two_models(self):
+        build = self.build("two_models")
+        text = self.go(build)
+        expect(text, r"blobs \(mixed_bfloat16\): loss 1\.\d+, then 0\.\d+")
+        expect(text, r"ring \(float32\): loss 0\.\d+, then 0\.\d+")
+        if os.path.exists(os.path.join(build, "ring.mpc", "ring.safetensors")):
+            raise Failure("weights stand beside the library that embeds them")
+
+    def test_cpp_fine_tune(self):
+        build = self.build("cpp_fine_tune")
+        model = os.path.join(self.work, "cpp_fine_tune", "blobs.json")
+        run(self.tool("mpcc"), model, "-q", "-o", os.path.join(build, "blobs.mpc"))
+        text = self.go(build, "blobs.mpc", "tuned.safetensors", "predictions/")
+        expect(text, "4 of 6 variables are frozen")
+        expect(text, r"loss \d\.\d+, then \d\.\d+")
+        run(self.tool("mpc-convert"), "tuned.safetensors", "--model", model, "-o", "tuned.npz",
+            cwd=build)
+        expect(self.go(build, "absent.mpc", "x", "y", code=1), "error: absent.mpc: ")
+
+    def test_another_library_is_refused(self):
+        """A program that was compiled for one library says so when it finds another."""
+        build = os.path.join(self.work, "c_predict", "build")
+        model = os.path.join(self.source, "examples/c_predict/blobs.json")
+        run(self.tool("mpcc"), model, "-q", "--policy=bfloat16", "-o", os.path.join(build, "blobs.mpc"))
+        program = os.path.join(build, "c_predict")
+        text = run(program, code=1, env=dict(self.environment,
+                                             LD_PRELOAD=os.path.join(build, "blobs.mpc/libblobs.so")))
+        expect(text, "error: .*has the policy 'bfloat16', the program was compiled for 'float32'")
+
+    def test_pkg_config(self):
+        folder = os.path.join(self.work, "beforehand")
+        flags = run("pkg-config", "--cflags", "--libs", "mpc-runtime", env=dict(
+            self.environment, PKG_CONFIG_PATH=os.path.join(self.prefix, "lib/pkgconfig")))
+        quoted = f"cc example.c -I. {flags.strip()} -Wl,-rpath,\"$LIB\" -o example && ./example libblobs.so"
+        text = run("sh", "-c", quoted, cwd=folder,
+                   env=dict(self.environment, LIB=os.path.join(self.prefix, "lib")))
+        expect(text, "predicted 4 samples")
+
+    def test_exported_symbols(self):
+        names = sorted(line.split()[0].split("@")[0] for line in
+                       run("nm", "-D", "--defined-only", "--format=posix", self.library).splitlines())
+        with open(os.path.join(HERE, "symbols.txt")) as handle:
+            expected = handle.read().split()
+        if names != expected:
+            raise Failure(f"more: {sorted(set(names) - set(expected))}, "
+                          f"missing: {sorted(set(expected) - set(names))}; the ABI changed: if that is "
+                          "meant, change symbols.txt and MPC_RT_ABI_VERSION")
+
+    def test_symbols_of_models(self):
+        library = os.path.join(self.work, "beforehand", "libblobs.so")
+        names = {line.split()[0] for line in
+                 run("nm", "-D", "--defined-only", "--format=posix", library).splitlines()}
+        if names != {"blobs_executable_query", "mpc_rt_executable_query"}:
+            raise Failure(f"exports {sorted(names)}")
+
+    def test_sizes(self):
+        if os.path.getsize(os.path.realpath(self.library)) > 2 << 20:
+            raise Failure("libmpcrt is larger than 2 MiB")
+        if os.path.getsize(os.path.join(self.work, "beforehand", "libblobs.so")) > 300 << 10:
+            raise Failure("the model's library is larger than 300 KiB")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ["build", "source", "work"]:
+        parser.add_argument(f"--{name}", required=True)
+    suite = Suite(parser.parse_args())
+    tests = [name for name in dir(Suite) if name.startswith("test_")]
+    # The folder of a compiled model is made by the one test that its name is of.
+    tests.sort(key=lambda name: ("beforehand" not in name, "refused" in name, name))
+    failed = 0
+    for name in tests:
+        try:
+            getattr(suite, name)()
+            print(f"ok    {name}")
+        except Failure as problem:
+            failed += 1
+            print(f"FAIL  {name}: {problem}")
+    print(f"ran {len(tests)} tests")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
