@@ -55,5 +55,7 @@ function(mpc_add_tool name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT tools)
+  # Installed tools find LLVM's libraries where the build found them.
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT tools OPTIONAL)
 endfunction()

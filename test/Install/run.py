@@ -50,6 +50,7 @@ class Suite:
 
     def build(self, example, *definitions):
         folder = os.path.join(self.work, example)
+        shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(os.path.join(self.source, "examples", example), folder)
         build = os.path.join(folder, "build")
         flags = "-Wall -Wextra -Wpedantic -Werror"
@@ -71,7 +72,6 @@ class Suite:
         folder = os.path.join(self.work, "beforehand")
         run(self.tool("mpcc"), os.path.join(self.source, "examples/c_predict/blobs.json"), "-q",
             "-o", folder)
-        shutil.rmtree(os.path.join(self.work, "c_predict"), ignore_errors=True)
         text = self.go(self.build("c_predict", f"-DMODEL_DIR={folder}"))
         expect(text, "sample 2: ")
 
@@ -157,7 +157,7 @@ def main():
         try:
             getattr(suite, name)()
             print(f"ok    {name}")
-        except Failure as problem:
+        except (Failure, OSError) as problem:
             failed += 1
             print(f"FAIL  {name}: {problem}")
     print(f"ran {len(tests)} tests")
