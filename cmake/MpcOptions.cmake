@@ -4,9 +4,9 @@ set(MPC_SANITIZE "" CACHE STRING "Comma-separated sanitizers for every target, e
 
 find_program(MPC_CCACHE ccache)
 if(MPC_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Precompiled headers reach the cache only with these sloppiness settings. The
-  # other two make a first build cheaper: no second preprocessing of what is compiled anyway, and
-  # the large precompiled header is hashed once, not once per file.
+  # Precompiled headers reach the cache only with these sloppiness settings. With the other two, files
+  # that the cache has not seen are not preprocessed a second time, and the large precompiled header
+  # is hashed once, not once per file.
   set(MPC_CCACHE_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       CCACHE_DEPEND=1 CCACHE_INODECACHE=1

@@ -4,6 +4,7 @@
 #include "runtime/base/philox.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/driver_fixture.h"
+#include "runtime/cts/elements.h"
 
 #include <cmath>
 #include <limits>

@@ -3,63 +3,12 @@
 // The reference is a plain triple loop in float64, rounded exactly where the contract says.
 #include "runtime/cts/contraction_case.h"
 #include "runtime/base/dtype.h"
-#include "runtime/base/philox.h"
-#include "runtime/base/rounding.h"
+#include "runtime/cts/elements.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace mpc::rt::cts {
-namespace {
-
-double roundTo(mpc_rt_dtype_t dtype, double value) {
-  uint8_t bytes[8];
-  storeElement(dtype, bytes, 0, value);
-  return loadElement(dtype, bytes, 0);
-}
-
-void fill(std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, int64_t count, uint64_t seed,
-          uint32_t stream, double scale) {
-  data.resize(static_cast<size_t>(count) * dtypeSize(dtype));
-  for (int64_t i = 0; i < count; ++i) {
-    PhiloxBlock block =
-        philox({{static_cast<uint32_t>(i), stream, 0, 0}}, static_cast<uint32_t>(seed), 0);
-    storeElement(dtype, data.data(), i, (static_cast<double>(block.word[0] % 15) - 7.0) * scale);
-  }
-}
-
-} // namespace
-
-double loadElement(mpc_rt_dtype_t dtype, const void *data, int64_t i) {
-  switch (dtype) {
-  case MPC_RT_FLOAT64:
-    return static_cast<const double *>(data)[i];
-  case MPC_RT_FLOAT32:
-    return static_cast<double>(static_cast<const float *>(data)[i]);
-  case MPC_RT_BFLOAT16:
-    return static_cast<double>(widenBFloat16(static_cast<const uint16_t *>(data)[i]));
-  default:
-    return static_cast<double>(widenFloat16(static_cast<const uint16_t *>(data)[i]));
-  }
-}
-
-void storeElement(mpc_rt_dtype_t dtype, void *data, int64_t i, double value) {
-  switch (dtype) {
-  case MPC_RT_FLOAT64:
-    static_cast<double *>(data)[i] = value;
-    return;
-  case MPC_RT_FLOAT32:
-    static_cast<float *>(data)[i] = static_cast<float>(value);
-    return;
-  case MPC_RT_BFLOAT16:
-    static_cast<uint16_t *>(data)[i] = roundToBFloat16(static_cast<float>(value));
-    return;
-  default:
-    static_cast<uint16_t *>(data)[i] = roundToFloat16(static_cast<float>(value));
-  }
-}
-
 mpc_rt_contract_t ContractionCase::descriptor(uint32_t id) const {
   mpc_rt_contract_t d = {};
   d.struct_size = sizeof(d);
@@ -91,10 +40,10 @@ std::string ContractionCase::text() const {
 }
 
 ContractionData::ContractionData(const ContractionCase &c) : shape(c) {
-  fill(lhs, c.lhs, c.batch * c.m * c.k, c.seed, 1, 1.0);
-  fill(rhs, c.rhs, c.batch * c.k * c.n, c.seed, 2, 1.0);
-  fill(bias, c.bias, c.n, c.seed, 3, 1.0 + 1.0 / 128);
-  fill(out, c.out, c.batch * c.m * c.n, c.seed, 4, 0.5);
+  fill(lhs, c.lhs, c.batch * c.m * c.k, c.seed, 1, 7, 1.0);
+  fill(rhs, c.rhs, c.batch * c.k * c.n, c.seed, 2, 7, 1.0);
+  fill(bias, c.bias, c.n, c.seed, 3, 7, 1.0 + 1.0 / 128);
+  fill(out, c.out, c.batch * c.m * c.n, c.seed, 4, 7, 0.5);
   initial = out;
 }
 
@@ -124,16 +73,8 @@ std::vector<uint8_t> ContractionData::expected() const {
 }
 
 std::string ContractionData::difference() const {
-  auto wanted = expected();
-  int64_t count = shape.batch * shape.m * shape.n;
-  for (int64_t i = 0; i < count; ++i) {
-    double want = loadElement(shape.out, wanted.data(), i);
-    double have = loadElement(shape.out, out.data(), i);
-    if (want != have && !(std::isnan(want) && std::isnan(have)))
-      return shape.text() + ": element " + std::to_string(i) + " is " + std::to_string(have) +
-             ", expected " + std::to_string(want);
-  }
-  return "";
+  return firstDifference(shape.text(), shape.out, expected().data(), out.data(),
+                         shape.batch * shape.m * shape.n);
 }
 
 uint64_t ContractionData::largest() const {

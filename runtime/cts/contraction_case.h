@@ -40,9 +40,6 @@ struct ContractionData {
   std::vector<uint8_t> lhs, rhs, bias, out, initial;
 };
 
-double loadElement(mpc_rt_dtype_t dtype, const void *data, int64_t i);
-void storeElement(mpc_rt_dtype_t dtype, void *data, int64_t i, double value);
-
 } // namespace mpc::rt::cts
 
 #endif

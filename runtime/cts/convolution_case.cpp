@@ -4,10 +4,7 @@
 // contract says.
 #include "runtime/cts/convolution_case.h"
 #include "runtime/base/dtype.h"
-#include "runtime/base/philox.h"
-#include "runtime/cts/contraction_case.h"
-
-#include <cmath>
+#include "runtime/cts/elements.h"
 
 namespace mpc::rt::cts {
 namespace {
@@ -17,22 +14,6 @@ int64_t product(const std::vector<int64_t> &extents) {
   for (int64_t extent : extents)
     result *= extent;
   return result;
-}
-
-void fill(std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, int64_t count, uint64_t seed,
-          uint32_t stream, double scale) {
-  data.resize(static_cast<size_t>(count) * dtypeSize(dtype));
-  for (int64_t i = 0; i < count; ++i) {
-    PhiloxBlock block =
-        philox({{static_cast<uint32_t>(i), stream, 1, 0}}, static_cast<uint32_t>(seed), 0);
-    storeElement(dtype, data.data(), i, (static_cast<double>(block.word[0] % 7) - 3.0) * scale);
-  }
-}
-
-double roundTo(mpc_rt_dtype_t dtype, double value) {
-  uint8_t bytes[8];
-  storeElement(dtype, bytes, 0, value);
-  return loadElement(dtype, bytes, 0);
 }
 
 int64_t imagesOf(const ConvolutionCase &c) { return c.batch * product(c.images) * c.channels; }
@@ -138,10 +119,10 @@ std::string ConvolutionCase::text() const {
 ConvolutionData::ConvolutionData(const ConvolutionCase &c) : shape(c) {
   bool toImages = c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT;
   bool toFilter = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
-  fill(lhs, c.lhs, toImages ? outputsOf(c) : imagesOf(c), c.seed, 1, 1.0);
-  fill(rhs, c.rhs, toFilter ? outputsOf(c) : filterOf(c), c.seed, 2, 1.0);
-  fill(bias, c.bias, columnsOf(c), c.seed, 3, 1.0 + 1.0 / 128);
-  fill(out, c.out, outOf(c), c.seed, 4, 0.5);
+  fill(lhs, c.lhs, toImages ? outputsOf(c) : imagesOf(c), c.seed, 1, 3, 1.0);
+  fill(rhs, c.rhs, toFilter ? outputsOf(c) : filterOf(c), c.seed, 2, 3, 1.0);
+  fill(bias, c.bias, columnsOf(c), c.seed, 3, 3, 1.0 + 1.0 / 128);
+  fill(out, c.out, outOf(c), c.seed, 4, 3, 0.5);
   initial = out;
 }
 
@@ -172,15 +153,7 @@ std::vector<uint8_t> ConvolutionData::expected() const {
 }
 
 std::string ConvolutionData::difference() const {
-  auto wanted = expected();
-  for (int64_t i = 0; i < outOf(shape); ++i) {
-    double want = loadElement(shape.out, wanted.data(), i);
-    double have = loadElement(shape.out, out.data(), i);
-    if (want != have && !(std::isnan(want) && std::isnan(have)))
-      return shape.text() + ": element " + std::to_string(i) + " is " + std::to_string(have) +
-             ", expected " + std::to_string(want);
-  }
-  return "";
+  return firstDifference(shape.text(), shape.out, expected().data(), out.data(), outOf(shape));
 }
 
 } // namespace mpc::rt::cts

@@ -2,9 +2,9 @@
 //
 // Conformance of convolve: bit-exact results over directions, dtypes, shapes, windows, epilogues.
 #include "runtime/base/philox.h"
-#include "runtime/cts/contraction_case.h"
 #include "runtime/cts/convolution_case.h"
 #include "runtime/cts/driver_fixture.h"
+#include "runtime/cts/elements.h"
 
 #include <cmath>
 #include <cstring>

@@ -21,13 +21,21 @@ void ResampleOp::build(OpBuilder &builder, OperationState &state, Value input,
         weights.push_back(table.weight(entry));
     shape[table.axis] = table.places();
   }
-  build(builder, state, type.clone(shape), input, axes, taps, indices, weights);
+  // As elements, which are printed to the last digit; numbers in an array attribute are not.
+  DenseFPElementsAttr stored;
+  if (weighted)
+    stored = cast<DenseFPElementsAttr>(DenseElementsAttr::get(
+        RankedTensorType::get({int64_t(weights.size())}, builder.getF64Type()), ArrayRef(weights)));
+  build(builder, state, type.clone(shape), input, axes, taps, indices, stored);
 }
 
 SmallVector<ResampleTable> ResampleOp::getTables() {
   SmallVector<ResampleTable> tables;
   ArrayRef<int64_t> indices = getIndices();
-  ArrayRef<double> weights = getWeights();
+  SmallVector<double> stored;
+  if (getWeights())
+    stored = llvm::to_vector(getWeights()->getValues<double>());
+  ArrayRef<double> weights = stored;
   for (auto [axis, taps] : llvm::zip_equal(getAxes(), getTaps())) {
     size_t entries = tensorTypeOf(getResult()).getDimSize(axis) * taps;
     ResampleTable table;
@@ -45,7 +53,7 @@ SmallVector<ResampleTable> ResampleOp::getTables() {
 }
 
 bool ResampleOp::isSelection() {
-  return getWeights().empty() && llvm::all_of(getTaps(), [](int64_t taps) { return taps == 1; });
+  return !getWeights() && llvm::all_of(getTaps(), [](int64_t taps) { return taps == 1; });
 }
 
 LogicalResult ResampleOp::verify() {
@@ -80,7 +88,7 @@ LogicalResult ResampleOp::verify() {
     return emitOpError("an axis is outside the rank");
   if (entries != getIndices().size())
     return emitOpError("has more indices than places");
-  if (!getWeights().empty() && getWeights().size() != entries)
+  if (getWeights() && size_t(getWeights()->size()) != entries)
     return emitOpError("needs one weight for each index");
   if (!isSelection() && !isa<FloatType>(input.getElementType()))
     return emitOpError("sums floating elements only");

@@ -190,7 +190,7 @@ def Mpc_ResampleOp : Mpc_Op<"resample", [Pure, Mpc_PreciseOverride, Mpc_Differen
     ```
   }];
   let arguments = (ins Mpc_Tensor:$input, DenseI64ArrayAttr:$axes, DenseI64ArrayAttr:$taps,
-                       DenseI64ArrayAttr:$indices, DefaultValuedAttr<DenseF64ArrayAttr, "{}">:$weights);
+                       DenseI64ArrayAttr:$indices, OptionalAttr<F64ElementsAttr>:$weights);
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = [{
     $input `axes` $axes `taps` $taps `indices` $indices (`weights` $weights^)? attr-dict

@@ -62,7 +62,7 @@ public:
   }
 
   Value step(llvm::ArrayRef<Value> projected, llvm::MutableArrayRef<Value> states) override {
-    Value h = states[0], c = states[1];
+    Value h = states[0];
     Values z;
     if (split) {
       for (int64_t g = 0; g < gates; ++g)
@@ -75,14 +75,7 @@ public:
       for (int64_t g = 0; g < gates; ++g)
         z.push_back(gate(sum, g));
     }
-    Value i = activate("recurrent_activation", z[0]), f = activate("recurrent_activation", z[1]);
-    Value candidate = activate("activation", z[2]);
-    Value o = activate("recurrent_activation", z[3]);
-    if (!i || !f || !candidate || !o)
-      return {};
-    states[1] = make<AddOp>(make<MultiplyOp>(f, c), make<MultiplyOp>(i, candidate));
-    Value squashed = activate("activation", states[1]);
-    return states[0] = squashed ? make<MultiplyOp>(o, squashed) : Value();
+    return updateMemory(z, states);
   }
 
 protected:

@@ -55,6 +55,18 @@ InitializerAttr GatedCell::makeForgetInitializer() const {
   return InitializerAttr::get(context, InitializerKind::UnitForget, number(value), number(0.0));
 }
 
+Value GatedCell::updateMemory(llvm::ArrayRef<Value> sums, llvm::MutableArrayRef<Value> states) {
+  Value i = activate("recurrent_activation", sums[0]);
+  Value f = activate("recurrent_activation", sums[1]);
+  Value candidate = activate("activation", sums[2]);
+  Value o = activate("recurrent_activation", sums[3]);
+  if (!i || !f || !candidate || !o)
+    return {};
+  states[1] = make<AddOp>(make<MultiplyOp>(f, states[1]), make<MultiplyOp>(i, candidate));
+  Value squashed = activate("activation", states[1]);
+  return states[0] = squashed ? make<MultiplyOp>(o, squashed) : Value();
+}
+
 double GatedCell::getRate(llvm::StringRef key) {
   // Keras clips, and drops nothing at 1.
   const double rate = std::min(1.0, std::max(0.0, builder->getNumber(key, 0.0)));

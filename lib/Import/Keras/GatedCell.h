@@ -50,6 +50,11 @@ protected:
   /// The activation under `key`; a missing entry is Keras's default, null is the identity.
   mlir::Value activate(llvm::StringRef key, mlir::Value x);
 
+  /// The new states h and c of an LSTM from the sums of its gates i, f, c, o; returns h
+  /// (keras/src/layers/rnn/lstm.py, conv_lstm.py).
+  mlir::Value updateMemory(llvm::ArrayRef<mlir::Value> sums,
+                           llvm::MutableArrayRef<mlir::Value> states);
+
   const int64_t gates, units;
   const double inputDropout, recurrentDropout;
   bool useBias;

@@ -146,7 +146,7 @@ func.func @batch_axis(%x: tensor<2x8x4xf32>) {
 
 func.func @more_weights(%x: tensor<?x8x4xf32>) {
   // expected-error @below {{needs one weight for each index}}
-  %y = mpc.resample %x axes [1] taps [1] indices [0, 7] weights [1.0] : tensor<?x8x4xf32> -> tensor<?x2x4xf32>
+  %y = mpc.resample %x axes [1] taps [1] indices [0, 7] weights dense<[1.0]> : tensor<1xf64> : tensor<?x8x4xf32> -> tensor<?x2x4xf32>
   return
 }
 

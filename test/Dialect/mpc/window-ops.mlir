@@ -28,8 +28,8 @@ func.func @pool(%x: tensor<?x9x4xbf16>) -> (tensor<?x9x4xbf16>, tensor<?x9x4xbf1
 
 // CHECK-LABEL: func.func @resample
 func.func @resample(%x: tensor<?x2x3xf32>, %i: tensor<?x2xui8>) -> (tensor<?x3x1xf32>, tensor<?x4xui8>) {
-  // CHECK: mpc.resample %{{.*}} axes [1, 2] taps [2, 1] indices [0, 0, 0, 1, 1, -1, 2] weights [2.500000e-01, 7.500000e-01, 5.000000e-01, 5.000000e-01, 1.000000e+00, 0.000000e+00, 1.000000e+00] : tensor<?x2x3xf32> -> tensor<?x3x1xf32>
-  %y = mpc.resample %x axes [1, 2] taps [2, 1] indices [0, 0, 0, 1, 1, -1, 2] weights [0.25, 0.75, 0.5, 0.5, 1.0, 0.0, 1.0] : tensor<?x2x3xf32> -> tensor<?x3x1xf32>
+  // CHECK: mpc.resample %{{.*}} axes [1, 2] taps [2, 1] indices [0, 0, 0, 1, 1, -1, 2] weights dense<[0.33333333333333331, 6.500000e-01, 5.000000e-01, 5.000000e-01, 1.000000e+00, 0.000000e+00, 1.000000e+00]> : tensor<7xf64> : tensor<?x2x3xf32> -> tensor<?x3x1xf32>
+  %y = mpc.resample %x axes [1, 2] taps [2, 1] indices [0, 0, 0, 1, 1, -1, 2] weights dense<[0.33333333333333331, 0.65, 0.5, 0.5, 1.0, 0.0, 1.0]> : tensor<7xf64> : tensor<?x2x3xf32> -> tensor<?x3x1xf32>
   // CHECK: mpc.resample %{{.*}} axes [1] taps [1] indices [0, 0, 1, 1] : tensor<?x2xui8> -> tensor<?x4xui8>
   %j = mpc.resample %i axes [1] taps [1] indices [0, 0, 1, 1] : tensor<?x2xui8> -> tensor<?x4xui8>
   return %y, %j : tensor<?x3x1xf32>, tensor<?x4xui8>

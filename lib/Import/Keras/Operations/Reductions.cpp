@@ -38,62 +38,67 @@ template <ReduceKind kind> Value reduce(B &b) {
   return axes->empty() ? x : b.makeReduce(kind, x, *axes, b.getFlag(2, "keepdims", false));
 }
 
+/// What reductions of floating values in float32 or wider begin with.
+struct WideReduction {
+  Value x, wide;
+  llvm::SmallVector<int64_t> axes;
+  bool keepDims;
+
+  /// None after an error.
+  static std::optional<WideReduction> read(B &b, llvm::StringRef axisName, bool acrossSamples) {
+    Value x = b.getFloat(0, "x");
+    std::optional<llvm::SmallVector<int64_t>> axes =
+        x ? b.getAxes(1, axisName, x, acrossSamples) : std::nullopt;
+    if (!axes)
+      return std::nullopt;
+    return WideReduction{x, b.makeCastLike(x, x, /*wide=*/true), *axes,
+                         b.getFlag(2, "keepdims", false)};
+  }
+};
+
 /// Var and Std in float32 or wider, rounded once.
 template <bool root> Value variance(B &b) {
-  Value x = b.getFloat(0, "x");
-  std::optional<llvm::SmallVector<int64_t>> axes =
-      x ? b.getAxes(1, "axis", x, /*acrossSamples=*/true) : std::nullopt;
-  if (!axes)
+  auto r = WideReduction::read(b, "axis", /*acrossSamples=*/true);
+  if (!r)
     return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true);
-  Value y = MomentsOp::create(b.builder, b.location, wide, *axes, b.getFlag(2, "keepdims", false))
-                .getVariance();
-  return b.makeCastLike(root ? b.make<SqrtOp>(y) : y, x);
+  Value y = MomentsOp::create(b.builder, b.location, r->wide, r->axes, r->keepDims).getVariance();
+  return b.makeCastLike(root ? b.make<SqrtOp>(y) : y, r->x);
 }
 
 /// mean and variance; in 16-bit types clipped to what float16 holds, as Keras does.
 Value moments(B &b) {
-  Value x = b.getFloat(0, "x");
-  std::optional<llvm::SmallVector<int64_t>> axes =
-      x ? b.getAxes(1, "axes", x, /*acrossSamples=*/true) : std::nullopt;
-  if (!axes)
+  auto r = WideReduction::read(b, "axes", /*acrossSamples=*/true);
+  if (!r)
     return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true);
-  auto both =
-      MomentsOp::create(b.builder, b.location, wide, *axes, b.getFlag(2, "keepdims", false));
-  b.addResult(b.makeCastLike(both.getVariance(), x));
-  return b.makeCastLike(both.getMean(), x);
+  auto both = MomentsOp::create(b.builder, b.location, r->wide, r->axes, r->keepDims);
+  b.addResult(b.makeCastLike(both.getVariance(), r->x));
+  return b.makeCastLike(both.getMean(), r->x);
 }
 
 /// max + log(sum e^(x - max)), in float32 or wider.
 Value logSumExp(B &b) {
-  Value x = b.getFloat(0, "x");
-  std::optional<llvm::SmallVector<int64_t>> axes =
-      x ? b.getAxes(1, "axis", x, /*acrossSamples=*/true) : std::nullopt;
-  if (!axes)
+  auto r = WideReduction::read(b, "axis", /*acrossSamples=*/true);
+  if (!r)
     return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true);
   // What the maximum contributes to the derivative cancels out; an infinite one would make NaN.
-  Value top = b.make<StopGradientOp>(b.makeReduce(ReduceKind::Max, wide, *axes, true));
+  Value top = b.make<StopGradientOp>(b.makeReduce(ReduceKind::Max, r->wide, r->axes, true));
   top = b.makeSelect(b.make<IsFiniteOp>(top), top, b.makeConstant(0.0));
   Value sum =
-      b.makeReduce(ReduceKind::Sum, b.make<ExpOp>(b.make<SubtractOp>(wide, top)), *axes, true);
+      b.makeReduce(ReduceKind::Sum, b.make<ExpOp>(b.make<SubtractOp>(r->wide, top)), r->axes, true);
   Value y = b.make<AddOp>(b.make<LogOp>(sum), top);
-  if (!b.getFlag(2, "keepdims", false))
-    y = b.makeReshape(y, reducedShape(b.shapeOf(x), *axes, /*keepDims=*/false));
-  return b.makeCastLike(y, x);
+  if (!r->keepDims)
+    y = b.makeReshape(y, reducedShape(b.shapeOf(r->x), r->axes, /*keepDims=*/false));
+  return b.makeCastLike(y, r->x);
 }
 
 /// Halves the axis until one element is left: few roundings, and derivatives that are right where
 /// factors are zero.
 Value product(B &b) {
-  Value x = b.getFloat(0, "x");
-  std::optional<llvm::SmallVector<int64_t>> axes =
-      x ? b.getAxes(1, "axis", x, /*acrossSamples=*/false) : std::nullopt;
-  if (!axes)
+  auto r = WideReduction::read(b, "axis", /*acrossSamples=*/false);
+  if (!r)
     return {};
-  Value y = b.makeCastLike(x, x, /*wide=*/true);
-  for (int64_t axis : *axes) {
+  Value y = r->wide;
+  for (int64_t axis : r->axes) {
     int64_t extent = b.shapeOf(y)[axis];
     if (extent == 0)
       return b.error("'Prod' over an axis without elements is not supported");
@@ -110,9 +115,9 @@ Value product(B &b) {
       extent = half + extent % 2;
     }
   }
-  if (!b.getFlag(2, "keepdims", false))
-    y = b.makeReshape(y, reducedShape(b.shapeOf(x), *axes, /*keepDims=*/false));
-  return b.makeCastLike(y, x);
+  if (!r->keepDims)
+    y = b.makeReshape(y, reducedShape(b.shapeOf(r->x), r->axes, /*keepDims=*/false));
+  return b.makeCastLike(y, r->x);
 }
 
 /// Place of the first largest or smallest element, an int32.

@@ -18,7 +18,7 @@ func.func @gradients(%x: tensor<?x5x2xf32>, %dy: tensor<?x3x2xf32>) -> (tensor<?
 }
 
 func.func @resampled(%x: tensor<?x5x2xf32>) -> tensor<?x3x3xf32> attributes {mpc.entry} {
-  %0 = mpc.resample %x axes [1, 2] taps [2, 1] indices [0, 1, 2, -1, -1, -1, 1, 1, 0] weights [0.5, 0.25, 2.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0] : tensor<?x5x2xf32> -> tensor<?x3x3xf32>
+  %0 = mpc.resample %x axes [1, 2] taps [2, 1] indices [0, 1, 2, -1, -1, -1, 1, 1, 0] weights dense<[0.5, 0.25, 2.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]> : tensor<9xf64> : tensor<?x5x2xf32> -> tensor<?x3x3xf32>
   return %0 : tensor<?x3x3xf32>
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Elements of a buffer of any floating dtype as float64, and buffers filled with them.
+#ifndef MPC_RUNTIME_CTS_ELEMENTS_H
+#define MPC_RUNTIME_CTS_ELEMENTS_H
+
+#include "mpc-rt/executable.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpc::rt::cts {
+
+double loadElement(mpc_rt_dtype_t dtype, const void *data, int64_t i);
+void storeElement(mpc_rt_dtype_t dtype, void *data, int64_t i, double value);
+// The value as the dtype holds it.
+double roundTo(mpc_rt_dtype_t dtype, double value);
+
+// Pseudorandom integers from -`most` to `most` times `scale`: their products add up exactly in
+// float32, in any order. Each `stream` is another sequence.
+void fill(std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, int64_t count, uint64_t seed,
+          uint32_t stream, uint32_t most, double scale);
+
+// The first of `count` elements that differs, NaN equal to NaN, after `what`; "" if none.
+std::string firstDifference(const std::string &what, mpc_rt_dtype_t dtype, const void *wanted,
+                            const void *got, int64_t count);
+
+} // namespace mpc::rt::cts
+
+#endif
