@@ -106,7 +106,7 @@ static LogicalResult buildGradientsEntry(ModuleOp module, TrainedModel &model) {
   return success();
 }
 
-static LogicalResult differentiate(ModuleOp module) {
+static LogicalResult differentiate(ModuleOp module, bool customLoop) {
   TrainedModel model{module.lookupSymbol<func::FuncOp>("forward"),
                      module.lookupSymbol<func::FuncOp>("loss")};
   if (!model.forward) {
@@ -130,7 +130,8 @@ static LogicalResult differentiate(ModuleOp module) {
   if (model.loss) {
     if (failed(buildEvaluate(module, model)) || failed(buildGradientsEntry(module, model)))
       return failure();
-    if (!optimizers.empty() && failed(buildTrainStep(module, model, *optimizers.begin())))
+    if (!optimizers.empty() &&
+        failed(buildTrainStep(module, model, *optimizers.begin(), customLoop)))
       return failure();
     model.loss.erase();
   }
@@ -140,8 +141,9 @@ static LogicalResult differentiate(ModuleOp module) {
 
 namespace {
 struct Differentiate : mpc::impl::DifferentiatePassBase<Differentiate> {
+  using DifferentiatePassBase::DifferentiatePassBase;
   void runOnOperation() override {
-    if (failed(differentiate(getOperation())))
+    if (failed(differentiate(getOperation(), customLoop)))
       signalPassFailure();
   }
 };

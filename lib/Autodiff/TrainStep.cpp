@@ -236,7 +236,8 @@ static void advanceRandomState(EntryBuilder &entry, TrainedModel &model,
   }
 }
 
-LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, OptimizerOp optimizer) {
+LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, OptimizerOp optimizer,
+                                  bool inStages) {
   EntryBuilder entry(module, "train_step", model.forward.getLoc());
   OpBuilder &builder = entry.builder;
   model.addArguments(entry, /*withTargets=*/true);
@@ -293,8 +294,8 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
   for (NamedValue output : copy->outputs)
     entry.addOutput(cast<StringAttr>(output.name), output.value);
   entry.finish();
-  if (failed(buildTrainStages(module,
-                              {entry.function, seed, cotangent, std::move(application.unscaled)})))
+  if (inStages && failed(buildTrainStages(
+                      module, {entry.function, seed, cotangent, std::move(application.unscaled)})))
     return failure();
   dropPredictions(entry.function);
   return success();

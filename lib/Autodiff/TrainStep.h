@@ -8,9 +8,9 @@
 
 namespace mpc {
 
-/// Declares the optimizer's variables and builds @train_step.
+/// Declares the optimizer's variables and builds @train_step, `inStages` as well.
 llvm::LogicalResult buildTrainStep(mlir::ModuleOp module, TrainedModel &model,
-                                   OptimizerOp optimizer);
+                                   OptimizerOp optimizer, bool inStages);
 
 /// Symbols of what an optimizer keeps of one trainable variable; null where it keeps nothing.
 struct ParameterState {

@@ -59,10 +59,12 @@ static void addCasts(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createVerifyCasts(verify));
 }
 
-static void addAutodiff(OpPassManager &manager) {
+static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) {
   // Before differentiation, because what is dead has no derivative to build.
   cleanUp(manager);
-  manager.addPass(createDifferentiatePass());
+  DifferentiatePassOptions differentiate;
+  differentiate.customLoop = options.customLoop;
+  manager.addPass(createDifferentiatePass(differentiate));
   cleanUp(manager);
   manager.addPass(createVerifyAutodiffPass());
 }
@@ -107,7 +109,7 @@ void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &o
   case Phase::Casts:
     return addCasts(manager, options);
   case Phase::Autodiff:
-    return addAutodiff(manager);
+    return addAutodiff(manager, options);
   case Phase::Scaling:
     return addScaling(manager);
   case Phase::Fusion:

@@ -53,6 +53,7 @@ private:
   void writeNames(llvm::StringRef kind, const std::vector<std::string> &paths);
   void writeHandles();
   void writeTraining();
+  void writeTrainingState();
   size_t countVariables() const {
     // Shadows come last and are nobody's business.
     return llvm::count_if(tables.variables, [](const VariableEntry &variable) {
@@ -316,7 +317,12 @@ static inline mpc_rt_status_t {0}_gradient_info(const {0}_model_t *model, uint32
   return mpc_rt_model_gradient_info(model, gradient, info);
 }
 
-/* scale, dynamic_counter; `set` needs a dynamic loss scale. */
+)",
+                      name, macro, outputs);
+}
+
+void HeaderWriter::writeTrainingState() {
+  os << llvm::formatv(R"(/* scale, dynamic_counter; `set` needs a dynamic loss scale. */
 static inline mpc_rt_status_t {0}_get_loss_scale({0}_context_t *context,
                                                  mpc_rt_loss_scale_t *loss_scale) {{
   return mpc_rt_context_get_loss_scale(context, loss_scale);
@@ -334,7 +340,7 @@ static inline mpc_rt_status_t {0}_set_learning_rate({0}_context_t *context, floa
 }
 
 )",
-                      name, macro, outputs);
+                      name);
 }
 
 std::string HeaderWriter::write() {
@@ -359,6 +365,8 @@ std::string HeaderWriter::write() {
                           name, macro, entry.name, upper(entry.name));
   if (backward)
     writeTraining();
+  if (findEntry(tables, "train_step"))
+    writeTrainingState();
   os << "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   return text;
 }

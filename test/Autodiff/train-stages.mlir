@@ -1,5 +1,8 @@
 // RUN: mpc-opt %s --mpc-differentiate --mpc-scale-loss --mpc-verify-scaling | FileCheck %s
 // RUN: mpc-opt %s --mpc-differentiate --mpc-verify-autodiff -o /dev/null
+// RUN: mpc-opt %s --mpc-differentiate=custom-loop=false | FileCheck %s --check-prefix=FUSED
+// FUSED: func.func @train_step
+// FUSED-NOT: func.func @train_
 
 // The training step in three entries: what a later stage reads of an earlier one goes along.
 mpc.variable @w : tensor<8xf32> role trainable

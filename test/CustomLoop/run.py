@@ -181,7 +181,8 @@ def main():
     # Scaling of other kinds than the files have.
     extra = [("mlp__float32", "--loss-scale=fixed:1024"), ("mlp__float32", "--loss-scale=dynamic:8:3"),
              ("lstm__mixed_float16", "--policy=float16"),
-             ("transformer__float32", "--optimizer=adagrad")]  # fmt: skip
+             ("transformer__float32", "--optimizer=adagrad"),
+             ("cnn__mixed_float16", "--batch=8")]  # fmt: skip
     quick = ["opt_" not in name or "clip" in name or "accum" in name or "ema" in name
              for name in names]
     cases = [(name, "") for name, kept in zip(names, quick) if kept or arguments.case]

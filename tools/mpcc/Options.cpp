@@ -65,7 +65,9 @@ struct CommandLine {
              cl::desc("Print what runs in which dtype, and why"));
   MPC_OPTION(std::string, weights, "weights", cl::init("external"),
              cl::value_desc("external|embedded"),
-             cl::desc("Where the initial variables go (only external in this version)"));
+             cl::desc("Where the initial variables go: beside the library, or into it"));
+  MPC_OPTION(std::string, customLoop, "custom-loop", cl::init("on"), cl::value_desc("on|off"),
+             cl::desc("Also compile the stages of a custom training loop (NAME_forward, …)"));
   MPC_OPTION(bool, verbose, "v", cl::desc("Say what is done"));
   MPC_OPTION(bool, quiet, "q", cl::desc("Only errors"));
 #undef MPC_OPTION
@@ -189,6 +191,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   errors.oneOf("march", line.march, {"portable", "native", "x86-64-v2", "x86-64-v3", "x86-64-v4"});
   errors.oneOf("fp32-precision", line.fp32Precision, {"ieee", "tf32"});
   errors.oneOf("color", color, {"auto", "always", "never"});
+  errors.oneOf("custom-loop", line.customLoop, {"on", "off"});
   errors.oneOf("weights", line.weights, {"external", "embedded"});
   if (!line.explain.empty())
     errors.oneOf("explain", line.explain, {"json"});
@@ -236,6 +239,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   options.pipeline.policy = line.policy;
   options.pipeline.outputGuard = line.outputGuard == "on";
   options.pipeline.lossScale = line.lossScale;
+  options.pipeline.customLoop = line.customLoop == "on";
   options.pipeline.target = line.target;
   options.mode = line.mode == "auto"    ? Mode::Auto
                  : line.mode == "train" ? Mode::Train

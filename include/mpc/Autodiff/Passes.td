@@ -18,7 +18,7 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
       `gradx:<input>` of floating inputs, `out0`…, `after:<path>` of variables that the forward pass
       changes; no updates.
     - with `mpc.optimizer` too: `@train_step`: outputs `loss`, `learning_rate`; updates of all; and
-      its ops again in three stages, for training loops of one's own: `@train_forward` (outputs
+      (with `custom-loop`) its ops again in three stages, for training loops of one's own: `@train_forward` (outputs
       `loss`, `out0`…; updates of what does not depend on gradients), `@train_backward` (outputs
       `loss_scale` and `grad:<path>`, float32 or float64) and `@train_apply` (takes unscaled
       gradients, updates the rest). Values that a stage reads of an earlier one are its outputs
@@ -33,6 +33,8 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
     remark `saved-for-backward` (mpc-autodiff) names each kept value. On a module without `@forward`
     that has entries, nothing happens.
   }];
+  let options = [Option<"customLoop", "custom-loop", "bool", "true",
+                        "build the three stages of @train_step, too">];
   let dependentDialects = ["::mpc::MpcDialect"];
 }
 

@@ -36,6 +36,8 @@ struct PipelineOptions {
   std::string lossScale = "auto";
   /// Build @train_step, @gradients and @evaluate beside @predict.
   bool train = true;
+  /// `--custom-loop=`: the training step also in the stages of a custom training loop.
+  bool customLoop = true;
   /// Alignment target of mpc-pad-dims: "cpu" leaves dimensions alone.
   std::string target = "cpu";
 };

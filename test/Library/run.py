@@ -1,0 +1,227 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a program meets that lives long: many threads over one model, libraries opened and closed a
+thousand times, and state files that are cut, flipped, half written or of another model."""
+import argparse
+import ctypes
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test", "CustomLoop"))
+# pylint: disable=wrong-import-position
+from run import make_inputs  # noqa: E402
+from runtime import Context, Failed, Runtime  # noqa: E402
+
+INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE, PRECONDITION, DATA_LOSS = 1, 2, 3, 4, 6
+
+
+class Wrong(Exception):
+    pass
+
+
+def refused(call, statuses, text=""):
+    try:
+        call()
+    except Failed as failure:
+        if failure.status not in statuses or text not in str(failure):
+            raise Wrong(f"status {failure.status}: {failure}") from failure
+        return str(failure)
+    raise Wrong("succeeded")
+
+
+class Suite:
+    def __init__(self, arguments):
+        self.work, self.bin = arguments.work, arguments.bin
+        self.library = os.path.abspath(arguments.runtime)
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.makedirs(self.work)
+        self.runtime = Runtime(self.library)
+        fixtures = os.path.join(os.environ.get("MPC_SHARED", "shared"), "fixtures/keras/train")
+        self.folders = {}
+        for name in ["mlp__mixed_float16", "mlp_regularised__float32"]:
+            self.folders[name] = os.path.join(self.work, name)
+            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=net", "-o", self.folders[name],
+                            os.path.join(fixtures, name, "model.keras")], check=True)
+        self.folder = self.folders["mlp__mixed_float16"]
+        self.context = Context(self.runtime, self.folder)
+        _, entry = self.context.entry("train_step")
+        for step in range(3):
+            self.context.run("train_step", make_inputs(entry, 8, np.random.default_rng(step)), 8)
+        self.state = os.path.join(self.work, "whole.state")
+        self.save(self.context, self.state)
+
+    def save(self, context, path):
+        self.runtime.call("mpc_rt_context_save", context.handle, os.fsencode(path))
+
+    def load(self, context, path):
+        self.runtime.call("mpc_rt_context_load", context.handle, os.fsencode(path))
+
+    def copy(self, context):
+        return {name: array.copy() for name, array in context.variables().items()}
+
+    def expect_same(self, one, other):
+        for name, array in one.items():
+            if array.tobytes() != other[name].tobytes():
+                raise Wrong(f"{name} differs")
+
+    def test_threads(self):
+        program = os.path.join(self.work, "threads")
+        libraries = os.path.dirname(self.library)
+        subprocess.run(["cc", "-std=gnu99", "-Wall", "-Wextra", "-Werror", "-O1",
+                        os.path.join(HERE, "threads.c"), "-I" + self.folder,
+                        "-I" + os.path.join(ROOT, "include"), "-L" + self.folder, "-lnet",
+                        "-L" + libraries, "-lmpcrt", "-lpthread", "-o", program,
+                        f"-Wl,-rpath,{libraries}:{self.folder}"], check=True)  # fmt: skip
+        result = subprocess.run([program, self.folder, "8", "10000"], capture_output=True, text=True)
+        if result.returncode:
+            raise Wrong(result.stdout + result.stderr)
+
+    def test_open_and_close_a_thousand_times(self):
+        def pages():
+            with open("/proc/self/statm") as handle:
+                return int(handle.read().split()[1])
+
+        for i in range(1000):
+            Context(self.runtime, self.folder).close()
+            if i == 100:
+                before = pages()
+        if pages() > before + 512:
+            raise Wrong(f"memory grew from {before} to {pages()} pages")
+
+    def test_state_comes_back(self):
+        other = Context(self.runtime, self.folder)
+        self.load(other, self.state)
+        self.expect_same(self.context.variables(), other.variables())
+        other.close()
+
+    def test_initial_weights_load(self):
+        other = Context(self.runtime, self.folder)
+        before = self.copy(other)
+        self.runtime.call("mpc_rt_context_initialize", other.handle, ctypes.c_uint64(5))
+        self.load(other, os.path.join(self.folder, "net.safetensors"))
+        after = other.variables()
+        self.expect_same({k: v for k, v in before.items() if k[0] in "01"}, after)
+        other.close()
+
+    def test_another_model_is_refused(self):
+        other = Context(self.runtime, self.folders["mlp_regularised__float32"])
+        before = self.copy(other)
+        refused(lambda: self.load(other, self.state), {PRECONDITION}, "expected")
+        self.expect_same(before, other.variables())
+        other.close()
+
+    def test_absent_file(self):
+        refused(lambda: self.load(self.context, self.work + "/no.state"), {NOT_FOUND}, "no.state: No such file")
+
+    def test_directory(self):
+        refused(lambda: self.save(self.context, self.work), {UNAVAILABLE}, self.work)
+
+    def test_every_truncation(self):
+        with open(self.state, "rb") as handle:
+            whole = handle.read()
+        path = os.path.join(self.work, "cut.state")
+        before = self.copy(self.context)
+        for size in list(range(min(len(whole), 3000))) + list(range(3000, len(whole), 97)):
+            with open(path, "wb") as handle:
+                handle.write(whole[:size])
+            refused(lambda: self.load(self.context, path), {DATA_LOSS})
+        self.expect_same(before, self.context.variables())
+
+    def test_a_thousand_flipped_bits(self):
+        with open(self.state, "rb") as handle:
+            whole = handle.read()
+        path = os.path.join(self.work, "flipped.state")
+        before = self.copy(self.context)
+        draw = random.Random(3)
+        for _ in range(1000):
+            damaged = bytearray(whole)
+            damaged[draw.randrange(len(whole))] ^= 1 << draw.randrange(8)
+            with open(path, "wb") as handle:
+                handle.write(damaged)
+            refused(lambda: self.load(self.context, path), {DATA_LOSS, PRECONDITION})
+        self.expect_same(before, self.context.variables())
+
+    def test_full_disk_at_each_limit(self):
+        """A file size limit fails the write where a full disk would: the old file stays."""
+        path = os.path.join(self.work, "limited.state")
+        shutil.copy(self.state, path)
+        with open(path, "rb") as handle:
+            whole = handle.read()
+        limits = sorted(set(list(range(0, len(whole), max(1, len(whole) // 100))) + [1, 4095, len(whole) - 1]))
+        code = ("import resource, signal, sys\n"
+                f"sys.path.insert(0, {os.path.join(ROOT, 'test', 'CustomLoop')!r})\n"
+                "from runtime import Context, Failed, Runtime\n"
+                "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+                f"context = Context(Runtime({self.library!r}), {self.folder!r})\n"
+                f"for limit in {limits!r}:\n"
+                "    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))\n"
+                "    try:\n"
+                f"        context.runtime.call('mpc_rt_context_save', context.handle, {path.encode()!r})\n"
+                "    except Failed as failure:\n"
+                f"        assert failure.status == 3 and {path!r} in str(failure), failure\n"
+                "    else:\n"
+                "        sys.exit(f'a save within {limit} bytes succeeded')\n")  # fmt: skip
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        if result.returncode:
+            raise Wrong(result.stderr)
+        with open(path, "rb") as handle:
+            if handle.read() != whole:
+                raise Wrong("the old file has changed")
+        left = [name for name in os.listdir(self.work) if name.startswith(".mpc-write-")]
+        if left:
+            raise Wrong(f"left behind: {left}")
+
+    def test_kill_while_saving(self):
+        path = os.path.join(self.work, "killed.state")
+        code = ("import sys\n"
+                f"sys.path.insert(0, {os.path.join(ROOT, 'test', 'CustomLoop')!r})\n"
+                "from runtime import Context, Runtime\n"
+                f"context = Context(Runtime({self.library!r}), {self.folder!r})\n"
+                "print('ready', flush=True)\n"
+                "while True:\n"
+                f"    context.runtime.call('mpc_rt_context_save', context.handle, {path.encode()!r})\n")
+        other = Context(self.runtime, self.folder)
+        draw = random.Random(4)
+        for _ in range(40):
+            child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+            child.stdout.readline()
+            time.sleep(draw.uniform(0.002, 0.05))
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            if os.path.exists(path):
+                self.load(other, path)
+        other.close()
+        if not os.path.exists(path):
+            raise Wrong("nothing was ever saved")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", default="build/release/bin")
+    parser.add_argument("--runtime", default="build/release/lib/libmpcrt.so.1")
+    parser.add_argument("--work", default="/tmp/library-tests")
+    suite = Suite(parser.parse_args())
+    tests = sorted(name for name in dir(Suite) if name.startswith("test_"))
+    failed = 0
+    for name in tests:
+        try:
+            getattr(suite, name)()
+            print(f"ok    {name}")
+        except (Wrong, Failed, OSError, subprocess.SubprocessError) as problem:
+            failed += 1
+            print(f"FAIL  {name}: {problem}")
+    print(f"ran {len(tests)} tests")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
