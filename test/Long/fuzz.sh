@@ -38,9 +38,10 @@ for number, path in enumerate(sorted(files)):
     shutil.copy(path, f"{work}/Hdf5Fuzzer/model{number}")
 PYTHON
 
-# LLVM's packages are built without sanitizers: containers that cross into them look broken, and
-# what they keep for the life of the process looks leaked.
-export ASAN_OPTIONS=detect_container_overflow=0:detect_leaks=0
+# LLVM's packages are built without sanitizers: containers that cross into them look broken,
+# memory that their allocators hand out looks poisoned, and what they keep for the life of the process
+# looks leaked.
+export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 for target in KerasFuzzer Hdf5Fuzzer; do
   echo "$target: $(find "$work/$target" -type f | wc -l) seeds, $seconds s"

@@ -8,9 +8,10 @@ cd "$(dirname "$0")/../.."
 
 cmake --preset asan >/dev/null
 cmake --build --preset asan -j "$(nproc)" | tail -n 3
-# LLVM's packages are built without sanitizers: containers that cross into them look broken, and
-# what they keep for the life of the process looks leaked.
-export ASAN_OPTIONS=detect_container_overflow=0:detect_leaks=0:abort_on_error=0
+# LLVM's packages are built without sanitizers: containers that cross into them look broken,
+# memory that their allocators hand out looks poisoned, and what they keep for the life of the process
+# looks leaked.
+export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:abort_on_error=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
