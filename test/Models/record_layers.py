@@ -220,6 +220,28 @@ def embedding_regularized():
     return keras.Model(ids, layers.Dense(2)(layers.Flatten()(y)))
 
 
+# ---- keras.ops ----------------------------------------------------------------------------------
+
+
+def real_functions_of(x):
+    ops = keras.ops
+    y = ops.cbrt(x) + ops.sinh(0.3 * x) - ops.cosh(x) + ops.hypot(x, 1 - x) + ops.deg2rad(x) * ops.rad2deg(0.1 * x)
+    z = ops.fabs(x) + ops.trunc(3 * x) + ops.heaviside(x, 0.5 * x) + ops.fmax(x, 0.2 * x) * ops.fmin(x, 1 - x)
+    return ops.concatenate([y, z], axis=-1)
+
+
+@case("gradient")
+def real_functions():
+    x = keras.Input((7,), name="x")
+    return keras.Model(x, real_functions_of(x))
+
+
+@case("forward")
+def real_functions_bfloat16():
+    x = keras.Input((7,), name="x")
+    return keras.Model(x, real_functions_of(layers.Identity(dtype="bfloat16")(x)))
+
+
 # ---- Losses of sequences and pairs ---------------------------------------------------------------
 
 

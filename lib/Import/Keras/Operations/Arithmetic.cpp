@@ -12,29 +12,8 @@ namespace {
 using mlir::Value;
 using B = OperationBuilder;
 
-/// Both operands in their common dtype; null values after an error.
-std::pair<Operand, Operand> getPair(B &b) {
-  Operand pair[2] = {b.getOperand(0, "x1"), b.getOperand(1, "x2")};
-  if (b.hasFailed() || !b.promote(pair))
-    return {};
-  if (failed(broadcastShapes({b.shapeOf(pair[0].value), b.shapeOf(pair[1].value)}))) {
-    b.error("the operands of '" + b.layer.className + "' have shapes that do not broadcast");
-    return {};
-  }
-  return {pair[0], pair[1]};
-}
-
-/// The same as floating tensors: integers become float32.
-std::pair<Value, Value> getFloatPair(B &b) {
-  auto [x, y] = getPair(b);
-  if (!x)
-    return {};
-  return {x.isFloat() ? x.value : b.makeCastToFloat(x.value),
-          y.isFloat() ? y.value : b.makeCastToFloat(y.value)};
-}
-
 template <typename Op> Value binary(B &b) {
-  auto [x, y] = getPair(b);
+  auto [x, y] = b.getPair();
   if (!x)
     return {};
   if (elementTypeOf(x.value).isInteger(1))
@@ -43,7 +22,7 @@ template <typename Op> Value binary(B &b) {
 }
 
 template <typename Op> Value floatBinary(B &b) {
-  auto [x, y] = getFloatPair(b);
+  auto [x, y] = b.getFloatPair();
   return x ? b.make<Op>(x, y) : Value();
 }
 
@@ -52,7 +31,7 @@ Value power(B &b) {
   std::optional<double> exponent;
   if (const llvm::json::Value *literal = b.getLiteral(1, "x2"))
     exponent = literal->getAsNumber();
-  auto [x, y] = getPair(b);
+  auto [x, y] = b.getPair();
   if (!x)
     return {};
   if (exponent == 2.0)
@@ -65,7 +44,7 @@ Value power(B &b) {
 }
 
 Value floorDivide(B &b) {
-  auto [x, y] = getPair(b);
+  auto [x, y] = b.getPair();
   if (!x)
     return {};
   if (!x.isFloat())
@@ -75,7 +54,7 @@ Value floorDivide(B &b) {
 
 /// x - floor(x / y) y, with the sign of y as in Python.
 Value modulo(B &b) {
-  auto [x, y] = getPair(b);
+  auto [x, y] = b.getPair();
   if (!x)
     return {};
   if (!x.isFloat())
@@ -85,7 +64,7 @@ Value modulo(B &b) {
 }
 
 template <ComparePredicate predicate> Value compare(B &b) {
-  auto [x, y] = getPair(b);
+  auto [x, y] = b.getPair();
   return x ? b.makeCompare(predicate, x.value, y.value) : Value();
 }
 
@@ -189,7 +168,7 @@ Value exp2(B &b) {
 
 /// max(x, y) + log1p(e^-|x - y|)
 Value logAddExp(B &b) {
-  auto [x, y] = getFloatPair(b);
+  auto [x, y] = b.getFloatPair();
   if (!x)
     return {};
   Value distance = b.make<AbsOp>(b.make<SubtractOp>(x, y));

@@ -238,6 +238,25 @@ std::optional<llvm::SmallVector<int64_t>> OperationBuilder::getIntegers(unsigned
   return std::nullopt;
 }
 
+std::pair<Operand, Operand> OperationBuilder::getPair() {
+  Operand pair[2] = {getOperand(0, "x1"), getOperand(1, "x2")};
+  if (hasFailed() || !promote(pair))
+    return {};
+  if (failed(broadcastShapes({shapeOf(pair[0].value), shapeOf(pair[1].value)}))) {
+    error("the operands of '" + layer.className + "' have shapes that do not broadcast");
+    return {};
+  }
+  return {pair[0], pair[1]};
+}
+
+std::pair<Value, Value> OperationBuilder::getFloatPair() {
+  auto [x, y] = getPair();
+  if (!x)
+    return {};
+  return {x.isFloat() ? x.value : makeCastToFloat(x.value),
+          y.isFloat() ? y.value : makeCastToFloat(y.value)};
+}
+
 std::optional<llvm::SmallVector<int64_t>> OperationBuilder::getAxes(unsigned position,
                                                                     llvm::StringRef name,
                                                                     Value value,
@@ -351,7 +370,7 @@ bool isOperation(const LayerConfig &layer) {
 OperationImportFn findOperation(const LayerConfig &layer) {
   for (llvm::ArrayRef<OperationEntry> family :
        {arithmeticOperations(), activationOperations(), indexingOperations(), productOperations(),
-        reductionOperations(), shapeOperations()})
+        realFunctions(), reductionOperations(), shapeOperations()})
     for (const OperationEntry &entry : family)
       if (entry.name == layer.className)
         return entry.import;

@@ -53,6 +53,10 @@ public:
 
   /// Brings the operands to the dtype that Keras promotes them to. False after an error.
   bool promote(llvm::MutableArrayRef<Operand> operands);
+  /// x1 and x2 in their common dtype, of shapes that broadcast; null values after an error.
+  std::pair<Operand, Operand> getPair();
+  /// The same as floating tensors: integers become float32.
+  std::pair<mlir::Value, mlir::Value> getFloatPair();
   /// Axes of `value` from the front, sorted; all of them for None. The batch is an error unless
   /// `acrossSamples`. Nothing after an error.
   std::optional<llvm::SmallVector<int64_t>> getAxes(unsigned position, llvm::StringRef name,
@@ -98,6 +102,7 @@ llvm::ArrayRef<OperationEntry> arithmeticOperations();
 llvm::ArrayRef<OperationEntry> activationOperations();
 llvm::ArrayRef<OperationEntry> indexingOperations();
 llvm::ArrayRef<OperationEntry> productOperations();
+llvm::ArrayRef<OperationEntry> realFunctions();
 llvm::ArrayRef<OperationEntry> reductionOperations();
 llvm::ArrayRef<OperationEntry> shapeOperations();
 
