@@ -157,7 +157,8 @@ mpc_rt_status_t mpc_rt_context_memory(const mpc_rt_context_t *context, mpc_rt_me
                 "mpc_rt_context_memory: a null argument, or memory.struct_size is not set");
   memory->variable_bytes = context->layout.bytes;
   memory->arena_planned_bytes = context->arenaPlanned;
-  memory->arena_allocated_bytes = context->arena.size();
+  memory->arena_allocated_bytes =
+      context->arena.size() + (context->trainLoop ? context->trainLoop->bytes() : 0);
   memory->library_bytes = context->driver->libraryBytes();
   return MPC_RT_OK;
 }

@@ -42,15 +42,21 @@ bool bytesOf(const mpc_rt_tensor_info_t &tensor, int64_t batch, uint64_t &bytes)
 std::vector<GradientEntry> findGradients(const mpc_rt_executable_t &executable) {
   std::vector<GradientEntry> found;
   const mpc_rt_entry_info_t *backward = findEntry(executable, "train_backward");
+  uint32_t next = 0;
   for (uint32_t i = 0; backward && i < backward->output_count; ++i) {
     const mpc_rt_tensor_info_t &tensor = backward->outputs[i];
     if (!startsWith(tensor.name, gradientPrefix))
       continue;
     const char *path = tensor.name + std::strlen(gradientPrefix);
-    for (uint32_t v = 0; v < executable.variable_count; ++v)
-      if (executable.variables[v].role == MPC_RT_ROLE_TRAINABLE &&
-          std::strcmp(executable.variables[v].tensor.name, path) == 0)
-        found.push_back({&tensor, v});
+    // In the variables' order: the next is nearly always the next.
+    for (uint32_t tried = 0; tried < executable.variable_count; ++tried) {
+      const uint32_t v = next++ % executable.variable_count;
+      if (executable.variables[v].role != MPC_RT_ROLE_TRAINABLE ||
+          std::strcmp(executable.variables[v].tensor.name, path) != 0)
+        continue;
+      found.push_back({&tensor, v});
+      break;
+    }
   }
   return found;
 }

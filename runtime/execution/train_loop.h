@@ -31,6 +31,8 @@ public:
   mpc_rt_status_t unscale(mpc_rt_context_t &context, void *const *gradients, int32_t *finite);
   mpc_rt_status_t apply(mpc_rt_context_t &context, void *const *gradients,
                         mpc_rt_applied_t *applied);
+  // Memory for what forward keeps and for the context's own gradients.
+  uint64_t bytes() const { return keptMemory.size() + gradientMemory.size(); }
   void *ownGradient(const char *what, uint32_t index);
 
 private:

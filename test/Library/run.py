@@ -52,6 +52,7 @@ class Suite:
             subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=net", "-o", self.folders[name],
                             os.path.join(fixtures, name, "model.keras")], check=True)
         self.folder = self.folders["mlp__mixed_float16"]
+        self.model = os.path.join(fixtures, "mlp__mixed_float16", "model.keras")
         self.context = Context(self.runtime, self.folder)
         _, entry = self.context.entry("train_step")
         for step in range(3):
@@ -111,6 +112,29 @@ class Suite:
         after = other.variables()
         self.expect_same({k: v for k, v in before.items() if k[0] in "01"}, after)
         other.close()
+
+    def test_embedded_weights(self):
+        """The library alone predicts what library and weights file predict."""
+        folder = os.path.join(self.work, "embedded")
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--weights=embedded", "--name=net",
+                        self.model, "-o", folder], check=True)
+        if os.path.exists(os.path.join(folder, "net.safetensors")):
+            raise Wrong("weights stand beside the library, too")
+        one, other = Context(self.runtime, self.folder), Context(self.runtime, folder)
+        self.expect_same(one.variables(), other.variables())
+        one.close()
+        other.close()
+        inputs = os.path.join(self.work, "x.npz")
+        np.savez(inputs, x0=np.random.default_rng(1).uniform(size=(8, 10)).astype(np.float32))
+        results = []
+        for library in [self.folder, folder]:
+            outputs = os.path.join(self.work, "out.npz")
+            subprocess.run([os.path.join(self.bin, "mpc-run"), "predict", library, "--inputs", inputs,
+                            "--outputs", outputs], check=True, capture_output=True)
+            with np.load(outputs) as arrays:
+                results.append(arrays["out0"].tobytes())
+        if results[0] != results[1]:
+            raise Wrong("predictions differ")
 
     def test_another_model_is_refused(self):
         other = Context(self.runtime, self.folders["mlp_regularised__float32"])
