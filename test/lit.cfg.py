@@ -42,6 +42,10 @@ config.substitutions.append(("%shared", shared))
 config.substitutions.append(("%fixtures", os.path.join(shared, "fixtures", "keras")))
 config.substitutions.append(("%source", source))
 config.substitutions.append(("%build", build))
+# The software device of test/FakeCuda in front of a command; kernels need NVRTC.
+config.substitutions.append(("%fake_cuda", os.path.join(source, "scripts", "with-fake-cuda")))
+if getattr(config, "mpc_nvrtc", ""):
+    config.available_features.add("nvrtc")
 config.substitutions.append(("%python", "/usr/bin/python3"))
 # %exits 1 mpcc ...: the command must end with exactly this code.
 config.substitutions.append(("%exits", "/usr/bin/python3 " + os.path.join(source, "test", "expect-exit.py")))

@@ -81,6 +81,7 @@ private:
   ExitCode runPhase(Phase phase);
   void recordManifest();
   ExitCode writeIR();
+  ExitCode writeCudaSource();
   ExitCode emit();
   void takeOptimizerState();
 
@@ -285,7 +286,8 @@ ExitCode Compilation::runPhase(Phase phase) {
     diagnostics.note("phase " + getPhaseName(phase));
   if (failed(manager.run(*module)))
     // Up to casts the input can be at fault; later a failure is ours.
-    return phase <= Phase::Fusion ? kExitBadInput : kExitInternal;
+    return phase <= Phase::Fusion || (options.cuda && phase == Phase::Kernels) ? kExitBadInput
+                                                                               : kExitInternal;
   (*module)->setAttr(MpcDialect::kPhaseAttr, StringAttr::get(&context, getPhaseName(phase)));
   if (phase == Phase::Policy) {
     recordManifest();
@@ -339,6 +341,22 @@ ExitCode Compilation::writeIR() {
   return kExitDone;
 }
 
+ExitCode Compilation::writeCudaSource() {
+  std::optional<std::string> source = printCudaSource(*module);
+  if (!source)
+    return kExitBadInput;
+  if (options.outputDirectory.empty() || options.outputDirectory == "-") {
+    llvm::outs() << *source;
+    return kExitDone;
+  }
+  if (llvm::Error failure =
+          writeFilesAtomically(options.outputDirectory, {{name + ".cu", *source}})) {
+    diagnostics.error(std::move(failure));
+    return kExitBadInput;
+  }
+  return kExitDone;
+}
+
 void Compilation::takeOptimizerState() {
   std::string warning = legacyOptimizerNames.empty()
                             ? addOptimizerState(*module, std::move(optimizerVariables), weights)
@@ -355,6 +373,7 @@ ExitCode Compilation::emit() {
   emitOptions.outputDirectory =
       options.outputDirectory.empty() ? name + ".mpc" : options.outputDirectory;
   emitOptions.march = options.march;
+  emitOptions.cuda = options.cuda;
   emitOptions.compilerVersion = options.compilerVersion;
   emitOptions.embedWeights = options.embedWeights;
   if (llvm::Error failure = emitModule(*module, weights, emitOptions)) {
@@ -379,6 +398,8 @@ ExitCode Compilation::run() {
     explanation.printTable(llvm::outs());
   else if (options.explain == Explain::Json)
     explanation.printJson(llvm::outs());
+  if (options.emitCuda)
+    return writeCudaSource();
   if (last != Phase::Module)
     return options.explain == Explain::Off ? writeIR() : kExitDone;
   return emit();

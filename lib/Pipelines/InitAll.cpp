@@ -31,6 +31,7 @@ void mpc::registerAllPasses() {
   registerPhasePipelines();
   mlir::PassPipelineRegistration<>("mpc-buffers", "the phase buffers alone, from tensors",
                                    buildBuffersPipeline);
-  mlir::PassPipelineRegistration<>("mpc-kernels", "the phase kernels alone, from buffers",
-                                   buildKernelsPipeline);
+  mlir::PassPipelineRegistration<>(
+      "mpc-kernels", "the phase kernels alone, from buffers",
+      [](mlir::OpPassManager &manager) { buildKernelsPipeline(manager); });
 }

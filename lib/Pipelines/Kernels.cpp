@@ -7,13 +7,21 @@
 using namespace mlir;
 using namespace mpc;
 
-void mpc::buildKernelsPipeline(OpPassManager &manager) {
+void mpc::buildKernelsPipeline(OpPassManager &manager, bool isOnDevice) {
   // After memory planning: what an op reads and writes has its place, so that a kernel's arguments
   // are final, and no kernel needs memory of its own.
-  manager.addPass(createConvertLinalgToMpcrtPass());
+  ConvertLinalgToMpcrtPassOptions convert;
+  convert.target = isOnDevice ? "cuda" : "cpu";
+  manager.addPass(createConvertLinalgToMpcrtPass(convert));
   // Constants and index arithmetic that each kernel brought along. No folding of casts happens
   // here: roundings in bodies are ops without fast-math flags.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  if (isOnDevice) {
+    // After CSE: what is known on the host, addresses and extents, is then one value of it.
+    manager.addPass(createOutlineHostCodePass());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+  }
   manager.addPass(createVerifyKernelsPass());
 }

@@ -89,12 +89,14 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createVerifyFusion());
 }
 
-static void addTensors(OpPassManager &manager) {
+static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createConvertMpcToLinalg());
   cleanUp(manager);
   // Before mpc-fuse-linalg, which would move the roundings of other gradients into the test and
-  // could hide the one that is looked for.
-  manager.addPass(createFuseFiniteTest());
+  // could hide the one that is looked for. On CUDA no library finds the largest element of what it
+  // multiplies: the test stays a kernel.
+  if (!options.isOnDevice())
+    manager.addPass(createFuseFiniteTest());
   manager.addPass(createFuseLinalg());
   cleanUp(manager);
   manager.addPass(createVerifyTensors());
@@ -115,11 +117,11 @@ void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &o
   case Phase::Fusion:
     return addFusion(manager, options);
   case Phase::Tensors:
-    return addTensors(manager);
+    return addTensors(manager, options);
   case Phase::Buffers:
     return buildBuffersPipeline(manager);
   case Phase::Kernels:
-    return buildKernelsPipeline(manager);
+    return buildKernelsPipeline(manager, options.isOnDevice());
   case Phase::Module:
     return buildLLVMPipeline(manager);
   }

@@ -4,6 +4,7 @@
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/status.h"
+#include "runtime/device/cuda_devices.h"
 
 #include <cstdio>
 #include <cstring>
@@ -11,11 +12,6 @@
 using namespace mpc::rt;
 
 namespace {
-
-enum : uint32_t { cpuDevice, cudaDevice, deviceCount };
-
-constexpr char cudaAdvice[] =
-    "CUDA devices are not supported by this version of libmpcrt; use --device cpu";
 
 enum class Compute { float32, bfloat16, float16 };
 
@@ -66,24 +62,40 @@ void describeCpu(Compute compute, mpc_rt_policy_gain_t &gain) {
 
 extern "C" {
 
-uint32_t mpc_rt_device_count(void) { return deviceCount; }
+// Device 0 is the CPU; the GPUs follow, or one that says why there is none.
+uint32_t mpc_rt_device_count(void) {
+  const char *advice = nullptr;
+  auto gpus = static_cast<uint32_t>(cudaDevices(advice).size());
+  return 1 + (gpus ? gpus : 1);
+}
 
 mpc_rt_status_t mpc_rt_device_info(uint32_t index, mpc_rt_device_info_t *info) {
   if (!info || info->struct_size < sizeof(*info))
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "mpc_rt_device_info: info is null, or info.struct_size is not set");
-  if (index >= deviceCount)
+  if (index >= mpc_rt_device_count())
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_device_info: no device %u; there are %u", index,
-                deviceCount);
+                mpc_rt_device_count());
   uint32_t size = info->struct_size;
   std::memset(info, 0, sizeof(*info));
   info->struct_size = size;
   info->isa_level = -1;
-  if (index == cudaDevice) {
+  if (index > 0) {
+    const char *advice = nullptr;
+    auto &gpus = cudaDevices(advice);
     info->name = "cuda:0";
     info->kind = "cuda";
     info->model = "";
-    info->advice = cudaAdvice;
+    info->advice = advice;
+    if (index <= gpus.size()) {
+      const CudaDevice &gpu = gpus[index - 1];
+      info->name = gpu.name.c_str();
+      info->model = gpu.model.c_str();
+      info->isa = gpu.capability.c_str();
+      info->available = 1;
+      info->cores = gpu.multiprocessors;
+      info->memory_bytes = gpu.memoryBytes;
+    }
     return MPC_RT_OK;
   }
   const Cpu &found = cpu();
@@ -101,17 +113,28 @@ mpc_rt_status_t mpc_rt_device_info(uint32_t index, mpc_rt_device_info_t *info) {
 
 mpc_rt_status_t mpc_rt_device_policy_gain(uint32_t device_index, const char *policy,
                                           mpc_rt_policy_gain_t *gain) {
-  if (!policy || !gain || gain->struct_size < sizeof(*gain) || device_index >= deviceCount)
+  if (!policy || !gain || gain->struct_size < sizeof(*gain) ||
+      device_index >= mpc_rt_device_count())
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "mpc_rt_device_policy_gain: a null argument, no such device, or gain.struct_size "
                 "is not set");
-  if (device_index == cudaDevice)
-    return fail(MPC_RT_UNAVAILABLE, "cuda:0: %s", cudaAdvice);
-  for (const Policy &known : policies)
-    if (std::strcmp(known.name, policy) == 0) {
+  const char *advice = nullptr;
+  auto &gpus = cudaDevices(advice);
+  if (device_index > gpus.size())
+    return fail(MPC_RT_UNAVAILABLE, "cuda:0: %s", advice);
+  for (const Policy &known : policies) {
+    if (std::strcmp(known.name, policy) != 0)
+      continue;
+    if (device_index == 0)
       describeCpu(known.compute, *gain);
-      return MPC_RT_OK;
-    }
+    else
+      describeCuda(gpus[device_index - 1].architecture,
+                   known.compute == Compute::bfloat16  ? MPC_RT_BFLOAT16
+                   : known.compute == Compute::float16 ? MPC_RT_FLOAT16
+                                                       : MPC_RT_FLOAT32,
+                   *gain);
+    return MPC_RT_OK;
+  }
   return fail(
       MPC_RT_NOT_FOUND,
       "no policy '%s'; expected float32, mixed_bfloat16, bfloat16, mixed_float16 or float16",
@@ -123,9 +146,17 @@ mpc_rt_status_t mpc_rt_device_check(const char *name) {
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_device_check: name is null");
   if (std::strcmp(name, "cpu") == 0 || std::strcmp(name, "null") == 0)
     return MPC_RT_OK;
-  if (std::strncmp(name, "cuda", 4) == 0)
-    return fail(MPC_RT_UNAVAILABLE, "%s: %s", name, cudaAdvice);
-  return fail(MPC_RT_NOT_FOUND, "no device '%s'; expected cpu", name);
+  int ordinal = cudaOrdinal(name);
+  if (ordinal < 0)
+    return fail(MPC_RT_NOT_FOUND, "no device '%s'; expected cpu or cuda:N", name);
+  const char *advice = nullptr;
+  auto &gpus = cudaDevices(advice);
+  if (gpus.empty())
+    return fail(MPC_RT_UNAVAILABLE, "%s: %s", name, advice);
+  if (static_cast<size_t>(ordinal) >= gpus.size())
+    return fail(MPC_RT_NOT_FOUND, "no device '%s'; this machine has %zu GPU%s, from cuda:0 on",
+                name, gpus.size(), gpus.size() == 1 ? "" : "s");
+  return MPC_RT_OK;
 }
 
 } // extern "C"

@@ -5,17 +5,24 @@
 #ifndef MPC_RUNTIME_DRIVERS_DRIVER_H
 #define MPC_RUNTIME_DRIVERS_DRIVER_H
 
+#include "mpc-rt/cuda.h"
 #include "mpc-rt/executable.h"
 #include "mpc-rt/status.h"
 #include "runtime/base/memory.h"
 
 #include <memory>
+#include <vector>
 
 namespace mpc::rt {
 
 struct DriverOptions {
   unsigned threads = 1; // at least 1
   int isa = 0;          // mpc_rt_isa_t that this CPU has
+};
+
+// A part of a larger memory.
+struct MemoryBlock {
+  uint64_t offset = 0, bytes = 0;
 };
 
 // How an entry treats the variables while it runs.
@@ -32,12 +39,36 @@ public:
   virtual bool computes() const noexcept = 0;
   virtual unsigned threads() const noexcept = 0;
 
-  // Device memory, zero-filled, 64-byte aligned.
+  // Memory of the host, zero-filled, 64-byte aligned; what code works on unless ownsMemory().
   virtual bool allocate(uint64_t bytes, Buffer &buffer) noexcept = 0;
 
   // Around each run: sets the floating-point environment of all threads, and gives it back.
   virtual mpc_rt_status_t begin(WeightUse use) = 0;
   virtual void end() noexcept = 0;
+
+  // Whether code works on memory of the device: run() then brings what a call needs there and back,
+  // and the four functions below keep two copies of the variables alike.
+  virtual bool ownsMemory() const noexcept { return false; }
+  // Runs an entry; between begin() and end(). The pointers in `call` are the host's.
+  virtual mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
+                              uint32_t /*variableCount*/, uint64_t /*arenaBytes*/) {
+    return entry.fn(&call);
+  }
+  // The variables are at `host`; `blocks` (one per role) are what is fetched at a time.
+  virtual mpc_rt_status_t bindVariables(uint8_t * /*host*/, uint64_t /*bytes*/,
+                                        const std::vector<MemoryBlock> & /*blocks*/) {
+    return MPC_RT_OK;
+  }
+  // Before the host reads or writes a part of the variables.
+  virtual mpc_rt_status_t fetchVariables(uint64_t /*offset*/, uint64_t /*bytes*/) {
+    return MPC_RT_OK;
+  }
+  // After the host wrote this part.
+  virtual mpc_rt_status_t storeVariables(uint64_t /*offset*/, uint64_t /*bytes*/) {
+    return MPC_RT_OK;
+  }
+  // After the host wrote any of what it had fetched.
+  virtual mpc_rt_status_t storeFetchedVariables() { return MPC_RT_OK; }
 
   // Contracts of mpc_rt_services_t. Only between begin() and end().
   virtual void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
@@ -57,6 +88,10 @@ public:
 
 std::unique_ptr<Driver> makeCpuDriver(const DriverOptions &options);
 std::unique_ptr<Driver> makeNullDriver(const DriverOptions &options);
+// UNAVAILABLE without a GPU, its driver or cuBLASLt, NOT_FOUND without this one.
+mpc_rt_status_t makeCudaDriver(const DriverOptions &options, int ordinal,
+                               const mpc_rt_cuda_program_t &program,
+                               std::unique_ptr<Driver> &driver);
 
 } // namespace mpc::rt
 

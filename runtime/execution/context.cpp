@@ -5,6 +5,7 @@
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/status.h"
+#include "runtime/device/cuda_devices.h"
 
 #include <cstring>
 
@@ -73,6 +74,10 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   const char *device = options.device ? options.device : "cpu";
   if (auto status = mpc_rt_device_check(device))
     return status;
+  const mpc_rt_cuda_program_t *program = nullptr;
+  if (std::strncmp(device, "cuda", 4) == 0)
+    if (auto status = cudaProgram(*model, program))
+      return status;
   if (options.threads > mostThreads)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: %u threads asked for; at most %u; 0 means all",
                 model->executable->model_name, options.threads, mostThreads);
@@ -84,8 +89,13 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
     return status;
   context.kernels = executable.kernel_count ? executable.kernels[context.isa] : nullptr;
   DriverOptions driverOptions{threads, context.isa};
-  context.driver = std::strcmp(device, "null") == 0 ? makeNullDriver(driverOptions)
-                                                    : makeCpuDriver(driverOptions);
+  if (program) {
+    if (auto status = makeCudaDriver(driverOptions, cudaOrdinal(device), *program, context.driver))
+      return status;
+  } else {
+    context.driver = std::strcmp(device, "null") == 0 ? makeNullDriver(driverOptions)
+                                                      : makeCpuDriver(driverOptions);
+  }
   context.services = {sizeof(mpc_rt_services_t), 0, runParallelFor, runContract, runConvolve,
                       runContractWithLargest};
 
@@ -98,6 +108,12 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   for (uint32_t i = 0; i < executable.variable_count; ++i)
     // An empty variable still gets a valid address; the arena of a model without any is null.
     context.variables[i] = context.variableArena.data() + context.layout.offsets[i];
+  std::vector<MemoryBlock> blocks;
+  for (auto &role : context.layout.roles)
+    blocks.push_back({role.offset, role.bytes});
+  if (auto status =
+          context.driver->bindVariables(context.variableArena.data(), context.layout.bytes, blocks))
+    return status;
   return mpc_rt_context_initialize(created.get(), options.seed);
 }
 

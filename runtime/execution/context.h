@@ -43,6 +43,9 @@ namespace mpc::rt {
 // Shadows again from their masters.
 void refreshShadows(mpc_rt_context_t &context);
 void refreshShadow(mpc_rt_context_t &context, uint32_t shadow);
+// Around the host's own reading and writing of a variable.
+mpc_rt_status_t fetchVariable(mpc_rt_context_t &context, uint32_t variable);
+mpc_rt_status_t storeVariable(mpc_rt_context_t &context, uint32_t variable);
 
 } // namespace mpc::rt
 

@@ -14,6 +14,9 @@ using namespace mpc::rt;
 namespace {
 
 bool readScalar(const mpc_rt_context_t &context, uint32_t variable, double &value) {
+  if (context.driver->fetchVariables(context.layout.offsets[variable],
+                                     context.layout.sizes[variable]))
+    return false;
   const void *data = context.variables[variable];
   if (context.layout.sizes[variable] <
       dtypeSize(context.executable().variables[variable].tensor.dtype))
@@ -67,9 +70,10 @@ mpc_rt_status_t mpc_rt_context_reset_metrics(mpc_rt_context_t *context) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_reset_metrics: context is null");
   auto &block = context->layout.roles[MPC_RT_ROLE_METRIC];
-  if (block.bytes)
-    std::memset(context->variableArena.data() + block.offset, 0, block.bytes);
-  return MPC_RT_OK;
+  if (!block.bytes)
+    return MPC_RT_OK;
+  std::memset(context->variableArena.data() + block.offset, 0, block.bytes);
+  return context->driver->storeVariables(block.offset, block.bytes);
 }
 
 mpc_rt_status_t mpc_rt_context_metric(mpc_rt_context_t *context, uint32_t metric, double *value) {

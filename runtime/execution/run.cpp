@@ -49,7 +49,7 @@ mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
   if (!arenaBytes(entry, batch, bytes))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld overflows the scratch memory's size",
                 entry.name, static_cast<long long>(batch));
-  if (!context.arena.reserve(bytes))
+  if (!context.driver->ownsMemory() && !context.arena.reserve(bytes))
     return failOutOfMemory(entry.name, bytes);
   context.arenaPlanned = std::max(context.arenaPlanned, bytes);
 
@@ -66,7 +66,8 @@ mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
   call.services = &context.services;
   call.context = &context;
   unsigned long failuresBefore = failureCount();
-  mpc_rt_status_t status = entry.fn(&call);
+  mpc_rt_status_t status =
+      context.driver->run(entry, call, context.executable().variable_count, bytes);
   context.driver->end();
   if (status && failureCount() == failuresBefore)
     return fail(static_cast<mpc_rt_status_code_t>(status),

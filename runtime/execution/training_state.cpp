@@ -29,6 +29,20 @@ int64_t findOptimizerVariable(const mpc_rt_context_t &context, mpc_rt_dtype_t dt
   return -1;
 }
 
+// Before the host looks at the optimizer's variables.
+mpc_rt_status_t fetchOptimizer(mpc_rt_context_t &context) {
+  auto &block = context.layout.roles[MPC_RT_ROLE_OPTIMIZER];
+  return context.driver->fetchVariables(block.offset, block.bytes);
+}
+
+// After it wrote the variable at this address.
+mpc_rt_status_t storeAt(mpc_rt_context_t &context, const void *address) {
+  for (uint32_t i = 0; i < context.executable().variable_count; ++i)
+    if (context.variables[i] == address && context.layout.sizes[i])
+      return storeVariable(context, i);
+  return MPC_RT_OK;
+}
+
 void *findScale(mpc_rt_context_t &context) {
   int64_t index =
       findOptimizerVariable(context, MPC_RT_FLOAT32, sizeof(float), [](const char *name) {
@@ -59,7 +73,7 @@ mpc_rt_status_t findRate(mpc_rt_context_t &context, float *&rate) {
                 "without a schedule; compile it with --learning-rate=...",
                 context.executable().model_name);
   rate = static_cast<float *>(context.variables[static_cast<size_t>(index)]);
-  return MPC_RT_OK;
+  return fetchOptimizer(context);
 }
 
 } // namespace
@@ -72,6 +86,8 @@ mpc_rt_status_t mpc_rt_context_get_loss_scale(mpc_rt_context_t *context,
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "mpc_rt_context_get_loss_scale: a null argument, or loss_scale.struct_size is not "
                 "set");
+  if (auto status = fetchOptimizer(*context))
+    return status;
   void *scale = findScale(*context), *counter = findCounter(*context);
   loss_scale->dynamic = scale && counter;
   loss_scale->scale = scale ? *static_cast<float *>(scale) : fixedLossScale(context->executable());
@@ -86,6 +102,8 @@ mpc_rt_status_t mpc_rt_context_set_loss_scale(mpc_rt_context_t *context,
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "mpc_rt_context_set_loss_scale: a null argument, or loss_scale.struct_size is not "
                 "set");
+  if (auto status = fetchOptimizer(*context))
+    return status;
   void *scale = findScale(*context), *counter = findCounter(*context);
   if (!scale || !counter)
     return fail(MPC_RT_FAILED_PRECONDITION,
@@ -101,7 +119,8 @@ mpc_rt_status_t mpc_rt_context_set_loss_scale(mpc_rt_context_t *context,
                 static_cast<long long>(loss_scale->dynamic_counter));
   *static_cast<float *>(scale) = loss_scale->scale;
   *static_cast<int64_t *>(counter) = loss_scale->dynamic_counter;
-  return MPC_RT_OK;
+  auto status = storeAt(*context, scale);
+  return status ? status : storeAt(*context, counter);
 }
 
 mpc_rt_status_t mpc_rt_context_get_learning_rate(mpc_rt_context_t *context, float *rate) {
@@ -121,7 +140,7 @@ mpc_rt_status_t mpc_rt_context_set_learning_rate(mpc_rt_context_t *context, floa
   if (auto status = findRate(*context, variable))
     return status;
   *variable = rate;
-  return MPC_RT_OK;
+  return storeAt(*context, variable);
 }
 
 mpc_rt_status_t mpc_rt_context_get_random(mpc_rt_context_t *context, uint64_t *seed,
@@ -132,6 +151,8 @@ mpc_rt_status_t mpc_rt_context_get_random(mpc_rt_context_t *context, uint64_t *s
   auto &executable = context->executable();
   for (uint32_t i = 0; i < executable.variable_count; ++i)
     if (executable.variables[i].role == MPC_RT_ROLE_RANDOM) {
+      if (auto status = fetchVariable(*context, i))
+        return status;
       std::memcpy(seed, context->variables[i], sizeof *seed);
       std::memcpy(counter, static_cast<uint64_t *>(context->variables[i]) + 1, sizeof *counter);
       break;
@@ -146,8 +167,11 @@ mpc_rt_status_t mpc_rt_context_set_random(mpc_rt_context_t *context, uint64_t se
   const uint64_t state[2] = {seed, counter};
   auto &executable = context->executable();
   for (uint32_t i = 0; i < executable.variable_count; ++i)
-    if (executable.variables[i].role == MPC_RT_ROLE_RANDOM)
+    if (executable.variables[i].role == MPC_RT_ROLE_RANDOM) {
       std::memcpy(context->variables[i], state, sizeof state);
+      if (auto status = storeVariable(*context, i))
+        return status;
+    }
   return MPC_RT_OK;
 }
 

@@ -24,6 +24,16 @@ void refreshShadow(mpc_rt_context_t &context, uint32_t shadow) {
   });
 }
 
+mpc_rt_status_t fetchVariable(mpc_rt_context_t &context, uint32_t variable) {
+  return context.driver->fetchVariables(context.layout.offsets[variable],
+                                        context.layout.sizes[variable]);
+}
+
+mpc_rt_status_t storeVariable(mpc_rt_context_t &context, uint32_t variable) {
+  return context.driver->storeVariables(context.layout.offsets[variable],
+                                        context.layout.sizes[variable]);
+}
+
 void refreshShadows(mpc_rt_context_t &context) {
   context.hostTeam.begin();
   for (uint32_t i = 0; i < context.executable().variable_count; ++i)
@@ -64,6 +74,8 @@ extern "C" {
 void *mpc_rt_context_variable(mpc_rt_context_t *context, uint32_t variable, size_t *bytes) {
   if (!context || variable >= context->variables.size())
     return nullptr;
+  if (fetchVariable(*context, variable))
+    return nullptr;
   if (bytes)
     *bytes = context->layout.sizes[variable];
   return context->variables[variable];
@@ -82,19 +94,24 @@ mpc_rt_status_t mpc_rt_context_set_variable(mpc_rt_context_t *context, uint32_t 
   if (bytes)
     std::memcpy(context->variables[variable], data, bytes);
   context->driver->variablesChanged();
+  auto status = storeVariable(*context, variable);
   context->hostTeam.begin();
   for (uint32_t i = 0; i < executable.variable_count; ++i)
     if (executable.variables[i].role == MPC_RT_ROLE_SHADOW &&
-        executable.variables[i].shadow_of == static_cast<int32_t>(variable))
+        executable.variables[i].shadow_of == static_cast<int32_t>(variable)) {
       refreshShadow(*context, i);
+      status = status ? status : storeVariable(*context, i);
+    }
   context->hostTeam.end();
-  return MPC_RT_OK;
+  return status;
 }
 
 mpc_rt_status_t mpc_rt_context_get_variable(mpc_rt_context_t *context, uint32_t variable,
                                             mpc_rt_dtype_t dtype, void *data, size_t bytes) {
   if (auto status =
           checkAccess("mpc_rt_context_get_variable", context, variable, dtype, data, bytes))
+    return status;
+  if (auto status = fetchVariable(*context, variable))
     return status;
   if (bytes)
     std::memcpy(data, context->variables[variable], bytes);
@@ -104,16 +121,25 @@ mpc_rt_status_t mpc_rt_context_get_variable(mpc_rt_context_t *context, uint32_t 
 mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_variables_changed: context is null");
+  auto &masters = context->layout.roles[MPC_RT_ROLE_TRAINABLE];
+  auto &shadows = context->layout.roles[MPC_RT_ROLE_SHADOW];
+  // Shadows are made of what the host has: of all masters, or none.
+  for (auto *block : {&masters, &shadows})
+    if (auto status = context->driver->fetchVariables(block->offset, block->bytes))
+      return status;
   refreshShadows(*context);
   context->driver->variablesChanged();
-  return MPC_RT_OK;
+  return context->driver->storeFetchedVariables();
 }
 
 void *mpc_rt_context_role_block(mpc_rt_context_t *context, uint32_t role, size_t *bytes) {
   if (!context || role > MPC_RT_ROLE_SHADOW || context->layout.roles[role].bytes == 0)
     return nullptr;
+  auto &block = context->layout.roles[role];
+  if (context->driver->fetchVariables(block.offset, block.bytes))
+    return nullptr;
   if (bytes)
-    *bytes = context->layout.roles[role].bytes;
+    *bytes = block.bytes;
   return context->variableArena.data() + context->layout.roles[role].offset;
 }
 

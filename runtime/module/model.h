@@ -4,6 +4,7 @@
 #ifndef MPC_RUNTIME_MODULE_MODEL_H
 #define MPC_RUNTIME_MODULE_MODEL_H
 
+#include "mpc-rt/cuda.h"
 #include "mpc-rt/model.h"
 
 #include <atomic>
@@ -39,6 +40,10 @@ uint64_t tensorBytes(const mpc_rt_tensor_info_t &tensor) noexcept;
 
 // arena_fixed + batch * arena_per_sample; false on overflow.
 bool arenaBytes(const mpc_rt_entry_info_t &entry, int64_t batch, uint64_t &bytes) noexcept;
+
+// The model's kernels for CUDA. FAILED_PRECONDITION when it was not compiled for it.
+mpc_rt_status_t cudaProgram(const mpc_rt_model_t &model,
+                            const mpc_rt_cuda_program_t *&program) noexcept;
 
 inline mpc_rt_model_t *retain(mpc_rt_model_t *model) {
   model->references.fetch_add(1, std::memory_order_relaxed);

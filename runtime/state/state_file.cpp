@@ -122,8 +122,11 @@ mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
   if (!wrong.empty())
     return failWith(MPC_RT_FAILED_PRECONDITION, wrong);
   for (auto &[index, array] : fitted)
-    if (array.bytes())
+    if (array.bytes()) {
+      if (auto status = mpc::rt::fetchVariable(context, index))
+        return status;
       std::memcpy(context.variables[index], array.data(), array.bytes());
+    }
   return mpc_rt_context_variables_changed(&context);
 }
 
@@ -205,10 +208,13 @@ mpc_rt_status_t mpc_rt_context_save(mpc_rt_context_t *context, const char *path)
     auto &executable = context->executable();
     Safetensors content;
     for (uint32_t i = 0; i < executable.variable_count; ++i)
-      if (std::string name = tensorName(executable.variables[i]); !name.empty())
+      if (std::string name = tensorName(executable.variables[i]); !name.empty()) {
+        if (auto status = mpc::rt::fetchVariable(*context, i))
+          return status;
         content.tensors.emplace(name, Array::copyOf(executable.variables[i].tensor.dtype,
                                                     dimsOf(executable.variables[i].tensor),
                                                     context->variables[i]));
+      }
     content.metadata = {
         {"format", "mpc"},
         {"kind", "state"},

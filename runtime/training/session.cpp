@@ -3,6 +3,7 @@
 #include "training/session.h"
 
 #include "data/json_guard.h"
+#include "mpc-rt/device.h"
 #include "mpc-rt/training.h"
 #include "training/weights.h"
 
@@ -58,9 +59,28 @@ Result<std::unique_ptr<Session>> Session::open(const SessionOptions &options) {
   if (mpc_rt_status_t status =
           mpc_rt_context_create((*session)->model_, &contextOptions, &(*session)->context_))
     return (*session)->runtimeFailure(status);
+  (*session)->noteDevice(options.device);
   if (Status status = (*session)->loadWeights(options); !status)
     return status.failure();
   return session;
+}
+
+// Keras's compatibility check, for GPUs: what the model's policy does not gain on this one.
+void Session::noteDevice(const std::string &device) {
+  const mpc_rt_executable_t &tables = executable();
+  if (device.compare(0, 4, "cuda") != 0 || !MPC_RT_EXECUTABLE_HAS(&tables, policy) ||
+      !tables.policy)
+    return;
+  for (uint32_t i = 0; i < mpc_rt_device_count(); ++i) {
+    mpc_rt_device_info_t info = {};
+    info.struct_size = sizeof info;
+    mpc_rt_policy_gain_t gain = {};
+    gain.struct_size = sizeof gain;
+    bool isIt =
+        !mpc_rt_device_info(i, &info) && (device == info.name || device + ":0" == info.name);
+    if (isIt && !mpc_rt_device_policy_gain(i, tables.policy, &gain) && gain.warning[0])
+      notes_.push_back(device + ": " + gain.warning);
+  }
 }
 
 Status Session::loadWeights(const SessionOptions &options) {
@@ -93,7 +113,7 @@ Status Session::loadWeights(const SessionOptions &options) {
     WeightsReport report;
     if (Status status = loadVariables(*this, file, !options.weights.empty(), report); !status)
       return status;
-    notes_ = report.notes;
+    notes_.insert(notes_.end(), report.notes.begin(), report.notes.end());
   }
   if (mpc_rt_status_t status = mpc_rt_context_variables_changed(context_))
     return runtimeFailure(status);

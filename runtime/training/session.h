@@ -60,6 +60,7 @@ public:
 
 private:
   Session() = default;
+  void noteDevice(const std::string &device);
   data::Status loadWeights(const SessionOptions &options);
 
   mpc_rt_model_t *model_ = nullptr;

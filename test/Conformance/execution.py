@@ -18,10 +18,13 @@ class ToolError(Exception):
 
 
 class Tools:
-    def __init__(self, bin_folder, work_folder, threads=1, timeout=300):
+    def __init__(self, bin_folder, work_folder, threads=1, timeout=300, target="", device=""):
         self.bin_folder = bin_folder
         self.work_folder = work_folder
         self.timeout = timeout
+        # What every compilation and every run is told besides.
+        self.extra = {"mpcc": [f"--target={target}"] if target else [],
+                      "mpc-run": ["--device", device] if device else []}  # fmt: skip
         self.lock = threading.Lock()
         self.compile_locks = {}
         self.compiled = set()
@@ -29,7 +32,7 @@ class Tools:
         self.environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive")
 
     def run(self, tool, *arguments):
-        command = [os.path.join(self.bin_folder, tool), *arguments]
+        command = [os.path.join(self.bin_folder, tool), *arguments, *self.extra.get(tool, [])]
         try:
             result = subprocess.run(
                 command, capture_output=True, text=True, errors="replace",

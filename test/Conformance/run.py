@@ -75,6 +75,9 @@ def parse_arguments():
     parser.add_argument("--supported", default=os.path.join(HERE, "supported.json"))
     parser.add_argument("--kind", action="append", choices=selection.KINDS)
     parser.add_argument("--case", help="regular expression that kind/case must match fully")
+    parser.add_argument("--target", default="", help="mpcc --target")
+    parser.add_argument("--device", default="", help="mpc-run --device; for the software device "
+                        "run this program under scripts/with-fake-cuda")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", action="store_true", help="keep the files of each case")
     parser.add_argument("--work", help="folder for compiled models and results")
@@ -104,7 +107,8 @@ def main():
 
     work = arguments.work or tempfile.mkdtemp(prefix="mpc-conformance-")
     tools = execution.Tools(os.path.realpath(arguments.bin), os.path.realpath(work),
-                            max(1, (os.cpu_count() or 1) // arguments.jobs))  # fmt: skip
+                            max(1, (os.cpu_count() or 1) // arguments.jobs),
+                            target=arguments.target, device=arguments.device)  # fmt: skip
     not_yet = supported["not_yet"]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         results = list(pool.map(lambda c: run_case(c, tools, not_yet, arguments.keep), cases))

@@ -49,14 +49,17 @@ struct CommandLine {
   cl::list<std::string> inputShapes{
       "input-shape", cl::cat(category), cl::value_desc("[NAME:]N,N…"),
       cl::desc("Extents behind the batch of an input that the file leaves open; may be repeated")};
-  MPC_OPTION(std::string, target, "target", cl::init("cpu"), cl::value_desc("cpu|cuda"),
-             cl::desc("Device (only cpu in this version)"));
+  MPC_OPTION(std::string, target, "target", cl::init("cpu"), cl::value_desc("cpu|cuda[:sm_N,…]"),
+             cl::desc("Device; cuda: sm_80, sm_90, sm_100, sm_120 and PTX of sm_80"));
+  MPC_OPTION(std::string, emit, "emit", cl::init("library"), cl::value_desc("library|cuda"),
+             cl::desc("cuda: print the source of the kernels instead"));
+  MPC_OPTION(bool, noKernelSource, "no-kernel-source",
+             cl::desc("Keep no CUDA source of the kernels in the library"));
   MPC_OPTION(std::string, march, "march", cl::init("portable"),
              cl::value_desc("portable|native|x86-64-v2|x86-64-v3|x86-64-v4"),
              cl::desc("CPU levels to compile for"));
   MPC_OPTION(std::string, fp32Precision, "fp32-precision", cl::init("ieee"),
-             cl::value_desc("ieee|tf32"),
-             cl::desc("float32 contractions on CUDA (not in this version)"));
+             cl::value_desc("ieee|tf32"), cl::desc("float32 contractions on CUDA"));
   MPC_OPTION(std::string, compileTo, "compile-to", cl::value_desc("PHASE"),
              cl::desc("Stop after a phase and print the IR"));
   MPC_OPTION(std::string, compileFrom, "compile-from", cl::value_desc("PHASE"),
@@ -99,10 +102,6 @@ struct UsageErrors {
     if (!llvm::is_contained(allowed, value))
       report("--" + option + "=" + value + ": expected one of " + llvm::join(allowed, ", "));
   }
-  void notYet(bool given, const llvm::Twine &what) {
-    if (given)
-      report(what + " is not in this version of mpcc");
-  }
 };
 } // namespace
 
@@ -133,6 +132,31 @@ static void readInputShape(UsageErrors &errors, llvm::StringRef text, CompileOpt
   }
   if (!options.inputShapes.emplace(name.str(), std::move(extents)).second)
     errors.report("--input-shape=" + text + ": the input has a shape already");
+}
+
+static void readCudaOptions(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
+  errors.oneOf("emit", line.emit, {"library", "cuda"});
+  if (line.target != "cpu") {
+    options.cuda = parseCudaTarget(line.target);
+    if (!options.cuda)
+      errors.report("--target=" + line.target +
+                    ": expected cpu, cuda, or cuda:sm_N,… with N from 75");
+  }
+  if (options.cuda) {
+    options.cuda->tf32 = line.fp32Precision == "tf32";
+    options.cuda->keepSource = !line.noKernelSource;
+  } else {
+    auto belongs = [&](bool given, const llvm::Twine &what) {
+      if (given)
+        errors.report(what + " belongs to --target=cuda; add it");
+    };
+    belongs(line.fp32Precision == "tf32", "--fp32-precision=tf32");
+    belongs(line.emit == "cuda", "--emit=cuda");
+    belongs(line.noKernelSource, "--no-kernel-source");
+  }
+  options.emitCuda = line.emit == "cuda";
+  if (options.emitCuda && !line.compileTo.empty() && line.compileTo != "kernels")
+    errors.report("--emit=cuda stops after the phase kernels; leave --compile-to out");
 }
 
 static void printVersion(llvm::raw_ostream &os) { os << "mpcc " MPC_VERSION "\n"; }
@@ -195,11 +219,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   errors.oneOf("weights", line.weights, {"external", "embedded"});
   if (!line.explain.empty())
     errors.oneOf("explain", line.explain, {"json"});
-  errors.notYet(llvm::StringRef(line.target).starts_with("cuda"), "--target=" + line.target);
-  if (!llvm::StringRef(line.target).starts_with("cuda"))
-    errors.oneOf("target", line.target, {"cpu"});
-  errors.notYet(line.fp32Precision == "tf32",
-                "--fp32-precision=tf32 (it belongs to --target=cuda)");
+  readCudaOptions(errors, line, options);
   int64_t batch = 0;
   if (line.batch == "dynamic")
     options.batch.reset();
@@ -219,7 +239,8 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
                     ": expected a finite number that is not negative");
     options.learningRate = rate;
   }
-  options.compileTo = phaseOption(errors, "compile-to", line.compileTo);
+  options.compileTo =
+      options.emitCuda ? Phase::Kernels : phaseOption(errors, "compile-to", line.compileTo);
   options.compileFrom = phaseOption(errors, "compile-from", line.compileFrom);
   if (options.compileTo && options.compileFrom && *options.compileTo < *options.compileFrom)
     errors.report("--compile-to=" + line.compileTo +

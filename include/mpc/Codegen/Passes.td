@@ -86,6 +86,28 @@ def ConvertLinalgToMpcrtPass : Pass<"convert-linalg-to-mpcrt", "::mlir::ModuleOp
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::LLVM::LLVMDialect"];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"",
+                        "cpu or cuda: one row is a block, and dense copies are kernels">];
+}
+
+def OutlineHostCodePass : Pass<"mpc-outline-host-code", "::mlir::ModuleOp"> {
+  let summary = "for devices with memory of their own: entries read and write no buffer";
+  let description = [{
+    Before: entries with launches, library calls, and scalar code between them that loads and stores.
+    After: every run of such code between two calls is a kernel of one iteration. Arrays of the
+    entry's stack and numbers that one run computes and another reads are views at the start of the
+    arena, which grows by them. Constant arrays are named inside the kernels that read them.
+
+    ```mlir
+    %0 = memref.load %total[] : memref<f32>
+    %1 = arith.divf %0, %count : f32
+    memref.store %1, %loss[] : memref<f32>
+    // becomes
+    mpcrt.launch @kernel_evaluate_scalars_0 count(%c1) grain(1) args(%total, %count, %loss : ...)
+    ```
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::func::FuncDialect"];
 }
 
 def VerifyKernelsPass : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {

@@ -3,6 +3,7 @@
 #ifndef MPC_DRIVER_COMPILE_H
 #define MPC_DRIVER_COMPILE_H
 
+#include "mpc/Codegen/CUDA/Target.h"
 #include "mpc/Pipelines/Phases.h"
 #include "mpc/Support/WeightStore.h"
 #include "llvm/ADT/SmallVector.h"
@@ -36,6 +37,10 @@ struct CompileOptions {
   WeightStore weights;
   std::string weightsFile;
   std::string march = "portable";
+  /// `--target=cuda`, for pipeline.target, too.
+  std::optional<CudaTarget> cuda;
+  /// `--emit=cuda`: print the kernels instead of writing a library.
+  bool emitCuda = false;
   std::string compilerVersion;
   std::optional<Phase> compileTo, compileFrom;
   Explain explain = Explain::Off;

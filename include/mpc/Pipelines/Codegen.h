@@ -10,8 +10,9 @@ namespace mpc {
 /// tensors to buffers: docs/pipeline.md, phase 8. On a module.
 void buildBuffersPipeline(mlir::OpPassManager &manager);
 
-/// buffers to kernels: phase 9.
-void buildKernelsPipeline(mlir::OpPassManager &manager);
+/// buffers to kernels: phase 9. On a device with memory of its own (`isOnDevice`) entries touch no
+/// buffer.
+void buildKernelsPipeline(mlir::OpPassManager &manager, bool isOnDevice = false);
 
 /// kernels to the LLVM dialect: the first half of phase 10; emitModule runs it itself.
 void buildLLVMPipeline(mlir::OpPassManager &manager);

@@ -38,8 +38,10 @@ struct PipelineOptions {
   bool train = true;
   /// `--custom-loop=`: the training step also in the stages of a custom training loop.
   bool customLoop = true;
-  /// Alignment target of mpc-pad-dims: "cpu" leaves dimensions alone.
+  /// What the module is for, "cpu", "cuda" or "cuda:sm_N,...": multiples of mpc-pad-dims, shapes of
+  /// kernels.
   std::string target = "cpu";
+  bool isOnDevice() const { return llvm::StringRef(target).starts_with("cuda"); }
 };
 
 /// Appends the passes that lead from the phase before to `phase`, and its verifier.

@@ -5,6 +5,7 @@
 #include "lib/Codegen/CPU/ModuleTables.h"
 #include "lib/Codegen/CPU/ObjectFile.h"
 #include "lib/Codegen/CPU/TableBuilder.h"
+#include "lib/Codegen/CUDA/CudaProgram.h"
 #include "lib/Target/Artifacts.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -43,6 +44,7 @@ static void eraseDeclarations(ModuleOp module) {
 
 static llvm::Expected<std::string>
 buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
+             const std::optional<CudaProgram> &cuda,
              llvm::function_ref<std::string(const ModuleTables &)> manifest) {
   registerBuiltinDialectTranslation(*module.getContext());
   registerLLVMDialectTranslation(*module.getContext());
@@ -66,6 +68,8 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
   if (!versions)
     return versions.takeError();
   buildExecutableTables(*llvmModule, tables, manifest(tables), *versions);
+  if (cuda)
+    addCudaTables(*llvmModule, *cuda);
   vectorize(*llvmModule, **target);
   auto object = emitObject(*llvmModule, **target);
   if (!object)
@@ -75,6 +79,14 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
 
 llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
                             const EmitOptions &options) {
+  std::optional<CudaProgram> cuda;
+  if (options.cuda) {
+    // While kernels are functions of buffers.
+    auto program = buildCudaProgram(module, *options.cuda, options.name);
+    if (!program)
+      return program.takeError();
+    cuda = std::move(*program);
+  }
   PassManager manager(module.getContext());
   buildLLVMPipeline(manager);
   if (failed(manager.run(module)))
@@ -84,13 +96,17 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
     return tables.takeError();
   tables->name = options.name;
   tables->compilerVersion = options.compilerVersion;
+  if (cuda)
+    for (const CudaImage &image : cuda->images)
+      tables->targets.push_back((image.isPtx ? "compute_" : "sm_") +
+                                std::to_string(image.architecture));
   std::string safetensors = toSafetensors(weights);
   tables->weightsHash = hashOf(safetensors);
   // The header describes no weights and no instruction set.
   tables->headerHash = hashOf(toManifest(*tables, /*describesBuild=*/false));
   if (options.embedWeights)
     tables->embeddedWeights = safetensors;
-  auto library = buildLibrary(module, *tables, options,
+  auto library = buildLibrary(module, *tables, options, cuda,
                               [](const ModuleTables &given) { return toManifest(given); });
   if (!library)
     return library.takeError();

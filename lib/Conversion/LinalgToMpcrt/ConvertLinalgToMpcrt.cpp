@@ -17,20 +17,20 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-static LogicalResult convert(func::FuncOp entry) {
+static LogicalResult convert(func::FuncOp entry, bool isOnDevice) {
   IRRewriter rewriter(entry.getContext());
-  // Copies between strided views are loops; dense ones stay, as memory copies.
+  // Copies between strided views are loops; dense ones stay, as memory copies of the host.
   entry.walk([&](memref::CopyOp copy) {
     auto isDense = [](Value value) {
       return cast<MemRefType>(value.getType()).getLayout().isIdentity();
     };
-    if (isDense(copy.getSource()) && isDense(copy.getTarget()))
+    if (!isOnDevice && isDense(copy.getSource()) && isDense(copy.getTarget()))
       return;
     rewriter.setInsertionPoint(copy);
     linalg::CopyOp::create(rewriter, copy.getLoc(), copy.getSource(), copy.getTarget());
     rewriter.eraseOp(copy);
   });
-  KernelOutliner outliner(entry);
+  KernelOutliner outliner(entry, isOnDevice);
   bool failedOnce = false;
   SmallVector<mpcrt::RowsOp> groups;
   entry.walk([&](mpcrt::RowsOp rows) { groups.push_back(rows); });
@@ -66,6 +66,7 @@ static LogicalResult convert(func::FuncOp entry) {
 
 namespace {
 struct ConvertLinalgToMpcrt : mpc::impl::ConvertLinalgToMpcrtPassBase<ConvertLinalgToMpcrt> {
+  using ConvertLinalgToMpcrtPassBase::ConvertLinalgToMpcrtPassBase;
   void runOnOperation() override {
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -76,7 +77,7 @@ struct ConvertLinalgToMpcrt : mpc::impl::ConvertLinalgToMpcrtPassBase<ConvertLin
         entry.emitOpError("has no argument mpcrt.batch; run the phase buffers first");
         return signalPassFailure();
       }
-      if (failed(convert(entry)))
+      if (failed(convert(entry, target == "cuda")))
         signalPassFailure();
     }
     mergeEqualKernels(getOperation());

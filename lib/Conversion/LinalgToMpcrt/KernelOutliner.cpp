@@ -23,7 +23,8 @@ static constexpr int64_t kSerialReduction = 4096;
 /// temporaries, in the first-level cache.
 static constexpr int64_t kBlockElements = 4096, kBlockBytes = 16384;
 
-KernelOutliner::KernelOutliner(func::FuncOp entry) : entry(entry), batch(getBatchArgument(entry)) {}
+KernelOutliner::KernelOutliner(func::FuncOp entry, bool oneRowPerBlock)
+    : entry(entry), batch(getBatchArgument(entry)), oneRowPerBlock(oneRowPerBlock) {}
 
 /// The layer path of a location; "" when it names none.
 static std::string layerOf(Location loc) {
@@ -303,7 +304,9 @@ LogicalResult KernelOutliner::outline(mpcrt::RowsOp rows) {
     localBytes += ShapedType::getNumElements(restOf(alloca)) *
                   llvm::divideCeil(alloca.getType().getElementTypeBitWidth(), 8);
   int64_t block =
-      std::max<int64_t>(1, std::min(kBlockElements / elements, kBlockBytes / localBytes));
+      oneRowPerBlock
+          ? 1
+          : std::max<int64_t>(1, std::min(kBlockElements / elements, kBlockBytes / localBytes));
 
   Location loc = rows.getLoc();
   Kernel kernel = createKernel(ops, {});

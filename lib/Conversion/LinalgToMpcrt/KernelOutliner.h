@@ -10,7 +10,9 @@ namespace mpc {
 
 class KernelOutliner {
 public:
-  explicit KernelOutliner(mlir::func::FuncOp entry);
+  /// `oneRowPerBlock`: temporaries of mpcrt.rows hold one row, for a device whose threads take one
+  /// each.
+  explicit KernelOutliner(mlir::func::FuncOp entry, bool oneRowPerBlock = false);
 
   /// Replaces `op`. Failure, with an error on the op, when it cannot be expressed.
   mlir::LogicalResult outline(mlir::linalg::GenericOp op);
@@ -40,6 +42,7 @@ private:
 
   mlir::func::FuncOp entry;
   mlir::Value batch;
+  bool oneRowPerBlock;
 };
 
 /// Lets equal kernels of a module share one function.

@@ -4,6 +4,7 @@
 #define MPC_CODEGEN_CPU_EMIT_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mpc/Codegen/CUDA/Target.h"
 #include "mpc/Support/WeightStore.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -16,6 +17,8 @@ struct EmitOptions {
   std::string outputDirectory;
   /// portable, native, x86-64-v2, x86-64-v3 or x86-64-v4: the versions of each kernel.
   std::string march = "portable";
+  /// Kernels for these devices, too; the module must come from phases for CUDA.
+  std::optional<CudaTarget> cuda;
   std::string compilerVersion;
   /// Puts the variables' values into the library instead of NAME.safetensors.
   bool embedWeights = false;

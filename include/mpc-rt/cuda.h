@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What a library compiled for CUDA exports beside its executable: the kernels, compiled for some
+ * compute capabilities, and their source. */
+#ifndef MPC_RT_CUDA_H
+#define MPC_RT_CUDA_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MPC_RT_CUDA_VERSION 1u
+
+/* What cuModuleLoadData takes. A cubin runs on its compute capability and later ones of the same
+ * major number, PTX on every later one. */
+typedef struct mpc_rt_cuda_image_t {
+  uint32_t architecture; /* 90: compute capability 9.0 */
+  uint32_t is_ptx;       /* 0: a cubin; 1: PTX, terminated by zero */
+  const void *data;
+  uint64_t bytes;
+} mpc_rt_cuda_image_t;
+
+/* `void name(arguments..., long long count)`: each thread does iterations of [0, count) in steps of
+ * the whole grid, so any number of blocks gives the same result. */
+typedef struct mpc_rt_cuda_kernel_t {
+  const char *name;
+  /* One character per argument without the count: 'p' for a buffer, else the size of a scalar in
+   * bytes. */
+  const char *arguments;
+  uint32_t block_threads;
+  uint32_t reserved;
+} mpc_rt_cuda_kernel_t;
+
+typedef struct mpc_rt_cuda_program_t {
+  uint32_t struct_size;
+  uint32_t version; /* MPC_RT_CUDA_VERSION */
+  uint32_t image_count;
+  uint32_t kernel_count; /* as the executable's, in the same order */
+  const mpc_rt_cuda_image_t *images;
+  const mpc_rt_cuda_kernel_t *kernels;
+  /* The CUDA C++ that the images were made of, compressed by zlib; null when it was dropped. */
+  const void *source;
+  uint64_t source_bytes;      /* compressed */
+  uint64_t source_text_bytes; /* uncompressed */
+  const char *source_hash;    /* SHA-256 of the text, hex */
+  uint32_t tf32;              /* 1: products of float32 may round their operands to TF32 */
+  uint32_t reserved;
+} mpc_rt_cuda_program_t;
+
+/* Exported under this name by libraries for CUDA only. */
+typedef const mpc_rt_cuda_program_t *(*mpc_rt_cuda_query_fn)(void);
+#define MPC_RT_CUDA_QUERY_SYMBOL "mpc_rt_cuda_query"
+
+#ifdef __cplusplus
+}
+#endif
+#endif

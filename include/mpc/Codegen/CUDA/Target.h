@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What `--target=cuda[:sm_N,...]` asks for.
+#ifndef MPC_CODEGEN_CUDA_TARGET_H
+#define MPC_CODEGEN_CUDA_TARGET_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+struct CudaTarget {
+  /// Compute capabilities times ten that get a cubin, ascending.
+  std::vector<unsigned> architectures = {80, 90, 100, 120};
+  /// The lowest gets PTX, too: devices without a cubin compile it when they load it.
+  unsigned ptx() const { return architectures.front(); }
+  bool keepSource = true;
+  bool tf32 = false;
+};
+
+/// None for a text that is not "cuda" or "cuda:sm_80,sm_90".
+std::optional<CudaTarget> parseCudaTarget(llvm::StringRef text);
+
+/// The kernels of a module after the phase kernels as CUDA C++; none, with errors, for what has no
+/// CUDA form.
+std::optional<std::string> printCudaSource(mlir::ModuleOp module);
+
+} // namespace mpc
+
+#endif // MPC_CODEGEN_CUDA_TARGET_H

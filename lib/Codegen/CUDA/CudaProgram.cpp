@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Source, images and their tables.
+#include "lib/Codegen/CUDA/CudaProgram.h"
+#include "mpc-rt/cuda.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/Support/Compression.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mpc;
+using llvm::Constant;
+using llvm::StringRef;
+
+llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const CudaTarget &target,
+                                                  StringRef name) {
+  if (llvm::Error error = checkNvrtc())
+    return error;
+  auto source = printCudaKernels(module);
+  if (failed(source))
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "internal error: a kernel has no CUDA form");
+  CudaProgram program;
+  program.kernels = std::move(source->kernels);
+  program.text = std::move(source->text);
+  program.hash = llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(program.text)),
+                             /*LowerCase=*/true);
+  program.keepText = target.keepSource;
+  program.tf32 = target.tf32;
+  for (unsigned architecture : target.architectures) {
+    auto images = compileCuda(program.text, name, architecture, architecture == target.ptx());
+    if (!images)
+      return images.takeError();
+    llvm::move(*images, std::back_inserter(program.images));
+  }
+  return program;
+}
+
+namespace {
+/// Constants laid out as the C structs are.
+class CudaTables {
+public:
+  explicit CudaTables(llvm::Module &module) : module(module), context(module.getContext()) {}
+
+  Constant *i32(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
+  }
+  Constant *i64(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value);
+  }
+  Constant *null() { return llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context)); }
+  Constant *structure(llvm::ArrayRef<Constant *> fields) {
+    return llvm::ConstantStruct::getAnon(context, fields);
+  }
+  llvm::GlobalVariable *global(Constant *value, StringRef name) {
+    auto *variable =
+        new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                                 llvm::GlobalValue::PrivateLinkage, value, "mpc.cuda." + name);
+    variable->setAlignment(llvm::Align(16));
+    return variable;
+  }
+  Constant *bytes(StringRef value, StringRef name, bool terminated) {
+    return global(llvm::ConstantDataArray::getString(context, value, terminated), name);
+  }
+  Constant *array(llvm::ArrayRef<Constant *> elements, StringRef name) {
+    if (elements.empty())
+      return null();
+    auto *type = llvm::ArrayType::get(elements[0]->getType(), elements.size());
+    return global(llvm::ConstantArray::get(type, elements), name);
+  }
+
+private:
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+};
+} // namespace
+
+void mpc::addCudaTables(llvm::Module &module, const CudaProgram &program) {
+  CudaTables b(module);
+  std::vector<Constant *> images, kernels;
+  for (const CudaImage &image : program.images)
+    images.push_back(b.structure({b.i32(image.architecture), b.i32(image.isPtx),
+                                  b.bytes(image.bytes, "image", /*terminated=*/true),
+                                  b.i64(image.bytes.size())}));
+  for (const CudaKernel &kernel : program.kernels)
+    kernels.push_back(b.structure({b.bytes(kernel.name, "name", true),
+                                   b.bytes(kernel.arguments, "arguments", true),
+                                   b.i32(kCudaBlockThreads), b.i32(0)}));
+  llvm::SmallVector<uint8_t> compressed;
+  if (program.keepText)
+    llvm::compression::zlib::compress(llvm::arrayRefFromStringRef(program.text), compressed);
+  Constant *source =
+      program.keepText ? b.bytes(llvm::toStringRef(compressed), "source", false) : b.null();
+  llvm::GlobalVariable *tables =
+      b.global(b.structure({b.i32(sizeof(mpc_rt_cuda_program_t)), b.i32(MPC_RT_CUDA_VERSION),
+                            b.i32(images.size()), b.i32(kernels.size()), b.array(images, "images"),
+                            b.array(kernels, "kernels"), source, b.i64(compressed.size()),
+                            b.i64(program.text.size()), b.bytes(program.hash, "hash", true),
+                            b.i32(program.tf32), b.i32(0)}),
+               "program");
+  llvm::IRBuilder<> builder(module.getContext());
+  auto *query =
+      llvm::Function::Create(llvm::FunctionType::get(builder.getPtrTy(), false),
+                             llvm::GlobalValue::ExternalLinkage, MPC_RT_CUDA_QUERY_SYMBOL, module);
+  query->setVisibility(llvm::GlobalValue::DefaultVisibility);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", query));
+  builder.CreateRet(tables);
+}

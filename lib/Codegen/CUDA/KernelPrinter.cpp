@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Structure and memory of kernels; scalars are in ScalarExpression.cpp.
+#include "lib/Codegen/CUDA/KernelPrinter.h"
+#include "lib/Codegen/CUDA/KernelSource.h"
+#include "lib/Codegen/CUDA/ScalarExpression.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mpc;
+
+std::string KernelPrinter::define(Value value) {
+  return names[value] = "v" + std::to_string(numbers++);
+}
+
+std::string KernelPrinter::nameOf(Value value) {
+  if (auto op = value.getDefiningOp<arith::ConstantOp>())
+    return cudaLiteral(op.getValue());
+  auto name = names.find(value);
+  return name == names.end() ? "" : name->second;
+}
+
+FailureOr<std::string> KernelPrinter::place(MemRefType type, ArrayRef<std::string> indices) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return failure();
+  std::string sum;
+  for (auto [index, stride] : llvm::zip_equal(indices, strides)) {
+    if (stride == 0 || index == "0ll")
+      continue;
+    if (ShapedType::isDynamic(stride))
+      return failure();
+    sum += (sum.empty() ? "" : " + ") + index + (stride == 1 ? "" : " * " + std::to_string(stride));
+  }
+  return sum.empty() ? "0" : sum;
+}
+
+/// Assigns all at once: a value may be another one's target.
+void KernelPrinter::printCarried(ValueRange targets, ValueRange values) {
+  SmallVector<std::string> texts;
+  for (auto [target, value] : llvm::zip_equal(targets, values)) {
+    std::string name = nameOf(value);
+    if (targets.size() > 1 && isa<BlockArgument>(value)) {
+      std::string copy = "v" + std::to_string(numbers++);
+      line() << "const " << cudaType(value.getType()) << " " << copy << " = " << name << ";\n";
+      name = copy;
+    }
+    texts.push_back(name);
+  }
+  for (auto [target, name] : llvm::zip_equal(targets, texts))
+    if (nameOf(target) != name)
+      line() << nameOf(target) << " = " << name << ";\n";
+}
+
+LogicalResult KernelPrinter::printFor(scf::ForOp loop) {
+  // One variable is the start, what an iteration carries, and the result.
+  for (auto [init, carried, result] :
+       llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
+    std::string start = nameOf(init);
+    names[result] = define(carried);
+    line() << cudaType(carried.getType()) << " " << nameOf(carried) << " = " << start << ";\n";
+  }
+  auto arguments = kernel.getArguments();
+  Value begin = arguments.drop_back().back(), end = arguments.back();
+  // A thread does one iteration of the launch at a time.
+  if (loop.getLowerBound() == begin && loop.getUpperBound() == end) {
+    names[loop.getInductionVar()] = nameOf(begin);
+    if (failed(printBlock(*loop.getBody())))
+      return failure();
+    printCarried(loop.getRegionIterArgs(), loop.getYieldedValues());
+    return success();
+  }
+  std::string lower = nameOf(loop.getLowerBound()), upper = nameOf(loop.getUpperBound());
+  std::string step = nameOf(loop.getStep()), i = define(loop.getInductionVar());
+  line() << "for (index " << i << " = " << lower << "; " << i << " < " << upper << "; "
+         << (step == "1ll" ? "++" + i : i + " += " + step) << ") {\n";
+  ++depth;
+  if (failed(printBlock(*loop.getBody())))
+    return failure();
+  printCarried(loop.getRegionIterArgs(), loop.getYieldedValues());
+  --depth;
+  line() << "}\n";
+  return success();
+}
+
+LogicalResult KernelPrinter::printIf(scf::IfOp branch) {
+  for (Value result : branch.getResults())
+    line() << cudaType(result.getType()) << " " << define(result) << ";\n";
+  line() << "if (" << nameOf(branch.getCondition()) << ") {\n";
+  auto printRegion = [&](Region &region) {
+    ++depth;
+    if (failed(printBlock(region.front())))
+      return failure();
+    printCarried(branch.getResults(), region.front().getTerminator()->getOperands());
+    --depth;
+    return success();
+  };
+  if (failed(printRegion(branch.getThenRegion())))
+    return failure();
+  if (!branch.getElseRegion().empty()) {
+    line() << "} else {\n";
+    if (failed(printRegion(branch.getElseRegion())))
+      return failure();
+  }
+  line() << "}\n";
+  return success();
+}
+
+LogicalResult KernelPrinter::printMemory(Operation &op) {
+  auto namesOf = [&](ValueRange values) {
+    return llvm::map_to_vector(values, [&](Value value) { return nameOf(value); });
+  };
+  auto element = [](Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); };
+  auto fail = [&] { return op.emitOpError("has a stride that is not known at compile time"); };
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    auto at = place(load.getMemRefType(), namesOf(load.getIndices()));
+    if (failed(at))
+      return fail();
+    std::string name = define(load.getResult());
+    line() << "const " << cudaType(load.getType()) << " " << name << " = "
+           << nameOf(load.getMemRef()) << "[" << *at << "]"
+           << (load.getType().isInteger(1) ? " != 0" : "") << ";\n";
+    return success();
+  }
+  if (auto store = dyn_cast<memref::StoreOp>(op)) {
+    auto at = place(store.getMemRefType(), namesOf(store.getIndices()));
+    if (failed(at))
+      return fail();
+    line() << nameOf(store.getMemRef()) << "[" << *at << "] = " << nameOf(store.getValue())
+           << ";\n";
+    return success();
+  }
+  if (auto alloca = dyn_cast<memref::AllocaOp>(op)) {
+    if (!alloca.getType().hasStaticShape())
+      return op.emitOpError("has a size that is not known at compile time");
+    line() << cudaStorageType(element(alloca)) << " " << define(alloca) << "["
+           << std::max<int64_t>(1, alloca.getType().getNumElements()) << "];\n";
+    return success();
+  }
+  if (auto view = dyn_cast<memref::SubViewOp>(op)) {
+    SmallVector<std::string> offsets;
+    for (OpFoldResult offset : view.getMixedOffsets())
+      offsets.push_back(isa<Value>(offset) ? nameOf(cast<Value>(offset))
+                                           : cudaLiteral(cast<Attribute>(offset)));
+    auto at = place(view.getSourceType(), offsets);
+    if (failed(at))
+      return fail();
+    std::string name = define(view.getResult());
+    line() << cudaStorageType(element(view)) << " *const " << name << " = "
+           << nameOf(view.getSource()) << " + (" << *at << ");\n";
+    return success();
+  }
+  if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
+    globals.insert(global.getNameAttr().getAttr());
+    names[global.getResult()] = global.getName().str();
+    return success();
+  }
+  if (isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(op)) {
+    names[op.getResult(0)] = nameOf(op.getOperand(0));
+    return success();
+  }
+  return op.emitOpError("has no CUDA form");
+}
+
+/// Both halves of a product of two unsigned 32-bit numbers.
+LogicalResult KernelPrinter::printWideProduct(Operation &op) {
+  if (!op.getResult(0).getType().isInteger(32))
+    return op.emitOpError("has no CUDA form");
+  std::string a = nameOf(op.getOperand(0)), b = nameOf(op.getOperand(1));
+  std::string wide = "v" + std::to_string(numbers++);
+  line() << "const unsigned long long " << wide << " = (unsigned long long)(unsigned)" << a
+         << " * (unsigned)" << b << ";\n";
+  std::string low = define(op.getResult(0)), high = define(op.getResult(1));
+  line() << "const int " << low << " = (int)" << wide << ", " << high << " = (int)(" << wide
+         << " >> 32);\n";
+  return success();
+}
+
+LogicalResult KernelPrinter::printOp(Operation &op) {
+  if (isa<arith::ConstantOp>(op)) {
+    if (nameOf(op.getResult(0)).empty())
+      return op.emitOpError("is no scalar");
+    return success();
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return printFor(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return printIf(branch);
+  if (isa_and_nonnull<memref::MemRefDialect>(op.getDialect()))
+    return printMemory(op);
+  if (isa<arith::MulUIExtendedOp>(op))
+    return printWideProduct(op);
+  SmallVector<std::string> operands;
+  for (Value operand : op.getOperands())
+    operands.push_back(nameOf(operand));
+  std::string expression = cudaExpression(&op, operands);
+  if (expression.empty())
+    return op.emitOpError("has no CUDA form");
+  Type type = op.getResult(0).getType();
+  std::string name = define(op.getResult(0));
+  line() << "const " << cudaType(type) << " " << name << " = " << expression << ";\n";
+  return success();
+}
+
+LogicalResult KernelPrinter::printBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(printOp(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult KernelPrinter::print() {
+  os << "extern \"C\" __global__ void __launch_bounds__(" << kCudaBlockThreads << ") "
+     << kernel.getSymName() << "(";
+  auto arguments = kernel.getArguments();
+  for (auto [i, argument] : llvm::enumerate(arguments.drop_back(2))) {
+    auto buffer = dyn_cast<MemRefType>(argument.getType());
+    std::string name = names[argument] = "a" + std::to_string(i);
+    if (buffer)
+      os << cudaStorageType(buffer.getElementType()) << " *" << name << ", ";
+    else
+      os << "const " << cudaType(argument.getType()) << " " << name << ", ";
+  }
+  os << "const index count) {\n";
+  BlockArgument begin = arguments.drop_back().back(), end = arguments.back();
+  names[begin] = "i";
+  names[end] = "end";
+  depth = 2;
+  os << "  for (index i = first_index(); i < count; i += index_step()) {\n";
+  bool usesEnd = llvm::any_of(end.getUses(), [&](OpOperand &use) {
+    auto loop = dyn_cast<scf::ForOp>(use.getOwner());
+    return !loop || loop.getLowerBound() != begin || loop.getUpperBound() != end;
+  });
+  if (usesEnd)
+    line() << "const index end = i + 1;\n";
+  if (failed(printBlock(kernel.getBody().front())))
+    return failure();
+  os << "  }\n}\n";
+  return success();
+}

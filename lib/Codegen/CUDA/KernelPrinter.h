@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The body of one kernel as text.
+#ifndef MPC_LIB_CODEGEN_CUDA_KERNELPRINTER_H
+#define MPC_LIB_CODEGEN_CUDA_KERNELPRINTER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mpc {
+
+class KernelPrinter {
+public:
+  explicit KernelPrinter(mlir::func::FuncOp kernel) : kernel(kernel), os(text) {}
+
+  /// The whole function. Failure, with errors, for ops that have no CUDA form.
+  mlir::LogicalResult print();
+
+  const std::string &str() const { return text; }
+  /// Constant arrays that the kernel reads.
+  const llvm::SetVector<mlir::StringAttr> &getGlobals() const { return globals; }
+
+private:
+  mlir::LogicalResult printBlock(mlir::Block &block);
+  mlir::LogicalResult printOp(mlir::Operation &op);
+  mlir::LogicalResult printFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult printIf(mlir::scf::IfOp branch);
+  mlir::LogicalResult printMemory(mlir::Operation &op);
+  mlir::LogicalResult printWideProduct(mlir::Operation &op);
+  void printCarried(mlir::ValueRange targets, mlir::ValueRange values);
+  /// "base[i * 4 + j]" without the base; failure when a stride is not known.
+  mlir::FailureOr<std::string> place(mlir::MemRefType type, llvm::ArrayRef<std::string> indices);
+  std::string define(mlir::Value value);
+  std::string nameOf(mlir::Value value);
+  llvm::raw_ostream &line() { return os.indent(2 * depth); }
+
+  mlir::func::FuncOp kernel;
+  std::string text;
+  llvm::raw_string_ostream os;
+  llvm::DenseMap<mlir::Value, std::string> names;
+  llvm::SetVector<mlir::StringAttr> globals;
+  unsigned depth = 0, numbers = 0;
+};
+
+} // namespace mpc
+
+#endif // MPC_LIB_CODEGEN_CUDA_KERNELPRINTER_H

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Prelude, constant arrays, kernels.
+#include "lib/Codegen/CUDA/KernelSource.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "lib/Codegen/CUDA/KernelPrinter.h"
+#include "lib/Codegen/CUDA/Prelude.h"
+#include "lib/Codegen/CUDA/ScalarExpression.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static std::string signatureOf(func::FuncOp kernel) {
+  std::string signature;
+  for (Type type : kernel.getArgumentTypes().drop_back(2))
+    if (isa<MemRefType>(type))
+      signature += 'p';
+    else
+      signature +=
+          char('0' + (type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8)));
+  return signature;
+}
+
+static LogicalResult printGlobal(memref::GlobalOp global, llvm::raw_ostream &os) {
+  auto values = dyn_cast_or_null<DenseElementsAttr>(global.getInitialValue().value_or(Attribute()));
+  if (!values || !global.getConstant())
+    return global.emitOpError("is not a dense constant");
+  Type element = values.getElementType();
+  os << "__device__ const " << cudaStorageType(element) << " " << global.getSymName() << "["
+     << std::max<int64_t>(1, values.getNumElements()) << "] = {";
+  for (auto [i, value] : llvm::enumerate(values.getValues<Attribute>()))
+    os << (i ? ", " : "") << (i % 8 == 7 ? "\n    " : "") << cudaLiteral(value);
+  os << "};\n";
+  return success();
+}
+
+FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module) {
+  CudaSource source;
+  std::string kernels;
+  llvm::SetVector<StringAttr> globals;
+  bool failedOnce = false;
+  for (auto kernel : module.getOps<func::FuncOp>()) {
+    if (!kernel->hasAttr(mpcrt::MpcrtDialect::kKernelAttr))
+      continue;
+    KernelPrinter printer(kernel);
+    if (failed(printer.print())) {
+      failedOnce = true;
+      continue;
+    }
+    kernels += "\n" + printer.str();
+    globals.insert(printer.getGlobals().begin(), printer.getGlobals().end());
+    source.kernels.push_back({kernel.getSymName().str(), signatureOf(kernel)});
+  }
+  llvm::raw_string_ostream os(source.text);
+  os << getCudaPrelude();
+  for (StringAttr name : globals) {
+    os << "\n";
+    failedOnce |= failed(printGlobal(module.lookupSymbol<memref::GlobalOp>(name), os));
+  }
+  os << kernels;
+  if (failedOnce)
+    return failure();
+  return source;
+}

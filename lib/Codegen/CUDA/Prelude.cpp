@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The text before the kernels.
+#include "lib/Codegen/CUDA/Prelude.h"
+
+// float16 and bfloat16 are bits: NVRTC's headers for them cost more time than all kernels of a
+// model. The compiler's own conversions are one instruction each; the portable ones beside them
+// give the same numbers (a NaN may have another payload).
+static const char kPrelude[] = R"cuda(typedef long long index;
+
+struct f16 {
+  unsigned short bits;
+};
+struct bf16 {
+  unsigned short bits;
+};
+
+template <class To, class From> __device__ inline To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From), "same size");
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+__device__ inline float f32_of_bits(unsigned bits) { return bits_as<float>(bits); }
+__device__ inline double f64_of_bits(unsigned long long bits) { return bits_as<double>(bits); }
+
+__device__ inline float widen(bf16 x) { return f32_of_bits((unsigned)x.bits << 16); }
+__device__ inline bf16 narrow_bf16(float x) {
+  bf16 y;
+#if defined(__CUDACC_RTC__) && __CUDA_ARCH__ >= 800
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+#else
+  const unsigned bits = bits_as<unsigned>(x);
+  y.bits = x != x ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+#endif
+  return y;
+}
+
+#ifdef __CUDACC_RTC__
+__device__ inline float widen(f16 x) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+}
+__device__ inline f16 narrow_f16(float x) {
+  f16 y;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+  return y;
+}
+#else
+inline float widen(f16 x) {
+  const unsigned magnitude = (x.bits & 0x7fffu) << 13, exponent = magnitude & 0x0f800000;
+  const unsigned normal = magnitude + (112u << 23);
+  const float subnormal = f32_of_bits(normal + (1u << 23)) - f32_of_bits(113u << 23);
+  const unsigned bits = exponent == 0x0f800000 ? normal + (112u << 23)
+                        : exponent == 0        ? bits_as<unsigned>(subnormal)
+                                               : normal;
+  return f32_of_bits(bits | (x.bits & 0x8000u) << 16);
+}
+inline f16 narrow_f16(float x) {
+  const unsigned bits = bits_as<unsigned>(x), sign = bits & 0x80000000u, magnitude = bits ^ sign;
+  // 0.5: its last bit has the weight of the smallest number.
+  const unsigned magic = 126u << 23;
+  unsigned y;
+  if (magnitude >= 143u << 23)
+    y = magnitude > 0x7f800000 ? 0x7e00 : 0x7c00;
+  else if (magnitude < 113u << 23)
+    y = bits_as<unsigned>(f32_of_bits(magnitude) + f32_of_bits(magic)) - magic;
+  else
+    y = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
+  return f16{(unsigned short)(y | sign >> 16)};
+}
+#endif
+
+// float64 to a small float in one rounding: through float32 with the last bit set when inexact.
+__device__ inline float round_to_odd(double x) {
+  const float nearest = (float)x;
+  const bool inexact = (double)nearest < x || (double)nearest > x;
+  const bool away = fabs((double)nearest) > fabs(x);
+  return f32_of_bits((bits_as<unsigned>(nearest) - (away ? 1u : 0u)) | (inexact ? 1u : 0u));
+}
+__device__ inline f16 narrow_f16(double x) { return narrow_f16(round_to_odd(x)); }
+__device__ inline bf16 narrow_bf16(double x) { return narrow_bf16(round_to_odd(x)); }
+
+// NaN wins; +0 is more than -0.
+__device__ inline float maximum(float a, float b) {
+  return a != a   ? a
+         : b != b ? b
+         : a == b ? f32_of_bits(bits_as<unsigned>(a) & bits_as<unsigned>(b))
+         : a > b  ? a
+                  : b;
+}
+__device__ inline float minimum(float a, float b) { return -maximum(-a, -b); }
+__device__ inline double maximum(double a, double b) {
+  return a != a   ? a
+         : b != b ? b
+         : a == b ? f64_of_bits(bits_as<unsigned long long>(a) & bits_as<unsigned long long>(b))
+         : a > b  ? a
+                  : b;
+}
+__device__ inline double minimum(double a, double b) { return -maximum(-a, -b); }
+template <class T> __device__ inline T maximum_number(T a, T b) {
+  return a != a ? b : b != b ? a : maximum(a, b);
+}
+template <class T> __device__ inline T minimum_number(T a, T b) {
+  return a != a ? b : b != b ? a : minimum(a, b);
+}
+__device__ inline float reciprocal_sqrt(float x) { return 1.0f / sqrtf(x); }
+__device__ inline double reciprocal_sqrt(double x) { return 1.0 / sqrt(x); }
+template <class T> __device__ inline bool is_nan(T x) { return x != x; }
+template <class T> __device__ inline bool is_infinite(T x) { return x == x && x - x != x - x; }
+template <class T> __device__ inline bool is_finite(T x) { return x - x == x - x; }
+
+// Every kernel covers its iterations in steps of the whole grid.
+__device__ inline index first_index() { return blockIdx.x * (index)blockDim.x + threadIdx.x; }
+__device__ inline index index_step() { return gridDim.x * (index)blockDim.x; }
+
+// What a product's library cannot do itself: relu that keeps NaN.
+extern "C" __global__ void __launch_bounds__(256) mpc_relu_f32(float *x, const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    x[i] = x[i] <= 0.0f ? 0.0f : x[i];
+}
+extern "C" __global__ void __launch_bounds__(256) mpc_relu_f64(double *x, const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    x[i] = x[i] <= 0.0 ? 0.0 : x[i];
+}
+extern "C" __global__ void __launch_bounds__(256) mpc_relu_f16(f16 *x, const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    x[i] = widen(x[i]) <= 0.0f ? f16{0} : x[i];
+}
+extern "C" __global__ void __launch_bounds__(256) mpc_relu_bf16(bf16 *x, const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    x[i] = widen(x[i]) <= 0.0f ? bf16{0} : x[i];
+}
+)cuda";
+
+llvm::StringRef mpc::getCudaPrelude() { return kPrelude; }

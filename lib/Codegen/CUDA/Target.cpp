@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Names of targets.
+#include "mpc/Codegen/CUDA/Target.h"
+#include "lib/Codegen/CUDA/KernelSource.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace mpc;
+using llvm::StringRef;
+
+std::optional<CudaTarget> mpc::parseCudaTarget(StringRef text) {
+  CudaTarget target;
+  if (!text.consume_front("cuda"))
+    return std::nullopt;
+  if (text.empty())
+    return target;
+  if (!text.consume_front(":"))
+    return std::nullopt;
+  target.architectures.clear();
+  llvm::SmallVector<StringRef> names;
+  text.split(names, ',');
+  for (StringRef name : names) {
+    unsigned number = 0;
+    if (!name.consume_front("sm_") || name.getAsInteger(10, number) || number < 75 || number > 999)
+      return std::nullopt;
+    target.architectures.push_back(number);
+  }
+  llvm::sort(target.architectures);
+  target.architectures.erase(std::unique(target.architectures.begin(), target.architectures.end()),
+                             target.architectures.end());
+  return target;
+}
+
+std::optional<std::string> mpc::printCudaSource(mlir::ModuleOp module) {
+  auto source = printCudaKernels(module);
+  if (failed(source))
+    return std::nullopt;
+  return std::move(source->text);
+}

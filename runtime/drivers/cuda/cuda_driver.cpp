@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The CUDA driver: what a call needs goes to the GPU, the call is issued or replayed, its results
+// come back.
+#include "runtime/base/dtype.h"
+#include "runtime/drivers/cuda/kernel_table.h"
+#include "runtime/drivers/cuda/multiplier.h"
+#include "runtime/drivers/cuda/step_graphs.h"
+#include "runtime/drivers/cuda/variable_mirror.h"
+#include "runtime/drivers/driver.h"
+
+#include <cstring>
+
+namespace mpc::rt {
+namespace cuda {
+namespace {
+
+uint64_t bytesOf(const mpc_rt_tensor_info_t &tensor, int64_t batch) {
+  uint64_t bytes = dtypeSize(tensor.dtype);
+  for (uint32_t i = 0; i < tensor.rank; ++i)
+    bytes *= static_cast<uint64_t>(tensor.dims[i] == MPC_RT_DYNAMIC ? batch : tensor.dims[i]);
+  return bytes;
+}
+
+class CudaDriver final : public Driver {
+public:
+  CudaDriver(const DriverOptions &options, std::unique_ptr<DeviceSession> opened,
+             const mpc_rt_cuda_program_t &program)
+      : options(options), session(std::move(opened)), kernels(*session, program),
+        multiplier(*session, kernels, program.tf32 != 0), variables(*session),
+        arena(*session, Memory::Kind::device), tensors(*session, Memory::Kind::device),
+        staging(*session, Memory::Kind::pinned), graphs(*session) {}
+
+  mpc_rt_status_t open() {
+    if (auto status = kernels.load())
+      return status;
+    return multiplier.open();
+  }
+
+  const char *name() const noexcept override { return "cuda"; }
+  bool computes() const noexcept override { return true; }
+  unsigned threads() const noexcept override { return options.threads; }
+  bool allocate(uint64_t bytes, Buffer &buffer) noexcept override { return buffer.allocate(bytes); }
+
+  mpc_rt_status_t begin(WeightUse use) override {
+    weightUse = use;
+    problem = MPC_RT_OK;
+    return session->makeCurrent();
+  }
+  void end() noexcept override {}
+
+  void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
+                   int64_t) override {
+    // The service has no status; the end of the call has.
+    if (!problem)
+      problem = kernels.launch(kernel, arguments, count);
+  }
+  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                           const void *bias, void *out, void *largest, int64_t batch) override {
+    if (largest)
+      return fail(MPC_RT_FAILED_PRECONDITION,
+                  "%s: the model was not compiled for CUDA; compile it with --target=cuda",
+                  descriptor.layer ? descriptor.layer : "contraction");
+    return multiplier.contract(descriptor, lhs, rhs, bias, out, batch);
+  }
+  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *, const void *,
+                           const void *, void *, int64_t) override {
+    return fail(MPC_RT_UNAVAILABLE,
+                "%s: convolutions are not in this version's CUDA driver; use --device cpu",
+                descriptor.layer ? descriptor.layer : "convolution");
+  }
+
+  mpc_rt_status_t bindVariables(uint8_t *host, uint64_t bytes,
+                                const std::vector<MemoryBlock> &blocks) override {
+    graphs.forget();
+    return variables.bind(host, bytes, blocks);
+  }
+  mpc_rt_status_t fetchVariables(uint64_t offset, uint64_t bytes) override {
+    return variables.fetch(offset, bytes);
+  }
+  mpc_rt_status_t storeVariables(uint64_t offset, uint64_t bytes) override {
+    return variables.store(offset, bytes);
+  }
+  mpc_rt_status_t storeFetchedVariables() override { return variables.storeAll(); }
+
+  bool ownsMemory() const noexcept override { return true; }
+  mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
+                      uint32_t variableCount, uint64_t arenaBytes) override;
+
+  void variablesChanged() noexcept override {}
+  uint64_t libraryBytes() const noexcept override { return multiplier.bytes(); }
+
+private:
+  // Where the tensors of a call are: inputs, then outputs, each at a multiple of `tensorAlignment`.
+  static constexpr uint64_t tensorAlignment = 256;
+  struct Tensors {
+    std::vector<uint64_t> offsets, sizes;
+    uint64_t inputBytes = 0, bytes = 0;
+  };
+  static Tensors layOut(const mpc_rt_entry_info_t &entry, int64_t batch);
+  mpc_rt_status_t reserve(const Tensors &layout, uint64_t arenaBytes);
+
+  DriverOptions options;
+  std::unique_ptr<DeviceSession> session;
+  KernelTable kernels;
+  Multiplier multiplier;
+  VariableMirror variables;
+  Memory arena, tensors, staging;
+  StepGraphs graphs; // last: recorded steps hold addresses of the above
+  WeightUse weightUse = WeightUse::updated;
+  mpc_rt_status_t problem = MPC_RT_OK;
+};
+
+CudaDriver::Tensors CudaDriver::layOut(const mpc_rt_entry_info_t &entry, int64_t batch) {
+  Tensors layout;
+  auto place = [&](const mpc_rt_tensor_info_t &tensor) {
+    layout.offsets.push_back(layout.bytes);
+    layout.sizes.push_back(bytesOf(tensor, batch));
+    layout.bytes = alignUp(layout.bytes + layout.sizes.back(), tensorAlignment);
+  };
+  for (uint32_t i = 0; i < entry.input_count; ++i)
+    place(entry.inputs[i]);
+  layout.inputBytes = layout.bytes;
+  for (uint32_t i = 0; i < entry.output_count; ++i)
+    place(entry.outputs[i]);
+  return layout;
+}
+
+mpc_rt_status_t CudaDriver::reserve(const Tensors &layout, uint64_t arenaBytes) {
+  bool arenaMoved = false, tensorsMoved = false, stagingMoved = false;
+  if (auto status = arena.reserve(arenaBytes, "scratch memory of the step", arenaMoved))
+    return status;
+  if (auto status = tensors.reserve(layout.bytes, "inputs and outputs", tensorsMoved))
+    return status;
+  if (auto status = staging.reserve(layout.bytes, "pinned memory", stagingMoved))
+    return status;
+  if (arenaMoved || tensorsMoved)
+    graphs.forget();
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
+                                uint32_t variableCount, uint64_t arenaBytes) {
+  Tensors layout = layOut(entry, call.batch);
+  if (auto status = reserve(layout, arenaBytes))
+    return status;
+  std::vector<const void *> inputs(entry.input_count);
+  std::vector<void *> outputs(entry.output_count), places(variableCount);
+  for (uint32_t i = 0; i < entry.input_count; ++i) {
+    inputs[i] = tensors.data() + layout.offsets[i];
+    if (layout.sizes[i])
+      std::memcpy(staging.data() + layout.offsets[i], call.inputs[i], layout.sizes[i]);
+  }
+  for (uint32_t i = 0; i < entry.output_count; ++i)
+    outputs[i] = tensors.data() + layout.offsets[entry.input_count + i];
+  for (uint32_t i = 0; i < variableCount; ++i)
+    places[i] = variables.onDevice(call.variables[i]);
+  mpc_rt_call_t onDevice = call;
+  onDevice.inputs = inputs.data();
+  onDevice.outputs = outputs.data();
+  onDevice.variables = places.data();
+  onDevice.arena = arena.data();
+  onDevice.kernels = kernels.handles();
+
+  if (layout.inputBytes)
+    if (auto status =
+            session->check(session->cuda.memcpyToDevice(tensors.address(), staging.data(),
+                                                        layout.inputBytes, session->stream),
+                           entry.name))
+      return status;
+  auto status = graphs.run(&entry, call.batch, [&]() -> mpc_rt_status_t {
+    mpc_rt_status_t issued = entry.fn(&onDevice);
+    return issued ? issued : problem;
+  });
+  if (weightUse == WeightUse::updated || std::strcmp(entry.name, "evaluate") == 0)
+    variables.deviceChanged();
+  if (status)
+    return status;
+  uint64_t outputBytes = layout.bytes - layout.inputBytes;
+  if (outputBytes)
+    if (auto copied =
+            session->check(session->cuda.memcpyToHost(staging.data() + layout.inputBytes,
+                                                      tensors.address() + layout.inputBytes,
+                                                      outputBytes, session->stream),
+                           entry.name))
+      return copied;
+  if (auto waited = session->synchronize())
+    return waited;
+  for (uint32_t i = 0; i < entry.output_count; ++i)
+    if (uint64_t bytes = layout.sizes[entry.input_count + i])
+      std::memcpy(call.outputs[i], staging.data() + layout.offsets[entry.input_count + i], bytes);
+  return MPC_RT_OK;
+}
+
+} // namespace
+} // namespace cuda
+
+mpc_rt_status_t makeCudaDriver(const DriverOptions &options, int ordinal,
+                               const mpc_rt_cuda_program_t &program,
+                               std::unique_ptr<Driver> &driver) {
+  std::unique_ptr<cuda::DeviceSession> session;
+  if (auto status = cuda::DeviceSession::open(ordinal, session))
+    return status;
+  auto made = std::make_unique<cuda::CudaDriver>(options, std::move(session), program);
+  if (auto status = made->open())
+    return status;
+  driver = std::move(made);
+  return MPC_RT_OK;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cuBLASLt counts columns first: a row-major product L R is the column-major product of R and L,
+// taken as they lie in memory.
+#include "runtime/drivers/cuda/multiplier.h"
+#include "runtime/base/dtype.h"
+
+#include <array>
+
+namespace mpc::rt::cuda {
+namespace {
+
+// What NVIDIA recommends for Hopper; earlier GPUs need less.
+constexpr uint64_t workspaceBytes = uint64_t{32} << 20;
+// More than this no algorithm asks for.
+constexpr uintptr_t bestAlignment = 256;
+
+uint32_t alignmentOf(const void *address) {
+  auto bits = reinterpret_cast<uintptr_t>(address) | bestAlignment;
+  return static_cast<uint32_t>(bits & -bits);
+}
+
+bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type) {
+  switch (dtype) {
+  case MPC_RT_FLOAT32:
+    type = lt::r32f;
+    return true;
+  case MPC_RT_FLOAT64:
+    type = lt::r64f;
+    return true;
+  case MPC_RT_FLOAT16:
+    type = lt::r16f;
+    return true;
+  case MPC_RT_BFLOAT16:
+    type = lt::r16bf;
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+Multiplier::~Multiplier() {
+  session.makeCurrent();
+  session.cuda.streamSynchronize(session.stream);
+  for (auto &[key, plan] : plans)
+    release(plan);
+  if (handle)
+    blas->destroy(handle);
+}
+
+void Multiplier::release(Plan &plan) {
+  if (plan.desc)
+    blas->descDestroy(plan.desc);
+  for (lt::Layout layout : {plan.a, plan.b, plan.d})
+    if (layout)
+      blas->layoutDestroy(layout);
+}
+
+mpc_rt_status_t Multiplier::check(int result, const char *layer, const char *what) const {
+  if (result == 0)
+    return MPC_RT_OK;
+  return fail(MPC_RT_INTERNAL, "%s: cuBLASLt: %s failed with status %d", layer, what, result);
+}
+
+mpc_rt_status_t Multiplier::open() {
+  const char *problem = nullptr;
+  blas = lt::api(problem);
+  if (!blas)
+    return fail(MPC_RT_UNAVAILABLE, "matrix products on the GPU: %s", problem);
+  if (auto status = check(blas->create(&handle), "matrix products on the GPU", "opening it"))
+    return status;
+  bool grew = false;
+  return workspace.reserve(workspaceBytes, "workspace of cuBLASLt", grew);
+}
+
+mpc_rt_status_t Multiplier::makePlan(Plan &plan, const char *layer) {
+  const Contraction &c = plan.shape;
+  lt::DataType lhs, rhs, out;
+  bool known = dataType(c.lhs, lhs) && dataType(c.rhs, rhs) && dataType(c.out, out);
+  plan.inDouble = known && out == lt::r64f;
+  bool isPair = known && lhs == rhs && (lhs == out || (out == lt::r32f && lhs != lt::r64f));
+  if (!isPair || (c.hasBias && c.bias != c.out))
+    return fail(MPC_RT_UNAVAILABLE,
+                "%s: a product of %s and %s with the result %s is not supported on CUDA; expected "
+                "operands of one dtype and the result in it or in float32; use --device cpu",
+                layer, dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out));
+  lt::ComputeType compute = plan.inDouble             ? lt::compute64f
+                            : tf32 && lhs == lt::r32f ? lt::compute32fTf32
+                                                      : lt::compute32f;
+  if (auto status =
+          check(blas->descCreate(&plan.desc, compute, plan.inDouble ? lt::r64f : lt::r32f), layer,
+                "describing the product"))
+    return status;
+  int32_t transA = c.transposeRhs ? lt::transpose : lt::none;
+  int32_t transB = c.transposeLhs ? lt::transpose : lt::none;
+  // relu comes after it, by a kernel that keeps NaN.
+  uint32_t epilogue = c.hasBias ? lt::epilogueBias : lt::epilogueDefault;
+  for (auto [attribute, value] : {std::pair(lt::transA, static_cast<const void *>(&transA)),
+                                  {lt::transB, &transB},
+                                  {lt::epilogue, &epilogue}})
+    if (auto status =
+            check(blas->descSet(plan.desc, attribute, value, 4), layer, "describing the product"))
+      return status;
+  auto makeLayout = [&](lt::Layout &layout, lt::DataType type, int64_t rows, int64_t columns) {
+    int32_t count = static_cast<int32_t>(c.batch);
+    int64_t stride = rows * columns;
+    if (int code = blas->layoutCreate(&layout, type, rows, columns, rows))
+      return code;
+    if (c.batch == 1)
+      return 0;
+    if (int code = blas->layoutSet(layout, lt::batchCount, &count, sizeof count))
+      return code;
+    return blas->layoutSet(layout, lt::batchStride, &stride, sizeof stride);
+  };
+  int code = makeLayout(plan.a, rhs, c.transposeRhs ? c.k : c.n, c.transposeRhs ? c.n : c.k);
+  code =
+      code ? code : makeLayout(plan.b, lhs, c.transposeLhs ? c.m : c.k, c.transposeLhs ? c.k : c.m);
+  code = code ? code : makeLayout(plan.d, out, c.n, c.m);
+  if (auto status = check(code, layer, "describing an operand"))
+    return status;
+
+  lt::Preference preference = nullptr;
+  if (auto status = check(blas->preferenceCreate(&preference), layer, "a preference"))
+    return status;
+  uint64_t space = workspace.size();
+  blas->preferenceSet(preference, lt::workspaceBytes, &space, sizeof space);
+  uint32_t scheme = lt::reduceInComputeType;
+  blas->preferenceSet(preference, lt::reductionSchemeMask, &scheme, sizeof scheme);
+  for (auto [attribute, alignment] : {std::pair(lt::alignmentA, &plan.alignments[1]),
+                                      {lt::alignmentB, &plan.alignments[0]},
+                                      {lt::alignmentC, &plan.alignments[2]},
+                                      {lt::alignmentD, &plan.alignments[2]}})
+    blas->preferenceSet(preference, attribute, alignment, sizeof *alignment);
+  int found = 0;
+  code = blas->heuristic(handle, plan.desc, plan.a, plan.b, plan.d, plan.d, preference, 1,
+                         &plan.choice, &found);
+  blas->preferenceDestroy(preference);
+  if (code || found == 0 || plan.choice.state)
+    return fail(MPC_RT_UNAVAILABLE,
+                "%s: cuBLASLt has no algorithm for the product [%lld, %lld] x [%lld, %lld] of %s "
+                "(status %d); use --device cpu",
+                layer, static_cast<long long>(c.m), static_cast<long long>(c.k),
+                static_cast<long long>(c.k), static_cast<long long>(c.n), dtypeName(c.lhs), code);
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t Multiplier::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                     const void *rhs, const void *bias, void *out, int64_t batch) {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
+  Contraction shape;
+  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
+    return status;
+  if (shape.outElements() == 0)
+    return MPC_RT_OK;
+  if (shape.k == 0 && !shape.hasBias)
+    return shape.accumulate
+               ? MPC_RT_OK
+               : session.check(session.cuda.memsetBytes(reinterpret_cast<DevicePointer>(out), 0,
+                                                        shape.outElements() * dtypeSize(shape.out),
+                                                        session.stream),
+                               layer);
+  auto [place, isNew] = plans.try_emplace({descriptor.id, batch});
+  Plan &plan = place->second;
+  // Places in the arena move with the batch only, but the arena itself may be another one.
+  std::array<uint32_t, 3> alignments = {alignmentOf(lhs), alignmentOf(rhs), alignmentOf(out)};
+  bool isWorse = false;
+  for (size_t i = 0; i < alignments.size(); ++i)
+    isWorse |= alignments[i] < plan.alignments[i];
+  if (isNew || isWorse) {
+    release(plan);
+    plan = Plan();
+    plan.shape = shape;
+    plan.alignments = alignments;
+    if (auto status = makePlan(plan, layer)) {
+      release(plan);
+      plans.erase(place);
+      return status;
+    }
+  }
+  if (shape.hasBias)
+    if (auto status = check(blas->descSet(plan.desc, lt::biasPointer, &bias, sizeof bias), layer,
+                            "setting the bias"))
+      return status;
+  const float one = 1, zero = 0;
+  const double one64 = 1, zero64 = 0;
+  const void *alpha = plan.inDouble ? static_cast<const void *>(&one64) : &one;
+  const void *none = plan.inDouble ? static_cast<const void *>(&zero64) : &zero;
+  if (auto status = check(blas->matmul(handle, plan.desc, alpha, rhs, plan.a, lhs, plan.b,
+                                       shape.accumulate ? alpha : none, out, plan.d, out, plan.d,
+                                       &plan.choice.algorithm, workspace.data(), workspace.size(),
+                                       session.stream),
+                          layer, "the product"))
+    return status;
+  return shape.relu ? kernels.launchRelu(shape.out, out, static_cast<int64_t>(shape.outElements()))
+                    : MPC_RT_OK;
+}
+
+} // namespace mpc::rt::cuda

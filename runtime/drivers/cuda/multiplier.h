@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The `contract` service on a GPU: cuBLASLt, with plans per descriptor and batch.
+#ifndef MPC_RUNTIME_DRIVERS_CUDA_MULTIPLIER_H
+#define MPC_RUNTIME_DRIVERS_CUDA_MULTIPLIER_H
+
+#include "runtime/drivers/contraction.h"
+#include "runtime/drivers/cuda/cublaslt_api.h"
+#include "runtime/drivers/cuda/kernel_table.h"
+
+#include <array>
+#include <map>
+#include <utility>
+
+namespace mpc::rt::cuda {
+
+class Multiplier {
+public:
+  Multiplier(DeviceSession &session, KernelTable &kernels, bool tf32)
+      : session(session), kernels(kernels), tf32(tf32), workspace(session, Memory::Kind::device) {}
+  ~Multiplier();
+  Multiplier(const Multiplier &) = delete;
+  Multiplier &operator=(const Multiplier &) = delete;
+
+  // Opens the library and takes its workspace.
+  mpc_rt_status_t open();
+  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                           const void *bias, void *out, int64_t batch);
+  uint64_t bytes() const { return workspace.size(); }
+
+private:
+  // Everything of a product but its addresses.
+  struct Plan {
+    Contraction shape;
+    lt::MatmulDesc desc = nullptr;
+    lt::Layout a = nullptr, b = nullptr, d = nullptr;
+    lt::Heuristic choice = {};
+    bool inDouble = false;
+    std::array<uint32_t, 3> alignments = {}; // of lhs, rhs and out, in bytes
+  };
+  mpc_rt_status_t makePlan(Plan &plan, const char *layer);
+  mpc_rt_status_t check(int result, const char *layer, const char *what) const;
+  void release(Plan &plan);
+
+  DeviceSession &session;
+  KernelTable &kernels;
+  bool tf32;
+  const lt::Api *blas = nullptr;
+  lt::Handle handle = nullptr;
+  Memory workspace;
+  std::map<std::pair<uint32_t, int64_t>, Plan> plans;
+};
+
+} // namespace mpc::rt::cuda
+
+#endif

@@ -1,0 +1,43 @@
+// RUN: mpc-opt %s --convert-linalg-to-mpcrt=target=cuda --mpc-outline-host-code | mpcc - --compile-from=kernels --target=cuda --emit=cuda | FileCheck %s
+// One thread per element, in steps of the grid; a small float is computed in float32 and rounded once.
+
+// CHECK: typedef long long index;
+// CHECK: extern "C" __global__ void __launch_bounds__(256) mpc_relu_bf16(bf16 *x, const index count)
+
+// Casts and arithmetic of one chain.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_chain(bf16 *a0, float *a1, const index a2, const index count) {
+// CHECK-NEXT: for (index i = first_index(); i < count; i += index_step()) {
+// CHECK-NEXT: const bf16 [[X:v[0-9]+]] = a0[i];
+// CHECK-NEXT: const bf16 [[TWICE:v[0-9]+]] = narrow_bf16(widen([[X]]) + widen([[X]]));
+// CHECK-NEXT: const float [[WIDE:v[0-9]+]] = (float)widen([[TWICE]]);
+// CHECK-NEXT: const float [[MAX:v[0-9]+]] = maximum([[WIDE]], 0.0f);
+// CHECK-NEXT: const float [[TANH:v[0-9]+]] = tanhf([[MAX]]);
+// CHECK-NEXT: a1[i] = [[TANH]];
+func.func @chain(%x: memref<?x8xbf16> {mpc.input = "x"}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<?x8xbf16>) outs(%out : memref<?x8xf32>) {
+  ^bb0(%i: bf16, %o: f32):
+    %0 = arith.addf %i, %i : bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = arith.maximumf %1, %zero : f32
+    %3 = math.tanh %2 : f32
+    linalg.yield %3 : f32
+  }
+  return
+}
+
+// A vector is added to every row.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_broadcast(float *a0, float *a1, float *a2, const index a3, const index count) {
+// CHECK: for (index [[C:v[0-9]+]] = 0ll; [[C]] < 8ll; ++[[C]]) {
+// CHECK-NEXT: const float [[X:v[0-9]+]] = a0[i * 8 + [[C]]];
+// CHECK-NEXT: const float [[B:v[0-9]+]] = a1[[[C]]];
+// CHECK-NEXT: const float [[S:v[0-9]+]] = [[X]] + [[B]];
+// CHECK-NEXT: a2[i * 8 + [[C]]] = [[S]];
+func.func @broadcast(%x: memref<?x8xf32> {mpc.input = "x"}, %b: memref<8xf32> {mpc.input = "b"}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %b : memref<?x8xf32>, memref<8xf32>) outs(%out : memref<?x8xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

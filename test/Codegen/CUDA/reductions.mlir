@@ -1,0 +1,54 @@
+// RUN: mpc-opt %s --convert-linalg-to-mpcrt=target=cuda --mpc-outline-host-code | mpcc - --compile-from=kernels --target=cuda --emit=cuda | FileCheck %s
+// Sums are in float32, in an order that does not depend on the grid.
+
+// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_rows(f16 *a0, float *a1, const index a2, const index count) {
+// CHECK: const float [[START:v[0-9]+]] = a1[i];
+// CHECK: float [[SUM:v[0-9]+]] = [[START]];
+// CHECK-NEXT: for (index [[C:v[0-9]+]] = 0ll; [[C]] < 512ll; ++[[C]]) {
+// CHECK-NEXT: const f16 [[X:v[0-9]+]] = a0[i * 512 + [[C]]];
+// CHECK: [[SUM]] = v{{[0-9]+}};
+// CHECK: a1[i] = [[SUM]];
+func.func @sum_rows(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<?xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x512xf16>) outs(%out : memref<?xf32>) {
+  ^bb0(%i: f16, %o: f32):
+    %0 = arith.extf %i : f16 to f32
+    %1 = arith.addf %o, %0 fastmath<reassoc> : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// A thread per column: neighbours read neighbours.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_columns(float *a0, float *a1, const index a2, const index count) {
+// CHECK: for (index [[R:v[0-9]+]] = 0ll; [[R]] < a2; ++[[R]]) {
+// CHECK-NEXT: const float [[X:v[0-9]+]] = a0[[[R]] * 512 + i];
+// CHECK-NEXT: const float [[O:v[0-9]+]] = a1[i];
+// CHECK-NEXT: const float [[S:v[0-9]+]] = [[O]] + [[X]];
+// CHECK-NEXT: a1[i] = [[S]];
+func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x512xf32>) outs(%out : memref<512xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %o, %i fastmath<reassoc> : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// The finite test: the largest bit pattern without the sign, 64 parts and then one.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_largest(
+// CHECK: const short [[BITS:v[0-9]+]] = (short)v{{[0-9]+}}.bits;
+// CHECK-NEXT: const short [[MAGNITUDE:v[0-9]+]] = (short)([[BITS]] & (short)32767);
+// CHECK-NEXT: = (unsigned short)v{{[0-9]+}} > (unsigned short)[[MAGNITUDE]] ? v{{[0-9]+}} : [[MAGNITUDE]];
+// CHECK-LABEL: void __launch_bounds__(256) kernel_largest_scalars_0(
+// CHECK: for (index v{{[0-9]+}} = 0ll; v{{[0-9]+}} < 64ll; ++v{{[0-9]+}}) {
+func.func @largest(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<i16> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  %mask = arith.constant 32767 : i16
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%x : memref<?x512xf16>) outs(%out : memref<i16>) {
+  ^bb0(%i: f16, %o: i16):
+    %0 = arith.bitcast %i : f16 to i16
+    %1 = arith.andi %0, %mask : i16
+    %2 = arith.maxui %o, %1 : i16
+    linalg.yield %2 : i16
+  }
+  return
+}

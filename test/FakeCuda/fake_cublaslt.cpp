@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// libcublasLt of the software device: a plain product, summed in float64 and rounded once, with
+// what the real one refuses refused.
+#include "runtime/data/half.h"
+#include "test/FakeCuda/stream.h"
+
+#include <cstdint>
+#include <cstring>
+#include <dlfcn.h>
+#include <string>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+using namespace mpc::data;
+
+namespace {
+
+enum : int { success = 0, invalidValue = 7, notSupported = 15 };
+enum : int { r32f = 0, r64f = 1, r16f = 2, r16bf = 14 };
+
+struct Description {
+  int compute, scale;
+  int32_t transA = 0, transB = 0;
+  uint32_t epilogue = 1;
+  const void *bias = nullptr;
+};
+struct Layout {
+  int type;
+  uint64_t rows, columns;
+  int64_t leading;
+  int32_t batchCount = 1;
+  int64_t batchStride = 0;
+};
+struct Preference {
+  uint64_t workspace = 0;
+  uint32_t alignment[4] = {256, 256, 256, 256}; // A, B, C, D
+};
+struct Algorithm {
+  uint64_t data[8];
+};
+struct Heuristic {
+  Algorithm algorithm;
+  size_t workspaceBytes;
+  int state;
+  float wavesCount;
+  int reserved[4];
+};
+
+double read(const void *base, int type, int64_t i) {
+  switch (type) {
+  case r64f:
+    return static_cast<const double *>(base)[i];
+  case r32f:
+    return static_cast<const float *>(base)[i];
+  case r16f:
+    return toFloat(static_cast<const Float16 *>(base)[i]);
+  default:
+    return toFloat(static_cast<const BFloat16 *>(base)[i]);
+  }
+}
+
+void write(void *base, int type, int64_t i, double value) {
+  switch (type) {
+  case r64f:
+    static_cast<double *>(base)[i] = value;
+    break;
+  case r32f:
+    static_cast<float *>(base)[i] = static_cast<float>(value);
+    break;
+  case r16f:
+    static_cast<Float16 *>(base)[i] = fromFloat<Float16>(toFloatOdd(value));
+    break;
+  default:
+    static_cast<BFloat16 *>(base)[i] = fromFloat<BFloat16>(toFloatOdd(value));
+  }
+}
+
+bool isLegal(const Description &desc, const Layout &a, const Layout &b, const Layout &d) {
+  uint64_t m = desc.transA ? a.columns : a.rows, k = desc.transA ? a.rows : a.columns;
+  uint64_t n = desc.transB ? b.rows : b.columns, kb = desc.transB ? b.columns : b.rows;
+  if (m != d.rows || n != d.columns || k != kb || m == 0 || n == 0 || k == 0)
+    return false;
+  for (const Layout *layout : {&a, &b, &d})
+    if (layout->leading < static_cast<int64_t>(layout->rows) || layout->batchCount != d.batchCount)
+      return false;
+  if (a.type != b.type || (d.type != a.type && !(d.type == r32f && a.type != r64f)))
+    return false;
+  bool isDouble = a.type == r64f;
+  return desc.compute == (isDouble ? 70 : 68) || (a.type == r32f && desc.compute == 77);
+}
+
+struct Product {
+  Description desc;
+  Layout a, b, d;
+  const void *pointerA, *pointerB;
+  void *pointerD;
+  double alpha, beta;
+};
+
+void multiply(void *data) {
+  const Product &p = *static_cast<Product *>(data);
+  auto m = static_cast<int64_t>(p.d.rows), n = static_cast<int64_t>(p.d.columns);
+  auto k = static_cast<int64_t>(p.desc.transA ? p.a.rows : p.a.columns);
+  for (int32_t batch = 0; batch < p.d.batchCount; ++batch) {
+    std::vector<double> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < k; ++j)
+        a[i * k + j] = read(p.pointerA, p.a.type,
+                            batch * p.a.batchStride +
+                                (p.desc.transA ? j + i * p.a.leading : i + j * p.a.leading));
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t i = 0; i < k; ++i)
+        b[j * k + i] = read(p.pointerB, p.b.type,
+                            batch * p.b.batchStride +
+                                (p.desc.transB ? j + i * p.b.leading : i + j * p.b.leading));
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t i = 0; i < m; ++i) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += a[i * k + l] * b[j * k + l];
+        int64_t place = batch * p.d.batchStride + i + j * p.d.leading;
+        sum *= p.alpha;
+        if (p.beta != 0)
+          sum += p.beta * read(p.pointerD, p.d.type, place);
+        if (p.desc.epilogue & 4)
+          sum += read(p.desc.bias, p.d.type, i);
+        if (p.desc.epilogue & 2)
+          sum = sum > 0 ? sum : 0; // and NaN becomes 0
+        write(p.pointerD, p.d.type, place, sum);
+      }
+  }
+}
+
+void enqueue(void *stream, const char *name, Product *product) {
+  static auto function = reinterpret_cast<decltype(&mpc_fake_enqueue)>(
+      dlsym(dlopen("libcuda.so.1", RTLD_NOW), "mpc_fake_enqueue"));
+  function(stream, name, multiply, product, [](void *p) { delete static_cast<Product *>(p); });
+}
+
+template <typename Type> int set(Type &field, const void *value, size_t bytes) {
+  if (bytes != sizeof field)
+    return invalidValue;
+  std::memcpy(&field, value, bytes);
+  return success;
+}
+
+} // namespace
+
+EXPORT int cublasLtCreate(void **handle) {
+  *handle = new int(0);
+  return success;
+}
+EXPORT int cublasLtDestroy(void *handle) {
+  delete static_cast<int *>(handle);
+  return success;
+}
+EXPORT int cublasLtMatmulDescCreate(void **desc, int compute, int scale) {
+  *desc = new Description{compute, scale};
+  return success;
+}
+EXPORT int cublasLtMatmulDescDestroy(void *desc) {
+  delete static_cast<Description *>(desc);
+  return success;
+}
+EXPORT int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *value,
+                                          size_t bytes) {
+  auto &desc = *static_cast<Description *>(handle);
+  switch (attribute) {
+  case 3:
+    return set(desc.transA, value, bytes);
+  case 4:
+    return set(desc.transB, value, bytes);
+  case 7:
+    return set(desc.epilogue, value, bytes);
+  case 8:
+    return set(desc.bias, value, bytes);
+  default:
+    return invalidValue;
+  }
+}
+EXPORT int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t columns,
+                                      int64_t leading) {
+  *layout = new Layout{type, rows, columns, leading};
+  return success;
+}
+EXPORT int cublasLtMatrixLayoutDestroy(void *layout) {
+  delete static_cast<Layout *>(layout);
+  return success;
+}
+EXPORT int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const void *value,
+                                            size_t bytes) {
+  auto &layout = *static_cast<Layout *>(handle);
+  return attribute == 5   ? set(layout.batchCount, value, bytes)
+         : attribute == 6 ? set(layout.batchStride, value, bytes)
+                          : invalidValue;
+}
+EXPORT int cublasLtMatmulPreferenceCreate(void **preference) {
+  *preference = new Preference;
+  return success;
+}
+EXPORT int cublasLtMatmulPreferenceDestroy(void *preference) {
+  delete static_cast<Preference *>(preference);
+  return success;
+}
+EXPORT int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void *value,
+                                                size_t bytes) {
+  auto &preference = *static_cast<Preference *>(handle);
+  if (attribute == 1)
+    return set(preference.workspace, value, bytes);
+  if (attribute >= 5 && attribute <= 8)
+    return set(preference.alignment[attribute - 5], value, bytes);
+  return attribute == 3 ? success : invalidValue;
+}
+EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *desc, void *a, void *b, void *, void *d,
+                                          void *preference, int, Heuristic *results, int *found) {
+  *found = 0;
+  if (!isLegal(*static_cast<Description *>(desc), *static_cast<Layout *>(a),
+               *static_cast<Layout *>(b), *static_cast<Layout *>(d)))
+    return notSupported;
+  // The choice relies on the alignments that it was promised.
+  std::memset(results, 0, sizeof *results);
+  auto &alignment = static_cast<Preference *>(preference)->alignment;
+  for (int i = 0; i < 4; ++i)
+    results->algorithm.data[i] = alignment[i];
+  results->workspaceBytes = static_cast<Preference *>(preference)->workspace;
+  *found = 1;
+  return success;
+}
+EXPORT int cublasLtMatmul(void *, void *desc, const void *alpha, const void *a, void *layoutA,
+                          const void *b, void *layoutB, const void *beta, const void *c, void *,
+                          void *d, void *layoutD, const Algorithm *algorithm, void *, size_t,
+                          void *stream) {
+  auto *product = new Product{*static_cast<Description *>(desc),
+                              *static_cast<Layout *>(layoutA),
+                              *static_cast<Layout *>(layoutB),
+                              *static_cast<Layout *>(layoutD),
+                              a,
+                              b,
+                              d,
+                              0,
+                              0};
+  bool isDouble = product->desc.scale == r64f;
+  product->alpha = isDouble ? *static_cast<const double *>(alpha)
+                            : static_cast<double>(*static_cast<const float *>(alpha));
+  product->beta = isDouble ? *static_cast<const double *>(beta)
+                           : static_cast<double>(*static_cast<const float *>(beta));
+  auto isAligned = [&](const void *pointer, int i) {
+    return reinterpret_cast<uintptr_t>(pointer) % algorithm->data[i] == 0;
+  };
+  bool legal = isLegal(product->desc, product->a, product->b, product->d) && isAligned(a, 0) &&
+               isAligned(b, 1) && isAligned(c, 2) && isAligned(d, 3) &&
+               (!(product->desc.epilogue & 4) || product->desc.bias);
+  if (!legal) {
+    delete product;
+    return invalidValue;
+  }
+  const Description &p = product->desc;
+  std::string name = "multiply " + std::to_string(product->d.columns) + "x" +
+                     std::to_string(product->d.rows) + "x" +
+                     std::to_string(p.transA ? product->a.rows : product->a.columns) + " type " +
+                     std::to_string(product->a.type) + " compute " + std::to_string(p.compute) +
+                     " epilogue " + std::to_string(p.epilogue);
+  enqueue(stream, name.c_str(), product);
+  return success;
+}

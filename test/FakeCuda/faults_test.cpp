@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The software device notices what a GPU would only sometimes notice: one failing example of each.
+#include "runtime/drivers/cuda/cublaslt_api.h"
+#include "test/FakeCuda/device_memory.h"
+#include "test/FakeCuda/stream.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace {
+
+using ::testing::ExitedWithCode;
+using ::testing::KilledBySignal;
+using namespace mpc::rt;
+
+struct OpenDevice {
+  OpenDevice() {
+    const char *problem = nullptr;
+    cuda = cuda::api(problem);
+    EXPECT_NE(cuda, nullptr) << problem;
+    cuda->primaryContextRetain(&context, 0);
+    cuda->contextSetCurrent(context);
+    cuda->streamCreate(&stream, 0);
+  }
+  ~OpenDevice() {
+    cuda->streamDestroy(stream);
+    cuda->primaryContextRelease(0);
+  }
+  const cuda::Api *cuda;
+  cuda::Context context = nullptr;
+  cuda::Stream stream = nullptr;
+};
+
+TEST(FakeCudaFaults, HostCannotTouchDeviceMemory) {
+  auto *memory = static_cast<uint8_t *>(fake::allocateDevice(100));
+  EXPECT_EXIT(memory[0] = 1, KilledBySignal(SIGSEGV), "");
+  fake::freeDevice(memory);
+}
+
+TEST(FakeCudaFaults, WritesBehindAnAllocationAreFound) {
+  auto *memory = static_cast<uint8_t *>(fake::allocateDevice(100));
+  auto write = [&](ptrdiff_t place) {
+    fake::DeviceAccess access;
+    memory[place] = 1;
+  };
+  EXPECT_EXIT(write(100), ExitedWithCode(99), "wrote 1 bytes behind an allocation of 100 bytes");
+  EXPECT_EXIT(write(-1), ExitedWithCode(99), "before an allocation");
+  EXPECT_EXIT(write(4096), KilledBySignal(SIGSEGV), "");
+  write(99);
+  fake::freeDevice(memory);
+}
+
+TEST(FakeCudaFaults, FreshMemoryIsNaN) {
+  auto *memory = static_cast<float *>(fake::allocateDevice(sizeof(float)));
+  {
+    fake::DeviceAccess access;
+    EXPECT_NE(*memory, *memory);
+  }
+  fake::freeDevice(memory);
+}
+
+TEST(FakeCudaFaults, WhoDoesNotWaitSeesOldData) {
+  OpenDevice device;
+  cuda::DevicePointer memory = 0;
+  ASSERT_EQ(device.cuda->memAlloc(&memory, 4), 0);
+  ASSERT_EQ(device.cuda->memsetBytes(memory, 7, 4, device.stream), 0);
+  uint32_t seen = 0;
+  ASSERT_EQ(device.cuda->memcpyToHost(&seen, memory, 4, device.stream), 0);
+  EXPECT_EQ(seen, 0u);
+  ASSERT_EQ(device.cuda->streamSynchronize(device.stream), 0);
+  EXPECT_EQ(seen, 0x07070707u);
+  device.cuda->memFree(memory);
+}
+
+TEST(FakeCudaFaults, CopiesOutsideAnAllocationAreRefused) {
+  OpenDevice device;
+  cuda::DevicePointer memory = 0;
+  ASSERT_EQ(device.cuda->memAlloc(&memory, 4), 0);
+  EXPECT_NE(device.cuda->memsetBytes(memory + 1, 0, 4, device.stream), 0);
+  char host[8] = "";
+  EXPECT_NE(device.cuda->memcpyToDevice(memory, host, 8, device.stream), 0);
+  device.cuda->memFree(memory);
+}
+
+TEST(FakeCudaFaults, WaitingWhileRecordingIsRefused) {
+  OpenDevice device;
+  ASSERT_EQ(device.cuda->streamBeginCapture(device.stream, 0), 0);
+  EXPECT_NE(device.cuda->streamSynchronize(device.stream), 0);
+  cuda::DevicePointer memory = 0;
+  EXPECT_NE(device.cuda->memAlloc(&memory, 4), 0);
+  cuda::Graph graph = nullptr;
+  ASSERT_EQ(device.cuda->streamEndCapture(device.stream, &graph), 0);
+  device.cuda->graphDestroy(graph);
+}
+
+TEST(FakeCudaFaults, LeaksEndTheProgram) {
+  auto leak = [] {
+    const char *problem = nullptr;
+    const cuda::Api *api = cuda::api(problem);
+    cuda::Context context = nullptr;
+    api->primaryContextRetain(&context, 0);
+    api->contextSetCurrent(context);
+    cuda::DevicePointer memory = 0;
+    api->memAlloc(&memory, 4);
+    std::exit(0);
+  };
+  EXPECT_EXIT(leak(), ExitedWithCode(98), "leaked: 1 allocations .4 bytes.");
+}
+
+TEST(FakeCudaFaults, MisalignedProductsAreRefused) {
+  OpenDevice device;
+  const char *problem = nullptr;
+  const cuda::lt::Api *lt = cuda::lt::api(problem);
+  ASSERT_NE(lt, nullptr) << problem;
+  cuda::DevicePointer memory = 0;
+  ASSERT_EQ(device.cuda->memAlloc(&memory, 4096), 0);
+  device.cuda->memsetBytes(memory, 0, 4096, device.stream);
+  cuda::lt::Handle handle;
+  cuda::lt::MatmulDesc desc;
+  cuda::lt::Layout layout;
+  cuda::lt::Preference preference;
+  lt->create(&handle);
+  lt->descCreate(&desc, cuda::lt::compute32f, cuda::lt::r32f);
+  lt->layoutCreate(&layout, cuda::lt::r32f, 8, 8, 8);
+  lt->preferenceCreate(&preference);
+  cuda::lt::Heuristic choice;
+  int found = 0;
+  ASSERT_EQ(
+      lt->heuristic(handle, desc, layout, layout, layout, layout, preference, 1, &choice, &found),
+      0);
+  float one = 1, zero = 0;
+  auto multiply = [&](uint64_t offset) {
+    auto *a = reinterpret_cast<void *>(memory + offset);
+    auto *d = reinterpret_cast<void *>(memory + 1024);
+    return lt->matmul(handle, desc, &one, a, layout, a, layout, &zero, d, layout, d, layout,
+                      &choice.algorithm, nullptr, 0, device.stream);
+  };
+  // Chosen for multiples of 256 bytes, which is what is promised when nothing is said.
+  EXPECT_EQ(multiply(0), 0);
+  EXPECT_NE(multiply(4), 0);
+  lt->preferenceDestroy(preference);
+  lt->layoutDestroy(layout);
+  lt->descDestroy(desc);
+  lt->destroy(handle);
+  device.cuda->memFree(memory);
+}
+
+} // namespace

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The source that the artifact keeps, between a shim and a table of its kernels, goes through the
+// host's C++ compiler once; the result is kept by the hash of the text.
+#include "test/FakeCuda/kernels.h"
+#include "mpc-rt/cuda.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fstream>
+#include <regex>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+#include <zlib.h>
+
+namespace fake {
+namespace {
+
+constexpr char shim[] = R"cpp(
+#include <cmath>
+#include <cstring>
+#include <tuple>
+#define __device__
+#define __global__
+#define __launch_bounds__(threads)
+#define index mpc_index
+namespace {
+struct Dimensions {
+  unsigned x, y, z;
+};
+thread_local Dimensions threadIdx, blockIdx, blockDim, gridDim;
+} // namespace
+using std::fabs;
+)cpp";
+
+constexpr char caller[] = R"cpp(
+namespace {
+struct Grid {
+  unsigned blocks[3], threads[3];
+};
+template <class... A> using Packed = std::tuple<std::remove_cv_t<A>...>;
+template <class... A, size_t... I>
+void *packAll(void (*)(A...), void **p, std::index_sequence<I...>) {
+  return new Packed<A...>{*static_cast<std::remove_cv_t<A> *>(p[I])...};
+}
+template <class... A> void *pack(void (*f)(A...), void **p) {
+  return packAll(f, p, std::index_sequence_for<A...>());
+}
+template <class... A> void drop(void (*)(A...), void *packed) {
+  delete static_cast<Packed<A...> *>(packed);
+}
+template <class... A> void run(void (*f)(A...), void *packed, const Grid &grid) {
+  blockDim = {grid.threads[0], grid.threads[1], grid.threads[2]};
+  gridDim = {grid.blocks[0], grid.blocks[1], grid.blocks[2]};
+  for (unsigned block = 0; block < grid.blocks[0]; ++block)
+    for (unsigned thread = 0; thread < grid.threads[0]; ++thread) {
+      blockIdx = {block, 0, 0};
+      threadIdx = {thread, 0, 0};
+      std::apply(f, *static_cast<Packed<A...> *>(packed));
+    }
+}
+struct HostKernel {
+  const char *name;
+  void *(*pack)(void **);
+  void (*drop)(void *);
+  void (*run)(void *, const Grid &);
+};
+} // namespace
+#define MPC_KERNEL(name)                                                                           \
+  {#name, [](void **p) { return pack(name, p); }, [](void *p) { drop(name, p); },                   \
+   [](void *p, const Grid &grid) { run(name, p, grid); }}
+)cpp";
+
+std::string sourceOf(const void *image, std::string &problem) {
+  Dl_info where;
+  if (!dladdr(image, &where) || !where.dli_fname) {
+    problem = "the image lies in no library";
+    return "";
+  }
+  void *library = dlopen(where.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  auto query =
+      library ? reinterpret_cast<mpc_rt_cuda_query_fn>(dlsym(library, MPC_RT_CUDA_QUERY_SYMBOL))
+              : nullptr;
+  const mpc_rt_cuda_program_t *program = query ? query() : nullptr;
+  std::string text;
+  if (!program || !program->source) {
+    problem = std::string(where.dli_fname) + " keeps no kernel source";
+  } else {
+    text.resize(program->source_text_bytes);
+    uLongf bytes = text.size();
+    if (uncompress(reinterpret_cast<Bytef *>(text.data()), &bytes,
+                   static_cast<const Bytef *>(program->source), program->source_bytes) != Z_OK ||
+        bytes != text.size()) {
+      problem = "the kernel source does not decompress";
+      text.clear();
+    }
+  }
+  if (library)
+    dlclose(library);
+  return text;
+}
+
+std::vector<std::string> kernelsIn(const std::string &source) {
+  std::vector<std::string> names;
+  std::regex pattern("__launch_bounds__\\([0-9]+\\)\\s+([A-Za-z_0-9]+)\\(");
+  for (std::sregex_iterator it(source.begin(), source.end(), pattern), end; it != end; ++it)
+    names.push_back((*it)[1]);
+  return names;
+}
+
+std::string cacheFolder() {
+  const char *named = std::getenv("MPC_FAKE_CUDA_CACHE");
+  std::string folder = named && *named ? named : "/tmp/mpc-fake-cuda-" + std::to_string(getuid());
+  mkdir(folder.c_str(), 0700);
+  return folder;
+}
+
+// The name of the compiled library; empty on failure.
+std::string compile(const std::string &text, std::string &problem) {
+  uint64_t hash = 1469598103934665603ull;
+  for (unsigned char c : text)
+    hash = (hash ^ c) * 1099511628211ull;
+  char name[40];
+  std::snprintf(name, sizeof name, "/%016llx", static_cast<unsigned long long>(hash));
+  std::string base = cacheFolder() + name, library = base + ".so";
+  if (access(library.c_str(), R_OK) == 0)
+    return library;
+  // Processes may race for it: each makes its own, the last rename counts.
+  std::string mine = base + "." + std::to_string(getpid()), source = mine + ".cpp";
+  std::ofstream(source) << text;
+  const char *compiler = std::getenv("MPC_FAKE_CUDA_CXX");
+  std::string command =
+      std::string(compiler && *compiler ? compiler : "g++") +
+      " -std=c++17 -O1 -w -shared -fPIC -ffp-contract=off -fno-strict-aliasing -o " + mine +
+      ".so " + source + " 2>" + mine + ".log";
+  // The tools may run under LD_LIBRARY_PATH of this device; the compiler does not mind.
+  if (std::system(command.c_str()) != 0 || std::rename((mine + ".so").c_str(), library.c_str())) {
+    std::ifstream log(mine + ".log");
+    problem = "the kernels do not compile for the host (" + source + "):\n" +
+              std::string(std::istreambuf_iterator<char>(log), {});
+    return "";
+  }
+  std::remove(source.c_str());
+  std::remove((mine + ".log").c_str());
+  return library;
+}
+
+} // namespace
+
+std::unique_ptr<KernelLibrary> KernelLibrary::load(const void *image, std::string &problem) {
+  std::string source = sourceOf(image, problem);
+  if (source.empty())
+    return nullptr;
+  std::string text =
+      shim + source + caller + "extern \"C\" const HostKernel mpc_fake_kernels[] = {\n";
+  for (const std::string &name : kernelsIn(source))
+    text += "  MPC_KERNEL(" + name + "),\n";
+  text += "};\nextern \"C\" const size_t mpc_fake_kernel_count = sizeof mpc_fake_kernels / sizeof "
+          "*mpc_fake_kernels;\n";
+  std::string path = compile(text, problem);
+  if (path.empty())
+    return nullptr;
+  auto loaded = std::make_unique<KernelLibrary>();
+  loaded->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!loaded->library) {
+    problem = dlerror();
+    return nullptr;
+  }
+  loaded->table = static_cast<const HostKernel *>(dlsym(loaded->library, "mpc_fake_kernels"));
+  auto *count = static_cast<const size_t *>(dlsym(loaded->library, "mpc_fake_kernel_count"));
+  loaded->count = loaded->table && count ? *count : 0;
+  return loaded;
+}
+
+KernelLibrary::~KernelLibrary() {
+  if (library)
+    dlclose(library);
+}
+
+const HostKernel *KernelLibrary::find(const std::string &name) const {
+  for (size_t i = 0; i < count; ++i)
+    if (name == table[i].name)
+      return &table[i];
+  return nullptr;
+}
+
+} // namespace fake

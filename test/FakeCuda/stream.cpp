@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Queues.
+#include "test/FakeCuda/stream.h"
+#include "test/FakeCuda/device_memory.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <set>
+
+namespace fake {
+namespace {
+std::set<Stream *> streams;
+} // namespace
+
+void log(const std::string &line) {
+  static FILE *file = [] {
+    const char *path = std::getenv("MPC_FAKE_CUDA_LOG");
+    return path && *path ? std::fopen(path, "a") : nullptr;
+  }();
+  if (!file)
+    return;
+  std::fprintf(file, "%s\n", line.c_str());
+  std::fflush(file);
+}
+
+void enqueue(Stream &stream, Work work) {
+  if (stream.recording) {
+    log("record " + work.name);
+    stream.recording->work.push_back(std::move(work));
+    return;
+  }
+  stream.pending.push_back(std::move(work));
+}
+
+void drain(Stream &stream) {
+  std::vector<Work> pending = std::move(stream.pending);
+  stream.pending.clear();
+  if (pending.empty())
+    return;
+  DeviceAccess access;
+  for (Work &work : pending) {
+    log("do " + work.name);
+    work.run();
+  }
+}
+
+void drainAll() {
+  for (Stream *stream : streams)
+    drain(*stream);
+}
+
+bool anyRecording() {
+  for (Stream *stream : streams)
+    if (stream->recording)
+      return true;
+  return false;
+}
+
+Stream *makeStream() {
+  auto *stream = new Stream;
+  streams.insert(stream);
+  return stream;
+}
+
+bool destroyStream(Stream *stream) {
+  if (!streams.erase(stream))
+    return false;
+  drain(*stream);
+  delete stream;
+  return true;
+}
+
+size_t liveStreams() { return streams.size(); }
+
+} // namespace fake
+
+extern "C" __attribute__((visibility("default"))) void
+mpc_fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data,
+                 void (*release)(void *)) {
+  std::shared_ptr<void> owned(data, release);
+  fake::enqueue(*static_cast<fake::Stream *>(stream), {name, [run, owned] { run(owned.get()); }});
+}

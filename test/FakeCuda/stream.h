@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Streams and graphs of the software device. Work is done late, when somebody waits for it: who
+// forgets to wait sees old data.
+#ifndef MPC_TEST_FAKECUDA_STREAM_H
+#define MPC_TEST_FAKECUDA_STREAM_H
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fake {
+
+struct Work {
+  std::string name; // for the log
+  std::function<void()> run;
+};
+
+struct Graph {
+  std::vector<Work> work;
+};
+
+struct Stream {
+  std::vector<Work> pending;
+  Graph *recording = nullptr;
+};
+
+void enqueue(Stream &stream, Work work);
+// Does all that is pending.
+void drain(Stream &stream);
+void drainAll();
+bool anyRecording();
+
+Stream *makeStream();
+bool destroyStream(Stream *stream);
+size_t liveStreams();
+
+// Appends a line to the file that MPC_FAKE_CUDA_LOG names, if any.
+void log(const std::string &line);
+
+} // namespace fake
+
+// What libcublasLt's look-alike calls in libcuda's.
+extern "C" void mpc_fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data,
+                                 void (*release)(void *));
+
+#endif
