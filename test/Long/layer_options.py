@@ -27,7 +27,7 @@ POLICIES = ["float32", "mixed_bfloat16", "mixed_float16", "bfloat16", "float16",
 # mpc-run writes gradients as float32.
 TOLERANCES = {
     "float32": (1e-4, 1e-3),
-    "float64": (1e-10, 2e-6),
+    "float64": (1e-8, 2e-6),  # TensorFlow's erf of float64 is right to 5e-9
     "mixed_bfloat16": (5e-2, 2e-1),
     "bfloat16": (5e-2, 2e-1),
     "mixed_float16": (8e-3, 4e-2),
