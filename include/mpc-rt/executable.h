@@ -17,8 +17,9 @@ extern "C" {
 #endif
 
 /* The newest version that these declarations describe. An executable states the lowest one that it
- * needs: 2 when it calls services->convolve, else 1. */
-#define MPC_RT_ABI_VERSION 3u
+ * needs: 2 when it calls services->convolve, 3 when it calls services->contract_with_largest, 4
+ * when it contracts int8, else 1. */
+#define MPC_RT_ABI_VERSION 4u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3 /* spatial dimensions of a convolution */
 #define MPC_RT_DYNAMIC (-1)  /* a dimension that equals the batch of the call */
@@ -166,8 +167,9 @@ enum {
 /* out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n]))), row-major,
  * dense; the sum in float32 (float64 for float64 operands), each round to the out dtype, as Keras's
  * op-by-op execution. `id` is unique in the executable and keys the primitive cache together with
- * the batch. `rhs_variable` >= 0 says that rhs is that variable's buffer: between two changes of it
- * the runtime may keep a packed copy. */
+ * the batch. Of int8 operands the out dtype is int32 and the sum exact, without bias, activation or
+ * rounding (since version 4). `rhs_variable` >= 0 says that rhs is that variable's buffer: between
+ * two changes of it the runtime may keep a packed copy. */
 typedef struct mpc_rt_contract_t {
   uint32_t struct_size;
   uint32_t id;

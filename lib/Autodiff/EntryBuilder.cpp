@@ -52,6 +52,15 @@ void EntryBuilder::addUpdate(FlatSymbolRefAttr symbol, Value value) {
   updates.push_back({value, builder.getNamedAttr(MpcDialect::kUpdatesAttr, symbol)});
 }
 
+/// What only the derivative looks at has done its work: the value stands for itself.
+static void dropDerivativeForms(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (isa<StraightThroughOp, Float8QuantizeGradientOp>(op)) {
+      op.getResult(0).replaceAllUsesWith(op.getOperand(0));
+      op.erase();
+    }
+}
+
 void mpc::removeDeadCode(func::FuncOp function) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
     if (isOpTriviallyDead(&op))
@@ -72,6 +81,7 @@ void EntryBuilder::finish() {
     attributes.push_back(builder.getDictionaryAttr(result.attribute));
   }
   func::ReturnOp::create(builder, function.getLoc(), values);
+  dropDerivativeForms(function.getBody().front());
   removeDeadCode(function);
   function.setFunctionType(
       builder.getFunctionType(function.getArgumentTypes(), ValueRange(values).getTypes()));

@@ -40,6 +40,10 @@ struct Declarations {
 };
 } // namespace
 
+bool mpc::isOverwritten(VariableOp variable) {
+  return variable->hasAttr(MpcDialect::kOverwriteAttr);
+}
+
 OptimizerState mpc::declareOptimizerVariables(ModuleOp module, OptimizerOp optimizer,
                                               ArrayRef<VariableOp> trainable) {
   Operation *last = optimizer;
@@ -59,7 +63,8 @@ OptimizerState mpc::declareOptimizerVariables(ModuleOp module, OptimizerOp optim
   state.parameters.resize(trainable.size());
   if (optimizer.getEmaMomentum())
     for (auto [variable, parameter] : llvm::zip_equal(trainable, state.parameters))
-      parameter.average = declarations.declareFor(variable, "average");
+      if (!isOverwritten(variable))
+        parameter.average = declarations.declareFor(variable, "average");
   if (optimizer.getAccumulationSteps())
     for (auto [variable, parameter] : llvm::zip_equal(trainable, state.parameters))
       parameter.accumulator = declarations.declareFor(variable, "gradient_accumulator");
@@ -74,7 +79,8 @@ OptimizerState mpc::declareOptimizerVariables(ModuleOp module, OptimizerOp optim
     if (i == 0)
       wide = widerOf32(type.getElementType());
     parameter.rule = rule.getRuleFor(variable.getSymName(), type);
-    slots.push_back(parameter.rule.getSlots(type));
+    slots.push_back(isOverwritten(variable) ? SmallVector<OptimizerSlot>()
+                                            : parameter.rule.getSlots(type));
     most = std::max(most, slots.back().size());
   }
   auto declareSlots = [&](size_t begin, size_t end) {

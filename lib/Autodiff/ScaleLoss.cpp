@@ -60,6 +60,13 @@ Value Scaling::variable(FlatSymbolRefAttr symbol) {
   return function.getArgument(index);
 }
 
+/// Whether the "gradient" is the variable's new value, which no scale is in.
+static bool isOverwritten(VariableGradientOp marker) {
+  auto variable =
+      SymbolTable::lookupNearestSymbolFrom<VariableOp>(marker, marker.getVariableAttr());
+  return variable && variable->hasAttr(MpcDialect::kOverwriteAttr);
+}
+
 /// Users of the marker see its gradient divided by the scale in float32 (float64); a 16-bit
 /// gradient that is widened next is divided after the widening, so that nothing rounds twice.
 void Scaling::unscale(VariableGradientOp marker, Value scale) {
@@ -177,7 +184,7 @@ void Scaling::run() {
                                  gradients);
   }
   for (VariableGradientOp marker : markers) {
-    if (scales)
+    if (scales && !isOverwritten(marker))
       unscale(marker, scale);
     marker.replaceAllUsesWith(marker.getGradient());
     marker.erase();

@@ -239,6 +239,11 @@ LogicalResult StepSplitter::run() {
 }
 
 LogicalResult mpc::buildTrainStages(ModuleOp module, const TrainStepParts &step) {
+  // Callers' loops divide what crosses the cut by the loss scale; new values of variables (float8)
+  // are no gradients.
+  for (VariableOp variable : module.getOps<VariableOp>())
+    if (variable->hasAttr(MpcDialect::kOverwriteAttr))
+      return success();
   return StepSplitter(module, step).run();
 }
 

@@ -29,7 +29,8 @@ struct TrainStepParts {
 /// are those of the step. Between them lie the gradients (`grad:<path>`, float32 or float64) and
 /// values that a later stage reads of an earlier one (`kept:<n>`); `part:<n>` are rows of a
 /// gradient that the optimizer wants apart. The seed and the markers are not in the last stage,
-/// which takes unscaled gradients. A step without gradients has no stages.
+/// which takes unscaled gradients. A step without gradients, or with variables that gradients
+/// overwrite, has no stages.
 llvm::LogicalResult buildTrainStages(mlir::ModuleOp module, const TrainStepParts &step);
 
 /// Takes the predictions out of a step again.

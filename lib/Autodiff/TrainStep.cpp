@@ -34,6 +34,7 @@ public:
 private:
   void countSteps();
   void accumulate(Parameter &parameter);
+  void overwrite(Parameter &parameter);
   void updateShared();
   void update(Parameter &parameter);
   FloatAttr decayOf(Parameter &parameter);
@@ -88,6 +89,21 @@ void OptimizerApplication::accumulate(Parameter &parameter) {
   Value zeros = ConstantOp::create(builder, loc, tensorTypeOf(sum), 0.0);
   entry.addUpdate(parameter.state.accumulator,
                   a.cast(a.select(isUpdate, zeros, sum), elementTypeOf(stored)));
+}
+
+/// Keras's _overwrite_variables_directly_with_gradients: with accumulation the largest of the
+/// values, in the call that updates.
+void OptimizerApplication::overwrite(Parameter &parameter) {
+  Value &value = parameter.gradient.value;
+  value = VariableGradientOp::create(builder, value.getLoc(), value, parameter.symbol());
+  if (isUpdate) {
+    Arithmetic a = arithmetic(parameter);
+    Value largest = a.maximum(value, entry.variable(parameter.state.accumulator));
+    Value zeros = ConstantOp::create(builder, loc, tensorTypeOf(value), 0.0);
+    entry.addUpdate(parameter.state.accumulator, a.select(isUpdate, zeros, largest));
+    value = a.select(isUpdate, largest, parameter.value);
+  }
+  entry.addUpdate(parameter.symbol(), value);
 }
 
 void OptimizerApplication::updateShared() {
@@ -164,9 +180,14 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
   entry.addOutput("learning_rate", rate);
   bool clips = optimizer.getClipnorm() || optimizer.getGlobalClipnorm() || optimizer.getClipvalue();
   SmallVector<Parameter *> updated;
-  for (Parameter &parameter : parameters)
-    if (parameter.gradient.value)
+  for (Parameter &parameter : parameters) {
+    if (!parameter.gradient.value)
+      continue;
+    if (isOverwritten(parameter.variable))
+      overwrite(parameter);
+    else
       updated.push_back(&parameter);
+  }
   for (Parameter *parameter : updated) {
     Value &gradient = parameter->gradient.value;
     // Only powers and clipping by norms see the parts.
@@ -202,6 +223,8 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
   for (Parameter *parameter : updated)
     update(*parameter);
   for (Parameter &parameter : parameters) {
+    if (isOverwritten(parameter.variable))
+      continue;
     Value before = parameter.value;
     if (optimizer.getEmaMomentum())
       average(parameter);

@@ -25,6 +25,10 @@ struct OptimizerState {
   llvm::SmallVector<mlir::FlatSymbolRefAttr> shared;
 };
 
+/// Whether what arrives as the variable's gradient is its new value: no rule, no slots, no
+/// clipping.
+bool isOverwritten(VariableOp variable);
+
 /// Declares `@"optimizer/<name>/…"` in Keras's order: iteration, learning_rate, averages,
 /// accumulators, slots (keras/src/optimizers/base_optimizer.py, build).
 OptimizerState declareOptimizerVariables(mlir::ModuleOp module, OptimizerOp optimizer,

@@ -164,6 +164,15 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
   importOptions.weights = weightsFile;
   importOptions.inputShapes = options.inputShapes;
   importOptions.openExtent = openExtent;
+  std::optional<PolicySource> policy;
+  if (!options.pipeline.policy.empty()) {
+    // mpc-apply-policy, which reads it again, reports what is wrong with it.
+    if (auto source = loadPolicyOption(options.pipeline.policy))
+      policy.emplace(std::move(*source));
+    else
+      llvm::consumeError(source.takeError());
+  }
+  importOptions.policy = policy ? &*policy : nullptr;
   auto read = keras::importKeras(buffer, importOptions, context);
   if (!read) {
     diagnostics.error(read.takeError());

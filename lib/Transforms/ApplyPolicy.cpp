@@ -83,6 +83,7 @@ public:
       // under every global policy, or what the file says.
       bool byOption = option && layer.getKind() != "InputLayer";
       std::string rule = byOption ? "option" : "file";
+      bool isDefault = true; // no entry of a map names the layer
       llvm::Expected<PolicySource::Resolved> resolved =
           byOption ? option->resolve(layer.getPath()) : resolveFromFile(layer, rule);
       if (!resolved) {
@@ -92,10 +93,11 @@ public:
         failedAny = true;
         return;
       }
+      isDefault = byOption && !StringRef(resolved->rule).starts_with("policy map key");
       // Of a map the entry decided, and is worth showing.
       if (StringRef(resolved->rule).starts_with("policy map"))
         rule += ": " + resolved->rule;
-      if (failed(decide(layer, resolved->policy, rule)))
+      if (failed(decide(layer, resolved->policy, rule, isDefault)))
         failedAny = true;
     });
     if (failedAny)
@@ -146,16 +148,22 @@ private:
     return known->second.resolve(layer.getPath());
   }
 
-  LogicalResult decide(LayerOp layer, const DTypePolicy &decided, StringRef rule) {
+  LogicalResult decide(LayerOp layer, const DTypePolicy &decided, StringRef rule, bool isDefault) {
     auto error = [&]() -> InFlightDiagnostic {
       return layer.emitError() << "layer \"" << layer.getPath() << "\": policy \""
                                << decided.getName() << "\" ";
     };
-    if (decided.isQuantized())
-      return error()
-             << "quantizes its variables; quantized layers come with the quantized policies "
-                "(not in this version); choose a plain policy such as \""
-             << decided.getSourceName() << "\"";
+    auto form = layer->getAttrOfType<StringAttr>(MpcDialect::kQuantizationAttr);
+    if (decided.isQuantized() && !form)
+      return error() << "quantizes its variables, which the import of a Keras model does and this "
+                        "IR is behind; compile the model file with this policy";
+    const bool isImported = form && form != "none";
+    if (decided.isQuantized() && !isImported && !isDefault)
+      return error() << "quantizes, and a layer of class " << layer.getKind() << " has no \""
+                     << decided.getQuantizationModeName() << "\" form; give it a plain policy";
+    if (isImported && form != decided.getQuantizationModeName())
+      return error() << "does not quantize as the layer was imported, \"" << form.getValue()
+                     << "\"; give it a policy of that mode";
     Type compute = elementTypeOfDType(&getContext(), decided.getComputeDType());
     Type variable = elementTypeOfDType(&getContext(), decided.getVariableDType());
     if (!compute || !variable)
@@ -170,8 +178,27 @@ private:
     layer.setPrecisionAttr(PrecisionAttr::get(&getContext(), compute, variable, accumulate,
                                               StringAttr::get(&getContext(), rule)));
     layer.removePolicyAttr();
+    layer->removeAttr(MpcDialect::kQuantizationAttr);
     remarkDecision(layer, decided, rule);
+    if (decided.isQuantized())
+      remarkQuantization(layer, decided, isImported);
     return success();
+  }
+
+  /// model.quantize leaves alone what it cannot quantize; its layers then have the source's dtypes.
+  static void remarkQuantization(LayerOp layer, const DTypePolicy &decided, bool isQuantized) {
+    auto opts = remark::RemarkOpts::name("layer-quantization").category("mpc-policy");
+    std::string text = "layer \"" + layer.getPath().str() + "\" (" + layer.getKind().str() + "): ";
+    if (isQuantized)
+      remark::passed(layer.getLoc(), opts)
+          << text + "quantized, " + decided.getQuantizationModeName().str()
+          << remark::metric("layer", layer.getPath())
+          << remark::metric("mode", decided.getQuantizationModeName());
+    else
+      remark::missed(layer.getLoc(), opts)
+          << text + "not quantized: the class has no " + decided.getQuantizationModeName().str() +
+                 " form; computes under " + decided.getSourceName().str()
+          << remark::metric("layer", layer.getPath());
   }
 
   static void remarkDecision(LayerOp layer, const DTypePolicy &decided, StringRef rule) {

@@ -45,10 +45,19 @@ mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const vo
   c.out = descriptor.out_dtype;
   c.hasBias = descriptor.has_bias != 0;
   c.bias = c.hasBias ? descriptor.bias_dtype : c.out;
-  if (!isFloating(c.lhs) || !isFloating(c.rhs) || !isFloating(c.out) || !isFloating(c.bias))
+  const bool isInteger = c.lhs == MPC_RT_INT8 && c.rhs == MPC_RT_INT8 && c.out == MPC_RT_INT32;
+  if (isInteger && (c.hasBias || descriptor.activation != MPC_RT_ACTIVATION_NONE))
     return fail(MPC_RT_INVALID_ARGUMENT,
-                "%s: contraction of %s by %s to %s (bias %s); all must be floating", layer,
-                dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias));
+                "%s: a contraction of int8 takes neither bias nor activation; compile the model "
+                "again",
+                layer);
+  if (!isInteger &&
+      (!isFloating(c.lhs) || !isFloating(c.rhs) || !isFloating(c.out) || !isFloating(c.bias)))
+    return fail(
+        MPC_RT_INVALID_ARGUMENT,
+        "%s: contraction of %s by %s to %s (bias %s); all must be floating, or int8 by int8 "
+        "to int32",
+        layer, dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias));
   constexpr uint32_t knownFlags =
       MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS | MPC_RT_CONTRACT_ACCUMULATE;
   if ((descriptor.flags & ~knownFlags) || descriptor.activation > MPC_RT_ACTIVATION_RELU)

@@ -111,6 +111,50 @@ def run_train(case, tools, folder):
     return load(trace), expected
 
 
+def unpack_int4(packed, columns):
+    """Two's complement halves of bytes along the last axis, the low one first."""
+    low, high = (packed << 4) >> 4, packed >> 4
+    return numpy.stack([low, high], axis=-1).reshape(*packed.shape[:-1], -1)[..., :columns]
+
+
+def run_quantized(case, tools, folder):
+    """Inference, and every variable as the compiled model holds it; or training, with the float8
+    state after each step, which is what trainings of one step, of two, ... end with."""
+    description = case.description
+    if description["steps"]:
+        return run_float8_training(case, tools, folder)
+    compiled = tools.compile(case.path("model.keras"))
+    output, stored = os.path.join(folder, "out.npz"), os.path.join(folder, "variables.npz")
+    tools.run("mpc-run", "predict", compiled, "--inputs", case.path("data.npz"), "--outputs", output)
+    tools.run("mpc-convert", os.path.join(compiled, "model.safetensors"), "-o", stored)
+    got, expected = load(output), load(case.path("expected.npz"))
+    variables = load(stored)
+    got.update({f"var:{name}": array for name, array in variables.items()})
+    for name, array in expected.items():
+        prefix, _, path = name.partition(":")
+        if prefix == "unpacked" and path in variables:
+            got[name] = unpack_int4(variables[path], array.shape[-1])
+    return got, expected
+
+
+def run_float8_training(case, tools, folder):
+    got, expected = run_train(case, tools, folder)
+    compiled = tools.compile(case.path("model.keras"), *loss_scale_option(case.description))
+    traced = [name for name in expected if name.startswith("trace:")]
+    states = {name: [] for name in traced}
+    for steps in range(1, case.description["steps"] + 1):
+        trace = os.path.join(folder, "steps.npz")
+        tools.run("mpc-run", "train", compiled, "--data", case.path("data.npz"), "--shuffle=off",
+                  "--batch-size", str(case.description["batch"]), "--epochs", "1",
+                  "--steps", str(steps), "--trace", trace)  # fmt: skip
+        final = load(trace)
+        for name in traced:
+            path = name[len("trace:"):]
+            states[name].append(final["final:" + path])
+    got.update({name: numpy.stack(values) for name, values in states.items()})
+    return got, expected
+
+
 def loss_scale_option(description):
     """Keras's compile() adds a LossScaleOptimizer under a global mixed_float16 policy; mpcc's
     --loss-scale=auto does the same, with the same numbers. Other numbers are passed on."""
@@ -126,6 +170,7 @@ def loss_scale_option(description):
 EXECUTORS = {
     "forward": run_forward,
     "policy_map": run_forward,
+    "quantized": run_quantized,
     "gradient": run_gradient,
     "train": run_train,
     "loss_scale": run_train,

@@ -12,7 +12,7 @@ import os
 import re
 import zipfile
 
-KINDS = ["forward", "gradient", "train", "loss_scale", "losses", "metrics", "policy_map"]
+KINDS = ["forward", "gradient", "train", "loss_scale", "losses", "metrics", "policy_map", "quantized"]
 
 # What an optimizer's config says when an option is not used.
 UNUSED_OPTION = {None, False, 0.0}

@@ -86,6 +86,10 @@ mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::T
 mlir::Value sumToType(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value cotangent,
                       mlir::RankedTensorType type);
 
+/// What mpc.float8_quantize computes, of elementary ops in the type of `value`.
+mlir::Value quantizeFloat8(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                           mlir::Value scale, mlir::Type format);
+
 /// variable - variable * decay * rate, in the order of Keras's _apply_weight_decay.
 mlir::Value decayWeight(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value variable,
                         mlir::FloatAttr decay, mlir::Value rate);

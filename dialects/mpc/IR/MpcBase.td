@@ -45,6 +45,11 @@ def Mpc_Dialect : Dialect {
     /// Result: the mask (i1) of output i, named "mask<i>": losses and metrics leave out where it is
     /// false. No output of the library.
     static constexpr ::llvm::StringLiteral kMaskAttr = "mpc.mask";
+    /// Layer: the quantization mode that its body was imported with ("int8").
+    static constexpr ::llvm::StringLiteral kQuantizationAttr = "mpc.quantization";
+    /// Variable: what arrives as its gradient is its new value, which the training step stores
+    /// (Keras's overwrite_with_gradient).
+    static constexpr ::llvm::StringLiteral kOverwriteAttr = "mpc.overwrite_with_gradient";
     /// Unit attribute of functions that become entries of the compiled library.
     static constexpr ::llvm::StringLiteral kEntryAttr = "mpc.entry";
     /// Module: the phase that the IR has reached (string, see docs/pipeline.md).
@@ -57,6 +62,9 @@ def Mpc_Integer : AnyTypeOf<[I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;
 def Mpc_Element : AnyTypeOf<[Mpc_Float, Mpc_Integer]>;
 
 def Mpc_FloatTensor : RankedTensorOf<[Mpc_Float]>;
+/// Factors of a sum of products, and the sum.
+def Mpc_FactorTensor : RankedTensorOf<[Mpc_Float, I8]>;
+def Mpc_SumTensor : RankedTensorOf<[Mpc_Float, I32]>;
 def Mpc_IntegerTensor : RankedTensorOf<[Mpc_Integer]>;
 def Mpc_BoolTensor : RankedTensorOf<[I1]>;
 def Mpc_Tensor : RankedTensorOf<[Mpc_Element]>;

@@ -38,13 +38,18 @@ static SmallVector<int64_t> resultShape(RankedTensorType lhs, RankedTensorType r
   return shape;
 }
 
+/// The element type that a contraction has where nobody asks for another.
+static Type sumTypeOf(Type factor) {
+  return factor.isInteger(8) ? IntegerType::get(factor.getContext(), 32) : factor;
+}
+
 void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs,
                        ArrayRef<int64_t> lhsBatch, ArrayRef<int64_t> rhsBatch,
                        ArrayRef<int64_t> lhsContracting, ArrayRef<int64_t> rhsContracting) {
   auto lhsType = tensorTypeOf(lhs), rhsType = tensorTypeOf(rhs);
   auto type = RankedTensorType::get(
       resultShape(lhsType, rhsType, lhsBatch, rhsBatch, lhsContracting, rhsContracting),
-      lhsType.getElementType());
+      sumTypeOf(lhsType.getElementType()));
   build(builder, state, type, lhs, rhs, /*bias=*/Value(), lhsBatch, rhsBatch, lhsContracting,
         rhsContracting,
         /*accumulate=*/TypeAttr(), Activation::None);
@@ -81,6 +86,13 @@ LogicalResult ContractOp::verify() {
       resultShape(lhs, rhs, getLhsBatch(), getRhsBatch(), getLhsContracting(), getRhsContracting());
   if (ArrayRef<int64_t>(shape) != result.getShape())
     return emitOpError() << "result must have shape [" << shape << "]";
+  const bool isInteger = isa<IntegerType>(lhs.getElementType());
+  if (isInteger != result.getElementType().isInteger(32) ||
+      (isInteger && (getBias() || getAccumulate() || getActivation() != Activation::None)))
+    return emitOpError() << "of i8 gives i32, without bias, accumulator type or activation; got "
+                         << result;
+  if (isInteger)
+    return success();
   Type accumulate = getAccumulate().value_or(getDefaultAccumulator(lhs.getElementType()));
   if (result.getElementType() != lhs.getElementType() && result.getElementType() != accumulate)
     return emitOpError() << "result must have the operands' element type or the accumulator's";
@@ -98,6 +110,8 @@ LogicalResult ContractOp::verify() {
 PrecisionClass ContractOp::getPrecisionClass() { return PrecisionClass::Safe; }
 
 StringRef ContractOp::findBiasObstacle() {
+  if (getType().getElementType().isInteger(32))
+    return "sums of integers take no bias";
   return getRhsFree().size() == 1
              ? ""
              : "the last dimension is not the only free one of the right operand";
@@ -247,6 +261,18 @@ LogicalResult ContractOp::evaluate(ArrayRef<ReferenceTensor> operands,
   auto lhsSum = offsetsOf(lhs.shape, getLhsContracting()),
        rhsSum = offsetsOf(rhs.shape, getRhsContracting());
   int64_t next = 0;
+  if (!result.isFloating()) {
+    for (auto [lhsStart, rhsStart] : llvm::zip_equal(lhsBatch, rhsBatch))
+      for (int64_t l : left)
+        for (int64_t r : right) {
+          uint32_t sum = 0; // wraps around as i32 does
+          for (size_t k = 0; k < lhsSum.size(); ++k)
+            sum += uint32_t(lhs.integers[lhsStart + l + lhsSum[k]] *
+                            rhs.integers[rhsStart + r + rhsSum[k]]);
+          result.integers[next++] = int32_t(sum);
+        }
+    return success();
+  }
   for (auto [lhsStart, rhsStart] : llvm::zip_equal(lhsBatch, rhsBatch))
     for (int64_t l : left)
       for (int64_t r : right) {

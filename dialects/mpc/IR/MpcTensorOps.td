@@ -45,7 +45,8 @@ def Mpc_ContractOp : Mpc_Op<"contract", [Pure, DeclareOpInterfaceMethods<Mpc_Epi
   let description = [{
     Result dimensions are, in this order, the batch dimensions, the free dimensions of lhs, the free
     dimensions of rhs. Sums are in `accumulate` (float32, or float64 for float64 operands) and round
-    once to the result's element type. mpc-fuse adds the epilogue: `bias` of the shape of the last
+    once to the result's element type. Of i8 the result is i32 and exact (sums wrap around), without
+    epilogue or derivative. mpc-fuse adds the epilogue: `bias` of the shape of the last
     result dimension is added to the rounded sum and the result rounded again, then the activation,
     exactly as the separate ops would.
 
@@ -54,20 +55,20 @@ def Mpc_ContractOp : Mpc_Op<"contract", [Pure, DeclareOpInterfaceMethods<Mpc_Epi
     %y = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x784xbf16>, tensor<784x64xbf16>) -> tensor<?x64xbf16>
     ```
   }];
-  let arguments = (ins Mpc_FloatTensor:$lhs, Mpc_FloatTensor:$rhs, Optional<Mpc_FloatTensor>:$bias,
+  let arguments = (ins Mpc_FactorTensor:$lhs, Mpc_FactorTensor:$rhs, Optional<Mpc_FloatTensor>:$bias,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$lhs_batch,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rhs_batch,
                        DenseI64ArrayAttr:$lhs_contracting, DenseI64ArrayAttr:$rhs_contracting,
                        OptionalAttr<TypeAttr>:$accumulate,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation);
-  let results = (outs Mpc_FloatTensor:$result);
+  let results = (outs Mpc_SumTensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` $bias^)? (`batch` $lhs_batch^ `x` $rhs_batch)?
     `contracting` $lhs_contracting `x` $rhs_contracting attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let builders = [
-    // Contracts without batch dimensions; the result has the operands' element type.
+    // Contracts without batch dimensions; the result has the operands' element type, of i8 i32.
     OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::llvm::ArrayRef<int64_t>":$lhsContracting,
                    "::llvm::ArrayRef<int64_t>":$rhsContracting)>,
     OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::llvm::ArrayRef<int64_t>":$lhsBatch,

@@ -36,6 +36,11 @@ LogicalResult ContractOp::verify() {
   if (lhs.getElementType() != rhs.getElementType())
     return emitOpError() << "operands have element types " << lhs.getElementType() << " and "
                          << rhs.getElementType();
+  const bool isInteger = lhs.getElementType().isInteger(8);
+  if (isInteger != out.getElementType().isInteger(32) ||
+      (isInteger && (getBias() || getLargest() || getActivation() != mpc::Activation::None)))
+    return emitOpError() << "of i8 gives i32, without bias, largest or activation; got "
+                         << out.getElementType();
   auto [m, k] = matrixExtents(lhs, getTransposeLhs());
   auto [rhsK, n] = matrixExtents(rhs, getTransposeRhs());
   auto [outM, outN] = matrixExtents(out, false);

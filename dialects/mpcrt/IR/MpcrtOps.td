@@ -13,6 +13,10 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Mpcrt_FloatShaped : AnyTypeOf<[RankedTensorOf<[Mpc_Float]>, MemRefOf<[Mpc_Float]>],
     "ranked tensor or memref of a floating type">;
+def Mpcrt_Factor : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I8]>, MemRefOf<[Mpc_Float, I8]>],
+    "ranked tensor or memref of a floating type or i8">;
+def Mpcrt_Sum : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I32]>, MemRefOf<[Mpc_Float, I32]>],
+    "ranked tensor or memref of a floating type or i32">;
 def Mpcrt_BitsScalar : AnyTypeOf<[0DTensorOf<[I16, I32, I64]>, MemRefRankOf<[I16, I32, I64], [0]>],
     "scalar tensor or memref of 16, 32 or 64 bits">;
 
@@ -23,7 +27,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
   let description = [{
     `out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n])))`, the sum
     in float32 (float64 for float64 operands), each round to the element type of `out`; the meaning
-    of mpc_rt_contract_t. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
+    of mpc_rt_contract_t. Of i8 operands `out` is i32, exact, with neither bias nor activation. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
     is stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k]. With `accumulate` the
     product is added to what `out` holds; otherwise what it holds is not read. `largest` receives
     the largest element of the result without its sign, as the bit pattern of its type: infinities
@@ -36,8 +40,8 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
         outs(%init : tensor<?x64xbf16>) activation(relu) {layer = "dense"} -> tensor<?x64xbf16>
     ```
   }];
-  let arguments = (ins Mpcrt_FloatShaped:$lhs, Mpcrt_FloatShaped:$rhs,
-                       Optional<Mpcrt_FloatShaped>:$bias, Mpcrt_FloatShaped:$out,
+  let arguments = (ins Mpcrt_Factor:$lhs, Mpcrt_Factor:$rhs,
+                       Optional<Mpcrt_FloatShaped>:$bias, Mpcrt_Sum:$out,
                        Optional<Mpcrt_BitsScalar>:$largest, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);

@@ -21,6 +21,7 @@ template <typename Op> struct ForwardOperand : OpConversionPattern<Op> {
 } // namespace
 
 void mpc::populateContextPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<ForwardOperand<InTrainingOp>, ForwardOperand<StopGradientOp>>(converter,
-                                                                             patterns.getContext());
+  patterns.add<ForwardOperand<Float8QuantizeGradientOp>, ForwardOperand<InTrainingOp>,
+               ForwardOperand<StopGradientOp>, ForwardOperand<StraightThroughOp>>(
+      converter, patterns.getContext());
 }

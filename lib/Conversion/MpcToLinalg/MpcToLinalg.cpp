@@ -77,6 +77,7 @@ struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg
     populateNormalizationPatterns(converter, patterns);
     populateOptimizerStepPatterns(converter, patterns);
     populatePoolPatterns(converter, patterns);
+    populateQuantizationPatterns(converter, patterns);
     populateRandomPatterns(converter, patterns);
     populateReducePatterns(converter, patterns);
     populateResamplePatterns(converter, patterns);

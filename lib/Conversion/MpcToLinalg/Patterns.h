@@ -25,6 +25,8 @@ void populateNormalizationPatterns(const mlir::TypeConverter &converter,
 void populateOptimizerStepPatterns(const mlir::TypeConverter &converter,
                                    mlir::RewritePatternSet &patterns);
 void populatePoolPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateQuantizationPatterns(const mlir::TypeConverter &converter,
+                                  mlir::RewritePatternSet &patterns);
 void populateRandomPatterns(const mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 void populateReducePatterns(const mlir::TypeConverter &converter,

@@ -83,6 +83,10 @@ static int64_t dtypeOf(Value value) {
     return MPC_RT_FLOAT32;
   if (type.isBF16())
     return MPC_RT_BFLOAT16;
+  if (type.isInteger(8))
+    return MPC_RT_INT8;
+  if (type.isInteger(32))
+    return MPC_RT_INT32;
   return type.isF16() ? MPC_RT_FLOAT16 : MPC_RT_FLOAT64;
 }
 
@@ -177,5 +181,7 @@ Service mpc::serviceOf(mpcrt::LibraryCallOpInterface op) {
     return {offsetof(mpc_rt_services_t, convolve), 2};
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getLargest())
     return {offsetof(mpc_rt_services_t, contract_with_largest), 3};
+  if (getElementTypeOrSelf(op.getLhs().getType()).isInteger(8))
+    return {offsetof(mpc_rt_services_t, contract), 4};
   return {offsetof(mpc_rt_services_t, contract), 1};
 }

@@ -151,6 +151,8 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
                                layer.className, inputs, lb.variables, policy, PrecisionAttr(),
                                /*autocast=*/!lb.keepsTypes, lb.castsIntegers);
   op.getBody().push_back(block.release());
+  if (!markQuantization(op, layer, path, lb.quantization))
+    return false;
   for (const auto &[position, i] : llvm::enumerate(computed))
     carried[i] = op.getResult(count + unsigned(position));
   for (unsigned i = 0; i < count; ++i) {
@@ -185,6 +187,8 @@ bool GraphImporter::importComposite(
                                layer.className, inputs, mlir::ValueRange(), policy, PrecisionAttr(),
                                autocasts, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
+  if (!markQuantization(op, layer, lb.path, ""))
+    return false;
   CompositeBuilder composite(*this, lb, builder, inputs,
                              autocasts ? Values(op.getResults()) : Values(inputs));
   const bool good = import(composite, outputs);

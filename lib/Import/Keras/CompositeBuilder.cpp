@@ -51,7 +51,7 @@ Value CompositeBuilder::addVariable(const VariableRequest &request) {
                                importer.getPolicyOf(own.layer, own.path), PrecisionAttr(),
                                /*autocast=*/true, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
-  return op.getResult(0);
+  return importer.markQuantization(op, own.layer, own.path, "") ? op.getResult(0) : Value();
 }
 
 Value CompositeBuilder::callPart(Part part, Value input, llvm::StringRef keyword, Value second) {

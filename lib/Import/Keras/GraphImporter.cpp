@@ -213,7 +213,11 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
     variable.constraint = constraint;
   if (!good)
     return {};
-  if (auto group = groups.find(variable.layer); group != groups.end() && !request.stateful)
+  variable.overwrite = request.overwrite;
+  variable.derived = request.derived;
+  variable.quantizer = request.quantizer;
+  if (auto group = groups.find(variable.layer);
+      group != groups.end() && !request.stateful && !request.derived)
     variable.dataset = group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" +
                        std::to_string(request.firstInFile + own.size());
   own.push_back(unsigned(variables.size()));
@@ -290,44 +294,16 @@ void GraphImporter::nameVariables() {
     }
     variable.path = path;
   }
-}
-
-// ---- Policies -----------------------------------------------------------------------------------
-
-mlir::StringAttr GraphImporter::getPolicy(const LayerConfig &layer, llvm::StringRef path) {
-  auto [known, isNew] = policies.try_emplace(&layer);
-  if (!isNew)
-    return known->second;
-  const llvm::json::Value *value = layer.config.get("dtype");
-  if (!value || value->kind() == llvm::json::Value::Null)
-    return {};
-  llvm::Expected<PolicyOrMap> policy = getPolicyOrMap(*value);
-  if (!policy) {
-    report(path, llvm::toString(policy.takeError()));
-    return {};
-  }
-  DTypePolicy decided;
-  if (const auto *map = std::get_if<DTypePolicyMap>(&*policy)) {
-    // Loading gives a layer its path when it is built from build_config, with no container open:
-    // the path is the layer's own name. A layer without one asks nothing but the default.
-    decided = map->getDefault();
-    if (layer.buildConfig) {
-      llvm::Expected<DTypePolicyMap::Hit> hit = map->lookup(layer.name);
-      if (!hit) {
-        report(path, llvm::toString(hit.takeError()));
-        return {};
-      }
-      decided = hit->policy;
-    }
-  } else {
-    decided = std::get<DTypePolicy>(*policy);
-  }
-  if (decided.isQuantized()) {
-    report(path, "the quantized policy '" + decided.getName() +
-                     "' is not supported yet; save the model before quantize()");
-    return {};
-  }
-  return policies[&layer] = builder.getStringAttr(decided.getName());
+  for (ModelVariable &variable : variables)
+    if (variable.quantizer)
+      for (const ModelVariable &other : variables)
+        if (other.layer == variable.layer && other.derived) {
+          llvm::StringRef name(other.name);
+          std::string &place = name.ends_with("_scale")  ? variable.scalePath
+                               : name.ends_with("_zero") ? variable.zeroPath
+                                                         : variable.groupsPath;
+          place = other.path;
+        }
 }
 
 // ---- The signature of @forward ------------------------------------------------------------------
@@ -410,6 +386,8 @@ void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs)
         variable.constraint, variable.autocast, mlir::FlatSymbolRefAttr());
     if (variable.ownType)
       op->setAttr("mpc.own_type", mlir::TypeAttr::get(variable.ownType));
+    if (variable.overwrite && variable.trainable)
+      op->setAttr(MpcDialect::kOverwriteAttr, builder.getUnitAttr());
   }
   if (randomState) {
     forward.setArgAttr(randomState.getArgNumber(), MpcDialect::kVariableAttr, symbol(kRandomState));

@@ -4,6 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 #define MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 
+#include "KernelQuantizer.h"
 #include "LayerBuilder.h"
 #include "mpc/Import/Keras/Import.h"
 
@@ -37,7 +38,12 @@ struct ModelVariable {
   mlir::RankedTensorType type;
   mlir::Type ownType; ///< floating: what it is stored in, whatever the policy; else null
   bool trainable = true, autocast = true;
-  bool stateful = false; ///< VariableRequest::stateful
+  bool stateful = false;  ///< VariableRequest::stateful
+  bool overwrite = false; ///< VariableRequest::overwrite
+  bool derived = false;   ///< VariableRequest::derived
+  /// VariableRequest::quantizer, and the paths of the variables that it gives values, too.
+  std::shared_ptr<const KernelQuantizer> quantizer;
+  std::string scalePath, zeroPath, groupsPath;
   /// The new values that calls gave it, one after the other: results of mpc.layer ops, and of scans
   /// that carry them.
   llvm::SmallVector<mlir::Value, 1> updates;
@@ -82,6 +88,17 @@ public:
   mlir::StringAttr getPolicyOf(const LayerConfig &layer, llvm::StringRef path) {
     return getPolicy(layer, path);
   }
+  /// The policy that a layer of this path has: the option's, else the file's.
+  const DTypePolicy &getDecidedPolicy(const LayerConfig &layer, llvm::StringRef path);
+  /// Nothing after an error. `forms`: the modes that the layer's class has; `isWhole`: the layer
+  /// has an mpc.layer of its own.
+  std::optional<Quantization> decideQuantization(const LayerConfig &layer, llvm::StringRef path,
+                                                 llvm::ArrayRef<QuantizationMode> forms,
+                                                 bool isWhole);
+  /// Tells mpc-apply-policy how the body was imported: with this quantization mode, or none. False
+  /// after an error.
+  bool markQuantization(LayerOp op, const LayerConfig &layer, llvm::StringRef path,
+                        llvm::StringRef mode);
   /// Lets another config stand for the same layer: its weights are those of `layer`.
   void placeTwin(const LayerConfig &layer, const LayerConfig &twin);
   void setPolicyOf(const LayerConfig &layer, mlir::StringAttr policy) { policies[&layer] = policy; }
@@ -156,6 +173,8 @@ private:
   PrecisionAttr makePrecision(mlir::Type compute, llvm::StringRef rule);
   /// The policy of the layer as mpc.layer spells it; null for the default.
   mlir::StringAttr getPolicy(const LayerConfig &layer, llvm::StringRef path);
+  /// The same as a value; float32 without one and after an error.
+  const DTypePolicy &getFilePolicy(const LayerConfig &layer, llvm::StringRef path);
 
   mlir::BlockArgument addArgument(mlir::RankedTensorType type, llvm::StringRef attributeName,
                                   mlir::Attribute attribute);
@@ -179,6 +198,7 @@ private:
   llvm::DenseMap<const LayerConfig *, const LayerConfig *> parents; ///< of layers inside layers
   llvm::MapVector<const LayerConfig *, std::string> groups;
   llvm::DenseMap<const LayerConfig *, mlir::StringAttr> policies;
+  llvm::DenseMap<const LayerConfig *, std::unique_ptr<DTypePolicy>> filePolicies, decidedPolicies;
   std::vector<ModelVariable> variables;
   llvm::DenseMap<const LayerConfig *, llvm::SmallVector<unsigned, 2>> variablesOf;
   std::map<std::pair<const LayerConfig *, std::string>, std::unique_ptr<LayerConfig>> children;

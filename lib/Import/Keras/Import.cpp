@@ -124,7 +124,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
     return std::move(errors);
   model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
   for (const ModelVariable &variable : importer.getVariables())
-    if (!variable.stateful)
+    if (!variable.stateful && !variable.derived)
       model.datasets.emplace(variable.dataset, variable.path);
   for (const auto &[layer, group] : importer.getGroups())
     model.groups.emplace(group, layer->name);
@@ -164,6 +164,14 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   for (const ModelVariable &variable : importer.getVariables())
     if (variable.stateful && model.hasWeights)
       model.weights.emplace(variable.path, makeZeros(variable.type.getShape()));
+    else if (variable.derived && variable.overwrite && model.hasWeights) {
+      // Of float8: scales start as 1, histories as 0.
+      StoredTensor &start =
+          model.weights.emplace(variable.path, makeZeros(variable.type.getShape())).first->second;
+      const float one = 1;
+      if (variable.type.getRank() == 0)
+        std::memcpy(start.bytes.data(), &one, sizeof(one));
+    }
   if (!read->isLegacy)
     model.configText = std::move(read->config);
   model.config = std::move(*object);

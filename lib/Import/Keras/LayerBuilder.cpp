@@ -4,6 +4,8 @@
 #include "GraphImporter.h"
 #include "ScanBuilder.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 namespace mpc::keras {
 
 using mlir::Value;
@@ -242,6 +244,32 @@ Value LayerBuilder::addVariable(const VariableRequest &request) {
     return {};
   }
   return root.bindOperand(outer);
+}
+
+void LayerBuilder::refuseLora() {
+  if (find("lora_rank"))
+    error("LoRA weights are not supported; merge them before saving");
+}
+
+Quantization LayerBuilder::getQuantization(llvm::ArrayRef<QuantizationMode> forms) {
+  std::optional<Quantization> decided =
+      importer.decideQuantization(layer, path, forms, /*isWhole=*/&root == this);
+  if (!decided) {
+    root.failed = true;
+    return {};
+  }
+  if (*decided)
+    root.quantization = importer.getDecidedPolicy(layer, path).getQuantizationModeName().str();
+  return *decided;
+}
+
+mpc_rt_dtype_t LayerBuilder::getVariableDType() {
+  return llvm::StringSwitch<mpc_rt_dtype_t>(
+             importer.getDecidedPolicy(layer, path).getVariableDType())
+      .Case("float16", MPC_RT_FLOAT16)
+      .Case("bfloat16", MPC_RT_BFLOAT16)
+      .Case("float64", MPC_RT_FLOAT64)
+      .Default(MPC_RT_FLOAT32);
 }
 
 void LayerBuilder::updateVariable(Value variable, Value value) { root.updates[variable] = value; }

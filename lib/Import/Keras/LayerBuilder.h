@@ -5,7 +5,9 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 
+#include "Quantization.h"
 #include "ValueBuilder.h"
+#include "mpc-rt/dtype.h"
 #include "mpc/Import/Keras/Config.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -13,11 +15,13 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/Twine.h"
 
+#include <memory>
 #include <optional>
 
 namespace mpc::keras {
 
 class GraphImporter;
+struct KernelQuantizer;
 
 /// A variable that a layer asks for. The keys name entries of its config; an empty key means none.
 struct VariableRequest {
@@ -39,6 +43,14 @@ struct VariableRequest {
   bool stateful = false;
   /// What it is stored in when that is not the policy's business (`add_weight(dtype=...)`).
   mlir::Type ownType = {};
+  /// The training step stores what arrives as its gradient (Keras's overwrite_with_gradient).
+  bool overwrite = false;
+  /// The file holds floating numbers in place of this integer variable, which this makes of them;
+  /// null: it holds the variable itself.
+  std::shared_ptr<const KernelQuantizer> quantizer = {};
+  /// No dataset of the file: the quantizer of another variable of the layer gives the value, or the
+  /// initializer.
+  bool derived = false;
 };
 
 class ScanBuilder;
@@ -131,6 +143,14 @@ public:
   /// The name of a layer's dtype policy as its config says it; null for the default.
   mlir::StringAttr getPolicyOf(const LayerConfig &other);
 
+  /// How the layer quantizes; none after an error. A layer class that has quantized forms asks
+  /// this, with their modes.
+  Quantization getQuantization(llvm::ArrayRef<QuantizationMode> forms);
+  /// An error for a layer with LoRA weights.
+  void refuseLora();
+  /// The dtype that its policy stores floating variables in.
+  mpc_rt_dtype_t getVariableDType();
+
   /// Reports "FILE:path: message" and returns null.
   mlir::Value error(const llvm::Twine &message) override;
   bool hasFailed() const { return root.failed; }
@@ -162,6 +182,7 @@ private:
   llvm::MapVector<mlir::Value, mlir::Value> updates; ///< variable in the body to new value
   llvm::SmallVector<std::pair<unsigned, int64_t>> indexLimits; ///< of inputs
   bool castsIntegers = false, keepsTypes = false;
+  std::string quantization; ///< the mode that the body has; empty: none
   bool failed = false;
 };
 

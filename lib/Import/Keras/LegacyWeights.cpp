@@ -43,7 +43,9 @@ std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
   std::vector<const ModelVariable *> result;
   for (const bool trainable : {true, false})
     for (const ModelVariable &variable : importer.getVariables())
-      if (!variable.stateful && variable.trainable == trainable &&
+      // What is quantized on import was trainable in the file.
+      if (!variable.stateful && !variable.derived &&
+          (variable.trainable || variable.quantizer) == trainable &&
           llvm::any_of(importer.getContainers(variable.layer),
                        [&](const LayerConfig *inner) { return layers.contains(inner); }))
         result.push_back(&variable);

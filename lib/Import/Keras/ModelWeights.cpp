@@ -31,11 +31,33 @@ void renameLegacyGroups(WeightFile &file) {
   file = std::move(renamed);
 }
 
+using ReportAtFn = llvm::function_ref<void(llvm::StringRef place, const llvm::Twine &)>;
+
+/// The floating weight becomes what its layer's quantized form holds.
+void quantizeTensor(const ModelVariable &variable, llvm::StringRef dataset,
+                    const StoredTensor &tensor, ReportAtFn report, ImportedModel &model) {
+  const KernelQuantizer &quantizer = *variable.quantizer;
+  if (tensor.dims != quantizer.fileShape || !isFloating(tensor.dtype))
+    return report(variable.path,
+                  "the weights have shape " + printShape(tensor.dims) +
+                      "; the layer, which is to be quantized, needs floating ones of shape " +
+                      printShape(quantizer.fileShape) + " (dataset " + dataset + ")");
+  KernelQuantizer::Result result = quantizer.quantize(tensor);
+  model.weights.emplace(variable.path, std::move(result.values));
+  model.weights.emplace(variable.scalePath, std::move(result.scale));
+  if (result.zero) {
+    model.weights.emplace(variable.zeroPath, std::move(*result.zero));
+    model.weights.emplace(variable.groupsPath, std::move(*result.groups));
+  }
+}
+
 } // namespace
 
 void takeTensor(const ModelVariable &variable, llvm::StringRef dataset, StoredTensor &tensor,
                 llvm::function_ref<void(llvm::StringRef place, const llvm::Twine &)> report,
                 ImportedModel &model) {
+  if (variable.quantizer)
+    return quantizeTensor(variable, dataset, tensor, report, model);
   if (llvm::ArrayRef<int64_t>(tensor.dims) != variable.type.getShape())
     report(variable.path, "the weights have shape " + printShape(tensor.dims) + "; the layer has " +
                               printShape(variable.type.getShape()) +
@@ -60,7 +82,7 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
     if (!layer->model)
       expected[group] = 0;
   for (const ModelVariable &variable : importer.getVariables()) {
-    if (variable.stateful)
+    if (variable.stateful || variable.derived)
       continue;
     // The file may hold more before them (SpectralNormalization repeats its layer's kernel).
     auto [group, index] = llvm::StringRef(variable.dataset).rsplit("/vars/");

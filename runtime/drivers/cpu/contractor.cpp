@@ -58,6 +58,14 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     std::memset(largest, 0, dtypeSize(shape.out));
   if (shape.outElements() == 0)
     return MPC_RT_OK;
+  if (shape.lhs == MPC_RT_INT8) {
+    if (largest)
+      return fail(MPC_RT_INVALID_ARGUMENT, "%s: the largest of int32 is not computed",
+                  descriptor.layer ? descriptor.layer : "contraction");
+    contractInt8(team, shape, static_cast<const int8_t *>(lhs), static_cast<const int8_t *>(rhs),
+                 static_cast<int32_t *>(out));
+    return MPC_RT_OK;
+  }
   if (shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 ||
       shape.bias == MPC_RT_FLOAT64) {
     contractFloat64(team, shape, lhs, rhs, bias, out);

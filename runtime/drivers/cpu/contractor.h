@@ -101,6 +101,10 @@ private:
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch;
 };
 
+// Products of int8 into int32: exact, sums wrap around.
+void contractInt8(ThreadTeam &team, const Contraction &shape, const int8_t *lhs, const int8_t *rhs,
+                  int32_t *out);
+
 // Products with a float64 operand or result: a plain blocked loop, sums in float64.
 void contractFloat64(ThreadTeam &team, const Contraction &shape, const void *lhs, const void *rhs,
                      const void *bias, void *out);

@@ -16,7 +16,7 @@ func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}) -> (tensor<?x8xf32> {m
     %r = mpc.relu %a : tensor<?x8xf32>
     mpc.yield %r : tensor<?x8xf32>
   }
-  // CHECK: error: layer "b": policy "int8_from_mixed_bfloat16" quantizes its variables; quantized layers come with the quantized policies (not in this version); choose a plain policy such as "mixed_bfloat16"
+  // CHECK: error: layer "b": policy "int8_from_mixed_bfloat16" quantizes its variables, which the import of a Keras model does and this IR is behind; compile the model file with this policy
   %1 = mpc.layer "b" kind "ReLU" inputs(%0) {policy = "int8_from_mixed_bfloat16"} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
   ^bb0(%a: tensor<?x8xf32>):
     %r = mpc.relu %a : tensor<?x8xf32>

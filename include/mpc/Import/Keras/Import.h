@@ -6,6 +6,7 @@
 
 #include "mpc/Import/Keras/Config.h"
 #include "mpc/Import/Keras/Weights.h"
+#include "mpc/Policy/PolicySource.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -20,6 +21,9 @@
 namespace mpc::keras {
 
 struct ImportOptions {
+  /// The policies that replace the file's (`--policy`); null: none. The importer asks them only
+  /// whether and how to quantize; mpc-apply-policy gives layers their dtypes.
+  const PolicySource *policy = nullptr;
   /// Leave the file's weights and optimizer state aside (`--initialize`); then missing or damaged
   /// weights are no error.
   bool readWeights = true;

@@ -2,6 +2,7 @@
 // keras/src/layers/core: Dense, Activation, Identity, Masking.
 #include "../Activations.h"
 #include "../LayerRegistry.h"
+#include "../QuantizedKernel.h"
 
 namespace mpc::keras {
 namespace {
@@ -17,31 +18,41 @@ Value importDense(LayerBuilder &b) {
   const int64_t units = b.getInteger("units", 0);
   if (units <= 0)
     b.error("'units' must be a positive integer");
-  if (const auto *quantization = b.layer.config.get("quantization_config");
-      quantization && quantization->kind() != llvm::json::Value::Null)
-    b.error("quantized layers are not supported yet; save the model before quantize()");
-  if (b.layer.config.get("lora_rank") &&
-      b.layer.config.get("lora_rank")->kind() != llvm::json::Value::Null)
-    b.error("LoRA weights are not supported; merge them before saving");
+  const Quantization quantization =
+      b.getQuantization({QuantizationMode::Int8, QuantizationMode::Int4, QuantizationMode::Float8});
+  b.refuseLora();
   if (!axis || b.hasFailed())
     return {};
 
-  Value kernel = b.addVariable({"kernel",
-                                {b.shapeOf(x)[*axis], units},
-                                "kernel_initializer",
-                                "kernel_regularizer",
-                                "kernel_constraint"});
+  auto multiply = [&](Value input, Value kernel) {
+    return b.make<ContractOp>(input, kernel, llvm::ArrayRef<int64_t>{*axis},
+                              llvm::ArrayRef<int64_t>{0});
+  };
+  KernelShape shape{{"kernel",
+                     {b.shapeOf(x)[*axis], units},
+                     "kernel_initializer",
+                     "kernel_regularizer",
+                     "kernel_constraint"},
+                    /*reducedAxes=*/{0},
+                    /*scaleAxes=*/{1},
+                    /*scaleShape=*/{units},
+                    /*inputAxes=*/{*axis},
+                    /*isMatrix=*/true,
+                    multiply,
+                    [](Value scale) { return scale; }};
+  QuantizedKernel kernel(b, quantization, shape);
   Value bias;
-  const bool useBias = b.getFlag("use_bias", true);
-  if (useBias)
-    bias =
-        b.addVariable({"bias", {units}, "bias_initializer", "bias_regularizer", "bias_constraint"});
-  if (!kernel || (useBias && !bias))
+  if (!kernel.addVariables([&] {
+        if (!b.getFlag("use_bias", true))
+          return true;
+        bias = b.addVariable(
+            {"bias", {units}, "bias_initializer", "bias_regularizer", "bias_constraint"});
+        return bool(bias);
+      }))
     return {};
-  Value y =
-      b.make<ContractOp>(x, kernel, llvm::ArrayRef<int64_t>{*axis}, llvm::ArrayRef<int64_t>{0});
+  Value y = kernel.multiply(x);
   if (bias)
-    y = b.make<AddOp>(y, bias);
+    y = b.make<AddOp>(y, kernel.prepareBias(bias));
   return applyConfiguredActivation(b, "activation", y);
 }
 

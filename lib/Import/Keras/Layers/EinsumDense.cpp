@@ -3,6 +3,7 @@
 // equation gives, bias over some axes, activation.
 #include "../Activations.h"
 #include "../LayerRegistry.h"
+#include "../QuantizedKernel.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -134,40 +135,120 @@ std::optional<EinsumShapes> findShapes(B &b, const Equation &equation, Value x,
   return shapes;
 }
 
+/// The equation with a label for each dimension that its ellipsis stands for, of an input of this
+/// rank.
+Equation spellOut(Equation equation, int64_t rank) {
+  std::string elided;
+  for (char label = 'A'; int64_t(elided.size() + equation.input.size()) < rank; ++label)
+    if (!llvm::is_contained(equation.input + equation.weight + equation.output, label))
+      elided += label;
+  for (std::string *term : {&equation.input, &equation.output})
+    *term = equation.leftElided ? elided + *term : *term + elided;
+  equation.leftElided = equation.rightElided = false;
+  return equation;
+}
+
+/// The equation for integers: what only the input has is summed after the product, where sums are
+/// int32.
+Value multiplyByEquation(B &b, const Equation &equation, Value input, Value kernel) {
+  std::string output = equation.output;
+  if (!mlir::isa<mlir::FloatType>(elementTypeOf(input)))
+    for (char label : equation.input)
+      if (!llvm::StringRef(equation.weight).contains(label) &&
+          !llvm::StringRef(output).contains(label))
+        output += label;
+  Value product =
+      b.makeEinsum(equation.input + "," + equation.weight + "->" + output, {input, kernel});
+  if (!product || output.size() == equation.output.size())
+    return product;
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(equation.output.size(), output.size()));
+  return b.makeReduce(ReduceKind::Sum, product, axes, /*keepDims=*/false);
+}
+
+/// What quantization asks of the equation (keras: _analyze_quantization_info): scales have the
+/// output's dimensions, of extent 1 where the tensor that they belong to has none.
+void describeKernel(const Equation &equation, KernelShape &shape) {
+  for (auto [axis, label] : llvm::enumerate(equation.input))
+    if (!llvm::StringRef(equation.output).contains(label))
+      shape.inputAxes.push_back(int64_t(axis));
+  for (auto [axis, label] : llvm::enumerate(equation.weight))
+    if (!llvm::StringRef(equation.output).contains(label))
+      shape.reducedAxes.push_back(int64_t(axis));
+  for (char label : equation.output) {
+    const size_t axis = equation.weight.find(label);
+    const bool isFound = axis != std::string::npos;
+    if (isFound)
+      shape.scaleAxes.push_back(int64_t(axis));
+    shape.scaleShape.push_back(isFound ? shape.request.shape[axis] : 1);
+  }
+}
+
+/// The scale of the input, whose contracted dimensions have extent 1, with the output's dimensions.
+Value alignInputScale(B &b, const Equation &equation, Value scale) {
+  llvm::SmallVector<int64_t> order, extents;
+  for (char label : equation.output) {
+    const size_t axis = equation.input.find(label);
+    extents.push_back(axis == std::string::npos ? 1 : b.shapeOf(scale)[axis]);
+    if (axis != std::string::npos)
+      order.push_back(int64_t(axis));
+  }
+  for (auto [axis, label] : llvm::enumerate(equation.input))
+    if (!llvm::is_contained(equation.output, label))
+      order.push_back(int64_t(axis));
+  if (!llvm::is_sorted(order))
+    scale = b.make<TransposeOp>(scale, order);
+  return b.makeReshape(scale, extents);
+}
+
 Value importEinsumDense(B &b) {
   Value x = b.getFloatInput(/*castIntegers=*/true);
   if (!x)
     return {};
-  for (llvm::StringRef key : {"quantization_config", "lora_rank"})
-    if (const llvm::json::Value *value = b.layer.config.get(key);
-        value && value->kind() != llvm::json::Value::Null)
-      b.error("'" + key + "' is not supported; save the model without quantization and LoRA");
+  const Quantization quantization =
+      b.getQuantization({QuantizationMode::Int8, QuantizationMode::Int4, QuantizationMode::Float8});
+  b.refuseLora();
   const std::string text = b.getString("equation", "");
   std::optional<Equation> equation = Equation::parse(text);
   if (!equation)
     return b.error("the equation '" + text +
                    "' must have the form [X],[Y]->[Z], ...[X],[Y]->...[Z] or [X]...,[Y]->[Z]...");
   const std::string axes = b.getString("bias_axes", "");
-  const bool hasBias = !axes.empty();
-  std::optional<EinsumShapes> shapes =
-      findShapes(b, *equation, x, hasBias ? std::optional<llvm::StringRef>(axes) : std::nullopt);
+  std::optional<EinsumShapes> shapes = findShapes(
+      b, *equation, x, axes.empty() ? std::nullopt : std::optional<llvm::StringRef>(axes));
   if (!shapes || b.hasFailed())
     return {};
-  VariableRequest kernelRequest{"kernel", shapes->kernel, "kernel_initializer",
-                                "kernel_regularizer", "kernel_constraint"};
-  kernelRequest.inputAxes = shapes->inputAxes;
-  kernelRequest.outputAxes = shapes->outputAxes;
-  Value kernel = b.addVariable(kernelRequest), bias;
-  if (hasBias)
-    bias = b.addVariable(
-        {"bias", shapes->bias, "bias_initializer", "bias_regularizer", "bias_constraint"});
-  if (!kernel || (hasBias && !bias))
+  const Equation full = spellOut(*equation, b.rankOf(x));
+  auto multiply = [&](Value input, Value kernel) {
+    return multiplyByEquation(b, full, input, kernel);
+  };
+  auto alignInput = [&](Value scale) { return alignInputScale(b, full, scale); };
+  KernelShape shape{
+      {"kernel", shapes->kernel, "kernel_initializer", "kernel_regularizer", "kernel_constraint"},
+      /*reducedAxes=*/{},
+      /*scaleAxes=*/{},
+      /*scaleShape=*/{},
+      /*inputAxes=*/{},
+      /*isMatrix=*/false,
+      multiply,
+      alignInput};
+  shape.request.inputAxes = shapes->inputAxes;
+  shape.request.outputAxes = shapes->outputAxes;
+  describeKernel(full, shape);
+  QuantizedKernel kernel(b, quantization, shape);
+  Value bias;
+  if (!kernel.addVariables([&] {
+        if (axes.empty())
+          return true;
+        bias = b.addVariable(
+            {"bias", shapes->bias, "bias_initializer", "bias_regularizer", "bias_constraint"});
+        return bool(bias);
+      }))
     return {};
-  Value y = b.makeEinsum(text, {x, kernel});
-  if (!y)
+  Value y = kernel.multiply(x);
+  if (!y || b.hasFailed())
     return {};
   if (bias)
-    y = b.make<AddOp>(y, bias);
+    y = b.make<AddOp>(y, kernel.prepareBias(bias));
   return applyConfiguredActivation(b, "activation", y);
 }
 

@@ -109,8 +109,10 @@ def compare_layers(model, ir, remarks):
             differences.append(f"{name}: {casts[name]['variable_casts']} variables cast, Keras {expected}")
         for variable in call.get("variables", []):
             stored = DTYPES[policies[name]["variable"]]
-            if call["class"] in ("Probe", "Parent"):
-                paths = stored_dtypes(ir)
+            paths = stored_dtypes(ir)
+            if f"{name}/{variable['name']}" in paths:
+                stored = paths[f"{name}/{variable['name']}"]
+            elif call["class"] in ("Probe", "Parent"):
                 stored = next(paths[p] for p in paths if p.endswith(f"{name}/{variable['name']}"))
             if variable["stored"] != stored:
                 differences.append(f"{name}/{variable['name']}: stored as {stored}, Keras {variable['stored']}")

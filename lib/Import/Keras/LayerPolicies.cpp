@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The policies of layers as far as the import needs them: the file's, which mpc.layer carries, and
+// which layers are imported in a quantized form.
+#include "GraphImporter.h"
+
+#include "mpc/Policy/DTypePolicyMap.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mpc::keras {
+
+const DTypePolicy &GraphImporter::getFilePolicy(const LayerConfig &layer, llvm::StringRef path) {
+  std::unique_ptr<DTypePolicy> &decided = filePolicies[&layer];
+  if (decided)
+    return *decided;
+  decided = std::make_unique<DTypePolicy>();
+  const llvm::json::Value *value = layer.config.get("dtype");
+  // The policy that an importer made for a part of a layer.
+  llvm::json::Value made = nullptr;
+  if (mlir::StringAttr known = policies.lookup(&layer)) {
+    made = known.getValue();
+    value = &made;
+  }
+  if (!value || value->kind() == llvm::json::Value::Null)
+    return *decided;
+  llvm::Expected<PolicyOrMap> policy = getPolicyOrMap(*value);
+  if (!policy) {
+    report(path, llvm::toString(policy.takeError()));
+    return *decided;
+  }
+  if (const auto *map = std::get_if<DTypePolicyMap>(&*policy)) {
+    // Loading gives a layer its path when it is built from build_config, with no container open:
+    // the path is the layer's own name. A layer without one asks nothing but the default.
+    *decided = map->getDefault();
+    if (layer.buildConfig) {
+      llvm::Expected<DTypePolicyMap::Hit> hit = map->lookup(layer.name);
+      if (!hit)
+        report(path, llvm::toString(hit.takeError()));
+      else
+        *decided = hit->policy;
+    }
+  } else {
+    *decided = std::get<DTypePolicy>(*policy);
+  }
+  return *decided;
+}
+
+mlir::StringAttr GraphImporter::getPolicy(const LayerConfig &layer, llvm::StringRef path) {
+  if (auto known = policies.find(&layer); known != policies.end())
+    return known->second;
+  const llvm::json::Value *value = layer.config.get("dtype");
+  if (!value || value->kind() == llvm::json::Value::Null)
+    return {};
+  const DTypePolicy &policy = getFilePolicy(layer, path);
+  std::string text = policy.getName().str();
+  // A quantized policy whose source was null in the file has a name that nobody can parse.
+  if (policy.isQuantized())
+    if (llvm::Expected<DTypePolicy> named = parsePolicyName(text); !named) {
+      llvm::consumeError(named.takeError());
+      text = llvm::formatv("{0}", llvm::json::Value(policy.toConfig())).str();
+    }
+  return policies[&layer] = builder.getStringAttr(text);
+}
+
+const DTypePolicy &GraphImporter::getDecidedPolicy(const LayerConfig &layer, llvm::StringRef path) {
+  if (!options.policy)
+    return getFilePolicy(layer, path);
+  std::unique_ptr<DTypePolicy> &decided = decidedPolicies[&layer];
+  if (!decided) {
+    llvm::Expected<PolicySource::Resolved> resolved = options.policy->resolve(path);
+    if (!resolved)
+      llvm::consumeError(resolved.takeError()); // mpc-apply-policy reports it
+    decided = std::make_unique<DTypePolicy>(resolved ? resolved->policy : DTypePolicy());
+  }
+  return *decided;
+}
+
+static std::string describe(const DTypePolicy &policy) {
+  return "the policy '" + policy.getName().str() + "'";
+}
+
+std::optional<Quantization>
+GraphImporter::decideQuantization(const LayerConfig &layer, llvm::StringRef path,
+                                  llvm::ArrayRef<QuantizationMode> forms, bool isWhole) {
+  const DTypePolicy &file = getFilePolicy(layer, path), &decided = getDecidedPolicy(layer, path);
+  auto fail = [&](const llvm::Twine &message) {
+    report(path, message);
+    return std::nullopt;
+  };
+  const bool isStored = file.isQuantized();
+  if (!isStored && !decided.isQuantized())
+    return Quantization();
+  if (isStored && decided.getQuantizationMode() != file.getQuantizationMode())
+    return fail("the file holds the layer quantized under " + describe(file) +
+                ", which the option's policy '" + decided.getName() +
+                "' cannot undo; give it a policy of the same mode, '" +
+                file.getQuantizationModeName() + "_from_…'");
+  // markQuantization refuses what is stored in a form that the class has not.
+  if (!llvm::is_contained(forms, decided.getQuantizationMode()) &&
+      decided.getQuantizationMode() != QuantizationMode::GPTQ &&
+      decided.getQuantizationMode() != QuantizationMode::AWQ)
+    return Quantization();
+  // A wrapper computes its layer's numbers in its own way: model.quantize leaves it alone.
+  if (!isWhole && !isStored)
+    return Quantization();
+  if (!isWhole)
+    return fail("a quantized layer inside of another one is not supported");
+  const llvm::json::Value *config = layer.config.get("quantization_config");
+  llvm::Expected<Quantization> result = readQuantization(decided, isStored ? config : nullptr);
+  if (!result)
+    return fail(llvm::toString(result.takeError()));
+  if (isStored) {
+    // The option may change what is computed, not what is stored.
+    llvm::Expected<Quantization> stored = readQuantization(file, config);
+    if (!stored)
+      return fail(llvm::toString(stored.takeError()));
+    if (stored->blockSize != result->blockSize)
+      return fail("the file holds int4 in blocks of another size than the option's policy '" +
+                  decided.getName() + "' says");
+    result->historyLength = stored->historyLength;
+  }
+  result->ofFloats = !isStored;
+  return std::move(*result);
+}
+
+bool GraphImporter::markQuantization(LayerOp op, const LayerConfig &layer, llvm::StringRef path,
+                                     llvm::StringRef mode) {
+  const DTypePolicy &file = getFilePolicy(layer, path);
+  if (mode.empty() && file.isQuantized()) {
+    report(path, describe(file) + " quantizes, and a layer of class " + layer.className +
+                     " has no '" + file.getQuantizationModeName() +
+                     "' form; Keras does not run such a model either; give the layer a plain "
+                     "policy");
+    return false;
+  }
+  if (!mode.empty())
+    op->setAttr(MpcDialect::kQuantizationAttr, builder.getStringAttr(mode));
+  else if (options.policy)
+    op->setAttr(MpcDialect::kQuantizationAttr, builder.getStringAttr("none"));
+  return true;
+}
+
+} // namespace mpc::keras

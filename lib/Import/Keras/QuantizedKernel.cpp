@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// keras/src/layers/core/dense.py and einsum_dense.py: _int8_call, _int4_call, _float8_call. Every
+// op rounds to the compute dtype, as Keras's do.
+#include "QuantizedKernel.h"
+
+namespace mpc::keras {
+
+using mlir::Value;
+
+static Value castIntegers(LayerBuilder &b, Value x, mlir::Type element) {
+  return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
+}
+
+std::pair<Value, Value> quantizeActivation(LayerBuilder &b, Value x, llvm::ArrayRef<int64_t> axes,
+                                           const ActivationQuantizer &quantizer) {
+  Value amax = b.makeReduce(ReduceKind::Max, b.make<AbsOp>(x), axes, /*keepDims=*/true);
+  Value range = b.make<AddOp>(amax, b.makeConstant(quantizer.epsilon));
+  Value scale = b.make<DivideOp>(b.makeConstant(quantizer.high), range);
+  Value rounded = b.make<RoundOp>(b.make<MultiplyOp>(x, scale));
+  Value clipped = b.make<MinimumOp>(b.make<MaximumOp>(rounded, b.makeConstant(quantizer.low)),
+                                    b.makeConstant(quantizer.high));
+  return {castIntegers(b, clipped, b.builder.getI8Type()), scale};
+}
+
+Value dequantizeBlocks(LayerBuilder &b, Value values, Value scale, Value zero, Value groups,
+                       int64_t axis) {
+  Value places = castIntegers(b, groups, b.builder.getI32Type());
+  auto spread = [&](Value table) {
+    return b.make<GatherOp>(table, places, axis, /*batch_dims=*/int64_t(0));
+  };
+  Value shifted = b.make<SubtractOp>(b.makeCastToFloat(values), b.makeCastToFloat(spread(zero)));
+  return b.make<MultiplyOp>(shifted, spread(scale));
+}
+
+Value addIntegers(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
+                  std::shared_ptr<const KernelQuantizer> quantizer) {
+  VariableRequest request;
+  request.name = name;
+  request.shape.assign(dims.begin(), dims.end());
+  request.defaultInitializer = "zeros";
+  request.trainable = false;
+  request.ownType = b.builder.getI8Type();
+  request.quantizer = std::move(quantizer);
+  return b.addVariable(request);
+}
+
+Value addScale(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
+               bool isDerived) {
+  VariableRequest request;
+  request.name = name;
+  request.shape.assign(dims.begin(), dims.end());
+  request.defaultInitializer = "ones";
+  request.trainable = false;
+  request.derived = isDerived;
+  return b.addVariable(request);
+}
+
+/// Keras casts the places of blocks to the compute dtype before it makes integers of them; here
+/// they never leave float32, which holds them all.
+Value addGroups(LayerBuilder &b, int64_t extent, bool isDerived) {
+  VariableRequest request;
+  request.name = "g_idx";
+  request.shape = {extent};
+  request.defaultInitializer = "zeros";
+  request.trainable = false;
+  request.autocast = false;
+  request.ownType = b.builder.getF32Type();
+  request.derived = isDerived;
+  return b.addVariable(request);
+}
+
+Value addZero(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims, bool isDerived) {
+  VariableRequest request;
+  request.name = name;
+  request.shape.assign(dims.begin(), dims.end());
+  request.defaultInitializer = "zeros";
+  request.trainable = false;
+  request.ownType = b.builder.getI8Type();
+  request.derived = isDerived;
+  return b.addVariable(request);
+}
+
+// ---- Variables ----------------------------------------------------------------------------------
+
+bool QuantizedKernel::addVariables(llvm::function_ref<bool()> addBias) {
+  addKernel();
+  if (!kernel || !addBias())
+    return false;
+  if (quantization.mode == QuantizationMode::Float8)
+    addFloat8State();
+  else if (quantization)
+    addScales();
+  return !b.hasFailed();
+}
+
+void QuantizedKernel::addKernel() {
+  if (!quantization || quantization.mode == QuantizationMode::Float8) {
+    kernel = b.addVariable(shape.request);
+    return;
+  }
+  quantizer = std::make_shared<KernelQuantizer>();
+  llvm::ArrayRef<int64_t> full = shape.request.shape;
+  quantizer->fileShape.assign(full.begin(), full.end());
+  quantizer->isInt4 = quantization.mode == QuantizationMode::Int4;
+  quantizer->blockSize = quantization.blockSize;
+  quantizer->dtype = b.getVariableDType();
+  llvm::SmallVector<int64_t> stored(full);
+  if (!quantizer->isInt4) {
+    quantizer->shape.assign(full.begin(), full.end());
+    quantizer->reducedAxes = shape.reducedAxes;
+    quantizer->scaleAxes = shape.scaleAxes;
+    quantizer->scaleShape = shape.scaleShape;
+  } else {
+    int64_t rows = 1, columns = 1;
+    for (auto [axis, extent] : llvm::enumerate(full))
+      (llvm::is_contained(shape.reducedAxes, int64_t(axis)) ? rows : columns) *= extent;
+    quantizer->shape = {rows, columns};
+    quantizer->reducedAxes = {0};
+    quantizer->scaleAxes = {1};
+    quantizer->scaleShape = {columns};
+    if (const int64_t block = quantization.blockSize) {
+      quantizer->scaleAxes = {0, 1};
+      quantizer->scaleShape = {(rows + block - 1) / block, columns};
+    }
+    stored = {rows, (columns + 1) / 2};
+  }
+  kernel = addIntegers(b, "kernel", stored, quantization.ofFloats ? quantizer : nullptr);
+}
+
+void QuantizedKernel::addScales() {
+  const bool isDerived = quantization.ofFloats;
+  scale = addScale(b, "kernel_scale", quantizer->scaleShape, isDerived);
+  if (quantization.blockSize) {
+    zero = addZero(b, "kernel_zero", quantizer->scaleShape, isDerived);
+    groups = addGroups(b, quantizer->shape.front(), isDerived);
+  }
+}
+
+void QuantizedKernel::addFloat8State() {
+  for (llvm::StringRef tensor : {"inputs", "kernel", "outputs_grad"})
+    for (bool isHistory : {false, true}) {
+      const std::string name = (tensor + (isHistory ? "_amax_history" : "_scale")).str();
+      VariableRequest request;
+      request.name = name;
+      if (isHistory)
+        request.shape = {quantization.historyLength};
+      request.defaultInitializer = isHistory ? "zeros" : "ones";
+      request.autocast = false;
+      request.ownType = b.builder.getF32Type();
+      request.overwrite = true;
+      request.derived = quantization.ofFloats;
+      float8.push_back(b.addVariable(request));
+    }
+}
+
+// ---- Products -----------------------------------------------------------------------------------
+
+Value QuantizedKernel::multiply(Value x) {
+  switch (quantization.mode) {
+  case QuantizationMode::Float8:
+    return multiplyFloat8(x);
+  case QuantizationMode::Int8:
+    return multiplyIntegers(x);
+  case QuantizationMode::Int4:
+    return quantization.blockSize || !shape.isMatrix ? multiplyDequantized(x) : multiplyIntegers(x);
+  default:
+    return shape.multiply(x, kernel);
+  }
+}
+
+Value QuantizedKernel::prepareBias(Value bias) {
+  if (quantization.mode != QuantizationMode::Float8 || !quantization.computesInFloat32)
+    return bias;
+  return b.makeCastTo(bias, b.builder.getBF16Type());
+}
+
+Value QuantizedKernel::multiplyFloat8(Value x) {
+  auto quantize = [&](Value value, unsigned first) {
+    return b.make<Float8QuantizeOp>(
+        value.getType(), value, float8[first], float8[first + 1],
+        mlir::TypeAttr::get(mlir::Float8E4M3FNType::get(b.builder.getContext())));
+  };
+  Value y = shape.multiply(quantize(x, 0), quantize(kernel, 2));
+  return b.make<Float8QuantizeGradientOp>(
+      y.getType(), y, float8[4], float8[5],
+      mlir::TypeAttr::get(mlir::Float8E5M2Type::get(b.builder.getContext())));
+}
+
+Value QuantizedKernel::unpack() {
+  return quantizer->isInt4 ? b.make<UnpackInt4Op>(kernel, quantizer->shape.back()) : kernel;
+}
+
+Value QuantizedKernel::dequantize() {
+  llvm::ArrayRef<int64_t> full = shape.request.shape;
+  if (quantization.blockSize)
+    return b.makeReshape(dequantizeBlocks(b, unpack(), scale, zero, groups, /*axis=*/0), full);
+  if (quantizer->isInt4)
+    return b.makeReshape(b.make<DivideOp>(b.makeCastToFloat(unpack()), scale), full);
+  // The scale has the output's dimensions: back to the kernel's.
+  llvm::SmallVector<int64_t> extents, order, spread;
+  for (int64_t axis : shape.scaleAxes)
+    extents.push_back(full[axis]);
+  for (auto [axis, extent] : llvm::enumerate(full)) {
+    const auto *place = llvm::find(shape.scaleAxes, int64_t(axis));
+    spread.push_back(place == shape.scaleAxes.end() ? 1 : extent);
+    if (place != shape.scaleAxes.end())
+      order.push_back(place - shape.scaleAxes.begin());
+  }
+  Value own = b.makeReshape(scale, extents);
+  if (!llvm::is_sorted(order))
+    own = b.make<TransposeOp>(own, order);
+  return b.make<DivideOp>(b.makeCastToFloat(kernel), b.makeReshape(own, spread));
+}
+
+/// The product of integers is exact; the derivative is that of the product with the dequantized
+/// kernel.
+Value QuantizedKernel::multiplyIntegers(Value x) {
+  Value y;
+  if (quantization.activation) {
+    auto [quantized, inputScale] =
+        quantizeActivation(b, x, shape.inputAxes, *quantization.activation);
+    Value sum = b.makeCastToFloat(shape.multiply(quantized, unpack()));
+    y = b.make<DivideOp>(sum, b.make<MultiplyOp>(scale, shape.alignInput(inputScale)));
+  } else {
+    y = b.make<DivideOp>(shape.multiply(x, b.makeCastToFloat(unpack())), scale);
+  }
+  return b.make<StraightThroughOp>(y, shape.multiply(x, dequantize()));
+}
+
+Value QuantizedKernel::multiplyDequantized(Value x) {
+  Value dequantized = dequantize(), exact = shape.multiply(x, dequantized);
+  if (!quantization.activation)
+    return exact;
+  auto [quantized, inputScale] =
+      quantizeActivation(b, x, shape.inputAxes, *quantization.activation);
+  Value sum = shape.multiply(b.makeCastToFloat(quantized), dequantized);
+  return b.make<StraightThroughOp>(b.make<DivideOp>(sum, shape.alignInput(inputScale)), exact);
+}
+
+} // namespace mpc::keras

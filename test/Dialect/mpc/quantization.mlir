@@ -1,0 +1,79 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics | mpc-opt --split-input-file | FileCheck %s
+// Ops of quantized layers: forms that read back, and what verifiers refuse.
+
+// CHECK-LABEL: func.func @forms
+func.func @forms(%x: tensor<?x8xf32>, %h: tensor<?x8xbf16>, %packed: tensor<8x3xi8>, %q: tensor<?x8xi8>, %w: tensor<8x5xi8>, %s: tensor<f32>, %history: tensor<6xf32>) {
+  // CHECK: mpc.round %{{.*}} : tensor<?x8xf32>
+  %r = mpc.round %x : tensor<?x8xf32>
+  // CHECK: mpc.round_float8 %{{.*}} {format = f8E4M3FN} : tensor<?x8xbf16>
+  %f = mpc.round_float8 %h {format = f8E4M3FN} : tensor<?x8xbf16>
+  // CHECK: mpc.unpack_int4 %{{.*}} {extent = 5 : i64} : tensor<8x3xi8> -> tensor<8x5xi8>
+  %u = mpc.unpack_int4 %packed {extent = 5 : i64} : tensor<8x3xi8> -> tensor<8x5xi8>
+  // CHECK: mpc.contract %{{.*}}, %{{.*}} contracting [1] x [0] : (tensor<?x8xi8>, tensor<8x5xi8>) -> tensor<?x5xi32>
+  %y = mpc.contract %q, %w contracting [1] x [0] : (tensor<?x8xi8>, tensor<8x5xi8>) -> tensor<?x5xi32>
+  // CHECK: mpc.straight_through %{{.*}}, %{{.*}} : tensor<?x8xf32>
+  %t = mpc.straight_through %r, %x : tensor<?x8xf32>
+  // CHECK: mpc.float8_quantize %{{.*}} scale %{{.*}} history %{{.*}} {format = f8E4M3FN} : tensor<?x8xbf16>, tensor<6xf32>
+  %a = mpc.float8_quantize %h scale %s history %history {format = f8E4M3FN} : tensor<?x8xbf16>, tensor<6xf32>
+  // CHECK: mpc.float8_quantize_gradient %{{.*}} scale %{{.*}} history %{{.*}} {format = f8E5M2} : tensor<?x8xf32>, tensor<6xf32>
+  %b = mpc.float8_quantize_gradient %x scale %s history %history {format = f8E5M2} : tensor<?x8xf32>, tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @too_few_bytes(%packed: tensor<8x3xi8>) {
+  // expected-error@+2 {{the last dimension must hold 7 numbers, two per byte}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %u = "mpc.unpack_int4"(%packed) {extent = 7 : i64} : (tensor<8x3xi8>) -> tensor<8x7xi8>
+  return
+}
+
+// -----
+
+func.func @too_many_bytes(%packed: tensor<8x3xi8>) {
+  // expected-error@+2 {{the last dimension must hold 4 numbers, two per byte}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %u = "mpc.unpack_int4"(%packed) {extent = 4 : i64} : (tensor<8x3xi8>) -> tensor<8x4xi8>
+  return
+}
+
+// -----
+
+func.func @another_format(%x: tensor<4xf32>) {
+  // expected-error@+1 {{format must be f8E4M3FN or f8E5M2, got 'f8E4M3FNUZ'}}
+  %f = mpc.round_float8 %x {format = f8E4M3FNUZ} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @no_history(%x: tensor<4xf32>, %s: tensor<f32>, %history: tensor<0xf32>) {
+  // expected-error@+1 {{the history must have at least one element}}
+  %f = mpc.float8_quantize %x scale %s history %history {format = f8E4M3FN} : tensor<4xf32>, tensor<0xf32>
+  return
+}
+
+// -----
+
+func.func @integers_into_floats(%q: tensor<?x8xi8>, %w: tensor<8x5xi8>) {
+  // expected-error@+1 {{of i8 gives i32, without bias, accumulator type or activation}}
+  %y = mpc.contract %q, %w contracting [1] x [0] : (tensor<?x8xi8>, tensor<8x5xi8>) -> tensor<?x5xf32>
+  return
+}
+
+// -----
+
+func.func @integers_with_bias(%q: tensor<?x8xi8>, %w: tensor<8x5xi8>, %b: tensor<5xf32>) {
+  // expected-error@+1 {{of i8 gives i32, without bias, accumulator type or activation}}
+  %y = mpc.contract %q, %w bias %b contracting [1] x [0] : (tensor<?x8xi8>, tensor<8x5xi8>, tensor<5xf32>) -> tensor<?x5xi32>
+  return
+}
+
+// -----
+
+func.func @one_integer(%q: tensor<?x8xi8>, %w: tensor<8x5xf32>) {
+  // expected-error@+1 {{operands have element types 'i8' and 'f32'}}
+  %y = mpc.contract %q, %w contracting [1] x [0] : (tensor<?x8xi8>, tensor<8x5xf32>) -> tensor<?x5xi32>
+  return
+}
