@@ -6,6 +6,7 @@
 #include "runtime/cts/driver_fixture.h"
 #include "runtime/cts/elements.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -122,6 +123,48 @@ TEST_P(Contract, ComputesFloat64) {
   }
 }
 
+ContractionCase drawIntegers(uint32_t index) {
+  ContractionCase shape = draw(index);
+  shape.lhs = shape.rhs = MPC_RT_INT8;
+  shape.out = MPC_RT_INT32;
+  shape.hasBias = shape.relu = false;
+  return shape;
+}
+
+// Exactly, with the largest products and sums that no 16 bits hold.
+TEST_P(Contract, ComputesIntegers) {
+  for (uint32_t i = 0; i < 150; ++i)
+    check(drawIntegers(3000 + i));
+  for (int empty = 0; empty < 4; ++empty) {
+    ContractionCase shape = drawIntegers(3000 + uint32_t(empty));
+    (empty == 0 ? shape.batch : empty == 1 ? shape.m : empty == 2 ? shape.n : shape.k) = 0;
+    check(shape);
+  }
+  ContractionCase deep = drawIntegers(3200);
+  deep.batch = 1, deep.m = 40, deep.n = 50, deep.k = 3000;
+  check(deep);
+  ContractionData extreme(deep);
+  std::fill(extreme.lhs.begin(), extreme.lhs.end(), uint8_t{0x80}); // -128
+  std::fill(extreme.rhs.begin(), extreme.rhs.end(), uint8_t{0x80});
+  ++nextId;
+  ASSERT_EQ(contract(extreme), MPC_RT_OK) << mpc_rt_last_error();
+  if (driver->computes())
+    EXPECT_EQ(extreme.difference(), "");
+}
+
+TEST_P(Contract, RefusesAnEpilogueOfIntegers) {
+  for (int which = 0; which < 3; ++which) {
+    ++nextId;
+    ContractionCase shape = drawIntegers(3000);
+    shape.hasBias = which == 0;
+    shape.relu = which == 1;
+    if (which == 2)
+      shape.out = MPC_RT_FLOAT32;
+    ContractionData data(shape);
+    EXPECT_EQ(contract(data), MPC_RT_INVALID_ARGUMENT);
+  }
+}
+
 TEST_P(Contract, TakesEmptyExtents) {
   for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16, MPC_RT_FLOAT64})
     for (int empty = 0; empty < 4; ++empty)
@@ -185,11 +228,13 @@ TEST_P(Contract, KeepsNaNAndInfinityThroughRelu) {
 TEST_P(Contract, SeesChangedWeights) {
   if (!driver->computes())
     return;
-  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16}) {
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16, MPC_RT_INT8}) {
     ++nextId;
     ContractionCase shape;
     shape.m = 20, shape.n = 40, shape.k = 30;
     shape.lhs = shape.rhs = shape.out = dtype;
+    if (dtype == MPC_RT_INT8)
+      shape.out = MPC_RT_INT32;
     shape.rhsVariable = static_cast<int32_t>(dtype);
     ContractionData data(shape), other([&] {
       shape.seed = 99;

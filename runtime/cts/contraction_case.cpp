@@ -40,8 +40,10 @@ std::string ContractionCase::text() const {
 }
 
 ContractionData::ContractionData(const ContractionCase &c) : shape(c) {
-  fill(lhs, c.lhs, c.batch * c.m * c.k, c.seed, 1, 7, 1.0);
-  fill(rhs, c.rhs, c.batch * c.k * c.n, c.seed, 2, 7, 1.0);
+  // Of integers nearly every value, so that sums of pairs leave 16 bits.
+  const uint32_t most = c.lhs == MPC_RT_INT8 ? 127 : 7;
+  fill(lhs, c.lhs, c.batch * c.m * c.k, c.seed, 1, most, 1.0);
+  fill(rhs, c.rhs, c.batch * c.k * c.n, c.seed, 2, most, 1.0);
   fill(bias, c.bias, c.n, c.seed, 3, 7, 1.0 + 1.0 / 128);
   fill(out, c.out, c.batch * c.m * c.n, c.seed, 4, 7, 0.5);
   initial = out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads, stores, fills and compares elements of any floating dtype.
+// Loads, stores, fills and compares elements of any floating dtype, int8 and int32.
 #include "runtime/cts/elements.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/philox.h"
@@ -12,6 +12,10 @@ namespace mpc::rt::cts {
 
 double loadElement(mpc_rt_dtype_t dtype, const void *data, int64_t i) {
   switch (dtype) {
+  case MPC_RT_INT8:
+    return static_cast<double>(static_cast<const int8_t *>(data)[i]);
+  case MPC_RT_INT32:
+    return static_cast<double>(static_cast<const int32_t *>(data)[i]);
   case MPC_RT_FLOAT64:
     return static_cast<const double *>(data)[i];
   case MPC_RT_FLOAT32:
@@ -25,6 +29,12 @@ double loadElement(mpc_rt_dtype_t dtype, const void *data, int64_t i) {
 
 void storeElement(mpc_rt_dtype_t dtype, void *data, int64_t i, double value) {
   switch (dtype) {
+  case MPC_RT_INT8:
+    static_cast<int8_t *>(data)[i] = static_cast<int8_t>(value);
+    return;
+  case MPC_RT_INT32:
+    static_cast<int32_t *>(data)[i] = static_cast<int32_t>(value);
+    return;
   case MPC_RT_FLOAT64:
     static_cast<double *>(data)[i] = value;
     return;

@@ -23,6 +23,8 @@ import selection
 
 INFERENCE = ["forward", "policy_map"]
 TRAINING = ["gradient", "train", "loss_scale"]
+QUANTIZED = "quantized"
+MODES = ["int8", "int4", "float8"]
 POLICIES = ["float32", "mixed_bfloat16", "mixed_float16", "bfloat16", "float16", "float64"]
 TABLE = os.path.join(ROOT, "docs", "generated", "support.md")
 MODELS = {"Functional", "Sequential", "InputLayer"}
@@ -40,7 +42,7 @@ cell means that no case has the layer under that policy, not that it is refused.
 def read_results(folder):
     """Names of the cases that passed, or None when a kind did not run."""
     passed = set()
-    for kind in INFERENCE + TRAINING:
+    for kind in INFERENCE + TRAINING + [QUANTIZED]:
         path = os.path.join(folder, f"conformance-{kind}.json")
         if not os.path.exists(path):
             return None
@@ -51,9 +53,16 @@ def read_results(folder):
 
 def count(passed, fixtures):
     """{category: {name: {policy: [inference, training]}}} for layers and operations."""
-    table = {"layers": {}, "operations": {}}
+    table = {"layers": {}, "operations": {}, QUANTIZED: {}}
     for identifier in sorted(passed):
         case = selection.Case(os.path.join(fixtures, *identifier.split("/")))
+        if case.kind == QUANTIZED:
+            column = 1 if case.description["steps"] else 0
+            described = case.description["layer_dtypes"].values()
+            for name, mode in {(one["class"], one["quantization_mode"]) for one in described}:
+                if mode:
+                    table[QUANTIZED].setdefault(name, {}).setdefault(mode, [0, 0])[column] += 1
+            continue
         column = 0 if case.kind in INFERENCE else 1
         for category, name in case.needs():
             if category in table and name not in MODELS:
@@ -64,15 +73,19 @@ def count(passed, fixtures):
 
 def render(table):
     text = HEAD
-    for category, title in (("layers", "Layers"), ("operations", "Operations of keras.ops")):
+    for category, title, columns in (
+        ("layers", "Layers", POLICIES),
+        (QUANTIZED, "Layers in quantized forms", MODES),
+        ("operations", "Operations of keras.ops", POLICIES),
+    ):
         if not table[category]:
             continue
-        text += f"## {title}\n\n| {title.split()[0].lower()[:-1]} | {' | '.join(POLICIES)} |\n"
-        text += "|---" * (len(POLICIES) + 1) + "|\n"
+        text += f"## {title}\n\n| {title.split()[0].lower()[:-1]} | {' | '.join(columns)} |\n"
+        text += "|---" * (len(columns) + 1) + "|\n"
         for name in sorted(table[category]):
             cells = []
-            for policy in POLICIES:
-                found = table[category][name].get(policy)
+            for column in columns:
+                found = table[category][name].get(column)
                 cells.append(f"{found[0]} / {found[1]}" if found else "")
             text += f"| {name} | {' | '.join(cells)} |\n"
         text += "\n"

@@ -114,7 +114,9 @@ GraphImporter::decideQuantization(const LayerConfig &layer, llvm::StringRef path
     llvm::Expected<Quantization> stored = readQuantization(file, config);
     if (!stored)
       return fail(llvm::toString(stored.takeError()));
-    if (stored->blockSize != result->blockSize)
+    // The layer's own config decides; a policy that says a size must say that one.
+    const int64_t said = std::clamp<int64_t>(decided.getBlockSize().value, 0, int64_t(1) << 40);
+    if (&decided != &file && decided.getClass() == PolicyClass::Int4 && said != stored->blockSize)
       return fail("the file holds int4 in blocks of another size than the option's policy '" +
                   decided.getName() + "' says");
     result->historyLength = stored->historyLength;

@@ -5,6 +5,8 @@
 
 #include "llvm/ADT/Twine.h"
 
+#include <algorithm>
+
 namespace mpc::keras {
 namespace {
 
@@ -77,7 +79,9 @@ llvm::Expected<Quantization> readQuantization(const DTypePolicy &policy,
     // What the layer was built with; a policy that was assigned later may say something else.
     if (object.className == "Int4QuantizationConfig")
       result.blockSize = object.config.getInteger("block_size").value_or(0);
-    result.blockSize = result.blockSize == -1 ? 0 : result.blockSize;
+    // Of blocks that are longer than any kernel there is one.
+    result.blockSize =
+        result.blockSize == -1 ? 0 : std::min<int64_t>(result.blockSize, int64_t(1) << 40);
     if (result.blockSize < 0)
       return configError("'block_size' must be null, -1 or positive");
     break;

@@ -7,6 +7,9 @@ namespace mpc::keras {
 
 using mlir::Value;
 
+/// What the importer takes for any variable; products of two stay within 64 bits of what is added.
+static constexpr int64_t kMostExtent = int64_t(1) << 40;
+
 static Value castIntegers(LayerBuilder &b, Value x, mlir::Type element) {
   return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
 }
@@ -112,8 +115,13 @@ void QuantizedKernel::addKernel() {
     quantizer->scaleShape = shape.scaleShape;
   } else {
     int64_t rows = 1, columns = 1;
-    for (auto [axis, extent] : llvm::enumerate(full))
-      (llvm::is_contained(shape.reducedAxes, int64_t(axis)) ? rows : columns) *= extent;
+    for (auto [axis, extent] : llvm::enumerate(full)) {
+      int64_t &side = llvm::is_contained(shape.reducedAxes, int64_t(axis)) ? rows : columns;
+      if (__builtin_mul_overflow(side, extent, &side) || side > kMostExtent) {
+        b.error("the kernel has more than 2^40 elements");
+        return;
+      }
+    }
     quantizer->shape = {rows, columns};
     quantizer->reducedAxes = {0};
     quantizer->scaleAxes = {1};

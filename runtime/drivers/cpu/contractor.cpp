@@ -21,6 +21,12 @@ using onednn::Element;
 // Packing the right-hand side once per call pays from this many rows on.
 constexpr int64_t packingRows = 16;
 
+mpc_rt_dtype_t dtypeOf(Element element) {
+  return element == Element::int8       ? MPC_RT_INT8
+         : element == Element::bfloat16 ? MPC_RT_BFLOAT16
+                                        : MPC_RT_FLOAT32;
+}
+
 // The low bytes: as wide as an element.
 void storeLargest(mpc_rt_dtype_t dtype, uint64_t bits, void *largest) {
   std::memcpy(largest, &bits, dtypeSize(dtype));
@@ -62,8 +68,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     if (largest)
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: the largest of int32 is not computed",
                   descriptor.layer ? descriptor.layer : "contraction");
-    contractInt8(team, shape, static_cast<const int8_t *>(lhs), static_cast<const int8_t *>(rhs),
-                 static_cast<int32_t *>(out));
+    contractIntegers(descriptor, shape, lhs, rhs, out, batch);
     return MPC_RT_OK;
   }
   if (shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 ||
@@ -81,6 +86,18 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
   execute(findPlan(descriptor, shape, largest != nullptr, batch), descriptor, lhs, rhs, bias, out,
           largest);
   return MPC_RT_OK;
+}
+
+void Contractor::contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                                  const void *lhs, const void *rhs, void *out, int64_t batch) {
+  if (shape.k > 0 && exactInt8) {
+    team.prepareWorkers();
+    Plan &plan = findPlan(descriptor, shape, /*findLargest=*/false, batch);
+    if (plan.body->isFast())
+      return execute(plan, descriptor, lhs, rhs, /*bias=*/nullptr, out, /*largest=*/nullptr);
+  }
+  contractInt8(team, shape, static_cast<const int8_t *>(lhs), static_cast<const int8_t *>(rhs),
+               static_cast<int32_t *>(out));
 }
 
 // ---- Planning -----------------------------------------------------------------------------------
@@ -107,6 +124,14 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
 
 void Contractor::choose(Plan &plan, bool keepWeights) {
   const Contraction &c = plan.shape;
+  if (c.lhs == MPC_RT_INT8) {
+    plan.element = Element::int8;
+    plan.batched = c.batch > 1;
+    plan.units = plan.block = plan.batched ? c.batch : c.m;
+    if (!plan.batched && (keepWeights || c.m >= packingRows))
+      plan.packed = layout(c.k, c.n, plan.element);
+    return;
+  }
   bool native = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16 && nativeBFloat16;
   plan.element = native ? Element::bfloat16 : Element::float32;
   plan.batched = c.batch > 1;
@@ -202,9 +227,9 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
       std::memset(sums, 0, static_cast<size_t>(rows * c.n) * sizeof(float));
     else {
       auto &product = units == plan.block ? *plan.body : *plan.tail;
-      auto element = plan.element == Element::bfloat16 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-      product.run(prepareLhs(plan, lhs, first, units), at(ready, first * rhsElements, element),
-                  wideBias, sums, libraryScratch);
+      product.run(prepareLhs(plan, lhs, first, units),
+                  at(ready, first * rhsElements, dtypeOf(plan.element)), wideBias, sums,
+                  libraryScratch);
     }
     if (plan.epilogue || zero)
       applyEpilogue(plan, sums, wideBias, target, rows);
@@ -248,7 +273,9 @@ const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs
     return rhs;
   Buffer &target = kept ? kept->buffer : packedOnce;
   reserve(target, plan.packed->bytes());
-  auto from = c.rhs == MPC_RT_BFLOAT16 && !plan.widenRhs ? Element::bfloat16 : Element::float32;
+  auto from = c.rhs == MPC_RT_INT8                         ? Element::int8
+              : c.rhs == MPC_RT_BFLOAT16 && !plan.widenRhs ? Element::bfloat16
+                                                           : Element::float32;
   plan.packed->pack(rhs, from, c.transposeRhs, target.data(), libraryScratch);
   if (kept)
     kept->version = weightVersion;

@@ -22,8 +22,11 @@ class Contractor {
 public:
   // `nativeBFloat16`: bfloat16 operands go to oneDNN as they are, instead of through float32.
   // oneDNN can do both everywhere, which is how tests reach both.
-  Contractor(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16())
-      : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16) {}
+  // `exactInt8`: oneDNN multiplies int8; without, a loop of our own.
+  Contractor(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16(),
+             bool exactInt8 = onednn::hasExactInt8())
+      : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16),
+        exactInt8(exactInt8) {}
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
@@ -71,6 +74,8 @@ private:
     uint64_t version = 0;
   };
 
+  void contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                        const void *lhs, const void *rhs, void *out, int64_t batch);
   Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,
                  int64_t batch);
   void choose(Plan &plan, bool keepWeights);
@@ -91,7 +96,7 @@ private:
 
   ThreadTeam &team;
   const VectorKernels &kernels;
-  bool nativeBFloat16;
+  bool nativeBFloat16, exactInt8;
   bool weightsConstant = false;
   uint64_t weightVersion = 1;
   std::unordered_map<PlanKey, std::unique_ptr<Plan>, PlanKeyHash> plans;

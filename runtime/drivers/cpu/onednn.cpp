@@ -31,6 +31,20 @@ bool hasNativeBFloat16() {
   return native;
 }
 
+bool hasExactInt8() {
+  static const bool exact = [] {
+    switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::avx512_core_vnni:
+    case dnnl::cpu_isa::avx512_core_bf16:
+    case dnnl::cpu_isa::avx512_core_amx:
+      return true;
+    default:
+      return false;
+    }
+  }();
+  return exact;
+}
+
 const char *version() {
   static char text[32];
   static const bool written = [] {
@@ -60,7 +74,7 @@ PackedLayout::PackedLayout(int64_t k, int64_t n, Element element)
   dnnl::matmul::primitive_desc canonical(
       {memory::desc({canonicalRows, k}, type, memory::format_tag::ab),
        memory::desc({k, n}, type, memory::format_tag::any),
-       memory::desc({canonicalRows, n}, memory::data_type::f32, memory::format_tag::ab)},
+       memory::desc({canonicalRows, n}, sumTypeOf(element), memory::format_tag::ab)},
       userScratchpad(), engine());
   implementation->layout = canonical.weights_desc();
 }
@@ -118,7 +132,7 @@ Product::Product(const ProductShape &shape) : implementation(new Implementation)
   auto lhs = describe(shape.m, shape.k, typeOf(shape.element), shape.lhs);
   auto rhs = shape.packed ? shape.packed->implementation->layout
                           : describe(shape.k, shape.n, typeOf(shape.element), shape.rhs);
-  auto out = describe(shape.m, shape.n, memory::data_type::f32, shape.out);
+  auto out = describe(shape.m, shape.n, sumTypeOf(shape.element), shape.out);
   auto bias =
       memory::desc(flat ? memory::dims{1, shape.n} : memory::dims{1, 1, shape.n},
                    memory::data_type::f32, flat ? memory::format_tag::ab : memory::format_tag::abc);
@@ -150,8 +164,7 @@ Product::~Product() = default;
 const char *Product::kernel() const { return implementation->name; }
 bool Product::isFast() const { return std::strncmp(implementation->name, "ref", 3) != 0; }
 
-void Product::run(const void *lhs, const void *rhs, const float *bias, float *out,
-                  Buffer &scratch) {
+void Product::run(const void *lhs, const void *rhs, const float *bias, void *out, Buffer &scratch) {
   auto &own = *implementation;
   reserve(scratch, own.scratchBytes);
   setHandle(own.lhs, const_cast<void *>(lhs));

@@ -12,10 +12,13 @@
 
 namespace mpc::rt::onednn {
 
-enum class Element { float32, bfloat16 };
+enum class Element { float32, bfloat16, int8 };
 
 // True if oneDNN multiplies bfloat16 in hardware here (AMX or AVX512-BF16).
 bool hasNativeBFloat16();
+// True if oneDNN's products of int8 are exact here. Without VNNI its kernels add pairs of products
+// in 16 bits, which saturate.
+bool hasExactInt8();
 // "2.6.3", as loaded.
 const char *version();
 
@@ -36,7 +39,7 @@ private:
   std::unique_ptr<Implementation> implementation;
 };
 
-// out[b, m, n] (float32) = lhs[b, m, k] * rhs[b, k, n] (+ bias[n]) (+ out).
+// out[b, m, n] (float32; int32 of int8) = lhs[b, m, k] * rhs[b, k, n] (+ bias[n]) (+ out).
 struct ProductShape {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   Element element = Element::float32; // of lhs and rhs
@@ -55,7 +58,7 @@ public:
   const char *kernel() const;
   // False when only oneDNN's reference loop fits the request.
   bool isFast() const;
-  void run(const void *lhs, const void *rhs, const float *bias, float *out, Buffer &scratch);
+  void run(const void *lhs, const void *rhs, const float *bias, void *out, Buffer &scratch);
 
 private:
   struct Implementation;

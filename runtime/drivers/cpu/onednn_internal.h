@@ -17,8 +17,19 @@ dnnl::engine &engine();
 dnnl::stream &stream();
 
 inline dnnl::memory::data_type typeOf(Element element) {
-  return element == Element::bfloat16 ? dnnl::memory::data_type::bf16
-                                      : dnnl::memory::data_type::f32;
+  switch (element) {
+  case Element::bfloat16:
+    return dnnl::memory::data_type::bf16;
+  case Element::int8:
+    return dnnl::memory::data_type::s8;
+  default:
+    return dnnl::memory::data_type::f32;
+  }
+}
+
+// The type of sums.
+inline dnnl::memory::data_type sumTypeOf(Element element) {
+  return element == Element::int8 ? dnnl::memory::data_type::s32 : dnnl::memory::data_type::f32;
 }
 
 inline void check(dnnl_status_t status, const char *what) {

@@ -28,6 +28,7 @@ Value importDense(LayerBuilder &b) {
     return b.make<ContractOp>(input, kernel, llvm::ArrayRef<int64_t>{*axis},
                               llvm::ArrayRef<int64_t>{0});
   };
+  auto alignInput = [](Value scale) { return scale; };
   KernelShape shape{{"kernel",
                      {b.shapeOf(x)[*axis], units},
                      "kernel_initializer",
@@ -39,7 +40,7 @@ Value importDense(LayerBuilder &b) {
                     /*inputAxes=*/{*axis},
                     /*isMatrix=*/true,
                     multiply,
-                    [](Value scale) { return scale; }};
+                    alignInput};
   QuantizedKernel kernel(b, quantization, shape);
   Value bias;
   if (!kernel.addVariables([&] {
