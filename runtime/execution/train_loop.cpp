@@ -110,8 +110,10 @@ mpc_rt_status_t TrainLoop::open(const mpc_rt_executable_t &executable) {
       !bind(executable, "train_backward", stages[1]) || !bind(executable, "train_apply", stages[2]))
     return fail(
         MPC_RT_FAILED_PRECONDITION,
-        "%s: was compiled without training or with --custom-loop=off, or has nothing to train; "
-        "compile it with mpcc --mode=train --loss=... --optimizer=...",
+        "%s: was compiled without training or with --custom-loop=off, or has nothing to train, or "
+        "has "
+        "float8 layers, which only the whole step trains; compile it with mpcc --mode=train "
+        "--loss=... --optimizer=...",
         model);
   uint64_t end = 0, bytes = 0;
   for (const GradientEntry &gradient : gradients) {
