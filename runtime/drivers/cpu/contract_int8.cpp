@@ -8,7 +8,7 @@
 namespace mpc::rt {
 namespace {
 
-constexpr int64_t nBlock = 256; // columns whose sums stay in the first-level cache
+constexpr int64_t columnBlock = 256; // columns whose sums stay in the first-level cache
 
 // Unsigned, so that overflow wraps around.
 void addRow(uint32_t *sums, int32_t factor, const int8_t *row, int64_t count) {
@@ -23,14 +23,14 @@ void contractInt8(ThreadTeam &team, const Contraction &c, const int8_t *lhs, con
   int64_t rowWork = std::max<int64_t>(c.n * c.k, 1);
   int64_t grain = std::max<int64_t>(1, 65536 / rowWork);
   team.forRange(c.batch * c.m, grain, [&](int64_t begin, int64_t end) {
-    uint32_t sums[nBlock];
+    uint32_t sums[columnBlock];
     for (int64_t row = begin; row < end; ++row) {
       int64_t b = row / c.m, m = row % c.m;
       const int8_t *left = lhs + b * c.m * c.k + (c.transposeLhs ? m : m * c.k);
       const int64_t step = c.transposeLhs ? c.m : 1;
       const int8_t *right = rhs + b * c.k * c.n;
-      for (int64_t n0 = 0; n0 < c.n; n0 += nBlock) {
-        int64_t width = std::min(nBlock, c.n - n0);
+      for (int64_t n0 = 0; n0 < c.n; n0 += columnBlock) {
+        int64_t width = std::min(columnBlock, c.n - n0);
         std::fill_n(sums, width, 0u);
         if (c.transposeRhs) {
           for (int64_t n = 0; n < width; ++n) {
