@@ -20,9 +20,10 @@ PhiloxBlock blockOf(uint64_t seed, uint64_t stream, uint64_t index, uint32_t att
 
 } // namespace
 
-float standardUniform(uint64_t seed, uint64_t stream, uint64_t index) {
-  uint32_t word = blockOf(seed, stream, index, 0).word[index % 4];
-  return static_cast<float>(word >> 8) * 0x1p-24f;
+void standardUniforms(uint64_t seed, uint64_t stream, uint64_t block, float values[4]) {
+  PhiloxBlock words = blockOf(seed, stream, 4 * block, 0);
+  for (int lane = 0; lane < 4; ++lane)
+    values[lane] = static_cast<float>(words.word[lane] >> 8) * 0x1p-24f;
 }
 
 // Box and Muller: two uniform words give two normals, so lanes 0 and 1, 2 and 3 belong together.

@@ -61,11 +61,23 @@ void fill(mpc_rt_dtype_t dtype, void *data, uint64_t count, ThreadTeam &team, co
   });
 }
 
-double uniform(const mpc_rt_variable_info_t &v, uint64_t seed, uint64_t i) {
-  auto low = static_cast<float>(v.init_a), high = static_cast<float>(v.init_b);
-  float value = low + standardUniform(seed, v.init_stream, i) * (high - low);
+// What most weights start from: a block of the generator for four elements.
+void fillUniform(const mpc_rt_variable_info_t &v, uint64_t seed, ThreadTeam &team, void *data,
+                 uint64_t count) {
+  const auto low = static_cast<float>(v.init_a), high = static_cast<float>(v.init_b);
   // The product may round up to the excluded end.
-  return static_cast<double>(value < high ? value : std::nextafter(high, low));
+  const float highest = std::nextafter(high, low);
+  team.forRange(static_cast<int64_t>((count + 3) / 4), grain / 4, [&](int64_t begin, int64_t end) {
+    for (auto block = static_cast<uint64_t>(begin); block < static_cast<uint64_t>(end); ++block) {
+      float values[4];
+      standardUniforms(seed, v.init_stream, block, values);
+      for (uint64_t lane = 0; lane < 4 && 4 * block + lane < count; ++lane) {
+        float value = low + values[lane] * (high - low);
+        store(v.tensor.dtype, data, 4 * block + lane,
+              static_cast<double>(value < high ? value : highest));
+      }
+    }
+  });
 }
 
 double truncatedNormal(const mpc_rt_variable_info_t &v, uint64_t seed, uint64_t i) {
@@ -114,7 +126,7 @@ mpc_rt_status_t initializeVariable(const mpc_rt_variable_info_t &v, uint64_t see
     fill(dtype, data, count, team, [&](uint64_t) { return v.init_a; });
     return MPC_RT_OK;
   case MPC_RT_INIT_UNIFORM:
-    fill(dtype, data, count, team, [&](uint64_t i) { return uniform(v, seed, i); });
+    fillUniform(v, seed, team, data, count);
     return MPC_RT_OK;
   case MPC_RT_INIT_NORMAL:
     fill(dtype, data, count, team, [&](uint64_t i) {

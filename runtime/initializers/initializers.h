@@ -18,8 +18,8 @@ mpc_rt_status_t initializeVariable(const mpc_rt_variable_info_t &variable, uint6
 
 // One standard normal value per (seed, stream, index, attempt); see distributions.cpp.
 double standardNormal(uint64_t seed, uint64_t stream, uint64_t index, uint32_t attempt);
-// In [0, 1) with 24 bits.
-float standardUniform(uint64_t seed, uint64_t stream, uint64_t index);
+// Elements 4 * block to 4 * block + 3, in [0, 1) with 24 bits.
+void standardUniforms(uint64_t seed, uint64_t stream, uint64_t block, float values[4]);
 
 // A rows x columns matrix with orthonormal rows or columns (whichever are fewer), times gain:
 // Q of the Householder QR of a normal matrix, columns signed by the diagonal of R (Keras,

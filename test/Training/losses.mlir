@@ -110,7 +110,7 @@ func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}, %w: tensor<8x4xf32> {m
   return %y : tensor<?x4xf32>
 }
 
-// CTC: labels of as many places as there are steps, none of them a number of a float type; the
+// Labels of CTC have as many places as there are steps; they never become floating numbers, and the
 // recursion over the steps is a scan.
 // RUN: not mpcc %s --loss=ctc --optimizer=sgd --compile-to=import 2>&1 | FileCheck %s --check-prefix=CTC-RANK
 // CTC-RANK: loss 'ctc' needs logits of shape (batch, steps, classes), but the output has 2 dimensions
