@@ -226,7 +226,7 @@ def embedding_regularized():
 def real_functions_of(x):
     ops = keras.ops
     y = ops.cbrt(x) + ops.sinh(0.3 * x) - ops.cosh(x) + ops.hypot(x, 1 - x) + ops.deg2rad(x) * ops.rad2deg(0.1 * x)
-    z = ops.fabs(x) + ops.trunc(3 * x) + ops.heaviside(x, 0.5 * x) + ops.fmax(x, 0.2 * x) * ops.fmin(x, 1 - x)
+    z = ops.fabs(x) + ops.trunc(3 * x) + ops.round(2 * x) + ops.round(x, decimals=1) + ops.heaviside(x, 0.5 * x) + ops.fmax(x, 0.2 * x) * ops.fmin(x, 1 - x)
     return ops.concatenate([y, z], axis=-1)
 
 

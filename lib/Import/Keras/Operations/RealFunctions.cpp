@@ -56,6 +56,24 @@ Value truncate(B &b) {
   return b.makeSelect(negative, up, b.make<FloorOp>(x.value));
 }
 
+/// To the nearest multiple of 10^-decimals, ties to the even one; integers as they are.
+Value round(B &b) {
+  Operand operand = b.getOperand(0, "x");
+  if (!operand)
+    return {};
+  Value x = operand.value;
+  const int64_t decimals = b.getInteger(1, "decimals").value_or(0);
+  if (!operand.isFloat())
+    return decimals >= 0 ? x
+                         : b.error("'Round' of integers to tens is not supported; cast them first");
+  if (decimals == 0)
+    return b.make<RoundOp>(x);
+  if (decimals < -300 || decimals > 300)
+    return b.error("'Round' to " + llvm::Twine(decimals) + " decimals is not supported");
+  Value scale = b.makeConstant(std::pow(10.0, double(decimals)));
+  return b.make<DivideOp>(b.make<RoundOp>(b.make<MultiplyOp>(x, scale)), scale);
+}
+
 /// The larger of |x|, |y| times sqrt(1 + ratio^2): no overflow on the way.
 Value hypotenuse(B &b) {
   auto [x, y] = b.getFloatPair();
@@ -90,10 +108,10 @@ template <typename Op> Value extremum(B &b) {
 }
 
 constexpr OperationEntry kRealFunctions[] = {
-    {"Cbrt", cubeRoot},         {"Cosh", hyperbolic<false>},   {"Deg2rad", turn<true>},
-    {"Fabs", absoluteFloat},    {"Fmax", extremum<MaximumOp>}, {"Fmin", extremum<MinimumOp>},
-    {"Heaviside", step},        {"Hypot", hypotenuse},         {"Rad2deg", turn<false>},
-    {"Sinh", hyperbolic<true>}, {"Trunc", truncate},
+    {"Cbrt", cubeRoot},      {"Cosh", hyperbolic<false>},   {"Deg2rad", turn<true>},
+    {"Fabs", absoluteFloat}, {"Fmax", extremum<MaximumOp>}, {"Fmin", extremum<MinimumOp>},
+    {"Heaviside", step},     {"Hypot", hypotenuse},         {"Rad2deg", turn<false>},
+    {"Round", round},        {"Sinh", hyperbolic<true>},    {"Trunc", truncate},
 };
 
 } // namespace
