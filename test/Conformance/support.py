@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import sys
+import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -51,6 +52,19 @@ def read_results(folder):
     return passed
 
 
+def quantized_layers(case):
+    """Set of (class, mode) of the layers whose policy in the model file quantizes."""
+    with zipfile.ZipFile(case.path("model.keras")) as archive:
+        layers = json.loads(archive.read("config.json"))["config"]["layers"]
+    found = set()
+    for layer in layers:
+        dtype = layer["config"].get("dtype")
+        mode = dtype["config"].get("mode") if isinstance(dtype, dict) else None
+        if mode:
+            found.add((layer["class_name"], mode.split("/")[0]))
+    return found
+
+
 def count(passed, fixtures):
     """{category: {name: {policy: [inference, training]}}} for layers and operations."""
     table = {"layers": {}, "operations": {}, QUANTIZED: {}}
@@ -58,10 +72,8 @@ def count(passed, fixtures):
         case = selection.Case(os.path.join(fixtures, *identifier.split("/")))
         if case.kind == QUANTIZED:
             column = 1 if case.description["steps"] else 0
-            described = case.description["layer_dtypes"].values()
-            for name, mode in {(one["class"], one["quantization_mode"]) for one in described}:
-                if mode:
-                    table[QUANTIZED].setdefault(name, {}).setdefault(mode, [0, 0])[column] += 1
+            for name, mode in quantized_layers(case):
+                table[QUANTIZED].setdefault(name, {}).setdefault(mode, [0, 0])[column] += 1
             continue
         column = 0 if case.kind in INFERENCE else 1
         for category, name in case.needs():
