@@ -83,8 +83,9 @@ void EntryBuilder::finish() {
   func::ReturnOp::create(builder, function.getLoc(), values);
   dropDerivativeForms(function.getBody().front());
   removeDeadCode(function);
-  function.setFunctionType(
-      builder.getFunctionType(function.getArgumentTypes(), ValueRange(values).getTypes()));
+  // What was returned may have been such a form.
+  function.setFunctionType(builder.getFunctionType(
+      function.getArgumentTypes(), function.getBody().front().getTerminator()->getOperandTypes()));
   for (auto [i, dictionary] : llvm::enumerate(attributes))
     function.setResultAttrs(i, dictionary);
 }
