@@ -97,9 +97,11 @@ static std::string print(ModuleOp module) {
 }
 
 MergedGraphs mpc::test::inFloat32(const MergedGraphs &merged) {
-  // Types of tensors alone: attributes stay as they are.
+  // Types of tensors alone: attributes stay as they are, also those that have such a type.
   std::string text =
       std::regex_replace(print(*merged.module), std::regex("(tensor<[0-9?x]*)f64>"), "$1f32>");
+  text =
+      std::regex_replace(text, std::regex("(weights dense<[^>]*> : tensor<[0-9]*x)f32>"), "$1f64>");
   MLIRContext *context = merged.module.get()->getContext();
   MergedGraphs narrow{parseSourceString<ModuleOp>(text, context), merged.arguments};
   for (auto &[name, tensor] : narrow.arguments)

@@ -87,7 +87,8 @@ Value addZero(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dim
 
 bool QuantizedKernel::addVariables(llvm::function_ref<bool()> addBias) {
   addKernel();
-  if (!kernel || !addBias())
+  // After an error in the kernel's options those of the bias are looked at, too.
+  if (!addBias() || !kernel)
     return false;
   if (quantization.mode == QuantizationMode::Float8)
     addFloat8State();
