@@ -434,6 +434,7 @@ ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &s
   state.layout.datasets = std::move(imported->datasets);
   state.layout.groups = std::move(imported->groups);
   state.layout.layers = std::move(imported->layers);
+  state.merges = std::move(imported->merges);
   for (VariableRole role :
        {VariableRole::Trainable, VariableRole::NonTrainable, VariableRole::Optimizer})
     for (VariableOp variable : module->getOps<VariableOp>()) {

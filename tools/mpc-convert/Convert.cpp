@@ -155,6 +155,8 @@ ExitCode Conversion::write() {
     llvm::Error error = writeBytes(options.output, *file);
     return error ? fail(std::move(error)) : kExitDone;
   }
+  for (const auto &merge : model->merges)
+    merge(values);
   llvm::Expected<std::string> weights = keras::makeWeightsFile(model->layout, values);
   if (!weights)
     return fail(options.output + ": " + llvm::toString(weights.takeError()));

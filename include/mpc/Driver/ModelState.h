@@ -20,6 +20,7 @@ struct ModelState {
   std::vector<StateVariable> variables; ///< those of the model, then the optimizer's
   WeightStore values;                   ///< what the file holds of them
   keras::KerasLayout layout;
+  std::vector<std::function<void(keras::WeightFile &)>> merges; ///< ImportedModel::merges
   llvm::json::Value config = nullptr; ///< the object of config.json
   std::string configText;             ///< its text, where the file has it in today's spelling
   std::string metadata;               ///< metadata.json; may be empty

@@ -175,7 +175,8 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
   variable.type = type;
   if (mlir::isa_and_nonnull<mlir::FloatType>(request.ownType))
     variable.ownType = request.ownType;
-  variable.trainable = lb.trainable && request.trainable;
+  variable.trainable = lb.trainable && request.trainable && !request.frozen;
+  variable.group = request.overwrite ? 0 : request.trainable ? 1 : 2;
   variable.autocast = request.autocast;
   variable.stateful = request.stateful;
   const llvm::json::Value *initializer = lb.layer.config.get(request.initializerKey);
@@ -216,10 +217,14 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
   variable.overwrite = request.overwrite;
   variable.derived = request.derived;
   variable.quantizer = request.quantizer;
+  variable.merge = request.merge;
   if (auto group = groups.find(variable.layer);
       group != groups.end() && !request.stateful && !request.derived)
-    variable.dataset = group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" +
-                       std::to_string(request.firstInFile + own.size());
+    variable.dataset =
+        group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" +
+        std::to_string(request.firstInFile + llvm::count_if(own, [&](unsigned number) {
+                         return !variables[number].derived;
+                       }));
   own.push_back(unsigned(variables.size()));
   variable.argument = body->addArgument(type, lb.location);
   variables.push_back(variable);
@@ -281,7 +286,8 @@ static void markUpdate(mlir::OpResult update, mlir::FlatSymbolRefAttr symbol) {
 /// one name in different containers would collide, so the later gets its containers, too.
 void GraphImporter::nameVariables() {
   llvm::stable_sort(variables, [&](const ModelVariable &a, const ModelVariable &b) {
-    return order.lookup(a.layer) < order.lookup(b.layer);
+    return std::make_pair(order.lookup(a.layer), a.group) <
+           std::make_pair(order.lookup(b.layer), b.group);
   });
   llvm::StringSet<> taken;
   for (ModelVariable &variable : variables) {
@@ -295,14 +301,19 @@ void GraphImporter::nameVariables() {
     variable.path = path;
   }
   for (ModelVariable &variable : variables)
-    if (variable.quantizer)
+    if (variable.quantizer || variable.merge)
       for (const ModelVariable &other : variables)
-        if (other.layer == variable.layer && other.derived) {
-          llvm::StringRef name(other.name);
-          std::string &place = name.ends_with("_scale")  ? variable.scalePath
-                               : name.ends_with("_zero") ? variable.zeroPath
-                                                         : variable.groupsPath;
-          place = other.path;
+        if (other.layer == variable.layer) {
+          if (other.name == variable.name + "_scale")
+            variable.scalePath = other.path;
+          else if (other.name == variable.name + "_zero")
+            variable.zeroPath = other.path;
+          else if (llvm::StringRef(other.name).ends_with("g_idx"))
+            variable.groupsPath = other.path;
+          else if (other.name == "lora_" + variable.name + "_a")
+            variable.firstFactorPath = other.path;
+          else if (other.name == "lora_" + variable.name + "_b")
+            variable.secondFactorPath = other.path;
         }
 }
 

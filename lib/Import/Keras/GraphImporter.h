@@ -38,12 +38,17 @@ struct ModelVariable {
   mlir::RankedTensorType type;
   mlir::Type ownType; ///< floating: what it is stored in, whatever the policy; else null
   bool trainable = true, autocast = true;
+  /// Its place among the layer's variables: Keras lists what it made as trainable first, and what
+  /// float8 needs before all.
+  unsigned group = 1;
   bool stateful = false;  ///< VariableRequest::stateful
   bool overwrite = false; ///< VariableRequest::overwrite
   bool derived = false;   ///< VariableRequest::derived
   /// VariableRequest::quantizer, and the paths of the variables that it gives values, too.
   std::shared_ptr<const KernelQuantizer> quantizer;
   std::string scalePath, zeroPath, groupsPath;
+  std::shared_ptr<const LowRankMerge> merge; ///< VariableRequest::merge, and the factors' paths
+  std::string firstFactorPath, secondFactorPath;
   /// The new values that calls gave it, one after the other: results of mpc.layer ops, and of scans
   /// that carry them.
   llvm::SmallVector<mlir::Value, 1> updates;

@@ -4,6 +4,7 @@
 
 #include "GraphImporter.h"
 #include "LegacyConfig.h"
+#include "LowRank.h"
 #include "ModelWeights.h"
 #include "mpc/Import/Keras/Archive.h"
 #include "mpc/Import/Keras/InputError.h"
@@ -129,6 +130,13 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   for (const auto &[layer, group] : importer.getGroups())
     model.groups.emplace(group, layer->name);
 
+  for (const ModelVariable &variable : importer.getVariables())
+    if (variable.merge)
+      model.merges.push_back(
+          [merge = variable.merge, path = variable.path, scale = variable.scalePath,
+           zero = variable.zeroPath, a = variable.firstFactorPath, b = variable.secondFactorPath](
+              WeightFile &values) { merge->apply(values, path, scale, zero, a, b); });
+
   for (const LayerConfig &layer : config->layers) {
     auto &entry = model.layers.emplace_back(layer.name, std::vector<std::string>());
     for (const ModelVariable *variable : variablesOf(layer, importer))
@@ -164,12 +172,12 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   for (const ModelVariable &variable : importer.getVariables())
     if (variable.stateful && model.hasWeights)
       model.weights.emplace(variable.path, makeZeros(variable.type.getShape()));
-    else if (variable.derived && variable.overwrite && model.hasWeights) {
-      // Of float8: scales start as 1, histories as 0.
+    else if (variable.derived && model.hasWeights && !model.weights.count(variable.path)) {
+      // Of float8: scales start as 1, histories as 0. Factors of LoRA: 0.
       StoredTensor &start =
           model.weights.emplace(variable.path, makeZeros(variable.type.getShape())).first->second;
       const float one = 1;
-      if (variable.type.getRank() == 0)
+      if (variable.overwrite && variable.type.getRank() == 0)
         std::memcpy(start.bytes.data(), &one, sizeof(one));
     }
   if (!read->isLegacy)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Keras quantizes in NumPy, in the variable's dtype, one rounding per operation. Here each
-// operation is in double and then rounded, which is the same: double has more than twice the
-// significant bits.
+// Keras quantizes in NumPy, in the variable's dtype (of bfloat16 in float32, see below), one
+// rounding per operation. Here each operation is in double and then rounded, which is the same:
+// double has more than twice the significant bits.
 #include "KernelQuantizer.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -99,7 +99,18 @@ StoredTensor storeBytes(llvm::ArrayRef<int8_t> values, llvm::ArrayRef<int64_t> d
   return tensor;
 }
 
-/// keras/src/quantizers/quantizers.py, pack_int4 along the last axis.
+/// keras/src/quantizers/quantizers.py, pack_int4 of a matrix along its first axis.
+StoredTensor packRows(llvm::ArrayRef<int8_t> values, llvm::ArrayRef<int64_t> shape) {
+  const size_t columns = size_t(shape[1]);
+  StoredTensor tensor = makeTensor(MPC_RT_INT8, {(shape[0] + 1) / 2, shape[1]}, 1);
+  for (auto [i, value] : llvm::enumerate(values)) {
+    const size_t row = i / columns, column = i % columns;
+    tensor.bytes[row / 2 * columns + column] |= uint8_t((uint8_t(value) & 15) << (row % 2 ? 4 : 0));
+  }
+  return tensor;
+}
+
+/// The same along the last axis.
 StoredTensor packInt4(llvm::ArrayRef<int8_t> values, llvm::ArrayRef<int64_t> shape) {
   llvm::SmallVector<int64_t> dims(shape);
   const size_t columns = size_t(shape.back()), bytes = (columns + 1) / 2;
@@ -115,23 +126,38 @@ StoredTensor packInt4(llvm::ArrayRef<int8_t> values, llvm::ArrayRef<int64_t> sha
 
 } // namespace
 
-KernelQuantizer::Result KernelQuantizer::quantize(const StoredTensor &weight) const {
-  const Rounding round{dtype};
-  size_t count = 1, scales = 1;
-  for (int64_t extent : shape)
+static size_t product(llvm::ArrayRef<int64_t> extents) {
+  size_t count = 1;
+  for (int64_t extent : extents)
     count *= size_t(extent);
-  for (int64_t extent : scaleShape)
-    scales *= size_t(extent);
+  return count;
+}
 
-  // The scale of each element: a step of the scale's index for each axis, and with blocks the
-  // divided axis counts in blocks.
-  llvm::SmallVector<size_t> steps(shape.size(), 0);
-  const int64_t divided = blockSize ? reducedAxes.front() : -1;
+std::vector<double> readFloats(const StoredTensor &tensor) {
+  std::vector<double> values(product(tensor.dims));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = readFloat(tensor, i);
+  return values;
+}
+
+static llvm::SmallVector<size_t> findSteps(const KernelQuantizer &q) {
+  llvm::SmallVector<size_t> steps(q.shape.size(), 0);
+  const int64_t divided = q.blockSize ? q.reducedAxes.front() : -1;
   size_t step = 1;
-  for (int64_t axis : llvm::reverse(scaleAxes)) {
+  for (int64_t axis : llvm::reverse(q.scaleAxes)) {
     steps[axis] = step;
-    step *= size_t(axis == divided ? (shape[axis] + blockSize - 1) / blockSize : shape[axis]);
+    step *=
+        size_t(axis == divided ? (q.shape[axis] + q.blockSize - 1) / q.blockSize : q.shape[axis]);
   }
+  return steps;
+}
+
+/// The scale of each element: a step of the scale's index for each axis, and with blocks the
+/// divided axis counts in blocks.
+std::vector<uint32_t> KernelQuantizer::findScales() const {
+  const llvm::SmallVector<size_t> steps = findSteps(*this);
+  const int64_t divided = blockSize ? reducedAxes.front() : -1;
+  const size_t count = product(shape);
   std::vector<uint32_t> scaleOf(count);
   llvm::SmallVector<int64_t> at(shape.size(), 0);
   for (size_t i = 0; i < count; ++i) {
@@ -142,10 +168,51 @@ KernelQuantizer::Result KernelQuantizer::quantize(const StoredTensor &weight) co
     for (size_t axis = shape.size(); axis-- > 0 && ++at[axis] == shape[axis];)
       at[axis] = 0;
   }
+  return scaleOf;
+}
 
+std::vector<double> KernelQuantizer::dequantize(const StoredTensor &values,
+                                                const StoredTensor &scale,
+                                                const StoredTensor *zero) const {
+  const std::vector<uint32_t> scaleOf = findScales();
+  const std::vector<double> factors = readFloats(scale);
+  const size_t columns = size_t(shape.back());
+  std::vector<double> result(scaleOf.size());
+  for (size_t i = 0; i < result.size(); ++i) {
+    size_t place = i;
+    unsigned shift = 0;
+    if (isInt4 && packsRows) {
+      place = i / columns / 2 * columns + i % columns;
+      shift = i / columns % 2 ? 4 : 0;
+    } else if (isInt4) {
+      place = i / columns * ((columns + 1) / 2) + i % columns / 2;
+      shift = i % columns % 2 ? 4 : 0;
+    }
+    int number = int8_t(values.bytes[place]);
+    if (isInt4)
+      number = (((number >> shift) & 15) ^ 8) - 8;
+    const double factor = factors[scaleOf[i]];
+    const Rounding round{dtype};
+    if (!blockSize)
+      result[i] = round(number / factor);
+    else
+      result[i] = round((number - (hasFloatZero ? readFloat(*zero, scaleOf[i])
+                                                : int8_t(zero->bytes[scaleOf[i]]))) *
+                        factor);
+  }
+  return result;
+}
+
+KernelQuantizer::Result KernelQuantizer::quantize(const StoredTensor &weight) const {
+  // NumPy promotes bfloat16 and a Python number to float32.
+  const Rounding own{dtype}, round{dtype == MPC_RT_BFLOAT16 ? MPC_RT_FLOAT32 : dtype};
+  const size_t count = product(shape), scales = product(scaleShape);
+  const std::vector<uint32_t> scaleOf = findScales();
+  const llvm::SmallVector<size_t> steps = findSteps(*this);
+  const int64_t divided = blockSize ? reducedAxes.front() : -1;
   std::vector<double> values(count);
   for (size_t i = 0; i < count; ++i)
-    values[i] = round(readFloat(weight, i));
+    values[i] = own(readFloat(weight, i));
   std::vector<double> scale(scales), zero;
   std::vector<int8_t> numbers(count);
   const double low = isInt4 ? -8 : -127, high = isInt4 ? 7 : 127;
@@ -176,7 +243,7 @@ KernelQuantizer::Result KernelQuantizer::quantize(const StoredTensor &weight) co
     }
     zero.resize(scales);
     for (size_t s = 0; s < scales; ++s) {
-      scale[s] = round(round(round(most[s] - least[s]) + round(kEpsilon)) / (high - low));
+      scale[s] = round(round(own(most[s] - least[s]) + round(kEpsilon)) / (high - low));
       zero[s] = std::clamp(std::nearbyint(round(-least[s] / scale[s])) + low, low, high);
     }
     for (size_t i = 0; i < count; ++i)
@@ -185,10 +252,14 @@ KernelQuantizer::Result KernelQuantizer::quantize(const StoredTensor &weight) co
   }
 
   Result result;
-  result.values = isInt4 ? packInt4(numbers, shape) : storeBytes(numbers, shape);
+  result.values = !isInt4     ? storeBytes(numbers, shape)
+                  : packsRows ? packRows(numbers, shape)
+                              : packInt4(numbers, shape);
   result.scale = storeFloats(scale, scaleShape, dtype);
   if (blockSize) {
-    result.zero = storeBytes(std::vector<int8_t>(zero.begin(), zero.end()), scaleShape);
+    result.zero = hasFloatZero
+                      ? storeFloats(zero, scaleShape, dtype)
+                      : storeBytes(std::vector<int8_t>(zero.begin(), zero.end()), scaleShape);
     std::vector<double> groups(static_cast<size_t>(shape[divided]));
     for (size_t i = 0; i < groups.size(); ++i)
       groups[i] = double(int64_t(i) / blockSize);

@@ -15,7 +15,7 @@ namespace mpc::keras {
 /// abs_max_quantize_grouped_with_zero_point).
 struct KernelQuantizer {
   struct Result {
-    StoredTensor values; ///< int8; int4 two per byte along the last dimension
+    StoredTensor values; ///< int8; int4 two per byte along the last dimension or the first
     StoredTensor scale;
     std::optional<StoredTensor> zero, groups; ///< of blocks
   };
@@ -29,11 +29,22 @@ struct KernelQuantizer {
   llvm::SmallVector<int64_t> scaleAxes, scaleShape;
   bool isInt4 = false;
   int64_t blockSize = 0;                 ///< int4; 0: no blocks
+  bool packsRows = false;                ///< int4: two per byte along the first dimension
+  bool hasFloatZero = false;             ///< zero points are stored in `dtype`
   mpc_rt_dtype_t dtype = MPC_RT_FLOAT32; ///< of the variable that Keras quantizes
 
   /// `weight` has fileShape and a floating dtype.
   Result quantize(const StoredTensor &weight) const;
+  /// The numbers that quantized tensors stand for.
+  std::vector<double> dequantize(const StoredTensor &values, const StoredTensor &scale,
+                                 const StoredTensor *zero) const;
+
+private:
+  std::vector<uint32_t> findScales() const;
 };
+
+/// Elements of a floating tensor.
+std::vector<double> readFloats(const StoredTensor &tensor);
 
 } // namespace mpc::keras
 

@@ -246,11 +246,6 @@ Value LayerBuilder::addVariable(const VariableRequest &request) {
   return root.bindOperand(outer);
 }
 
-void LayerBuilder::refuseLora() {
-  if (find("lora_rank"))
-    error("LoRA weights are not supported; merge them before saving");
-}
-
 Quantization LayerBuilder::getQuantization(llvm::ArrayRef<QuantizationMode> forms) {
   std::optional<Quantization> decided =
       importer.decideQuantization(layer, path, forms, /*isWhole=*/&root == this);

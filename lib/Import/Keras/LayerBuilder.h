@@ -22,6 +22,7 @@ namespace mpc::keras {
 
 class GraphImporter;
 struct KernelQuantizer;
+struct LowRankMerge;
 
 /// A variable that a layer asks for. The keys name entries of its config; an empty key means none.
 struct VariableRequest {
@@ -36,6 +37,7 @@ struct VariableRequest {
   llvm::SmallVector<int64_t> inputAxes = {}, outputAxes = {};
   unsigned firstInFile = 0; ///< datasets before the layer's first that are no variables of its own
   bool trainable = true;    ///< false: no optimizer updates it, whatever the layer says
+  bool frozen = false;      ///< the same, of a variable that Keras lists among trainable ones
   bool autocast = true;     ///< false: the layer reads it in the dtype that it is stored in
   bool counter = false;     ///< an int64, not a floating tensor
   /// What the layer keeps from call to call: every forward pass may renew it, in inference too, and
@@ -48,6 +50,8 @@ struct VariableRequest {
   /// The file holds floating numbers in place of this integer variable, which this makes of them;
   /// null: it holds the variable itself.
   std::shared_ptr<const KernelQuantizer> quantizer = {};
+  /// Keras's files hold the sum of this kernel and the LoRA factors named after it.
+  std::shared_ptr<const LowRankMerge> merge = {};
   /// No dataset of the file: the quantizer of another variable of the layer gives the value, or the
   /// initializer.
   bool derived = false;
@@ -146,8 +150,6 @@ public:
   /// How the layer quantizes; none after an error. A layer class that has quantized forms asks
   /// this, with their modes.
   Quantization getQuantization(llvm::ArrayRef<QuantizationMode> forms);
-  /// An error for a layer with LoRA weights.
-  void refuseLora();
   /// The dtype that its policy stores floating variables in.
   mpc_rt_dtype_t getVariableDType();
 

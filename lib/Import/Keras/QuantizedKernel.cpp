@@ -31,12 +31,16 @@ Value dequantizeBlocks(LayerBuilder &b, Value values, Value scale, Value zero, V
   auto spread = [&](Value table) {
     return b.make<GatherOp>(table, places, axis, /*batch_dims=*/int64_t(0));
   };
-  Value shifted = b.make<SubtractOp>(b.makeCastToFloat(values), b.makeCastToFloat(spread(zero)));
+  Value shift = spread(zero);
+  if (!mlir::isa<mlir::FloatType>(elementTypeOf(shift)))
+    shift = b.makeCastToFloat(shift);
+  Value shifted = b.make<SubtractOp>(b.makeCastToFloat(values), shift);
   return b.make<MultiplyOp>(shifted, spread(scale));
 }
 
 Value addIntegers(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
-                  std::shared_ptr<const KernelQuantizer> quantizer) {
+                  std::shared_ptr<const KernelQuantizer> quantizer,
+                  std::shared_ptr<const LowRankMerge> merge) {
   VariableRequest request;
   request.name = name;
   request.shape.assign(dims.begin(), dims.end());
@@ -44,6 +48,7 @@ Value addIntegers(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t>
   request.trainable = false;
   request.ownType = b.builder.getI8Type();
   request.quantizer = std::move(quantizer);
+  request.merge = std::move(merge);
   return b.addVariable(request);
 }
 
@@ -72,13 +77,15 @@ Value addGroups(LayerBuilder &b, int64_t extent, bool isDerived) {
   return b.addVariable(request);
 }
 
-Value addZero(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims, bool isDerived) {
+Value addZero(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims, bool isDerived,
+              bool isFloat) {
   VariableRequest request;
   request.name = name;
   request.shape.assign(dims.begin(), dims.end());
   request.defaultInitializer = "zeros";
   request.trainable = false;
-  request.ownType = b.builder.getI8Type();
+  if (!isFloat)
+    request.ownType = b.builder.getI8Type();
   request.derived = isDerived;
   return b.addVariable(request);
 }
@@ -86,6 +93,8 @@ Value addZero(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dim
 // ---- Variables ----------------------------------------------------------------------------------
 
 bool QuantizedKernel::addVariables(llvm::function_ref<bool()> addBias) {
+  if (shape.lowRank && quantization.mode == QuantizationMode::Float8)
+    b.error("float8 layers do not support LoRA, in Keras neither");
   addKernel();
   // After an error in the kernel's options those of the bias are looked at, too.
   if (!addBias() || !kernel)
@@ -94,12 +103,18 @@ bool QuantizedKernel::addVariables(llvm::function_ref<bool()> addBias) {
     addFloat8State();
   else if (quantization)
     addScales();
+  if (shape.lowRank)
+    factors = addLowRankFactors(b, shape.lowRank, "kernel", shape.request.shape,
+                                shape.request.regularizerKey);
   return !b.hasFailed();
 }
 
 void QuantizedKernel::addKernel() {
   if (!quantization || quantization.mode == QuantizationMode::Float8) {
-    kernel = b.addVariable(shape.request);
+    VariableRequest request = shape.request;
+    request.frozen = bool(shape.lowRank);
+    request.merge = makeMerge(shape.lowRank, nullptr);
+    kernel = b.addVariable(request);
     return;
   }
   quantizer = std::make_shared<KernelQuantizer>();
@@ -133,7 +148,8 @@ void QuantizedKernel::addKernel() {
     }
     stored = {rows, (columns + 1) / 2};
   }
-  kernel = addIntegers(b, "kernel", stored, quantization.ofFloats ? quantizer : nullptr);
+  kernel = addIntegers(b, "kernel", stored, quantization.ofFloats ? quantizer : nullptr,
+                       makeMerge(shape.lowRank, quantizer));
 }
 
 void QuantizedKernel::addScales() {
@@ -169,12 +185,24 @@ Value QuantizedKernel::multiply(Value x) {
   case QuantizationMode::Float8:
     return multiplyFloat8(x);
   case QuantizationMode::Int8:
-    return multiplyIntegers(x);
+    return addLowRank(multiplyIntegers(x), x);
   case QuantizationMode::Int4:
-    return quantization.blockSize || !shape.isMatrix ? multiplyDequantized(x) : multiplyIntegers(x);
+    return addLowRank(quantization.blockSize || !shape.isMatrix ? multiplyDequantized(x)
+                                                                : multiplyIntegers(x),
+                      x);
   default:
-    return shape.multiply(x, kernel);
+    if (!factors)
+      return shape.multiply(x, kernel);
+    Value update = multiplyLowRank(b, shape.lowRank, factors.a, factors.b);
+    return shape.multiply(x, b.make<AddOp>(kernel, update));
   }
+}
+
+Value QuantizedKernel::addLowRank(Value y, Value x) {
+  if (!factors || !y)
+    return y;
+  Value narrow = shape.multiply(x, factors.a);
+  return narrow ? b.make<AddOp>(y, multiplyLowRank(b, shape.lowRank, narrow, factors.b)) : Value();
 }
 
 Value QuantizedKernel::prepareBias(Value bias) {

@@ -6,6 +6,7 @@
 
 #include "KernelQuantizer.h"
 #include "LayerBuilder.h"
+#include "LowRank.h"
 #include "Quantization.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -25,6 +26,7 @@ struct KernelShape {
   /// Brings a tensor with the input's dimensions but those of inputAxes, which have extent 1, to
   /// the output's.
   llvm::function_ref<mlir::Value(mlir::Value)> alignInput;
+  LowRank lowRank = {};
 };
 
 class QuantizedKernel {
@@ -47,6 +49,8 @@ private:
   mlir::Value multiplyFloat8(mlir::Value x);
   mlir::Value multiplyIntegers(mlir::Value x);
   mlir::Value multiplyDequantized(mlir::Value x);
+  /// What LoRA adds to the product with x.
+  mlir::Value addLowRank(mlir::Value y, mlir::Value x);
   /// The floating kernel, in its own shape.
   mlir::Value dequantize();
   mlir::Value unpack();
@@ -56,6 +60,7 @@ private:
   const KernelShape &shape;
   std::shared_ptr<KernelQuantizer> quantizer; ///< null for float8
   mlir::Value kernel, scale, zero, groups;
+  LowRankFactors factors;
   llvm::SmallVector<mlir::Value, 6> float8; ///< scale and history of inputs, kernel, gradient
 };
 
@@ -71,11 +76,12 @@ mlir::Value dequantizeBlocks(LayerBuilder &b, mlir::Value values, mlir::Value sc
 
 /// int8 variables and what belongs to them.
 mlir::Value addIntegers(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
-                        std::shared_ptr<const KernelQuantizer> quantizer);
+                        std::shared_ptr<const KernelQuantizer> quantizer,
+                        std::shared_ptr<const LowRankMerge> merge = {});
 mlir::Value addScale(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
                      bool isDerived);
 mlir::Value addZero(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
-                    bool isDerived);
+                    bool isDerived, bool isFloat = false);
 mlir::Value addGroups(LayerBuilder &b, int64_t extent, bool isDerived);
 
 } // namespace mpc::keras

@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -66,6 +67,9 @@ struct ImportedModel {
   /// Each layer of the model, in its order, and the paths of its variables (of a nested model: of
   /// all its layers), trainable ones first.
   std::vector<std::pair<std::string, std::vector<std::string>>> layers;
+  /// Each adds a layer's LoRA factors to its kernel, as Keras does when it saves: among values of
+  /// all variables by their names.
+  std::vector<std::function<void(WeightFile &)>> merges;
   std::vector<std::string> warnings;
   /// Keras's compile_config, empty when the model was not compiled: optimizer, loss, loss_weights,
   /// metrics, weighted_metrics in the forms that the user passed to compile().

@@ -20,7 +20,7 @@ Value importDense(LayerBuilder &b) {
     b.error("'units' must be a positive integer");
   const Quantization quantization =
       b.getQuantization({QuantizationMode::Int8, QuantizationMode::Int4, QuantizationMode::Float8});
-  b.refuseLora();
+  const LowRank lowRank = readLowRank(b, "kernel_constraint", /*readsAlpha=*/false);
   if (!axis || b.hasFailed())
     return {};
 
@@ -40,7 +40,8 @@ Value importDense(LayerBuilder &b) {
                     /*inputAxes=*/{*axis},
                     /*isMatrix=*/true,
                     multiply,
-                    alignInput};
+                    alignInput,
+                    lowRank};
   QuantizedKernel kernel(b, quantization, shape);
   Value bias;
   if (!kernel.addVariables([&] {

@@ -206,7 +206,7 @@ Value importEinsumDense(B &b) {
     return {};
   const Quantization quantization =
       b.getQuantization({QuantizationMode::Int8, QuantizationMode::Int4, QuantizationMode::Float8});
-  b.refuseLora();
+  const LowRank lowRank = readLowRank(b, "kernel_constraint", /*readsAlpha=*/true);
   const std::string text = b.getString("equation", "");
   std::optional<Equation> equation = Equation::parse(text);
   if (!equation)
@@ -218,6 +218,10 @@ Value importEinsumDense(B &b) {
   if (!shapes || b.hasFailed())
     return {};
   const Equation full = spellOut(*equation, b.rankOf(x));
+  if (lowRank && quantization && full.weight.back() != full.output.back())
+    return b.error("LoRA of a quantized EinsumDense needs the kernel's last dimension at the end of "
+                   "the output, and Keras does not compute '" +
+                   text + "' either");
   auto multiply = [&](Value input, Value kernel) {
     return multiplyByEquation(b, full, input, kernel);
   };
@@ -230,7 +234,8 @@ Value importEinsumDense(B &b) {
       /*inputAxes=*/{},
       /*isMatrix=*/false,
       multiply,
-      alignInput};
+      alignInput,
+      lowRank};
   shape.request.inputAxes = shapes->inputAxes;
   shape.request.outputAxes = shapes->outputAxes;
   describeKernel(full, shape);

@@ -1,92 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// keras/src/layers/core/embedding.py: rows of a table by integer ids.
+// keras/src/layers/core/embedding.py and reversible_embedding.py: rows of a table by integer ids,
+// and back from rows to the ids' scores.
+#include "../Dtype.h"
 #include "../LayerRegistry.h"
-#include "../QuantizedKernel.h"
+#include "EmbeddingTable.h"
 
 namespace mpc::keras {
 namespace {
 
 using mlir::Value;
 
-/// The rows of an int8 or int4 table (keras: _int8_call, _int4_call). Keras divides in the compute
-/// dtype.
-Value gatherQuantized(LayerBuilder &b, const Quantization &quantization, Value index, int64_t rows,
-                      int64_t width) {
-  const bool isInt4 = quantization.mode == QuantizationMode::Int4;
-  const int64_t block = quantization.blockSize;
-  auto quantizer = std::make_shared<KernelQuantizer>();
-  quantizer->fileShape = {rows, width};
-  quantizer->shape = {rows, width};
-  quantizer->reducedAxes = {1};
-  quantizer->scaleAxes = {0};
-  quantizer->scaleShape = {rows};
-  if (block) {
-    quantizer->scaleAxes = {0, 1};
-    quantizer->scaleShape = {rows, (width + block - 1) / block};
-  }
-  quantizer->isInt4 = isInt4;
-  quantizer->blockSize = block;
-  quantizer->dtype = b.getVariableDType();
-  const bool isDerived = quantization.ofFloats;
-  Value table = addIntegers(b, "embeddings", {rows, isInt4 ? (width + 1) / 2 : width},
-                            isDerived ? quantizer : nullptr);
-  Value scale = addScale(b, "embeddings_scale", quantizer->scaleShape, isDerived), zero, groups;
-  if (block) {
-    zero = addZero(b, "embeddings_zero", quantizer->scaleShape, isDerived);
-    groups = addGroups(b, width, isDerived);
-  }
-  if (b.hasFailed())
-    return {};
-  auto rowsOf = [&](Value values) {
-    return b.make<GatherOp>(values, index, /*axis=*/int64_t(0), /*batch_dims=*/int64_t(0));
-  };
-  Value numbers = rowsOf(table);
-  if (isInt4)
-    numbers = b.make<UnpackInt4Op>(numbers, width);
-  Value floats = b.makeCastToFloat(numbers);
-  Value ownScale = b.makeCastLike(rowsOf(scale), {floats});
-  if (block)
-    return dequantizeBlocks(b, numbers, ownScale, rowsOf(zero), groups, b.rankOf(ownScale) - 1);
-  llvm::SmallVector<int64_t> extents(b.shapeOf(ownScale));
-  extents.push_back(1);
-  return b.make<DivideOp>(floats, b.makeReshape(ownScale, extents));
-}
+struct EmbeddingSettings {
+  int64_t rows, width;
+  Quantization quantization;
+  LowRank lowRank;
+};
 
-/// The table is gathered in the dtype that it is stored in and the rows are cast, so gradients add
-/// up in float32. Ids that are neither int32 nor int64 become int32, floating ones truncate.
-Value importEmbedding(LayerBuilder &b) {
-  b.setKeepsTypes();
-  Value ids = b.getInput();
+EmbeddingSettings readSettings(LayerBuilder &b) {
   const int64_t rows = b.getInteger("input_dim", 0), width = b.getInteger("output_dim", 0);
   if (rows <= 0 || width <= 0)
-    b.error("'input_dim' and 'output_dim' of Embedding must be positive integers");
-  const Quantization quantization =
-      b.getQuantization({QuantizationMode::Int8, QuantizationMode::Int4});
-  b.refuseLora();
+    b.error("'input_dim' and 'output_dim' of " + b.layer.className + " must be positive integers");
+  return {rows, width, b.getQuantization({QuantizationMode::Int8, QuantizationMode::Int4}),
+          readLowRank(b, "embeddings_constraint", /*readsAlpha=*/false)};
+}
+
+Value importRows(LayerBuilder &b, const EmbeddingSettings &settings, bool isUntied) {
+  b.setKeepsTypes();
+  Value ids = b.getInput();
   if (!ids || b.hasFailed())
     return {};
   if (b.getFlag("mask_zero", false))
     b.setMask(0, b.makeBool(ids));
-  Value index = ids;
-  if (!elementTypeOf(ids).isInteger(32) && !elementTypeOf(ids).isInteger(64))
-    index =
-        b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(ids), b.builder.getI32Type()), ids);
-  else
-    b.limitIndices(ids, rows);
-  if (quantization)
-    return gatherQuantized(b, quantization, index, rows, width);
-  VariableRequest request{"embeddings",
-                          {rows, width},
-                          "embeddings_initializer",
-                          "embeddings_regularizer",
-                          "embeddings_constraint"};
-  request.defaultInitializer = "uniform";
-  Value table = b.addVariable(request);
-  return table ? b.make<GatherOp>(table, index, /*axis=*/int64_t(0), /*batch_dims=*/int64_t(0))
-               : Value();
+  Value index = makeIndex(b, ids, settings.rows);
+  EmbeddingTable table(b, settings.rows, settings.width, settings.quantization, settings.lowRank);
+  return table.addVariables(isUntied) ? table.gather(index) : Value();
 }
 
-constexpr LayerEntry kEmbeddingLayers[] = {{"Embedding", importEmbedding}};
+Value importEmbedding(LayerBuilder &b) {
+  return importRows(b, readSettings(b), /*isUntied=*/false);
+}
+
+/// Called with reverse=True: scores of all ids. Keras leaves the dtypes of its input and its result
+/// as they come; here the input is cast to the compute dtype, as other layers' are, which is the
+/// dtype that Keras declares for the result.
+Value importReversibleEmbedding(LayerBuilder &b) {
+  EmbeddingSettings settings = readSettings(b);
+  const bool isUntied = !b.getFlag("tie_weights", true);
+  const llvm::json::Value *argument = b.getLiteral(1, "reverse");
+  if (!argument || !argument->getAsBoolean().value_or(false))
+    return importRows(b, settings, isUntied);
+  Value x = b.getFloatInput(/*castIntegers=*/true);
+  if (!x || b.hasFailed())
+    return {};
+  if (b.shapeOf(x).back() != settings.width)
+    return b.error("the input of the projection has " + llvm::Twine(b.shapeOf(x).back()) +
+                   " features; the table has " + llvm::Twine(settings.width));
+  // Without a config the layer quantizes the input even of int4; `quantize` always gives it one.
+  const llvm::json::Value *config = b.layer.config.get("quantization_config");
+  if (settings.quantization.mode == QuantizationMode::Int4 && !settings.quantization.ofFloats &&
+      (!config || config->kind() == llvm::json::Value::Null))
+    settings.quantization.activation = ActivationQuantizer();
+  mlir::Type element;
+  if (const std::string dtype = b.getString("reverse_dtype", ""); !dtype.empty()) {
+    element = dtypeElement(b.builder, dtype);
+    if (!mlir::isa_and_nonnull<mlir::FloatType>(element))
+      return b.error("'reverse_dtype' must be a floating dtype, not \"" + dtype + "\"");
+  }
+  EmbeddingTable table(b, settings.rows, settings.width, settings.quantization, settings.lowRank);
+  if (!table.addVariables(isUntied))
+    return {};
+  Value logits = table.project(x, element);
+  if (std::optional<double> cap = b.getOptionalNumber("logit_soft_cap"))
+    logits = b.make<MultiplyOp>(b.make<TanhOp>(b.make<DivideOp>(logits, b.makeConstant(*cap))),
+                                b.makeConstant(*cap));
+  return logits;
+}
+
+constexpr LayerEntry kEmbeddingLayers[] = {{"Embedding", importEmbedding},
+                                           {"ReversibleEmbedding", importReversibleEmbedding}};
 
 } // namespace
 

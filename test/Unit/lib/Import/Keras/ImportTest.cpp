@@ -50,8 +50,6 @@ void compare(const fs::path &folder, ImportedModel &model) {
   for (VariableOp variable : model.module->getOps<VariableOp>())
     if (variable.getRole() != VariableRole::Random)
       variables.push_back(variable);
-  const bool isQuantized = llvm::any_of(
-      variables, [](VariableOp variable) { return variable.getSymName().ends_with("_scale"); });
   size_t next = 0;
   for (const llvm::json::Value &value : *expected.getArray("variables")) {
     const llvm::json::Object &row = *value.getAsObject();
@@ -61,9 +59,8 @@ void compare(const fs::path &folder, ImportedModel &model) {
     ASSERT_LT(next, variables.size());
     VariableOp variable = variables[next++];
     // Keras lists SpectralNormalization's vector between the variables of the layer that it wraps,
-    // mpc behind them; and of a quantized layer the scales of float8 and what is trained first, mpc
-    // all in the order of the file.
-    if (folder.filename().string().rfind("spectralnorm", 0) == 0 || isQuantized)
+    // mpc behind them.
+    if (folder.filename().string().rfind("spectralnorm", 0) == 0)
       for (VariableOp named : variables)
         if (named.getSymName() == path)
           variable = named;
