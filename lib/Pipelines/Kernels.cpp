@@ -22,6 +22,8 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, bool isOnDevice) {
     manager.addPass(createOutlineHostCodePass());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
+    // Last: whatever became a launch on the way counts.
+    manager.addPass(createGatherLaunchesPass());
   }
   manager.addPass(createVerifyKernelsPass());
 }

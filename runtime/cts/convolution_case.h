@@ -7,6 +7,7 @@
 #define MPC_RUNTIME_CTS_CONVOLUTION_CASE_H
 
 #include "mpc-rt/executable.h"
+#include "runtime/cts/elements.h"
 
 #include <cstdint>
 #include <string>
@@ -33,9 +34,9 @@ struct ConvolutionCase {
 struct ConvolutionData {
   explicit ConvolutionData(const ConvolutionCase &c);
   // What the contract asks for, from the operands as they are now.
-  std::vector<uint8_t> expected() const;
+  std::vector<uint8_t> expected(Roundings roundings = Roundings::each) const;
   // The first element of `out` that differs from expected(), NaN equal to NaN; "" if none.
-  std::string difference() const;
+  std::string difference(Roundings roundings = Roundings::each) const;
 
   ConvolutionCase shape;
   std::vector<uint8_t> lhs, rhs, bias, out, initial;

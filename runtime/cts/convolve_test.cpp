@@ -3,6 +3,7 @@
 // Conformance of convolve: bit-exact results over directions, dtypes, shapes, windows, epilogues.
 #include "runtime/base/philox.h"
 #include "runtime/cts/convolution_case.h"
+#include "runtime/cts/device_call.h"
 #include "runtime/cts/driver_fixture.h"
 #include "runtime/cts/elements.h"
 
@@ -16,11 +17,11 @@ namespace {
 class Convolve : public DriverTest {
 protected:
   mpc_rt_status_t convolve(ConvolutionData &data, WeightUse use = WeightUse::updated) {
-    EXPECT_EQ(driver->begin(use), MPC_RT_OK);
     auto descriptor = data.shape.descriptor(nextId);
-    auto status = driver->convolve(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
-                                   data.out.data(), 1);
-    driver->end();
+    auto status = callOnDevice(
+        *driver, use, {&data.lhs, &data.rhs, &data.bias, &data.out}, [&](void *const *places) {
+          return driver->convolve(descriptor, places[0], places[1], places[2], places[3], 1);
+        });
     return status;
   }
   void check(const ConvolutionCase &shape) {
@@ -28,7 +29,7 @@ protected:
     ConvolutionData data(shape);
     ASSERT_EQ(convolve(data), MPC_RT_OK) << mpc_rt_last_error();
     if (driver->computes())
-      EXPECT_EQ(data.difference(), "");
+      EXPECT_EQ(differenceOf(data), "");
     else
       EXPECT_EQ(data.out, data.initial) << "a driver that does not compute wrote results";
   }
@@ -210,11 +211,12 @@ TEST_P(Convolve, TakesADynamicBatch) {
     ConvolutionData data(c);
     auto descriptor = c.descriptor(9);
     descriptor.batch = {0, 1};
-    ASSERT_EQ(driver->begin(WeightUse::constant), MPC_RT_OK);
-    EXPECT_EQ(driver->convolve(descriptor, data.lhs.data(), data.rhs.data(), nullptr,
-                               data.out.data(), batch),
+    EXPECT_EQ(callOnDevice(*driver, WeightUse::constant, {&data.lhs, &data.rhs, &data.out},
+                           [&](void *const *places) {
+                             return driver->convolve(descriptor, places[0], places[1], nullptr,
+                                                     places[2], batch);
+                           }),
               MPC_RT_OK);
-    driver->end();
     driver->variablesChanged();
     if (driver->computes())
       EXPECT_EQ(data.difference(), "");

@@ -23,7 +23,8 @@ class Tools:
         self.work_folder = work_folder
         self.timeout = timeout
         # What every compilation and every run is told besides.
-        self.extra = {"mpcc": [f"--target={target}"] if target else [],
+        # Beside code for a GPU the CPU's is not what is tested: one level of it is enough.
+        self.extra = {"mpcc": [f"--target={target}", "--march=x86-64-v2"] if target else [],
                       "mpc-run": ["--device", device] if device else []}  # fmt: skip
         self.lock = threading.Lock()
         self.compile_locks = {}

@@ -5,12 +5,12 @@
 #include "test/FakeCuda/kernels.h"
 #include "mpc-rt/cuda.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <fstream>
-#include <regex>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -22,7 +22,6 @@ namespace {
 constexpr char shim[] = R"cpp(
 #include <cmath>
 #include <cstring>
-#include <tuple>
 #define __device__
 #define __global__
 #define __launch_bounds__(threads)
@@ -36,42 +35,30 @@ thread_local Dimensions threadIdx, blockIdx, blockDim, gridDim;
 using std::fabs;
 )cpp";
 
+// Before the callers of the kernels. Plain code for each: templates would take longer to compile
+// than the kernels.
 constexpr char caller[] = R"cpp(
 namespace {
 struct Grid {
   unsigned blocks[3], threads[3];
 };
-template <class... A> using Packed = std::tuple<std::remove_cv_t<A>...>;
-template <class... A, size_t... I>
-void *packAll(void (*)(A...), void **p, std::index_sequence<I...>) {
-  return new Packed<A...>{*static_cast<std::remove_cv_t<A> *>(p[I])...};
-}
-template <class... A> void *pack(void (*f)(A...), void **p) {
-  return packAll(f, p, std::index_sequence_for<A...>());
-}
-template <class... A> void drop(void (*)(A...), void *packed) {
-  delete static_cast<Packed<A...> *>(packed);
-}
-template <class... A> void run(void (*f)(A...), void *packed, const Grid &grid) {
-  blockDim = {grid.threads[0], grid.threads[1], grid.threads[2]};
-  gridDim = {grid.blocks[0], grid.blocks[1], grid.blocks[2]};
-  for (unsigned block = 0; block < grid.blocks[0]; ++block)
-    for (unsigned thread = 0; thread < grid.threads[0]; ++thread) {
-      blockIdx = {block, 0, 0};
-      threadIdx = {thread, 0, 0};
-      std::apply(f, *static_cast<Packed<A...> *>(packed));
-    }
-}
 struct HostKernel {
   const char *name;
   void *(*pack)(void **);
   void (*drop)(void *);
   void (*run)(void *, const Grid &);
 };
+void run_grid(void (*thread)(void *), void *packed, const Grid &grid) {
+  blockDim = {grid.threads[0], grid.threads[1], grid.threads[2]};
+  gridDim = {grid.blocks[0], grid.blocks[1], grid.blocks[2]};
+  for (unsigned block = 0; block < grid.blocks[0]; ++block)
+    for (unsigned thread_number = 0; thread_number < grid.threads[0]; ++thread_number) {
+      blockIdx = {block, 0, 0};
+      threadIdx = {thread_number, 0, 0};
+      thread(packed);
+    }
+}
 } // namespace
-#define MPC_KERNEL(name)                                                                           \
-  {#name, [](void **p) { return pack(name, p); }, [](void *p) { drop(name, p); },                   \
-   [](void *p, const Grid &grid) { run(name, p, grid); }}
 )cpp";
 
 std::string sourceOf(const void *image, std::string &problem) {
@@ -103,12 +90,54 @@ std::string sourceOf(const void *image, std::string &problem) {
   return text;
 }
 
-std::vector<std::string> kernelsIn(const std::string &source) {
-  std::vector<std::string> names;
-  std::regex pattern("__launch_bounds__\\([0-9]+\\)\\s+([A-Za-z_0-9]+)\\(");
-  for (std::sregex_iterator it(source.begin(), source.end(), pattern), end; it != end; ++it)
-    names.push_back((*it)[1]);
-  return names;
+// A kernel of the source, with its parameters as they are written there.
+struct Declaration {
+  std::string name;
+  std::vector<std::string> types;
+};
+
+std::vector<Declaration> kernelsIn(const std::string &source) {
+  std::vector<Declaration> kernels;
+  const std::string mark = "__launch_bounds__(";
+  for (size_t at = source.find(mark); at != std::string::npos; at = source.find(mark, at + 1)) {
+    size_t open = source.find('(', at + mark.size()), close = source.find(')', open);
+    size_t name = source.find_first_not_of(" \n", source.find(')', at) + 1);
+    if (close == std::string::npos || name >= open)
+      continue;
+    Declaration kernel{source.substr(name, open - name), {}};
+    for (size_t start = open + 1; start < close;) {
+      size_t end = std::min(source.find(',', start), close);
+      std::string parameter = source.substr(start, end - start);
+      // "const float *name": what is before the name, which may be missing after a '*'.
+      size_t last = parameter.find_last_of(" *");
+      std::string type = parameter.substr(0, last + 1);
+      size_t first = type.find_first_not_of(" \n");
+      type = type.substr(first == std::string::npos ? 0 : first);
+      if (type.rfind("const ", 0) == 0 && type.find('*') == std::string::npos)
+        type = type.substr(6);
+      kernel.types.push_back(type);
+      start = end + 1;
+    }
+    kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+// Arguments of the kernel in a struct, and a function for one thread.
+std::string callerOf(const Declaration &kernel) {
+  std::string fields, packs, calls, name = "mpc_call_" + kernel.name;
+  for (size_t i = 0; i < kernel.types.size(); ++i) {
+    std::string number = std::to_string(i), separator = i ? ", " : "";
+    fields += "  " + kernel.types[i] + " p" + number + ";\n";
+    packs += separator + "*(" + kernel.types[i] + " *)p[" + number + "]";
+    calls += separator + "a->p" + number;
+  }
+  return "namespace {\nstruct " + name + " {\n" + fields + "};\nvoid *" + name +
+         "_pack(void **p) { return new " + name + "{" + packs + "}; }\nvoid " + name +
+         "_drop(void *a) { delete (" + name + " *)a; }\nvoid " + name +
+         "_thread(void *packed) {\n  auto *a = (" + name + " *)packed;\n  " + kernel.name + "(" +
+         calls + ");\n}\nvoid " + name + "_run(void *a, const Grid &grid) { run_grid(" + name +
+         "_thread, a, grid); }\n} // namespace\n";
 }
 
 std::string cacheFolder() {
@@ -154,10 +183,14 @@ std::unique_ptr<KernelLibrary> KernelLibrary::load(const void *image, std::strin
   std::string source = sourceOf(image, problem);
   if (source.empty())
     return nullptr;
-  std::string text =
-      shim + source + caller + "extern \"C\" const HostKernel mpc_fake_kernels[] = {\n";
-  for (const std::string &name : kernelsIn(source))
-    text += "  MPC_KERNEL(" + name + "),\n";
+  std::string text = shim + source + caller, table;
+  for (const Declaration &kernel : kernelsIn(source)) {
+    std::string name = "mpc_call_" + kernel.name;
+    text += callerOf(kernel);
+    table +=
+        "  {\"" + kernel.name + "\", " + name + "_pack, " + name + "_drop, " + name + "_run},\n";
+  }
+  text += "extern \"C\" const HostKernel mpc_fake_kernels[] = {\n" + table;
   text += "};\nextern \"C\" const size_t mpc_fake_kernel_count = sizeof mpc_fake_kernels / sizeof "
           "*mpc_fake_kernels;\n";
   std::string path = compile(text, problem);

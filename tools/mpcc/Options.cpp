@@ -49,7 +49,8 @@ struct CommandLine {
   cl::list<std::string> inputShapes{
       "input-shape", cl::cat(category), cl::value_desc("[NAME:]N,N…"),
       cl::desc("Extents behind the batch of an input that the file leaves open; may be repeated")};
-  MPC_OPTION(std::string, target, "target", cl::init("cpu"), cl::value_desc("cpu|cuda[:sm_N,…]"),
+  MPC_OPTION(std::string, target, "target", cl::init("cpu"),
+             cl::value_desc("cpu|cuda[:sm_N,…|:source]"),
              cl::desc("Device; cuda: sm_80, sm_90, sm_100, sm_120 and PTX of sm_80"));
   MPC_OPTION(std::string, emit, "emit", cl::init("library"), cl::value_desc("library|cuda"),
              cl::desc("cuda: print the source of the kernels instead"));
@@ -140,7 +141,7 @@ static void readCudaOptions(UsageErrors &errors, const CommandLine &line, Compil
     options.cuda = parseCudaTarget(line.target);
     if (!options.cuda)
       errors.report("--target=" + line.target +
-                    ": expected cpu, cuda, or cuda:sm_N,… with N from 75");
+                    ": expected cpu, cuda, cuda:sm_N,… with N from 75, or cuda:source");
   }
   if (options.cuda) {
     options.cuda->tf32 = line.fp32Precision == "tf32";

@@ -110,6 +110,22 @@ def OutlineHostCodePass : Pass<"mpc-outline-host-code", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::func::FuncDialect"];
 }
 
+def GatherLaunchesPass : Pass<"mpc-gather-launches", "::mlir::ModuleOp"> {
+  let summary = "for GPUs: launches next to each other where library calls do not need them apart";
+  let description = [{
+    Launches that stand between two library calls move before the first one when they touch no
+    buffer that it writes and write none that it reads. What then follows each other becomes one
+    kernel with stages (lib/Codegen/CUDA/LaunchGroups.h).
+
+    ```mlir
+    mpcrt.launch @cast count(%n) grain(1) args(%x, %half : ...)
+    mpcrt.contract ins(%half, %w : ...) outs(%y : ...)
+    mpcrt.launch @pad count(%c16) grain(1) args(%v, %padded : ...)  // moves above mpcrt.contract
+    ```
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
+}
+
 def VerifyKernelsPass : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase kernels";
   let description = [{

@@ -13,8 +13,9 @@ using llvm::StringRef;
 
 llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const CudaTarget &target,
                                                   StringRef name) {
-  if (llvm::Error error = checkNvrtc())
-    return error;
+  if (!target.sourceOnly)
+    if (llvm::Error error = checkNvrtc())
+      return error;
   auto source = printCudaKernels(module);
   if (failed(source))
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
@@ -26,6 +27,11 @@ llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const C
                              /*LowerCase=*/true);
   program.keepText = target.keepSource;
   program.tf32 = target.tf32;
+  if (target.sourceOnly) {
+    // No driver takes it: a GPU says so when the model is loaded.
+    program.images.push_back({target.ptx(), /*isPtx=*/true, "// --target=cuda:source"});
+    return program;
+  }
   for (unsigned architecture : target.architectures) {
     auto images = compileCuda(program.text, name, architecture, architecture == target.ptx());
     if (!images)

@@ -3,6 +3,7 @@
 #include "lib/Codegen/CUDA/KernelSource.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Codegen/CUDA/KernelPrinter.h"
+#include "lib/Codegen/CUDA/LibraryKernels.h"
 #include "lib/Codegen/CUDA/Prelude.h"
 #include "lib/Codegen/CUDA/ScalarExpression.h"
 
@@ -51,7 +52,7 @@ FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module) {
     source.kernels.push_back({kernel.getSymName().str(), signatureOf(kernel)});
   }
   llvm::raw_string_ostream os(source.text);
-  os << getCudaPrelude();
+  os << getCudaPrelude() << getCudaLibraryKernels(module);
   for (StringAttr name : globals) {
     os << "\n";
     failedOnce |= failed(printGlobal(module.lookupSymbol<memref::GlobalOp>(name), os));

@@ -113,24 +113,6 @@ template <class T> __device__ inline bool is_finite(T x) { return x - x == x - x
 // Every kernel covers its iterations in steps of the whole grid.
 __device__ inline index first_index() { return blockIdx.x * (index)blockDim.x + threadIdx.x; }
 __device__ inline index index_step() { return gridDim.x * (index)blockDim.x; }
-
-// What a product's library cannot do itself: relu that keeps NaN.
-extern "C" __global__ void __launch_bounds__(256) mpc_relu_f32(float *x, const index count) {
-  for (index i = first_index(); i < count; i += index_step())
-    x[i] = x[i] <= 0.0f ? 0.0f : x[i];
-}
-extern "C" __global__ void __launch_bounds__(256) mpc_relu_f64(double *x, const index count) {
-  for (index i = first_index(); i < count; i += index_step())
-    x[i] = x[i] <= 0.0 ? 0.0 : x[i];
-}
-extern "C" __global__ void __launch_bounds__(256) mpc_relu_f16(f16 *x, const index count) {
-  for (index i = first_index(); i < count; i += index_step())
-    x[i] = widen(x[i]) <= 0.0f ? f16{0} : x[i];
-}
-extern "C" __global__ void __launch_bounds__(256) mpc_relu_bf16(bf16 *x, const index count) {
-  for (index i = first_index(); i < count; i += index_step())
-    x[i] = widen(x[i]) <= 0.0f ? bf16{0} : x[i];
-}
 )cuda";
 
 llvm::StringRef mpc::getCudaPrelude() { return kPrelude; }

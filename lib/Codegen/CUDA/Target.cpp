@@ -15,6 +15,10 @@ std::optional<CudaTarget> mpc::parseCudaTarget(StringRef text) {
     return target;
   if (!text.consume_front(":"))
     return std::nullopt;
+  if (text == "source") {
+    target.sourceOnly = true;
+    return target;
+  }
   target.architectures.clear();
   llvm::SmallVector<StringRef> names;
   text.split(names, ',');

@@ -11,7 +11,7 @@ using namespace mpc;
 static constexpr int64_t kInlineIterations = 64;
 
 StringRef mpc::getSplitName(Split split) {
-  static const StringRef names[] = {"inline", "flat", "rows", "columns", "blocks"};
+  static const StringRef names[] = {"inline", "flat", "rows", "columns", "blocks", "parts"};
   return names[static_cast<int>(split)];
 }
 
@@ -58,7 +58,31 @@ static bool runsDownColumns(linalg::GenericOp op, unsigned column, ArrayRef<unsi
          });
 }
 
-FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op) {
+/// On a GPU: how many partial results each sum should have; 1 when there are enough sums, or too
+/// little to add up. `parallel` says how many sums there are.
+static int64_t chooseParts(ArrayRef<BatchExtent> extents, ArrayRef<unsigned> parallel,
+                           ArrayRef<unsigned> reductions) {
+  // Enough threads to hide the latency of memory on any GPU, and sums long enough to share.
+  constexpr int64_t kThreads = 32768, kShortSum = 128, kBatch = 4096;
+  int64_t sums = 1, length = 1;
+  for (unsigned loop : parallel) {
+    if (!extents[loop].isFixed())
+      return 1; // the batch is enough threads, and partial results have a fixed place
+    sums = std::min<int64_t>(sums * std::max<int64_t>(1, extents[loop].fixed), kThreads);
+  }
+  for (unsigned loop : reductions) {
+    int64_t extent = extents[loop].fixed + kBatch * extents[loop].perSample;
+    length = std::min<int64_t>(length * std::max<int64_t>(1, extent), int64_t(1) << 40);
+  }
+  if (sums >= kThreads || length <= kShortSum)
+    return 1;
+  if (!parallel.empty())
+    return 64;
+  // Two more rounds for a scalar: 1024 results, then 32.
+  return length <= 4096 ? 32 : 1024;
+}
+
+FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op, bool isOnDevice) {
   auto extents = loopExtents(op);
   if (failed(extents))
     return failure();
@@ -83,6 +107,14 @@ FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op) {
     return space;
   }
 
+  if (isOnDevice && !reductions.empty()) {
+    // Sums stay in registers; the index that is innermost in memory is the thread's.
+    space.parts = chooseParts(space.extents, parallel, reductions);
+    space.split = space.parts > 1 ? Split::Parts : parallel.empty() ? Split::Blocks : Split::Rows;
+    space.launched = parallel;
+    space.inner = reductions;
+    return space;
+  }
   bool flat = !usesIndices(op) &&
               llvm::all_of(op->getOpOperands(), [&](OpOperand &o) { return isFlatOperand(op, o); });
   if (reductions.empty()) {
@@ -98,9 +130,9 @@ FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op) {
       return space;
     }
     space.split = Split::Rows;
-    space.launched.assign(parallel.begin(),
-                          parallel.size() > 1 ? parallel.end() - 1 : parallel.end());
-    if (parallel.size() > 1)
+    bool hasInner = parallel.size() > 1 && !isOnDevice;
+    space.launched.assign(parallel.begin(), hasInner ? parallel.end() - 1 : parallel.end());
+    if (hasInner)
       space.inner.push_back(parallel.back());
     space.firstReduction = space.inner.size();
     // Writes go to different places only when the output's map is a permutation.

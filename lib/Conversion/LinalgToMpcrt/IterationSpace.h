@@ -16,7 +16,8 @@ enum class Split {
   Flat,    ///< elementwise on dense buffers: one loop over all elements
   Rows,    ///< launch over parallel loops; the innermost parallel or the reductions inside
   Columns, ///< sums down contiguous columns: launch over columns, reduction outside, columns inside
-  Blocks   ///< sums to a scalar: a fixed number of partial results, combined in order
+  Blocks,  ///< sums to a scalar: a fixed number of partial results, combined in order
+  Parts    ///< on a GPU, sums to few places: partial results of each, combined in order
 };
 
 llvm::StringRef getSplitName(Split split);
@@ -31,10 +32,14 @@ struct IterationSpace {
   /// The innermost loop's iterations touch different memory.
   bool innermostIndependent = false;
   int64_t grain = 1;
+  int64_t parts = 1; ///< partial results of each sum, for Parts
 };
 
-/// Failure, with an error on the op, when an extent is no function of the batch.
-mlir::FailureOr<IterationSpace> analyzeIterationSpace(mlir::linalg::GenericOp op);
+/// `isOnDevice`: for a GPU, where neighbouring threads take neighbouring elements and thousands of
+/// threads share a sum. Failure, with an error on the op, when an extent is no function of the
+/// batch.
+mlir::FailureOr<IterationSpace> analyzeIterationSpace(mlir::linalg::GenericOp op,
+                                                      bool isOnDevice = false);
 
 /// The split of an op of mpcrt.rows, whose first `rowLoops` loops are launched.
 mlir::FailureOr<IterationSpace> analyzeRows(mlir::linalg::GenericOp op, unsigned rowLoops);

@@ -23,8 +23,8 @@ static constexpr int64_t kSerialReduction = 4096;
 /// temporaries, in the first-level cache.
 static constexpr int64_t kBlockElements = 4096, kBlockBytes = 16384;
 
-KernelOutliner::KernelOutliner(func::FuncOp entry, bool oneRowPerBlock)
-    : entry(entry), batch(getBatchArgument(entry)), oneRowPerBlock(oneRowPerBlock) {}
+KernelOutliner::KernelOutliner(func::FuncOp entry, bool isOnDevice)
+    : entry(entry), batch(getBatchArgument(entry)), isOnDevice(isOnDevice) {}
 
 /// The layer path of a location; "" when it names none.
 static std::string layerOf(Location loc) {
@@ -60,7 +60,8 @@ KernelOutliner::Kernel KernelOutliner::createKernel(ArrayRef<linalg::GenericOp> 
   };
   auto need = [&](Value value) {
     // A temporary of mpcrt.rows is the kernel's own.
-    if (!value.getDefiningOp<memref::AllocaOp>())
+    auto alloca = value.getDefiningOp<memref::AllocaOp>();
+    if (!alloca || !isa<mpcrt::RowsOp>(alloca->getParentOp()))
       (isConstant(value) ? constants : arguments).insert(value);
   };
   bool needsBatch = false;
@@ -304,7 +305,7 @@ LogicalResult KernelOutliner::outline(mpcrt::RowsOp rows) {
     localBytes += ShapedType::getNumElements(restOf(alloca)) *
                   llvm::divideCeil(alloca.getType().getElementTypeBitWidth(), 8);
   int64_t block =
-      oneRowPerBlock
+      isOnDevice
           ? 1
           : std::max<int64_t>(1, std::min(kBlockElements / elements, kBlockBytes / localBytes));
 
@@ -393,7 +394,7 @@ linalg::GenericOp KernelOutliner::flatten(linalg::GenericOp op) {
 }
 
 LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
-  auto space = analyzeIterationSpace(op);
+  auto space = analyzeIterationSpace(op, isOnDevice);
   if (failed(space))
     return failure();
   bool collapsible =
@@ -402,11 +403,13 @@ LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
   bool hasWhole = llvm::any_of(op->getOpOperands(), [&](OpOperand &o) {
     return isa<MemRefType>(o.get().getType()) && op.getMatchingIndexingMap(&o).isIdentity();
   });
-  if ((space->split == Split::Flat || space->split == Split::Blocks) && collapsible && hasWhole) {
+  bool isScalarSum =
+      space->split == Split::Blocks || (space->split == Split::Parts && space->launched.empty());
+  if ((space->split == Split::Flat || isScalarSum) && collapsible && hasWhole) {
     op = flatten(op);
     Split split = space->split;
     int64_t grain = space->grain;
-    space = analyzeIterationSpace(op);
+    space = analyzeIterationSpace(op, isOnDevice);
     if (failed(space))
       return failure();
     if (split == Split::Flat)
@@ -418,6 +421,8 @@ LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
     return success();
   case Split::Blocks:
     return emitBlocks(op, *space);
+  case Split::Parts:
+    return emitParts(op, *space);
   default:
     emitLaunch(op, *space);
     return success();

@@ -10,9 +10,9 @@ namespace mpc {
 
 class KernelOutliner {
 public:
-  /// `oneRowPerBlock`: temporaries of mpcrt.rows hold one row, for a device whose threads take one
-  /// each.
-  explicit KernelOutliner(mlir::func::FuncOp entry, bool oneRowPerBlock = false);
+  /// `isOnDevice`: for a GPU. Temporaries of mpcrt.rows then hold one row, since a thread takes
+  /// one.
+  explicit KernelOutliner(mlir::func::FuncOp entry, bool isOnDevice = false);
 
   /// Replaces `op`. Failure, with an error on the op, when it cannot be expressed.
   mlir::LogicalResult outline(mlir::linalg::GenericOp op);
@@ -38,11 +38,13 @@ private:
               llvm::StringRef split);
   void emitInline(mlir::linalg::GenericOp op, const IterationSpace &space);
   void emitLaunch(mlir::linalg::GenericOp op, const IterationSpace &space);
+  /// Partial results by one kernel, their combination by a structured op, which is outlined then.
+  mlir::LogicalResult emitParts(mlir::linalg::GenericOp op, IterationSpace space);
   mlir::LogicalResult emitBlocks(mlir::linalg::GenericOp op, const IterationSpace &space);
 
   mlir::func::FuncOp entry;
   mlir::Value batch;
-  bool oneRowPerBlock;
+  bool isOnDevice;
 };
 
 /// Lets equal kernels of a module share one function.

@@ -105,9 +105,10 @@ SmallVector<Value> LoopEmitter::reduce(OpBuilder &builder, ArrayRef<LoopBounds> 
                                        ValueRange accumulators) {
   if (bounds.empty())
     return body(builder, accumulators);
-  Value one = arith::ConstantIndexOp::create(builder, op.getLoc(), 1);
+  Value step = bounds[0].step ? bounds[0].step
+                              : arith::ConstantIndexOp::create(builder, op.getLoc(), 1).getResult();
   auto loop =
-      scf::ForOp::create(builder, op.getLoc(), bounds[0].begin, bounds[0].end, one, accumulators);
+      scf::ForOp::create(builder, op.getLoc(), bounds[0].begin, bounds[0].end, step, accumulators);
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   SmallVector<Value> before(loaded);
   bind(inner, bounds[0].loop, loop.getInductionVar());

@@ -9,10 +9,11 @@
 
 namespace mpc {
 
-/// A loop with its bounds; step 1.
+/// A loop with its bounds.
 struct LoopBounds {
   unsigned loop;
   mlir::Value begin, end;
+  mlir::Value step = {}; ///< null: 1; only of loops that reduce
 };
 
 /// Emits loops that run the body of `op` on `buffers` (its operands, perhaps as seen by a kernel).

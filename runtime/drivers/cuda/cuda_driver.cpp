@@ -3,8 +3,7 @@
 // The CUDA driver: what a call needs goes to the GPU, the call is issued or replayed, its results
 // come back.
 #include "runtime/base/dtype.h"
-#include "runtime/drivers/cuda/kernel_table.h"
-#include "runtime/drivers/cuda/multiplier.h"
+#include "runtime/drivers/cuda/convolver.h"
 #include "runtime/drivers/cuda/step_graphs.h"
 #include "runtime/drivers/cuda/variable_mirror.h"
 #include "runtime/drivers/driver.h"
@@ -27,9 +26,10 @@ public:
   CudaDriver(const DriverOptions &options, std::unique_ptr<DeviceSession> opened,
              const mpc_rt_cuda_program_t &program)
       : options(options), session(std::move(opened)), kernels(*session, program),
-        multiplier(*session, kernels, program.tf32 != 0), variables(*session),
-        arena(*session, Memory::Kind::device), tensors(*session, Memory::Kind::device),
-        staging(*session, Memory::Kind::pinned), graphs(*session) {}
+        multiplier(*session, kernels, program.tf32 != 0), convolver(*session, kernels, multiplier),
+        variables(*session), arena(*session, Memory::Kind::device),
+        tensors(*session, Memory::Kind::device), staging(*session, Memory::Kind::pinned),
+        graphs(*session) {}
 
   mpc_rt_status_t open() {
     if (auto status = kernels.load())
@@ -63,11 +63,9 @@ public:
                   descriptor.layer ? descriptor.layer : "contraction");
     return multiplier.contract(descriptor, lhs, rhs, bias, out, batch);
   }
-  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *, const void *,
-                           const void *, void *, int64_t) override {
-    return fail(MPC_RT_UNAVAILABLE,
-                "%s: convolutions are not in this version's CUDA driver; use --device cpu",
-                descriptor.layer ? descriptor.layer : "convolution");
+  mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
+                           const void *bias, void *out, int64_t batch) override {
+    return convolver.convolve(descriptor, lhs, rhs, bias, out, batch);
   }
 
   mpc_rt_status_t bindVariables(uint8_t *host, uint64_t bytes,
@@ -88,7 +86,7 @@ public:
                       uint32_t variableCount, uint64_t arenaBytes) override;
 
   void variablesChanged() noexcept override {}
-  uint64_t libraryBytes() const noexcept override { return multiplier.bytes(); }
+  uint64_t libraryBytes() const noexcept override { return multiplier.bytes() + convolver.bytes(); }
 
 private:
   // Where the tensors of a call are: inputs, then outputs, each at a multiple of `tensorAlignment`.
@@ -104,6 +102,7 @@ private:
   std::unique_ptr<DeviceSession> session;
   KernelTable kernels;
   Multiplier multiplier;
+  Convolver convolver;
   VariableMirror variables;
   Memory arena, tensors, staging;
   StepGraphs graphs; // last: recorded steps hold addresses of the above
@@ -172,6 +171,8 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
     mpc_rt_status_t issued = entry.fn(&onDevice);
     return issued ? issued : problem;
   });
+  if (convolver.takeMoved())
+    graphs.forget();
   if (weightUse == WeightUse::updated || std::strcmp(entry.name, "evaluate") == 0)
     variables.deviceChanged();
   if (status)

@@ -86,19 +86,26 @@ mpc_rt_status_t KernelTable::launch(mpc_rt_kernel_fn handle, void *const *argume
                 kernel.info->name);
 }
 
-mpc_rt_status_t KernelTable::launchRelu(mpc_rt_dtype_t dtype, void *values, int64_t count) {
-  const char *name = dtype == MPC_RT_FLOAT32    ? "mpc_relu_f32"
-                     : dtype == MPC_RT_FLOAT64  ? "mpc_relu_f64"
-                     : dtype == MPC_RT_BFLOAT16 ? "mpc_relu_bf16"
-                                                : "mpc_relu_f16";
+mpc_rt_status_t KernelTable::launchNamed(const char *name, void **parameters, int64_t count) {
   if (count <= 0)
     return MPC_RT_OK;
-  Function function = nullptr;
-  if (auto status = session.check(session.cuda.moduleGetFunction(&function, module, name), name))
-    return status;
-  void *parameters[] = {&values, &count};
+  Function &function = named[name];
+  if (!function && session.cuda.moduleGetFunction(&function, module, name))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "the model's library has no kernel %s, which this runtime needs; compile the model "
+                "again with this version",
+                name);
   constexpr unsigned threads = 256;
   return launch(function, threads, parameters, count, name);
+}
+
+mpc_rt_status_t KernelTable::launchRelu(mpc_rt_dtype_t dtype, void *values, int64_t count) {
+  void *parameters[] = {&values, &count};
+  return launchNamed(dtype == MPC_RT_FLOAT32    ? "mpc_relu_f32"
+                     : dtype == MPC_RT_FLOAT64  ? "mpc_relu_f64"
+                     : dtype == MPC_RT_BFLOAT16 ? "mpc_relu_bf16"
+                                                : "mpc_relu_f16",
+                     parameters, count);
 }
 
 } // namespace mpc::rt::cuda

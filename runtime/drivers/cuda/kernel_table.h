@@ -8,6 +8,8 @@
 #include "mpc-rt/executable.h"
 #include "runtime/drivers/cuda/device_session.h"
 
+#include <map>
+#include <string>
 #include <vector>
 
 namespace mpc::rt::cuda {
@@ -29,6 +31,9 @@ public:
   // `arguments` as services->parallel_for has them.
   mpc_rt_status_t launch(mpc_rt_kernel_fn handle, void *const *arguments, int64_t count);
 
+  // One of the driver's own kernels (LibraryKernels.cpp), with all of its parameters; the last one
+  // is `count`.
+  mpc_rt_status_t launchNamed(const char *name, void **parameters, int64_t count);
   // x = max(x, 0) that keeps NaN, on `count` numbers of a floating dtype.
   mpc_rt_status_t launchRelu(mpc_rt_dtype_t dtype, void *values, int64_t count);
 
@@ -46,6 +51,7 @@ private:
   Module module = nullptr;
   std::vector<Kernel> kernels;
   std::vector<mpc_rt_kernel_fn> handleTable;
+  std::map<std::string, Function> named;
 };
 
 } // namespace mpc::rt::cuda

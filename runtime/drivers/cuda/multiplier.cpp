@@ -4,6 +4,7 @@
 // taken as they lie in memory.
 #include "runtime/drivers/cuda/multiplier.h"
 #include "runtime/base/dtype.h"
+#include "runtime/drivers/cuda/library_kernels.h"
 
 #include <array>
 
@@ -75,17 +76,33 @@ mpc_rt_status_t Multiplier::open() {
   return workspace.reserve(workspaceBytes, "workspace of cuBLASLt", grew);
 }
 
+bool Multiplier::takes(mpc_rt_dtype_t lhs, mpc_rt_dtype_t rhs, mpc_rt_dtype_t out,
+                       mpc_rt_dtype_t bias) {
+  lt::DataType type;
+  return dataType(lhs, type) && dataType(out, type) && lhs == rhs && bias == out &&
+         (lhs == out || (out == MPC_RT_FLOAT32 && lhs != MPC_RT_FLOAT64));
+}
+
+mpc_rt_status_t Multiplier::byKernel(const Contraction &shape, const void *lhs, const void *rhs,
+                                     const void *bias, void *out) {
+  Product product(shape);
+  const void *added = shape.hasBias ? bias : nullptr;
+  int64_t count = static_cast<int64_t>(shape.outElements());
+  void *parameters[] = {&product, &lhs, &rhs, &added, &out, &count};
+  bool inDouble = false;
+  for (mpc_rt_dtype_t dtype : {shape.lhs, shape.rhs, shape.out})
+    inDouble |= dtype == MPC_RT_FLOAT64;
+  return kernels.launchNamed(shape.lhs == MPC_RT_INT8 ? "mpc_product_i32"
+                             : inDouble               ? "mpc_product_f64"
+                                                      : "mpc_product_f32",
+                             parameters, count);
+}
+
 mpc_rt_status_t Multiplier::makePlan(Plan &plan, const char *layer) {
   const Contraction &c = plan.shape;
   lt::DataType lhs, rhs, out;
-  bool known = dataType(c.lhs, lhs) && dataType(c.rhs, rhs) && dataType(c.out, out);
-  plan.inDouble = known && out == lt::r64f;
-  bool isPair = known && lhs == rhs && (lhs == out || (out == lt::r32f && lhs != lt::r64f));
-  if (!isPair || (c.hasBias && c.bias != c.out))
-    return fail(MPC_RT_UNAVAILABLE,
-                "%s: a product of %s and %s with the result %s is not supported on CUDA; expected "
-                "operands of one dtype and the result in it or in float32; use --device cpu",
-                layer, dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out));
+  dataType(c.lhs, lhs), dataType(c.rhs, rhs), dataType(c.out, out); // takes() looked at them
+  plan.inDouble = out == lt::r64f;
   lt::ComputeType compute = plan.inDouble             ? lt::compute64f
                             : tf32 && lhs == lt::r32f ? lt::compute32fTf32
                                                       : lt::compute32f;
@@ -152,6 +169,13 @@ mpc_rt_status_t Multiplier::contract(const mpc_rt_contract_t &descriptor, const 
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;
+  return multiply({ProductKind::contraction, descriptor.id, batch, 0}, shape, lhs, rhs, bias, out,
+                  layer);
+}
+
+mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &shape,
+                                     const void *lhs, const void *rhs, const void *bias, void *out,
+                                     const char *layer) {
   if (shape.outElements() == 0)
     return MPC_RT_OK;
   if (shape.k == 0 && !shape.hasBias)
@@ -161,14 +185,17 @@ mpc_rt_status_t Multiplier::contract(const mpc_rt_contract_t &descriptor, const 
                                                         shape.outElements() * dtypeSize(shape.out),
                                                         session.stream),
                                layer);
-  auto [place, isNew] = plans.try_emplace({descriptor.id, batch});
+  if (!takes(shape.lhs, shape.rhs, shape.out, shape.hasBias ? shape.bias : shape.out) ||
+      shape.k == 0 || (shape.accumulate && (shape.relu || shape.hasBias)))
+    return byKernel(shape, lhs, rhs, bias, out);
+  auto [place, isNew] = plans.try_emplace(key);
   Plan &plan = place->second;
   // Places in the arena move with the batch only, but the arena itself may be another one.
   std::array<uint32_t, 3> alignments = {alignmentOf(lhs), alignmentOf(rhs), alignmentOf(out)};
   bool isWorse = false;
   for (size_t i = 0; i < alignments.size(); ++i)
     isWorse |= alignments[i] < plan.alignments[i];
-  if (isNew || isWorse) {
+  if (isNew || isWorse || !(plan.shape == shape)) {
     release(plan);
     plan = Plan();
     plan.shape = shape;

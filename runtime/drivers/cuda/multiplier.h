@@ -10,9 +10,15 @@
 
 #include <array>
 #include <map>
-#include <utility>
+#include <tuple>
 
 namespace mpc::rt::cuda {
+
+// Whose product: ids of contractions and of convolutions count apart.
+enum class ProductKind { contraction, convolution };
+
+// A plan belongs to one of these: kind, id of the descriptor, batch, piece of a convolution.
+using ProductKey = std::tuple<ProductKind, uint32_t, int64_t, int>;
 
 class Multiplier {
 public:
@@ -26,6 +32,12 @@ public:
   mpc_rt_status_t open();
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch);
+  // A checked product. What cuBLASLt does not take, a kernel of the artifact does.
+  mpc_rt_status_t multiply(const ProductKey &key, const Contraction &shape, const void *lhs,
+                           const void *rhs, const void *bias, void *out, const char *layer);
+  // Whether cuBLASLt multiplies these dtypes.
+  static bool takes(mpc_rt_dtype_t lhs, mpc_rt_dtype_t rhs, mpc_rt_dtype_t out,
+                    mpc_rt_dtype_t bias);
   uint64_t bytes() const { return workspace.size(); }
 
 private:
@@ -39,6 +51,8 @@ private:
     std::array<uint32_t, 3> alignments = {}; // of lhs, rhs and out, in bytes
   };
   mpc_rt_status_t makePlan(Plan &plan, const char *layer);
+  mpc_rt_status_t byKernel(const Contraction &shape, const void *lhs, const void *rhs,
+                           const void *bias, void *out);
   mpc_rt_status_t check(int result, const char *layer, const char *what) const;
   void release(Plan &plan);
 
@@ -48,7 +62,7 @@ private:
   const lt::Api *blas = nullptr;
   lt::Handle handle = nullptr;
   Memory workspace;
-  std::map<std::pair<uint32_t, int64_t>, Plan> plans;
+  std::map<ProductKey, Plan> plans;
 };
 
 } // namespace mpc::rt::cuda

@@ -2,7 +2,8 @@
 // One thread per element, in steps of the grid; a small float is computed in float32 and rounded once.
 
 // CHECK: typedef long long index;
-// CHECK: extern "C" __global__ void __launch_bounds__(256) mpc_relu_bf16(bf16 *x, const index count)
+// No library call, no kernel of the driver's.
+// CHECK-NOT: mpc_relu
 
 // Casts and arithmetic of one chain.
 // CHECK-LABEL: void __launch_bounds__(256) kernel_chain(bf16 *a0, float *a1, const index a2, const index count) {
@@ -26,13 +27,14 @@ func.func @chain(%x: memref<?x8xbf16> {mpc.input = "x"}, %out: memref<?x8xf32> {
   return
 }
 
-// A vector is added to every row.
+// A vector is added to every row: neighbouring threads have neighbouring columns.
 // CHECK-LABEL: void __launch_bounds__(256) kernel_broadcast(float *a0, float *a1, float *a2, const index a3, const index count) {
-// CHECK: for (index [[C:v[0-9]+]] = 0ll; [[C]] < 8ll; ++[[C]]) {
-// CHECK-NEXT: const float [[X:v[0-9]+]] = a0[i * 8 + [[C]]];
+// CHECK: const index [[C:v[0-9]+]] = (index)((unsigned long long)i % (unsigned long long)8ll);
+// CHECK-NEXT: const index [[R:v[0-9]+]] = (index)((unsigned long long)i / (unsigned long long)8ll);
+// CHECK-NEXT: const float [[X:v[0-9]+]] = a0[[[R]] * 8 + [[C]]];
 // CHECK-NEXT: const float [[B:v[0-9]+]] = a1[[[C]]];
 // CHECK-NEXT: const float [[S:v[0-9]+]] = [[X]] + [[B]];
-// CHECK-NEXT: a2[i * 8 + [[C]]] = [[S]];
+// CHECK-NEXT: a2[[[R]] * 8 + [[C]]] = [[S]];
 func.func @broadcast(%x: memref<?x8xf32> {mpc.input = "x"}, %b: memref<8xf32> {mpc.input = "b"}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %b : memref<?x8xf32>, memref<8xf32>) outs(%out : memref<?x8xf32>) {
   ^bb0(%i: f32, %j: f32, %o: f32):

@@ -18,13 +18,17 @@ func.func @sum_rows(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<?xf32>
   return
 }
 
-// A thread per column: neighbours read neighbours.
-// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_columns(float *a0, float *a1, const index a2, const index count) {
-// CHECK: for (index [[R:v[0-9]+]] = 0ll; [[R]] < a2; ++[[R]]) {
-// CHECK-NEXT: const float [[X:v[0-9]+]] = a0[[[R]] * 512 + i];
-// CHECK-NEXT: const float [[O:v[0-9]+]] = a1[i];
-// CHECK-NEXT: const float [[S:v[0-9]+]] = [[O]] + [[X]];
-// CHECK-NEXT: a1[i] = [[S]];
+// 64 partial sums of each column, then one: a thread per part and column, neighbours read neighbours.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_columns(float *a0, float *a1, float *a2, const index a3, const index count) {
+// CHECK: const index [[C:v[0-9]+]] = (index)((unsigned long long)i % (unsigned long long)512ll);
+// CHECK-NEXT: const index [[PART:v[0-9]+]] = (index)((unsigned long long)i / (unsigned long long)512ll);
+// CHECK-NEXT: float [[SUM:v[0-9]+]] = 0.0f;
+// CHECK-NEXT: for (index [[R:v[0-9]+]] = [[PART]]; [[R]] < a3; [[R]] += 64ll) {
+// CHECK-NEXT: const float [[X:v[0-9]+]] = a0[[[R]] * 512 + [[C]]];
+// CHECK: a2[[[PART]] * 512 + [[C]]] = [[SUM]];
+// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_columns_1(
+// CHECK: for (index [[P:v[0-9]+]] = 0ll; [[P]] < 64ll; ++[[P]]) {
+// CHECK-NEXT: = a0[[[P]] * 512 + i];
 func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x512xf32>) outs(%out : memref<512xf32>) {
   ^bb0(%i: f32, %o: f32):
@@ -34,13 +38,15 @@ func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512
   return
 }
 
-// The finite test: the largest bit pattern without the sign, 64 parts and then one.
+// The finite test: the largest bit pattern without the sign, in 1024 parts, then 32, then one.
 // CHECK-LABEL: void __launch_bounds__(256) kernel_largest(
 // CHECK: const short [[BITS:v[0-9]+]] = (short)v{{[0-9]+}}.bits;
 // CHECK-NEXT: const short [[MAGNITUDE:v[0-9]+]] = (short)([[BITS]] & (short)32767);
 // CHECK-NEXT: = (unsigned short)v{{[0-9]+}} > (unsigned short)[[MAGNITUDE]] ? v{{[0-9]+}} : [[MAGNITUDE]];
+// CHECK-LABEL: void __launch_bounds__(256) kernel_largest_1(
+// CHECK: for (index [[P:v[0-9]+]] = i; [[P]] < 1024ll; [[P]] += 32ll) {
 // CHECK-LABEL: void __launch_bounds__(256) kernel_largest_scalars_0(
-// CHECK: for (index v{{[0-9]+}} = 0ll; v{{[0-9]+}} < 64ll; ++v{{[0-9]+}}) {
+// CHECK: for (index v{{[0-9]+}} = 0ll; v{{[0-9]+}} < 32ll; ++v{{[0-9]+}}) {
 func.func @largest(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<i16> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %mask = arith.constant 32767 : i16
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%x : memref<?x512xf16>) outs(%out : memref<i16>) {

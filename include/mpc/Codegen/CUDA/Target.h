@@ -16,11 +16,13 @@ struct CudaTarget {
   std::vector<unsigned> architectures = {80, 90, 100, 120};
   /// The lowest gets PTX, too: devices without a cubin compile it when they load it.
   unsigned ptx() const { return architectures.front(); }
+  /// Kernels as source only: for the software device of test/FakeCuda, which compiles them itself.
+  bool sourceOnly = false;
   bool keepSource = true;
   bool tf32 = false;
 };
 
-/// None for a text that is not "cuda" or "cuda:sm_80,sm_90".
+/// None for a text that is not "cuda", "cuda:sm_80,sm_90" or "cuda:source".
 std::optional<CudaTarget> parseCudaTarget(llvm::StringRef text);
 
 /// The kernels of a module after the phase kernels as CUDA C++; none, with errors, for what has no

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Text of the driver's own kernels; structs and names are those of library_kernels.h in
+// runtime/drivers/cuda. Dtypes are mpc_rt_dtype_t, known at run time: the branches are the same for
+// all threads, and one kernel does for every combination.
+#include "lib/Codegen/CUDA/LibraryKernels.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static const char kRelu[] = R"cuda(
+// relu that keeps NaN.
+extern "C" __global__ void __launch_bounds__(256) mpc_relu_f32(float *x, const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    x[i] = x[i] <= 0.0f ? 0.0f : x[i];
+}
+extern "C" __global__ void __launch_bounds__(256) mpc_relu_f64(double *x, const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    x[i] = x[i] <= 0.0 ? 0.0 : x[i];
+}
+extern "C" __global__ void __launch_bounds__(256) mpc_relu_f16(f16 *x, const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    x[i] = widen(x[i]) <= 0.0f ? f16{0} : x[i];
+}
+extern "C" __global__ void __launch_bounds__(256) mpc_relu_bf16(bf16 *x, const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    x[i] = widen(x[i]) <= 0.0f ? bf16{0} : x[i];
+}
+)cuda";
+
+static const char kElements[] = R"cuda(
+// Elements of a dtype known at run time: 0 float32, 1 bfloat16, 2 float16, 3 float64, 4 int8,
+// 8 int32.
+template <class Sum> __device__ inline Sum element(const void *x, int dtype, index i) {
+  return dtype == 0   ? (Sum)((const float *)x)[i]
+         : dtype == 1 ? (Sum)widen(((const bf16 *)x)[i])
+         : dtype == 2 ? (Sum)widen(((const f16 *)x)[i])
+         : dtype == 3 ? (Sum)((const double *)x)[i]
+         : dtype == 4 ? (Sum)((const signed char *)x)[i]
+                      : (Sum)((const int *)x)[i];
+}
+template <class Sum> __device__ inline void set_element(void *x, int dtype, index i, Sum value) {
+  if (dtype == 0)
+    ((float *)x)[i] = (float)value;
+  else if (dtype == 1)
+    ((bf16 *)x)[i] = narrow_bf16(value);
+  else if (dtype == 2)
+    ((f16 *)x)[i] = narrow_f16(value);
+  else if (dtype == 3)
+    ((double *)x)[i] = (double)value;
+  else
+    ((int *)x)[i] = (int)value;
+}
+template <class Sum> __device__ inline Sum rounded_to(int dtype, Sum value) {
+  return dtype == 0   ? (Sum)(float)value
+         : dtype == 1 ? (Sum)widen(narrow_bf16(value))
+         : dtype == 2 ? (Sum)widen(narrow_f16(value))
+                      : value;
+}
+// What comes after a sum: rounding, bias and its rounding, relu that keeps NaN.
+template <class Sum>
+__device__ inline Sum finished(Sum sum, int dtype, const void *bias, int bias_dtype, index column,
+                               int relu) {
+  sum = rounded_to(dtype, sum);
+  if (bias)
+    sum = rounded_to(dtype, sum + element<Sum>(bias, bias_dtype, column));
+  return relu && sum <= 0 ? (Sum)0 : sum;
+}
+)cuda";
+
+static const char kProduct[] = R"cuda(
+// Products that cuBLASLt does not take: operands of two dtypes, int8. One thread, one element.
+struct Product {
+  index batch, m, n, k;
+  int lhs, rhs, out, bias;
+  int transpose_lhs, transpose_rhs, accumulate, relu;
+};
+template <class Sum>
+__device__ inline void product(const Product p, const void *lhs, const void *rhs, const void *bias,
+                               void *out, const index count) {
+  for (index i = first_index(); i < count; i += index_step()) {
+    const index n = i % p.n, m = i / p.n % p.m, b = i / p.n / p.m;
+    Sum sum = 0;
+    for (index k = 0; k < p.k; ++k)
+      sum += element<Sum>(lhs, p.lhs, b * p.m * p.k + (p.transpose_lhs ? k * p.m + m : m * p.k + k)) *
+             element<Sum>(rhs, p.rhs, b * p.n * p.k + (p.transpose_rhs ? n * p.k + k : k * p.n + n));
+    sum = finished(sum, p.out, bias, p.bias, n, p.relu);
+    if (p.accumulate)
+      sum += element<Sum>(out, p.out, i);
+    set_element(out, p.out, i, sum);
+  }
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_product_f32(const Product p, const void *lhs, const void *rhs, const void *bias, void *out,
+                    const index count) {
+  product<float>(p, lhs, rhs, bias, out, count);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_product_f64(const Product p, const void *lhs, const void *rhs, const void *bias, void *out,
+                    const index count) {
+  product<double>(p, lhs, rhs, bias, out, count);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_product_i32(const Product p, const void *lhs, const void *rhs, const void *, void *out,
+                    const index count) {
+  for (index i = first_index(); i < count; i += index_step()) {
+    const index n = i % p.n, m = i / p.n % p.m, b = i / p.n / p.m;
+    int sum = p.accumulate ? ((const int *)out)[i] : 0;
+    for (index k = 0; k < p.k; ++k)
+      sum += ((const signed char *)lhs)[b * p.m * p.k + (p.transpose_lhs ? k * p.m + m : m * p.k + k)] *
+             ((const signed char *)rhs)[b * p.n * p.k + (p.transpose_rhs ? n * p.k + k : k * p.n + n)];
+    ((int *)out)[i] = sum;
+  }
+}
+)cuda";
+
+static const char kConvolution[] = R"cuda(
+// Convolutions: columns for a product, or directly when they have groups. Three spatial dimensions;
+// the missing ones come first and have extent 1.
+struct Window {
+  index batch, groups, channels, filters;
+  index images[3], kernel[3], outputs[3], strides[3], dilations[3], low[3];
+  int lhs, rhs, out, bias, direction, relu;
+};
+
+// Where the tap `k` of the kernel meets the image for the output `o`; -1: in the padding.
+__device__ inline index image_of(const Window &w, index o, index k) {
+  index place = 0, scale = 1;
+  for (int d = 2; d >= 0; --d) {
+    const index at = o % w.outputs[d] * w.strides[d] - w.low[d] + k % w.kernel[d] * w.dilations[d];
+    if (at < 0 || at >= w.images[d])
+      return -1;
+    place += at * scale;
+    scale *= w.images[d];
+    o /= w.outputs[d];
+    k /= w.kernel[d];
+  }
+  return place;
+}
+// The other way round: the output that meets place `x` of the image with tap `k`; -1: none.
+__device__ inline index output_of(const Window &w, index x, index k) {
+  index place = 0, scale = 1;
+  for (int d = 2; d >= 0; --d) {
+    const index from = x % w.images[d] + w.low[d] - k % w.kernel[d] * w.dilations[d];
+    if (from < 0 || from % w.strides[d] != 0 || from / w.strides[d] >= w.outputs[d])
+      return -1;
+    place += from / w.strides[d] * scale;
+    scale *= w.outputs[d];
+    x /= w.images[d];
+    k /= w.kernel[d];
+  }
+  return place;
+}
+__device__ inline index volume(const index *extents) { return extents[0] * extents[1] * extents[2]; }
+
+// Rows [first, ...) of the matrix whose product with the filter is the convolution: a row per output
+// (per place of the image for the input's gradient), a column per tap and channel.
+template <class T>
+__device__ inline void columns(const Window w, const T *x, T *y, const index first,
+                               const index count) {
+  const bool adjoint = w.direction == 1;
+  const index depth = adjoint ? w.filters : w.channels, taps = volume(w.kernel);
+  const index rows = volume(adjoint ? w.images : w.outputs);
+  const index places = volume(adjoint ? w.outputs : w.images);
+  for (index i = first_index(); i < count; i += index_step()) {
+    const index c = i % depth, k = i / depth % taps, row = first + i / depth / taps;
+    const index o = row % rows, b = row / rows;
+    const index place = adjoint ? output_of(w, o, k) : image_of(w, o, k);
+    y[i] = place < 0 ? (T)0 : x[(b * places + place) * depth + c];
+  }
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_columns_16(const Window w, const unsigned short *x, unsigned short *y, const index first,
+                   const index count) {
+  columns(w, x, y, first, count);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_columns_32(const Window w, const unsigned *x, unsigned *y, const index first,
+                   const index count) {
+  columns(w, x, y, first, count);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_columns_64(const Window w, const unsigned long long *x, unsigned long long *y,
+                   const index first, const index count) {
+  columns(w, x, y, first, count);
+}
+
+// The filter [taps, channels, filters] as [taps, filters, channels].
+template <class T>
+__device__ inline void turned(const Window w, const T *x, T *y, const index count) {
+  for (index i = first_index(); i < count; i += index_step()) {
+    const index c = i % w.channels, f = i / w.channels % w.filters, k = i / w.channels / w.filters;
+    y[i] = x[(k * w.channels + c) * w.filters + f];
+  }
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_turned_filter_16(const Window w, const unsigned short *x, unsigned short *y,
+                         const index count) {
+  turned(w, x, y, count);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_turned_filter_32(const Window w, const unsigned *x, unsigned *y, const index count) {
+  turned(w, x, y, count);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_turned_filter_64(const Window w, const unsigned long long *x, unsigned long long *y,
+                         const index count) {
+  turned(w, x, y, count);
+}
+
+// Sums of float32 as `dtype`.
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_rounded(const float *x, void *y, const int dtype, const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    set_element(y, dtype, i, x[i]);
+}
+
+template <class Sum>
+__device__ inline Sum convolved(const Window &w, const void *lhs, const void *rhs, index i) {
+  const index channels = w.channels / w.groups, filters = w.filters / w.groups;
+  const index images = volume(w.images), outputs = volume(w.outputs), taps = volume(w.kernel);
+  Sum sum = 0;
+  if (w.direction == 0) {
+    const index f = i % w.filters, o = i / w.filters % outputs, b = i / w.filters / outputs;
+    for (index k = 0; k < taps; ++k) {
+      const index place = image_of(w, o, k);
+      for (index c = 0; place >= 0 && c < channels; ++c)
+        sum += element<Sum>(lhs, w.lhs, (b * images + place) * w.channels + f / filters * channels + c) *
+               element<Sum>(rhs, w.rhs, (k * channels + c) * w.filters + f);
+    }
+  } else if (w.direction == 1) {
+    const index c = i % w.channels, x = i / w.channels % images, b = i / w.channels / images;
+    for (index k = 0; k < taps; ++k) {
+      const index place = output_of(w, x, k), from = c / channels * filters;
+      for (index f = from; place >= 0 && f < from + filters; ++f)
+        sum += element<Sum>(lhs, w.lhs, (b * outputs + place) * w.filters + f) *
+               element<Sum>(rhs, w.rhs, (k * channels + c % channels) * w.filters + f);
+    }
+  } else {
+    const index f = i % w.filters, c = i / w.filters % channels, k = i / w.filters / channels;
+    for (index b = 0; b < w.batch; ++b)
+      for (index o = 0; o < outputs; ++o) {
+        const index place = image_of(w, o, k);
+        if (place >= 0)
+          sum += element<Sum>(lhs, w.lhs, (b * images + place) * w.channels + f / filters * channels + c) *
+                 element<Sum>(rhs, w.rhs, (b * outputs + o) * w.filters + f);
+      }
+  }
+  return sum;
+}
+template <class Sum>
+__device__ inline void convolve(const Window &w, const void *lhs, const void *rhs, const void *bias,
+                                void *out, const index count) {
+  const index columns = w.direction == 1 ? w.channels : w.filters;
+  for (index i = first_index(); i < count; i += index_step())
+    set_element(out, w.out, i,
+                finished(convolved<Sum>(w, lhs, rhs, i), w.out, bias, w.bias, i % columns, w.relu));
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_convolve_f32(const Window w, const void *lhs, const void *rhs, const void *bias, void *out,
+                     const index count) {
+  convolve<float>(w, lhs, rhs, bias, out, count);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_convolve_f64(const Window w, const void *lhs, const void *rhs, const void *bias, void *out,
+                     const index count) {
+  convolve<double>(w, lhs, rhs, bias, out, count);
+}
+)cuda";
+
+/// As Multiplier::isPair in runtime/drivers/cuda.
+static bool isOfBlas(mpcrt::ContractOp op) {
+  Type lhs = getElementTypeOrSelf(op.getLhs()), rhs = getElementTypeOrSelf(op.getRhs());
+  Type out = getElementTypeOrSelf(op.getOut());
+  bool isPair = lhs == rhs && (lhs == out || (out.isF32() && !lhs.isF64()));
+  bool hasBias = op.getBias() && getElementTypeOrSelf(op.getBias()) != out;
+  return isa<FloatType>(lhs) && isPair && !hasBias &&
+         !(op.getAccumulate() && op.getActivation() != Activation::None);
+}
+
+std::string mpc::getCudaLibraryKernels(ModuleOp module) {
+  bool relu = false, products = false, convolutions = false;
+  module.walk([&](mpcrt::ContractOp op) {
+    relu |= op.getActivation() != Activation::None;
+    products |= !isOfBlas(op);
+  });
+  // With a window come all of them: runtime/cts runs on the library of such a model.
+  module.walk([&](mpcrt::ConvolveOp) { relu = products = convolutions = true; });
+  std::string text;
+  if (relu)
+    text += kRelu;
+  if (products || convolutions)
+    text += kElements;
+  if (products)
+    text += kProduct;
+  if (convolutions)
+    text += kConvolution;
+  return text;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels that the driver launches itself: what cuBLASLt leaves of products and convolutions.
+#ifndef MPC_LIB_CODEGEN_CUDA_LIBRARYKERNELS_H
+#define MPC_LIB_CODEGEN_CUDA_LIBRARYKERNELS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+
+namespace mpc {
+
+/// Those that the library calls of `module` may need, by the names of runtime/drivers/cuda; empty
+/// for a module without library calls.
+std::string getCudaLibraryKernels(mlir::ModuleOp module);
+
+} // namespace mpc
+
+#endif // MPC_LIB_CODEGEN_CUDA_LIBRARYKERNELS_H

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Ranges are linear in the batch: one lies before another for every batch when it does for none and
+// for each further sample.
+#include "BufferPlace.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// The buffer that a view is a part of.
+static Value rootOf(Value buffer) {
+  while (Operation *op = buffer.getDefiningOp()) {
+    if (!isa<memref::SubViewOp, memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp,
+             memref::ReinterpretCastOp>(op))
+      break;
+    buffer = op->getOperand(0);
+  }
+  return buffer;
+}
+
+namespace {
+/// Bytes [fixed, fixedEnd) of the arena, each bound plus a multiple of the batch.
+struct ByteRange {
+  int64_t fixed, perSample, fixedEnd, perSampleEnd;
+  bool isBefore(const ByteRange &other) const {
+    return fixedEnd <= other.fixed && perSampleEnd <= other.perSample;
+  }
+};
+} // namespace
+
+static ByteRange rangeOf(mpcrt::ViewOp view) {
+  auto type = cast<MemRefType>(view.getResult().getType());
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (int64_t extent : type.getShape())
+    bytes *= ShapedType::isDynamic(extent) ? static_cast<int64_t>(view.getExtent()) : extent;
+  auto fixed = static_cast<int64_t>(view.getFixed());
+  auto perSample = static_cast<int64_t>(view.getPerSample());
+  return type.hasStaticShape() ? ByteRange{fixed, perSample, fixed + bytes, perSample}
+                               : ByteRange{fixed, perSample, fixed, perSample + bytes};
+}
+
+bool mpc::mayOverlap(Value a, Value b) {
+  a = rootOf(a), b = rootOf(b);
+  if (a == b)
+    return true;
+  auto viewA = a.getDefiningOp<mpcrt::ViewOp>(), viewB = b.getDefiningOp<mpcrt::ViewOp>();
+  if (viewA && viewB) {
+    ByteRange first = rangeOf(viewA), second = rangeOf(viewB);
+    return !first.isBefore(second) && !second.isBefore(first);
+  }
+  // Inputs, outputs, variables and the arena have memory of their own.
+  auto isOwn = [](Value value) { return isa<BlockArgument>(value); };
+  return !(viewA || isOwn(a)) || !(viewB || isOwn(b));
+}
+
+/// Whether a kernel stores through this argument.
+static bool isStoredTo(Value buffer) {
+  for (Operation *user : buffer.getUsers()) {
+    if (isa<memref::LoadOp>(user))
+      continue;
+    if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
+      for (Value result : user->getResults())
+        if (isStoredTo(result))
+          return true;
+      continue;
+    }
+    return true;
+  }
+  return false;
+}
+
+std::optional<SmallVector<BufferUse>> mpc::getBufferUses(Operation *op) {
+  SmallVector<BufferUse> uses;
+  if (auto launch = dyn_cast<mpcrt::LaunchOp>(op)) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, launch.getKernelAttr());
+    if (!kernel)
+      return std::nullopt;
+    for (auto [operand, argument] : llvm::zip(launch.getArguments(), kernel.getArguments()))
+      if (isa<MemRefType>(operand.getType()) && !argument.use_empty())
+        uses.push_back({operand, isStoredTo(argument)});
+    return uses;
+  }
+  if (!isa<mpcrt::LibraryCallOpInterface>(op))
+    return std::nullopt;
+  auto interface = cast<MemoryEffectOpInterface>(op);
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  for (Value operand : op->getOperands())
+    if (isa<MemRefType>(operand.getType()))
+      uses.push_back({operand, llvm::any_of(effects, [&](auto &effect) {
+                        return isa<MemoryEffects::Write>(effect.getEffect()) &&
+                               effect.getValue() == operand;
+                      })});
+  return uses;
+}
+
+bool mpc::dependOnEachOther(Operation *a, Operation *b) {
+  auto first = getBufferUses(a), second = getBufferUses(b);
+  if (!first || !second)
+    return true;
+  for (const BufferUse &x : *first)
+    for (const BufferUse &y : *second)
+      if ((x.isWritten || y.isWritten) && mayOverlap(x.buffer, y.buffer))
+        return true;
+  return false;
+}

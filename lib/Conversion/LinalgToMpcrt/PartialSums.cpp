@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums on a GPU that many threads share: the split does not depend on the grid, so that results do
+// not either.
+#include "KernelOutliner.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// For each output the one op that combines; empty when an output has none with a neutral element.
+static SmallVector<std::pair<Operation *, TypedAttr>> combinersOf(linalg::GenericOp op) {
+  SmallVector<std::pair<Operation *, TypedAttr>> combiners;
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
+    SmallVector<Operation *> chain;
+    if (!matchReduction(op.getRegionOutputArgs(), i, chain) || chain.size() != 1)
+      return {};
+    auto identity = arith::getNeutralElement(chain[0]);
+    if (!identity)
+      return {};
+    combiners.push_back({chain[0], *identity});
+  }
+  return combiners;
+}
+
+/// outputs[d...] = combine(outputs[d...], partials[r, d...]) over r, after `op`.
+static linalg::GenericOp combineParts(linalg::GenericOp op, const IterationSpace &space,
+                                      ArrayRef<std::pair<Operation *, TypedAttr>> combiners,
+                                      ValueRange partials) {
+  OpBuilder builder(op.getContext());
+  builder.setInsertionPointAfter(op);
+  unsigned sums = space.launched.size();
+  SmallVector<AffineExpr> place{builder.getAffineDimExpr(sums)};
+  SmallVector<AffineExpr> dims(op.getNumLoops(), builder.getAffineConstantExpr(0));
+  for (auto [i, loop] : llvm::enumerate(space.launched)) {
+    place.push_back(builder.getAffineDimExpr(i));
+    dims[loop] = builder.getAffineDimExpr(i);
+  }
+  SmallVector<AffineMap> maps(partials.size(),
+                              AffineMap::get(sums + 1, 0, place, builder.getContext()));
+  for (OpOperand &init : op.getDpsInitsMutable())
+    maps.push_back(op.getMatchingIndexingMap(&init).replaceDimsAndSymbols(dims, {}, sums + 1, 0));
+  SmallVector<utils::IteratorType> iterators(sums, utils::IteratorType::parallel);
+  iterators.push_back(utils::IteratorType::reduction);
+  return linalg::GenericOp::create(
+      builder, op.getLoc(), TypeRange(), partials, op.getDpsInits(), maps, iterators,
+      [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        SmallVector<Value> results;
+        for (auto [i, combiner] : llvm::enumerate(combiners)) {
+          Operation *clone = combiner.first->clone();
+          clone->setOperands({arguments[combiners.size() + i], arguments[i]});
+          b.insert(clone);
+          results.push_back(clone->getResult(0));
+        }
+        linalg::YieldOp::create(b, loc, results);
+      });
+}
+
+LogicalResult KernelOutliner::emitParts(linalg::GenericOp op, IterationSpace space) {
+  auto combiners = combinersOf(op);
+  if (combiners.empty()) {
+    space.split = space.launched.empty() ? Split::Blocks : Split::Rows;
+    if (space.launched.empty())
+      return emitBlocks(op, space);
+    emitLaunch(op, space);
+    return success();
+  }
+  Location loc = op.getLoc();
+  // The longest loop is the one to share.
+  auto length = [&](unsigned loop) {
+    return space.extents[loop].fixed + (space.extents[loop].perSample << 12);
+  };
+  llvm::stable_sort(space.inner, [&](unsigned a, unsigned b) { return length(a) > length(b); });
+
+  SmallVector<int64_t> shape{space.parts};
+  int64_t sums = 1;
+  for (unsigned loop : space.launched) {
+    shape.push_back(space.extents[loop].fixed);
+    sums *= space.extents[loop].fixed;
+  }
+  OpBuilder start = OpBuilder::atBlockBegin(&entry.getBody().front());
+  SmallVector<Value> partials;
+  for (auto &combiner : combiners)
+    partials.push_back(memref::AllocaOp::create(
+        start, loc, MemRefType::get(shape, combiner.first->getResult(0).getType())));
+
+  Kernel kernel = createKernel(op, partials);
+  OpBuilder &builder = kernel.builder;
+  auto constant = [&](OpBuilder &b, int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  SmallVector<LoopBounds> bounds;
+  for (unsigned loop : space.inner)
+    bounds.push_back(
+        {loop, constant(builder, 0), materialize(builder, loc, space.extents[loop], kernel.batch)});
+  auto loop = scf::ForOp::create(builder, loc, kernel.begin, kernel.end, constant(builder, 1));
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  // Neighbours have neighbouring sums, and neighbouring numbers when there is one sum.
+  Value part = loop.getInductionVar();
+  SmallVector<Value> place(space.launched.size());
+  for (size_t i = place.size(); i-- > 0;) {
+    Value extent = constant(inner, space.extents[space.launched[i]].fixed);
+    place[i] = arith::RemUIOp::create(inner, loc, part, extent);
+    part = arith::DivUIOp::create(inner, loc, part, extent);
+  }
+  place.insert(place.begin(), part);
+  bounds[0].begin = part;
+  bounds[0].step = constant(inner, space.parts);
+  SmallVector<Value> operands, accumulators;
+  for (Value operand : op->getOperands())
+    operands.push_back(kernel.inside.lookup(operand));
+  for (auto &combiner : combiners)
+    accumulators.push_back(arith::ConstantOp::create(inner, loc, combiner.second));
+  LoopEmitter emitter(op, operands, kernel.inside);
+  emitter.prepare(inner);
+  for (auto [launched, value] : llvm::zip_equal(space.launched, ArrayRef(place).drop_front()))
+    emitter.bind(inner, launched, value);
+  for (auto [value, partial] :
+       llvm::zip_equal(emitter.reduce(inner, bounds, accumulators), kernel.extras))
+    memref::StoreOp::create(inner, loc, value, partial, place);
+
+  linalg::GenericOp combine = combineParts(op, space, combiners, partials);
+  OpBuilder host(op);
+  finish(op, kernel, constant(host, space.parts * sums), 1, getSplitName(space.split));
+  return outline(combine);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arguments of the kernels that the driver launches itself; their text, and the same structs, are
+// in lib/Codegen/CUDA/LibraryKernels.cpp.
+#ifndef MPC_RUNTIME_DRIVERS_CUDA_LIBRARY_KERNELS_H
+#define MPC_RUNTIME_DRIVERS_CUDA_LIBRARY_KERNELS_H
+
+#include "runtime/drivers/contraction.h"
+#include "runtime/drivers/convolution.h"
+
+namespace mpc::rt::cuda {
+
+struct Product {
+  int64_t batch, m, n, k;
+  int32_t lhs, rhs, out, bias; // mpc_rt_dtype_t
+  int32_t transposeLhs, transposeRhs, accumulate, relu;
+
+  explicit Product(const Contraction &c)
+      : batch(c.batch), m(c.m), n(c.n), k(c.k), lhs(static_cast<int32_t>(c.lhs)),
+        rhs(static_cast<int32_t>(c.rhs)), out(static_cast<int32_t>(c.out)),
+        bias(static_cast<int32_t>(c.bias)), transposeLhs(c.transposeLhs),
+        transposeRhs(c.transposeRhs), accumulate(c.accumulate), relu(c.relu) {}
+};
+static_assert(sizeof(Product) == 64, "as in the kernels' text");
+
+struct Window {
+  int64_t batch, groups, channels, filters;
+  Convolution::Extents images, kernel, outputs, strides, dilations, low;
+  int32_t lhs, rhs, out, bias;
+  int32_t direction, relu;
+
+  explicit Window(const Convolution &c)
+      : batch(c.batch), groups(c.groups), channels(c.channels), filters(c.filters),
+        images(c.images), kernel(c.kernel), outputs(c.outputs), strides(c.strides),
+        dilations(c.dilations), low(c.low), lhs(static_cast<int32_t>(c.lhs)),
+        rhs(static_cast<int32_t>(c.rhs)), out(static_cast<int32_t>(c.out)),
+        bias(static_cast<int32_t>(c.bias)), direction(c.direction), relu(c.relu) {}
+};
+static_assert(sizeof(Window) == 32 + 6 * 24 + 24, "as in the kernels' text");
+
+} // namespace mpc::rt::cuda
+
+#endif

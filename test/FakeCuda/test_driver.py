@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The conformance suite of drivers (runtime/cts) on the CUDA driver and the software device. The
+driver's own kernels are those of a model with a convolution."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("MPC_BUILD", os.path.join(ROOT, "build", "release"))
+SHARED = os.environ.get("MPC_SHARED", os.path.join(ROOT, "..", "shared"))
+MODEL = os.path.join(SHARED, "fixtures", "keras", "forward", "conv2d_same__float32", "model.keras")
+
+
+def main():
+    suite = sys.argv[1]
+    with tempfile.TemporaryDirectory(prefix="mpc-cts-") as folder:
+        subprocess.run([os.path.join(BUILD, "bin", "mpcc"), MODEL, "--target=cuda:sm_90", "--mode=infer",
+                        "--march=x86-64-v2", "--name=cts", "-o", folder], check=True)  # fmt: skip
+        environment = dict(os.environ, MPC_CTS_CUDA_MODEL=os.path.join(folder, "libcts.so"),
+                           LD_LIBRARY_PATH=os.path.join(BUILD, "lib", "fake-cuda"),
+                           MPC_FAKE_CUDA_CACHE=os.path.join(BUILD, "fake-cuda-kernels"))  # fmt: skip
+        result = subprocess.run([suite, "--gtest_filter=*/cuda"], env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+    print(result.stdout[-20000:])
+    passed = re.search(r"\[  PASSED  \] (\d+) tests", result.stdout)
+    skipped = re.search(r"\[  SKIPPED \] (\d+) test", result.stdout)
+    count = int(passed.group(1)) if passed else 0
+    print(f"{skipped.group(1) if skipped else 0} are not for devices\nran {count} tests")
+    return 0 if result.returncode == 0 and count >= 20 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
