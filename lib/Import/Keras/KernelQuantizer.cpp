@@ -261,8 +261,10 @@ KernelQuantizer::Result KernelQuantizer::quantize(const StoredTensor &weight) co
                       ? storeFloats(zero, scaleShape, dtype)
                       : storeBytes(std::vector<int8_t>(zero.begin(), zero.end()), scaleShape);
     std::vector<double> groups(static_cast<size_t>(shape[divided]));
-    for (size_t i = 0; i < groups.size(); ++i)
-      groups[i] = double(int64_t(i) / blockSize);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const int64_t group = static_cast<int64_t>(i) / blockSize;
+      groups[i] = static_cast<double>(group);
+    }
     result.groups = storeFloats(groups, {shape[divided]}, MPC_RT_FLOAT32);
   }
   return result;

@@ -5,6 +5,11 @@
 #include "runtime/base/floating_environment.h"
 
 #include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <pthread.h>
+#include <unistd.h>
 
 extern "C" {
 void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
@@ -13,6 +18,7 @@ int omp_get_num_threads(void);
 int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
 int omp_in_parallel(void);
+int omp_get_num_procs(void);
 }
 
 namespace mpc::rt {
@@ -41,9 +47,41 @@ void runLoop(void *data) {
     loop.run(chunk);
 }
 
+void doNothing(void *) {}
+
+// A team of two that does nothing for the life of the process.
+void *sleepForever(void *) {
+  GOMP_parallel(doNothing, nullptr, 2, 0);
+  for (;;)
+    pause(); // every signal is blocked
+}
+
+// libgomp's threads spin for many milliseconds before they sleep, unless the process has more of
+// them than CPUs: then for microseconds ("GOMP_SPINCOUNT" in its manual). A spinning worker uses up
+// its share of a CPU that anybody else wants, so that it is not running when there is work: steps
+// of many short kernels take 3 to 40 times as long on a busy machine (docs/decisions/0029).
+// The variable itself is read before main; one more team that sleeps has the same effect.
+void shortenSpinning() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_t thread;
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  if (pthread_create(&thread, nullptr, sleepForever, nullptr) == 0)
+    pthread_detach(thread);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 void setControlWord(void *data) { _mm_setcsr(*static_cast<const unsigned *>(data)); }
 
 } // namespace
+
+ThreadTeam::ThreadTeam(unsigned threads) : size(threads) {
+  // A smaller team leaves CPUs to others. Who sets a variable has decided.
+  static std::once_flag once;
+  if (threads > 1 && threads >= static_cast<unsigned>(omp_get_num_procs()) &&
+      !std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY"))
+    std::call_once(once, shortenSpinning);
+}
 
 bool ThreadTeam::insideRegion() noexcept { return omp_in_parallel(); }
 

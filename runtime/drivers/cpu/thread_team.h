@@ -12,7 +12,7 @@ namespace mpc::rt {
 
 class ThreadTeam {
 public:
-  explicit ThreadTeam(unsigned threads) : size(threads) {}
+  explicit ThreadTeam(unsigned threads);
   unsigned threads() const { return size; }
 
   // Between begin and end the calling thread and its workers flush denormals, and OpenMP libraries
