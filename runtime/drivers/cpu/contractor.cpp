@@ -257,12 +257,17 @@ uint32_t Contractor::largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t
 
 const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs) {
   const Contraction &c = plan.shape;
-  bool keep = weightsConstant && variable >= 0 && plan.packed;
-  PackedWeights *kept = nullptr;
-  if (keep) {
-    kept = &weights[{variable, c.transposeRhs, plan.packed.get()}];
-    if (kept->version == weightVersion)
-      return kept->buffer.data();
+  PackedWeights *entry = nullptr;
+  bool keep = false;
+  if (variable >= 0 && plan.packed) {
+    entry = &weights[{variable, c.transposeRhs, plan.packed.get()}];
+    if (entry->keptVersion == weightVersion)
+      return entry->buffer.data();
+    if (packedOnceHolds == entry && entry->packedVersion == weightVersion)
+      return packedOnce.data();
+    // Packed before in this run, and something else since: a loop over time with several products.
+    keep = weightsConstant || entry->packedVersion == weightVersion;
+    entry->packedVersion = weightVersion;
   }
   if (plan.widenRhs) {
     reserve(rhsWhole, c.rhsElements() * sizeof(float));
@@ -271,14 +276,18 @@ const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs
   }
   if (!plan.packed)
     return rhs;
-  Buffer &target = kept ? kept->buffer : packedOnce;
+  Buffer &target = keep ? entry->buffer : packedOnce;
+  if (!keep)
+    packedOnceHolds = nullptr; // until it is packed: that may fail
   reserve(target, plan.packed->bytes());
   auto from = c.rhs == MPC_RT_INT8                         ? Element::int8
               : c.rhs == MPC_RT_BFLOAT16 && !plan.widenRhs ? Element::bfloat16
                                                            : Element::float32;
   plan.packed->pack(rhs, from, c.transposeRhs, target.data(), libraryScratch);
-  if (kept)
-    kept->version = weightVersion;
+  if (keep)
+    entry->keptVersion = weightVersion;
+  else
+    packedOnceHolds = entry;
   return target.data();
 }
 

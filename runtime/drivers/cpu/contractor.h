@@ -71,7 +71,8 @@ private:
   };
   struct PackedWeights {
     Buffer buffer;
-    uint64_t version = 0;
+    uint64_t keptVersion = 0;   // of what `buffer` holds
+    uint64_t packedVersion = 0; // packed last, wherever
   };
 
   void contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
@@ -103,6 +104,7 @@ private:
   std::map<std::tuple<int64_t, int64_t, onednn::Element>, std::shared_ptr<onednn::PackedLayout>>
       layouts;
   std::map<std::tuple<int32_t, bool, const onednn::PackedLayout *>, PackedWeights> weights;
+  const PackedWeights *packedOnceHolds = nullptr;
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch;
 };
 
