@@ -29,7 +29,8 @@ static bool isLocal(memref::AllocOp alloc, const RowGroup &group) {
   return group.isRowWise(alloc);
 }
 
-/// Moves the group's ops into an mpcrt.rows where the last of them stands.
+/// Moves the group's ops into an mpcrt.rows where the last of them stands, and what waited for them
+/// behind it.
 static void build(IRRewriter &rewriter, const RowGroup &group) {
   ArrayRef<Operation *> members = group.getOps();
   SmallVector<memref::AllocOp> locals;
@@ -56,6 +57,12 @@ static void build(IRRewriter &rewriter, const RowGroup &group) {
       (void)linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(member));
     }
   }
+  Operation *last = rows;
+  for (Operation *op : group.getPostponed())
+    if (op->isBeforeInBlock(rows)) {
+      rewriter.moveOpAfter(op, last);
+      last = op;
+    }
   remark::passed(loc, remark::RemarkOpts::name("rows").category("mpc-kernels"))
       << remark::metric("ops", members.size()) << remark::metric("local", locals.size());
 }
@@ -74,7 +81,8 @@ struct GroupRows : mpc::impl::GroupRowsPassBase<GroupRows> {
     for (Operation *first = block.empty() ? nullptr : &block.front(); first;) {
       Operation *next = first->getNextNode();
       if (RowGroup group; group.add(first)) {
-        for (Operation *op = next; op && (group.add(op) || group.canPass(op));)
+        for (Operation *op = next;
+             op && (group.add(op) || group.canPass(op) || group.postpone(op));)
           op = op->getNextNode();
         if (group.isWorthwhile()) {
           next = group.getOps().back()->getNextNode();

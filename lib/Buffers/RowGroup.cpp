@@ -19,6 +19,26 @@ Value RowGroup::originOf(Value buffer) {
   return buffer;
 }
 
+/// The buffer whose rows the rows of `buffer` are: views that only add or drop dimensions of one
+/// element behind the first one are looked through.
+static Value rowsOf(Value buffer) {
+  auto outer = [](Value value) {
+    ArrayRef<int64_t> shape = cast<MemRefType>(value.getType()).getShape();
+    SmallVector<int64_t> extents;
+    for (auto [d, extent] : llvm::enumerate(shape))
+      if (d == 0 || extent != 1)
+        extents.push_back(extent);
+    return extents;
+  };
+  while (Operation *view = buffer.getDefiningOp()) {
+    if (!isa<memref::ExpandShapeOp, memref::CollapseShapeOp>(view) ||
+        outer(view->getOperand(0)) != outer(buffer) || outer(buffer).empty())
+      break;
+    buffer = view->getOperand(0);
+  }
+  return buffer;
+}
+
 static unsigned countRowLoops(AffineMap map) {
   unsigned count = 0;
   while (count < map.getNumResults() &&
@@ -31,7 +51,7 @@ SmallVector<RowGroup::Access> RowGroup::accessesOf(linalg::LinalgOp op) {
   SmallVector<Access> accesses;
   for (OpOperand &operand : op->getOpOperands())
     if (isa<MemRefType>(operand.get().getType()))
-      accesses.push_back({operand.get(), originOf(operand.get()),
+      accesses.push_back({rowsOf(operand.get()), originOf(operand.get()),
                           countRowLoops(op.getMatchingIndexingMap(&operand)),
                           op.isDpsInit(&operand)});
   // What the body reads by itself can be anywhere.
@@ -41,6 +61,13 @@ SmallVector<RowGroup::Access> RowGroup::accessesOf(linalg::LinalgOp op) {
     if (isa<MemRefType>(value.getType()))
       accesses.push_back({value, originOf(value), 0, false});
   return accesses;
+}
+
+bool RowGroup::depend(ArrayRef<Access> later, ArrayRef<Access> earlier) {
+  return llvm::any_of(later, [&](const Access &a) {
+    return llvm::any_of(
+        earlier, [&](const Access &b) { return a.origin == b.origin && (a.writes || b.writes); });
+  });
 }
 
 /// Whether rows would be columns of what the op sums: each row would then read memory in strides.
@@ -85,6 +112,8 @@ bool RowGroup::add(Operation *candidate) {
       return false;
   }
   SmallVector<Access> added = accessesOf(op);
+  if (depend(added, postponedAccesses))
+    return false;
   auto meet = [&](const Access &a, const Access &b) {
     if (a.origin != b.origin || (!a.writes && !b.writes))
       return;
@@ -114,10 +143,16 @@ bool RowGroup::canPass(Operation *op) const {
   auto structured = dyn_cast<linalg::LinalgOp>(op);
   if (!structured)
     return false;
-  for (const Access &access : accessesOf(structured))
-    for (const Access &own : accesses)
-      if (access.origin == own.origin && (access.writes || own.writes))
-        return false;
+  SmallVector<Access> passed = accessesOf(structured);
+  return !depend(passed, accesses) && !depend(passed, postponedAccesses);
+}
+
+bool RowGroup::postpone(Operation *op) {
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!structured || !structured.hasPureBufferSemantics())
+    return false;
+  postponed.push_back(op);
+  llvm::append_range(postponedAccesses, accessesOf(structured));
   return true;
 }
 

@@ -20,6 +20,10 @@ public:
   /// call ends a group, because rows do not stay in the cache across it.
   bool canPass(mlir::Operation *op) const;
 
+  /// Notes that `op`, which needs what the group computes, comes after it, if that is possible:
+  /// what is added or passed later must not need it.
+  bool postpone(mlir::Operation *op);
+
   /// Several ops, of which one reduces over a row: elementwise ops alone were merged before, and
   /// run better over all elements than row by row.
   bool isWorthwhile() const;
@@ -31,6 +35,7 @@ public:
   std::optional<int64_t> bytesPerRow(mlir::MemRefType type) const;
 
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
+  llvm::ArrayRef<mlir::Operation *> getPostponed() const { return postponed; }
   /// Number of loops that count the rows.
   unsigned getLoops() const { return loops; }
 
@@ -43,9 +48,11 @@ private:
   };
   static llvm::SmallVector<Access> accessesOf(mlir::linalg::LinalgOp op);
   static mlir::Value originOf(mlir::Value buffer);
+  /// Whether one of `later` must not change places with one of `earlier`.
+  static bool depend(llvm::ArrayRef<Access> later, llvm::ArrayRef<Access> earlier);
 
-  llvm::SmallVector<mlir::Operation *> ops;
-  llvm::SmallVector<Access> accesses;
+  llvm::SmallVector<mlir::Operation *> ops, postponed;
+  llvm::SmallVector<Access> accesses, postponedAccesses;
   llvm::SmallVector<BatchExtent> extents; ///< of the loops
   unsigned loops = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mpc-separate-fills: one linalg.fill for each op that starts from it.
+// mpc-separate-fills: one linalg.fill or tensor.empty for each op that starts from it.
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mpc/Codegen/Passes.h"
 
 namespace mpc {
@@ -10,30 +11,36 @@ namespace mpc {
 
 using namespace mlir;
 
+/// Gives each op that starts from `start` a copy of it. Plain reads may share one.
+static void separate(Operation *start) {
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : start->getUses())
+    if (auto user = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+        user && user.isDpsInit(&use))
+      uses.push_back(&use);
+  if (start->hasOneUse() || uses.empty())
+    return;
+  OpBuilder builder(start);
+  for (OpOperand *use : uses) {
+    builder.setInsertionPoint(use->getOwner());
+    use->set(builder.clone(*start)->getResult(0));
+  }
+  if (start->use_empty())
+    start->erase();
+}
+
 namespace {
 struct SeparateFills : mpc::impl::SeparateFillsPassBase<SeparateFills> {
   void runOnOperation() override {
-    SmallVector<linalg::FillOp> fills;
-    getOperation().walk([&](linalg::FillOp fill) { fills.push_back(fill); });
-    for (linalg::FillOp fill : fills) {
-      if (!fill.hasPureTensorSemantics())
-        continue;
-      SmallVector<OpOperand *> starts;
-      for (OpOperand &use : fill->getUses())
-        if (auto user = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
-            user && user.isDpsInit(&use))
-          starts.push_back(&use);
-      // The last of all uses keeps this one; plain reads may share it.
-      if (fill->hasOneUse() || starts.empty())
-        continue;
-      OpBuilder builder(fill);
-      for (OpOperand *start : starts) {
-        builder.setInsertionPoint(start->getOwner());
-        start->set(builder.clone(*fill)->getResult(0));
-      }
-      if (fill->use_empty())
-        fill.erase();
-    }
+    SmallVector<Operation *> fills, empties;
+    getOperation().walk([&](linalg::FillOp fill) {
+      if (fill.hasPureTensorSemantics())
+        fills.push_back(fill);
+    });
+    llvm::for_each(fills, separate);
+    // After the fills, whose copies share an empty tensor.
+    getOperation().walk([&](tensor::EmptyOp empty) { empties.push_back(empty); });
+    llvm::for_each(empties, separate);
   }
 };
 } // namespace

@@ -62,6 +62,65 @@ func.func @observed(%x: memref<?x10xf32> {mpc.input = "x"}, %w: memref<10x4xf32>
   return
 }
 
+// What needs the rows' results but not the other way round comes after the group: the sum over all
+// rows. A view that only adds a dimension of one element has the rows of what it shows.
+// REMARK: rows{{.*}}ops=4
+// CHECK-LABEL: func.func @summed_between
+// CHECK: mpcrt.rows loops(1) {
+// CHECK-COUNT-4: linalg.{{fill|generic}}
+// CHECK: linalg.generic {{.*}} ins(%arg2 : memref<?xf32>) outs(%arg3 : memref<f32>)
+// CHECK: return
+func.func @summed_between(%x: memref<?x10xf32> {mpc.input = "x"}, %out: memref<?x10xf32> {mpcrt.output = "out0"}, %sum: memref<?xf32> {mpcrt.output = "out1"}, %all: memref<f32> {mpcrt.output = "out2"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  %zero = arith.constant 0.0 : f32
+  %half = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%zero : f32) outs(%sum : memref<?xf32>)
+  linalg.generic {indexing_maps = [#whole, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x10xf32>) outs(%sum : memref<?xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#vector, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%sum : memref<?xf32>) outs(%all : memref<f32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#vector, #vector], iterator_types = ["parallel"]} ins(%sum : memref<?xf32>) outs(%half : memref<?xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %i : f32
+    linalg.yield %0 : f32
+  }
+  %column = memref.expand_shape %half [[0, 1]] output_shape [%n, 1] : memref<?xf32> into memref<?x1xf32>
+  linalg.generic {indexing_maps = [#whole, affine_map<(d0, d1) -> (d0, 0)>, #whole], iterator_types = ["parallel", "parallel"]} ins(%x, %column : memref<?x10xf32>, memref<?x1xf32>) outs(%out : memref<?x10xf32>) {
+  ^bb0(%i: f32, %h: f32, %o: f32):
+    %0 = arith.mulf %i, %h : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// What comes later and needs the sum over all rows ends the group.
+// REMARK-NOT: rows{{.*}}ops=
+// CHECK-LABEL: func.func @needs_sum
+// CHECK-NOT: mpcrt.rows
+func.func @needs_sum(%x: memref<?x10xf32> {mpc.input = "x"}, %out: memref<?x10xf32> {mpcrt.output = "out0"}, %sum: memref<?xf32> {mpcrt.output = "out1"}, %all: memref<f32> {mpcrt.output = "out2"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  linalg.generic {indexing_maps = [#whole, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x10xf32>) outs(%sum : memref<?xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#vector, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%sum : memref<?xf32>) outs(%all : memref<f32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#whole, affine_map<(d0, d1) -> ()>, #whole], iterator_types = ["parallel", "parallel"]} ins(%x, %all : memref<?x10xf32>, memref<f32>) outs(%out : memref<?x10xf32>) {
+  ^bb0(%i: f32, %a: f32, %o: f32):
+    %0 = arith.mulf %i, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
 // No group: elementwise ops alone; sums down columns; a row that depends on another row; a library
 // call between.
 // REMARK-NOT: rows{{.*}}ops=

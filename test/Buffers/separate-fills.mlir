@@ -36,3 +36,24 @@ func.func @read() -> (tensor<8xf32>, tensor<8xf32>) {
   %start = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
   return %start, %start : tensor<8xf32>, tensor<8xf32>
 }
+
+// Two ops that start from one empty tensor would share its buffer.
+// CHECK-LABEL: func.func @two_empties
+// CHECK: %[[A:.*]] = tensor.empty
+// CHECK-NEXT: linalg.generic {{.*}} outs(%[[A]]
+// CHECK: %[[B:.*]] = tensor.empty
+// CHECK-NEXT: linalg.generic {{.*}} outs(%[[B]]
+func.func @two_empties(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %0 = linalg.generic {indexing_maps = [#vector, #vector], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %s = arith.addf %i, %i : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %1 = linalg.generic {indexing_maps = [#vector, #vector], iterator_types = ["parallel"]} ins(%0 : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %s = arith.mulf %i, %i : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}

@@ -33,9 +33,11 @@ def SeparateFillsPass : Pass<"mpc-separate-fills", "::mlir::ModuleOp"> {
   let summary = "give every accumulation a start of its own";
   let description = [{
     Two reductions that start from one linalg.fill cannot both be in place: bufferization would copy
-    the filled buffer, which costs more than filling another.
+    the filled buffer, which costs more than filling another. Ops that start from one tensor.empty
+    would share its buffer one after the other, and the second could not be moved before the last
+    reader of the first; mpc-plan-memory lets buffers share memory after ops have been grouped.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def GroupRowsPass : Pass<"mpc-group-rows", "::mlir::ModuleOp"> {

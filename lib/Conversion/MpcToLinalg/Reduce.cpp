@@ -107,7 +107,58 @@ static Value countOf(OpBuilder &builder, Location loc, Value input, ArrayRef<int
   return arith::SIToFPOp::create(builder, loc, type, count);
 }
 
+/// The number that every element of `tensor` is, as a tensor without dimensions or a scalar; null
+/// when they may differ. Broadcasts are lowered before what reads them.
+static Value repeatedNumber(OpBuilder &builder, Value tensor) {
+  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!generic || generic.getNumReductionLoops() != 0)
+    return nullptr;
+  auto yield = cast<linalg::YieldOp>(generic.getBody()->getTerminator());
+  Value value = yield.getOperand(cast<OpResult>(tensor).getResultNumber());
+  if (Attribute constant = splatOf(value))
+    return scalarOf(builder, generic.getLoc(), constant);
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || argument.getOwner() != generic.getBody())
+    return nullptr;
+  OpOperand *operand = generic.getMatchingOpOperand(argument);
+  bool single =
+      generic.isDpsInput(operand) && generic.getMatchingIndexingMap(operand).getNumResults() == 0;
+  return single ? operand->get() : nullptr;
+}
+
 namespace {
+/// The sum of one number, repeated: the number times how often. What metrics count is of this form:
+/// Keras multiplies by the batch size, too (keras/src/backend/*/trainer.py, `_loss_tracker`).
+struct LowerSumOfRepeated : OpConversionPattern<ReduceOp> {
+  LowerSumOfRepeated(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(ReduceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
+    if (op.getKind() != ReduceKind::Sum || type.getRank() != 0 ||
+        !isa<FloatType>(type.getElementType()))
+      return rewriter.notifyMatchFailure(op, "not a sum of floats to one");
+    Location loc = op.getLoc();
+    Value input = adaptor.getInput();
+    Value number = repeatedNumber(rewriter, input);
+    if (!number)
+      return rewriter.notifyMatchFailure(op, "the elements may differ");
+    Type element = type.getElementType();
+    Value count = countOf(rewriter, loc, input, op.getAxes(), widerOf32(element));
+    Value empty = tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>(), element);
+    rewriter.replaceOp(
+        op,
+        buildElementwise(rewriter, loc, {number, count}, empty,
+                         [&](OpBuilder &builder, Location nested, ValueRange scalars, ValueRange) {
+                           Value wide = widen(builder, nested, scalars[0]);
+                           Value product = arith::MulFOp::create(builder, nested, wide, scalars[1]);
+                           return SmallVector<Value>{roundTo(builder, nested, product, element)};
+                         })[0]);
+    return success();
+  }
+};
+
 struct LowerReduce : OpConversionPattern<ReduceOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -201,5 +252,5 @@ struct LowerArgMax : OpConversionPattern<ArgMaxOp> {
 } // namespace
 
 void mpc::populateReducePatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerArgMax, LowerReduce>(converter, patterns.getContext());
+  patterns.add<LowerArgMax, LowerReduce, LowerSumOfRepeated>(converter, patterns.getContext());
 }

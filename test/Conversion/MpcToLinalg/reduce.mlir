@@ -43,3 +43,25 @@ func.func @extremes(%x: tensor<?x8xf64>, %m: tensor<?x8xi1>) -> (tensor<?xf64>, 
   %1 = mpc.reduce all %m {axes = array<i64: 0, 1>} : tensor<?x8xi1> -> tensor<i1>
   return %0, %1 : tensor<?xf64>, tensor<i1>
 }
+
+// The sum of one repeated number is a product; nothing is stored or summed.
+// CHECK-LABEL: func.func @repeated
+// CHECK-NOT: "reduction"
+// CHECK: %[[N:.*]] = arith.sitofp %{{.*}} : i64 to f32
+// CHECK: linalg.generic {{.*}}iterator_types = []} ins(%arg1, %[[N]] : tensor<f32>, f32)
+// CHECK: arith.mulf
+// CHECK: return
+func.func @repeated(%x: tensor<?xf32>, %s: tensor<f32>) -> tensor<f32> attributes {mpc.entry} {
+  %0 = mpc.broadcast_like %s, %x : tensor<f32>, tensor<?xf32>
+  %1 = mpc.reduce sum %0 {axes = array<i64: 0>} : tensor<?xf32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// Its maximum is none of a product.
+// CHECK-LABEL: func.func @largest_repeated
+// CHECK: iterator_types = ["reduction"]
+func.func @largest_repeated(%x: tensor<?xf32>, %s: tensor<f32>) -> tensor<f32> attributes {mpc.entry} {
+  %0 = mpc.broadcast_like %s, %x : tensor<f32>, tensor<?xf32>
+  %1 = mpc.reduce max %0 {axes = array<i64: 0>} : tensor<?xf32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
