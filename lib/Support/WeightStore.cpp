@@ -17,15 +17,26 @@ static const char *safetensorsName(mpc_rt_dtype_t dtype) {
   return "U8";
 }
 
+static std::vector<const std::pair<const std::string, Weight> *>
+inFileOrder(const WeightStore &weights) {
+  std::vector<const std::pair<const std::string, Weight> *> order;
+  for (bool wholeLines : {true, false})
+    for (const auto &entry : weights.all())
+      if ((entry.second.bytes.size() % 64 == 0) == wholeLines)
+        order.push_back(&entry);
+  return order;
+}
+
 std::string mpc::toSafetensors(const WeightStore &weights) {
+  const auto order = inFileOrder(weights);
   std::string header;
   llvm::raw_string_ostream stream(header);
   llvm::json::OStream json(stream);
   uint64_t offset = 0;
   json.object([&] {
-    for (const auto &entry : weights.all()) {
-      const Weight &weight = entry.second;
-      json.attributeObject(entry.first, [&] {
+    for (const auto *entry : order) {
+      const Weight &weight = entry->second;
+      json.attributeObject(entry->first, [&] {
         json.attribute("dtype", safetensorsName(weight.dtype));
         json.attributeArray("shape", [&] {
           for (int64_t extent : weight.dims)
@@ -47,8 +58,8 @@ std::string mpc::toSafetensors(const WeightStore &weights) {
     file[i] = char(uint64_t(header.size()) >> (8 * i));
   file += header;
   file.reserve(file.size() + offset);
-  for (const auto &entry : weights.all())
-    file.append(reinterpret_cast<const char *>(entry.second.bytes.data()),
-                entry.second.bytes.size());
+  for (const auto *entry : order)
+    file.append(reinterpret_cast<const char *>(entry->second.bytes.data()),
+                entry->second.bytes.size());
   return file;
 }

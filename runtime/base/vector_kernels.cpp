@@ -82,6 +82,33 @@ void epilogue(const float *sum, const float *__restrict bias, void *target, size
   }
 }
 
+template <typename Type>
+void addProducts(const float *__restrict lhs, const void *weights, size_t stride, size_t rows,
+                 float *__restrict sums, size_t count) {
+  auto *rhs = static_cast<const typename Type::Storage *>(weights);
+  // Eight rows for one reading and writing of the sums, added in pairs, which also keeps the
+  // rounding error of long sums down.
+  if (rows == 8) {
+    const typename Type::Storage
+        *__restrict r0 = rhs,
+                    *__restrict r1 = rhs + stride, *__restrict r2 = r1 + stride,
+                    *__restrict r3 = r2 + stride, *__restrict r4 = r3 + stride,
+                    *__restrict r5 = r4 + stride, *__restrict r6 = r5 + stride,
+                    *__restrict r7 = r6 + stride;
+    float a0 = lhs[0], a1 = lhs[1], a2 = lhs[2], a3 = lhs[3], a4 = lhs[4], a5 = lhs[5], a6 = lhs[6],
+          a7 = lhs[7];
+    for (size_t i = 0; i < count; ++i)
+      sums[i] += ((a0 * Type::load(r0[i]) + a1 * Type::load(r1[i])) +
+                  (a2 * Type::load(r2[i]) + a3 * Type::load(r3[i]))) +
+                 ((a4 * Type::load(r4[i]) + a5 * Type::load(r5[i])) +
+                  (a6 * Type::load(r6[i]) + a7 * Type::load(r7[i])));
+    return;
+  }
+  for (size_t row = 0; row < rows; ++row, rhs += stride)
+    for (size_t i = 0; i < count; ++i)
+      sums[i] += lhs[row] * Type::load(rhs[i]);
+}
+
 template <typename Type> constexpr void fill(EpilogueRow *row) {
   row[0] = epilogue<Type, 0>;
   row[1] = epilogue<Type, 1>;
@@ -104,6 +131,9 @@ constexpr VectorKernels table() {
   fill<Float32>(kernels.epilogue[0]);
   fill<BFloat16>(kernels.epilogue[1]);
   fill<Float16>(kernels.epilogue[2]);
+  kernels.addProducts[0] = addProducts<Float32>;
+  kernels.addProducts[1] = addProducts<BFloat16>;
+  kernels.addProducts[2] = addProducts<Float16>;
   return kernels;
 }
 

@@ -20,6 +20,11 @@ constexpr uint32_t epilogueFlagCount = 8;
 // `out`. `sum` and a float32 `out` may be the same memory.
 using EpilogueRow = void (*)(const float *sum, const float *bias, void *out, size_t count);
 
+// sums[i] += lhs[0] * rhs[0][i] + ... + lhs[rows - 1] * rhs[rows - 1][i], in float32; a row of rhs
+// begins `stride` elements after the one before.
+using AddProducts = void (*)(const float *lhs, const void *rhs, size_t stride, size_t rows,
+                             float *sums, size_t count);
+
 struct VectorKernels {
   void (*widenBFloat16)(const uint16_t *from, float *to, size_t count);
   void (*widenFloat16)(const uint16_t *from, float *to, size_t count);
@@ -31,6 +36,7 @@ struct VectorKernels {
   uint32_t (*largest32)(const uint32_t *bits, size_t count);
   // Indexed by dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and epilogue flags.
   EpilogueRow epilogue[3][epilogueFlagCount];
+  AddProducts addProducts[3]; // by the dtype of rhs, as above
 };
 
 // `isa` is an mpc_rt_isa_t that this CPU has.

@@ -96,6 +96,16 @@ Array Array::copyOf(mpc_rt_dtype_t dtype, std::vector<int64_t> dims, const void 
 
 Array Array::scalar(float value) { return copyOf(MPC_RT_FLOAT32, {}, &value); }
 
+Array Array::view(mpc_rt_dtype_t dtype, std::vector<int64_t> dims, uint64_t bytes,
+                  const std::shared_ptr<void> &owner, uint8_t *data) {
+  Array array;
+  array.dtype_ = dtype;
+  array.dims_ = std::move(dims);
+  array.bytes_ = bytes;
+  array.storage_ = std::shared_ptr<uint8_t>(owner, data);
+  return array;
+}
+
 int64_t Array::elements() const {
   int64_t count = 1;
   for (int64_t dim : dims_)

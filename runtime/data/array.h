@@ -44,6 +44,9 @@ public:
   /// A copy of `data`, which holds the elements of `dims`.
   static Array copyOf(mpc_rt_dtype_t dtype, std::vector<int64_t> dims, const void *data);
   static Array scalar(float value);
+  /// `data` itself, which `owner` keeps alive and which is aligned as the dtype wants.
+  static Array view(mpc_rt_dtype_t dtype, std::vector<int64_t> dims, uint64_t bytes,
+                    const std::shared_ptr<void> &owner, uint8_t *data);
 
   mpc_rt_dtype_t dtype() const { return dtype_; }
   const std::vector<int64_t> &dims() const { return dims_; }
@@ -56,6 +59,9 @@ public:
   const uint8_t *data() const { return storage_.get(); }
   template <typename T> T *as() { return reinterpret_cast<T *>(storage_.get()); }
   template <typename T> const T *as() const { return reinterpret_cast<const T *>(storage_.get()); }
+
+  /// Keeps the memory alive.
+  std::shared_ptr<void> owner() const { return storage_; }
 
   /// The same elements (shared, not copied) under other dimensions of the same count.
   Array reshaped(std::vector<int64_t> dims) const;

@@ -38,15 +38,15 @@ Status writeWithChecksum(const std::string &path, Safetensors content) {
   content.metadata["crc32c"] = std::string(checksumDigits, '0');
   std::string header = formatSafetensorsHeader(content);
   uint32_t crc = crc32c(0, header.data(), header.size());
-  for (const auto &[name, array] : content.tensors)
-    crc = crc32c(crc, array.data(), array.bytes());
+  for (auto at : fileOrder(content))
+    crc = crc32c(crc, at->second.data(), at->second.bytes());
   header.replace(findDigits(header), checksumDigits, hex(crc));
   AtomicFile file(path);
   if (Status status = file.open(); !status)
     return status;
   file.write(header);
-  for (const auto &[name, array] : content.tensors)
-    file.write(array.data(), array.bytes());
+  for (auto at : fileOrder(content))
+    file.write(at->second.data(), at->second.bytes());
   return file.commit();
 }
 

@@ -147,6 +147,29 @@ Result<Safetensors> parseSafetensors(const uint8_t *bytes, uint64_t size,
   });
 }
 
+Result<Safetensors> viewSafetensors(const std::shared_ptr<void> &owner, uint8_t *bytes,
+                                    uint64_t size, const std::string &place) {
+  Result<uint64_t> length = headerLength(bytes, size, place);
+  if (!length)
+    return length.failure();
+  Safetensors content;
+  Result<std::vector<Entry>> entries =
+      parseHeader(reinterpret_cast<const char *>(bytes) + 8, *length, size - 8 - *length,
+                  content.metadata, place);
+  if (!entries)
+    return entries.failure();
+  uint8_t *begin = bytes + 8 + *length;
+  for (const Entry &entry : *entries) {
+    uint8_t *data = begin + entry.begin;
+    const bool aligned = reinterpret_cast<uintptr_t>(data) % 64 == 0;
+    content.tensors.emplace(entry.name, aligned
+                                            ? Array::view(entry.dtype->dtype, entry.dims,
+                                                          entry.end - entry.begin, owner, data)
+                                            : Array::copyOf(entry.dtype->dtype, entry.dims, data));
+  }
+  return content;
+}
+
 Result<Safetensors> readSafetensors(const std::string &path) {
   Result<InputFile> file = InputFile::open(path);
   if (!file)
@@ -170,19 +193,29 @@ Result<Safetensors> readSafetensors(const std::string &path) {
                      [&](void *data, uint64_t count) { return file->read(data, count); });
 }
 
+std::vector<NamedArrays::const_iterator> fileOrder(const Safetensors &content) {
+  std::vector<NamedArrays::const_iterator> order;
+  for (bool whole : {true, false})
+    for (auto at = content.tensors.begin(); at != content.tensors.end(); ++at)
+      if ((at->second.bytes() % 64 == 0) == whole)
+        order.push_back(at);
+  return order;
+}
+
 std::string formatSafetensorsHeader(const Safetensors &content) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!content.metadata.empty())
     header["__metadata__"] = content.metadata;
   uint64_t offset = 0;
-  for (const auto &[name, array] : content.tensors) {
+  for (auto at : fileOrder(content)) {
+    const auto &[name, array] = *at;
     header[name] = {{"dtype", dtypeInfo(array.dtype())->safetensors},
                     {"shape", array.dims()},
                     {"data_offsets", {offset, offset + array.bytes()}}};
     offset += array.bytes();
   }
   std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  text.append((8 - text.size() % 8) % 8, ' '); // so that the tensors are aligned
+  text.append((64 - (text.size() + 8) % 64) % 64, ' '); // so that the tensors are aligned
   uint64_t length = text.size();
   return std::string(reinterpret_cast<const char *>(&length), 8) + text;
 }
@@ -192,8 +225,8 @@ Status writeSafetensors(const std::string &path, const Safetensors &content) {
   if (Status status = file.open(); !status)
     return status;
   file.write(formatSafetensorsHeader(content));
-  for (const auto &[name, array] : content.tensors)
-    file.write(array.data(), array.bytes());
+  for (auto at : fileOrder(content))
+    file.write(at->second.data(), at->second.bytes());
   return file.commit();
 }
 

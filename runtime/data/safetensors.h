@@ -19,7 +19,16 @@ Result<Safetensors> readSafetensors(const std::string &path);
 /// The same from memory; `place` begins every message.
 Result<Safetensors> parseSafetensors(const uint8_t *bytes, uint64_t size, const std::string &place);
 
-/// Tensors in name order, the same bytes for the same content.
+/// The same without copying: tensors that begin on a cache line are views of `bytes`, which `owner`
+/// keeps alive (it may be null for memory that outlives everything).
+Result<Safetensors> viewSafetensors(const std::shared_ptr<void> &owner, uint8_t *bytes,
+                                    uint64_t size, const std::string &place);
+
+/// The order in which writers lay tensors out: first those whose sizes are whole cache lines, so
+/// that readers find them aligned, whatever small tensor has an odd size; among them by name.
+std::vector<NamedArrays::const_iterator> fileOrder(const Safetensors &content);
+
+/// The same bytes for the same content; the data begins on a cache line.
 std::string formatSafetensorsHeader(const Safetensors &content);
 /// The file appears whole or not at all.
 Status writeSafetensors(const std::string &path, const Safetensors &content);

@@ -105,16 +105,19 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   if (!context.driver->allocate(context.layout.bytes, context.variableArena))
     return failOutOfMemory(executable.model_name, context.layout.bytes);
   context.variables.resize(executable.variable_count);
+  context.values.states.resize(executable.variable_count, VariableValues::State::own);
+  context.values.owners.resize(executable.variable_count);
   for (uint32_t i = 0; i < executable.variable_count; ++i)
-    // An empty variable still gets a valid address; the arena of a model without any is null.
-    context.variables[i] = context.variableArena.data() + context.layout.offsets[i];
+    replaceVariable(context, i);
   std::vector<MemoryBlock> blocks;
   for (auto &role : context.layout.roles)
     blocks.push_back({role.offset, role.bytes});
   if (auto status =
           context.driver->bindVariables(context.variableArena.data(), context.layout.bytes, blocks))
     return status;
-  return mpc_rt_context_initialize(created.get(), options.seed);
+  if (auto status = initializeVariables(context, options.seed, /*fresh=*/true))
+    return status;
+  return mpc_rt_context_variables_changed(&context);
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "runtime/drivers/driver.h"
 #include "runtime/execution/train_loop.h"
 #include "runtime/execution/variable_layout.h"
+#include "runtime/execution/variable_values.h"
 #include "runtime/module/model.h"
 
 #include <memory>
@@ -32,7 +33,8 @@ struct mpc_rt_context_t {
   mpc_rt_services_t services = {};
   mpc::rt::VariableLayout layout;
   mpc::rt::Buffer variableArena, arena;
-  std::vector<void *> variables;
+  std::vector<void *> variables; // where each is now
+  mpc::rt::VariableValues values;
   uint64_t arenaPlanned = 0;
   std::unique_ptr<mpc::rt::TrainLoop> trainLoop;
   std::unique_ptr<mpc::rt::Driver> driver; // last: it may hold device memory of the above
@@ -41,10 +43,10 @@ struct mpc_rt_context_t {
 namespace mpc::rt {
 
 // Shadows again from their masters.
-void refreshShadows(mpc_rt_context_t &context);
-void refreshShadow(mpc_rt_context_t &context, uint32_t shadow);
-// Around the host's own reading and writing of a variable.
+mpc_rt_status_t refreshShadows(mpc_rt_context_t &context);
+// Around the host's own reading and writing of a variable. For writing, all of it.
 mpc_rt_status_t fetchVariable(mpc_rt_context_t &context, uint32_t variable);
+mpc_rt_status_t fetchForWriting(mpc_rt_context_t &context, uint32_t variable);
 mpc_rt_status_t storeVariable(mpc_rt_context_t &context, uint32_t variable);
 
 } // namespace mpc::rt

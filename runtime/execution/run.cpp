@@ -53,7 +53,10 @@ mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
     return failOutOfMemory(entry.name, bytes);
   context.arenaPlanned = std::max(context.arenaPlanned, bytes);
 
-  if (auto status = context.driver->begin(weightUse(entry)))
+  const WeightUse use = weightUse(entry);
+  if (auto status = readyForRun(context, use == WeightUse::updated))
+    return status;
+  if (auto status = context.driver->begin(use))
     return status;
   mpc_rt_call_t call = {};
   call.struct_size = sizeof(call);

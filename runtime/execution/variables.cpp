@@ -12,7 +12,7 @@ using namespace mpc::rt;
 
 namespace mpc::rt {
 
-void refreshShadow(mpc_rt_context_t &context, uint32_t shadow) {
+static void refreshShadow(mpc_rt_context_t &context, uint32_t shadow) {
   auto &info = context.executable().variables[shadow];
   auto *from = static_cast<const float *>(context.variables[info.shadow_of]);
   auto *to = static_cast<uint16_t *>(context.variables[shadow]);
@@ -25,6 +25,12 @@ void refreshShadow(mpc_rt_context_t &context, uint32_t shadow) {
 }
 
 mpc_rt_status_t fetchVariable(mpc_rt_context_t &context, uint32_t variable) {
+  if (auto status = readyVariable(context, variable))
+    return status;
+  return fetchForWriting(context, variable);
+}
+
+mpc_rt_status_t fetchForWriting(mpc_rt_context_t &context, uint32_t variable) {
   return context.driver->fetchVariables(context.layout.offsets[variable],
                                         context.layout.sizes[variable]);
 }
@@ -34,12 +40,19 @@ mpc_rt_status_t storeVariable(mpc_rt_context_t &context, uint32_t variable) {
                                         context.layout.sizes[variable]);
 }
 
-void refreshShadows(mpc_rt_context_t &context) {
+mpc_rt_status_t refreshShadows(mpc_rt_context_t &context) {
+  auto &executable = context.executable();
+  for (uint32_t i = 0; i < executable.variable_count; ++i)
+    if (executable.variables[i].role == MPC_RT_ROLE_SHADOW)
+      if (auto status = readyVariable(context, executable.variables[i].shadow_of))
+        return status;
   context.hostTeam.begin();
-  for (uint32_t i = 0; i < context.executable().variable_count; ++i)
-    if (context.executable().variables[i].role == MPC_RT_ROLE_SHADOW)
+  for (uint32_t i = 0; i < executable.variable_count; ++i)
+    if (executable.variables[i].role == MPC_RT_ROLE_SHADOW)
       refreshShadow(context, i);
   context.hostTeam.end();
+  context.values.shadowsAreStale = false;
+  return MPC_RT_OK;
 }
 
 } // namespace mpc::rt
@@ -74,7 +87,7 @@ extern "C" {
 void *mpc_rt_context_variable(mpc_rt_context_t *context, uint32_t variable, size_t *bytes) {
   if (!context || variable >= context->variables.size())
     return nullptr;
-  if (fetchVariable(*context, variable))
+  if (ownVariable(*context, variable) || fetchVariable(*context, variable))
     return nullptr;
   if (bytes)
     *bytes = context->layout.sizes[variable];
@@ -91,12 +104,13 @@ mpc_rt_status_t mpc_rt_context_set_variable(mpc_rt_context_t *context, uint32_t 
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "%s: a shadow is derived from its variable; set that variable instead",
                 executable.variables[variable].tensor.name);
+  replaceVariable(*context, variable);
   if (bytes)
     std::memcpy(context->variables[variable], data, bytes);
   context->driver->variablesChanged();
   auto status = storeVariable(*context, variable);
   context->hostTeam.begin();
-  for (uint32_t i = 0; i < executable.variable_count; ++i)
+  for (uint32_t i = 0; i < executable.variable_count && !context->values.shadowsAreStale; ++i)
     if (executable.variables[i].role == MPC_RT_ROLE_SHADOW &&
         executable.variables[i].shadow_of == static_cast<int32_t>(variable)) {
       refreshShadow(*context, i);
@@ -121,14 +135,20 @@ mpc_rt_status_t mpc_rt_context_get_variable(mpc_rt_context_t *context, uint32_t 
 mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_variables_changed: context is null");
+  context->driver->variablesChanged();
+  if (!context->driver->ownsMemory()) {
+    // Made when a run or a reader wants them.
+    context->values.shadowsAreStale = context->layout.roles[MPC_RT_ROLE_SHADOW].bytes != 0;
+    return MPC_RT_OK;
+  }
   auto &masters = context->layout.roles[MPC_RT_ROLE_TRAINABLE];
   auto &shadows = context->layout.roles[MPC_RT_ROLE_SHADOW];
   // Shadows are made of what the host has: of all masters, or none.
   for (auto *block : {&masters, &shadows})
     if (auto status = context->driver->fetchVariables(block->offset, block->bytes))
       return status;
-  refreshShadows(*context);
-  context->driver->variablesChanged();
+  if (auto status = refreshShadows(*context))
+    return status;
   return context->driver->storeFetchedVariables();
 }
 
@@ -136,6 +156,9 @@ void *mpc_rt_context_role_block(mpc_rt_context_t *context, uint32_t role, size_t
   if (!context || role > MPC_RT_ROLE_SHADOW || context->layout.roles[role].bytes == 0)
     return nullptr;
   auto &block = context->layout.roles[role];
+  for (uint32_t i = 0; i < context->variables.size(); ++i)
+    if (context->executable().variables[i].role == role && ownVariable(*context, i))
+      return nullptr;
   if (context->driver->fetchVariables(block.offset, block.bytes))
     return nullptr;
   if (bytes)

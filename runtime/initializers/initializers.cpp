@@ -159,23 +159,7 @@ extern "C" mpc_rt_status_t mpc_rt_context_initialize(mpc_rt_context_t *context, 
   using namespace mpc::rt;
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_initialize: context is null");
-  context->hostTeam.begin();
-  auto status = guard("mpc_rt_context_initialize", [&]() -> mpc_rt_status_t {
-    auto &executable = context->executable();
-    for (uint32_t i = 0; i < executable.variable_count; ++i) {
-      auto &variable = executable.variables[i];
-      if (variable.role == MPC_RT_ROLE_SHADOW)
-        continue;
-      if (variable.role == MPC_RT_ROLE_RANDOM) {
-        int64_t state[2] = {static_cast<int64_t>(seed), 0};
-        std::memcpy(context->variables[i], state, sizeof(state));
-      } else if (auto failed =
-                     initializeVariable(variable, seed, context->hostTeam, context->variables[i])) {
-        return failed;
-      }
-    }
-    return MPC_RT_OK;
-  });
-  context->hostTeam.end();
+  auto status = guard("mpc_rt_context_initialize",
+                      [&] { return initializeVariables(*context, seed, /*fresh=*/false); });
   return status ? status : mpc_rt_context_variables_changed(context);
 }

@@ -5,10 +5,12 @@
 #include "data/checksum.h"
 #include "data/convert.h"
 #include "data/input_file.h"
+#include "data/mapped_file.h"
 #include "mpc-rt/training.h"
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <string>
@@ -65,9 +67,24 @@ bool isText(const Safetensors &content, const char *key, const char *value) {
   return at != content.metadata.end() && at->second == value;
 }
 
-// Copies the tensors into their variables, or says what does not fit and changes nothing.
+enum class Values {
+  copied,
+  used, // where the tensors are, as far as that is possible
+  read, // the same, in memory that must not be written
+};
+
+bool canBorrow(const mpc_rt_context_t &context, uint32_t index, const Array &array, Values values) {
+  // Entries that update no weights may still write non-trainable variables (states of layers).
+  const bool isWritten =
+      context.executable().variables[index].role != MPC_RT_ROLE_TRAINABLE && values == Values::read;
+  return values != Values::copied && !isWritten && !context.driver->ownsMemory() &&
+         array.bytes() >= smallestLazyBytes &&
+         reinterpret_cast<uintptr_t>(array.data()) % bufferAlignment == 0;
+}
+
+// Gives the variables the tensors' values, or says what does not fit and changes nothing.
 mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
-                        const std::string &place, bool complete) {
+                        const std::string &place, bool complete, Values values) {
   auto &executable = context.executable();
   auto version = content.metadata.find("version");
   if (isText(content, "kind", "state") &&
@@ -122,11 +139,18 @@ mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
   if (!wrong.empty())
     return failWith(MPC_RT_FAILED_PRECONDITION, wrong);
   for (auto &[index, array] : fitted)
-    if (array.bytes()) {
-      if (auto status = mpc::rt::fetchVariable(context, index))
+    if (array.bytes())
+      if (auto status = fetchForWriting(context, index))
         return status;
-      std::memcpy(context.variables[index], array.data(), array.bytes());
+  for (auto &[index, array] : fitted) {
+    if (canBorrow(context, index, array, values)) {
+      borrowVariable(context, index, array.owner(), array.data());
+      continue;
     }
+    replaceVariable(context, index);
+    if (array.bytes())
+      std::memcpy(context.variables[index], array.data(), array.bytes());
+  }
   return mpc_rt_context_variables_changed(&context);
 }
 
@@ -164,7 +188,44 @@ mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, boo
   if (isText(*content, "format", "mpc-checkpoint"))
     dropModelPrefix(*content);
   loaded = !content->tensors.empty();
-  return restore(context, *content, path, complete);
+  return restore(context, *content, path, complete, Values::copied);
+}
+
+// Of a larger file a first prediction may well read only a part (an embedding's rows).
+constexpr uint64_t touchedWhole = uint64_t{1} << 30;
+
+void touchAll(mpc_rt_context_t &context, const mpc::data::MappedFile &file) {
+  constexpr uint64_t block = uint64_t{2} << 20; // a huge page
+  if (file.size() == 0 || file.size() > touchedWhole)
+    return;
+  const auto blocks = static_cast<int64_t>((file.size() - 1) / block + 1);
+  context.hostTeam.begin();
+  context.hostTeam.forRange(blocks, 4, [&](int64_t begin, int64_t end) {
+    file.touch(static_cast<uint64_t>(begin) * block,
+               std::min(file.size(), static_cast<uint64_t>(end) * block));
+  });
+  context.hostTeam.end();
+}
+
+// The same without reading what nobody wants yet. The file is mpcc's, beside the library: no state
+// of training, and no checksum, which would read all of it.
+mpc_rt_status_t mapFile(mpc_rt_context_t &context, const std::string &path, bool &loaded) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0)
+    return fail(MPC_RT_NOT_FOUND, "%s: %s; expected a safetensors file of variables", path.c_str(),
+                std::strerror(errno));
+  auto file = mpc::data::MappedFile::open(path);
+  if (!file)
+    return failWith(MPC_RT_NOT_FOUND, file.failure().messages);
+  auto content = mpc::data::viewSafetensors(*file, (*file)->data(), (*file)->size(), path);
+  if (!content)
+    return failWith(MPC_RT_DATA_LOSS, content.failure().messages);
+  if (content->metadata.count("crc32c") || isText(*content, "kind", "state"))
+    return loadFile(context, path, false, loaded);
+  loaded = !content->tensors.empty();
+  if (!context.driver->ownsMemory())
+    touchAll(context, **file);
+  return restore(context, *content, path, false, Values::used);
 }
 
 // The library that holds the tables; "" when they are a part of the program.
@@ -180,13 +241,14 @@ std::string libraryOf(const mpc_rt_model_t &model) {
 mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
   auto &executable = context.executable();
   if (MPC_RT_EXECUTABLE_HAS(&executable, weights_bytes) && executable.weights) {
+    // The library outlives every context of its model.
+    auto *bytes = static_cast<uint8_t *>(const_cast<void *>(executable.weights));
     Result<Safetensors> content =
-        mpc::data::parseSafetensors(static_cast<const uint8_t *>(executable.weights),
-                                    executable.weights_bytes, executable.model_name);
+        mpc::data::viewSafetensors(nullptr, bytes, executable.weights_bytes, executable.model_name);
     if (!content)
       return failWith(MPC_RT_DATA_LOSS, content.failure().messages);
     loaded = !content->tensors.empty();
-    return restore(context, *content, executable.model_name, false);
+    return restore(context, *content, executable.model_name, false, Values::read);
   }
   if (!executable.weights_hash || !*executable.weights_hash)
     return MPC_RT_OK; // compiled without weights
@@ -194,7 +256,7 @@ mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
   const size_t slash = file.rfind('/');
   file = (slash == std::string::npos ? "" : file.substr(0, slash + 1)) + executable.model_name +
          ".safetensors";
-  return loadFile(context, file, false, loaded);
+  return mapFile(context, file, loaded);
 }
 
 } // namespace

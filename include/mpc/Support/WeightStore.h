@@ -28,8 +28,9 @@ private:
   std::map<std::string, Weight> values;
 };
 
-/// The bytes of a safetensors file (8-byte header length, JSON header, data), tensors in the order
-/// of their names, without gaps; the data starts on a 64-byte boundary.
+/// The bytes of a safetensors file (8-byte header length, JSON header, data), without gaps; the
+/// data starts on a 64-byte boundary. Tensors of whole cache lines come first, so that the runtime
+/// can use them where they are; otherwise the order is that of the names.
 std::string toSafetensors(const WeightStore &weights);
 
 } // namespace mpc

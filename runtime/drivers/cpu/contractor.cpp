@@ -82,6 +82,13 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
                    largest);
     return MPC_RT_OK;
   }
+  if (isFewRows(descriptor, shape)) {
+    contractRows(shape, lhs, rhs, bias, out);
+    if (largest)
+      storeLargest(shape.out, largestOf(shape.out, out, static_cast<int64_t>(shape.outElements())),
+                   largest);
+    return MPC_RT_OK;
+  }
   team.prepareWorkers();
   execute(findPlan(descriptor, shape, largest != nullptr, batch), descriptor, lhs, rhs, bias, out,
           largest);

@@ -75,6 +75,9 @@ private:
     uint64_t packedVersion = 0; // packed last, wherever
   };
 
+  bool isFewRows(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
+  void contractRows(const Contraction &shape, const void *lhs, const void *rhs, const void *bias,
+                    void *out);
   void contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                         const void *lhs, const void *rhs, void *out, int64_t batch);
   Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products of a few rows with weights. Each weight is used once or a few times, so that reading
+// them is what takes the time: they are streamed once, as they are, without packing a copy or
+// widening one. A first prediction then reads the mapped weights file and nothing else.
+#include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/contractor.h"
+
+#include <algorithm>
+
+namespace mpc::rt {
+namespace {
+
+constexpr int64_t mostRows = 4;
+constexpr int64_t panel = 2048; // columns whose sums stay in the first-level cache
+constexpr int64_t lines = 8;    // rows of weights at a time; with `panel` they fit the second level
+
+} // namespace
+
+bool Contractor::isFewRows(const mpc_rt_contract_t &descriptor, const Contraction &c) const {
+  // Not for float64 and integers; the callers have dealt with those.
+  return weightsConstant && descriptor.rhs_variable >= 0 && c.batch == 1 && c.m <= mostRows &&
+         c.k > 0 && !c.transposeRhs && (!c.transposeLhs || c.m == 1);
+}
+
+void Contractor::contractRows(const Contraction &c, const void *lhs, const void *rhs,
+                              const void *bias, void *out) {
+  reserve(lhsBlock, static_cast<uint64_t>(c.m * c.k) * sizeof(float));
+  auto *wide = reinterpret_cast<float *>(lhsBlock.data());
+  widen(c.lhs, lhs, wide, static_cast<uint64_t>(c.m * c.k));
+  const float *wideBias = prepareBias(c, bias);
+  auto addProducts = kernels.addProducts[c.rhs];
+  EpilogueRow epilogue =
+      kernels.epilogue[c.out][(c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
+                              (c.accumulate ? epilogueAccumulate : 0u)];
+  // Columns are split, not sums: the result does not depend on the number of threads.
+  const int64_t grain = std::clamp<int64_t>(conversionGrain / c.k, 64, panel);
+  team.forRange((c.n + 15) / 16, (grain + 15) / 16, [&](int64_t begin, int64_t end) {
+    alignas(64) float sums[mostRows][panel];
+    const int64_t last = std::min(end * 16, c.n);
+    for (int64_t first = begin * 16; first < last; first += panel) {
+      const auto width = static_cast<size_t>(std::min(panel, last - first));
+      for (int64_t m = 0; m < c.m; ++m)
+        std::fill_n(sums[m], width, 0.0f);
+      for (int64_t k = 0; k < c.k; k += lines) {
+        const auto height = static_cast<size_t>(std::min(lines, c.k - k));
+        for (int64_t m = 0; m < c.m; ++m)
+          addProducts(wide + m * c.k + k, at(rhs, k * c.n + first, c.rhs), static_cast<size_t>(c.n),
+                      height, sums[m], width);
+      }
+      for (int64_t m = 0; m < c.m; ++m)
+        epilogue(sums[m], wideBias ? wideBias + first : nullptr,
+                 const_cast<uint8_t *>(at(out, m * c.n + first, c.out)), width);
+    }
+  });
+}
+
+} // namespace mpc::rt
