@@ -89,7 +89,8 @@ typedef struct mpc_rt_context_options_t {
 /* The defaults: all threads, "cpu", best ISA, seed 0. */
 MPC_RT_API void mpc_rt_context_options_init(mpc_rt_context_options_t *options);
 
-/* Allocates every variable and sets it from its initializer. `options` may be null (defaults).
+/* Allocates every variable and sets it from its initializer (large ones when they are first wanted,
+ * which changes no value). `options` may be null (defaults).
  * UNAVAILABLE: the device; FAILED_PRECONDITION: the model has no kernels for this CPU or ISA;
  * RESOURCE_EXHAUSTED: memory. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_create(mpc_rt_model_t *model,
@@ -110,8 +111,9 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_initialize(mpc_rt_context_t *context, 
 /* ---- Variables --------------------------------------------------------------------------------
  */
 
-/* The buffer of a variable, 64-byte aligned, row-major, `bytes` long (may be null). After writing
- * into it call mpc_rt_context_variables_changed. Null if the index is out of range. */
+/* The buffer of a variable, 64-byte aligned, row-major, `bytes` long (may be null). The address
+ * stays the same; asking for it moves a mapped variable to the context's memory. After writing into
+ * it call mpc_rt_context_variables_changed. Null if the index is out of range. */
 MPC_RT_API void *mpc_rt_context_variable(mpc_rt_context_t *context, uint32_t variable,
                                          size_t *bytes);
 

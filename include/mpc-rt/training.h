@@ -132,8 +132,9 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_save(mpc_rt_context_t *context, const 
 MPC_RT_API mpc_rt_status_t mpc_rt_context_load(mpc_rt_context_t *context, const char *path);
 
 /* The values that mpcc found in the model file: those in the library (--weights=embedded), else
- * those of NAME.safetensors beside it. `loaded` (may be null): 0 when the model was compiled
- * without any, and the initializers' values stay. */
+ * those of NAME.safetensors beside it, which stays mapped: large variables are read there until
+ * something writes them, and the file must be replaced by renaming only. `loaded` (may be null): 0
+ * when the model was compiled without any, and the initializers' values stay. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_load_initial(mpc_rt_context_t *context, int32_t *loaded);
 
 #ifdef __cplusplus

@@ -26,10 +26,11 @@ protected:
                                });
     return status;
   }
-  void check(const ContractionCase &shape) {
+  void check(const ContractionCase &shape, WeightUse use = WeightUse::updated) {
     ++nextId;
     ContractionData data(shape);
-    ASSERT_EQ(contract(data), MPC_RT_OK) << mpc_rt_last_error();
+    ASSERT_EQ(contract(data, use), MPC_RT_OK) << mpc_rt_last_error();
+    driver->variablesChanged(); // the next case's weights are others
     if (driver->computes())
       EXPECT_EQ(differenceOf(data), "");
     else
@@ -83,6 +84,24 @@ ContractionCase draw(uint32_t index) {
 TEST_P(Contract, IsExactOverDtypesShapesAndEpilogues) {
   for (uint32_t i = 0; i < 250; ++i)
     check(draw(i));
+}
+
+// Weights that a few rows meet once are not packed: other kernels than those of more rows.
+TEST_P(Contract, IsExactForAFewRowsWithWeights) {
+  for (uint32_t i = 0; i < 200; ++i) {
+    ContractionCase shape = draw(4000 + i);
+    shape.m = 1 + i % 5;
+    shape.rhsVariable = 2;
+    check(shape, WeightUse::constant);
+  }
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16}) {
+    ContractionCase wide; // several panels of columns, and a rest of rows
+    wide.m = 3, wide.n = 5001, wide.k = 21;
+    wide.lhs = wide.rhs = wide.out = wide.bias = dtype;
+    wide.hasBias = wide.relu = true;
+    wide.rhsVariable = 2;
+    check(wide, WeightUse::constant);
+  }
 }
 
 TEST_P(Contract, FindsTheLargestElement) {

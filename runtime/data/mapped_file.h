@@ -24,8 +24,8 @@ public:
 
   uint8_t *data() const { return data_; }
   uint64_t size() const { return size_; }
-  /// Enters the pages of [begin, end), multiples of the page size but for the file's end, as they are
-  /// in the file: cheaper than faulting them in one by one.
+  /// Enters the pages of [begin, end), multiples of the page size but for the file's end, as they
+  /// are in the file: cheaper than faulting them in one by one.
   void touch(uint64_t begin, uint64_t end) const;
 
 private:

@@ -107,6 +107,7 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   context.variables.resize(executable.variable_count);
   context.values.states.resize(executable.variable_count, VariableValues::State::own);
   context.values.owners.resize(executable.variable_count);
+  context.values.exposed.resize(executable.variable_count);
   for (uint32_t i = 0; i < executable.variable_count; ++i)
     replaceVariable(context, i);
   std::vector<MemoryBlock> blocks;

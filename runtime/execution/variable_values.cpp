@@ -27,9 +27,7 @@ bool canWait(const mpc_rt_context_t &context, uint32_t index) {
   auto &variable = context.executable().variables[index];
   const bool isMatrix = variable.initializer == MPC_RT_INIT_ORTHOGONAL ||
                         variable.initializer == MPC_RT_INIT_IDENTITY;
-  // A device copies the arena, so that everything has to be in it.
-  return !context.driver->ownsMemory() && variable.role != MPC_RT_ROLE_METRIC &&
-         context.layout.sizes[index] >= smallestLazyBytes &&
+  return mayBeElsewhere(context, index) && variable.role != MPC_RT_ROLE_METRIC &&
          (!isMatrix || variable.tensor.rank >= 2);
 }
 
@@ -98,6 +96,21 @@ mpc_rt_status_t ownVariable(mpc_rt_context_t &context, uint32_t variable) {
   std::memcpy(context.variables[variable], borrowed, context.layout.sizes[variable]);
   context.driver->variablesChanged(); // it may have kept the address
   return MPC_RT_OK;
+}
+
+mpc_rt_status_t exposeVariable(mpc_rt_context_t &context, uint32_t variable) {
+  if (auto status = ownVariable(context, variable))
+    return status;
+  context.values.exposed[variable] = true;
+  context.values.shadowsAreExposed |=
+      context.executable().variables[variable].role == MPC_RT_ROLE_SHADOW;
+  return MPC_RT_OK;
+}
+
+bool mayBeElsewhere(const mpc_rt_context_t &context, uint32_t variable) {
+  // A device copies the arena, so that everything has to be in it.
+  return !context.driver->ownsMemory() && !context.values.exposed[variable] &&
+         context.layout.sizes[variable] >= smallestLazyBytes;
 }
 
 void replaceVariable(mpc_rt_context_t &context, uint32_t variable) {

@@ -24,8 +24,10 @@ struct VariableValues {
   };
   std::vector<State> states;
   std::vector<std::shared_ptr<void>> owners;
+  // Somebody has the address: the value must always be there.
+  std::vector<bool> exposed;
   uint64_t seed = 0; // of what is undrawn
-  bool shadowsAreStale = false;
+  bool shadowsAreStale = false, shadowsAreExposed = false;
   uint32_t undrawn = 0, borrowed = 0; // how many
 };
 
@@ -36,8 +38,12 @@ constexpr uint64_t smallestLazyBytes = 64 << 10;
 mpc_rt_status_t initializeVariables(mpc_rt_context_t &context, uint64_t seed, bool fresh);
 // The value can be read at context.variables[variable].
 mpc_rt_status_t readyVariable(mpc_rt_context_t &context, uint32_t variable);
-// It can also be written there, and the address stays.
+// It can also be written there.
 mpc_rt_status_t ownVariable(mpc_rt_context_t &context, uint32_t variable);
+// The same, and address and value stay for whoever keeps the address.
+mpc_rt_status_t exposeVariable(mpc_rt_context_t &context, uint32_t variable);
+// Whether the value may be somewhere else than in the arena.
+bool mayBeElsewhere(const mpc_rt_context_t &context, uint32_t variable);
 // The same without its value: all of it is about to be overwritten.
 void replaceVariable(mpc_rt_context_t &context, uint32_t variable);
 // `data` is the value from now on, 64-byte aligned; a null owner means that it lives for ever.

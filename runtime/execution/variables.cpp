@@ -87,7 +87,7 @@ extern "C" {
 void *mpc_rt_context_variable(mpc_rt_context_t *context, uint32_t variable, size_t *bytes) {
   if (!context || variable >= context->variables.size())
     return nullptr;
-  if (ownVariable(*context, variable) || fetchVariable(*context, variable))
+  if (exposeVariable(*context, variable) || fetchVariable(*context, variable))
     return nullptr;
   if (bytes)
     *bytes = context->layout.sizes[variable];
@@ -136,7 +136,7 @@ mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_variables_changed: context is null");
   context->driver->variablesChanged();
-  if (!context->driver->ownsMemory()) {
+  if (!context->driver->ownsMemory() && !context->values.shadowsAreExposed) {
     // Made when a run or a reader wants them.
     context->values.shadowsAreStale = context->layout.roles[MPC_RT_ROLE_SHADOW].bytes != 0;
     return MPC_RT_OK;
@@ -157,7 +157,7 @@ void *mpc_rt_context_role_block(mpc_rt_context_t *context, uint32_t role, size_t
     return nullptr;
   auto &block = context->layout.roles[role];
   for (uint32_t i = 0; i < context->variables.size(); ++i)
-    if (context->executable().variables[i].role == role && ownVariable(*context, i))
+    if (context->executable().variables[i].role == role && exposeVariable(*context, i))
       return nullptr;
   if (context->driver->fetchVariables(block.offset, block.bytes))
     return nullptr;

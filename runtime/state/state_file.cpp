@@ -77,8 +77,7 @@ bool canBorrow(const mpc_rt_context_t &context, uint32_t index, const Array &arr
   // Entries that update no weights may still write non-trainable variables (states of layers).
   const bool isWritten =
       context.executable().variables[index].role != MPC_RT_ROLE_TRAINABLE && values == Values::read;
-  return values != Values::copied && !isWritten && !context.driver->ownsMemory() &&
-         array.bytes() >= smallestLazyBytes &&
+  return values != Values::copied && !isWritten && mayBeElsewhere(context, index) &&
          reinterpret_cast<uintptr_t>(array.data()) % bufferAlignment == 0;
 }
 

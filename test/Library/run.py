@@ -136,6 +136,62 @@ class Suite:
         if results[0] != results[1]:
             raise Wrong("predictions differ")
 
+    def mapped(self, path):
+        """The rows of this process's memory map that are of the file."""
+        with open("/proc/self/maps") as handle:
+            return [line for line in handle if line.rstrip().endswith(os.path.realpath(path))]
+
+    def test_weights_are_mapped_until_written(self):
+        """Predictions read the weights file where it is; training takes a copy, and the file stays."""
+        folder = os.path.join(self.work, "mapped")
+        model = os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", model, "-o", folder], check=True)
+        weights = os.path.join(folder, "guide.safetensors")
+        with open(weights, "rb") as handle:
+            before = handle.read()
+        one, other = Context(self.runtime, folder), Context(self.runtime, folder)
+        rows = np.random.default_rng(2).uniform(size=(3, 784)).astype(np.float32)
+        first = one.run("predict", [rows], 3)["out0"].tobytes()
+        if len(self.mapped(weights)) < 2:
+            raise Wrong("the weights file is not mapped")
+        other.variables()  # asks for every address: all values move to memory of the context
+        if other.run("predict", [rows], 3)["out0"].tobytes() != first:
+            raise Wrong("mapped and copied weights predict different things")
+        targets, ones = np.zeros(3, np.int32), np.ones(3, np.float32)
+        for context in [one, other]:
+            context.run("train_step", [rows, targets, ones], 3)
+        if self.mapped(weights):
+            raise Wrong("the file is still mapped after a step of training")
+        self.expect_same(one.variables(), other.variables())
+        if one.run("predict", [rows], 3)["out0"].tobytes() == first:
+            raise Wrong("training changed nothing")
+        with open(weights, "rb") as handle:
+            if handle.read() != before:
+                raise Wrong("training wrote into the weights file")
+        one.close()
+        other.close()
+
+    def test_initial_values_wait(self):
+        """Values drawn late are those drawn at once, whoever asks first."""
+        folder = os.path.join(self.work, "drawn")
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", "-o", folder,
+                        os.path.join(ROOT, "examples/mnist_mlp/model.json")], check=True)
+        one, other = Context(self.runtime, folder), Context(self.runtime, folder)
+        expected = self.copy(one)  # asks for every address first
+        rows = np.ones((1, 784), np.float32)
+        result = other.run("predict", [rows], 1)["out0"].tobytes()
+        if one.run("predict", [rows], 1)["out0"].tobytes() != result:
+            raise Wrong("the predictions differ")
+        self.expect_same(expected, other.variables())
+        for context in [one, other]:  # addresses are known now: values have to be there at once
+            array = context.variables()["0/dense_1/kernel"]
+            self.runtime.call("mpc_rt_context_initialize", context.handle, ctypes.c_uint64(7))
+            if array.tobytes() == expected["0/dense_1/kernel"].tobytes():
+                raise Wrong("a known address shows an old value")
+        self.expect_same(one.variables(), other.variables())
+        one.close()
+        other.close()
+
     def test_another_model_is_refused(self):
         other = Context(self.runtime, self.folders["mlp_regularised__float32"])
         before = self.copy(other)
