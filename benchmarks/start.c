@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The shortest program with a compiled model: loads it, predicts one sample, prints when that was done
- * (nanoseconds of CLOCK_MONOTONIC), so that whoever started it knows what the start took.
+ * The shortest program with a compiled model: loads it, predicts one sample, prints when that was
+ * done (nanoseconds of CLOCK_MONOTONIC), so that whoever started it knows what the start took.
  *   mpc-benchmark-start libNAME.so */
 #include "mpc-rt/training.h"
 

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays of the caller as models take them: without copies where dtype and layout are right."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+import ml_dtypes
+import numpy as np
+
+from . import _runtime
+from .errors import InvalidArgumentError
+
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def numpy_dtype(name: str) -> np.dtype:
+    return bfloat16 if name == "bfloat16" else np.dtype(name)
+
+
+def is_floating(dtype: np.dtype) -> bool:
+    return dtype == bfloat16 or np.issubdtype(dtype, np.floating)
+
+
+def to_numpy(value: Any) -> np.ndarray:
+    """NumPy arrays as they are; anything with DLPack (JAX, PyTorch, CuPy on the host) as a view of
+    its memory; lists and the like as new arrays."""
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
+        try:
+            name, bits = _runtime.view_tensor(value.detach() if hasattr(value, "detach") else value)
+        except (RuntimeError, TypeError, ValueError, BufferError) as problem:
+            raise InvalidArgumentError(f"the tensor cannot be read: {problem}; expected one in the host's memory") from problem
+        return bits.view(bfloat16) if name == "bfloat16" else bits
+    return np.asarray(value)
+
+
+def as_dlpack(array: np.ndarray) -> Any:
+    """The array as an object with `__dlpack__`, also where NumPy cannot (bfloat16). No copy."""
+    array = np.ascontiguousarray(array)
+    name = "bfloat16" if array.dtype == bfloat16 else array.dtype.name
+    return _runtime.export_tensor(bits(array), name)
+
+
+def bits(array: np.ndarray) -> np.ndarray:
+    """The same memory under a dtype that Python's buffer protocol knows."""
+    return array.view(np.uint16) if array.dtype == bfloat16 else array
+
+
+def convert(array: np.ndarray, dtype: np.dtype, place: str) -> np.ndarray:
+    """As Keras converts inputs: numbers to floats by way of float32; never floats to integers."""
+    if array.dtype == dtype:
+        return array
+    if array.dtype == object or array.dtype.kind in "USM":
+        raise InvalidArgumentError(f"{place}: is an array of {array.dtype}; expected numbers that fit {dtype}")
+    if is_floating(dtype):
+        if dtype.itemsize == 2 and array.dtype != np.float32:
+            array = array.astype(np.float32)
+        return array.astype(dtype)
+    if is_floating(array.dtype) or array.dtype.kind == "c":
+        raise InvalidArgumentError(f"{place}: is {array.dtype}; expected integers ({dtype}); convert it first")
+    if dtype != np.bool_ and array.dtype != np.bool_ and array.size:
+        limits = np.iinfo(dtype)
+        if int(array.min()) < limits.min or int(array.max()) > limits.max:
+            raise InvalidArgumentError(f"{place}: has values that {dtype} cannot hold")
+    return array.astype(dtype)
+
+
+class Column:
+    """All rows of one input, target or weight, and what the model wants of them."""
+
+    def __init__(self, value: Any, tensor: Mapping[str, Any], place: str) -> None:
+        self.place = place
+        self.dtype = numpy_dtype(tensor["dtype"])
+        self.array = to_numpy(value)
+        rows = tuple(tensor["shape"][1:])
+        if self.array.ndim == 0:
+            raise InvalidArgumentError(f"{place}: is a scalar; expected rows of shape {rows}")
+        if self.array.shape[1:] != rows:
+            squeezed = tuple(extent for extent in self.array.shape[1:] if extent != 1)
+            if squeezed != tuple(extent for extent in rows if extent != 1):
+                raise InvalidArgumentError(f"{place}: has rows of shape {self.array.shape[1:]}; expected {rows}")
+            self.array = self.array.reshape((len(self.array), *rows))
+        if is_floating(self.array.dtype) and not is_floating(self.dtype):
+            raise InvalidArgumentError(f"{place}: is {self.array.dtype}; expected integers ({self.dtype}); convert it first")
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def slice(self, begin: int, end: int) -> np.ndarray:
+        return bits(np.ascontiguousarray(convert(self.array[begin:end], self.dtype, self.place)))
+
+    def rows(self, indices: np.ndarray) -> np.ndarray:
+        return bits(np.ascontiguousarray(convert(np.take(self.array, indices, axis=0), self.dtype, self.place)))
+
+
+def by_name(value: Any, tensors: Sequence[Mapping[str, Any]], aliases: Sequence[str], kind: str) -> list[Any]:
+    """One value per tensor, from a mapping by name, a sequence, or the only one."""
+    names = [tensor["name"] for tensor in tensors]
+    if isinstance(value, Mapping):
+        found = []
+        for name, alias in zip(names, aliases):
+            if name not in value and alias not in value:
+                raise InvalidArgumentError(f"{kind} '{alias}' is missing; given are {', '.join(map(repr, value))}")
+            found.append(value[alias] if alias in value else value[name])
+        unknown = [key for key in value if key not in names and key not in aliases]
+        if unknown:
+            raise InvalidArgumentError(f"{kind} {unknown[0]!r} is not of the model; expected {', '.join(map(repr, aliases))}")
+        return found
+    if len(names) == 1 and not (isinstance(value, (list, tuple)) and len(value) == 1 and hasattr(value[0], "shape")):
+        return [value]
+    if not isinstance(value, (list, tuple)) or len(value) != len(names):
+        given = f"{len(value)} are given" if isinstance(value, (list, tuple)) else "one array is given"
+        raise InvalidArgumentError(f"{given}; expected {len(names)} arrays: {', '.join(map(repr, aliases))}")
+    return list(value)

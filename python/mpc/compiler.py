@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`mpc.compile`: mpcc's options as arguments."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from typing import Any, Mapping, Optional, Sequence, Union
+
+from . import tools
+from .model import Model, Source, TemporaryFolder
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def _option(value: Any, scratch: str, name: str) -> str:
+    """A name or file as it is; a dict, list of dicts or object of Keras as a JSON file."""
+    if isinstance(value, (str, int, float, os.PathLike)):
+        return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return ",".join(value)
+    if not isinstance(value, (Mapping, list, tuple)):
+        import keras
+
+        value = keras.saving.serialize_keras_object(value)
+    elif isinstance(value, (list, tuple)) and not all(isinstance(item, (str, Mapping)) for item in value):
+        import keras
+
+        value = [item if isinstance(item, (str, Mapping)) else keras.saving.serialize_keras_object(item) for item in value]
+    path = os.path.join(scratch, name + ".json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file)
+    return path
+
+
+def compile(  # pylint: disable=redefined-builtin
+    path: PathLike,
+    policy: Any = None,
+    *,
+    output: Optional[PathLike] = None,
+    name: Optional[str] = None,
+    loss: Any = None,
+    optimizer: Any = None,
+    metrics: Any = None,
+    learning_rate: Optional[float] = None,
+    loss_scale: Optional[str] = None,
+    initialize: Union[bool, int, None] = None,
+    mode: Optional[str] = None,
+    batch: Union[int, str, None] = None,
+    options: Sequence[str] = (),
+    device: str = "cpu",
+    threads: int = 0,
+    seed: int = 0,
+) -> Model:
+    """Compiles a model file (.keras, .h5, architecture JSON, mpc IR) and loads the result.
+
+    `policy`: a name ("mixed_bfloat16"), a JSON file, a mapping as mpcc takes it, or a policy or
+    DTypePolicyMap of Keras. `loss`, `optimizer`, `metrics`: names, mappings or objects of Keras.
+    `output`: the folder of the compiled model; without it the folder is temporary and lives as long
+    as the model. `options`: further options of mpcc. The rest is as for `load`.
+    """
+    holder = TemporaryFolder() if output is None else None
+    folder = holder.name if holder else os.fspath(output)  # type: ignore[arg-type]
+    with tempfile.TemporaryDirectory(prefix="mpc-options-") as scratch:
+        given = {"policy": policy, "loss": loss, "optimizer": optimizer, "metrics": metrics, "learning-rate": learning_rate,
+                 "loss-scale": loss_scale, "mode": mode, "batch": batch, "name": name}  # fmt: skip
+        arguments = [f"--{key}={_option(value, scratch, key)}" for key, value in given.items() if value is not None]
+        if initialize is not None and initialize is not False:
+            arguments.append("--initialize" if initialize is True else f"--initialize={initialize}")
+        tools.run("mpcc", [os.fspath(path), "-q", "-o", folder, *arguments, *options])
+    training = {key: given[key] for key in ("loss", "optimizer", "metrics", "learning-rate", "loss-scale") if given[key] is not None}
+    library = _library_of(folder, name or _default_name(path)) if holder is None else folder
+    return Model(library, device=device, threads=threads, seed=seed, source=Source(os.fspath(path), training), holder=holder)
+
+
+def _default_name(path: PathLike) -> str:
+    stem = os.path.splitext(os.path.basename(os.fspath(path)))[0]
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in stem)
+
+
+def _library_of(folder: str, name: str) -> str:
+    """Other models may lie in the folder, too."""
+    path = os.path.join(folder, f"lib{name}.so")
+    return path if os.path.exists(path) else folder

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mpcc and mpc-convert as child processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import Any, Sequence
+
+from .errors import CompileError, UnavailableError
+
+
+def find(name: str) -> str:
+    """The tool in the folder $MPC_BIN, else in PATH."""
+    folder = os.environ.get("MPC_BIN")
+    path = shutil.which(name, path=folder) if folder else shutil.which(name)
+    if not path:
+        where = f"the folder MPC_BIN ({folder})" if folder else "PATH"
+        raise UnavailableError(f"{name} is not in {where}; install the package mpc-tools, or build mpc and set MPC_BIN to its folder build/release/bin")
+    return path
+
+
+def run(name: str, arguments: Sequence[Any]) -> str:
+    """Its standard output; CompileError with its message where it fails."""
+    command = [find(name), "--color=never", *[os.fspath(a) if hasattr(a, "__fspath__") else str(a) for a in arguments]]
+    if name != "mpcc":
+        del command[1]
+    result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    if result.returncode:
+        raise CompileError(result.stderr.strip() or f"{name} ended with {result.returncode}", result.returncode)
+    return result.stdout

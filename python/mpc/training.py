@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The loop of `Model.fit`: that of `mpc-run train`, with Keras's callbacks."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _runtime
+from .arrays import Column, to_numpy
+from .callbacks import Callback, History, ProgressBar
+from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from .model import Entry, Model
+
+
+def read_metrics(model: "Model") -> dict[str, Any]:
+    """Running results by name; an array for a metric that is a vector."""
+    logs: dict[str, Any] = {}
+    computed: dict[str, np.ndarray] = {}
+    entry = model._entries.get("metric_results")
+    if entry:
+        outputs = model._outputs(entry, 1)
+        model._run(entry, [], outputs, 1)
+        computed = dict(zip((tensor["name"] for tensor in entry.outputs), outputs))
+    for index, metric in enumerate(model._metrics):
+        name = metric["name"]
+        if metric["kind"] == 2 and name in computed:
+            logs[name] = float(computed[name]) if computed[name].ndim == 0 else computed[name]
+        else:
+            logs[name] = model._context.metric(index)
+    return logs
+
+
+def evaluate_columns(model: "Model", entry: "Entry", columns: Sequence[Column], size: int) -> dict[str, Any]:
+    model._context.reset_metrics()
+    rows = len(columns[0])
+    for begin in range(0, rows, size):
+        end = min(begin + size, rows)
+        model._run(entry, [column.slice(begin, end) for column in columns], model._outputs(entry, end - begin), end - begin)
+    return read_metrics(model)
+
+
+def _weights_of_classes(class_weight: Mapping[int, float], y: Any, sample_weight: Any) -> np.ndarray:
+    """As Keras: classes of integer targets, or the largest of one-hot ones; others weigh 1."""
+    targets = to_numpy(y)
+    classes = np.argmax(targets, axis=-1) if targets.ndim > 1 and targets.shape[-1] > 1 else targets.reshape(len(targets))
+    weights = np.array([class_weight.get(int(each), 1.0) for each in classes], np.float32)
+    return weights if sample_weight is None else weights * np.asarray(sample_weight, np.float32).reshape(len(weights))
+
+
+def _take(value: Any, rows: slice) -> Any:
+    if isinstance(value, Mapping):
+        return {name: to_numpy(each)[rows] for name, each in value.items()}
+    if isinstance(value, (list, tuple)) and value and all(hasattr(each, "shape") for each in value):
+        return [to_numpy(each)[rows] for each in value]
+    return to_numpy(value)[rows]
+
+
+def _count(x: Any) -> int:
+    first = next(iter(x.values())) if isinstance(x, Mapping) else x
+    if isinstance(first, (list, tuple)) and first and hasattr(first[0], "shape"):
+        first = first[0]
+    return len(to_numpy(first))
+
+
+def _finish_averages(model: "Model") -> None:
+    """Weights become their moving averages, as Keras's fit ends (`use_ema`)."""
+    slots = {variable.path.rsplit("/", 1)[-1]: variable for variable in model.variables if variable.role == "optimizer"}
+    pairs = [(weight, slots.get(weight.path.replace("/", "_") + "_average")) for weight in model.trainable_variables]
+    if all(average is not None and average.dtype == weight.dtype for weight, average in pairs):
+        for weight, average in pairs:
+            weight.assign(average.numpy())  # type: ignore[union-attr]
+
+
+def fit(
+    model: "Model",
+    x: Any,
+    y: Any,
+    *,
+    batch_size: Optional[int],
+    epochs: int,
+    verbose: Union[int, str],
+    callbacks: Sequence[Callback],
+    validation_split: float,
+    validation_data: Any,
+    shuffle: bool,
+    class_weight: Optional[Mapping[int, float]],
+    sample_weight: Any,
+    initial_epoch: int,
+    validation_batch_size: Optional[int],
+    validation_freq: int,
+) -> History:
+    step = model._entry("train_step")
+    if class_weight is not None:
+        if isinstance(y, (Mapping, list, tuple)):
+            raise InvalidArgumentError("class_weight is for models with one target")
+        sample_weight = _weights_of_classes(class_weight, y, sample_weight)
+    if validation_split and validation_data is None:
+        if not 0 < validation_split < 1:
+            raise InvalidArgumentError(f"validation_split is {validation_split}; expected a number between 0 and 1")
+        rows = _count(x)
+        middle = math.floor(rows * (1.0 - validation_split))
+        held, kept = slice(middle, rows), slice(0, middle)
+        weights = None if sample_weight is None else _take(sample_weight, held)
+        validation_data = (_take(x, held), _take(y, held), weights)
+        x, y, sample_weight = _take(x, kept), _take(y, kept), None if sample_weight is None else _take(sample_weight, kept)
+    columns = model._columns(step, x, y, sample_weight)
+    rows = len(columns[0])
+    if rows == 0:
+        raise InvalidArgumentError("there are no rows to train on")
+    size = model._batch_size(step, batch_size, rows)
+    validation = None
+    if validation_data is not None:
+        entry = model._entry("evaluate")
+        validation = (entry, model._columns(entry, *validation_data))
+
+    history = History()
+    level = (1 if sys.stdout.isatty() else 2) if verbose == "auto" else int(verbose)
+    hooks: list[Any] = [*callbacks, *([ProgressBar(level)] if level else []), history]
+    steps = -(-rows // size)
+    model.stop_training = False
+    for hook in hooks:
+        hook.set_params({"epochs": epochs, "steps": steps, "verbose": level})
+        hook.set_model(model)
+    for hook in hooks:
+        hook.on_train_begin({})
+    watched = any(type(hook).on_train_batch_end is not Callback.on_train_batch_end or "on_train_batch_end" in vars(hook) for hook in hooks)
+    logs: dict[str, Any] = {}
+    for epoch in range(initial_epoch, epochs):
+        for hook in hooks:
+            hook.on_epoch_begin(epoch, {})
+        model._context.reset_metrics()
+        order = np.asarray(_runtime.shuffled_rows(rows, model.seed, model._passes), np.int64) if shuffle else None
+        model._passes += 1
+        for index, begin in enumerate(range(0, rows, size)):
+            end = min(begin + size, rows)
+            for hook in hooks:
+                hook.on_train_batch_begin(index, {})
+            taken = [column.slice(begin, end) if order is None else column.rows(order[begin:end]) for column in columns]
+            model._run(step, taken, model._outputs(step, end - begin), end - begin)
+            logs = read_metrics(model) if watched else {}
+            for hook in hooks:
+                hook.on_train_batch_end(index, logs)
+            if model.stop_training:
+                break
+        logs = read_metrics(model)
+        if validation and (epoch + 1) % validation_freq == 0:
+            entry, held_columns = validation
+            held_size = model._batch_size(entry, validation_batch_size or size, len(held_columns[0]))
+            logs.update({"val_" + name: value for name, value in evaluate_columns(model, entry, held_columns, held_size).items()})
+        for hook in hooks:
+            hook.on_epoch_end(epoch, logs)
+        if model.stop_training:
+            break
+    _finish_averages(model)
+    for hook in hooks:
+        hook.on_train_end(logs)
+    return history

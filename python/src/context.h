@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Handles of the C ABI that Python objects own.
+#ifndef MPC_PYTHON_CONTEXT_H
+#define MPC_PYTHON_CONTEXT_H
+
+#include "mpc-rt/training.h"
+
+#include <memory>
+#include <mutex>
+#include <nanobind/ndarray.h>
+#include <string>
+#include <vector>
+
+namespace mpc::python {
+
+/// Any array of the host, dense and row-major. Its dtype is not looked at: 16-bit floats that NumPy
+/// does not know come as unsigned integers of their width.
+using Input = nanobind::ndarray<nanobind::ro, nanobind::c_contig, nanobind::device::cpu>;
+using Output = nanobind::ndarray<nanobind::c_contig, nanobind::device::cpu>;
+
+struct Model {
+  explicit Model(const std::string &path);
+  ~Model() { mpc_rt_model_release(handle); }
+  Model(const Model &) = delete;
+  Model &operator=(const Model &) = delete;
+  const mpc_rt_executable_t &tables() const { return *mpc_rt_model_executable(handle); }
+
+  mpc_rt_model_t *handle = nullptr;
+};
+
+/// A context is used by one thread at a time. Runs give the interpreter's lock away, so that
+/// another thread may come along: `busy` makes it wait.
+struct Context {
+  Context(std::shared_ptr<Model> model, const std::string &device, uint32_t threads, uint64_t seed,
+          bool loadInitial);
+  ~Context() { mpc_rt_context_release(handle); }
+  Context(const Context &) = delete;
+  Context &operator=(const Context &) = delete;
+
+  void run(uint32_t entry, const std::vector<Input> &inputs, const std::vector<Output> &outputs,
+           int64_t batch);
+  void get(uint32_t variable, const Output &target);
+  void set(uint32_t variable, const Input &source);
+  double metric(uint32_t index);
+
+  std::shared_ptr<Model> model;
+  mpc_rt_context_t *handle = nullptr;
+  std::mutex busy;
+};
+
+} // namespace mpc::python
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The extension module mpc._runtime: the C ABI of libmpcrt for the Python code beside it.
+#include "context.h"
+#include "errors.h"
+#include "training/shuffle.h"
+
+#include <cstring>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace mpc::python;
+using namespace nb::literals;
+
+namespace {
+
+nb::dict describeTensor(const mpc_rt_tensor_info_t &tensor) {
+  nb::list shape;
+  for (uint32_t i = 0; i < tensor.rank; ++i)
+    if (tensor.dims[i] == MPC_RT_DYNAMIC)
+      shape.append(nb::none());
+    else
+      shape.append(tensor.dims[i]);
+  nb::dict result;
+  result["name"] = tensor.name;
+  result["dtype"] = mpc_rt_dtype_name(tensor.dtype);
+  result["shape"] = nb::tuple(shape);
+  return result;
+}
+
+nb::list describeTensors(const mpc_rt_tensor_info_t *tensors, uint32_t count) {
+  nb::list list;
+  for (uint32_t i = 0; i < count; ++i)
+    list.append(describeTensor(tensors[i]));
+  return list;
+}
+
+nb::dict describeModel(const Model &model) {
+  static const char *const roles[] = {"trainable", "non_trainable", "optimizer",
+                                      "metric",    "random",        "shadow"};
+  const mpc_rt_executable_t &tables = model.tables();
+  nb::list entries, variables, metrics;
+  for (uint32_t i = 0; i < tables.entry_count; ++i) {
+    nb::dict entry;
+    entry["name"] = tables.entries[i].name;
+    entry["inputs"] = describeTensors(tables.entries[i].inputs, tables.entries[i].input_count);
+    entry["outputs"] = describeTensors(tables.entries[i].outputs, tables.entries[i].output_count);
+    entries.append(entry);
+  }
+  for (uint32_t i = 0; i < tables.variable_count; ++i) {
+    nb::dict variable = describeTensor(tables.variables[i].tensor);
+    variable["role"] = roles[tables.variables[i].role];
+    variables.append(variable);
+  }
+  for (uint32_t i = 0; i < tables.metric_count; ++i) {
+    nb::dict metric;
+    metric["name"] = tables.metrics[i].name;
+    metric["kind"] = tables.metrics[i].kind;
+    metrics.append(metric);
+  }
+  nb::dict result;
+  result["name"] = tables.model_name;
+  result["path"] = mpc_rt_model_path(model.handle);
+  result["policy"] = MPC_RT_EXECUTABLE_HAS(&tables, policy) && tables.policy ? tables.policy : "";
+  result["source_hash"] = tables.source_hash ? tables.source_hash : "";
+  result["compiler_version"] = tables.compiler_version ? tables.compiler_version : "";
+  result["manifest"] = tables.manifest ? tables.manifest : "{}";
+  result["entries"] = entries;
+  result["variables"] = variables;
+  result["metrics"] = metrics;
+  return result;
+}
+
+// DLPack's types of what Keras names so.
+nb::dlpack::dtype dlpackType(const std::string &name) {
+  const struct {
+    const char *name;
+    nb::dlpack::dtype_code code;
+    uint8_t bits;
+  } known[] = {{"float32", nb::dlpack::dtype_code::Float, 32},
+               {"float64", nb::dlpack::dtype_code::Float, 64},
+               {"float16", nb::dlpack::dtype_code::Float, 16},
+               {"bfloat16", nb::dlpack::dtype_code::Bfloat, 16},
+               {"bool", nb::dlpack::dtype_code::Bool, 8},
+               {"int8", nb::dlpack::dtype_code::Int, 8},
+               {"int16", nb::dlpack::dtype_code::Int, 16},
+               {"int32", nb::dlpack::dtype_code::Int, 32},
+               {"int64", nb::dlpack::dtype_code::Int, 64},
+               {"uint8", nb::dlpack::dtype_code::UInt, 8},
+               {"uint16", nb::dlpack::dtype_code::UInt, 16},
+               {"uint32", nb::dlpack::dtype_code::UInt, 32},
+               {"uint64", nb::dlpack::dtype_code::UInt, 64}};
+  for (const auto &row : known)
+    if (name == row.name)
+      return {static_cast<uint8_t>(row.code), row.bits, 1};
+  refuse("dtype '" + name + "' has no DLPack type");
+}
+
+std::string nameOf(nb::dlpack::dtype type) {
+  for (const char *name : {"float32", "float64", "float16", "bfloat16", "bool", "int8", "int16",
+                           "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
+    if (dlpackType(name) == type)
+      return name;
+  refuse("the tensor has a dtype that models do not take (DLPack code " +
+         std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits)");
+}
+
+using Any = nb::ndarray<nb::ro, nb::device::cpu>;
+using Bits = nb::ndarray<nb::numpy, nb::ro>;
+
+// The memory of a DLPack tensor as a NumPy array; a dtype that NumPy lacks as its bits.
+std::pair<std::string, Bits> viewTensor(Any tensor, nb::object owner) {
+  std::string name = nameOf(tensor.dtype());
+  nb::dlpack::dtype type = dlpackType(name == "bfloat16" ? "uint16" : name);
+  std::vector<size_t> shape;
+  std::vector<int64_t> strides;
+  for (size_t i = 0; i < tensor.ndim(); ++i) {
+    shape.push_back(tensor.shape(i));
+    strides.push_back(tensor.stride(i));
+  }
+  return {name, Bits(tensor.data(), tensor.ndim(), shape.data(), owner, strides.data(), type)};
+}
+
+// An array as a DLPack tensor of the dtype that its bits are.
+nb::ndarray<nb::array_api> exportTensor(Output array, const std::string &dtype) {
+  nb::dlpack::dtype type = dlpackType(dtype);
+  if (array.itemsize() * 8 != type.bits)
+    refuse("the array's elements are not as wide as " + dtype);
+  std::vector<size_t> shape;
+  for (size_t i = 0; i < array.ndim(); ++i)
+    shape.push_back(array.shape(i));
+  auto *keep = new Output(array);
+  nb::capsule owner(keep, [](void *held) noexcept { delete static_cast<Output *>(held); });
+  return nb::ndarray<nb::array_api>(array.data(), array.ndim(), shape.data(), owner, nullptr, type);
+}
+
+template <typename Call> auto locked(Context &context, Call call) {
+  nb::gil_scoped_release unlocked;
+  std::lock_guard<std::mutex> lock(context.busy);
+  return call(context.handle);
+}
+
+} // namespace
+
+NB_MODULE(_runtime, module) {
+  module.doc() = "The C ABI of libmpcrt; use the package mpc.";
+  nb::register_exception_translator([](const std::exception_ptr &pointer, void *) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const RuntimeFailure &failure) {
+      nb::object error =
+          nb::module_::import_("mpc.errors").attr("from_status")(failure.status, failure.message);
+      PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.ptr())), error.ptr());
+    }
+  });
+
+  nb::class_<Model>(module, "Model")
+      .def(nb::init<const std::string &>(), "path"_a)
+      .def("describe", &describeModel)
+      .def(
+          "workspace_bytes",
+          [](const Model &model, uint32_t entry, int64_t batch) {
+            return mpc_rt_entry_arena_bytes(model.handle, entry, batch);
+          },
+          "entry"_a, "batch"_a);
+
+  nb::class_<Context>(module, "Context")
+      .def(nb::init<std::shared_ptr<Model>, const std::string &, uint32_t, uint64_t, bool>(),
+           "model"_a, "device"_a, "threads"_a, "seed"_a, "load_initial"_a)
+      .def("run", &Context::run, "entry"_a, "inputs"_a, "outputs"_a, "batch"_a)
+      .def("get", &Context::get, "variable"_a, "target"_a)
+      .def("set", &Context::set, "variable"_a, "source"_a)
+      .def("metric", &Context::metric, "index"_a)
+      .def("reset_metrics",
+           [](Context &c) {
+             locked(c, [](auto *handle) { check(mpc_rt_context_reset_metrics(handle)); });
+           })
+      .def(
+          "initialize",
+          [](Context &c, uint64_t seed) {
+            locked(c, [&](auto *handle) { check(mpc_rt_context_initialize(handle, seed)); });
+          },
+          "seed"_a)
+      .def(
+          "save",
+          [](Context &c, const std::string &path) {
+            locked(c, [&](auto *handle) { check(mpc_rt_context_save(handle, path.c_str())); });
+          },
+          "path"_a)
+      .def(
+          "load",
+          [](Context &c, const std::string &path) {
+            locked(c, [&](auto *handle) { check(mpc_rt_context_load(handle, path.c_str())); });
+          },
+          "path"_a)
+      .def("get_learning_rate",
+           [](Context &c) {
+             float rate = 0;
+             locked(c, [&](auto *h) { check(mpc_rt_context_get_learning_rate(h, &rate)); });
+             return rate;
+           })
+      .def(
+          "set_learning_rate",
+          [](Context &c, float rate) {
+            locked(c, [&](auto *h) { check(mpc_rt_context_set_learning_rate(h, rate)); });
+          },
+          "rate"_a)
+      .def("get_loss_scale",
+           [](Context &c) {
+             mpc_rt_loss_scale_t scale = {};
+             scale.struct_size = sizeof scale;
+             locked(c, [&](auto *h) { check(mpc_rt_context_get_loss_scale(h, &scale)); });
+             return nb::make_tuple(scale.scale, scale.dynamic != 0, scale.dynamic_counter);
+           })
+      .def(
+          "set_random",
+          [](Context &c, uint64_t seed, uint64_t counter) {
+            locked(c, [&](auto *h) { check(mpc_rt_context_set_random(h, seed, counter)); });
+          },
+          "seed"_a, "counter"_a);
+
+  module.def(
+      "view_tensor", [](nb::object tensor) { return viewTensor(nb::cast<Any>(tensor), tensor); },
+      "tensor"_a, "A DLPack tensor's dtype and its memory as a NumPy array.");
+  module.def("export_tensor", &exportTensor, "array"_a, "dtype"_a,
+             "An array's memory as an object with __dlpack__.");
+  module.def(
+      "shuffled_rows",
+      [](int64_t rows, uint64_t seed, uint64_t epoch) {
+        if (rows < 0)
+          refuse("a negative number of rows");
+        return mpc::training::shuffledRows(rows, seed, epoch);
+      },
+      "rows"_a, "seed"_a, "epoch"_a, "The order of rows that mpc-run train takes.");
+  module.def("runtime_version", [] { return mpc_rt_version(); });
+}

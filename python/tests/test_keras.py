@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mpc.keras with Keras itself: same numbers, and trained weights that come back."""
+
+import unittest
+
+import keras
+import ml_dtypes  # noqa: F401
+import numpy as np
+
+import mpc
+import mpc.keras
+
+
+def make(policy=None):
+    keras.utils.set_random_seed(3)
+    inputs = keras.Input((12,), name="x")
+    hidden = keras.layers.Dense(32, activation="relu", dtype=policy)(inputs)
+    hidden = keras.layers.BatchNormalization(dtype=policy)(hidden)
+    model = keras.Model(inputs, keras.layers.Dense(3, activation="softmax", dtype="float32")(hidden), name="net-1")
+    model.compile(optimizer=keras.optimizers.Adam(0.01), loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+    return model
+
+
+class Keras(unittest.TestCase):
+    def setUp(self):
+        draw = np.random.default_rng(1)
+        self.x = draw.normal(size=(96, 12)).astype(np.float32)
+        self.y = (self.x[:, 0] > 0).astype(np.int32) + (self.x[:, 1] > 0)
+
+    def test_same_predictions(self):
+        model = make()
+        compiled = mpc.keras.compile(model)
+        np.testing.assert_allclose(compiled.predict(self.x), model.predict(self.x, verbose=0), rtol=1e-5, atol=1e-6)
+
+    def test_trains_alike_and_writes_back(self):
+        model = make()
+        compiled = mpc.keras.compile(model)
+        ours = compiled.fit(self.x, self.y, batch_size=32, epochs=3, shuffle=False, verbose=0)
+        theirs = make().fit(self.x, self.y, batch_size=32, epochs=3, shuffle=False, verbose=0)
+        self.assertEqual(list(ours.history), sorted(theirs.history, key="loss accuracy".split().index))
+        np.testing.assert_allclose(ours.history["loss"], theirs.history["loss"], rtol=1e-4)
+        before = model.predict(self.x, verbose=0)
+        self.assertIs(compiled.write_back(), model)
+        after = model.predict(self.x, verbose=0)
+        self.assertGreater(np.abs(after - before).max(), 1e-3)
+        np.testing.assert_allclose(after, compiled.predict(self.x), rtol=1e-5, atol=1e-6)
+        # Keras goes on where mpc stopped: with the optimizer's state, the next losses agree, too.
+        more = compiled.fit(self.x, self.y, batch_size=32, epochs=1, shuffle=False, verbose=0).history["loss"]
+        np.testing.assert_allclose(model.fit(self.x, self.y, batch_size=32, epochs=1, shuffle=False, verbose=0).history["loss"], more, rtol=1e-3)
+
+    def test_policies_and_objects_of_keras(self):
+        model = make()
+        compiled = mpc.keras.compile(model, keras.DTypePolicy("mixed_bfloat16"), optimizer=keras.optimizers.SGD(0.1, momentum=0.9),
+                                     loss=keras.losses.SparseCategoricalCrossentropy(), metrics=["accuracy"])  # fmt: skip
+        self.assertEqual(compiled.policy, "mixed_bfloat16")
+        history = compiled.fit(self.x, self.y, epochs=5, verbose=0)
+        self.assertLess(history.history["loss"][-1], history.history["loss"][0])
+
+    def test_callbacks_of_keras(self):
+        compiled = mpc.keras.compile(make())
+        seen = []
+        stop = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(logs["loss"]))
+        compiled.fit(self.x, self.y, epochs=2, verbose=0, callbacks=[stop])
+        self.assertEqual(len(seen), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
