@@ -33,13 +33,16 @@ def compile(model: Any, policy: Any = None, **arguments: Any) -> Model:  # pylin
 
 
 def write_back(compiled: Model, model: Optional[Any] = None) -> Any:
-    """Writes the compiled model's weights (and the optimizer's variables, where Keras's optimizer is
-    built) into the Keras model that it was made of, or into `model` of the same architecture."""
+    """Writes the compiled model's weights (and the optimizer's variables, where the Keras model
+    has one) into the Keras model that it was made of, or into `model` of the same architecture."""
     target = model if model is not None else getattr(compiled, "_keras_model", None)
     if target is None:
         raise ValueError("write_back: name the Keras model; this one was not made by mpc.keras.compile")
     with tempfile.TemporaryDirectory(prefix="mpc-weights-") as scratch:
         path = os.path.join(scratch, "trained.weights.h5")
         compiled.save(path)
+        optimizer = getattr(target, "optimizer", None)
+        if optimizer is not None and not optimizer.built:
+            optimizer.build(target.trainable_variables)  # else Keras leaves its variables out
         target.load_weights(path)
     return target
