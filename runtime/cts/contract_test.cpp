@@ -278,6 +278,7 @@ TEST_P(Contract, SeesChangedWeights) {
     // A run that updates sees the present values, and drops the copies at its end.
     for (int64_t i = 0; i < shape.k * shape.n; ++i)
       storeElement(dtype, data.rhs.data(), i, 2.0);
+    driver->variablesChanged();
     same(WeightUse::updated);
     same(WeightUse::constant);
   }
