@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mpc.keras with Keras itself: same numbers, and trained weights that come back."""
 
+import pathlib
+import re
+import subprocess
+import sys
 import unittest
 
 import keras
@@ -55,6 +59,15 @@ class Keras(unittest.TestCase):
         self.assertEqual(compiled.policy, "mixed_bfloat16")
         history = compiled.fit(self.x, self.y, epochs=5, verbose=0)
         self.assertLess(history.history["loss"][-1], history.history["loss"][0])
+
+    def test_example(self):
+        main = pathlib.Path(__file__).resolve().parent.parent.parent / "examples/python_keras/main.py"
+        text = subprocess.run([sys.executable, str(main)], check=True, capture_output=True, text=True).stdout
+        self.assertRegex(text, "compiled blobs with policy mixed_bfloat16")
+        accuracies = [float(value) for value in re.findall(r"accuracy (0\.\d+)", text)]
+        self.assertEqual(len(accuracies), 2, text)
+        self.assertGreater(min(accuracies), 0.8)
+        self.assertGreater(float(re.search(r"same class for ([\d.]+) %", text)[1]), 99)
 
     def test_callbacks_of_keras(self):
         compiled = mpc.keras.compile(make())

@@ -3,11 +3,16 @@
 """Installs the components into a folder, moves it, builds the examples against it from copies of
 their folders, runs them and looks at what they print; and what the runtime exports."""
 import argparse
+import concurrent.futures
+import gzip
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -102,6 +107,54 @@ class Suite:
             cwd=build)
         expect(self.go(build, "absent.mpc", "x", "y", code=1), "error: absent.mpc: ")
 
+    def test_server(self):
+        """Requests from many threads at once: right answers, fewer runs than rows."""
+        build = self.build("server")
+        folder = os.path.join(self.work, "served")
+        run(self.tool("mpcc"), os.path.join(self.source, "examples/c_predict/blobs.json"), "-q", "-o", folder)
+        server = subprocess.Popen([os.path.join(build, "server"), folder, "--port=0", "--contexts=2", "--batch=16"],
+                                  stdout=subprocess.PIPE, text=True, env=self.environment)  # fmt: skip
+        try:
+            address = re.search(r"http://\S+", server.stdout.readline()).group()
+
+            def ask(path, body=None, method=None):
+                data = None if body is None else json.dumps(body).encode()
+                request = urllib.request.Request(address + path, data=data, method=method)
+                with urllib.request.urlopen(request, timeout=60) as answer:
+                    return json.load(answer)
+
+            size = len(self.blobs_row())
+            rows = [[0.1 * (i + j) for j in range(size)] for i in range(64)]
+            one_by_one = [ask("/predict", {"inputs": [row]})["outputs"][0] for row in rows]
+            for output in one_by_one:
+                if abs(sum(output) - 1) > 1e-5:
+                    raise Failure(f"no probabilities: {output}")
+            with concurrent.futures.ThreadPoolExecutor(16) as pool:
+                together = list(pool.map(lambda row: ask("/predict", {"inputs": [row]})["outputs"][0], rows * 4))
+            for output, expected in zip(together, one_by_one * 4):
+                if max(abs(a - b) for a, b in zip(output, expected)) > 1e-6:
+                    raise Failure(f"{output} in a batch, {expected} alone")
+            health = ask("/health")
+            if health["rows"] != 5 * 64 or health["runs"] >= health["rows"]:
+                raise Failure(f"nothing was batched: {health}")
+            for body in [{"inputs": [[1]]}, {"rows": 3}, {"inputs": [["a"] * size]}, {"inputs": [rows[0]] * 17}, {"inputs": []}]:
+                try:
+                    raise Failure(f"{body} was answered: {ask('/predict', body)}")
+                except urllib.error.HTTPError as refusal:
+                    expect(refusal.read().decode(), "error.*expected")
+            ask("/stop", {})
+            if server.wait(timeout=30):
+                raise Failure(f"the server ended with {server.returncode}")
+        finally:
+            server.kill()
+            server.wait()
+        expect(run(os.path.join(build, "server"), "absent.mpc", code=1, env=self.environment), "error: absent.mpc: No such file")
+
+    def blobs_row(self):
+        with open(os.path.join(self.source, "examples/c_predict/blobs.json")) as handle:
+            shape = re.search(r'"batch_(?:input_)?shape": \[\s*null,\s*(\d+)', handle.read())
+        return [0.0] * int(shape.group(1))
+
     def test_another_library_is_refused(self):
         """A program that was compiled for one library says so when it finds another."""
         build = os.path.join(self.work, "c_predict", "build")
@@ -111,6 +164,34 @@ class Suite:
         text = run(program, code=1, env=dict(self.environment,
                                              LD_PRELOAD=os.path.join(build, "blobs.mpc/libblobs.so")))
         expect(text, "error: .*has the policy 'bfloat16', the program was compiled for 'float32'")
+
+    def test_man_pages_and_completions(self):
+        """Each option that a tool's help shows is in its man page and completions, as installed."""
+        share = os.path.join(self.prefix, "share")
+        for tool in ["mpcc", "mpc-run", "mpc-convert", "mpc-opt", "mpc-translate", "mpc-reduce"]:
+            with gzip.open(os.path.join(share, "man/man1", tool + ".1.gz"), "rt") as page:
+                text = page.read().replace("\\-", "-")
+            helps = [run(self.tool(tool), "--help")]
+            if tool == "mpc-run":
+                commands = re.findall(r"^  ([a-z]+) {2,}", helps[0], re.M)
+                helps += [run(self.tool(tool), command, "--help") for command in commands]
+            options = {option for each in helps for option in re.findall(r"^  (--?[A-Za-z][\w-]*)", each, re.M)}
+            if len(options) < 5:
+                raise Failure(f"{tool} --help shows {options}")
+            for path in ["bash-completion/completions/" + tool, "zsh/vendor-completions/_" + tool]:
+                with open(os.path.join(share, path)) as completion:
+                    words = completion.read()
+                missing = [option for option in options if option not in words]
+                if missing:
+                    raise Failure(f"{path} lacks {missing}")
+            missing = [option for option in options if f"\\fB{option}\\fR" not in text]
+            if missing:
+                raise Failure(f"{tool}.1 lacks {missing}")
+        script = (f"source '{share}/bash-completion/completions/mpcc'; COMP_WORDS=(mpcc --mode = tr); COMP_CWORD=3; _mpcc; "
+                  f"echo ${{COMPREPLY[@]}}; source '{share}/bash-completion/completions/mpc-run'; "
+                  "COMP_WORDS=(mpc-run train --val); COMP_CWORD=2; _mpc_run; echo ${COMPREPLY[@]}")  # fmt: skip
+        if run("bash", "-c", script) != "train\n--validation-data --validation-split\n":
+            raise Failure("bash completes " + run("bash", "-c", script))
 
     def test_pkg_config(self):
         folder = os.path.join(self.work, "beforehand")
@@ -151,6 +232,8 @@ class Suite:
         expect(about["libmpcrt1"], "libdnnl2.*libgomp1")
         if re.search("llvm|mlir|python|hdf5", about["libmpcrt1"]):
             raise Failure(f"the runtime depends on {about['libmpcrt1']}")
+        if not os.path.exists(os.path.join(root, "usr/share/man/man1/mpcc.1.gz")):
+            raise Failure("mpc-tools has no man page of mpcc")
         expect(about["libmpcrt-dev"], r"libmpcrt1 \(= 0.1.0\)")
         expect(about["mpc-tools"], r"libmpcrt1 \(= 0.1.0\).*lld-22.*libmlir-22")
         self.prefix, before = os.path.join(root, "usr"), self.prefix
