@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define MPC_RT_CUDA_VERSION 1u
+#define MPC_RT_CUDA_VERSION 2u
 
 /* What cuModuleLoadData takes. A cubin runs on its compute capability and later ones of the same
  * major number, PTX on every later one. */
@@ -30,8 +30,18 @@ typedef struct mpc_rt_cuda_kernel_t {
    * bytes. */
   const char *arguments;
   uint32_t block_threads;
-  uint32_t reserved;
+  uint32_t is_stage; /* 1: only part of groups; the images have no kernel of this name */
 } mpc_rt_cuda_kernel_t;
+
+/* A kernel with stages that does the work of launches that follow each other. Its parameters are
+ * theirs, one after the other, each with its count. Between two stages the whole grid waits: it
+ * must be launched cooperatively. */
+typedef struct mpc_rt_cuda_group_t {
+  const char *name;
+  const uint32_t *kernels; /* indices of kernels, in the order of the launches */
+  uint32_t kernel_count;   /* at least 2 */
+  uint32_t block_threads;
+} mpc_rt_cuda_group_t;
 
 typedef struct mpc_rt_cuda_program_t {
   uint32_t struct_size;
@@ -46,7 +56,8 @@ typedef struct mpc_rt_cuda_program_t {
   uint64_t source_text_bytes; /* uncompressed */
   const char *source_hash;    /* SHA-256 of the text, hex */
   uint32_t tf32;              /* 1: products of float32 may round their operands to TF32 */
-  uint32_t reserved;
+  uint32_t group_count;
+  const mpc_rt_cuda_group_t *groups;
 } mpc_rt_cuda_program_t;
 
 /* Exported under this name by libraries for CUDA only. */

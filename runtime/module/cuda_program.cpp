@@ -38,6 +38,14 @@ mpc_rt_status_t cudaProgram(const mpc_rt_model_t &model,
   for (uint32_t i = 0; isSound && i < found->kernel_count; ++i)
     isSound = found->kernels[i].name && found->kernels[i].arguments &&
               found->kernels[i].block_threads >= 1 && found->kernels[i].block_threads <= 1024;
+  isSound = isSound && (found->group_count == 0 || found->groups);
+  for (uint32_t i = 0; isSound && i < found->group_count; ++i) {
+    const mpc_rt_cuda_group_t &group = found->groups[i];
+    isSound = group.name && group.kernels && group.kernel_count >= 2 && group.block_threads >= 1 &&
+              group.block_threads <= 1024;
+    for (uint32_t k = 0; isSound && k < group.kernel_count; ++k)
+      isSound = group.kernels[k] < found->kernel_count;
+  }
   if (!isSound)
     return fail(MPC_RT_DATA_LOSS,
                 "%s: its CUDA tables contradict each other; the library is damaged; compile the "

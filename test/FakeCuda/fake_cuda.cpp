@@ -34,6 +34,7 @@ enum : int {
   noBinary = 209,
   invalidHandle = 400,
   notFound = 500,
+  cooperativeLaunchTooLarge = 720,
   captureUnsupported = 900
 };
 
@@ -302,18 +303,47 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) 
   *function = const_cast<HostKernel *>(kernel);
   return kernel ? success : notFound;
 }
-EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
-                          unsigned blockX, unsigned blockY, unsigned blockZ, unsigned, void *stream,
-                          void **parameters, void **) {
+namespace {
+constexpr unsigned blocksPerMultiprocessor = 4, multiprocessors = 2;
+
+int launch(void *function, unsigned gridX, unsigned blockX, void *stream, void **parameters,
+           bool cooperative) {
   if (!hasContext)
     return invalidContext;
-  if (!function || gridX == 0 || gridY != 1 || gridZ != 1 || blockX == 0 || blockX > 1024 ||
-      blockY != 1 || blockZ != 1)
+  if (!function || gridX == 0 || blockX == 0 || blockX > 1024)
     return invalidValue;
   auto *kernel = static_cast<const HostKernel *>(function);
+  if (kernel->stages > 1 && !cooperative)
+    abortWith("%s waits for its whole grid, which only a cooperative launch has running",
+              kernel->name);
   std::shared_ptr<void> arguments(kernel->pack(parameters), kernel->drop);
   Grid grid{{gridX, 1, 1}, {blockX, 1, 1}};
   enqueue(*streamOf(stream),
           {std::string("launch ") + kernel->name, [=] { kernel->run(arguments.get(), grid); }});
   return success;
+}
+} // namespace
+
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
+                                                       size_t) {
+  if (!function || threads < 1 || threads > 1024)
+    return invalidValue;
+  *blocks = blocksPerMultiprocessor;
+  return success;
+}
+EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                          unsigned blockX, unsigned blockY, unsigned blockZ, unsigned, void *stream,
+                          void **parameters, void **) {
+  if (gridY != 1 || gridZ != 1 || blockY != 1 || blockZ != 1)
+    return invalidValue;
+  return launch(function, gridX, blockX, stream, parameters, false);
+}
+EXPORT int cuLaunchCooperativeKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                                     unsigned blockX, unsigned blockY, unsigned blockZ, unsigned,
+                                     void *stream, void **parameters) {
+  if (gridY != 1 || gridZ != 1 || blockY != 1 || blockZ != 1)
+    return invalidValue;
+  if (gridX > blocksPerMultiprocessor * multiprocessors)
+    return cooperativeLaunchTooLarge;
+  return launch(function, gridX, blockX, stream, parameters, true);
 }

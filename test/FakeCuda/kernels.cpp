@@ -24,6 +24,7 @@ constexpr char shim[] = R"cpp(
 #include <cstring>
 #define __device__
 #define __global__
+#define __noinline__
 #define __launch_bounds__(threads)
 #define index mpc_index
 namespace {
@@ -31,6 +32,8 @@ struct Dimensions {
   unsigned x, y, z;
 };
 thread_local Dimensions threadIdx, blockIdx, blockDim, gridDim;
+thread_local int mpc_stage;
+#define MPC_STAGE(number) if (mpc_stage == number)
 } // namespace
 using std::fabs;
 )cpp";
@@ -47,16 +50,19 @@ struct HostKernel {
   void *(*pack)(void **);
   void (*drop)(void *);
   void (*run)(void *, const Grid &);
+  int stages;
 };
-void run_grid(void (*thread)(void *), void *packed, const Grid &grid) {
+// Nothing crosses a stage in registers: a stage of all threads, then the next one.
+void run_grid(void (*thread)(void *), void *packed, const Grid &grid, int stages) {
   blockDim = {grid.threads[0], grid.threads[1], grid.threads[2]};
   gridDim = {grid.blocks[0], grid.blocks[1], grid.blocks[2]};
-  for (unsigned block = 0; block < grid.blocks[0]; ++block)
-    for (unsigned thread_number = 0; thread_number < grid.threads[0]; ++thread_number) {
-      blockIdx = {block, 0, 0};
-      threadIdx = {thread_number, 0, 0};
-      thread(packed);
-    }
+  for (mpc_stage = 0; mpc_stage < stages; ++mpc_stage)
+    for (unsigned block = 0; block < grid.blocks[0]; ++block)
+      for (unsigned thread_number = 0; thread_number < grid.threads[0]; ++thread_number) {
+        blockIdx = {block, 0, 0};
+        threadIdx = {thread_number, 0, 0};
+        thread(packed);
+      }
 }
 } // namespace
 )cpp";
@@ -94,6 +100,7 @@ std::string sourceOf(const void *image, std::string &problem) {
 struct Declaration {
   std::string name;
   std::vector<std::string> types;
+  int stages;
 };
 
 std::vector<Declaration> kernelsIn(const std::string &source) {
@@ -104,7 +111,13 @@ std::vector<Declaration> kernelsIn(const std::string &source) {
     size_t name = source.find_first_not_of(" \n", source.find(')', at) + 1);
     if (close == std::string::npos || name >= open)
       continue;
-    Declaration kernel{source.substr(name, open - name), {}};
+    Declaration kernel{source.substr(name, open - name), {}, 0};
+    // Bodies end with a brace at the start of a line.
+    std::string body = source.substr(close, source.find("\n}\n", close) - close);
+    for (size_t stage = body.find("MPC_STAGE("); stage != std::string::npos;
+         stage = body.find("MPC_STAGE(", stage + 1))
+      ++kernel.stages;
+    kernel.stages = std::max(1, kernel.stages);
     for (size_t start = open + 1; start < close;) {
       size_t end = std::min(source.find(',', start), close);
       std::string parameter = source.substr(start, end - start);
@@ -137,7 +150,7 @@ std::string callerOf(const Declaration &kernel) {
          "_drop(void *a) { delete (" + name + " *)a; }\nvoid " + name +
          "_thread(void *packed) {\n  auto *a = (" + name + " *)packed;\n  " + kernel.name + "(" +
          calls + ");\n}\nvoid " + name + "_run(void *a, const Grid &grid) { run_grid(" + name +
-         "_thread, a, grid); }\n} // namespace\n";
+         "_thread, a, grid, " + std::to_string(kernel.stages) + "); }\n} // namespace\n";
 }
 
 std::string cacheFolder() {
@@ -187,8 +200,8 @@ std::unique_ptr<KernelLibrary> KernelLibrary::load(const void *image, std::strin
   for (const Declaration &kernel : kernelsIn(source)) {
     std::string name = "mpc_call_" + kernel.name;
     text += callerOf(kernel);
-    table +=
-        "  {\"" + kernel.name + "\", " + name + "_pack, " + name + "_drop, " + name + "_run},\n";
+    table += "  {\"" + kernel.name + "\", " + name + "_pack, " + name + "_drop, " + name +
+             "_run, " + std::to_string(kernel.stages) + "},\n";
   }
   text += "extern \"C\" const HostKernel mpc_fake_kernels[] = {\n" + table;
   text += "};\nextern \"C\" const size_t mpc_fake_kernel_count = sizeof mpc_fake_kernels / sizeof "

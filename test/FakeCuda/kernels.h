@@ -20,6 +20,7 @@ struct HostKernel {
   void *(*pack)(void **parameters); // a copy of the arguments
   void (*drop)(void *packed);
   void (*run)(void *packed, const Grid &grid);
+  int stages; // more than one: the whole grid waits between them
 };
 
 class KernelLibrary {

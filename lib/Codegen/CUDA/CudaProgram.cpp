@@ -22,6 +22,7 @@ llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const C
                                    "internal error: a kernel has no CUDA form");
   CudaProgram program;
   program.kernels = std::move(source->kernels);
+  program.groups = std::move(source->groups);
   program.text = std::move(source->text);
   program.hash = llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(program.text)),
                              /*LowerCase=*/true);
@@ -82,7 +83,7 @@ private:
 
 void mpc::addCudaTables(llvm::Module &module, const CudaProgram &program) {
   CudaTables b(module);
-  std::vector<Constant *> images, kernels;
+  std::vector<Constant *> images, kernels, groups;
   for (const CudaImage &image : program.images)
     images.push_back(b.structure({b.i32(image.architecture), b.i32(image.isPtx),
                                   b.bytes(image.bytes, "image", /*terminated=*/true),
@@ -90,7 +91,14 @@ void mpc::addCudaTables(llvm::Module &module, const CudaProgram &program) {
   for (const CudaKernel &kernel : program.kernels)
     kernels.push_back(b.structure({b.bytes(kernel.name, "name", true),
                                    b.bytes(kernel.arguments, "arguments", true),
-                                   b.i32(kCudaBlockThreads), b.i32(0)}));
+                                   b.i32(kCudaBlockThreads), b.i32(kernel.isStage)}));
+  for (const CudaGroup &group : program.groups) {
+    std::vector<Constant *> members;
+    for (unsigned kernel : group.kernels)
+      members.push_back(b.i32(kernel));
+    groups.push_back(b.structure({b.bytes(group.name, "name", true), b.array(members, "members"),
+                                  b.i32(members.size()), b.i32(kCudaBlockThreads)}));
+  }
   llvm::SmallVector<uint8_t> compressed;
   if (program.keepText)
     llvm::compression::zlib::compress(llvm::arrayRefFromStringRef(program.text), compressed);
@@ -101,7 +109,7 @@ void mpc::addCudaTables(llvm::Module &module, const CudaProgram &program) {
                             b.i32(images.size()), b.i32(kernels.size()), b.array(images, "images"),
                             b.array(kernels, "kernels"), source, b.i64(compressed.size()),
                             b.i64(program.text.size()), b.bytes(program.hash, "hash", true),
-                            b.i32(program.tf32), b.i32(0)}),
+                            b.i32(program.tf32), b.i32(groups.size()), b.array(groups, "groups")}),
                "program");
   llvm::IRBuilder<> builder(module.getContext());
   auto *query =

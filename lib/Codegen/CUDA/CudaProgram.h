@@ -12,6 +12,7 @@ namespace mpc {
 
 struct CudaProgram {
   std::vector<CudaKernel> kernels;
+  std::vector<CudaGroup> groups;
   std::vector<CudaImage> images;
   std::string text;
   std::string hash; ///< of the text, hex

@@ -210,9 +210,12 @@ LogicalResult KernelPrinter::printBlock(Block &block) {
   return success();
 }
 
-LogicalResult KernelPrinter::print() {
-  os << "extern \"C\" __global__ void __launch_bounds__(" << kCudaBlockThreads << ") "
-     << kernel.getSymName() << "(";
+LogicalResult KernelPrinter::print(bool asStage) {
+  if (asStage)
+    os << "static __device__ __noinline__ void " << kernel.getSymName() << "_body(";
+  else
+    os << "extern \"C\" __global__ void __launch_bounds__(" << kCudaBlockThreads << ") "
+       << kernel.getSymName() << "(";
   auto arguments = kernel.getArguments();
   for (auto [i, argument] : llvm::enumerate(arguments.drop_back(2))) {
     auto buffer = dyn_cast<MemRefType>(argument.getType());

@@ -14,8 +14,9 @@ class KernelPrinter {
 public:
   explicit KernelPrinter(mlir::func::FuncOp kernel) : kernel(kernel), os(text) {}
 
-  /// The whole function. Failure, with errors, for ops that have no CUDA form.
-  mlir::LogicalResult print();
+  /// The whole kernel, or, as a stage of others, the function `<kernel>_body`. Failure, with
+  /// errors, for ops that have no CUDA form.
+  mlir::LogicalResult print(bool asStage = false);
 
   const std::string &str() const { return text; }
   /// Constant arrays that the kernel reads.

@@ -3,6 +3,7 @@
 #include "lib/Codegen/CUDA/KernelSource.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Codegen/CUDA/KernelPrinter.h"
+#include "lib/Codegen/CUDA/LaunchGroups.h"
 #include "lib/Codegen/CUDA/LibraryKernels.h"
 #include "lib/Codegen/CUDA/Prelude.h"
 #include "lib/Codegen/CUDA/ScalarExpression.h"
@@ -39,17 +40,43 @@ FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module) {
   std::string kernels;
   llvm::SetVector<StringAttr> globals;
   bool failedOnce = false;
+  // A kernel that is nowhere launched alone is only a stage.
+  auto groups = findLaunchGroups(module);
+  llvm::DenseSet<Operation *> alone;
+  for (auto &group : groups)
+    if (group.size() == 1)
+      alone.insert(group.front());
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  llvm::DenseSet<Operation *> stages;
+  for (auto &group : groups)
+    if (group.size() > 1)
+      stages.insert(group.begin(), group.end());
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!kernel->hasAttr(mpcrt::MpcrtDialect::kKernelAttr))
       continue;
-    KernelPrinter printer(kernel);
-    if (failed(printer.print())) {
-      failedOnce = true;
-      continue;
+    numbers[kernel] = source.kernels.size();
+    bool isStage = stages.contains(kernel), isAlone = alone.contains(kernel) || !isStage;
+    source.kernels.push_back({kernel.getSymName().str(), signatureOf(kernel), !isAlone});
+    for (bool asStage : {false, true}) {
+      if (!(asStage ? isStage : isAlone))
+        continue;
+      KernelPrinter printer(kernel);
+      if (failed(printer.print(asStage))) {
+        failedOnce = true;
+        break;
+      }
+      kernels += "\n" + printer.str();
+      globals.insert(printer.getGlobals().begin(), printer.getGlobals().end());
     }
-    kernels += "\n" + printer.str();
-    globals.insert(printer.getGlobals().begin(), printer.getGlobals().end());
-    source.kernels.push_back({kernel.getSymName().str(), signatureOf(kernel)});
+  }
+  for (auto &group : groups) {
+    if (group.size() == 1)
+      continue;
+    CudaGroup made{"mpc_group_" + std::to_string(source.groups.size()), {}};
+    for (func::FuncOp kernel : group)
+      made.kernels.push_back(numbers.lookup(kernel));
+    kernels += "\n" + printLaunchGroup(made.name, group);
+    source.groups.push_back(made);
   }
   llvm::raw_string_ostream os(source.text);
   os << getCudaPrelude() << getCudaLibraryKernels(module);

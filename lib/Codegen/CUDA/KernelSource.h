@@ -15,11 +15,20 @@ struct CudaKernel {
   /// One character per argument, without the count that comes last: 'p' for a buffer, else the
   /// size of a scalar in bytes.
   std::string arguments;
+  /// Only a stage of groups: there is no kernel of its own.
+  bool isStage = false;
+};
+
+/// A kernel that does the work of several launches that follow each other.
+struct CudaGroup {
+  std::string name;
+  std::vector<unsigned> kernels; ///< indices, in the order of the launches; at least 2
 };
 
 struct CudaSource {
   std::string text;
   std::vector<CudaKernel> kernels; ///< in the order of the module
+  std::vector<CudaGroup> groups;
 };
 
 /// Threads of a block of every kernel.

@@ -113,6 +113,28 @@ template <class T> __device__ inline bool is_finite(T x) { return x - x == x - x
 // Every kernel covers its iterations in steps of the whole grid.
 __device__ inline index first_index() { return blockIdx.x * (index)blockDim.x + threadIdx.x; }
 __device__ inline index index_step() { return gridDim.x * (index)blockDim.x; }
+
+// Stages of a kernel: before each but the first, all threads of the grid wait for all others. The
+// launch is cooperative, so that every block runs; the highest bit of `grid_arrivals` flips when the
+// last one has come. (The software device runs stage after stage.)
+#ifndef MPC_STAGE
+__device__ unsigned grid_arrivals = 0;
+__device__ inline void wait_for_grid() {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const unsigned mine = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;
+    __threadfence();
+    const unsigned before = atomicAdd(&grid_arrivals, mine);
+    while (((before ^ *(volatile unsigned *)&grid_arrivals) & 0x80000000u) == 0)
+      ;
+    __threadfence();
+  }
+  __syncthreads();
+}
+#define MPC_STAGE(number)                                                                          \
+  if (number)                                                                                      \
+    wait_for_grid();
+#endif
 )cuda";
 
 llvm::StringRef mpc::getCudaPrelude() { return kPrelude; }

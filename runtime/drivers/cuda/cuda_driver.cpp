@@ -44,16 +44,13 @@ public:
 
   mpc_rt_status_t begin(WeightUse use) override {
     weightUse = use;
-    problem = MPC_RT_OK;
     return session->makeCurrent();
   }
   void end() noexcept override {}
 
   void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                    int64_t) override {
-    // The service has no status; the end of the call has.
-    if (!problem)
-      problem = kernels.launch(kernel, arguments, count);
+    kernels.launch(kernel, arguments, count);
   }
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, void *largest, int64_t batch) override {
@@ -61,10 +58,14 @@ public:
       return fail(MPC_RT_FAILED_PRECONDITION,
                   "%s: the model was not compiled for CUDA; compile it with --target=cuda",
                   descriptor.layer ? descriptor.layer : "contraction");
+    if (auto status = kernels.flush())
+      return status;
     return multiplier.contract(descriptor, lhs, rhs, bias, out, batch);
   }
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch) override {
+    if (auto status = kernels.flush())
+      return status;
     return convolver.convolve(descriptor, lhs, rhs, bias, out, batch);
   }
 
@@ -107,7 +108,6 @@ private:
   Memory arena, tensors, staging;
   StepGraphs graphs; // last: recorded steps hold addresses of the above
   WeightUse weightUse = WeightUse::updated;
-  mpc_rt_status_t problem = MPC_RT_OK;
 };
 
 CudaDriver::Tensors CudaDriver::layOut(const mpc_rt_entry_info_t &entry, int64_t batch) {
@@ -169,7 +169,9 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
       return status;
   auto status = graphs.run(&entry, call.batch, [&]() -> mpc_rt_status_t {
     mpc_rt_status_t issued = entry.fn(&onDevice);
-    return issued ? issued : problem;
+    issued = issued ? issued : kernels.flush();
+    kernels.discard();
+    return issued;
   });
   if (convolver.takeMoved())
     graphs.forget();

@@ -49,11 +49,33 @@ mpc_rt_status_t KernelTable::load() {
   handleTable.resize(std::max<size_t>(1, kernels.size()));
   for (uint32_t i = 0; i < program.kernel_count; ++i) {
     kernels[i].info = &program.kernels[i];
+    handleTable[i] = reinterpret_cast<mpc_rt_kernel_fn>(&kernels[i]);
+    if (program.kernels[i].is_stage)
+      continue;
     if (auto status = session.check(
             session.cuda.moduleGetFunction(&kernels[i].function, module, program.kernels[i].name),
             program.kernels[i].name))
       return status;
-    handleTable[i] = reinterpret_cast<mpc_rt_kernel_fn>(&kernels[i]);
+  }
+  return loadGroups();
+}
+
+mpc_rt_status_t KernelTable::loadGroups() {
+  groups.resize(program.group_count);
+  for (uint32_t i = 0; i < program.group_count; ++i) {
+    Group &group = groups[i];
+    group.info = &program.groups[i];
+    int blocks = 0;
+    if (auto status =
+            session.check(session.cuda.moduleGetFunction(&group.function, module, group.info->name),
+                          group.info->name))
+      return status;
+    if (auto status =
+            session.check(session.cuda.occupancy(&blocks, group.function,
+                                                 static_cast<int>(group.info->block_threads), 0),
+                          group.info->name))
+      return status;
+    group.mostBlocks = std::max<int64_t>(1, int64_t{blocks} * session.multiprocessors);
   }
   return MPC_RT_OK;
 }
@@ -70,20 +92,96 @@ mpc_rt_status_t KernelTable::launch(Function function, unsigned threads, void **
                        name);
 }
 
-mpc_rt_status_t KernelTable::launch(mpc_rt_kernel_fn handle, void *const *arguments,
-                                    int64_t count) {
-  if (count <= 0)
+void KernelTable::launch(mpc_rt_kernel_fn handle, void *const *arguments, int64_t count) {
+  auto *kernel = reinterpret_cast<const Kernel *>(handle);
+  const char *sizes = kernel->info->arguments;
+  Launch launch{static_cast<uint32_t>(kernel - kernels.data()), {}, std::max<int64_t>(0, count)};
+  for (size_t i = 0; sizes[i]; ++i) {
+    // A buffer's parameter is its address; a scalar stands where the array points.
+    uint64_t word = 0;
+    if (sizes[i] == 'p')
+      word = reinterpret_cast<uintptr_t>(arguments[i]);
+    else
+      std::memcpy(&word, arguments[i], static_cast<size_t>(sizes[i] - '0'));
+    launch.words.push_back(word);
+  }
+  waiting.push_back(std::move(launch));
+}
+
+bool KernelTable::cut(std::vector<std::pair<size_t, const Group *>> &pieces) const {
+  const size_t size = waiting.size(), none = size + 1;
+  // From the end: the fewest pieces that cover everything from each place on.
+  std::vector<size_t> fewest(size + 1, none);
+  std::vector<const Group *> first(size, nullptr);
+  fewest[size] = 0;
+  for (size_t i = size; i-- > 0;) {
+    if (kernels[waiting[i].kernel].function && fewest[i + 1] != none)
+      fewest[i] = fewest[i + 1] + 1;
+    for (const Group &group : groups) {
+      size_t length = group.info->kernel_count;
+      if (i + length > size || fewest[i + length] == none || fewest[i + length] + 1 >= fewest[i])
+        continue;
+      bool matches = true;
+      for (size_t k = 0; matches && k < length; ++k)
+        matches = group.info->kernels[k] == waiting[i + k].kernel;
+      if (!matches)
+        continue;
+      fewest[i] = fewest[i + length] + 1;
+      first[i] = &group;
+    }
+  }
+  if (fewest[0] == none)
+    return false;
+  for (size_t i = 0; i < size; i += first[i] ? first[i]->info->kernel_count : 1)
+    pieces.push_back({i, first[i]});
+  return true;
+}
+
+mpc_rt_status_t KernelTable::launchAlone(Launch &launch) {
+  if (launch.count == 0)
     return MPC_RT_OK;
-  auto &kernel = *reinterpret_cast<const Kernel *>(handle);
-  size_t size = std::strlen(kernel.info->arguments);
-  // A buffer's parameter is its address; a scalar already stands where the array points.
-  std::vector<void *> parameters(size + 1);
-  for (size_t i = 0; i < size; ++i)
-    parameters[i] =
-        kernel.info->arguments[i] == 'p' ? const_cast<void **>(&arguments[i]) : arguments[i];
-  parameters[size] = &count;
-  return launch(kernel.function, kernel.info->block_threads, parameters.data(), count,
-                kernel.info->name);
+  const Kernel &kernel = kernels[launch.kernel];
+  std::vector<void *> parameters;
+  for (uint64_t &word : launch.words)
+    parameters.push_back(&word);
+  parameters.push_back(&launch.count);
+  return this->launch(kernel.function, kernel.info->block_threads, parameters.data(), launch.count,
+                      kernel.info->name);
+}
+
+mpc_rt_status_t KernelTable::launchTogether(const Group &group, size_t begin) {
+  std::vector<void *> parameters;
+  int64_t most = 0, threads = group.info->block_threads;
+  for (size_t i = begin; i < begin + group.info->kernel_count; ++i) {
+    for (uint64_t &word : waiting[i].words)
+      parameters.push_back(&word);
+    parameters.push_back(&waiting[i].count);
+    most = std::max(most, waiting[i].count);
+  }
+  if (most == 0)
+    return MPC_RT_OK;
+  auto blocks = static_cast<unsigned>(std::min((most + threads - 1) / threads, group.mostBlocks));
+  return session.check(session.cuda.launchCooperative(group.function, blocks, 1, 1,
+                                                      static_cast<unsigned>(threads), 1, 1, 0,
+                                                      session.stream, parameters.data()),
+                       group.info->name);
+}
+
+mpc_rt_status_t KernelTable::flush() {
+  if (waiting.empty())
+    return MPC_RT_OK;
+  std::vector<std::pair<size_t, const Group *>> pieces;
+  mpc_rt_status_t status = MPC_RT_OK;
+  if (!cut(pieces))
+    status = fail(MPC_RT_DATA_LOSS,
+                  "kernel %s is launched in an order that the model's tables do "
+                  "not know; compile the model again",
+                  kernels[waiting[0].kernel].info->name);
+  for (auto [first, group] : pieces)
+    if (!status)
+      status = group ? launchTogether(*group, first) : launchAlone(waiting[first]);
+  waiting.clear();
+  return status;
 }
 
 mpc_rt_status_t KernelTable::launchNamed(const char *name, void **parameters, int64_t count) {

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mpc::rt::cuda {
@@ -28,8 +29,13 @@ public:
   // What mpc_rt_call_t.kernels is for this driver: handles that only launch() understands.
   const mpc_rt_kernel_fn *handles() const { return handleTable.data(); }
 
-  // `arguments` as services->parallel_for has them.
-  mpc_rt_status_t launch(mpc_rt_kernel_fn handle, void *const *arguments, int64_t count);
+  // `arguments` as services->parallel_for has them. The launch waits until flush(): what follows it
+  // may become one kernel with it.
+  void launch(mpc_rt_kernel_fn handle, void *const *arguments, int64_t count);
+  // Puts waiting launches on the stream; before anything else goes there.
+  mpc_rt_status_t flush();
+  // Forgets them.
+  void discard() noexcept { waiting.clear(); }
 
   // One of the driver's own kernels (LibraryKernels.cpp), with all of its parameters; the last one
   // is `count`.
@@ -42,6 +48,22 @@ private:
     Function function = nullptr;
     const mpc_rt_cuda_kernel_t *info = nullptr;
   };
+  struct Group {
+    Function function = nullptr;
+    const mpc_rt_cuda_group_t *info = nullptr;
+    int64_t mostBlocks = 1; // that run at the same time
+  };
+  struct Launch {
+    uint32_t kernel;
+    std::vector<uint64_t> words; // of each argument: an address, or a scalar in its first bytes
+    int64_t count;
+  };
+  mpc_rt_status_t loadGroups();
+  // Cuts what waits into the fewest pieces: a group, or null for a launch alone, where each piece
+  // begins. False when nothing fits.
+  bool cut(std::vector<std::pair<size_t, const Group *>> &pieces) const;
+  mpc_rt_status_t launchAlone(Launch &launch);
+  mpc_rt_status_t launchTogether(const Group &group, size_t first);
   const mpc_rt_cuda_image_t *chooseImage() const;
   mpc_rt_status_t launch(Function function, unsigned threads, void **parameters, int64_t count,
                          const char *name);
@@ -50,6 +72,8 @@ private:
   const mpc_rt_cuda_program_t &program;
   Module module = nullptr;
   std::vector<Kernel> kernels;
+  std::vector<Group> groups;
+  std::vector<Launch> waiting;
   std::vector<mpc_rt_kernel_fn> handleTable;
   std::map<std::string, Function> named;
 };

@@ -19,14 +19,14 @@ func.func @sum_rows(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<?xf32>
 }
 
 // 64 partial sums of each column, then one: a thread per part and column, neighbours read neighbours.
-// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_columns(float *a0, float *a1, float *a2, const index a3, const index count) {
+// CHECK-LABEL: static __device__ __noinline__ void kernel_sum_columns_body(float *a0, float *a1, float *a2, const index a3, const index count) {
 // CHECK: const index [[C:v[0-9]+]] = (index)((unsigned long long)i % (unsigned long long)512ll);
 // CHECK-NEXT: const index [[PART:v[0-9]+]] = (index)((unsigned long long)i / (unsigned long long)512ll);
 // CHECK-NEXT: float [[SUM:v[0-9]+]] = 0.0f;
 // CHECK-NEXT: for (index [[R:v[0-9]+]] = [[PART]]; [[R]] < a3; [[R]] += 64ll) {
 // CHECK-NEXT: const float [[X:v[0-9]+]] = a0[[[R]] * 512 + [[C]]];
 // CHECK: a2[[[PART]] * 512 + [[C]]] = [[SUM]];
-// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_columns_1(
+// CHECK-LABEL: static __device__ __noinline__ void kernel_sum_columns_1_body(
 // CHECK: for (index [[P:v[0-9]+]] = 0ll; [[P]] < 64ll; ++[[P]]) {
 // CHECK-NEXT: = a0[[[P]] * 512 + i];
 func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
@@ -39,13 +39,13 @@ func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512
 }
 
 // The finite test: the largest bit pattern without the sign, in 1024 parts, then 32, then one.
-// CHECK-LABEL: void __launch_bounds__(256) kernel_largest(
+// CHECK-LABEL: static __device__ __noinline__ void kernel_largest_body(
 // CHECK: const short [[BITS:v[0-9]+]] = (short)v{{[0-9]+}}.bits;
 // CHECK-NEXT: const short [[MAGNITUDE:v[0-9]+]] = (short)([[BITS]] & (short)32767);
 // CHECK-NEXT: = (unsigned short)v{{[0-9]+}} > (unsigned short)[[MAGNITUDE]] ? v{{[0-9]+}} : [[MAGNITUDE]];
-// CHECK-LABEL: void __launch_bounds__(256) kernel_largest_1(
+// CHECK-LABEL: static __device__ __noinline__ void kernel_largest_1_body(
 // CHECK: for (index [[P:v[0-9]+]] = i; [[P]] < 1024ll; [[P]] += 32ll) {
-// CHECK-LABEL: void __launch_bounds__(256) kernel_largest_scalars_0(
+// CHECK-LABEL: static __device__ __noinline__ void kernel_largest_scalars_0_body(
 // CHECK: for (index v{{[0-9]+}} = 0ll; v{{[0-9]+}} < 32ll; ++v{{[0-9]+}}) {
 func.func @largest(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<i16> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %mask = arith.constant 32767 : i16
@@ -58,3 +58,10 @@ func.func @largest(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<i16> {m
   }
   return
 }
+
+// What follows each other is one kernel; the whole grid waits between its stages.
+// CHECK: void __launch_bounds__(256) mpc_group_0(float *s0_0, float *s0_1, float *s0_2, const index s0_3, const index s0_count,
+// CHECK-NEXT: float *s1_0, float *s1_1, const index s1_count) {
+// CHECK-NEXT: MPC_STAGE(0) kernel_sum_columns_body(s0_0, s0_1, s0_2, s0_3, s0_count);
+// CHECK-NEXT: MPC_STAGE(1) kernel_sum_columns_1_body(s1_0, s1_1, s1_count);
+// CHECK-NEXT: }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Launches that always follow each other, as one kernel with a stage for each.
+#ifndef MPC_LIB_CODEGEN_CUDA_LAUNCHGROUPS_H
+#define MPC_LIB_CODEGEN_CUDA_LAUNCHGROUPS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <vector>
+
+namespace mpc {
+
+/// The kernels of every run of launches in the entries of `module`, each run once, in pieces whose
+/// parameters fit a launch. Pieces of one kernel are among them.
+std::vector<llvm::SmallVector<mlir::func::FuncOp>> findLaunchGroups(mlir::ModuleOp module);
+
+/// The text of the kernel `name` with a stage per kernel of `group`, whose bodies are functions
+/// `<kernel>_body`. Between two stages every thread of the grid waits for all others: the launch
+/// must be cooperative.
+std::string printLaunchGroup(llvm::StringRef name, llvm::ArrayRef<mlir::func::FuncOp> group);
+
+} // namespace mpc
+
+#endif // MPC_LIB_CODEGEN_CUDA_LAUNCHGROUPS_H
