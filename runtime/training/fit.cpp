@@ -7,7 +7,6 @@
 
 namespace mpc::training {
 
-using data::Failure;
 using data::Result;
 using data::Status;
 
