@@ -46,6 +46,8 @@ config.substitutions.append(("%build", build))
 config.substitutions.append(("%fake_cuda", os.path.join(source, "scripts", "with-fake-cuda")))
 if getattr(config, "mpc_nvrtc", ""):
     config.available_features.add("nvrtc")
+if config.mpc_sanitize:
+    config.available_features.add("sanitizers")
 config.substitutions.append(("%python", "/usr/bin/python3"))
 # %exits 1 mpcc ...: the command must end with exactly this code.
 config.substitutions.append(("%exits", "/usr/bin/python3 " + os.path.join(source, "test", "expect-exit.py")))

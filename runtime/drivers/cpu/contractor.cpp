@@ -145,8 +145,9 @@ void Contractor::choose(Plan &plan, bool keepWeights) {
   plan.widenLhs = !native && c.lhs != MPC_RT_FLOAT32;
   bool convertRhs = !native && c.rhs != MPC_RT_FLOAT32;
   bool pack = !plan.batched && c.k > 0 && (keepWeights || c.m >= packingRows || convertRhs);
-  // oneDNN packs and widens bfloat16 at once; float16 it does not know.
-  plan.widenRhs = convertRhs && !(pack && c.rhs == MPC_RT_BFLOAT16);
+  // oneDNN may pack and widen bfloat16 at once; float16 it does not know.
+  plan.widenRhs =
+      convertRhs && !(pack && c.rhs == MPC_RT_BFLOAT16 && onednn::packsBFloat16WithVectors());
 
   plan.throughScratch = c.out != MPC_RT_FLOAT32 || (c.accumulate && (c.relu || c.hasBias));
   plan.epilogue = plan.throughScratch || c.relu;

@@ -31,6 +31,21 @@ bool hasNativeBFloat16() {
   return native;
 }
 
+bool packsBFloat16WithVectors() {
+  static const bool vectors = [] {
+    switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::avx512_core:
+    case dnnl::cpu_isa::avx512_core_vnni:
+    case dnnl::cpu_isa::avx512_core_bf16:
+    case dnnl::cpu_isa::avx512_core_amx:
+      return true;
+    default:
+      return false;
+    }
+  }();
+  return vectors;
+}
+
 bool hasExactInt8() {
   static const bool exact = [] {
     switch (dnnl::get_effective_cpu_isa()) {

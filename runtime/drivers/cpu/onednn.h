@@ -16,6 +16,8 @@ enum class Element { float32, bfloat16, int8 };
 
 // True if oneDNN multiplies bfloat16 in hardware here (AMX or AVX512-BF16).
 bool hasNativeBFloat16();
+// True if oneDNN packs bfloat16 as float32 with vectors; its scalar code takes 20 times as long.
+bool packsBFloat16WithVectors();
 // True if oneDNN's products of int8 are exact here. Without VNNI its kernels add pairs of products
 // in 16 bits, which saturate.
 bool hasExactInt8();
