@@ -18,10 +18,11 @@ class ToolError(Exception):
 
 
 class Tools:
-    def __init__(self, bin_folder, work_folder, threads=1, timeout=300, target="", device=""):
+    def __init__(self, bin_folder, work_folder, threads=1, timeout=300, target="", device="", prebuilt=False):
         self.bin_folder = bin_folder
         self.work_folder = work_folder
         self.timeout = timeout
+        self.prebuilt = prebuilt
         # What every compilation and every run is told besides.
         # Beside code for a GPU the CPU's is not what is tested: one level of it is enough.
         self.extra = {"mpcc": [f"--target={target}", "--march=x86-64-v2"] if target else [],
@@ -54,6 +55,10 @@ class Tools:
             digest = hashlib.sha256(handle.read())
         digest.update("\0".join(options).encode())
         folder = os.path.join(self.work_folder, "compiled", digest.hexdigest()[:24])
+        if self.prebuilt:
+            if not os.path.isdir(folder):
+                raise ToolError(f"{model}: not among the compiled models in {self.work_folder}")
+            return folder
         with self.lock:
             compile_lock = self.compile_locks.setdefault(folder, threading.Lock())
         with compile_lock:

@@ -83,6 +83,8 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", action="store_true", help="keep the files of each case")
     parser.add_argument("--work", help="folder for compiled models and results")
+    parser.add_argument("--prebuilt", action="store_true",
+                        help="take the models that an earlier run compiled in --work")  # fmt: skip
     parser.add_argument("--list", action="store_true", help="only list the cases")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--junit", metavar="FILE")
@@ -111,7 +113,8 @@ def main():
     work = arguments.work or tempfile.mkdtemp(prefix="mpc-conformance-")
     tools = execution.Tools(os.path.realpath(arguments.bin), os.path.realpath(work),
                             max(1, (os.cpu_count() or 1) // arguments.jobs),
-                            target=arguments.target, device=arguments.device)  # fmt: skip
+                            target=arguments.target, device=arguments.device,
+                            prebuilt=arguments.prebuilt)  # fmt: skip
     not_yet = supported["not_yet"]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         results = list(pool.map(lambda c: run_case(c, tools, not_yet, arguments.keep), cases))

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""scripts/gpu-check without a GPU: it says so, and what it packs passes on the software device."""
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("MPC_BUILD", os.path.join(ROOT, "build", "release"))
+SHARED = os.environ.get("MPC_SHARED", os.path.join(ROOT, "..", "shared"))
+
+
+def run(*command, **settings):
+    environment = dict(os.environ, MPC_SHARED=os.path.abspath(SHARED), **settings)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+
+
+def main():
+    script = os.path.join(ROOT, "scripts", "gpu-check")
+    result = run(script, "run")
+    if result.returncode != 2 or "no usable NVIDIA GPU" not in result.stderr:
+        print(f"without a GPU: exit {result.returncode}\n{result.stdout}{result.stderr}")
+        return 1
+    with tempfile.TemporaryDirectory(prefix="mpc-gpu-check-") as folder:
+        archive = os.path.join(folder, "check.tar.gz")
+        result = run(script, "pack", archive, "--every", "200", "--target", "cuda:sm_90")
+        if result.returncode:
+            print(f"pack: exit {result.returncode}\n{result.stdout}{result.stderr}")
+            return 1
+        with tarfile.open(archive) as packed:
+            packed.extractall(folder)
+        program = os.path.join(folder, "mpc-gpu-check", "run")
+        fake = {"LD_LIBRARY_PATH": os.path.join(BUILD, "lib", "fake-cuda"),
+                "MPC_FAKE_CUDA_CACHE": os.path.join(BUILD, "fake-cuda-kernels")}  # fmt: skip
+        result = run(sys.executable, program, "--conformance-only", "--results", folder, **fake)
+        print(result.stdout + result.stderr)
+        if result.returncode:
+            return 1
+        with open(os.path.join(folder, "gpu.json")) as handle:
+            report = json.load(handle)
+        if report["cases"] < 3 or report["failures"]:
+            return 1
+    print(f"ran {report['cases'] + 1} tests")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
