@@ -21,9 +21,9 @@ struct ModelState {
   WeightStore values;                   ///< what the file holds of them
   keras::KerasLayout layout;
   std::vector<std::function<void(keras::WeightFile &)>> merges; ///< ImportedModel::merges
-  llvm::json::Value config = nullptr; ///< the object of config.json
-  std::string configText;             ///< its text, where the file has it in today's spelling
-  std::string metadata;               ///< metadata.json; may be empty
+  llvm::json::Value config = nullptr;                           ///< the object of config.json
+  std::string configText; ///< its text, where the file has it in today's spelling
+  std::string metadata;   ///< metadata.json; may be empty
   /// What training uses, after the options; null members when the model is not compiled.
   llvm::json::Value optimizer = nullptr, loss = nullptr, metrics = nullptr;
   /// Of the loss scaling in effect.

@@ -219,9 +219,10 @@ Value importEinsumDense(B &b) {
     return {};
   const Equation full = spellOut(*equation, b.rankOf(x));
   if (lowRank && quantization && full.weight.back() != full.output.back())
-    return b.error("LoRA of a quantized EinsumDense needs the kernel's last dimension at the end of "
-                   "the output, and Keras does not compute '" +
-                   text + "' either");
+    return b.error(
+        "LoRA of a quantized EinsumDense needs the kernel's last dimension at the end of "
+        "the output, and Keras does not compute '" +
+        text + "' either");
   auto multiply = [&](Value input, Value kernel) {
     return multiplyByEquation(b, full, input, kernel);
   };
