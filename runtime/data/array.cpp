@@ -74,9 +74,12 @@ Result<Array> Array::allocate(mpc_rt_dtype_t dtype, std::vector<int64_t> dims) {
     return Failure("shape " + formatShape(dims) + " has more elements than memory can hold");
   // calloc hands out untouched zero pages, so a size that is never filled costs nothing.
   void *memory = std::calloc(1, *size ? *size : 1);
-  if (!memory)
-    return Failure("out of memory: " + std::to_string(*size) + " bytes wanted for shape " +
-                   formatShape(dims));
+  if (!memory) {
+    Failure failure("out of memory: " + std::to_string(*size) + " bytes wanted for shape " +
+                    formatShape(dims));
+    failure.memory = true;
+    return failure;
+  }
   Array array;
   array.dtype_ = dtype;
   array.dims_ = std::move(dims);

@@ -36,6 +36,8 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string &path) {
     if (data == MAP_FAILED) {
       const int reason = errno;
       ::close(descriptor);
+      if (reason == ENOMEM)
+        throw std::bad_alloc();
       return Failure(path + ": cannot map " + std::to_string(size) +
                      " bytes: " + std::strerror(reason));
     }

@@ -16,11 +16,13 @@ namespace mpc::data {
 struct Failure {
   std::vector<std::string> messages;
   bool internal = false; // a fault of mpc, not of its input: exit code 3
+  bool memory = false;   // there was none
 
   Failure() = default;
   explicit Failure(std::string message) { messages.push_back(std::move(message)); }
   void append(Failure other) {
     internal |= other.internal;
+    memory |= other.memory;
     for (std::string &message : other.messages)
       messages.push_back(std::move(message));
   }

@@ -25,27 +25,99 @@ struct Entry {
   uint64_t begin, end;
 };
 
-/// One `name: {dtype, shape, data_offsets}`; text on failure.
-std::string parseEntry(const nlohmann::json &value, Entry &entry) {
-  if (!value.is_object() || value.size() != 3 || !value.contains("dtype") ||
-      !value.contains("shape") || !value.contains("data_offsets"))
-    return "does not have exactly dtype, shape and data_offsets";
-  const auto &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
-  if (!dtype.is_string() || !(entry.dtype = dtypeFromSafetensors(dtype.get<std::string>())))
-    return "has an unknown dtype " +
-           dtype.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  if (!shape.is_array() || shape.size() > maximumRank)
-    return "has a shape that is no list of at most 32 sizes";
-  for (const auto &dim : shape) {
-    if (!dim.is_number_unsigned() || dim.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
-      return "has a size that is no natural number";
-    entry.dims.push_back(dim.get<int64_t>());
+/// A header's JSON. The library's own values allocate in their destructors, which ends the process
+/// where there is no memory.
+struct Value {
+  enum Kind { other, text, natural, list, object } kind = other;
+  std::string string;
+  uint64_t number = 0;
+  std::vector<Value> items;
+  std::map<std::string, Value> members;
+};
+
+/// What the parser meets, as a Value. The guard has limited the depth and refused doubled names.
+class Builder : public nlohmann::json_sax<nlohmann::json> {
+public:
+  explicit Builder(Value &root) : root(root) {}
+  bool null() override { return add(Value::other) != nullptr; }
+  bool boolean(bool) override { return add(Value::other) != nullptr; }
+  bool number_integer(number_integer_t) override { return add(Value::other) != nullptr; }
+  bool number_unsigned(number_unsigned_t value) override {
+    add(Value::natural)->number = value;
+    return true;
   }
-  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
-      !offsets[1].is_number_unsigned())
+  bool number_float(number_float_t, const string_t &) override {
+    return add(Value::other) != nullptr;
+  }
+  bool string(string_t &value) override {
+    add(Value::text)->string = value;
+    return true;
+  }
+  bool binary(binary_t &) override { return false; }
+  bool start_object(std::size_t) override { return open(Value::object); }
+  bool key(string_t &value) override {
+    name = value;
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(Value::list); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t, const std::string &, const nlohmann::detail::exception &) override {
+    return false;
+  }
+
+private:
+  Value *add(Value::Kind kind) {
+    Value *place = &root;
+    if (!nest.empty() && nest.back()->kind == Value::list)
+      place = &nest.back()->items.emplace_back();
+    else if (!nest.empty())
+      place = &nest.back()->members[name];
+    place->kind = kind;
+    return place;
+  }
+  bool open(Value::Kind kind) {
+    nest.push_back(add(kind)); // the vector above does not grow while this one is open
+    return true;
+  }
+  bool close() {
+    nest.pop_back();
+    return true;
+  }
+  Value &root;
+  std::vector<Value *> nest;
+  std::string name;
+};
+
+/// Text as JSON. A single string does not allocate when it goes.
+std::string quote(const std::string &text, bool ascii) {
+  return nlohmann::json(text).dump(-1, ' ', ascii, nlohmann::json::error_handler_t::replace);
+}
+
+/// One `name: {dtype, shape, data_offsets}`; text on failure.
+std::string parseEntry(const Value &value, Entry &entry) {
+  auto member = [&](const char *name) {
+    auto at = value.members.find(name);
+    return at == value.members.end() ? nullptr : &at->second;
+  };
+  const Value *dtype = member("dtype"), *shape = member("shape"), *offsets = member("data_offsets");
+  if (value.kind != Value::object || value.members.size() != 3 || !dtype || !shape || !offsets)
+    return "does not have exactly dtype, shape and data_offsets";
+  if (dtype->kind != Value::text || !(entry.dtype = dtypeFromSafetensors(dtype->string)))
+    return "has an unknown dtype " +
+           (dtype->kind == Value::text ? quote(dtype->string, /*ascii=*/true) : "that is no text");
+  if (shape->kind != Value::list || shape->items.size() > maximumRank)
+    return "has a shape that is no list of at most 32 sizes";
+  for (const Value &dim : shape->items) {
+    if (dim.kind != Value::natural || dim.number > static_cast<uint64_t>(INT64_MAX))
+      return "has a size that is no natural number";
+    entry.dims.push_back(static_cast<int64_t>(dim.number));
+  }
+  if (offsets->kind != Value::list || offsets->items.size() != 2 ||
+      offsets->items[0].kind != Value::natural || offsets->items[1].kind != Value::natural)
     return "has data_offsets that are no pair of natural numbers";
-  entry.begin = offsets[0].get<uint64_t>();
-  entry.end = offsets[1].get<uint64_t>();
+  entry.begin = offsets->items[0].number;
+  entry.end = offsets->items[1].number;
   std::optional<uint64_t> size = byteSize(entry.dims, entry.dtype->bytes);
   if (!size || entry.end < entry.begin || entry.end - entry.begin != *size)
     return "has data_offsets that do not fit its shape and dtype";
@@ -62,18 +134,19 @@ Result<std::vector<Entry>> parseHeader(const char *text, size_t size, uint64_t d
   };
   if (std::string wrong = checkJson(text, size, 4); !wrong.empty())
     return damaged("its header " + wrong);
-  nlohmann::json header = nlohmann::json::parse(text, text + size, nullptr, false);
-  if (!header.is_object())
+  Value header;
+  Builder builder(header);
+  if (!nlohmann::json::sax_parse(text, text + size, &builder) || header.kind != Value::object)
     return damaged("its header is no object");
   std::vector<Entry> entries;
-  for (const auto &[name, value] : header.items()) {
+  for (const auto &[name, value] : header.members) {
     if (name == "__metadata__") {
-      if (!value.is_object())
+      if (value.kind != Value::object)
         return damaged("__metadata__ is no object");
-      for (const auto &[key, text] : value.items()) {
-        if (!text.is_string())
+      for (const auto &[key, item] : value.members) {
+        if (item.kind != Value::text)
           return damaged("__metadata__ holds something other than text");
-        metadata[key] = text.get<std::string>();
+        metadata[key] = item.string;
       }
       continue;
     }
@@ -118,8 +191,11 @@ static Result<Safetensors> readTensors(const std::vector<Entry> &entries, Safete
                                        const std::string &place, Read &&read) {
   for (const Entry &entry : entries) {
     Result<Array> array = Array::allocate(entry.dtype->dtype, entry.dims);
-    if (!array)
-      return Failure(place + ":" + entry.name + ": " + array.failure().messages[0]);
+    if (!array) {
+      Failure failure(place + ":" + entry.name + ": " + array.failure().messages[0]);
+      failure.memory = array.failure().memory;
+      return failure;
+    }
     if (Status status = read(array->data(), array->bytes()); !status)
       return status.failure();
     content.tensors.emplace(entry.name, *array);
@@ -203,18 +279,25 @@ std::vector<NamedArrays::const_iterator> fileOrder(const Safetensors &content) {
 }
 
 std::string formatSafetensorsHeader(const Safetensors &content) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!content.metadata.empty())
-    header["__metadata__"] = content.metadata;
+  std::string text = "{";
+  if (!content.metadata.empty()) {
+    text += "\"__metadata__\":{";
+    for (const auto &[key, value] : content.metadata)
+      text += (text.back() == '{' ? "" : ",") + quote(key, false) + ":" + quote(value, false);
+    text += "}";
+  }
   uint64_t offset = 0;
   for (auto at : fileOrder(content)) {
     const auto &[name, array] = *at;
-    header[name] = {{"dtype", dtypeInfo(array.dtype())->safetensors},
-                    {"shape", array.dims()},
-                    {"data_offsets", {offset, offset + array.bytes()}}};
+    text += (text.size() == 1 ? "" : ",") + quote(name, false) + ":{\"dtype\":\"" +
+            dtypeInfo(array.dtype())->safetensors + "\",\"shape\":[";
+    for (size_t i = 0; i < array.dims().size(); ++i)
+      text += (i ? "," : "") + std::to_string(array.dims()[i]);
+    text += "],\"data_offsets\":[" + std::to_string(offset) + "," +
+            std::to_string(offset + array.bytes()) + "]}";
     offset += array.bytes();
   }
-  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  text += "}";
   text.append((64 - (text.size() + 8) % 64) % 64, ' '); // so that the tensors are aligned
   uint64_t length = text.size();
   return std::string(reinterpret_cast<const char *>(&length), 8) + text;

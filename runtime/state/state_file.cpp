@@ -62,6 +62,10 @@ mpc_rt_status_t failWith(mpc_rt_status_code_t code, const std::vector<std::strin
   return fail(code, "%s", text.c_str());
 }
 
+mpc_rt_status_t failWith(mpc_rt_status_code_t code, const mpc::data::Failure &failure) {
+  return failWith(failure.memory ? MPC_RT_RESOURCE_EXHAUSTED : code, failure.messages);
+}
+
 bool isText(const Safetensors &content, const char *key, const char *value) {
   auto at = content.metadata.find(key);
   return at != content.metadata.end() && at->second == value;
@@ -170,15 +174,15 @@ mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, boo
                 std::strerror(errno));
   Result<std::string> bytes = mpc::data::readWholeFile(path, UINT64_MAX);
   if (!bytes)
-    return failWith(MPC_RT_NOT_FOUND, bytes.failure().messages);
+    return failWith(MPC_RT_NOT_FOUND, bytes.failure());
   const bool isChecked = mpc::data::hasChecksum(*bytes);
   if (isChecked)
     if (Status status = mpc::data::verifyChecksum(*bytes, path); !status)
-      return failWith(MPC_RT_DATA_LOSS, status.failure().messages);
+      return failWith(MPC_RT_DATA_LOSS, status.failure());
   Result<Safetensors> content = mpc::data::parseSafetensors(
       reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size(), path);
   if (!content)
-    return failWith(MPC_RT_DATA_LOSS, content.failure().messages);
+    return failWith(MPC_RT_DATA_LOSS, content.failure());
   if (!isChecked && isText(*content, "kind", "state"))
     return fail(MPC_RT_DATA_LOSS,
                 "%s: is damaged: a state file without its checksum; use an older "
@@ -215,10 +219,10 @@ mpc_rt_status_t mapFile(mpc_rt_context_t &context, const std::string &path, bool
                 std::strerror(errno));
   auto file = mpc::data::MappedFile::open(path);
   if (!file)
-    return failWith(MPC_RT_NOT_FOUND, file.failure().messages);
+    return failWith(MPC_RT_NOT_FOUND, file.failure());
   auto content = mpc::data::viewSafetensors(*file, (*file)->data(), (*file)->size(), path);
   if (!content)
-    return failWith(MPC_RT_DATA_LOSS, content.failure().messages);
+    return failWith(MPC_RT_DATA_LOSS, content.failure());
   if (content->metadata.count("crc32c") || isText(*content, "kind", "state"))
     return loadFile(context, path, false, loaded);
   loaded = !content->tensors.empty();
@@ -245,7 +249,7 @@ mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
     Result<Safetensors> content =
         mpc::data::viewSafetensors(nullptr, bytes, executable.weights_bytes, executable.model_name);
     if (!content)
-      return failWith(MPC_RT_DATA_LOSS, content.failure().messages);
+      return failWith(MPC_RT_DATA_LOSS, content.failure());
     loaded = !content->tensors.empty();
     return restore(context, *content, executable.model_name, false, Values::read);
   }
@@ -284,7 +288,7 @@ mpc_rt_status_t mpc_rt_context_save(mpc_rt_context_t *context, const char *path)
         {"source_hash", executable.source_hash ? executable.source_hash : ""},
         {"compiler", executable.compiler_version ? executable.compiler_version : ""}};
     if (Status status = mpc::data::writeWithChecksum(path, std::move(content)); !status)
-      return failWith(MPC_RT_UNAVAILABLE, status.failure().messages);
+      return failWith(MPC_RT_UNAVAILABLE, status.failure());
     return MPC_RT_OK;
   });
 }

@@ -192,6 +192,21 @@ class Suite:
         one.close()
         other.close()
 
+    def test_each_allocation_fails_once(self):
+        """From loading to saving: a status, never a crash, and the next attempt works."""
+        program, libraries = os.path.join(self.work, "allocations"), os.path.dirname(self.library)
+        subprocess.run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", os.path.join(HERE, "allocations.cpp"),
+                        "-I" + os.path.join(ROOT, "include"), "-L" + libraries, "-lmpcrt", "-ldl", "-rdynamic", "-o", program,
+                        f"-Wl,-rpath,{libraries}"], check=True)  # fmt: skip
+        folder = os.path.join(self.work, "allocated")
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", "-o", folder,
+                        os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")], check=True)
+        for model in [folder, self.folder]:
+            result = subprocess.run([program, model, os.path.join(self.work, "allocations.safetensors")],
+                                    capture_output=True, text=True)
+            if result.returncode:
+                raise Wrong(f"{model}: exit {result.returncode}: {result.stdout}{result.stderr[-1500:]}")
+
     def test_another_model_is_refused(self):
         other = Context(self.runtime, self.folders["mlp_regularised__float32"])
         before = self.copy(other)
