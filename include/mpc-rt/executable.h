@@ -18,8 +18,8 @@ extern "C" {
 
 /* The newest version that these declarations describe. An executable states the lowest one that it
  * needs: 2 when it calls services->convolve, 3 when it calls services->contract_with_largest, 4
- * when it contracts int8, else 1. */
-#define MPC_RT_ABI_VERSION 4u
+ * when it contracts int8, 5 when it contracts floating numbers with int8, else 1. */
+#define MPC_RT_ABI_VERSION 5u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3 /* spatial dimensions of a convolution */
 #define MPC_RT_DYNAMIC (-1)  /* a dimension that equals the batch of the call */
@@ -161,15 +161,19 @@ typedef enum mpc_rt_activation_t {
 enum {
   MPC_RT_CONTRACT_TRANSPOSE_LHS = 1, /* lhs is stored [batch, k, m] instead of [batch, m, k] */
   MPC_RT_CONTRACT_TRANSPOSE_RHS = 2, /* rhs is stored [batch, n, k] instead of [batch, k, n] */
-  MPC_RT_CONTRACT_ACCUMULATE = 4     /* out += instead of out = */
+  MPC_RT_CONTRACT_ACCUMULATE = 4,    /* out += instead of out = */
+  /* Since version 5. The int8 rhs [k, (n + 1) / 2] holds two signed 4-bit numbers per byte, the low
+   * half first; of an odd n the last high half does not count. Batch 1, not transposed. */
+  MPC_RT_CONTRACT_PACKED_RHS = 8
 };
 
 /* out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n]))), row-major,
  * dense; the sum in float32 (float64 for float64 operands), each round to the out dtype, as Keras's
  * op-by-op execution. `id` is unique in the executable and keys the primitive cache together with
  * the batch. Of int8 operands the out dtype is int32 and the sum exact, without bias, activation or
- * rounding (since version 4). `rhs_variable` >= 0 says that rhs is that variable's buffer: between
- * two changes of it the runtime may keep a packed copy. */
+ * rounding (since version 4). Of a floating lhs the rhs may be int8, numbers like others (since
+ * version 5). `rhs_variable` >= 0 says that rhs is that variable's buffer: between two changes of
+ * it the runtime may keep a packed copy. */
 typedef struct mpc_rt_contract_t {
   uint32_t struct_size;
   uint32_t id;

@@ -90,7 +90,8 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
 }
 
 static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
-  manager.addPass(createConvertMpcToLinalg());
+  // cuBLASLt multiplies operands of one type.
+  manager.addPass(createConvertMpcToLinalg({/*narrowWeights=*/!options.isOnDevice()}));
   cleanUp(manager);
   // Before mpc-fuse-linalg, which would move the roundings of other gradients into the test and
   // could hide the one that is looked for. On CUDA no library finds the largest element of what it

@@ -109,6 +109,60 @@ void addProducts(const float *__restrict lhs, const void *weights, size_t stride
       sums[i] += lhs[row] * Type::load(rhs[i]);
 }
 
+// ---- Integer weights ----------------------------------------------------------------------------
+
+constexpr size_t lanes = MPC_ISA_LEVEL == 4 ? 16 : MPC_ISA_LEVEL == 3 ? 8 : 4;
+constexpr size_t vectorsAtOnce = 4, columnsAtOnce = lanes * vectorsAtOnce;
+using Floats = float __attribute__((vector_size(lanes * 4)));
+using Ints = int32_t __attribute__((vector_size(lanes * 4)));
+using Bytes = int8_t __attribute__((vector_size(lanes)));
+
+template <bool isInt4> inline Floats loadWeights(const int8_t *row, size_t column) {
+  Bytes bytes;
+  __builtin_memcpy(&bytes, row + (isInt4 ? column % (tileColumns / 2) : column), sizeof(bytes));
+  Ints numbers = __builtin_convertvector(bytes, Ints);
+  if (isInt4)
+    numbers = column < tileColumns / 2 ? (numbers << 28) >> 28 : numbers >> 4;
+  return __builtin_convertvector(numbers, Floats);
+}
+
+template <bool isInt4, size_t rows>
+void multiplyRows(const int8_t *tile, size_t k, const float *lhs, float *sums, size_t sumStride,
+                  size_t columns) {
+#ifdef __clang__
+#pragma clang fp contract(fast)
+#endif
+  constexpr size_t rowBytes = isInt4 ? tileColumns / 2 : tileColumns;
+  for (size_t first = 0; first < columns; first += columnsAtOnce) {
+    Floats total[rows][vectorsAtOnce] = {};
+    for (size_t i = 0; i < k; ++i)
+      for (size_t v = 0; v < vectorsAtOnce; ++v) {
+        Floats weights = loadWeights<isInt4>(tile + i * rowBytes, first + v * lanes);
+        for (size_t r = 0; r < rows; ++r)
+          total[r][v] += lhs[r * k + i] * weights;
+      }
+    const size_t count = columns - first < columnsAtOnce ? columns - first : columnsAtOnce;
+    for (size_t r = 0; r < rows; ++r)
+      __builtin_memcpy(sums + r * sumStride + first, total[r], count * sizeof(float));
+  }
+}
+
+template <bool isInt4>
+void multiplyTile(const int8_t *tile, size_t k, const float *lhs, size_t rows, float *sums,
+                  size_t sumStride, size_t columns) {
+  constexpr size_t rowsAtOnce = 4;
+  for (; rows >= rowsAtOnce; rows -= rowsAtOnce) {
+    multiplyRows<isInt4, rowsAtOnce>(tile, k, lhs, sums, sumStride, columns);
+    lhs += rowsAtOnce * k;
+    sums += rowsAtOnce * sumStride;
+  }
+  for (; rows; --rows) {
+    multiplyRows<isInt4, 1>(tile, k, lhs, sums, sumStride, columns);
+    lhs += k;
+    sums += sumStride;
+  }
+}
+
 template <typename Type> constexpr void fill(EpilogueRow *row) {
   row[0] = epilogue<Type, 0>;
   row[1] = epilogue<Type, 1>;
@@ -128,6 +182,8 @@ constexpr VectorKernels table() {
   kernels.roundFloat16 = narrow<Float16>;
   kernels.largest16 = largest<uint16_t>;
   kernels.largest32 = largest<uint32_t>;
+  kernels.multiplyInt8 = multiplyTile<false>;
+  kernels.multiplyInt4 = multiplyTile<true>;
   fill<Float32>(kernels.epilogue[0]);
   fill<BFloat16>(kernels.epilogue[1]);
   fill<Float16>(kernels.epilogue[2]);

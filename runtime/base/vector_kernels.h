@@ -25,6 +25,14 @@ using EpilogueRow = void (*)(const float *sum, const float *bias, void *out, siz
 using AddProducts = void (*)(const float *lhs, const void *rhs, size_t stride, size_t rows,
                              float *sums, size_t count);
 
+// Columns of integer weights that one pass sums, and how they lie in memory for it (a tile): the
+// columns of each k one after the other, int8; or 32 bytes with two 4-bit numbers each, those of
+// the columns 0 to 31 in the low halves.
+constexpr size_t tileColumns = 64;
+// sums[row][column] = sum_k lhs[row][k] tile[k][column], for the first `columns` of a tile.
+using MultiplyTile = void (*)(const int8_t *tile, size_t k, const float *lhs, size_t rows,
+                              float *sums, size_t sumStride, size_t columns);
+
 struct VectorKernels {
   void (*widenBFloat16)(const uint16_t *from, float *to, size_t count);
   void (*widenFloat16)(const uint16_t *from, float *to, size_t count);
@@ -34,6 +42,7 @@ struct VectorKernels {
   // infinite or NaN.
   uint32_t (*largest16)(const uint16_t *bits, size_t count);
   uint32_t (*largest32)(const uint32_t *bits, size_t count);
+  MultiplyTile multiplyInt8, multiplyInt4;
   // Indexed by dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and epilogue flags.
   EpilogueRow epilogue[3][epilogueFlagCount];
   AddProducts addProducts[3]; // by the dtype of rhs, as above

@@ -19,7 +19,7 @@ protected:
   mpc_rt_status_t contract(ContractionData &data, WeightUse use = WeightUse::updated,
                            void *largest = nullptr) {
     auto descriptor = data.shape.descriptor(nextId);
-    auto status = callOnDevice(*driver, use, {&data.lhs, &data.rhs, &data.bias, &data.out},
+    auto status = callOnDevice(*driver, use, {&data.lhs, &data.storedRhs(), &data.bias, &data.out},
                                [&](void *const *places) {
                                  return driver->contract(descriptor, places[0], places[1],
                                                          places[2], places[3], largest, 1);
@@ -176,6 +176,57 @@ TEST_P(Contract, ComputesIntegers) {
   ASSERT_EQ(contract(extreme), MPC_RT_OK) << mpc_rt_last_error();
   if (driver->computes())
     EXPECT_EQ(extreme.difference(), "");
+}
+
+// Integer weights, as they are and two per byte, read from tiles (constant) or widened.
+TEST_P(Contract, ComputesWithIntegerWeights) {
+  if (driver->ownsMemory())
+    GTEST_SKIP() << "convert-mpc-to-linalg makes no such product for devices";
+  for (uint32_t i = 0; i < 240; ++i) {
+    ContractionCase shape = draw(4000 + i);
+    shape.rhs = MPC_RT_INT8;
+    shape.packedRhs = i % 2;
+    if (shape.packedRhs) {
+      shape.batch = 1;
+      shape.transposeRhs = false;
+    }
+    shape.rhsVariable = static_cast<int32_t>(i % 3);
+    ++nextId;
+    ContractionData data(shape);
+    driver->variablesChanged();
+    ASSERT_EQ(contract(data, i % 5 ? WeightUse::constant : WeightUse::updated), MPC_RT_OK)
+        << mpc_rt_last_error();
+    if (driver->computes())
+      EXPECT_EQ(differenceOf(data), "");
+  }
+}
+
+// Few rows by a large matrix, which is neither packed nor constant.
+TEST_P(Contract, ComputesFewRows) {
+  for (mpc_rt_dtype_t out : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16})
+    for (int64_t rows : {1, 2, 3})
+      for (bool hasBias : {false, true}) {
+        ContractionCase shape;
+        shape.m = rows, shape.n = 1500, shape.k = 40;
+        shape.out = out;
+        shape.hasBias = shape.relu = hasBias;
+        check(shape);
+      }
+}
+
+TEST_P(Contract, RefusesOtherPackedOperands) {
+  for (int which = 0; which < 3; ++which) {
+    ++nextId;
+    ContractionCase shape;
+    shape.m = 3, shape.n = 4, shape.k = 5;
+    shape.rhs = which == 0 ? MPC_RT_FLOAT32 : MPC_RT_INT8;
+    shape.transposeRhs = which == 1;
+    shape.batch = which == 2 ? 2 : 1;
+    shape.packedRhs = true;
+    ContractionData data(shape);
+    data.rhs.resize(256);
+    EXPECT_EQ(contract(data), MPC_RT_INVALID_ARGUMENT);
+  }
 }
 
 TEST_P(Contract, RefusesAnEpilogueOfIntegers) {

@@ -19,7 +19,8 @@ mpc_rt_contract_t ContractionCase::descriptor(uint32_t id) const {
   d.bias_dtype = bias;
   d.flags = (transposeLhs ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0u) |
             (transposeRhs ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0u) |
-            (accumulate ? MPC_RT_CONTRACT_ACCUMULATE : 0u);
+            (accumulate ? MPC_RT_CONTRACT_ACCUMULATE : 0u) |
+            (packedRhs ? MPC_RT_CONTRACT_PACKED_RHS : 0u);
   d.activation = relu ? MPC_RT_ACTIVATION_RELU : MPC_RT_ACTIVATION_NONE;
   d.batch = {batch, 0};
   d.m = {m, 0};
@@ -34,8 +35,11 @@ mpc_rt_contract_t ContractionCase::descriptor(uint32_t id) const {
 std::string ContractionCase::text() const {
   auto size = [](int64_t value) { return std::to_string(value); };
   return size(batch) + "x" + size(m) + "x" + size(n) + "x" + size(k) + " " + dtypeName(lhs) +
-         (transposeLhs ? "^T" : "") + " * " + dtypeName(rhs) + (transposeRhs ? "^T" : "") + " -> " +
-         dtypeName(out) + (hasBias ? std::string(" + ") + dtypeName(bias) : "") +
+         (transposeLhs ? "^T" : "") + " * " + dtypeName(rhs) +
+         (transposeRhs ? "^T"
+          : packedRhs  ? " packed"
+                       : "") +
+         " -> " + dtypeName(out) + (hasBias ? std::string(" + ") + dtypeName(bias) : "") +
          (relu ? " relu" : "") + (accumulate ? " accumulate" : "");
 }
 
@@ -47,6 +51,17 @@ ContractionData::ContractionData(const ContractionCase &c) : shape(c) {
   fill(bias, c.bias, c.n, c.seed, 3, 7, 1.0 + 1.0 / 128);
   fill(out, c.out, c.batch * c.m * c.n, c.seed, 4, 7, 0.5);
   initial = out;
+}
+
+std::vector<uint8_t> &ContractionData::storedRhs() {
+  if (!shape.packedRhs)
+    return rhs;
+  const auto columns = static_cast<size_t>(shape.n), bytes = (columns + 1) / 2;
+  packed.assign(static_cast<size_t>(shape.k) * bytes, 0);
+  for (size_t k = 0; k < static_cast<size_t>(shape.k); ++k)
+    for (size_t n = 0; n < columns; ++n)
+      packed[k * bytes + n / 2] |= static_cast<uint8_t>((rhs[k * columns + n] & 15) << (n % 2 * 4));
+  return packed;
 }
 
 std::vector<uint8_t> ContractionData::expected(Roundings roundings) const {

@@ -21,6 +21,7 @@ struct ContractionCase {
   mpc_rt_dtype_t bias = MPC_RT_FLOAT32;
   bool hasBias = false, relu = false, transposeLhs = false, transposeRhs = false;
   bool accumulate = false;
+  bool packedRhs = false; // int8 with two numbers per byte
   uint64_t seed = 1;
   int32_t rhsVariable = -1;
 
@@ -30,6 +31,8 @@ struct ContractionCase {
 
 struct ContractionData {
   explicit ContractionData(const ContractionCase &c);
+  // The right operand as the descriptor says that it is stored.
+  std::vector<uint8_t> &storedRhs();
   // What the contract asks for, from the operands as they are now.
   std::vector<uint8_t> expected(Roundings roundings = Roundings::each) const;
   // The first element of `out` that differs from expected(), NaN equal to NaN; "" if none.
@@ -39,6 +42,9 @@ struct ContractionData {
 
   ContractionCase shape;
   std::vector<uint8_t> lhs, rhs, bias, out, initial;
+
+private:
+  std::vector<uint8_t> packed;
 };
 
 } // namespace mpc::rt::cts

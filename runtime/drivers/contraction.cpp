@@ -51,15 +51,16 @@ mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const vo
                 "%s: a contraction of int8 takes neither bias nor activation; compile the model "
                 "again",
                 layer);
-  if (!isInteger &&
-      (!isFloating(c.lhs) || !isFloating(c.rhs) || !isFloating(c.out) || !isFloating(c.bias)))
+  const bool isNarrow = c.rhs == MPC_RT_INT8 && isFloating(c.lhs) && c.lhs != MPC_RT_FLOAT64;
+  if (!isInteger && (!isFloating(c.lhs) || !(isFloating(c.rhs) || isNarrow) || !isFloating(c.out) ||
+                     !isFloating(c.bias)))
     return fail(
         MPC_RT_INVALID_ARGUMENT,
-        "%s: contraction of %s by %s to %s (bias %s); all must be floating, or int8 by int8 "
-        "to int32",
+        "%s: contraction of %s by %s to %s (bias %s); all must be floating (or rhs int8), or int8 "
+        "by int8 to int32",
         layer, dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias));
-  constexpr uint32_t knownFlags =
-      MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS | MPC_RT_CONTRACT_ACCUMULATE;
+  constexpr uint32_t knownFlags = MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS |
+                                  MPC_RT_CONTRACT_ACCUMULATE | MPC_RT_CONTRACT_PACKED_RHS;
   if ((descriptor.flags & ~knownFlags) || descriptor.activation > MPC_RT_ACTIVATION_RELU)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: contraction flags %#x, activation %u are newer than this runtime; update "
@@ -68,6 +69,12 @@ mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const vo
   c.transposeLhs = descriptor.flags & MPC_RT_CONTRACT_TRANSPOSE_LHS;
   c.transposeRhs = descriptor.flags & MPC_RT_CONTRACT_TRANSPOSE_RHS;
   c.accumulate = descriptor.flags & MPC_RT_CONTRACT_ACCUMULATE;
+  c.packedRhs = descriptor.flags & MPC_RT_CONTRACT_PACKED_RHS;
+  if (c.packedRhs && (!isNarrow || c.transposeRhs || c.batch != 1))
+    return fail(
+        MPC_RT_INVALID_ARGUMENT,
+        "%s: only one int8 rhs that is not transposed can be packed; compile the model again",
+        layer);
   c.relu = descriptor.activation == MPC_RT_ACTIVATION_RELU;
   if ((c.lhsElements() && !lhs) || (c.rhsElements() && !rhs) || (c.outElements() && !out) ||
       (c.hasBias && c.n && !bias))

@@ -16,11 +16,12 @@ struct Contraction {
   mpc_rt_dtype_t lhs = 0, rhs = 0, out = 0, bias = 0;
   bool transposeLhs = false, transposeRhs = false, accumulate = false, relu = false;
   bool hasBias = false;
+  bool packedRhs = false; // two numbers per byte
 
   bool operator==(const Contraction &other) const {
     auto fields = [](const Contraction &c) {
       return std::tie(c.batch, c.m, c.n, c.k, c.lhs, c.rhs, c.out, c.bias, c.transposeLhs,
-                      c.transposeRhs, c.accumulate, c.relu, c.hasBias);
+                      c.transposeRhs, c.accumulate, c.relu, c.hasBias, c.packedRhs);
     };
     return fields(*this) == fields(other);
   }

@@ -317,6 +317,36 @@ def recorded(d):
     return (lambda x: apply(x, None)), [shape]
 
 
+def ordered(d):
+    rank = d.size(2, 3)
+    shape = d.dims(rank - 1, 2, 6) if rank > 2 else d.dims(1, 2, 9)
+    axis, pick, again = -1 if len(shape) == 1 else d.choice([-1, 1, 2]), d.randrange(9), d.flag()
+
+    def apply(x):
+        if pick == 0:
+            y = ops.sort(x, axis=axis)
+        elif pick == 1:
+            y = ops.take_along_axis(x * 2.0, ops.argsort(ops.round(x), axis=axis), axis=axis)
+        elif pick == 2:
+            values, places = ops.top_k(x, k=x.shape[-1] // 2 + 1)
+            y = values + ops.cast(places, values.dtype)
+        elif pick == 3:
+            y = ops.diff(x, n=1, axis=axis)
+        elif pick == 4:
+            y = ops.cumprod(x, axis=axis)
+        elif pick == 5:
+            y = ops.norm(x, ord=d.choice([None, 1, 2, 3, float("inf"), float("-inf")]), axis=axis, keepdims=again)
+        elif pick == 6:
+            y = ops.cumsum(ops.sort(x, axis=-1), axis=axis)
+        elif pick == 7:
+            y = ops.sort(ops.round(x * 2.0), axis=axis)
+        else:
+            y = ops.top_k(ops.abs(x), k=1)[0]
+        return y * 0.5
+
+    return apply, [shape]
+
+
 FAMILIES = {
     "dense": dense, "einsum": einsum, "normalization": normalization, "recurrent": recurrent, "distributed": distributed,
     "attention": attention, "grouped_attention": grouped_attention, "dot_attention": dot_attention, "merge": merge, "movement": movement,
@@ -328,6 +358,7 @@ FAMILIES = {
     **{f"pool{r}": (lambda d, r=r: pool(d, r)) for r in (1, 2, 3)},
     **{f"global{r}": (lambda d, r=r: global_pool(d, r)) for r in (1, 2, 3)},
     **{f"adaptive{r}": (lambda d, r=r: adaptive_pool(d, r)) for r in (1, 2, 3)},
+    "ordered": ordered,
 }  # fmt: skip
 
 

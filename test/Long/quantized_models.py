@@ -307,7 +307,7 @@ def check(number, tools, folder, steps=4, batch=6):
         if lora and all(moved[v.path] == 0 for v in lora):
             errors["lora"] = float("inf")
     worst = max(errors, key=errors.get)
-    good = errors[worst] <= 1
+    good = bool(errors[worst] <= 1)
     untrained = f" (Keras does not train it: {type(refusal).__name__})" if refusal else ""
     print(f"{'ok  ' if good else 'FAIL'} {what}: {worst} at {errors[worst]:.2g} of the tolerance{untrained}")
     return good

@@ -27,6 +27,8 @@ struct CommandLine {
   MPC_OPTION(std::string, policy, "policy", cl::value_desc("P"),
              cl::desc("Keras policy name, or JSON file with a policy or DTypePolicyMap; replaces "
                       "every layer's"));
+  MPC_OPTION(std::string, calibrate, "calibrate", cl::value_desc("D"),
+             cl::desc("Refused: no mode that mpc makes has static activation scales"));
   MPC_OPTION(std::string, outputGuard, "output-guard", cl::init("on"), cl::value_desc("on|off"),
              cl::desc("Keep outputs, final softmax and loss in float32"));
   MPC_OPTION(std::string, mode, "mode", cl::init("auto"), cl::value_desc("auto|train|infer"),
@@ -218,6 +220,12 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   errors.oneOf("color", color, {"auto", "always", "never"});
   errors.oneOf("custom-loop", line.customLoop, {"on", "off"});
   errors.oneOf("weights", line.weights, {"external", "embedded"});
+  if (line.calibrate.getNumOccurrences())
+    errors.report(
+        "--calibrate=" + line.calibrate +
+        ": nothing to calibrate; int8 scales each row of activations as it comes, int4 has "
+        "floating ones, float8 learns its scales in training; Keras's calibrated modes, "
+        "gptq and awq, are not supported");
   if (!line.explain.empty())
     errors.oneOf("explain", line.explain, {"json"});
   readCudaOptions(errors, line, options);

@@ -33,10 +33,11 @@ LogicalResult ContractOp::verify() {
   if (lhs.getRank() != rhs.getRank() || lhs.getRank() != out.getRank() || lhs.getRank() < 2 ||
       lhs.getRank() > 3)
     return emitOpError("operands must all be matrices or all be batches of matrices");
-  if (lhs.getElementType() != rhs.getElementType())
+  const bool isInteger = lhs.getElementType().isInteger(8);
+  const bool isNarrow = !isInteger && rhs.getElementType().isInteger(8);
+  if (lhs.getElementType() != rhs.getElementType() && !isNarrow)
     return emitOpError() << "operands have element types " << lhs.getElementType() << " and "
                          << rhs.getElementType();
-  const bool isInteger = lhs.getElementType().isInteger(8);
   if (isInteger != out.getElementType().isInteger(32) ||
       (isInteger && (getBias() || getLargest() || getActivation() != mpc::Activation::None)))
     return emitOpError() << "of i8 gives i32, without bias, largest or activation; got "
@@ -46,6 +47,9 @@ LogicalResult ContractOp::verify() {
   auto [outM, outN] = matrixExtents(out, false);
   if (k != rhsK)
     return emitOpError() << "contracts an extent of " << k << " with one of " << rhsK;
+  // Two numbers in each byte of a row.
+  if (isNarrow && lhs.getRank() == 2 && !getTransposeRhs() && outN > 1 && n == (outN + 1) / 2)
+    n = outN;
   if (m != outM || n != outN)
     return emitOpError() << "gives " << m << " x " << n << ", but out has " << outM << " x "
                          << outN;

@@ -27,7 +27,9 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
   let description = [{
     `out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n])))`, the sum
     in float32 (float64 for float64 operands), each round to the element type of `out`; the meaning
-    of mpc_rt_contract_t. Of i8 operands `out` is i32, exact, with neither bias nor activation. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
+    of mpc_rt_contract_t. Of i8 operands `out` is i32, exact, with neither bias nor activation.
+    A right operand alone may be i8, weights that are multiplied as the numbers they are; with half as many columns
+    as `out` (which has two or more) each byte holds two numbers, as mpc.unpack_int4 reads them. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
     is stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k]. With `accumulate` the
     product is added to what `out` holds; otherwise what it holds is not read. `largest` receives
     the largest element of the result without its sign, as the bit pattern of its type: infinities

@@ -33,6 +33,8 @@ def ConvertMpcToLinalg : Pass<"convert-mpc-to-linalg", "::mlir::ModuleOp"> {
     } -> tensor<?x8xbf16>
     ```
   }];
+  let options = [Option<"narrowWeights", "narrow-weights", "bool", "false",
+                        "let products read integer weights as they are stored">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mpc::mpcrt::MpcrtDialect"];
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Contractions: every one becomes a matrix product or a batch of them, between reshapes.
 #include "Generic.h"
+#include "NarrowWeights.h"
 #include "Patterns.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpc/IR/SumOfProducts.h"
@@ -82,6 +83,8 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       return success();
     }
     Value left = adaptor.getLhs(), right = adaptor.getRhs();
+    if (auto argument = op->getAttrOfType<IntegerAttr>(kNarrowWeightsAttr))
+      right = op->getParentOfType<func::FuncOp>().getArgument(argument.getInt());
     // Only the first dimension of a matrix may be the batch: when lhs has no dimension in the
     // product, it changes sides with rhs.
     if (lhsBatch.empty() && lhsFree.empty() &&
@@ -99,7 +102,13 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     if (rank == 3)
       extents.push_back(extentOf(rewriter, loc, lhs, 0));
     extents.push_back(extentOf(rewriter, loc, lhs, lhsTransposed ? rank - 1 : rank - 2));
-    extents.push_back(extentOf(rewriter, loc, rhs, rhsTransposed ? rank - 2 : rank - 1));
+    const int64_t columns = rhsTransposed ? rank - 2 : rank - 1;
+    // Of packed numbers the operand has half as many columns.
+    const bool isPacked = right.getType() != op.getRhs().getType() && rhsFree.size() == 1 &&
+                          tensorTypeOf(right).getShape() != tensorTypeOf(op.getRhs()).getShape();
+    extents.push_back(isPacked
+                          ? rewriter.getIndexAttr(tensorTypeOf(op.getRhs()).getDimSize(rhsFree[0]))
+                          : extentOf(rewriter, loc, rhs, columns));
     Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
     Value product =
         mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, adaptor.getBias(), out, lhsTransposed,
@@ -110,7 +119,7 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     for (int64_t d : llvm::concat<const int64_t>(lhsBatch, lhsFree))
       resultExtents.push_back(extentOf(rewriter, loc, left, d));
     for (int64_t d : rhsFree)
-      resultExtents.push_back(extentOf(rewriter, loc, right, d));
+      resultExtents.push_back(isPacked ? extents.back() : extentOf(rewriter, loc, right, d));
     Groups groups{lhsFree, rhsFree};
     if (rank == 3)
       groups.insert(groups.begin(), lhsBatch);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass convert-mpc-to-linalg: type conversion, signatures and the families' patterns.
+#include "NarrowWeights.h"
 #include "Patterns.h"
 #include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
@@ -47,6 +48,8 @@ static void eraseDeadOps(Block &block) {
 
 namespace {
 struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg> {
+  using ConvertMpcToLinalgBase::ConvertMpcToLinalgBase;
+
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     TypeConverter converter;
@@ -93,6 +96,8 @@ struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg
       if (!function->hasAttr(MpcDialect::kEntryAttr))
         continue;
       keepElementTypes(function);
+      if (narrowWeights)
+        markNarrowWeights(function);
       if (failed(applyPartialConversion(function, target, frozen, config)))
         return signalPassFailure();
       for (Block &block : function.getBody())

@@ -101,6 +101,13 @@ static LogicalResult checkExtent(Operation *op, std::optional<BatchExtent> exten
   return success();
 }
 
+/// Whether each byte of the right operand holds two numbers.
+static bool isPacked(mpcrt::ContractOp op) {
+  auto rhs = cast<ShapedType>(op.getRhs().getType()), out = cast<ShapedType>(op.getOut().getType());
+  return rhs.getElementType().isInteger(8) && !op.getTransposeRhs() &&
+         rhs.getDimSize(rhs.getRank() - 1) != out.getDimSize(out.getRank() - 1);
+}
+
 static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
                                  TablePositions &tables) {
   int64_t rank = cast<MemRefType>(op.getLhs().getType()).getRank();
@@ -121,7 +128,8 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
     table.add32(dtypeOf(value));
   table.add32((transposed ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0) |
               (op.getTransposeRhs() ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
-              (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0));
+              (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0) |
+              (isPacked(op) ? MPC_RT_CONTRACT_PACKED_RHS : 0));
   table.add32(codeOf(op.getActivation()));
   for (const auto &extent : {batch, m, n, k})
     table.add(*extent);
@@ -183,5 +191,8 @@ Service mpc::serviceOf(mpcrt::LibraryCallOpInterface op) {
     return {offsetof(mpc_rt_services_t, contract_with_largest), 3};
   if (getElementTypeOrSelf(op.getLhs().getType()).isInteger(8))
     return {offsetof(mpc_rt_services_t, contract), 4};
+  if (auto contract = dyn_cast<mpcrt::ContractOp>(*op);
+      contract && getElementTypeOrSelf(contract.getRhs().getType()).isInteger(8))
+    return {offsetof(mpc_rt_services_t, contract), 5};
   return {offsetof(mpc_rt_services_t, contract), 1};
 }

@@ -51,6 +51,8 @@ uint64_t Contractor::bytes() const noexcept {
                    biasWide.size() + libraryScratch.size();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
+  for (auto &entry : tiles)
+    total += entry.second.buffer.size();
   return total;
 }
 
@@ -82,7 +84,11 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
                    largest);
     return MPC_RT_OK;
   }
-  if (isFewRows(descriptor, shape)) {
+  if (!largest && readsTiles(descriptor, shape)) {
+    contractTiles(descriptor, shape, lhs, rhs, bias, out);
+    return MPC_RT_OK;
+  }
+  if (shape.rhs != MPC_RT_INT8 && isFewRows(descriptor, shape)) {
     contractRows(shape, lhs, rhs, bias, out);
     if (largest)
       storeLargest(shape.out, largestOf(shape.out, out, static_cast<int64_t>(shape.outElements())),
@@ -240,7 +246,7 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
                   libraryScratch);
     }
     if (plan.epilogue || zero)
-      applyEpilogue(plan, sums, wideBias, target, rows);
+      applyEpilogue(c, sums, wideBias, target, rows);
     if (plan.findLargest)
       most = std::max(most, largestOf(c.out, target, rows * c.n));
   }
@@ -279,7 +285,11 @@ const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs
   }
   if (plan.widenRhs) {
     reserve(rhsWhole, c.rhsElements() * sizeof(float));
-    widen(c.rhs, rhs, reinterpret_cast<float *>(rhsWhole.data()), c.rhsElements());
+    auto *wide = reinterpret_cast<float *>(rhsWhole.data());
+    if (c.rhs == MPC_RT_INT8)
+      widenIntegers(team, c, static_cast<const int8_t *>(rhs), wide);
+    else
+      widen(c.rhs, rhs, wide, c.rhsElements());
     rhs = rhsWhole.data();
   }
   if (!plan.packed)
@@ -288,7 +298,7 @@ const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs
   if (!keep)
     packedOnceHolds = nullptr; // until it is packed: that may fail
   reserve(target, plan.packed->bytes());
-  auto from = c.rhs == MPC_RT_INT8                         ? Element::int8
+  auto from = plan.element == Element::int8                ? Element::int8
               : c.rhs == MPC_RT_BFLOAT16 && !plan.widenRhs ? Element::bfloat16
                                                            : Element::float32;
   plan.packed->pack(rhs, from, c.transposeRhs, target.data(), libraryScratch);
@@ -333,9 +343,8 @@ const float *Contractor::prepareBias(const Contraction &c, const void *bias) {
   return wide;
 }
 
-void Contractor::applyEpilogue(const Plan &plan, const float *sums, const float *bias, void *out,
-                               int64_t rows) {
-  const Contraction &c = plan.shape;
+void Contractor::applyEpilogue(const Contraction &c, const float *sums, const float *bias,
+                               void *out, int64_t rows) {
   uint32_t flags = (c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
                    (c.accumulate ? epilogueAccumulate : 0u);
   EpilogueRow row = kernels.epilogue[c.out][flags];

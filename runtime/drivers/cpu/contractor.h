@@ -80,6 +80,11 @@ private:
                     void *out);
   void contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                         const void *lhs, const void *rhs, void *out, int64_t batch);
+  // Few rows of a floating lhs: the integer weights are read as tiles of their own numbers.
+  bool readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
+  void contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
+                     const void *rhs, const void *bias, void *out);
+  const float *widenRows(const Contraction &shape, const void *lhs);
   Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,
                  int64_t batch);
   void choose(Plan &plan, bool keepWeights);
@@ -93,7 +98,7 @@ private:
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
   const void *prepareLhs(const Plan &plan, const void *lhs, int64_t first, int64_t units);
   const float *prepareBias(const Contraction &shape, const void *bias);
-  void applyEpilogue(const Plan &plan, const float *sums, const float *bias, void *out,
+  void applyEpilogue(const Contraction &shape, const float *sums, const float *bias, void *out,
                      int64_t rows);
   void widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count);
   static void reserve(Buffer &buffer, uint64_t bytes);
@@ -107,9 +112,17 @@ private:
   std::map<std::tuple<int64_t, int64_t, onednn::Element>, std::shared_ptr<onednn::PackedLayout>>
       layouts;
   std::map<std::tuple<int32_t, bool, const onednn::PackedLayout *>, PackedWeights> weights;
+  // By variable, k, n and what the descriptor says of how rhs is stored.
+  std::map<std::tuple<int32_t, int64_t, int64_t, bool, bool>, PackedWeights> tiles;
   const PackedWeights *packedOnceHolds = nullptr;
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch;
 };
+
+// Integer weights as multiplyInt8 and multiplyInt4 read them: bytes, and the tiles themselves.
+uint64_t tileBytes(const Contraction &shape);
+void packTiles(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, int8_t *tiles);
+// Integers as float32, row by row as they lie.
+void widenIntegers(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, float *to);
 
 // Products of int8 into int32: exact, sums wrap around.
 void contractInt8(ThreadTeam &team, const Contraction &shape, const int8_t *lhs, const int8_t *rhs,

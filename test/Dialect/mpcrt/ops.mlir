@@ -60,3 +60,13 @@ func.func @largest(%x: tensor<?x8xf16>, %g: tensor<?x4xf16>, %o: tensor<8x4xf16>
       {transpose_lhs} -> tensor<8x4xf16>, tensor<i16>
   return %0#0, %0#1 : tensor<8x4xf16>, tensor<i16>
 }
+
+// Weights of integers, and two of them in each byte.
+// CHECK-LABEL: func.func @narrow
+func.func @narrow(%x: memref<?x8xf32>, %w: memref<8x5xi8>, %p: memref<8x3xi8>, %o: memref<?x5xf32>) {
+  // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : memref<?x8xf32>, memref<8x5xi8>) outs(%{{.*}} : memref<?x5xf32>)
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x5xi8>) outs(%o : memref<?x5xf32>)
+  // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : memref<?x8xf32>, memref<8x3xi8>) outs(%{{.*}} : memref<?x5xf32>)
+  mpcrt.contract ins(%x, %p : memref<?x8xf32>, memref<8x3xi8>) outs(%o : memref<?x5xf32>)
+  return
+}

@@ -370,7 +370,7 @@ bool isOperation(const LayerConfig &layer) {
 OperationImportFn findOperation(const LayerConfig &layer) {
   for (llvm::ArrayRef<OperationEntry> family :
        {arithmeticOperations(), activationOperations(), indexingOperations(), productOperations(),
-        realFunctions(), reductionOperations(), shapeOperations()})
+        realFunctions(), reductionOperations(), shapeOperations(), sortingOperations()})
     for (const OperationEntry &entry : family)
       if (entry.name == layer.className)
         return entry.import;

@@ -105,6 +105,7 @@ llvm::ArrayRef<OperationEntry> productOperations();
 llvm::ArrayRef<OperationEntry> realFunctions();
 llvm::ArrayRef<OperationEntry> reductionOperations();
 llvm::ArrayRef<OperationEntry> shapeOperations();
+llvm::ArrayRef<OperationEntry> sortingOperations();
 
 /// Nodes that keras.ops recorded are operations, not layers, and own no group in weight files.
 bool isOperation(const LayerConfig &layer);

@@ -2,6 +2,8 @@
 // Reductions: sums, extremes, products, statistics, places of extremes, cumulative sums.
 #include "OperationBuilder.h"
 
+#include <cmath>
+
 namespace mpc::keras {
 namespace {
 
@@ -169,6 +171,80 @@ Value cumulativeSum(B &b) {
   return b.make<TransposeOp>(y, permutation);
 }
 
+/// Vector norms along one axis and the Frobenius norm of any axes (keras/src/ops/linalg.py, Norm).
+Value norm(B &b) {
+  Value x = b.getFloat(0, "x");
+  std::optional<llvm::SmallVector<int64_t>> axes =
+      x ? b.getAxes(2, "axis", x, /*acrossSamples=*/false) : std::nullopt;
+  if (!axes)
+    return {};
+  const bool keepDims = b.getFlag(3, "keepdims", false);
+  const llvm::json::Value *order = b.getLiteral(1, "ord");
+  const bool isText = order && order->getAsString();
+  const double p = order && !isText ? order->getAsNumber().value_or(0.5) : 2.0;
+  if ((isText && order->getAsString() != llvm::StringRef("fro")) ||
+      (axes->size() != 1 && order && !isText) || (axes->size() == 1 && isText))
+    return b.error("'Norm' of matrices other than Frobenius's is not supported");
+  if (p == 2.0)
+    return b.make<SqrtOp>(b.makeReduce(ReduceKind::Sum, b.make<MultiplyOp>(x, x), *axes, keepDims));
+  Value size = b.make<AbsOp>(x);
+  if (std::isinf(p))
+    return b.makeReduce(p > 0 ? ReduceKind::Max : ReduceKind::Min, size, *axes, keepDims);
+  if (p == 0.0) {
+    Value counted = b.makeSelect(b.makeCompare(ComparePredicate::NE, x, b.makeConstant(0.0)),
+                                 b.makeCastLike(b.makeConstant(1.0), x),
+                                 b.makeCastLike(b.makeConstant(0.0), x));
+    return b.makeReduce(ReduceKind::Sum, counted, *axes, keepDims);
+  }
+  if (p == 1.0)
+    return b.makeReduce(ReduceKind::Sum, size, *axes, keepDims);
+  Value sum =
+      b.makeReduce(ReduceKind::Sum, b.make<PowerOp>(size, b.makeConstant(p)), *axes, keepDims);
+  return b.make<PowerOp>(sum, b.makeConstant(1.0 / p));
+}
+
+/// Differences of neighbours, `n` times.
+Value difference(B &b) {
+  Value x = b.getValue(0, "a");
+  const int64_t times = b.getInteger(1, "n").value_or(1);
+  if (!x)
+    return {};
+  std::optional<int64_t> axis = b.getAxis(2, "axis", -1, b.rankOf(x));
+  if (!axis)
+    return {};
+  if (times < 0 || times >= b.shapeOf(x)[*axis] || elementTypeOf(x).isInteger(1))
+    return b.error("'Diff' " + llvm::Twine(times) + " times of " +
+                   llvm::Twine(b.shapeOf(x)[*axis]) + " elements is not supported");
+  for (int64_t i = 0; i < times; ++i) {
+    const int64_t rest = b.shapeOf(x)[*axis] - 1;
+    x = b.make<SubtractOp>(b.make<SliceOp>(x, *axis, int64_t(1), rest),
+                           b.make<SliceOp>(x, *axis, int64_t(0), rest));
+  }
+  return x;
+}
+
+/// Products of an element and those before it.
+Value cumulativeProduct(B &b) {
+  Value x = b.getValue(0, "x");
+  if (!x)
+    return {};
+  if (!b.findArgument(1, "axis"))
+    return b.error("'Cumprod' without an axis multiplies across samples; name one");
+  std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
+  if (!axis)
+    return {};
+  const int64_t extent = b.shapeOf(x)[*axis];
+  if (extent > 128 || elementTypeOf(x).isInteger(1) || b.getLiteral(2, "dtype"))
+    return b.error("'Cumprod' of more than 128 elements, of truth values or in a dtype of its own "
+                   "is not supported");
+  llvm::SmallVector<Value> products;
+  for (int64_t i = 0; i < extent; ++i) {
+    Value element = b.make<SliceOp>(x, *axis, i, int64_t(1));
+    products.push_back(i ? b.make<MultiplyOp>(products.back(), element) : element);
+  }
+  return extent == 1 ? x : b.make<ConcatenateOp>(products, *axis);
+}
+
 constexpr OperationEntry kReductionOperations[] = {
     {"All", reduce<ReduceKind::All>},
     {"Amax", reduce<ReduceKind::Max>},
@@ -176,12 +252,15 @@ constexpr OperationEntry kReductionOperations[] = {
     {"Any", reduce<ReduceKind::Any>},
     {"Argmax", placeOf<false>},
     {"Argmin", placeOf<true>},
+    {"Cumprod", cumulativeProduct},
     {"Cumsum", cumulativeSum},
+    {"Diff", difference},
     {"Logsumexp", logSumExp},
     {"Max", reduce<ReduceKind::Max>},
     {"Mean", reduce<ReduceKind::Mean>},
     {"Min", reduce<ReduceKind::Min>},
     {"Moments", moments},
+    {"Norm", norm},
     {"Prod", product},
     {"Std", variance<true>},
     {"Sum", reduce<ReduceKind::Sum>},

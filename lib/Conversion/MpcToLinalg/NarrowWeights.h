@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the contractions that may read a variable's integers instead of floating copies.
+#ifndef MPC_LIB_CONVERSION_MPCTOLINALG_NARROWWEIGHTS_H
+#define MPC_LIB_CONVERSION_MPCTOLINALG_NARROWWEIGHTS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mpc {
+
+/// On an mpc.contract, during the conversion: the number of the function's argument whose i8 (or
+/// packed int4) are the right operand.
+inline constexpr llvm::StringLiteral kNarrowWeightsAttr = "mpc.narrow_weights";
+
+void markNarrowWeights(mlir::func::FuncOp function);
+
+} // namespace mpc
+
+#endif

@@ -1,0 +1,37 @@
+// RUN: mpc-opt %s --convert-mpc-to-linalg=narrow-weights=true | FileCheck %s
+// RUN: mpc-opt %s --convert-mpc-to-linalg | FileCheck %s --check-prefix=WIDE
+// Products read variables of integers as they are stored; other integers are cast.
+
+mpc.variable @w : tensor<8x6xi8> role non_trainable
+mpc.variable @p : tensor<8x3xi8> role non_trainable
+
+// CHECK-LABEL: func.func @bytes
+// CHECK-NOT: linalg.generic
+// CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xbf16>, tensor<8x6xi8>) outs(%{{.*}} : tensor<?x6xbf16>)
+// WIDE-LABEL: func.func @bytes
+// WIDE: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xbf16>, tensor<8x6xbf16>)
+func.func @bytes(%x: tensor<?x8xbf16>, %w: tensor<8x6xi8> {mpc.variable = @w}) -> tensor<?x6xbf16> attributes {mpc.entry} {
+  %c = mpc.cast %w : tensor<8x6xi8> to tensor<8x6xbf16>
+  %y = mpc.contract %x, %c contracting [1] x [0] : (tensor<?x8xbf16>, tensor<8x6xbf16>) -> tensor<?x6xbf16>
+  return %y : tensor<?x6xbf16>
+}
+
+// Two numbers per byte, of an odd number of columns.
+// CHECK-LABEL: func.func @halves
+// CHECK-NOT: linalg.generic
+// CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<8x3xi8>) outs(%{{.*}} : tensor<?x5xf32>)
+func.func @halves(%x: tensor<?x2x8xf32>, %p: tensor<8x3xi8> {mpc.variable = @p}) -> tensor<?x2x5xf32> attributes {mpc.entry} {
+  %u = mpc.unpack_int4 %p {extent = 5 : i64} : tensor<8x3xi8> -> tensor<8x5xi8>
+  %c = mpc.cast %u : tensor<8x5xi8> to tensor<8x5xf32>
+  %y = mpc.contract %x, %c contracting [2] x [0] : (tensor<?x2x8xf32>, tensor<8x5xf32>) -> tensor<?x2x5xf32>
+  return %y : tensor<?x2x5xf32>
+}
+
+// What no variable holds is unpacked and cast.
+// CHECK-LABEL: func.func @computed
+// CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<8x6xf32>)
+func.func @computed(%x: tensor<?x8xf32>, %q: tensor<8x6xi8>) -> tensor<?x6xf32> attributes {mpc.entry} {
+  %c = mpc.cast %q : tensor<8x6xi8> to tensor<8x6xf32>
+  %y = mpc.contract %x, %c contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x6xf32>) -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}
