@@ -1,52 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of int8 into int32: rows in parallel, columns in blocks whose sums stay in cache.
+// Products of int8 into int32 where oneDNN has no exact ones: rows in parallel, columns in tiles
+// whose sums stay in registers. Sums wrap around.
 #include "runtime/drivers/cpu/contractor.h"
 
 #include <algorithm>
+#include <immintrin.h>
+#include <vector>
 
 namespace mpc::rt {
 namespace {
 
-constexpr int64_t columnBlock = 256; // columns whose sums stay in the first-level cache
+constexpr int64_t tileRows = 4, tileColumns = 16;
 
-// Unsigned, so that overflow wraps around.
-void addRow(uint32_t *sums, int32_t factor, const int8_t *row, int64_t count) {
-  for (int64_t n = 0; n < count; ++n)
-    sums[n] += static_cast<uint32_t>(factor * row[n]);
+// What one thread multiplies: up to tileRows rows of lhs, as pairs of int16 (elements k and k + 1),
+// by a row-major rhs.
+struct Tile {
+  const int32_t *pairs; // [rows, (k + 1) / 2]
+  int64_t rows, k;
+  const int8_t *rhs; // [k, n]
+  int64_t n;
+  int32_t *out; // [rows, n]
+  bool accumulate;
+};
+
+int32_t pairOf(int8_t low, int8_t high) {
+  return static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint16_t>(high)) << 16 |
+                              static_cast<uint16_t>(low));
+}
+
+void storeSum(int32_t &target, uint32_t sum, bool accumulate) {
+  target = static_cast<int32_t>(sum + (accumulate ? static_cast<uint32_t>(target) : 0u));
+}
+
+void multiplyColumns(const Tile &tile, int64_t first, int64_t end) {
+  const int64_t pairCount = (tile.k + 1) / 2;
+  for (int64_t row = 0; row < tile.rows; ++row)
+    for (int64_t n = first; n < end; ++n) {
+      uint32_t sum = 0;
+      for (int64_t k = 0; k < tile.k; ++k) {
+        int32_t pair = tile.pairs[row * pairCount + k / 2];
+        auto factor = static_cast<int16_t>(k % 2 ? pair >> 16 : pair);
+        sum += static_cast<uint32_t>(factor * tile.rhs[k * tile.n + n]);
+      }
+      storeSum(tile.out[row * tile.n + n], sum, tile.accumulate);
+    }
+}
+
+// Two products of int16 and their sum per lane: exact, since 2 * 128 * 128 fits.
+template <int rows>
+__attribute__((target("avx2"))) void multiplyTile(const Tile &tile, int64_t first) {
+  const int64_t pairCount = (tile.k + 1) / 2;
+  __m256i sums[rows][2];
+  for (auto &sum : sums)
+    sum[0] = sum[1] = _mm256_setzero_si256();
+  for (int64_t pair = 0; pair < pairCount; ++pair) {
+    const int8_t *even = tile.rhs + 2 * pair * tile.n + first;
+    // The high half of the last pair of an odd k is zero.
+    const int8_t *odd = 2 * pair + 1 < tile.k ? even + tile.n : even;
+    __m256i a = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(even)));
+    __m256i b = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(odd)));
+    // Columns 0-3 and 8-11, 4-7 and 12-15.
+    __m256i low = _mm256_unpacklo_epi16(a, b), high = _mm256_unpackhi_epi16(a, b);
+    for (int row = 0; row < rows; ++row) {
+      __m256i factors = _mm256_set1_epi32(tile.pairs[row * pairCount + pair]);
+      sums[row][0] = _mm256_add_epi32(sums[row][0], _mm256_madd_epi16(low, factors));
+      sums[row][1] = _mm256_add_epi32(sums[row][1], _mm256_madd_epi16(high, factors));
+    }
+  }
+  for (int row = 0; row < rows; ++row) {
+    __m256i halves[2] = {_mm256_permute2x128_si256(sums[row][0], sums[row][1], 0x20),
+                         _mm256_permute2x128_si256(sums[row][0], sums[row][1], 0x31)};
+    auto *target = reinterpret_cast<__m256i *>(tile.out + row * tile.n + first);
+    for (int half = 0; half < 2; ++half)
+      _mm256_storeu_si256(target + half,
+                          tile.accumulate
+                              ? _mm256_add_epi32(halves[half], _mm256_loadu_si256(target + half))
+                              : halves[half]);
+  }
+}
+
+void multiply(const Tile &tile, bool avx2) {
+  static constexpr void (*byRows[])(const Tile &, int64_t) = {multiplyTile<1>, multiplyTile<2>,
+                                                              multiplyTile<3>, multiplyTile<4>};
+  int64_t whole = avx2 ? tile.n / tileColumns * tileColumns : 0;
+  for (int64_t first = 0; first < whole; first += tileColumns)
+    byRows[tile.rows - 1](tile, first);
+  multiplyColumns(tile, whole, tile.n);
 }
 
 } // namespace
 
-void contractInt8(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const int8_t *rhs,
-                  int32_t *out) {
-  int64_t rowWork = std::max<int64_t>(c.n * c.k, 1);
-  int64_t grain = std::max<int64_t>(1, 65536 / rowWork);
-  team.forRange(c.batch * c.m, grain, [&](int64_t begin, int64_t end) {
-    uint32_t sums[columnBlock];
-    for (int64_t row = begin; row < end; ++row) {
-      int64_t b = row / c.m, m = row % c.m;
-      const int8_t *left = lhs + b * c.m * c.k + (c.transposeLhs ? m : m * c.k);
+void contractInt8(ThreadTeam &team, bool avx2, const Contraction &c, const int8_t *lhs,
+                  const int8_t *rhs, int32_t *out) {
+  const int64_t matrix = c.k * c.n, pairCount = (c.k + 1) / 2;
+  // Threads must not allocate: nobody could catch it.
+  std::vector<int32_t> pairs(static_cast<size_t>(c.batch * c.m * pairCount));
+  std::vector<int8_t> rowMajor; // [batch, k, n]
+  if (c.transposeRhs) {
+    rowMajor.resize(static_cast<size_t>(c.batch * matrix));
+    team.forRange(c.batch * c.k, std::max<int64_t>(1, 65536 / std::max<int64_t>(c.n, 1)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t row = begin; row < end; ++row)
+                      for (int64_t n = 0, b = row / c.k, k = row % c.k; n < c.n; ++n)
+                        rowMajor[static_cast<size_t>(row * c.n + n)] =
+                            rhs[b * matrix + n * c.k + k];
+                  });
+    rhs = rowMajor.data();
+  }
+  // Tiles do not cross matrices.
+  const int64_t tiles = (c.m + tileRows - 1) / tileRows;
+  int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(tileRows * matrix, 1));
+  team.forRange(c.batch * tiles, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
+      const int64_t b = index / tiles, m = index % tiles * tileRows;
+      const int64_t rows = std::min(tileRows, c.m - m);
       const int64_t step = c.transposeLhs ? c.m : 1;
-      const int8_t *right = rhs + b * c.k * c.n;
-      for (int64_t n0 = 0; n0 < c.n; n0 += columnBlock) {
-        int64_t width = std::min(columnBlock, c.n - n0);
-        std::fill_n(sums, width, 0u);
-        if (c.transposeRhs) {
-          for (int64_t n = 0; n < width; ++n) {
-            const int8_t *column = right + (n0 + n) * c.k;
-            for (int64_t k = 0; k < c.k; ++k)
-              sums[n] += static_cast<uint32_t>(left[k * step] * column[k]);
-          }
-        } else {
-          for (int64_t k = 0; k < c.k; ++k)
-            addRow(sums, left[k * step], right + k * c.n + n0, width);
-        }
-        int32_t *target = out + row * c.n + n0;
-        for (int64_t n = 0; n < width; ++n)
-          target[n] = static_cast<int32_t>(sums[n] +
-                                           (c.accumulate ? static_cast<uint32_t>(target[n]) : 0u));
+      int32_t *own = pairs.data() + (b * c.m + m) * pairCount;
+      for (int64_t row = 0; row < rows; ++row) {
+        const int8_t *left = lhs + b * c.m * c.k + (c.transposeLhs ? m + row : (m + row) * c.k);
+        for (int64_t k = 0; k < c.k; k += 2)
+          own[row * pairCount + k / 2] =
+              pairOf(left[k * step], k + 1 < c.k ? left[(k + 1) * step] : int8_t{0});
       }
+      multiply({own, rows, c.k, rhs + b * matrix, c.n, out + (b * c.m + m) * c.n, c.accumulate},
+               avx2);
     }
   });
 }

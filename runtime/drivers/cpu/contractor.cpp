@@ -109,8 +109,8 @@ void Contractor::contractIntegers(const mpc_rt_contract_t &descriptor, const Con
     if (plan.body->isFast())
       return execute(plan, descriptor, lhs, rhs, /*bias=*/nullptr, out, /*largest=*/nullptr);
   }
-  contractInt8(team, shape, static_cast<const int8_t *>(lhs), static_cast<const int8_t *>(rhs),
-               static_cast<int32_t *>(out));
+  contractInt8(team, vectors256, shape, static_cast<const int8_t *>(lhs),
+               static_cast<const int8_t *>(rhs), static_cast<int32_t *>(out));
 }
 
 // ---- Planning -----------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ public:
   Contractor(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16(),
              bool exactInt8 = onednn::hasExactInt8())
       : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16),
-        exactInt8(exactInt8) {}
+        exactInt8(exactInt8), vectors256(isa >= MPC_RT_ISA_X86_64_V3) {}
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
@@ -105,7 +105,7 @@ private:
 
   ThreadTeam &team;
   const VectorKernels &kernels;
-  bool nativeBFloat16, exactInt8;
+  bool nativeBFloat16, exactInt8, vectors256;
   bool weightsConstant = false;
   uint64_t weightVersion = 1;
   std::unordered_map<PlanKey, std::unique_ptr<Plan>, PlanKeyHash> plans;
@@ -124,9 +124,9 @@ void packTiles(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, in
 // Integers as float32, row by row as they lie.
 void widenIntegers(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, float *to);
 
-// Products of int8 into int32: exact, sums wrap around.
-void contractInt8(ThreadTeam &team, const Contraction &shape, const int8_t *lhs, const int8_t *rhs,
-                  int32_t *out);
+// Products of int8 into int32: exact, sums wrap around. `avx2`: the CPU has it.
+void contractInt8(ThreadTeam &team, bool avx2, const Contraction &shape, const int8_t *lhs,
+                  const int8_t *rhs, int32_t *out);
 
 // Products with a float64 operand or result: a plain blocked loop, sums in float64.
 void contractFloat64(ThreadTeam &team, const Contraction &shape, const void *lhs, const void *rhs,
