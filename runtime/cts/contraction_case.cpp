@@ -77,7 +77,7 @@ std::vector<uint8_t> ContractionData::expected(Roundings roundings) const {
           sum += loadElement(c.lhs, lhs.data(), left) * loadElement(c.rhs, rhs.data(), right);
         }
         int64_t position = (b * c.m + m) * c.n + n;
-        bool once = c.hasBias && roundings == Roundings::once;
+        bool once = (c.hasBias || c.accumulate) && roundings == Roundings::once;
         double value = once ? sum : roundTo(c.out, sum);
         if (c.hasBias)
           value = roundTo(c.out, value + loadElement(c.bias, bias.data(), n));

@@ -12,10 +12,10 @@
 
 namespace mpc::rt::cts {
 
-// How often the sum of a product and a bias is rounded to a 16-bit dtype.
+// How often the sum of a product and a bias, or what it is added to, is rounded to a 16-bit dtype.
 enum class Roundings {
   each, // the sum, then with the bias, as mpc_rt_contract_t says
-  once, // with the bias: what a fused epilogue does (docs/decisions/0026)
+  once, // with those: what a fused epilogue does (docs/decisions/0026)
 };
 
 double loadElement(mpc_rt_dtype_t dtype, const void *data, int64_t i);
