@@ -11,10 +11,10 @@
 namespace mpc::rt {
 namespace {
 
-constexpr int64_t tileRows = 4, tileColumns = 16;
+constexpr int64_t vectorRows = 4, vectorColumns = 16;
 
-// What one thread multiplies: up to tileRows rows of lhs, as pairs of int16 (elements k and k + 1),
-// by a row-major rhs.
+// What one thread multiplies: up to vectorRows rows of lhs, as pairs of int16 (elements k and k +
+// 1), by a row-major rhs.
 struct Tile {
   const int32_t *pairs; // [rows, (k + 1) / 2]
   int64_t rows, k;
@@ -49,7 +49,7 @@ void multiplyColumns(const Tile &tile, int64_t first, int64_t end) {
 
 // Two products of int16 and their sum per lane: exact, since 2 * 128 * 128 fits.
 template <int rows>
-__attribute__((target("avx2"))) void multiplyTile(const Tile &tile, int64_t first) {
+__attribute__((target("avx2"))) void multiplyRows(const Tile &tile, int64_t first) {
   const int64_t pairCount = (tile.k + 1) / 2;
   __m256i sums[rows][2];
   for (auto &sum : sums)
@@ -81,10 +81,10 @@ __attribute__((target("avx2"))) void multiplyTile(const Tile &tile, int64_t firs
 }
 
 void multiply(const Tile &tile, bool avx2) {
-  static constexpr void (*byRows[])(const Tile &, int64_t) = {multiplyTile<1>, multiplyTile<2>,
-                                                              multiplyTile<3>, multiplyTile<4>};
-  int64_t whole = avx2 ? tile.n / tileColumns * tileColumns : 0;
-  for (int64_t first = 0; first < whole; first += tileColumns)
+  static constexpr void (*byRows[])(const Tile &, int64_t) = {multiplyRows<1>, multiplyRows<2>,
+                                                              multiplyRows<3>, multiplyRows<4>};
+  int64_t whole = avx2 ? tile.n / vectorColumns * vectorColumns : 0;
+  for (int64_t first = 0; first < whole; first += vectorColumns)
     byRows[tile.rows - 1](tile, first);
   multiplyColumns(tile, whole, tile.n);
 }
@@ -109,12 +109,12 @@ void contractInt8(ThreadTeam &team, bool avx2, const Contraction &c, const int8_
     rhs = rowMajor.data();
   }
   // Tiles do not cross matrices.
-  const int64_t tiles = (c.m + tileRows - 1) / tileRows;
-  int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(tileRows * matrix, 1));
+  const int64_t tiles = (c.m + vectorRows - 1) / vectorRows;
+  int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(vectorRows * matrix, 1));
   team.forRange(c.batch * tiles, grain, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
-      const int64_t b = index / tiles, m = index % tiles * tileRows;
-      const int64_t rows = std::min(tileRows, c.m - m);
+      const int64_t b = index / tiles, m = index % tiles * vectorRows;
+      const int64_t rows = std::min(vectorRows, c.m - m);
       const int64_t step = c.transposeLhs ? c.m : 1;
       int32_t *own = pairs.data() + (b * c.m + m) * pairCount;
       for (int64_t row = 0; row < rows; ++row) {
