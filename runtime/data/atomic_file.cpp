@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <atomic>
 
@@ -64,7 +65,7 @@ Status AtomicFile::open() {
     fail("create a file in its folder", errno);
     return failure();
   }
-  temporary_ = name;
+  temporary_ = std::move(name); // a copy could fail, and nobody would remove the file
   return Status();
 }
 

@@ -206,6 +206,9 @@ class Suite:
                                     capture_output=True, text=True)
             if result.returncode:
                 raise Wrong(f"{model}: exit {result.returncode}: {result.stdout}{result.stderr[-1500:]}")
+        left = [name for name in os.listdir(self.work) if name.startswith(".mpc-write-")]
+        if left:
+            raise Wrong(f"left behind: {left}")
 
     def test_another_model_is_refused(self):
         other = Context(self.runtime, self.folders["mlp_regularised__float32"])
