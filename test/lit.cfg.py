@@ -46,8 +46,10 @@ config.substitutions.append(("%build", build))
 config.substitutions.append(("%fake_cuda", os.path.join(source, "scripts", "with-fake-cuda")))
 if getattr(config, "mpc_nvrtc", ""):
     config.available_features.add("nvrtc")
-if config.mpc_sanitize:
-    config.available_features.add("sanitizers")
+# C and C++ programs of users; beside a sanitized runtime they link its sanitizers.
+sanitizers = f"clang-22 -fsanitize={config.mpc_sanitize}" if config.mpc_sanitize else ""
+config.substitutions.append(("%cc", sanitizers or "cc"))
+config.substitutions.append(("%cxx", sanitizers.replace("clang-22", "clang++-22") or "c++"))
 config.substitutions.append(("%python", "/usr/bin/python3"))
 # %exits 1 mpcc ...: the command must end with exactly this code.
 config.substitutions.append(("%exits", "/usr/bin/python3 " + os.path.join(source, "test", "expect-exit.py")))

@@ -23,7 +23,8 @@ static Result<Array> parse(const std::string &bytes) {
       [&](void *out, uint64_t size) -> Status {
         if (size > bytes.size() - at)
           return Failure("place: short");
-        std::memcpy(out, bytes.data() + at, size);
+        if (size > 0) // `out` of nothing is null
+          std::memcpy(out, bytes.data() + at, size);
         at += size;
         return Status();
       },

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Numbers in messages and logs.
+#include "training/metrics.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace mpc::training;
+
+// Whether a NaN has a sign depends on the CPU and the compiler.
+TEST(NumberText, NanHasNoSign) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (double value : {nan, std::copysign(nan, -1.0)}) {
+    EXPECT_EQ(formatReal(value), "nan");
+    EXPECT_EQ(formatShort(value), "nan");
+  }
+}
+
+TEST(NumberText, RealsReadBackAsWritten) {
+  for (double value : {0.1, -1e-300, 12345678.5, std::numeric_limits<double>::infinity()})
+    EXPECT_EQ(std::stod(formatReal(value)), value);
+}
