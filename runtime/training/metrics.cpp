@@ -109,12 +109,16 @@ Result<std::vector<Measurement>> evaluateRows(Session &session, Batcher &evaluat
 }
 
 std::string formatReal(double value) {
+  if (std::isnan(value))
+    return "nan"; // std::to_chars writes a sign, which says nothing
   char text[40];
   auto [end, error] = std::to_chars(text, text + sizeof text, value);
   return error == std::errc() ? std::string(text, end) : "nan";
 }
 
 std::string formatShort(double value) {
+  if (std::isnan(value))
+    return "nan";
   char text[40];
   bool small = value != 0 && std::fabs(value) < 1e-3, large = std::fabs(value) >= 1e6;
   auto [end, error] =
