@@ -2,8 +2,8 @@
 // Dependences of structured ops, row by row.
 #include "RowGroup.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mpc/Analysis/LoopExtent.h"
 
@@ -12,12 +12,6 @@ using namespace mpc;
 
 /// A longer row leaves the cache before the next op of the group comes.
 static constexpr int64_t kMaxElementsPerRow = 32768;
-
-Value RowGroup::originOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  return buffer;
-}
 
 /// The buffer whose rows the rows of `buffer` are: views that only add or drop dimensions of one
 /// element behind the first one are looked through.
@@ -51,15 +45,15 @@ SmallVector<RowGroup::Access> RowGroup::accessesOf(linalg::LinalgOp op) {
   SmallVector<Access> accesses;
   for (OpOperand &operand : op->getOpOperands())
     if (isa<MemRefType>(operand.get().getType()))
-      accesses.push_back({rowsOf(operand.get()), originOf(operand.get()),
-                          countRowLoops(op.getMatchingIndexingMap(&operand)),
-                          op.isDpsInit(&operand)});
+      accesses.push_back(
+          {rowsOf(operand.get()), memref::skipViewLikeOps(cast<MemrefValue>(operand.get())),
+           countRowLoops(op.getMatchingIndexingMap(&operand)), op.isDpsInit(&operand)});
   // What the body reads by itself can be anywhere.
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   for (Value value : captured)
     if (isa<MemRefType>(value.getType()))
-      accesses.push_back({value, originOf(value), 0, false});
+      accesses.push_back({value, memref::skipViewLikeOps(cast<MemrefValue>(value)), 0, false});
   return accesses;
 }
 

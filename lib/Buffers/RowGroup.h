@@ -47,7 +47,6 @@ private:
     bool writes;
   };
   static llvm::SmallVector<Access> accessesOf(mlir::linalg::LinalgOp op);
-  static mlir::Value originOf(mlir::Value buffer);
   /// Whether one of `later` must not change places with one of `earlier`.
   static bool depend(llvm::ArrayRef<Access> later, llvm::ArrayRef<Access> earlier);
 

@@ -4,22 +4,12 @@
 #include "BufferPlace.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace mpc;
-
-/// The buffer that a view is a part of.
-static Value rootOf(Value buffer) {
-  while (Operation *op = buffer.getDefiningOp()) {
-    if (!isa<memref::SubViewOp, memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp,
-             memref::ReinterpretCastOp>(op))
-      break;
-    buffer = op->getOperand(0);
-  }
-  return buffer;
-}
 
 namespace {
 /// Bytes [fixed, fixedEnd) of the arena, each bound plus a multiple of the batch.
@@ -43,7 +33,8 @@ static ByteRange rangeOf(mpcrt::ViewOp view) {
 }
 
 bool mpc::mayOverlap(Value a, Value b) {
-  a = rootOf(a), b = rootOf(b);
+  a = memref::skipViewLikeOps(cast<MemrefValue>(a));
+  b = memref::skipViewLikeOps(cast<MemrefValue>(b));
   if (a == b)
     return true;
   auto viewA = a.getDefiningOp<mpcrt::ViewOp>(), viewB = b.getDefiningOp<mpcrt::ViewOp>();
