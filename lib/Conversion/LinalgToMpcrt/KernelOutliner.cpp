@@ -213,7 +213,8 @@ LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSp
     combiners.push_back(chain[0]);
     neutral.push_back(*identity);
   }
-  bool divisible = combiners.size() == op.getNumDpsInits() && !(fixed && total <= kSerialReduction);
+  bool divisible =
+      combiners.size() == op.getDpsInits().size() && !(fixed && total <= kSerialReduction);
   if (!divisible) {
     Kernel kernel = createKernel(op, {});
     LoopEmitter emitter(op, buffersOf(op, kernel.inside), kernel.inside);
