@@ -46,9 +46,10 @@ def GroupRowsPass : Pass<"mpc-group-rows", "::mlir::ModuleOp"> {
     Softmax, normalisations and losses are chains of reductions over a row and elementwise ops on it.
     A chain whose ops depend row by row becomes one mpcrt.rows and later one kernel that runs it on a
     few rows at a time, while they are in the first-level cache; temporaries that nothing else reads
-    become memory of one block of rows. Ops move up to the first of their group when nothing between
-    touches what they do. Library calls end a group, and a group without any reduction over a row is
-    not worth one.
+    become memory of one block of rows. The ops of a group sink to its last one, past ops that touch
+    nothing of what they write and write nothing of what they read; an op that needs what the group
+    computes is postponed until after the group, unless a later op of the group needs that op in turn.
+    Library calls end a group, and a group without any reduction over a row is not worth one.
 
     Remark `rows` (category mpc-kernels): how many ops and local temporaries a group has.
   }];
