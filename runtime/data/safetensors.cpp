@@ -25,6 +25,13 @@ struct Entry {
   uint64_t begin, end;
 };
 
+/// A file in memory: its metadata in `content`, its entries, and where its data section begins.
+struct ParsedFile {
+  Safetensors content;
+  std::vector<Entry> entries;
+  uint64_t dataBegin;
+};
+
 /// A header's JSON. The library's own values allocate in their destructors, which ends the process
 /// where there is no memory.
 struct Value {
@@ -203,40 +210,43 @@ static Result<Safetensors> readTensors(const std::vector<Entry> &entries, Safete
   return content;
 }
 
-Result<Safetensors> parseSafetensors(const uint8_t *bytes, uint64_t size,
-                                     const std::string &place) {
+static Result<ParsedFile> parseFile(const uint8_t *bytes, uint64_t size, const std::string &place) {
   Result<uint64_t> length = headerLength(bytes, size, place);
   if (!length)
     return length.failure();
-  Safetensors content;
+  ParsedFile file{{}, {}, 8 + *length};
   Result<std::vector<Entry>> entries =
-      parseHeader(reinterpret_cast<const char *>(bytes) + 8, *length, size - 8 - *length,
-                  content.metadata, place);
+      parseHeader(reinterpret_cast<const char *>(bytes) + 8, *length, size - file.dataBegin,
+                  file.content.metadata, place);
   if (!entries)
     return entries.failure();
-  const uint8_t *at = bytes + 8 + *length;
-  return readTensors(*entries, std::move(content), place, [&](void *data, uint64_t count) {
-    if (count)
-      std::memcpy(data, at, count);
-    at += count;
-    return Status();
-  });
+  file.entries = std::move(*entries);
+  return file;
+}
+
+Result<Safetensors> parseSafetensors(const uint8_t *bytes, uint64_t size,
+                                     const std::string &place) {
+  Result<ParsedFile> file = parseFile(bytes, size, place);
+  if (!file)
+    return file.failure();
+  const uint8_t *at = bytes + file->dataBegin;
+  return readTensors(file->entries, std::move(file->content), place,
+                     [&](void *data, uint64_t count) {
+                       if (count)
+                         std::memcpy(data, at, count);
+                       at += count;
+                       return Status();
+                     });
 }
 
 Result<Safetensors> viewSafetensors(const std::shared_ptr<void> &owner, uint8_t *bytes,
                                     uint64_t size, const std::string &place) {
-  Result<uint64_t> length = headerLength(bytes, size, place);
-  if (!length)
-    return length.failure();
-  Safetensors content;
-  Result<std::vector<Entry>> entries =
-      parseHeader(reinterpret_cast<const char *>(bytes) + 8, *length, size - 8 - *length,
-                  content.metadata, place);
-  if (!entries)
-    return entries.failure();
-  uint8_t *begin = bytes + 8 + *length;
-  for (const Entry &entry : *entries) {
-    uint8_t *data = begin + entry.begin;
+  Result<ParsedFile> file = parseFile(bytes, size, place);
+  if (!file)
+    return file.failure();
+  Safetensors content = std::move(file->content);
+  for (const Entry &entry : file->entries) {
+    uint8_t *data = bytes + file->dataBegin + entry.begin;
     const bool aligned = reinterpret_cast<uintptr_t>(data) % 64 == 0;
     content.tensors.emplace(entry.name, aligned
                                             ? Array::view(entry.dtype->dtype, entry.dims,
