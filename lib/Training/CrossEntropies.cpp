@@ -138,6 +138,13 @@ static SampleLoss sparseCategoricalCrossentropy(LossInput &in) {
                        fromProbabilities)};
 }
 
+static std::string checkLastAxis(const KerasObject &loss, RankedTensorType prediction) {
+  auto axis = loss.optionalInteger("axis");
+  if (!axis || *axis == -1 || *axis == prediction.getRank() - 1)
+    return "";
+  return "has axis " + std::to_string(*axis) + "; Keras supports only the last one";
+}
+
 /// (1 - p^q) / q of the probability of the right class.
 static SampleLoss generalizedCrossEntropy(LossInput &in) {
   Expression &e = in.e;
@@ -147,14 +154,21 @@ static SampleLoss generalizedCrossEntropy(LossInput &in) {
   return {e.div(e.complement(e.power(p, e.constant(q))), e.constant(q))};
 }
 
+static std::string checkExponent(const KerasObject &loss, RankedTensorType) {
+  double q = loss.number("q", 0.5);
+  return q > 0 && q < 1 ? "" : "has q outside (0, 1)";
+}
+
 ArrayRef<LossEntry> mpc::crossEntropies() {
   static const LossEntry table[] = {
       {"binary_crossentropy", TargetKind::Values, binaryCrossentropy},
       {"binary_focal_crossentropy", TargetKind::Values, binaryFocalCrossentropy},
       {"categorical_crossentropy", TargetKind::Values, categoricalCrossentropy},
       {"categorical_focal_crossentropy", TargetKind::Values, categoricalFocalCrossentropy},
-      {"categorical_generalized_cross_entropy", TargetKind::Classes, generalizedCrossEntropy},
-      {"sparse_categorical_crossentropy", TargetKind::Classes, sparseCategoricalCrossentropy},
+      {"categorical_generalized_cross_entropy", TargetKind::Classes, generalizedCrossEntropy,
+       checkExponent},
+      {"sparse_categorical_crossentropy", TargetKind::Classes, sparseCategoricalCrossentropy,
+       checkLastAxis},
   };
   return table;
 }

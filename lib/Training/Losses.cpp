@@ -36,30 +36,15 @@ std::string mpc::supportedLosses() {
 }
 
 std::string mpc::checkLoss(const KerasObject &loss, RankedTensorType prediction) {
-  std::string name = canonicalName(loss.identifier);
-  if (!lookupLoss(name))
+  const LossEntry *entry = lookupLoss(canonicalName(loss.identifier));
+  if (!entry)
     return "is not supported; use one of " + supportedLosses();
   int64_t rank = prediction.getRank();
-  if (name == "circle" && rank != 2)
-    return "needs embeddings of shape (batch, width), but the output has " + std::to_string(rank) +
-           " dimensions";
-  if (name == "circle" && prediction.isDynamicDim(0))
-    return "compares every pair of samples of a batch, whose size must be known; compile with "
-           "--batch=N";
-  if (name == "ctc" && rank != 3)
-    return "needs logits of shape (batch, steps, classes), but the output has " +
-           std::to_string(rank) + " dimensions";
   for (double axis : loss.numbers("axis"))
     if (axis != int64_t(axis) || axis < -rank || axis >= rank)
       return "has axis " + std::to_string(int64_t(axis)) + ", but the output has " +
              std::to_string(rank) + " dimensions";
-  if (name == "sparse_categorical_crossentropy")
-    if (auto axis = loss.optionalInteger("axis"); axis && *axis != -1 && *axis != rank - 1)
-      return "has axis " + std::to_string(*axis) + "; Keras supports only the last one";
-  if (name == "categorical_generalized_cross_entropy")
-    if (double q = loss.number("q", 0.5); !(q > 0 && q < 1))
-      return "has q outside (0, 1)";
   if (double smoothing = loss.number("label_smoothing", 0); !(smoothing >= 0 && smoothing <= 1))
     return "has label_smoothing outside [0, 1]";
-  return "";
+  return entry->check ? entry->check(loss, prediction) : "";
 }

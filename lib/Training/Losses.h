@@ -39,6 +39,9 @@ struct LossEntry {
   llvm::StringLiteral name; // canonical
   TargetKind target;
   SampleLoss (*build)(LossInput &input);
+  /// What is wrong with predictions of this type, or with arguments of this loss alone; "" when
+  /// nothing is. Null: nothing can be.
+  std::string (*check)(const KerasObject &loss, mlir::RankedTensorType prediction) = nullptr;
 };
 
 /// The families' tables.

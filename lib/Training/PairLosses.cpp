@@ -55,7 +55,17 @@ static SampleLoss circle(LossInput &in) {
   return {loss, e.compare(ComparePredicate::GT, loss, e.constant(0))};
 }
 
+static std::string checkCircle(const KerasObject &, RankedTensorType prediction) {
+  if (int64_t rank = prediction.getRank(); rank != 2)
+    return "needs embeddings of shape (batch, width), but the output has " + std::to_string(rank) +
+           " dimensions";
+  if (prediction.isDynamicDim(0))
+    return "compares every pair of samples of a batch, whose size must be known; compile with "
+           "--batch=N";
+  return "";
+}
+
 ArrayRef<LossEntry> mpc::pairLosses() {
-  static const LossEntry table[] = {{"circle", TargetKind::Labels, circle}};
+  static const LossEntry table[] = {{"circle", TargetKind::Labels, circle, checkCircle}};
   return table;
 }

@@ -128,8 +128,15 @@ static SampleLoss connectionistTemporalClassification(LossInput &in) {
   return {e.negate(logSum(e, {behind, last}))};
 }
 
+static std::string checkLogits(const KerasObject &, RankedTensorType prediction) {
+  if (int64_t rank = prediction.getRank(); rank != 3)
+    return "needs logits of shape (batch, steps, classes), but the output has " +
+           std::to_string(rank) + " dimensions";
+  return "";
+}
+
 ArrayRef<LossEntry> mpc::sequenceLosses() {
   static const LossEntry table[] = {
-      {"ctc", TargetKind::Classes, connectionistTemporalClassification}};
+      {"ctc", TargetKind::Classes, connectionistTemporalClassification, checkLogits}};
   return table;
 }

@@ -90,6 +90,15 @@
 // RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"axis": 2}}' > %t/axis.json
 // RUN: %exits 1 mpcc %s --loss=%t/axis.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=AXIS
 // AXIS: error: {{.*}}loss 'BinaryCrossentropy' has axis 2, but the output has 2 dimensions
+// RUN: echo '{"class_name": "SparseCategoricalCrossentropy", "config": {"axis": 0}}' > %t/sparse.json
+// RUN: %exits 1 mpcc %s --loss=%t/sparse.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=LAST
+// LAST: error: {{.*}}loss 'SparseCategoricalCrossentropy' has axis 0; Keras supports only the last one
+// RUN: echo '{"class_name": "CategoricalGeneralizedCrossEntropy", "config": {"q": 1}}' > %t/exponent.json
+// RUN: %exits 1 mpcc %s --loss=%t/exponent.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=EXPONENT
+// EXPONENT: error: {{.*}}loss 'CategoricalGeneralizedCrossEntropy' has q outside (0, 1)
+// RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"label_smoothing": 1.5}}' > %t/smoothing.json
+// RUN: %exits 1 mpcc %s --loss=%t/smoothing.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=SMOOTHING
+// SMOOTHING: error: {{.*}}loss 'BinaryCrossentropy' has label_smoothing outside [0, 1]
 // RUN: %exits 1 mpcc %s --loss=%t/absent.json --optimizer=sgd | FileCheck %s --check-prefix=ABSENT
 // ABSENT: error: --loss={{.*}}absent.json: no such file; give a Keras name or a JSON file with a serialised object
 // RUN: echo '{"class_name": "MeanSquaredError", "config": {"reduction": "none"}}' > %t/none.json
