@@ -33,6 +33,21 @@ struct Expression {
   Value softmax(Value a, int64_t axis) {
     return SoftmaxOp::create(builder, loc, a.getType(), a, uint64_t(axis));
   }
+  Value logSumExp(Value a, llvm::ArrayRef<int64_t> axes) {
+    return mpc::logSumExp(builder, loc, a, axes);
+  }
+  /// The same element by element, of finite values.
+  Value logSumExp(llvm::ArrayRef<Value> terms) {
+    Value top = terms.front(), sum;
+    for (Value term : terms.drop_front())
+      top = maximum(top, term);
+    top = StopGradientOp::create(builder, loc, top);
+    for (Value term : terms) {
+      Value part = ExpOp::create(builder, loc, sub(term, top));
+      sum = sum ? add(sum, part) : part;
+    }
+    return add(top, log(sum));
+  }
   /// 1 - a
   Value complement(Value a) { return sub(constant(1), a); }
   Value logicalAnd(Value a, Value b) { return LogicalAndOp::create(builder, loc, a, b); }

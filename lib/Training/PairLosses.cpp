@@ -11,14 +11,7 @@ using namespace mpc;
 /// log(sum of e^x) along dimension 1 over the pairs in `mask`; -inf where a row has none.
 static Value logSumOver(Expression &e, Value mask, Value x) {
   Value absent = e.constant(-std::numeric_limits<double>::infinity());
-  Value masked = e.select(mask, x, absent);
-  Value top = e.reduce(ReduceKind::Max, masked, {1}, /*keepDims=*/true);
-  // What the maximum contributes to the derivative cancels out; an infinite one would make NaN.
-  top = StopGradientOp::create(e.builder, e.loc, top);
-  top = e.select(IsFiniteOp::create(e.builder, e.loc, top), top, e.constant(0));
-  Value terms = ExpOp::create(e.builder, e.loc, e.sub(masked, top));
-  Value sum = e.log(e.reduce(ReduceKind::Sum, terms, {1}, /*keepDims=*/true));
-  return e.reduce(ReduceKind::Sum, e.add(sum, top), {1});
+  return e.reduce(ReduceKind::Sum, e.logSumExp(e.select(mask, x, absent), {1}), {1});
 }
 
 /// Circle loss of L2-normalised embeddings (Sun et al., CVPR 2020; keras/src/losses/losses.py,

@@ -14,19 +14,6 @@ using namespace mpc;
 /// The logarithm of what cannot occur: finite, so that no derivative is inf - inf.
 static constexpr double kImpossible = -1e30;
 
-/// log(sum of e^x). What the maximum contributes to the derivative cancels out.
-static Value logSum(Expression &e, ArrayRef<Value> terms) {
-  Value top = terms.front(), sum;
-  for (Value term : terms.drop_front())
-    top = e.maximum(top, term);
-  top = StopGradientOp::create(e.builder, e.loc, top);
-  for (Value term : terms) {
-    Value part = ExpOp::create(e.builder, e.loc, e.sub(term, top));
-    sum = sum ? e.add(sum, part) : part;
-  }
-  return e.add(top, e.log(sum));
-}
-
 /// `x` [batch, extent] with `low` states before and `high` behind that cannot occur.
 static Value extend(Expression &e, Value x, uint64_t low, uint64_t high) {
   auto type = tensorTypeOf(x);
@@ -49,13 +36,7 @@ static Value everywhere(Expression &e, Value like, ArrayRef<double> values) {
 /// log p(blank) [batch, steps, 1] and log p(label) [batch, steps, labels] of every step.
 static std::pair<Value, Value> observe(LossInput &in, int64_t classes) {
   Expression &e = in.e;
-  Value logits = in.prediction;
-  Value top = StopGradientOp::create(e.builder, e.loc,
-                                     e.reduce(ReduceKind::Max, logits, {2}, /*keepDims=*/true));
-  Value shifted = e.sub(logits, top);
-  Value norm =
-      e.log(e.reduce(ReduceKind::Sum, ExpOp::create(e.builder, e.loc, shifted), {2}, true));
-  Value logs = e.sub(shifted, norm);
+  Value logs = LogSoftmaxOp::create(e.builder, e.loc, in.prediction, uint64_t(2));
   Value labels =
       ContractOp::create(e.builder, e.loc, logs, e.oneHot(in.target, classes), {0}, {0}, {2}, {2});
   return {e.slice(logs, 2, 0, 1), labels};
@@ -94,9 +75,9 @@ static ScanOp recur(LossInput &in, Value blanks, Value labels, int64_t classes) 
   int64_t count = tensorTypeOf(label).getDimSize(1);
   Value penalty = body->getArgument(4), before = count > 1 ? later(e, label) : penalty;
   Value skipped = e.add(before, penalty);
-  Value nextBlank = e.add(logSum(e, {blank, extend(e, label, 1, 0)}), body->getArgument(2));
+  Value nextBlank = e.add(e.logSumExp({blank, extend(e, label, 1, 0)}), body->getArgument(2));
   Value nextLabel =
-      e.add(logSum(e, {label, e.slice(blank, 1, 0, count), skipped}), body->getArgument(3));
+      e.add(e.logSumExp({label, e.slice(blank, 1, 0, count), skipped}), body->getArgument(3));
   YieldOp::create(builder, outside.loc, ValueRange{nextBlank, nextLabel});
   return scan;
 }
@@ -125,7 +106,7 @@ static SampleLoss connectionistTemporalClassification(LossInput &in) {
 
   Value behind = pick(e, scan.getFinals()[0], e.cast(length, index));
   Value last = pick(e, extend(e, scan.getFinals()[1], 1, 0), e.cast(length, index));
-  return {e.negate(logSum(e, {behind, last}))};
+  return {e.negate(e.logSumExp({behind, last}))};
 }
 
 static std::string checkLogits(const KerasObject &, RankedTensorType prediction) {

@@ -86,6 +86,11 @@ mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::T
 mlir::Value sumToType(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value cotangent,
                       mlir::RankedTensorType type);
 
+/// log(sum of e^x) along `axes`, which stay with extent 1; -inf where all of x is. The derivative
+/// takes the maximum that x is shifted by as a constant: what it contributes cancels out.
+mlir::Value logSumExp(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x,
+                      llvm::ArrayRef<int64_t> axes);
+
 /// What mpc.float8_quantize computes, of elementary ops in the type of `value`.
 mlir::Value quantizeFloat8(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                            mlir::Value scale, mlir::Type format);

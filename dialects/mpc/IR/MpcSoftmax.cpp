@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Softmax, its logarithm, and the fused cross-entropy.
+// Softmax, its logarithm and its divisor, and the fused cross-entropy.
 #include "dialects/mpc/IR/Mpc.h"
 
 #include <cmath>
@@ -21,6 +21,19 @@ LogicalResult LogSoftmaxOp::verify() {
 }
 PrecisionClass SoftmaxOp::getPrecisionClass() { return PrecisionClass::Keep32; }
 PrecisionClass LogSoftmaxOp::getPrecisionClass() { return PrecisionClass::Keep32; }
+
+Value mpc::logSumExp(OpBuilder &builder, Location loc, Value x, ArrayRef<int64_t> axes) {
+  auto reduce = [&](ReduceKind kind, Value value) -> Value {
+    return ReduceOp::create(builder, loc, kind, value, axes, /*keepDims=*/true);
+  };
+  Value top = StopGradientOp::create(builder, loc, reduce(ReduceKind::Max, x));
+  // An infinite maximum would make NaN.
+  top = SelectOp::create(builder, loc, IsFiniteOp::create(builder, loc, top), top,
+                         scalarConstant(builder, loc, elementTypeOf(x), 0));
+  Value terms = ExpOp::create(builder, loc, SubtractOp::create(builder, loc, x, top));
+  Value sum = LogOp::create(builder, loc, reduce(ReduceKind::Sum, terms));
+  return AddOp::create(builder, loc, sum, top);
+}
 
 LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *,
                                                       std::optional<Location> location,
@@ -99,7 +112,7 @@ static void forEachLine(ArrayRef<int64_t> shape, int64_t axis,
 
 /// max + log(sum e^(x - max)) along one line. An infinite or NaN maximum gives NaN, as in
 /// TensorFlow.
-static double logSumExp(const ReferenceTensor &x, int64_t start, int64_t stride, int64_t count) {
+static double normalizerOf(const ReferenceTensor &x, int64_t start, int64_t stride, int64_t count) {
   double top = -INFINITY, sum = 0;
   for (int64_t i = 0; i < count; ++i)
     top = std::fmax(top, x.floats[start + i * stride]);
@@ -129,7 +142,7 @@ LogicalResult LogSoftmaxOp::evaluate(ArrayRef<ReferenceTensor> operands,
   const ReferenceTensor &x = operands[0];
   startReference(results[0], x.elementType, x.shape);
   forEachLine(x.shape, getAxis(), [&](int64_t start, int64_t stride, int64_t count) {
-    double normalizer = logSumExp(x, start, stride, count);
+    double normalizer = normalizerOf(x, start, stride, count);
     for (int64_t i = 0; i < count; ++i)
       results[0].set(start + i * stride, x.floats[start + i * stride] - normalizer);
   });
@@ -143,7 +156,7 @@ LogicalResult SoftmaxCrossEntropyOp::evaluate(ArrayRef<ReferenceTensor> operands
   int64_t next = 0;
   forEachLine(logits.shape, logits.shape.size() - 1,
               [&](int64_t start, int64_t stride, int64_t count) {
-                double normalizer = logSumExp(logits, start, stride, count), loss = 0;
+                double normalizer = normalizerOf(logits, start, stride, count), loss = 0;
                 for (int64_t i = start; i < start + count; ++i)
                   loss += target.floats[i] * (normalizer - logits.floats[i]);
                 results[0].set(next++, loss);

@@ -117,11 +117,7 @@ Value ValueBuilder::makeUnitNorm(Value value, llvm::ArrayRef<int64_t> axes, doub
 Value ValueBuilder::makeSoftmax(Value value, llvm::ArrayRef<int64_t> axes) {
   if (axes.size() == 1)
     return make<SoftmaxOp>(value, axes.front());
-  Value maximum = makeReduce(ReduceKind::Max, value, axes, /*keepDims=*/true);
-  Value exponentials = make<ExpOp>(make<SubtractOp>(value, maximum));
-  Value sum = makeReduce(ReduceKind::Sum, exponentials, axes, /*keepDims=*/true);
-  Value logSumExp = make<AddOp>(make<LogOp>(sum), maximum);
-  return make<ExpOp>(make<SubtractOp>(value, logSumExp));
+  return make<ExpOp>(make<SubtractOp>(value, logSumExp(builder, location, value, axes)));
 }
 
 } // namespace mpc::keras

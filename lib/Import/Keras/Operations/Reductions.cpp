@@ -77,17 +77,12 @@ Value moments(B &b) {
   return b.makeCastLike(both.getMean(), r->x);
 }
 
-/// max + log(sum e^(x - max)), in float32 or wider.
+/// log(sum e^x), in float32 or wider.
 Value logSumExp(B &b) {
   auto r = WideReduction::read(b, "axis", /*acrossSamples=*/true);
   if (!r)
     return {};
-  // What the maximum contributes to the derivative cancels out; an infinite one would make NaN.
-  Value top = b.make<StopGradientOp>(b.makeReduce(ReduceKind::Max, r->wide, r->axes, true));
-  top = b.makeSelect(b.make<IsFiniteOp>(top), top, b.makeConstant(0.0));
-  Value sum =
-      b.makeReduce(ReduceKind::Sum, b.make<ExpOp>(b.make<SubtractOp>(r->wide, top)), r->axes, true);
-  Value y = b.make<AddOp>(b.make<LogOp>(sum), top);
+  Value y = mpc::logSumExp(b.builder, b.location, r->wide, r->axes);
   if (!r->keepDims)
     y = b.makeReshape(y, reducedShape(b.shapeOf(r->x), r->axes, /*keepDims=*/false));
   return b.makeCastLike(y, r->x);
