@@ -78,9 +78,9 @@ std::vector<uint8_t> ContractionData::expected(Roundings roundings) const {
         }
         int64_t position = (b * c.m + m) * c.n + n;
         bool once = (c.hasBias || c.accumulate) && roundings == Roundings::once;
-        double value = once ? sum : roundTo(c.out, sum);
+        double value = once ? sum : roundElement(c.out, sum);
         if (c.hasBias)
-          value = roundTo(c.out, value + loadElement(c.bias, bias.data(), n));
+          value = roundElement(c.out, value + loadElement(c.bias, bias.data(), n));
         if (c.relu)
           value = value < 0 ? 0 : value;
         if (c.accumulate)

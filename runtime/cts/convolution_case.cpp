@@ -142,10 +142,10 @@ std::vector<uint8_t> ConvolutionData::expected(Roundings roundings) const {
   std::vector<uint8_t> result(initial.size());
   for (size_t i = 0; i < sums.size(); ++i) {
     bool once = c.hasBias && roundings == Roundings::once;
-    double value = once ? sums[i] : roundTo(c.out, sums[i]);
+    double value = once ? sums[i] : roundElement(c.out, sums[i]);
     auto column = static_cast<int64_t>(i) % columnsOf(c);
     if (c.hasBias)
-      value = roundTo(c.out, value + loadElement(c.bias, bias.data(), column));
+      value = roundElement(c.out, value + loadElement(c.bias, bias.data(), column));
     if (c.relu)
       value = value < 0 ? 0 : value;
     storeElement(c.out, result.data(), static_cast<int64_t>(i), value);

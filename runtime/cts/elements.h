@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elements of a buffer of any floating dtype as float64, and buffers filled with them.
+// Buffers filled with elements of any floating dtype, int8 and int32, and where two differ.
 #ifndef MPC_RUNTIME_CTS_ELEMENTS_H
 #define MPC_RUNTIME_CTS_ELEMENTS_H
 
-#include "mpc-rt/executable.h"
+#include "runtime/base/element.h"
 
 #include <cstdint>
 #include <string>
@@ -17,11 +17,6 @@ enum class Roundings {
   each, // the sum, then with the bias, as mpc_rt_contract_t says
   once, // with those: what a fused epilogue does (docs/decisions/0026)
 };
-
-double loadElement(mpc_rt_dtype_t dtype, const void *data, int64_t i);
-void storeElement(mpc_rt_dtype_t dtype, void *data, int64_t i, double value);
-// The value as the dtype holds it.
-double roundTo(mpc_rt_dtype_t dtype, double value);
 
 // Pseudorandom integers from -`most` to `most` times `scale`: their products add up exactly in
 // float32, in any order. Each `stream` is another sequence.

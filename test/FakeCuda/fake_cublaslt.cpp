@@ -2,6 +2,7 @@
 //
 // libcublasLt of the software device: a plain product, summed in float64 and rounded once, with
 // what the real one refuses refused.
+#include "runtime/base/element.h"
 #include "runtime/data/half.h"
 #include "test/FakeCuda/stream.h"
 
@@ -48,33 +49,21 @@ struct Heuristic {
   int reserved[4];
 };
 
+mpc_rt_dtype_t dtypeOf(int type) {
+  return type == r64f   ? MPC_RT_FLOAT64
+         : type == r32f ? MPC_RT_FLOAT32
+         : type == r16f ? MPC_RT_FLOAT16
+                        : MPC_RT_BFLOAT16;
+}
+
 double read(const void *base, int type, int64_t i) {
-  switch (type) {
-  case r64f:
-    return static_cast<const double *>(base)[i];
-  case r32f:
-    return static_cast<const float *>(base)[i];
-  case r16f:
-    return toFloat(static_cast<const Float16 *>(base)[i]);
-  default:
-    return toFloat(static_cast<const BFloat16 *>(base)[i]);
-  }
+  return mpc::rt::loadElement(dtypeOf(type), base, i);
 }
 
 void write(void *base, int type, int64_t i, double value) {
-  switch (type) {
-  case r64f:
-    static_cast<double *>(base)[i] = value;
-    break;
-  case r32f:
-    static_cast<float *>(base)[i] = static_cast<float>(value);
-    break;
-  case r16f:
-    static_cast<Float16 *>(base)[i] = fromFloat<Float16>(toFloatOdd(value));
-    break;
-  default:
-    static_cast<BFloat16 *>(base)[i] = fromFloat<BFloat16>(toFloatOdd(value));
-  }
+  const bool is16Bit = type == r16f || type == r16bf;
+  mpc::rt::storeElement(dtypeOf(type), base, i,
+                        is16Bit ? static_cast<double>(toFloatOdd(value)) : value);
 }
 
 bool isLegal(const Description &desc, const Layout &a, const Layout &b, const Layout &d) {

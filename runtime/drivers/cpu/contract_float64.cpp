@@ -2,8 +2,8 @@
 //
 // Products that touch float64, which oneDNN does not know: rows in parallel, columns in blocks
 // whose sums stay in cache, sums in float64.
+#include "runtime/base/element.h"
 #include "runtime/drivers/cpu/contractor.h"
-#include "runtime/drivers/cpu/element.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 //
 // Convolutions by plain loops. Each thread owns rows of the result along its last dimension, whose
 // sums stay in cache; sums are in float64.
+#include "runtime/base/element.h"
 #include "runtime/drivers/cpu/convolver.h"
-#include "runtime/drivers/cpu/element.h"
 
 #include <algorithm>
 #include <vector>

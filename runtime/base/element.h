@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One element of a floating buffer as float64, for loops that oneDNN has no kernel for.
-#ifndef MPC_RUNTIME_DRIVERS_CPU_ELEMENT_H
-#define MPC_RUNTIME_DRIVERS_CPU_ELEMENT_H
+// One element of a buffer of any floating dtype, int8 or int32 as float64, for loops that no
+// library has a kernel for.
+#ifndef MPC_RUNTIME_BASE_ELEMENT_H
+#define MPC_RUNTIME_BASE_ELEMENT_H
 
 #include "runtime/base/dtype.h"
 #include "runtime/base/rounding.h"
@@ -11,6 +12,10 @@ namespace mpc::rt {
 
 inline double loadElement(mpc_rt_dtype_t dtype, const void *base, int64_t i) {
   switch (dtype) {
+  case MPC_RT_INT8:
+    return static_cast<const int8_t *>(base)[i];
+  case MPC_RT_INT32:
+    return static_cast<const int32_t *>(base)[i];
   case MPC_RT_FLOAT64:
     return static_cast<const double *>(base)[i];
   case MPC_RT_FLOAT32:
@@ -26,6 +31,12 @@ inline double loadElement(mpc_rt_dtype_t dtype, const void *base, int64_t i) {
 // rounding is the contract's own.
 inline void storeElement(mpc_rt_dtype_t dtype, void *base, int64_t i, double value) {
   switch (dtype) {
+  case MPC_RT_INT8:
+    static_cast<int8_t *>(base)[i] = static_cast<int8_t>(value);
+    return;
+  case MPC_RT_INT32:
+    static_cast<int32_t *>(base)[i] = static_cast<int32_t>(value);
+    return;
   case MPC_RT_FLOAT64:
     static_cast<double *>(base)[i] = value;
     return;
@@ -40,6 +51,7 @@ inline void storeElement(mpc_rt_dtype_t dtype, void *base, int64_t i, double val
   }
 }
 
+// The value as the dtype holds it.
 inline double roundElement(mpc_rt_dtype_t dtype, double value) {
   double result;
   storeElement(dtype, &result, 0, value);
