@@ -2,62 +2,42 @@
 //
 // Opens libcuda.so.1, which comes with the GPU's kernel driver.
 #include "runtime/drivers/cuda/cuda_api.h"
-
-#include <cstdio>
-#include <dlfcn.h>
-#include <type_traits>
+#include "runtime/drivers/cuda/loaded_api.h"
 
 namespace mpc::rt::cuda {
-namespace {
 
-struct Opened {
-  Api functions = {};
-  char problem[400] = "";
-};
-
-Opened open() {
-  Opened opened;
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    std::snprintf(opened.problem, sizeof opened.problem,
-                  "no NVIDIA driver on this machine (libcuda.so.1 is missing); install one, or use "
-                  "--device cpu");
-    return opened;
-  }
-  auto find = [&](auto &function, const char *name) {
-    void *address = dlsym(library, name);
-    if (!address && !opened.problem[0])
-      std::snprintf(opened.problem, sizeof opened.problem,
-                    "the NVIDIA driver is too old: it has no %s; install one for CUDA 12 or later",
-                    name);
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
-  };
-#define MPC_CUDA_FIND(field, symbol, parameters) find(opened.functions.field, symbol);
-  MPC_CUDA_FUNCTIONS(MPC_CUDA_FIND)
+static LoadedApi<Api> open() {
+  auto loaded = loadApi<Api>({{"libcuda.so.1"},
+                              "no NVIDIA driver on this machine (libcuda.so.1 is missing); install "
+                              "one, or use --device cpu",
+                              "the NVIDIA driver is too old: it",
+                              "install one for CUDA 12 or later"},
+                             [](Api &functions, auto &&find) {
+#define MPC_CUDA_FIND(field, symbol, parameters) find(functions.field, symbol);
+                               MPC_CUDA_FUNCTIONS(MPC_CUDA_FIND)
 #undef MPC_CUDA_FIND
-  if (opened.problem[0])
-    return opened;
+                             });
+  if (loaded.problem[0])
+    return loaded;
   int version = 0;
-  if (Result code = opened.functions.init(0)) {
+  if (Result code = loaded.functions.init(0)) {
     const char *text = nullptr;
-    opened.functions.getErrorString(code, &text);
-    std::snprintf(opened.problem, sizeof opened.problem,
+    loaded.functions.getErrorString(code, &text);
+    std::snprintf(loaded.problem, sizeof loaded.problem,
                   "the NVIDIA driver finds no GPU that it can use (%s); use --device cpu",
                   text ? text : "unknown reason");
-  } else if (opened.functions.driverGetVersion(&version) == 0 && version < oldestDriver) {
-    std::snprintf(opened.problem, sizeof opened.problem,
+  } else if (loaded.functions.driverGetVersion(&version) == 0 && version < oldestDriver) {
+    std::snprintf(loaded.problem, sizeof loaded.problem,
                   "the NVIDIA driver is for CUDA %d.%d; install one for CUDA 12 or later",
                   version / 1000, version % 1000 / 10);
   }
-  return opened;
+  return loaded;
 }
 
-} // namespace
-
 const Api *api(const char *&problem) noexcept {
-  static const Opened opened = open();
-  problem = opened.problem;
-  return opened.problem[0] ? nullptr : &opened.functions;
+  static const LoadedApi<Api> loaded = open();
+  problem = loaded.problem;
+  return loaded.problem[0] ? nullptr : &loaded.functions;
 }
 
 } // namespace mpc::rt::cuda
