@@ -57,10 +57,10 @@ TEST(Half, Float16TiesGoToEven) {
 
 TEST(Half, BFloat16TiesGoToEven) {
   for (uint32_t bits = 0; bits < 0x7f7f; ++bits) {
-    float middle = floatFromBits(bits << 16 | 0x8000);
+    float middle = mpc::rt::floatOf(bits << 16 | 0x8000);
     ASSERT_EQ(fromFloat<BFloat16>(middle).bits, bits & 1 ? bits + 1 : bits);
-    ASSERT_EQ(fromFloat<BFloat16>(floatFromBits(bits << 16 | 0x8001)).bits, bits + 1);
-    ASSERT_EQ(fromFloat<BFloat16>(floatFromBits(bits << 16 | 0x7fff)).bits, bits);
+    ASSERT_EQ(fromFloat<BFloat16>(mpc::rt::floatOf(bits << 16 | 0x8001)).bits, bits + 1);
+    ASSERT_EQ(fromFloat<BFloat16>(mpc::rt::floatOf(bits << 16 | 0x7fff)).bits, bits);
   }
 }
 
