@@ -5,6 +5,7 @@
 #include "data/checksum.h"
 #include "data/input_file.h"
 #include "data/safetensors.h"
+#include "data/variable_tensor.h"
 
 #include <charconv>
 #include <cstdlib>
@@ -27,20 +28,9 @@ namespace {
 constexpr char formatVersion[] = "1";
 
 /// "" for variables that a checkpoint does not hold.
-std::string tensorName(const mpc_rt_variable_info_t &variable) {
-  switch (variable.role) {
-  case MPC_RT_ROLE_TRAINABLE:
-  case MPC_RT_ROLE_NON_TRAINABLE:
-    return std::string("model/") + variable.tensor.name;
-  case MPC_RT_ROLE_OPTIMIZER:
-    return std::string("optimizer/") + variable.tensor.name;
-  case MPC_RT_ROLE_METRIC:
-    return std::string("metric/") + variable.tensor.name;
-  case MPC_RT_ROLE_RANDOM:
-    return std::string("random/") + variable.tensor.name;
-  default:
-    return "";
-  }
+std::string nameInCheckpoint(const mpc_rt_variable_info_t &variable) {
+  std::string name = data::tensorName(variable);
+  return data::isModelVariable(variable) ? data::modelPrefix + name : name;
 }
 
 std::string formatHistory(const std::vector<Logs> &history) {
@@ -93,7 +83,7 @@ Status writeCheckpoint(const std::string &path, Session &session, const RunIdent
   Safetensors content;
   const mpc_rt_executable_t &tables = session.executable();
   for (uint32_t i = 0; i < tables.variable_count; ++i)
-    if (std::string name = tensorName(tables.variables[i]); !name.empty())
+    if (std::string name = nameInCheckpoint(tables.variables[i]); !name.empty())
       content.tensors.emplace(name, session.variableArray(i));
   content.metadata = identityText(session, identity);
   content.metadata["format"] = "mpc-checkpoint";
@@ -167,13 +157,13 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
   const mpc_rt_executable_t &tables = session.executable();
   std::vector<std::pair<uint32_t, Array>> values;
   for (uint32_t i = 0; i < tables.variable_count && failure.empty(); ++i) {
-    std::string name = tensorName(tables.variables[i]);
+    std::string name = nameInCheckpoint(tables.variables[i]);
     if (name.empty())
       continue;
     auto at = content->tensors.find(name);
     const mpc_rt_tensor_info_t &tensor = tables.variables[i].tensor;
     if (at == content->tensors.end() || at->second.dtype() != tensor.dtype ||
-        at->second.dims() != training::dimsOf(tensor, 0))
+        at->second.dims() != data::dimsOf(tensor, 0))
       failure.append(Failure(path + ":" + name +
                              ": is missing or of another type or shape; expected "
                              "a checkpoint of this compiled model"));

@@ -3,6 +3,7 @@
 #include "commands/commands.h"
 #include "data/array.h"
 #include "data/json_guard.h"
+#include "data/variable_tensor.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -39,7 +40,7 @@ static Json describeTensor(const mpc_rt_tensor_info_t &tensor) {
 static uint64_t bytesOf(const mpc_rt_tensor_info_t &tensor) {
   const data::DtypeInfo *info = data::dtypeInfo(tensor.dtype);
   std::optional<uint64_t> bytes =
-      info ? data::byteSize(training::dimsOf(tensor, 0), info->bytes) : std::nullopt;
+      info ? data::byteSize(data::dimsOf(tensor, 0), info->bytes) : std::nullopt;
   return bytes.value_or(0);
 }
 

@@ -3,6 +3,7 @@
 #include "commands/commands.h"
 #include "data/atomic_file.h"
 #include "data/npz.h"
+#include "data/variable_tensor.h"
 #include "training/batcher.h"
 
 #include <cstring>
@@ -25,7 +26,7 @@ static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_ent
   for (uint32_t i = 0; i < entry.output_count; ++i) {
     const mpc_rt_tensor_info_t &tensor = entry.outputs[i];
     perRow[i] = tensor.rank && (tensor.dims[0] == MPC_RT_DYNAMIC || tensor.dims[0] == fixed);
-    std::vector<int64_t> dims = training::dimsOf(tensor, data.rows);
+    std::vector<int64_t> dims = data::dimsOf(tensor, data.rows);
     if (perRow[i])
       dims[0] = data.rows;
     else if (data.rows > batchSize)

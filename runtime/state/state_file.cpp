@@ -3,9 +3,9 @@
 // Variables of a context to and from safetensors files, under the names of weights files; metrics
 // and random states besides.
 #include "data/checksum.h"
-#include "data/convert.h"
 #include "data/input_file.h"
 #include "data/mapped_file.h"
+#include "data/variable_tensor.h"
 #include "mpc-rt/training.h"
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
@@ -18,38 +18,17 @@
 
 using namespace mpc::rt;
 using mpc::data::Array;
+using mpc::data::dimsOf;
+using mpc::data::hasPrefix;
+using mpc::data::isModelVariable;
 using mpc::data::Result;
 using mpc::data::Safetensors;
 using mpc::data::Status;
+using mpc::data::tensorName;
 
 namespace {
 
 constexpr char stateVersion[] = "1";
-
-// "" for shadows, which are derived.
-std::string tensorName(const mpc_rt_variable_info_t &variable) {
-  switch (variable.role) {
-  case MPC_RT_ROLE_TRAINABLE:
-  case MPC_RT_ROLE_NON_TRAINABLE:
-    return variable.tensor.name;
-  case MPC_RT_ROLE_OPTIMIZER:
-    return std::string("optimizer/") + variable.tensor.name;
-  case MPC_RT_ROLE_METRIC:
-    return std::string("metric/") + variable.tensor.name;
-  case MPC_RT_ROLE_RANDOM:
-    return std::string("random/") + variable.tensor.name;
-  default:
-    return "";
-  }
-}
-
-bool isModelVariable(const mpc_rt_variable_info_t &variable) {
-  return variable.role == MPC_RT_ROLE_TRAINABLE || variable.role == MPC_RT_ROLE_NON_TRAINABLE;
-}
-
-std::vector<int64_t> dimsOf(const mpc_rt_tensor_info_t &tensor) {
-  return std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank);
-}
 
 // At most a few messages: a file of another model has a fault for every tensor.
 mpc_rt_status_t failWith(mpc_rt_status_code_t code, const std::vector<std::string> &messages) {
@@ -112,27 +91,19 @@ mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
       continue;
     }
     ++used;
-    if (at->second.dims() != dimsOf(variable.tensor)) {
-      wrong.push_back(place + ":" + name + ": has shape " +
-                      mpc::data::formatShape(at->second.dims()) + "; expected " +
-                      mpc::data::formatShape(dimsOf(variable.tensor)) +
-                      "; use a file of this model");
-      continue;
-    }
-    Result<Array> array = at->second.dtype() == variable.tensor.dtype
-                              ? Result<Array>(at->second)
-                              : mpc::data::convertArray(at->second, variable.tensor.dtype,
-                                                        mpc::data::Conversion::Direct);
+    Result<Array> array = mpc::data::fitArray(at->second, variable.tensor);
     if (array)
       fitted.emplace_back(i, *array);
     else
-      wrong.push_back(place + ":" + name + ": " + array.failure().messages[0]);
+      wrong.push_back(place + ":" + name + ": " + array.failure().messages[0] +
+                      "; use a file of this model");
   }
   // What is left over is an error only among model variables.
   if (used != content.tensors.size())
     for (const auto &[name, array] : content.tensors) {
-      bool known = name.compare(0, 10, "optimizer/") == 0 || name.compare(0, 7, "metric/") == 0 ||
-                   name.compare(0, 7, "random/") == 0;
+      bool known = hasPrefix(name, mpc::data::optimizerPrefix) ||
+                   hasPrefix(name, mpc::data::metricPrefix) ||
+                   hasPrefix(name, mpc::data::randomPrefix);
       for (uint32_t i = 0; i < executable.variable_count && !known; ++i)
         known = tensorName(executable.variables[i]) == name;
       if (!known)
@@ -159,10 +130,10 @@ mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
 
 // Checkpoints of mpc-run have a prefix before model variables.
 void dropModelPrefix(Safetensors &content) {
-  constexpr size_t length = sizeof("model/") - 1;
+  constexpr size_t length = sizeof mpc::data::modelPrefix - 1;
   mpc::data::NamedArrays renamed;
   for (auto &[name, array] : content.tensors)
-    renamed.emplace(name.compare(0, length, "model/") == 0 ? name.substr(length) : name, array);
+    renamed.emplace(hasPrefix(name, mpc::data::modelPrefix) ? name.substr(length) : name, array);
   content.tensors = std::move(renamed);
 }
 
@@ -277,7 +248,7 @@ mpc_rt_status_t mpc_rt_context_save(mpc_rt_context_t *context, const char *path)
         if (auto status = mpc::rt::fetchVariable(*context, i))
           return status;
         content.tensors.emplace(name, Array::copyOf(executable.variables[i].tensor.dtype,
-                                                    dimsOf(executable.variables[i].tensor),
+                                                    dimsOf(executable.variables[i].tensor, 0),
                                                     context->variables[i]));
       }
     content.metadata = {

@@ -3,6 +3,7 @@
 #include "training/batcher.h"
 
 #include "data/gather.h"
+#include "data/variable_tensor.h"
 
 #include <cstring>
 
@@ -23,7 +24,7 @@ Status Batcher::prepareOutputs(int64_t count) {
     return Status();
   for (uint32_t i = 0; i < entry_.output_count; ++i) {
     Result<Array> array =
-        Array::allocate(entry_.outputs[i].dtype, dimsOf(entry_.outputs[i], count));
+        Array::allocate(entry_.outputs[i].dtype, data::dimsOf(entry_.outputs[i], count));
     if (!array)
       return Failure(session_.path() + ":" + entry_.outputs[i].name + ": " +
                      array.failure().messages[0]);
@@ -40,7 +41,7 @@ Status Batcher::run(const data::Dataset &data, const int64_t *rows, int64_t coun
     if (inputs_[i].bytes() < data::rowBytes(column) * static_cast<size_t>(count) ||
         !inputs_[i].data()) {
       Result<Array> array =
-          Array::allocate(entry_.inputs[i].dtype, dimsOf(entry_.inputs[i], count));
+          Array::allocate(entry_.inputs[i].dtype, data::dimsOf(entry_.inputs[i], count));
       if (!array)
         return Failure(data.path + ":" + column.spec.name + ": " + array.failure().messages[0] +
                        "; use a smaller --batch-size");

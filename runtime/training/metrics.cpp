@@ -4,6 +4,7 @@
 
 #include "data/convert.h"
 #include "data/npz.h"
+#include "data/variable_tensor.h"
 
 #include <charconv>
 #include <cmath>
@@ -25,7 +26,8 @@ static Result<data::NamedArrays> computeResults(Session &session) {
   std::vector<Array> results;
   std::vector<void *> outputs;
   for (uint32_t i = 0; i < entry->output_count; ++i) {
-    Result<Array> result = Array::allocate(entry->outputs[i].dtype, dimsOf(entry->outputs[i], 0));
+    Result<Array> result =
+        Array::allocate(entry->outputs[i].dtype, data::dimsOf(entry->outputs[i], 0));
     if (!result)
       return result.failure();
     results.push_back(*result);

@@ -3,6 +3,7 @@
 #include "training/session.h"
 
 #include "data/json_guard.h"
+#include "data/variable_tensor.h"
 #include "mpc-rt/device.h"
 #include "mpc-rt/training.h"
 #include "training/weights.h"
@@ -21,13 +22,6 @@ using data::Status;
 Session::~Session() {
   mpc_rt_context_release(context_);
   mpc_rt_model_release(model_);
-}
-
-std::vector<int64_t> dimsOf(const mpc_rt_tensor_info_t &tensor, int64_t batch) {
-  std::vector<int64_t> dims(tensor.dims, tensor.dims + tensor.rank);
-  if (!dims.empty() && dims[0] == MPC_RT_DYNAMIC)
-    dims[0] = batch;
-  return dims;
 }
 
 Failure Session::runtimeFailure(mpc_rt_status_t status) const {
@@ -198,7 +192,7 @@ int64_t Session::fixedBatch(const mpc_rt_entry_info_t &entry) const {
 
 data::Array Session::variableArray(uint32_t index) {
   const mpc_rt_tensor_info_t &tensor = variableInfo(index).tensor;
-  return data::Array::copyOf(tensor.dtype, dimsOf(tensor, 0), variable(index));
+  return data::Array::copyOf(tensor.dtype, data::dimsOf(tensor, 0), variable(index));
 }
 
 } // namespace mpc::training

@@ -69,8 +69,5 @@ private:
   std::vector<std::string> notes_;
 };
 
-/// Dimensions of a table row with the batch replaced by `batch`.
-std::vector<int64_t> dimsOf(const mpc_rt_tensor_info_t &tensor, int64_t batch);
-
 } // namespace mpc::training
 #endif

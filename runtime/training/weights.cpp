@@ -2,7 +2,7 @@
 // Loading and saving variables.
 #include "training/weights.h"
 
-#include "data/convert.h"
+#include "data/variable_tensor.h"
 
 #include <cstring>
 
@@ -13,29 +13,10 @@ using data::Failure;
 using data::Result;
 using data::Status;
 
-static const char optimizerPrefix[] = "optimizer/";
-
-std::string weightName(const mpc_rt_variable_info_t &variable) {
-  switch (variable.role) {
-  case MPC_RT_ROLE_TRAINABLE:
-  case MPC_RT_ROLE_NON_TRAINABLE:
-    return variable.tensor.name;
-  case MPC_RT_ROLE_OPTIMIZER:
-    return std::string(optimizerPrefix) + variable.tensor.name;
-  default:
-    return "";
-  }
-}
-
-/// `tensor` as the variable wants it, or what is wrong.
-static Result<Array> fit(const Array &tensor, const mpc_rt_tensor_info_t &variable) {
-  std::vector<int64_t> dims = dimsOf(variable, 0);
-  if (tensor.dims() != dims)
-    return Failure("has shape " + data::formatShape(tensor.dims()) + "; expected " +
-                   data::formatShape(dims));
-  if (tensor.dtype() == variable.dtype)
-    return tensor; // shared, not copied
-  return data::convertArray(tensor, variable.dtype, data::Conversion::Direct);
+/// "" for variables that no weights file holds (metrics, random states, shadows).
+static std::string weightName(const mpc_rt_variable_info_t &variable) {
+  const bool isWeight = data::isModelVariable(variable) || variable.role == MPC_RT_ROLE_OPTIMIZER;
+  return isWeight ? data::tensorName(variable) : "";
 }
 
 Status loadVariables(Session &session, const std::string &file, bool complete,
@@ -59,7 +40,7 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
       continue;
     }
     ++used;
-    Result<Array> array = fit(at->second, tables.variables[i].tensor);
+    Result<Array> array = data::fitArray(at->second, tables.variables[i].tensor);
     if (array)
       fitted.emplace_back(i, *array);
     else
@@ -72,9 +53,10 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
       for (uint32_t i = 0; i < tables.variable_count && !known; ++i)
         known = weightName(tables.variables[i]) == name;
       // A training state (mpc_rt_context_save) also holds what no weights file needs.
-      if (known || name.compare(0, 7, "metric/") == 0 || name.compare(0, 7, "random/") == 0)
+      if (known || data::hasPrefix(name, data::metricPrefix) ||
+          data::hasPrefix(name, data::randomPrefix))
         continue;
-      if (name.compare(0, sizeof optimizerPrefix - 1, optimizerPrefix) == 0)
+      if (data::hasPrefix(name, data::optimizerPrefix))
         ++unknownOptimizer;
       else
         failure.append(Failure(file + ":" + name + ": the model " + tables.model_name +

@@ -12,10 +12,6 @@ struct WeightsReport {
   std::vector<std::string> notes;
 };
 
-/// Name of a variable in a weights file: its Keras path for model variables, `optimizer/<name>` for
-/// optimizer variables, "" for variables that no weights file holds (metrics, random, shadows).
-std::string weightName(const mpc_rt_variable_info_t &variable);
-
 /// Copies every tensor of `file` into the variable of its name, converted with one rounding
 /// (floats) or exactly (integers). Fails for unknown model variables, wrong shapes or types, and,
 /// when `complete`, for model variables without a tensor; all faults are reported together and
