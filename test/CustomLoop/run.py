@@ -10,7 +10,10 @@ import sys
 
 import numpy as np
 
-from runtime import DTYPES, FAILED_PRECONDITION, Context, Failed, Runtime, pointers
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# pylint: disable=wrong-import-position
+import named_tests  # noqa: E402
+from runtime import DTYPES, FAILED_PRECONDITION, Context, Failed, Runtime, pointers  # noqa: E402
 
 STEPS = 50
 # Steps whose input holds an infinity, and loss scales that are set before steps: much too large,
@@ -187,25 +190,23 @@ def main():
              for name in names]
     cases = [(name, "") for name, kept in zip(names, quick) if kept or arguments.case]
     cases += [(name, option) for name, option in extra if name in names]
-    ran = failed = 0
-    for name, option in cases:
+
+    def check(name, option):
         folder = os.path.join(arguments.work, name + option)
         command = [os.path.join(arguments.bin, "mpcc"), "-q", "--march=x86-64-v3", "--name=net",
                    os.path.join(arguments.fixtures, name, "model.keras"), "-o", folder]
         subprocess.run(command + ([option] if option else []), check=True)
         contexts = [Context(runtime, folder) for _ in range(3)]
-        ran += 1
         try:
             skipped = compare(*contexts[:2], poisons=True)
             check_order(contexts[2])
-            print(f"ok    {name} {option} skipped {skipped}")
-        except (Different, Failed) as problem:
-            failed += 1
-            print(f"FAIL  {name} {option}: {problem}")
-        for context in contexts:
-            context.close()
-    print(f"ran {ran} tests")
-    return 1 if failed or not ran else 0
+        finally:
+            for context in contexts:
+                context.close()
+        return f"skipped {skipped}"
+
+    return named_tests.run({f"{name} {option}".strip(): lambda case=(name, option): check(*case)
+                            for name, option in cases})
 
 
 if __name__ == "__main__":

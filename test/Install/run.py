@@ -15,6 +15,8 @@ import urllib.error
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import named_tests  # noqa: E402  pylint: disable=wrong-import-position
 
 
 class Failure(Exception):
@@ -254,19 +256,10 @@ def main():
     for name in ["build", "source", "work"]:
         parser.add_argument(f"--{name}", required=True)
     suite = Suite(parser.parse_args())
-    tests = [name for name in dir(Suite) if name.startswith("test_")]
+    tests = named_tests.methods(suite)
     # The folder of a compiled model is made by the one test that its name is of.
-    tests.sort(key=lambda name: ("beforehand" not in name, "refused" in name, name))
-    failed = 0
-    for name in tests:
-        try:
-            getattr(suite, name)()
-            print(f"ok    {name}")
-        except (Failure, OSError) as problem:
-            failed += 1
-            print(f"FAIL  {name}: {problem}")
-    print(f"ran {len(tests)} tests")
-    return 1 if failed else 0
+    order = sorted(tests, key=lambda name: ("beforehand" not in name, "refused" in name, name))
+    return named_tests.run({name: tests[name] for name in order})
 
 
 if __name__ == "__main__":

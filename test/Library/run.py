@@ -16,8 +16,9 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "test", "CustomLoop"))
+sys.path[:0] = [os.path.join(ROOT, "test", "CustomLoop"), os.path.join(ROOT, "test")]
 # pylint: disable=wrong-import-position
+import named_tests  # noqa: E402
 from run import make_inputs  # noqa: E402
 from runtime import Context, Failed, Runtime  # noqa: E402
 
@@ -307,18 +308,7 @@ def main():
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--runtime", default="build/release/lib/libmpcrt.so.1")
     parser.add_argument("--work", default="/tmp/library-tests")
-    suite = Suite(parser.parse_args())
-    tests = sorted(name for name in dir(Suite) if name.startswith("test_"))
-    failed = 0
-    for name in tests:
-        try:
-            getattr(suite, name)()
-            print(f"ok    {name}")
-        except (Wrong, Failed, OSError, subprocess.SubprocessError) as problem:
-            failed += 1
-            print(f"FAIL  {name}: {problem}")
-    print(f"ran {len(tests)} tests")
-    return 1 if failed else 0
+    return named_tests.run(named_tests.methods(Suite(parser.parse_args())))
 
 
 if __name__ == "__main__":

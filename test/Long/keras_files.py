@@ -13,6 +13,9 @@ import keras
 import numpy
 from keras import layers
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import named_tests  # noqa: E402
+
 ROWS = 8
 # Relative: eager Keras rounds each operation of a 16-bit layer, mpc each layer.
 TOLERANCES = {"float32": 1e-5, "mixed_bfloat16": 3e-2, "mixed_float16": 3e-3, "scaled": 3e-3}
@@ -68,6 +71,7 @@ def equal(one, other):
 class Case:
     def __init__(self, kind, tools, folder):
         self.kind, self.tools, self.folder = kind, tools, folder
+        self.results = {}
         numbers = numpy.random.RandomState(3)
         self.x = [numbers.randn(ROWS, 5).astype("float32") for _ in range(2)]
         self.y = numbers.randint(0, 3, size=ROWS).astype("int32")
@@ -85,9 +89,7 @@ class Case:
 
     def close(self, what, got, expected):
         error = abs(got - expected) / max(abs(expected), 1e-6)
-        good = error <= TOLERANCES[self.kind]
-        print(f"{'ok  ' if good else 'FAIL'} {self.kind} {what}: {got:.7g}, expected {expected:.7g}")
-        return good
+        self.results[f"{what}: {got:.7g}, expected {expected:.7g}"] = error <= TOLERANCES[self.kind]
 
     def check(self):
         model = make_model(self.kind)
@@ -103,50 +105,45 @@ class Case:
         self.train(2, "--trace", self.path("trace.npz"), "--save", self.path("trained.safetensors"))
         expected = [step(model, self.x, self.y) for _ in range(3)]
         traced = numpy.load(self.path("trace.npz"))["loss"]
-        results = [self.close(f"mpc's loss {i}", float(traced[i]), expected[i]) for i in range(2)]
+        for i in range(2):
+            self.close(f"mpc's loss {i}", float(traced[i]), expected[i])
 
         # mpc to Keras, by every kind of file: the next loss.
         self.tool("mpc-convert", self.path("trained.safetensors"), "--model", self.path("model.keras"),
                   *loss_scale, "-o", self.path("trained.keras"))  # fmt: skip
         loaded = keras.models.load_model(self.path("trained.keras"))
-        results.append(policies(loaded) == policies(model))
+        self.results["policies"] = policies(loaded) == policies(model)
         loaded.run_eagerly = True
         state = len(loaded.optimizer.variables) == len(model.optimizer.variables)
-        results.append(state)
-        results.append(self.close("Keras's next loss", step(loaded, self.x, self.y), expected[2]))
+        self.results["number of optimizer variables"] = state
+        self.close("Keras's next loss", step(loaded, self.x, self.y), expected[2])
 
         # An untrained round trip changes nothing.
         self.tool("mpc-convert", self.path("model.keras"), *loss_scale, "-o", self.path("same.npz"))
         self.tool("mpc-convert", self.path("same.npz"), "--model", self.path("model.keras"), *loss_scale,
                   "-o", self.path("same.keras"))  # fmt: skip
         same = keras.models.load_model(self.path("same.keras"))
-        results.append(equal(before, same.optimizer.variables))
+        self.results["round trip"] = equal(before, same.optimizer.variables)
 
         # Legacy and weights-only files.
         self.tool("mpc-convert", self.path("model.keras"), *loss_scale, "-o", self.path("legacy.h5"))
         old = keras.models.load_model(self.path("legacy.h5"), compile=False)
         reference = keras.models.load_model(self.path("model.keras"))
-        results.append(equal(old.variables, reference.variables))
+        self.results["legacy file"] = equal(old.variables, reference.variables)
         self.tool("mpc-convert", self.path("model.keras"), *loss_scale, "-o", self.path("only.weights.h5"))
         fresh = make_model(self.kind)
         fresh.load_weights(self.path("only.weights.h5"))
-        results.append(equal(fresh.variables, reference.variables))
-        print(f"     {self.kind}: {results}")
-        return all(results)
+        self.results["weights file"] = equal(fresh.variables, reference.variables)
+        wrong = [what for what, good in self.results.items() if not good]
+        if wrong:
+            raise RuntimeError("; ".join(wrong))
+        return f"({'; '.join(self.results)})"
 
 
 def main():
     tools = os.path.abspath(sys.argv[1])
-    failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for kind in TOLERANCES:
-            try:
-                failed += not Case(kind, tools, folder).check()
-            except RuntimeError as error:
-                failed += 1
-                print(f"FAIL {kind}: {error}")
-    print(f"ran {len(TOLERANCES)} tests")
-    return 1 if failed else 0
+        return named_tests.run({kind: Case(kind, tools, folder).check for kind in TOLERANCES})
 
 
 if __name__ == "__main__":

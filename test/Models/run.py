@@ -13,6 +13,9 @@ import numpy as np
 from samples import prepare_dgaintel, sample
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import named_tests  # noqa: E402  pylint: disable=wrong-import-position
+
 # Relative to an element and to the root mean square of its array, as in the public fixtures: sums
 # of thousands of products in another order, through 41 and 24 steps of recurrence.
 OUTPUT = 2e-5
@@ -169,17 +172,7 @@ def main():
         if name.endswith(".npz"):
             name = name[: -len(".npz")]
             tests["layers/" + name] = lambda name=name: check_layer(tools, name, options.work)
-    tests = {name: test for name, test in tests.items() if options.case in name}
-    failures = 0
-    for name, test in tests.items():
-        try:
-            test()
-            print(f"PASS {name}")
-        except Failure as failure:
-            failures += 1
-            print(f"FAIL {name}: {failure}")
-    print(f"ran {len(tests)} tests")
-    return 1 if failures else 0
+    return named_tests.run({name: test for name, test in tests.items() if options.case in name})
 
 
 if __name__ == "__main__":
