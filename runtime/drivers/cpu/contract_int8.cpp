@@ -118,10 +118,11 @@ void contractInt8(ThreadTeam &team, bool avx2, const Contraction &c, const int8_
       const int64_t step = c.transposeLhs ? c.m : 1;
       int32_t *own = pairs.data() + (b * c.m + m) * pairCount;
       for (int64_t row = 0; row < rows; ++row) {
-        const int8_t *left = lhs + b * c.m * c.k + (c.transposeLhs ? m + row : (m + row) * c.k);
+        // A place, no pointer: without a k there may be no lhs to point into.
+        const int64_t left = b * c.m * c.k + (c.transposeLhs ? m + row : (m + row) * c.k);
         for (int64_t k = 0; k < c.k; k += 2)
           own[row * pairCount + k / 2] =
-              pairOf(left[k * step], k + 1 < c.k ? left[(k + 1) * step] : int8_t{0});
+              pairOf(lhs[left + k * step], k + 1 < c.k ? lhs[left + (k + 1) * step] : int8_t{0});
       }
       multiply({own, rows, c.k, rhs + b * matrix, c.n, out + (b * c.m + m) * c.n, c.accumulate},
                avx2);
