@@ -41,6 +41,17 @@ uint64_t largestFloat64(const void *values, uint64_t count) {
 
 } // namespace
 
+Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exactInt8)
+    : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16), exactInt8(exactInt8),
+      vectors256(isa >= MPC_RT_ISA_X86_64_V3) {
+  auto make = [&](const MicroKernel *kernel) {
+    return kernel ? std::make_unique<BlockedProduct>(team, kernels, *kernel) : nullptr;
+  };
+  if (nativeBFloat16)
+    bfloat16Product = make(bfloat16MicroKernel(isa));
+  float32Product = make(float32MicroKernel(isa));
+}
+
 void Contractor::reserve(Buffer &buffer, uint64_t bytes) {
   if (!buffer.reserve(bytes))
     throw std::bad_alloc();
@@ -53,6 +64,8 @@ uint64_t Contractor::bytes() const noexcept {
     total += entry.second.buffer.size();
   for (auto &entry : tiles)
     total += entry.second.buffer.size();
+  for (auto *product : {bfloat16Product.get(), float32Product.get()})
+    total += product ? product->bytes() : 0;
   return total;
 }
 
@@ -127,12 +140,22 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
   auto plan = std::make_unique<Plan>();
   plan->shape = shape;
   plan->findLargest = findLargest;
-  choose(*plan, keep);
-  if (shape.k > 0)
-    makeProducts(*plan);
+  plan->blocked = findBlocked(shape);
+  if (!plan->blocked) {
+    choose(*plan, keep);
+    if (shape.k > 0)
+      makeProducts(*plan);
+  }
   if (plans.size() >= mostPlans)
     plans.clear();
   return *(plans[key] = std::move(plan));
+}
+
+BlockedProduct *Contractor::findBlocked(const Contraction &c) const {
+  for (auto *product : {bfloat16Product.get(), float32Product.get()})
+    if (product && product->multiplies(c))
+      return product->isWorthwhile(c) ? product : nullptr;
+  return nullptr;
 }
 
 void Contractor::choose(Plan &plan, bool keepWeights) {
@@ -222,6 +245,8 @@ std::shared_ptr<onednn::PackedLayout> Contractor::layout(int64_t k, int64_t n, E
 void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
                          const void *rhs, const void *bias, void *out, void *largest) {
   const Contraction &c = plan.shape;
+  if (plan.blocked)
+    return executeBlocked(*plan.blocked, c, descriptor.rhs_variable, lhs, rhs, bias, out, largest);
   uint32_t most = 0;
   const void *ready = c.k > 0 ? prepareRhs(plan, descriptor.rhs_variable, rhs) : nullptr;
   const float *wideBias = prepareBias(c, bias);
@@ -254,6 +279,24 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
     storeLargest(c.out, most, largest);
 }
 
+void Contractor::executeBlocked(BlockedProduct &product, const Contraction &c, int32_t variable,
+                                const void *lhs, const void *rhs, const void *bias, void *out,
+                                void *largest) {
+  const void *packed = nullptr;
+  if (variable >= 0 && c.batch == 1) {
+    PackedWeights &entry = weights[{variable, c.transposeRhs, c.k, c.n, &product}];
+    bool keep = false;
+    packed = findPacked(entry, keep);
+    if (!packed && (keep || product.packsRhsFirst(c)))
+      packed = packInto(&entry, keep, product.packedBytes(c),
+                        [&](uint8_t *to) { product.packRhs(c, rhs, to); });
+  }
+  uint32_t most = 0;
+  product.run(c, lhs, rhs, packed, prepareBias(c, bias), out, largest ? &most : nullptr);
+  if (largest)
+    storeLargest(c.out, most, largest);
+}
+
 uint32_t Contractor::largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count) {
   std::atomic<uint32_t> most{0}; // a maximum: the same for every order
   team.forRange(count, conversionGrain, [&](int64_t begin, int64_t end) {
@@ -269,19 +312,41 @@ uint32_t Contractor::largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t
   return most.load(std::memory_order_relaxed);
 }
 
+const void *Contractor::findPacked(PackedWeights &entry, bool &keep) {
+  keep = false;
+  if (entry.keptVersion == weightVersion)
+    return entry.buffer.data();
+  if (packedOnceHolds == &entry && entry.packedVersion == weightVersion)
+    return packedOnce.data();
+  // Packed before in this run, and something else since: a loop over time with several products.
+  keep = weightsConstant || entry.packedVersion == weightVersion;
+  entry.packedVersion = weightVersion;
+  return nullptr;
+}
+
+template <typename Pack>
+const void *Contractor::packInto(PackedWeights *entry, bool keep, uint64_t bytes,
+                                 const Pack &pack) {
+  Buffer &target = keep ? entry->buffer : packedOnce;
+  if (!keep)
+    packedOnceHolds = nullptr; // until it is packed: that may fail
+  reserve(target, bytes);
+  pack(target.data());
+  if (keep)
+    entry->keptVersion = weightVersion;
+  else
+    packedOnceHolds = entry;
+  return target.data();
+}
+
 const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs) {
   const Contraction &c = plan.shape;
   PackedWeights *entry = nullptr;
   bool keep = false;
   if (variable >= 0 && plan.packed) {
-    entry = &weights[{variable, c.transposeRhs, plan.packed.get()}];
-    if (entry->keptVersion == weightVersion)
-      return entry->buffer.data();
-    if (packedOnceHolds == entry && entry->packedVersion == weightVersion)
-      return packedOnce.data();
-    // Packed before in this run, and something else since: a loop over time with several products.
-    keep = weightsConstant || entry->packedVersion == weightVersion;
-    entry->packedVersion = weightVersion;
+    entry = &weights[{variable, c.transposeRhs, c.k, c.n, plan.packed.get()}];
+    if (const void *ready = findPacked(*entry, keep))
+      return ready;
   }
   if (plan.widenRhs) {
     reserve(rhsWhole, c.rhsElements() * sizeof(float));
@@ -294,19 +359,12 @@ const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs
   }
   if (!plan.packed)
     return rhs;
-  Buffer &target = keep ? entry->buffer : packedOnce;
-  if (!keep)
-    packedOnceHolds = nullptr; // until it is packed: that may fail
-  reserve(target, plan.packed->bytes());
   auto from = plan.element == Element::int8                ? Element::int8
               : c.rhs == MPC_RT_BFLOAT16 && !plan.widenRhs ? Element::bfloat16
                                                            : Element::float32;
-  plan.packed->pack(rhs, from, c.transposeRhs, target.data(), libraryScratch);
-  if (keep)
-    entry->keptVersion = weightVersion;
-  else
-    packedOnceHolds = entry;
-  return target.data();
+  return packInto(entry, keep, plan.packed->bytes(), [&](uint8_t *to) {
+    plan.packed->pack(rhs, from, c.transposeRhs, to, libraryScratch);
+  });
 }
 
 const void *Contractor::prepareLhs(const Plan &plan, const void *lhs, int64_t first,

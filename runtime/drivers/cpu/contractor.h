@@ -8,6 +8,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/contraction.h"
+#include "runtime/drivers/cpu/blocked_product.h"
 #include "runtime/drivers/cpu/onednn.h"
 #include "runtime/drivers/cpu/thread_team.h"
 
@@ -24,9 +25,7 @@ public:
   // oneDNN can do both everywhere, which is how tests reach both.
   // `exactInt8`: oneDNN multiplies int8; without, a loop of our own.
   Contractor(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16(),
-             bool exactInt8 = onednn::hasExactInt8())
-      : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16),
-        exactInt8(exactInt8), vectors256(isa >= MPC_RT_ISA_X86_64_V3) {}
+             bool exactInt8 = onednn::hasExactInt8());
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
@@ -52,6 +51,7 @@ private:
     int64_t units = 0, block = 0; // rows or matrices
     std::shared_ptr<onednn::PackedLayout> packed;
     std::unique_ptr<onednn::Product> body, tail;
+    BlockedProduct *blocked = nullptr; // instead of all this
   };
   struct PlanKey {
     uint32_t id;
@@ -74,6 +74,8 @@ private:
     uint64_t keptVersion = 0;   // of what `buffer` holds
     uint64_t packedVersion = 0; // packed last, wherever
   };
+  // A variable, how it lies in memory, and the layout (or kernel) that it is packed for.
+  using PackedKey = std::tuple<int32_t, bool, int64_t, int64_t, const void *>;
 
   bool isFewRows(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
   void contractRows(const Contraction &shape, const void *lhs, const void *rhs, const void *bias,
@@ -95,7 +97,16 @@ private:
   void execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                const void *bias, void *out, void *largest);
   uint32_t largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count);
+  BlockedProduct *findBlocked(const Contraction &shape) const;
+  void executeBlocked(BlockedProduct &product, const Contraction &shape, int32_t variable,
+                      const void *lhs, const void *rhs, const void *bias, void *out, void *largest);
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
+  // The packed copy of a variable, if there is one. Otherwise null: `keep` then says whether the
+  // copy that the caller makes is worth keeping.
+  const void *findPacked(PackedWeights &entry, bool &keep);
+  // Calls pack(to) on memory for `bytes`, the entry's if the copy is to be kept.
+  template <typename Pack>
+  const void *packInto(PackedWeights *entry, bool keep, uint64_t bytes, const Pack &pack);
   const void *prepareLhs(const Plan &plan, const void *lhs, int64_t first, int64_t units);
   const float *prepareBias(const Contraction &shape, const void *bias);
   void applyEpilogue(const Contraction &shape, const float *sums, const float *bias, void *out,
@@ -111,11 +122,12 @@ private:
   std::unordered_map<PlanKey, std::unique_ptr<Plan>, PlanKeyHash> plans;
   std::map<std::tuple<int64_t, int64_t, onednn::Element>, std::shared_ptr<onednn::PackedLayout>>
       layouts;
-  std::map<std::tuple<int32_t, bool, const onednn::PackedLayout *>, PackedWeights> weights;
+  std::map<PackedKey, PackedWeights> weights;
   // By variable, k, n and what the descriptor says of how rhs is stored.
   std::map<std::tuple<int32_t, int64_t, int64_t, bool, bool>, PackedWeights> tiles;
   const PackedWeights *packedOnceHolds = nullptr;
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch;
+  std::unique_ptr<BlockedProduct> bfloat16Product, float32Product; // null: left to oneDNN
 };
 
 // Integer weights as multiplyInt8 and multiplyInt4 read them: bytes, and the tiles themselves.

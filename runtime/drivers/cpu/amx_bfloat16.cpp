@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// bfloat16 on AMX: tiles of 16 rows of 64 bytes, 2 x 2 of them at a time.
+//
+// A step is 32 k. Of lhs it is two tiles [16 rows, 32 k]; of rhs two tiles [16 pairs of k,
+// 16 columns] whose elements are the two k of a pair. TDPBF16PS sums in float32, rounds to nearest
+// even and takes subnormal numbers for zero (Intel's Architecture Instruction Set Extensions
+// Programming Reference, chapter 3).
+#include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/transpose16.h"
+
+namespace mpc::rt {
+namespace {
+
+constexpr int64_t depth = 32, tileBytes = 1024, stepBytes = 2 * tileBytes;
+constexpr int64_t lineBytes = 64;
+
+struct alignas(64) TileConfiguration {
+  uint8_t palette, start;
+  uint8_t reserved[14];
+  uint16_t rowBytes[16];
+  uint8_t rows[16];
+};
+static_assert(sizeof(TileConfiguration) == microKernelStateBytes);
+
+__mmask32 firstOf(int64_t count) {
+  return count >= 32 ? ~__mmask32{0} : count <= 0 ? 0 : (__mmask32{1} << count) - 1;
+}
+
+inline const uint16_t *at(const PanelSource &source, int64_t stride, int64_t contiguous) {
+  return static_cast<const uint16_t *>(source.data) + stride * source.stride + contiguous;
+}
+
+// 16 rows of 16 pairs of k, from the memory of 16 lanes that begins with `lane`.
+inline void loadLanes(const PanelSource &source, int64_t lane, int64_t k, __m512i (&rows)[16]) {
+  const __mmask32 mask = firstOf(source.depth - k);
+  for (int i = 0; i < 16; ++i)
+    rows[i] = lane + i < source.lanes
+                  ? _mm512_maskz_loadu_epi16(mask, at(source, lane + i, k))
+                  : _mm512_setzero_si512();
+}
+
+// 16 pairs of k of 32 lanes, from memory where lanes are contiguous: `low` the first 16 lanes.
+inline void loadPairs(const PanelSource &source, int64_t lane, int64_t k, __m512i (&low)[16],
+                      __m512i (&high)[16]) {
+  alignas(64) static const uint16_t order[2][32] = {
+      {0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39,
+       8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47},
+      {16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55,
+       24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63}};
+  const __m512i first = _mm512_load_si512(order[0]), second = _mm512_load_si512(order[1]);
+  const __mmask32 mask = firstOf(source.lanes - lane);
+  for (int i = 0; i < 16; ++i) {
+    __m512i even = _mm512_setzero_si512(), odd = even;
+    if (k + 2 * i < source.depth)
+      even = _mm512_maskz_loadu_epi16(mask, at(source, k + 2 * i, lane));
+    if (k + 2 * i + 1 < source.depth)
+      odd = _mm512_maskz_loadu_epi16(mask, at(source, k + 2 * i + 1, lane));
+    low[i] = _mm512_permutex2var_epi16(even, first, odd);
+    high[i] = _mm512_permutex2var_epi16(even, second, odd);
+  }
+}
+
+inline void storeTile(const __m512i (&rows)[16], uint8_t *to) {
+  for (int i = 0; i < 16; ++i)
+    _mm512_store_si512(to + i * lineBytes, rows[i]);
+}
+
+// Tiles that lie in memory as they are, but for their distance.
+void packLanes(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
+  for (int64_t lane = 0; lane < panels * 32; ++lane) {
+    uint8_t *line = static_cast<uint8_t *>(to) + lane / 32 * steps * stepBytes + lane % 32 * lineBytes;
+    const bool exists = lane < source.lanes;
+    for (int64_t step = 0; step < steps; ++step, line += stepBytes)
+      _mm512_store_si512(line, exists ? _mm512_maskz_loadu_epi16(firstOf(source.depth - step * depth),
+                                                                at(source, lane, step * depth))
+                                      : _mm512_setzero_si512());
+  }
+}
+
+void packLanesAsPairs(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (int64_t half = 0; half < 2; ++half)
+      for (int64_t step = 0; step < steps; ++step) {
+        __m512i rows[16];
+        loadLanes(source, panel * 32 + half * 16, step * depth, rows);
+        transpose16(rows);
+        storeTile(rows, static_cast<uint8_t *>(to) + (panel * steps + step) * stepBytes + half * tileBytes);
+      }
+}
+
+// Steps outside: memory is read along its rows.
+template <bool transposed>
+void packPairs(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      __m512i low[16], high[16];
+      loadPairs(source, panel * 32, step * depth, low, high);
+      if (transposed) {
+        transpose16(low);
+        transpose16(high);
+      }
+      uint8_t *tiles = static_cast<uint8_t *>(to) + (panel * steps + step) * stepBytes;
+      storeTile(low, tiles);
+      storeTile(high, tiles + tileBytes);
+    }
+}
+
+void enter(void *state) {
+  _tile_storeconfig(state);
+  TileConfiguration configuration = {};
+  configuration.palette = 1;
+  for (int tile = 0; tile < 8; ++tile) {
+    configuration.rowBytes[tile] = lineBytes;
+    configuration.rows[tile] = 16;
+  }
+  _tile_loadconfig(&configuration);
+}
+
+// oneDNN may take its own configuration for still there.
+void leave(const void *state) {
+  if (static_cast<const TileConfiguration *>(state)->palette)
+    _tile_loadconfig(state);
+  else
+    _tile_release();
+}
+
+// The tiles of lhs and the sums come from the second-level cache and are not used again soon: the
+// hint of TILELOADDT1 leaves the first to the panel of rhs.
+void multiply(const MicroTile &tile) {
+  uint8_t *sums = reinterpret_cast<uint8_t *>(tile.sums);
+  const int64_t stride = tile.sumStride * static_cast<int64_t>(sizeof(float));
+  if (tile.first) {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  } else {
+    _tile_stream_loadd(0, sums, stride);
+    _tile_stream_loadd(1, sums + lineBytes, stride);
+    _tile_stream_loadd(2, sums + 16 * stride, stride);
+    _tile_stream_loadd(3, sums + 16 * stride + lineBytes, stride);
+  }
+  const uint8_t *lhs = tile.lhs, *rhs = tile.rhs;
+  const uint8_t *nextLhs = tile.nextLhs, *nextRhs = tile.nextRhs;
+  const int64_t lhsLines = tile.nextLhsBytes / lineBytes / tile.steps;
+  const int64_t rhsLines = tile.nextRhsBytes / lineBytes / tile.steps;
+  // The next tile of sums is 32 rows further down.
+  const uint8_t *nextSums = sums + 32 * stride;
+  const int64_t sumRows = (32 + tile.steps - 1) / tile.steps;
+  for (int64_t step = 0; step < tile.steps; ++step) {
+    _tile_stream_loadd(4, lhs, lineBytes);
+    _tile_loadd(6, rhs, lineBytes);
+    _tile_stream_loadd(5, lhs + tileBytes, lineBytes);
+    _tile_loadd(7, rhs + tileBytes, lineBytes);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+    for (int64_t i = 0; i < lhsLines; ++i, nextLhs += lineBytes)
+      _mm_prefetch(reinterpret_cast<const char *>(nextLhs), _MM_HINT_T1);
+    for (int64_t i = 0; i < rhsLines; ++i, nextRhs += lineBytes)
+      _mm_prefetch(reinterpret_cast<const char *>(nextRhs), _MM_HINT_T1);
+    if (!tile.first)
+      for (int64_t i = 0; i < sumRows; ++i, nextSums += stride) {
+        _mm_prefetch(reinterpret_cast<const char *>(nextSums), _MM_HINT_T0);
+        _mm_prefetch(reinterpret_cast<const char *>(nextSums + lineBytes), _MM_HINT_T0);
+      }
+    lhs += stepBytes;
+    rhs += stepBytes;
+  }
+  _tile_stored(0, sums, stride);
+  _tile_stored(1, sums + lineBytes, stride);
+  _tile_stored(2, sums + 16 * stride, stride);
+  _tile_stored(3, sums + 16 * stride + lineBytes, stride);
+}
+
+} // namespace
+
+const MicroKernel amxBFloat16 = {
+    "amx_bfloat16",
+    /*rows=*/32,
+    /*columns=*/32,
+    depth,
+    stepBytes,
+    stepBytes,
+    /*steps=*/16,
+    /*blockRows=*/384,
+    /*blockColumns=*/512,
+    {{nullptr, nullptr}, {packPairs<true>, packLanes}, {nullptr, nullptr}},
+    {{nullptr, nullptr}, {packPairs<false>, packLanesAsPairs}, {nullptr, nullptr}},
+    enter,
+    leave,
+    multiply};
+
+} // namespace mpc::rt

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/drivers/cpu/blocked_product.h"
+#include "runtime/drivers/cpu/blocking.h"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+namespace mpc::rt {
+namespace {
+
+// Of what is packed before blocks are multiplied, per operand: more than that is done in strips.
+constexpr int64_t stripBytes = 32 << 20;
+// Panels of rhs that a block packs at a time: a row of them is some whole lines of memory.
+constexpr int64_t groupPanels = 8;
+// Behind each row of sums, so that rows do not fall on the same few sets of the caches.
+constexpr int64_t sumPadding = 16;
+constexpr int64_t cacheLine = 64;
+
+int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
+
+void reserve(Buffer &buffer, int64_t bytes) {
+  if (!buffer.reserve(static_cast<uint64_t>(bytes)))
+    throw std::bad_alloc();
+}
+
+// An extent cut into `count` blocks of `size`, the last one smaller.
+struct Blocking {
+  int64_t count, size;
+  static Blocking atMost(int64_t extent, int64_t most, int64_t unit) {
+    return inParts(extent, ceilDivide(extent, most), unit);
+  }
+  static Blocking inParts(int64_t extent, int64_t parts, int64_t unit) {
+    int64_t size = ceilDivide(ceilDivide(extent, parts), unit) * unit;
+    return {ceilDivide(extent, size), size};
+  }
+};
+
+struct Grid {
+  Blocking rows, columns;
+};
+
+// Few blocks are cut further until every thread has as many.
+Grid gridOf(const Contraction &shape, const MicroKernel &kernel, int64_t threads) {
+  Grid grid{Blocking::atMost(shape.m, kernel.blockRows, kernel.rows),
+            Blocking::atMost(shape.n, kernel.blockColumns, kernel.columns)};
+  auto isEven = [&](const Grid &grid) {
+    int64_t blocks = shape.batch * grid.rows.count * grid.columns.count;
+    return blocks % threads == 0 || blocks >= 8 * threads;
+  };
+  if (isEven(grid))
+    return grid;
+  for (int64_t more = 1; more < threads; ++more) {
+    Grid narrower{grid.rows,
+                  Blocking::inParts(shape.n, grid.columns.count + more, kernel.columns)};
+    if (isEven(narrower))
+      return narrower;
+    Grid lower{Blocking::inParts(shape.m, grid.rows.count + more, kernel.rows), grid.columns};
+    if (isEven(lower))
+      return lower;
+  }
+  return grid;
+}
+
+} // namespace
+
+struct BlockedProduct::Block {
+  Side lhs, rhs;
+  Panels lhsPanels, rhsPanels; // without data: the block packs what it reads
+  int64_t batch, row = 0, rows = 0, column = 0, columns = 0;
+};
+
+// ---- Operands -----------------------------------------------------------------------------------
+
+BlockedProduct::Side BlockedProduct::lhsOf(const Contraction &shape, const void *data) const {
+  bool contiguous = !shape.transposeLhs;
+  return {data,       shape.lhs,
+          shape.m,    shape.k,
+          contiguous ? shape.k : shape.m, contiguous,
+          kernel.rows, kernel.lhsStepBytes,
+          kernel.packLhs[shape.lhs][contiguous]};
+}
+
+BlockedProduct::Side BlockedProduct::rhsOf(const Contraction &shape, const void *data) const {
+  bool contiguous = shape.transposeRhs;
+  return {data,       shape.rhs,
+          shape.n,    shape.k,
+          contiguous ? shape.k : shape.n, contiguous,
+          kernel.columns, kernel.rhsStepBytes,
+          kernel.packRhs[shape.rhs][contiguous]};
+}
+
+bool BlockedProduct::multiplies(const Contraction &shape) const {
+  auto packs = [](const PackPanels(&packs)[3][2], mpc_rt_dtype_t dtype) {
+    return dtype <= MPC_RT_FLOAT16 && packs[dtype][0];
+  };
+  return shape.k > 0 && packs(kernel.packLhs, shape.lhs) && packs(kernel.packRhs, shape.rhs) &&
+         shape.out <= MPC_RT_FLOAT16;
+}
+
+bool BlockedProduct::isWorthwhile(const Contraction &shape) const {
+  constexpr int64_t fewestProducts = 1 << 21;
+  return shape.m >= kernel.rows / 2 && shape.batch * shape.m * shape.n * shape.k >= fewestProducts;
+}
+
+int64_t BlockedProduct::stepsOf(int64_t depth) const { return ceilDivide(depth, kernel.depth); }
+
+const uint8_t *BlockedProduct::chunkOf(const Side &side, const Panels &panels, int64_t chunk,
+                                       int64_t panel) const {
+  int64_t before = chunk * kernel.steps;
+  int64_t steps = std::min(kernel.steps, stepsOf(side.depth) - before);
+  return panels.data +
+         (before * panels.panels + (panel - panels.firstPanel) * steps) * side.stepBytes;
+}
+
+void BlockedProduct::pack(const Side &side, int64_t first, int64_t panels, int64_t chunk,
+                          uint8_t *to) const {
+  int64_t lane = first * side.panelLanes, step = chunk * kernel.steps, k = step * kernel.depth;
+  int64_t steps = std::min(kernel.steps, stepsOf(side.depth) - step);
+  int64_t offset = side.depthContiguous ? lane * side.stride + k : k * side.stride + lane;
+  side.pack({at(side.data, offset, side.dtype), side.stride, side.lanes - lane, side.depth - k},
+            panels, steps, to);
+}
+
+// [first, first + panels) of all chunks.
+void BlockedProduct::packAll(const Side &side, int64_t first, int64_t panels, uint8_t *to) {
+  Panels whole{to, first, panels};
+  int64_t groups = ceilDivide(panels, groupPanels);
+  int64_t chunks = ceilDivide(stepsOf(side.depth), kernel.steps);
+  team.forRange(groups * chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      int64_t panel = first + item % groups * groupPanels, chunk = item / groups;
+      pack(side, panel, std::min(groupPanels, first + panels - panel), chunk,
+           const_cast<uint8_t *>(chunkOf(side, whole, chunk, panel)));
+    }
+  });
+}
+
+bool BlockedProduct::packsRhsFirst(const Contraction &shape) const {
+  return shape.batch == 1 && shape.m > kernel.blockRows;
+}
+
+uint64_t BlockedProduct::packedBytes(const Contraction &shape) const {
+  return static_cast<uint64_t>(ceilDivide(shape.n, kernel.columns) * stepsOf(shape.k) *
+                               kernel.rhsStepBytes);
+}
+
+void BlockedProduct::packRhs(const Contraction &shape, const void *rhs, void *to) {
+  packAll(rhsOf(shape, rhs), 0, ceilDivide(shape.n, kernel.columns), static_cast<uint8_t *>(to));
+}
+
+uint64_t BlockedProduct::bytes() const noexcept {
+  uint64_t total = lhsPanels.size() + rhsPanels.size();
+  for (const Workspace &own : workspaces)
+    total += own.sums.size() + own.lhs.size() + own.rhs.size();
+  return total;
+}
+
+// ---- Products -----------------------------------------------------------------------------------
+
+void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *rhs,
+                         const void *packedRhs, const float *bias, void *out, uint32_t *largest) {
+  const Side left = lhsOf(shape, lhs), right = rhsOf(shape, rhs);
+  const int64_t threads = team.threads();
+  const Grid grid = gridOf(shape, kernel, threads);
+  const bool lhsFirst = shape.batch == 1 && grid.columns.count > 1;
+  const bool rhsFirst = !packedRhs && packsRhsFirst(shape);
+
+  auto stripOf = [&](const Blocking &blocks, const Side &side, bool first) {
+    int64_t blockBytes = blocks.size / side.panelLanes * stepsOf(side.depth) * side.stepBytes;
+    return first ? std::clamp<int64_t>(stripBytes / blockBytes, 1, blocks.count) : blocks.count;
+  };
+  const int64_t rowStrip = stripOf(grid.rows, left, lhsFirst);
+  const int64_t columnStrip = stripOf(grid.columns, right, rhsFirst);
+
+  workspaces.resize(static_cast<size_t>(threads));
+  for (Workspace &own : workspaces) {
+    reserve(own.sums, grid.rows.size * (grid.columns.size + sumPadding) *
+                          static_cast<int64_t>(sizeof(float)));
+    if (!lhsFirst)
+      reserve(own.lhs, grid.rows.size / kernel.rows * kernel.steps * kernel.lhsStepBytes);
+    if (!packedRhs && !rhsFirst)
+      reserve(own.rhs, groupPanels * kernel.steps * kernel.rhsStepBytes);
+  }
+
+  auto packStrip = [&](const Side &side, const Blocking &blocks, int64_t first, int64_t count,
+                       Buffer &buffer) {
+    int64_t unit = blocks.size / side.panelLanes;
+    int64_t end = std::min((first + count) * unit, ceilDivide(side.lanes, side.panelLanes));
+    Panels panels{nullptr, first * unit, end - first * unit};
+    reserve(buffer, panels.panels * stepsOf(side.depth) * side.stepBytes);
+    packAll(side, panels.firstPanel, panels.panels, buffer.data());
+    panels.data = buffer.data();
+    return panels;
+  };
+
+  std::atomic<uint32_t> most{0};
+  Panels leftPanels, rightPanels{static_cast<const uint8_t *>(packedRhs), 0,
+                                 ceilDivide(shape.n, kernel.columns)};
+  for (int64_t column = 0; column < grid.columns.count; column += columnStrip) {
+    const int64_t columns = std::min(columnStrip, grid.columns.count - column);
+    if (rhsFirst)
+      rightPanels = packStrip(right, grid.columns, column, columns, rhsPanels);
+    for (int64_t row = 0; row < grid.rows.count; row += rowStrip) {
+      const int64_t rows = std::min(rowStrip, grid.rows.count - row);
+      if (lhsFirst)
+        leftPanels = packStrip(left, grid.rows, row, rows, lhsPanels);
+      const int64_t blocks = shape.batch * rows * columns;
+      team.forRange(threads, 1, [&](int64_t begin, int64_t end) {
+        alignas(64) uint8_t state[microKernelStateBytes];
+        kernel.enter(state);
+        uint32_t own = 0;
+        for (int64_t slot = begin; slot < end; ++slot)
+          for (int64_t i = blocks * slot / threads; i < blocks * (slot + 1) / threads; ++i) {
+            Block block{left, right, leftPanels, rightPanels, i / (rows * columns)};
+            block.row = (row + i % rows) * grid.rows.size;
+            block.rows = std::min(grid.rows.size, shape.m - block.row);
+            block.column = (column + i / rows % columns) * grid.columns.size;
+            block.columns = std::min(grid.columns.size, shape.n - block.column);
+            block.lhs.data = at(lhs, block.batch * shape.m * shape.k, shape.lhs);
+            if (rhs)
+              block.rhs.data = at(rhs, block.batch * shape.k * shape.n, shape.rhs);
+            Workspace &workspace = workspaces[static_cast<size_t>(slot)];
+            multiplyBlock(block, workspace);
+            own = std::max(own, finishBlock(shape, block, workspace, bias, out, largest));
+          }
+        kernel.leave(state);
+        uint32_t before = most.load(std::memory_order_relaxed);
+        while (before < own && !most.compare_exchange_weak(before, own, std::memory_order_relaxed)) {
+        }
+      });
+    }
+  }
+  if (largest)
+    *largest = most.load(std::memory_order_relaxed);
+}
+
+void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
+  const int64_t rowPanels = ceilDivide(block.rows, kernel.rows);
+  const int64_t columnPanels = ceilDivide(block.columns, kernel.columns);
+  const int64_t firstRow = block.row / kernel.rows, firstColumn = block.column / kernel.columns;
+  const int64_t allSteps = stepsOf(block.lhs.depth);
+  const int64_t chunks = ceilDivide(allSteps, kernel.steps);
+  const int64_t group = block.rhsPanels.data ? columnPanels : groupPanels;
+  auto *sums = reinterpret_cast<float *>(own.sums.data());
+
+  MicroTile tile = {};
+  tile.sumStride = columnPanels * kernel.columns + sumPadding;
+  // Each tile fetches its share of what comes next.
+  auto share = [](int64_t bytes, int64_t tiles) {
+    return ceilDivide(ceilDivide(bytes, tiles), cacheLine) * cacheLine;
+  };
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    tile.first = chunk == 0;
+    tile.steps = std::min(kernel.steps, allSteps - chunk * kernel.steps);
+    const int64_t lhsBytes = tile.steps * kernel.lhsStepBytes;
+    const int64_t rhsBytes = tile.steps * kernel.rhsStepBytes;
+    const uint8_t *lhs, *nextLhs = nullptr;
+    if (block.lhsPanels.data) {
+      lhs = chunkOf(block.lhs, block.lhsPanels, chunk, firstRow);
+      if (chunk + 1 < chunks) {
+        nextLhs = chunkOf(block.lhs, block.lhsPanels, chunk + 1, firstRow);
+        tile.nextLhsBytes = share(rowPanels * lhsBytes, rowPanels * columnPanels);
+      } else {
+        tile.nextLhsBytes = 0;
+      }
+    } else {
+      pack(block.lhs, firstRow, rowPanels, chunk, own.lhs.data());
+      lhs = own.lhs.data();
+    }
+    for (int64_t first = 0; first < columnPanels; first += group) {
+      const int64_t panels = std::min(group, columnPanels - first);
+      const uint8_t *rhs;
+      if (block.rhsPanels.data) {
+        rhs = chunkOf(block.rhs, block.rhsPanels, chunk, firstColumn + first);
+        tile.nextRhsBytes = share(rhsBytes, rowPanels);
+      } else {
+        pack(block.rhs, firstColumn + first, panels, chunk, own.rhs.data());
+        rhs = own.rhs.data();
+      }
+      for (int64_t j = 0; j < panels; ++j) {
+        tile.rhs = rhs + j * rhsBytes;
+        if (tile.nextRhsBytes)
+          tile.nextRhs = j + 1 < panels     ? tile.rhs + rhsBytes
+                         : chunk + 1 < chunks ? chunkOf(block.rhs, block.rhsPanels, chunk + 1,
+                                                        firstColumn)
+                                              : tile.rhs;
+        for (int64_t i = 0; i < rowPanels; ++i) {
+          tile.lhs = lhs + i * lhsBytes;
+          tile.nextLhs = nextLhs;
+          tile.sums = sums + i * kernel.rows * tile.sumStride + (first + j) * kernel.columns;
+          kernel.multiply(tile);
+          nextLhs += tile.nextLhsBytes;
+          tile.nextRhs += tile.nextRhsBytes;
+        }
+      }
+    }
+  }
+}
+
+uint32_t BlockedProduct::finishBlock(const Contraction &shape, const Block &block,
+                                     const Workspace &own, const float *bias, void *out,
+                                     bool findLargest) const {
+  const uint32_t flags = (shape.hasBias ? epilogueBias : 0u) | (shape.relu ? epilogueRelu : 0u) |
+                         (shape.accumulate ? epilogueAccumulate : 0u);
+  const EpilogueRow finish = vectors.epilogue[shape.out][flags];
+  const int64_t stride = ceilDivide(block.columns, kernel.columns) * kernel.columns + sumPadding;
+  const auto *sums = reinterpret_cast<const float *>(own.sums.data());
+  const auto count = static_cast<size_t>(block.columns);
+  uint32_t most = 0;
+  for (int64_t row = 0; row < block.rows; ++row) {
+    auto *target = const_cast<uint8_t *>(
+        at(out, (block.batch * shape.m + block.row + row) * shape.n + block.column, shape.out));
+    finish(sums + row * stride, bias ? bias + block.column : nullptr, target, count);
+    if (findLargest)
+      most = std::max(most, shape.out == MPC_RT_FLOAT32
+                                ? vectors.largest32(reinterpret_cast<const uint32_t *>(target), count)
+                                : vectors.largest16(reinterpret_cast<const uint16_t *>(target), count));
+  }
+  return most;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Contractions by a micro-kernel: operands are packed into panels, which also transposes and widens
+// them; blocks of the result are summed in the second-level cache and leave it once, through the
+// epilogue. The order of each sum depends on k alone: not on the number of threads, nor on the
+// batch.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_BLOCKED_PRODUCT_H
+#define MPC_RUNTIME_DRIVERS_CPU_BLOCKED_PRODUCT_H
+
+#include "runtime/base/memory.h"
+#include "runtime/base/vector_kernels.h"
+#include "runtime/drivers/contraction.h"
+#include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/thread_team.h"
+
+#include <vector>
+
+namespace mpc::rt {
+
+class BlockedProduct {
+public:
+  BlockedProduct(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel)
+      : team(team), vectors(vectors), kernel(kernel) {}
+
+  const char *name() const { return kernel.name; }
+  // Both operands are of dtypes that the kernel packs.
+  bool multiplies(const Contraction &shape) const;
+  // Enough work per call: below, one call of oneDNN costs less than the forks and the packing.
+  bool isWorthwhile(const Contraction &shape) const;
+  // Whether rhs is packed as a whole before the product, once: kept copies save that. Otherwise
+  // each block packs what it reads.
+  bool packsRhsFirst(const Contraction &shape) const;
+
+  uint64_t packedBytes(const Contraction &shape) const;
+  void packRhs(const Contraction &shape, const void *rhs, void *to);
+
+  // `packedRhs` instead of `rhs`, from packRhs(); one of them is null. `largest` may be null.
+  void run(const Contraction &shape, const void *lhs, const void *rhs, const void *packedRhs,
+           const float *bias, void *out, uint32_t *largest);
+  uint64_t bytes() const noexcept;
+
+private:
+  // An operand: lanes are rows of lhs or columns of rhs.
+  struct Side {
+    const void *data;
+    mpc_rt_dtype_t dtype;
+    int64_t lanes, depth, stride; // stride: as in PanelSource
+    bool depthContiguous;
+    int64_t panelLanes, stepBytes;
+    PackPanels pack;
+  };
+  // Panels in memory: of each chunk of steps, all panels one after the other.
+  struct Panels {
+    const uint8_t *data = nullptr;
+    int64_t firstPanel = 0, panels = 0;
+  };
+  // Thread's own.
+  struct Workspace {
+    Buffer sums, lhs, rhs;
+  };
+  struct Block;
+
+  Side lhsOf(const Contraction &shape, const void *data) const;
+  Side rhsOf(const Contraction &shape, const void *data) const;
+  int64_t stepsOf(int64_t depth) const;
+  const uint8_t *chunkOf(const Side &side, const Panels &panels, int64_t chunk,
+                         int64_t panel) const;
+  void pack(const Side &side, int64_t first, int64_t panels, int64_t chunk, uint8_t *to) const;
+  void packAll(const Side &side, int64_t first, int64_t panels, uint8_t *to);
+  void multiplyBlock(const Block &block, Workspace &own) const;
+  uint32_t finishBlock(const Contraction &shape, const Block &block, const Workspace &own,
+                       const float *bias, void *out, bool findLargest) const;
+
+  ThreadTeam &team;
+  const VectorKernels &vectors;
+  const MicroKernel &kernel;
+  Buffer lhsPanels, rhsPanels;
+  std::vector<Workspace> workspaces;
+};
+
+} // namespace mpc::rt
+
+#endif

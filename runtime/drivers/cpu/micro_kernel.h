@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a blocked product is made of on one kind of CPU: how operands are packed into panels, and
+// the loop that multiplies two of them (the micro-kernel of Goto and van de Geijn, "Anatomy of
+// High-Performance Matrix Multiplication", 2008).
+//
+// A panel holds `rows` rows of lhs, or `columns` columns of rhs, step by step along k; a step is
+// `depth` k. What lies in a step is the kernel's own business. Lanes and k that the operand does
+// not have are zeros.
+//
+// Each kernel is a file of its own, compiled for its CPU: like vector_kernels.cpp it must not
+// include anything that defines inline functions with external linkage.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_MICRO_KERNEL_H
+#define MPC_RUNTIME_DRIVERS_CPU_MICRO_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace mpc::rt {
+
+// A part of an operand as it lies in memory, from the first lane and k of the panels on. A lane is
+// a row of lhs or a column of rhs.
+struct PanelSource {
+  const void *data;
+  int64_t stride;       // elements from one lane to the next, or from one k to the next
+  int64_t lanes, depth; // that exist from here on
+};
+
+// Writes `panels` panels of `steps` steps each, one after the other.
+using PackPanels = void (*)(const PanelSource &source, int64_t panels, int64_t steps, void *to);
+
+struct MicroTile {
+  const uint8_t *lhs, *rhs; // panels
+  int64_t steps;
+  float *sums; // [rows, columns]: replaced when `first`, otherwise added to
+  int64_t sumStride;
+  bool first;
+  // What the tiles after this one read from memory: fetched into the second-level cache meanwhile.
+  const uint8_t *nextLhs, *nextRhs;
+  int64_t nextLhsBytes, nextRhsBytes;
+};
+
+struct MicroKernel {
+  const char *name;
+  int64_t rows, columns, depth;
+  int64_t lhsStepBytes, rhsStepBytes;
+  // Of one block: `steps` so that panels fit the first-level cache, the others so that a block of
+  // lhs, one of rhs and the sums fit the second. A multiple of `rows` and `columns`.
+  int64_t steps, blockRows, blockColumns;
+  // By dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and by whether k is what is contiguous in
+  // memory; null for a dtype that the kernel does not multiply.
+  PackPanels packLhs[3][2], packRhs[3][2];
+  // Around all calls of `multiply` on a thread. `state` keeps what was there before.
+  void (*enter)(void *state);
+  void (*leave)(const void *state);
+  void (*multiply)(const MicroTile &tile);
+};
+
+constexpr size_t microKernelStateBytes = 64;
+
+extern const MicroKernel amxBFloat16, avx512Float32;
+
+// The kernel for operands of that dtype on this CPU, of those up to `isa` (mpc_rt_isa_t); null
+// where oneDNN's products are as fast.
+const MicroKernel *bfloat16MicroKernel(int isa) noexcept;
+const MicroKernel *float32MicroKernel(int isa) noexcept;
+
+} // namespace mpc::rt
+
+#endif
