@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <emmintrin.h>
 #include <new>
 
 namespace mpc::rt {
@@ -16,6 +17,26 @@ constexpr int64_t groupPanels = 8;
 // Behind each row of sums, so that rows do not fall on the same few sets of the caches.
 constexpr int64_t sumPadding = 16;
 constexpr int64_t cacheLine = 64;
+
+// Of one row of a block.
+constexpr size_t maximalRowBytes = 4096;
+
+int64_t elementBytes(mpc_rt_dtype_t dtype) { return static_cast<int64_t>(dtypeSize(dtype)); }
+
+// A large result is written without reading what was there before, and without displacing what the
+// caches hold: by the time somebody reads it, it would have left them anyway.
+bool streamsResult(const Contraction &shape, const void *out) {
+  constexpr int64_t largeBytes = 4 << 20;
+  return !shape.accumulate && shape.n * elementBytes(shape.out) % 64 == 0 &&
+         static_cast<int64_t>(shape.outElements()) * elementBytes(shape.out) >= largeBytes &&
+         reinterpret_cast<uintptr_t>(out) % 64 == 0;
+}
+
+void storeAroundCaches(const uint8_t *from, uint8_t *to, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i *>(to + i),
+                     _mm_load_si128(reinterpret_cast<const __m128i *>(from + i)));
+}
 
 int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
@@ -225,6 +246,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
             own = std::max(own, finishBlock(shape, block, workspace, bias, out, largest));
           }
         kernel.leave(state);
+        _mm_sfence(); // before other threads read what was stored around the caches
         uint32_t before = most.load(std::memory_order_relaxed);
         while (before < own && !most.compare_exchange_weak(before, own, std::memory_order_relaxed)) {
         }
@@ -307,15 +329,22 @@ uint32_t BlockedProduct::finishBlock(const Contraction &shape, const Block &bloc
   const int64_t stride = ceilDivide(block.columns, kernel.columns) * kernel.columns + sumPadding;
   const auto *sums = reinterpret_cast<const float *>(own.sums.data());
   const auto count = static_cast<size_t>(block.columns);
+  const int64_t rowBytes = block.columns * elementBytes(shape.out);
+  const bool streams = streamsResult(shape, out) && rowBytes % cacheLine == 0 &&
+                       rowBytes <= static_cast<int64_t>(maximalRowBytes);
+  alignas(cacheLine) uint8_t staged[maximalRowBytes];
   uint32_t most = 0;
   for (int64_t row = 0; row < block.rows; ++row) {
     auto *target = const_cast<uint8_t *>(
         at(out, (block.batch * shape.m + block.row + row) * shape.n + block.column, shape.out));
-    finish(sums + row * stride, bias ? bias + block.column : nullptr, target, count);
+    uint8_t *finished = streams ? staged : target;
+    finish(sums + row * stride, bias ? bias + block.column : nullptr, finished, count);
     if (findLargest)
       most = std::max(most, shape.out == MPC_RT_FLOAT32
-                                ? vectors.largest32(reinterpret_cast<const uint32_t *>(target), count)
-                                : vectors.largest16(reinterpret_cast<const uint16_t *>(target), count));
+                                ? vectors.largest32(reinterpret_cast<uint32_t *>(finished), count)
+                                : vectors.largest16(reinterpret_cast<uint16_t *>(finished), count));
+    if (streams)
+      storeAroundCaches(staged, target, rowBytes);
   }
   return most;
 }
