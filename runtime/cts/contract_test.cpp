@@ -86,6 +86,21 @@ TEST_P(Contract, IsExactOverDtypesShapesAndEpilogues) {
     check(draw(i));
 }
 
+// Products that are worth a micro-kernel, where the driver has them.
+TEST_P(Contract, IsExactForLargeProducts) {
+  constexpr int64_t extents[] = {70, 150, 390, 530};
+  for (uint32_t i = 0; i < 24; ++i) {
+    ContractionCase shape = draw(6000 + i);
+    PhiloxBlock sizes = philox({{i, 0, 0, 0}}, 17, 0);
+    shape.m = extents[sizes.word[0] % 4];
+    shape.n = extents[sizes.word[1] % 4];
+    shape.k = extents[sizes.word[2] % 4] / 2 + 1;
+    shape.lhs = shape.rhs;
+    shape.rhsVariable = shape.batch == 1 && i % 2 ? 2 : -1;
+    check(shape, i % 4 == 1 ? WeightUse::constant : WeightUse::updated);
+  }
+}
+
 // Weights that a few rows meet once are not packed: other kernels than those of more rows.
 TEST_P(Contract, IsExactForAFewRowsWithWeights) {
   for (uint32_t i = 0; i < 200; ++i) {

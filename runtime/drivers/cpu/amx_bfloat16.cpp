@@ -35,16 +35,15 @@ inline const uint16_t *at(const PanelSource &source, int64_t stride, int64_t con
 inline void loadLanes(const PanelSource &source, int64_t lane, int64_t k, __m512i (&rows)[16]) {
   const __mmask32 mask = firstOf(source.depth - k);
   for (int i = 0; i < 16; ++i)
-    rows[i] = lane + i < source.lanes
-                  ? _mm512_maskz_loadu_epi16(mask, at(source, lane + i, k))
-                  : _mm512_setzero_si512();
+    rows[i] = lane + i < source.lanes ? _mm512_maskz_loadu_epi16(mask, at(source, lane + i, k))
+                                      : _mm512_setzero_si512();
 }
 
 // 16 pairs of k of 32 lanes, from memory where lanes are contiguous: `low` the first 16 lanes.
 inline void loadPairs(const PanelSource &source, int64_t lane, int64_t k, __m512i (&low)[16],
                       __m512i (&high)[16]) {
   alignas(64) static const uint16_t order[2][32] = {
-      {0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39,
+      {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
        8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47},
       {16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55,
        24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63}};
@@ -69,12 +68,16 @@ inline void storeTile(const __m512i (&rows)[16], uint8_t *to) {
 // Tiles that lie in memory as they are, but for their distance.
 void packLanes(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
   for (int64_t lane = 0; lane < panels * 32; ++lane) {
-    uint8_t *line = static_cast<uint8_t *>(to) + lane / 32 * steps * stepBytes + lane % 32 * lineBytes;
+    uint8_t *line =
+        static_cast<uint8_t *>(to) + lane / 32 * steps * stepBytes + lane % 32 * lineBytes;
     const bool exists = lane < source.lanes;
-    for (int64_t step = 0; step < steps; ++step, line += stepBytes)
-      _mm512_store_si512(line, exists ? _mm512_maskz_loadu_epi16(firstOf(source.depth - step * depth),
-                                                                at(source, lane, step * depth))
-                                      : _mm512_setzero_si512());
+    for (int64_t step = 0; step < steps; ++step, line += stepBytes) {
+      _mm_prefetch(reinterpret_cast<const char *>(at(source, lane + 2, step * depth)), _MM_HINT_T0);
+      _mm512_store_si512(line, exists
+                                   ? _mm512_maskz_loadu_epi16(firstOf(source.depth - step * depth),
+                                                              at(source, lane, step * depth))
+                                   : _mm512_setzero_si512());
+    }
   }
 }
 
@@ -85,7 +88,8 @@ void packLanesAsPairs(const PanelSource &source, int64_t panels, int64_t steps, 
         __m512i rows[16];
         loadLanes(source, panel * 32 + half * 16, step * depth, rows);
         transpose16(rows);
-        storeTile(rows, static_cast<uint8_t *>(to) + (panel * steps + step) * stepBytes + half * tileBytes);
+        storeTile(rows, static_cast<uint8_t *>(to) + (panel * steps + step) * stepBytes +
+                            half * tileBytes);
       }
 }
 

@@ -72,8 +72,7 @@ Grid gridOf(const Contraction &shape, const MicroKernel &kernel, int64_t threads
   if (isEven(grid))
     return grid;
   for (int64_t more = 1; more < threads; ++more) {
-    Grid narrower{grid.rows,
-                  Blocking::inParts(shape.n, grid.columns.count + more, kernel.columns)};
+    Grid narrower{grid.rows, Blocking::inParts(shape.n, grid.columns.count + more, kernel.columns)};
     if (isEven(narrower))
       return narrower;
     Grid lower{Blocking::inParts(shape.m, grid.rows.count + more, kernel.rows), grid.columns};
@@ -95,19 +94,27 @@ struct BlockedProduct::Block {
 
 BlockedProduct::Side BlockedProduct::lhsOf(const Contraction &shape, const void *data) const {
   bool contiguous = !shape.transposeLhs;
-  return {data,       shape.lhs,
-          shape.m,    shape.k,
-          contiguous ? shape.k : shape.m, contiguous,
-          kernel.rows, kernel.lhsStepBytes,
+  return {data,
+          shape.lhs,
+          shape.m,
+          shape.k,
+          contiguous ? shape.k : shape.m,
+          contiguous,
+          kernel.rows,
+          kernel.lhsStepBytes,
           kernel.packLhs[shape.lhs][contiguous]};
 }
 
 BlockedProduct::Side BlockedProduct::rhsOf(const Contraction &shape, const void *data) const {
   bool contiguous = shape.transposeRhs;
-  return {data,       shape.rhs,
-          shape.n,    shape.k,
-          contiguous ? shape.k : shape.n, contiguous,
-          kernel.columns, kernel.rhsStepBytes,
+  return {data,
+          shape.rhs,
+          shape.n,
+          shape.k,
+          contiguous ? shape.k : shape.n,
+          contiguous,
+          kernel.columns,
+          kernel.rhsStepBytes,
           kernel.packRhs[shape.rhs][contiguous]};
 }
 
@@ -117,11 +124,6 @@ bool BlockedProduct::multiplies(const Contraction &shape) const {
   };
   return shape.k > 0 && packs(kernel.packLhs, shape.lhs) && packs(kernel.packRhs, shape.rhs) &&
          shape.out <= MPC_RT_FLOAT16;
-}
-
-bool BlockedProduct::isWorthwhile(const Contraction &shape) const {
-  constexpr int64_t fewestProducts = 1 << 21;
-  return shape.m >= kernel.rows / 2 && shape.batch * shape.m * shape.n * shape.k >= fewestProducts;
 }
 
 int64_t BlockedProduct::stepsOf(int64_t depth) const { return ceilDivide(depth, kernel.depth); }
@@ -216,8 +218,8 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
   };
 
   std::atomic<uint32_t> most{0};
-  Panels leftPanels, rightPanels{static_cast<const uint8_t *>(packedRhs), 0,
-                                 ceilDivide(shape.n, kernel.columns)};
+  Panels leftPanels,
+      rightPanels{static_cast<const uint8_t *>(packedRhs), 0, ceilDivide(shape.n, kernel.columns)};
   for (int64_t column = 0; column < grid.columns.count; column += columnStrip) {
     const int64_t columns = std::min(columnStrip, grid.columns.count - column);
     if (rhsFirst)
@@ -248,7 +250,8 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
         kernel.leave(state);
         _mm_sfence(); // before other threads read what was stored around the caches
         uint32_t before = most.load(std::memory_order_relaxed);
-        while (before < own && !most.compare_exchange_weak(before, own, std::memory_order_relaxed)) {
+        while (before < own &&
+               !most.compare_exchange_weak(before, own, std::memory_order_relaxed)) {
         }
       });
     }
@@ -303,10 +306,10 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
       for (int64_t j = 0; j < panels; ++j) {
         tile.rhs = rhs + j * rhsBytes;
         if (tile.nextRhsBytes)
-          tile.nextRhs = j + 1 < panels     ? tile.rhs + rhsBytes
-                         : chunk + 1 < chunks ? chunkOf(block.rhs, block.rhsPanels, chunk + 1,
-                                                        firstColumn)
-                                              : tile.rhs;
+          tile.nextRhs = j + 1 < panels ? tile.rhs + rhsBytes
+                         : chunk + 1 < chunks
+                             ? chunkOf(block.rhs, block.rhsPanels, chunk + 1, firstColumn)
+                             : tile.rhs;
         for (int64_t i = 0; i < rowPanels; ++i) {
           tile.lhs = lhs + i * lhsBytes;
           tile.nextLhs = nextLhs;

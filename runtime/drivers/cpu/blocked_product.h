@@ -25,8 +25,10 @@ public:
   const char *name() const { return kernel.name; }
   // Both operands are of dtypes that the kernel packs.
   bool multiplies(const Contraction &shape) const;
-  // Enough work per call: below, one call of oneDNN costs less than the forks and the packing.
-  bool isWorthwhile(const Contraction &shape) const;
+  // What the product costs beside oneDNN's; `rhsKept`: both have rhs packed already.
+  bool isWorthwhile(const Contraction &shape, bool rhsKept) const {
+    return mpc::rt::isWorthwhile(kernel, shape, rhsKept);
+  }
   // Whether rhs is packed as a whole before the product, once: kept copies save that. Otherwise
   // each block packs what it reads.
   bool packsRhsFirst(const Contraction &shape) const;

@@ -41,11 +41,13 @@ uint64_t largestFloat64(const void *values, uint64_t count) {
 
 } // namespace
 
-Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exactInt8)
+Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exactInt8,
+                       bool ownKernels)
     : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16), exactInt8(exactInt8),
       vectors256(isa >= MPC_RT_ISA_X86_64_V3) {
   auto make = [&](const MicroKernel *kernel) {
-    return kernel ? std::make_unique<BlockedProduct>(team, kernels, *kernel) : nullptr;
+    return kernel && ownKernels ? std::make_unique<BlockedProduct>(team, kernels, *kernel)
+                                : nullptr;
   };
   if (nativeBFloat16)
     bfloat16Product = make(bfloat16MicroKernel(isa));
@@ -140,7 +142,7 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
   auto plan = std::make_unique<Plan>();
   plan->shape = shape;
   plan->findLargest = findLargest;
-  plan->blocked = findBlocked(shape);
+  plan->blocked = findBlocked(shape, keep);
   if (!plan->blocked) {
     choose(*plan, keep);
     if (shape.k > 0)
@@ -151,11 +153,19 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
   return *(plans[key] = std::move(plan));
 }
 
-BlockedProduct *Contractor::findBlocked(const Contraction &c) const {
+BlockedProduct *Contractor::findBlocked(const Contraction &c, bool rhsKept) const {
   for (auto *product : {bfloat16Product.get(), float32Product.get()})
     if (product && product->multiplies(c))
-      return product->isWorthwhile(c) ? product : nullptr;
+      return product->isWorthwhile(c, rhsKept) ? product : nullptr;
   return nullptr;
+}
+
+const char *Contractor::kernelOf(const mpc_rt_contract_t &descriptor,
+                                 int64_t batch) const noexcept {
+  for (auto &[key, plan] : plans)
+    if (key.id == descriptor.id && key.batch == batch)
+      return plan->blocked ? plan->blocked->name() : plan->body ? plan->body->kernel() : "";
+  return "";
 }
 
 void Contractor::choose(Plan &plan, bool keepWeights) {

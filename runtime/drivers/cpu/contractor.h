@@ -24,8 +24,9 @@ public:
   // `nativeBFloat16`: bfloat16 operands go to oneDNN as they are, instead of through float32.
   // oneDNN can do both everywhere, which is how tests reach both.
   // `exactInt8`: oneDNN multiplies int8; without, a loop of our own.
+  // `ownKernels`: micro-kernels where they are faster; without, oneDNN multiplies everything.
   Contractor(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16(),
-             bool exactInt8 = onednn::hasExactInt8());
+             bool exactInt8 = onednn::hasExactInt8(), bool ownKernels = true);
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
@@ -35,6 +36,9 @@ public:
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, void *largest, int64_t batch);
   uint64_t bytes() const noexcept;
+  // What multiplied at the descriptor's last call with this batch: "amx_bfloat16", or oneDNN's name
+  // of its kernel; "" for loops without a plan.
+  const char *kernelOf(const mpc_rt_contract_t &descriptor, int64_t batch) const noexcept;
 
 private:
   // How one contraction is done: `block` rows (or matrices, when batched) at a time.
@@ -97,7 +101,8 @@ private:
   void execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                const void *bias, void *out, void *largest);
   uint32_t largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count);
-  BlockedProduct *findBlocked(const Contraction &shape) const;
+  // Null where oneDNN's products are used.
+  BlockedProduct *findBlocked(const Contraction &shape, bool rhsKept) const;
   void executeBlocked(BlockedProduct &product, const Contraction &shape, int32_t variable,
                       const void *lhs, const void *rhs, const void *bias, void *out, void *largest);
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);

@@ -72,19 +72,24 @@ Convolver::Plan &Convolver::findPlan(const mpc_rt_convolution_t &descriptor,
     return *found->second;
   auto plan = std::make_unique<Plan>();
   plan->shape = shape;
-  choose(*plan);
+  bool native = shape.lhs == MPC_RT_BFLOAT16 && shape.rhs == MPC_RT_BFLOAT16 && nativeBFloat16;
+  choose(*plan, native);
   bool wide = shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 ||
               shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64;
   if (!wide)
     makePrimitives(*plan);
+  // oneDNN 2.6 on AMX has no strided gradients of images in bfloat16, for one.
+  if (!wide && native && !plan->body) {
+    choose(*plan, /*native=*/false);
+    makePrimitives(*plan);
+  }
   if (plans.size() >= mostPlans)
     plans.clear();
   return *(plans[key] = std::move(plan));
 }
 
-void Convolver::choose(Plan &plan) {
+void Convolver::choose(Plan &plan, bool native) {
   const Convolution &c = plan.shape;
-  bool native = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16 && nativeBFloat16;
   plan.element = native ? Element::bfloat16 : Element::float32;
   plan.widenLhs = !native && c.lhs != MPC_RT_FLOAT32;
   plan.widenRhs = !native && c.rhs != MPC_RT_FLOAT32;

@@ -49,7 +49,8 @@ private:
   };
 
   Plan &findPlan(const mpc_rt_convolution_t &descriptor, const Convolution &shape, int64_t batch);
-  void choose(Plan &plan);
+  // `native`: 16-bit operands are not widened.
+  void choose(Plan &plan, bool native);
   void makePrimitives(Plan &plan);
 
   void execute(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,

@@ -18,6 +18,8 @@
 
 namespace mpc::rt {
 
+struct Contraction;
+
 // A part of an operand as it lies in memory, from the first lane and k of the panels on. A lane is
 // a row of lhs or a column of rhs.
 struct PanelSource {
@@ -59,6 +61,9 @@ struct MicroKernel {
 constexpr size_t microKernelStateBytes = 64;
 
 extern const MicroKernel amxBFloat16, avx512Float32;
+
+// The contraction is faster by the kernel than by oneDNN. `rhsKept`: both have rhs packed already.
+bool isWorthwhile(const MicroKernel &kernel, const Contraction &shape, bool rhsKept) noexcept;
 
 // The kernel for operands of that dtype on this CPU, of those up to `isa` (mpc_rt_isa_t); null
 // where oneDNN's products are as fast.

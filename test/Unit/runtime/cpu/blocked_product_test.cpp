@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks, strips, chunks and panels that are cut small, so that small products have several of
+// each. Operands are small integers: every order of summation gives the same exact sums.
+#include "runtime/base/cpu.h"
+#include "runtime/base/philox.h"
+#include "runtime/cts/contraction_case.h"
+#include "runtime/cts/elements.h"
+#include "runtime/drivers/contraction.h"
+#include "runtime/drivers/cpu/blocked_product.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <tuple>
+
+namespace mpc::rt {
+namespace {
+
+using cts::ContractionCase;
+using cts::ContractionData;
+
+enum class Kernel { amxBFloat16, avx512Float32 };
+
+const MicroKernel *find(Kernel kernel) {
+  if (kernel == Kernel::amxBFloat16)
+    return bfloat16MicroKernel(MPC_RT_ISA_X86_64_V4);
+  return cpu().isa >= MPC_RT_ISA_X86_64_V4 ? &avx512Float32 : nullptr;
+}
+
+class BlockedProducts : public ::testing::TestWithParam<Kernel> {
+protected:
+  void SetUp() override {
+    const MicroKernel *kernel = find(GetParam());
+    if (!kernel)
+      GTEST_SKIP() << "this CPU does not run the kernel";
+    small = *kernel;
+    small.steps = 64 / kernel->depth;
+    small.blockRows = 2 * kernel->rows;
+    small.blockColumns = 2 * kernel->columns;
+  }
+
+  bool widens() const { return small.packLhs[MPC_RT_FLOAT16][0] != nullptr; }
+
+  void run(ContractionData &data, const MicroKernel &kernel, bool packed = false,
+           unsigned threads = 2, uint32_t *largest = nullptr) {
+    Contraction shape;
+    auto descriptor = data.shape.descriptor(1);
+    ASSERT_EQ(resolveContraction(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
+                                 data.out.data(), 1, shape),
+              MPC_RT_OK);
+    ThreadTeam team(threads);
+    BlockedProduct product(team, vectorKernels(MPC_RT_ISA_X86_64_V4), kernel);
+    ASSERT_TRUE(product.multiplies(shape));
+    std::vector<float> bias(static_cast<size_t>(shape.n));
+    for (int64_t n = 0; n < shape.n; ++n)
+      bias[static_cast<size_t>(n)] =
+          static_cast<float>(cts::loadElement(shape.bias, data.bias.data(), n));
+    team.begin();
+    Buffer copy;
+    if (packed) {
+      ASSERT_TRUE(copy.allocate(product.packedBytes(shape)));
+      product.packRhs(shape, data.rhs.data(), copy.data());
+    }
+    product.run(shape, data.lhs.data(), packed ? nullptr : data.rhs.data(), copy.data(),
+                shape.hasBias ? bias.data() : nullptr, data.out.data(), largest);
+    team.end();
+  }
+
+  // Every field from a few values each.
+  ContractionCase draw(uint32_t index) const {
+    PhiloxBlock a = philox({{index, 0, 0, 0}}, 11, 0), b = philox({{index, 1, 0, 0}}, 11, 0);
+    PhiloxBlock c = philox({{index, 2, 0, 0}}, 11, 0);
+    constexpr int64_t lanes[] = {1, 5, 31, 64, 97, 200}, depths[] = {1, 31, 64, 65, 130, 161};
+    auto dtype = [&](uint32_t word) {
+      return widens() ? static_cast<mpc_rt_dtype_t>(word % 3) : MPC_RT_BFLOAT16;
+    };
+    ContractionCase shape;
+    shape.batch = a.word[0] % 4 == 0 ? 3 : 1;
+    shape.m = lanes[a.word[1] % 6];
+    shape.n = lanes[a.word[2] % 6];
+    shape.k = depths[a.word[3] % 6];
+    shape.lhs = dtype(b.word[0]);
+    shape.rhs = dtype(b.word[1]);
+    shape.out = b.word[2] % 3;
+    shape.bias = b.word[3] % 3;
+    shape.transposeLhs = c.word[0] % 2;
+    shape.transposeRhs = c.word[0] / 2 % 2;
+    shape.hasBias = c.word[1] % 2;
+    shape.relu = c.word[2] % 2;
+    shape.accumulate = c.word[3] % 4 == 0;
+    shape.seed = index;
+    return shape;
+  }
+
+  MicroKernel small = {};
+};
+
+TEST_P(BlockedProducts, AreExact) {
+  for (uint32_t i = 0; i < 120; ++i) {
+    ContractionData data(draw(i));
+    bool packed = data.shape.batch == 1 && i % 2;
+    run(data, small, packed, 1 + i % 3);
+    EXPECT_EQ(data.difference(), "") << (packed ? "packed before, case " : "case ") << i;
+  }
+}
+
+TEST_P(BlockedProducts, HaveTheSameBytesForEveryNumberOfThreadsAndEveryBatch) {
+  ContractionCase shape = draw(3);
+  shape.batch = 1, shape.m = 130, shape.n = 200, shape.k = 161;
+  shape.out = MPC_RT_FLOAT32;
+  shape.transposeLhs = shape.accumulate = false;
+  ContractionData first(shape);
+  // Sums that do depend on the order.
+  for (int64_t i = 0; i < shape.m * shape.k; ++i)
+    cts::storeElement(shape.lhs, first.lhs.data(), i, std::sin(static_cast<double>(i)));
+  auto lhs = first.lhs;
+  run(first, small, false, 1);
+  for (unsigned threads : {2u, 3u, 5u})
+    for (bool packed : {false, true}) {
+      ContractionData again(shape);
+      again.lhs = lhs;
+      run(again, small, packed, threads);
+      EXPECT_EQ(again.out, first.out) << threads << " threads";
+    }
+  ContractionCase fewer = shape;
+  fewer.m = 7;
+  ContractionData part(fewer);
+  part.lhs.assign(lhs.begin(), lhs.begin() + static_cast<std::ptrdiff_t>(part.lhs.size()));
+  part.rhs = first.rhs;
+  part.bias = first.bias;
+  run(part, small);
+  EXPECT_TRUE(std::equal(part.out.begin(), part.out.end(), first.out.begin()));
+}
+
+// The real sizes of blocks, with a rest in every direction, and a result that goes around the
+// caches.
+TEST_P(BlockedProducts, AreExactInBlocksOfTheRealSize) {
+  ContractionCase shape;
+  shape.lhs = shape.rhs = widens() ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+  shape.m = 1030, shape.n = 1056, shape.k = 33;
+  ContractionData data(shape);
+  uint32_t largest = 0;
+  run(data, *find(GetParam()), false, 2, &largest);
+  EXPECT_EQ(data.difference(), "");
+  EXPECT_EQ(largest, data.largest());
+}
+
+// More than one strip of packed rows and columns.
+TEST_P(BlockedProducts, AreExactInStrips) {
+  ContractionCase shape;
+  shape.lhs = shape.rhs = widens() ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+  const int64_t bytes = widens() ? 4 : 2;
+  shape.k = 16384;
+  shape.m = (40 << 20) / (shape.k * bytes);
+  shape.n = shape.m + 3;
+  // All rows and columns alike: one sum says what all of them are.
+  ContractionData data(shape);
+  auto repeat = [&](std::vector<uint8_t> &values, int64_t count, bool rows) {
+    for (int64_t i = 0; i < count; ++i)
+      cts::storeElement(shape.lhs, values.data(), i,
+                        static_cast<double>((rows ? i % shape.k : i / shape.n) % 3));
+  };
+  repeat(data.lhs, shape.m * shape.k, true);
+  repeat(data.rhs, shape.k * shape.n, false);
+  double expected = 0;
+  for (int64_t k = 0; k < shape.k; ++k)
+    expected += static_cast<double>(k % 3 * (k % 3));
+  run(data, small);
+  for (int64_t i = 0; i < shape.m * shape.n; ++i)
+    ASSERT_EQ(cts::loadElement(shape.out, data.out.data(), i), expected) << "element " << i;
+}
+
+// What is not finite reaches the elements that it belongs to, and no others: the zeros that panels
+// are filled up with would make NaN of it.
+TEST_P(BlockedProducts, KeepNanAndInfinityInTheirRowsAndColumns) {
+  for (double value : {std::nan(""), std::numeric_limits<double>::infinity()})
+    for (bool left : {true, false}) {
+      ContractionCase shape;
+      shape.lhs = shape.rhs = MPC_RT_BFLOAT16;
+      shape.m = 35, shape.n = 37, shape.k = 41;
+      ContractionData data(shape);
+      for (int64_t i = 0; i < shape.k * shape.n; ++i)
+        cts::storeElement(shape.rhs, data.rhs.data(), i, 1.0);
+      for (int64_t i = 0; i < shape.m * shape.k; ++i)
+        cts::storeElement(shape.lhs, data.lhs.data(), i, 1.0);
+      const int64_t row = 34, column = 36, k = 40;
+      cts::storeElement(MPC_RT_BFLOAT16, left ? data.lhs.data() : data.rhs.data(),
+                        left ? row * shape.k + k : k * shape.n + column, value);
+      run(data, small);
+      for (int64_t m = 0; m < shape.m; ++m)
+        for (int64_t n = 0; n < shape.n; ++n) {
+          double have = cts::loadElement(shape.out, data.out.data(), m * shape.n + n);
+          if (left ? m == row : n == column)
+            EXPECT_EQ(std::isnan(have), std::isnan(value)) << m << ", " << n;
+          else
+            EXPECT_EQ(have, 41.0) << m << ", " << n;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, BlockedProducts,
+                         ::testing::Values(Kernel::amxBFloat16, Kernel::avx512Float32),
+                         [](const auto &kernel) {
+                           return std::string(kernel.param == Kernel::amxBFloat16
+                                                  ? "amxBFloat16"
+                                                  : "avx512Float32");
+                         });
+
+} // namespace
+} // namespace mpc::rt
