@@ -42,8 +42,11 @@ static Value resample(OpBuilder &builder, Location loc, Value input, ArrayRef<Re
     places.push_back(indexTable(builder, loc, table));
     weights.push_back(table.weights.empty() ? Value() : weightTable(builder, loc, table, wide));
   }
-  bool selects = llvm::all_of(
-      tables, [](const ResampleTable &table) { return table.taps == 1 && table.weights.empty(); });
+  // The first axes of several may hand wider elements on than the input has.
+  bool selects = element == tensorTypeOf(input).getElementType() &&
+                 llvm::all_of(tables, [](const ResampleTable &table) {
+                   return table.taps == 1 && table.weights.empty();
+                 });
   Value empty = emptyFrom(builder, loc, type, input);
   AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
   return buildReduction(

@@ -73,3 +73,13 @@ func.func @repeat(%x: tensor<?x2x3xi8>) -> tensor<?x4x3xi8> attributes {mpc.entr
   %y = mpc.resample %x axes [1] taps [1] indices [0, 0, 1, 1] : tensor<?x2x3xi8> -> tensor<?x4x3xi8>
   return %y : tensor<?x4x3xi8>
 }
+
+// The first axis hands float32 on: what it only selects is widened, too.
+// CHECK-LABEL: func.func @narrow
+func.func @narrow(%x: tensor<?x2x2xf16>) -> tensor<?x3x2xf16> attributes {mpc.entry} {
+  // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<?x3x2xf32>)
+  // CHECK: arith.extf
+  // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<?x3x2xf16>)
+  %y = mpc.resample %x axes [1, 2] taps [1, 2] indices [0, -1, 1, 0, 1, 1, 0] : tensor<?x2x2xf16> -> tensor<?x3x2xf16>
+  return %y : tensor<?x3x2xf16>
+}
