@@ -252,6 +252,16 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
                       "none; add --loss=NAME --optimizer=NAME");
     return kExitBadInput;
   }
+  if (imported && !imported->inferenceOnly.empty()) {
+    const std::string what = options.model + ": " + llvm::join(imported->inferenceOnly, ", ") +
+                             ": what these layers do in training is not in this version; ";
+    if (options.mode != Mode::Train) {
+      diagnostics.warning(what + "compiled for inference alone (--mode=infer)");
+      return kExitDone;
+    }
+    diagnostics.error(what + "expected a model without them; move them into the input pipeline");
+    return kExitBadInput;
+  }
   compileConfig = *config;
   return failed(buildTraining(*module, *config)) ? kExitBadInput : kExitDone;
 }

@@ -46,6 +46,86 @@ def between(data_format, layer):
     return [layers.Permute((1, 3, 2)), layer, layers.Permute(after)]
 
 
+# ---- keras.ops in a graph -----------------------------------------------------------------------
+
+
+@case("gradient")
+def recorded_statistics():
+    x = keras.Input((4, 5), name="x")
+    ops = keras.ops
+    parts = [ops.median(x, axis=2), ops.quantile(x, 0.3, axis=2), ops.average(x, axis=2, weights=np.arange(1.0, 6.0, dtype="float32")),
+             ops.ptp(x, axis=2), ops.nansum(ops.sqrt(x), axis=2), ops.trapezoid(x, dx=0.5, axis=2),
+             ops.sum(ops.nan_to_num(ops.log(x), neginf=-3.0), axis=2) * 0.1,
+             ops.sum(x * ops.cast(ops.digitize(x, np.array([-0.5, 0.0, 0.4])), "float32"), axis=2)]
+    return keras.Model(x, layers.Dense(3)(ops.concatenate(parts, axis=1)))
+
+
+@case("gradient")
+def recorded_matrices():
+    x = keras.Input((3, 3), name="x")
+    ops = keras.ops
+    positive = ops.matmul(x, ops.transpose(x, (0, 2, 1))) + 2.0 * np.eye(3, dtype="float32")
+    parts = [ops.inv(positive), ops.cholesky(positive), ops.solve(positive, x), ops.inner(x, np.ones((3, 3), "float32")),
+             ops.cross(x, x * 0.5 + 1.0)]
+    y = layers.Flatten()(ops.concatenate(parts, axis=1))
+    return keras.Model(x, ops.concatenate([y, ops.expand_dims(ops.det(x), 1), ops.expand_dims(ops.trace(x, axis1=1, axis2=2), 1)], axis=1))
+
+
+@case("gradient")
+def recorded_images():
+    x = keras.Input((6, 4, 3), name="x")
+    ops = keras.ops
+    kernel = np.linspace(-1, 1, 2 * 2 * 3 * 4).reshape(2, 2, 3, 4).astype("float32")
+    flat = layers.Flatten()
+    parts = [ops.image.resize(x, (3, 5)), ops.image.rgb_to_grayscale(x), ops.image.extract_patches(x, 2),
+             ops.image.extract_patches(x, 3, strides=2, padding="same"), ops.max_pool(x, 2), ops.average_pool(x, (2, 3), padding="same"),
+             ops.conv(x, kernel, strides=2, padding="same"), ops.depthwise_conv(x, kernel), ops.space_to_depth(x, 2),
+             ops.separable_conv(x, kernel, np.full((1, 1, 12, 3), 0.3, "float32"), padding="same"), ops.slice_update(x, (0, 1, 1, 0), x[:, 1:, 1:] * 2.0),
+             ops.image.pad_images(x, top_padding=1, left_padding=2, bottom_padding=0, right_padding=1)]
+    return keras.Model(x, layers.Dense(2)(ops.concatenate([flat(part) for part in parts], axis=1)))
+
+
+@case("gradient")
+def recorded_images_bfloat16():
+    x = keras.Input((6, 4, 3), name="x")
+    y = layers.Conv2D(3, 1, dtype="mixed_bfloat16")(x)
+    return keras.Model(x, layers.Flatten()(keras.ops.image.extract_patches(keras.ops.image.resize(y, (4, 6), interpolation="nearest"), 2)))
+
+
+# ---- Masks, losses and categories ----------------------------------------------------------------
+
+
+@case("gradient")
+def attention_value_mask():
+    x = keras.Input((4, 3), name="x")
+    y = layers.Attention()([layers.Dense(3)(x), x], mask=[None, x[:, :, 0] > 0.0])
+    return keras.Model(x, y)
+
+
+@case("gradient")
+def masked_batch_normalization():
+    x = keras.Input((5, 3), name="x")
+    y = layers.Masking(0.0)(keras.ops.relu(x - 0.5))
+    return keras.Model(x, layers.LSTM(2)(layers.BatchNormalization(momentum=0.5)(layers.Dense(3, use_bias=False)(y))))
+
+
+@case("gradient")
+def time_distributed_activity():
+    inner = keras.Sequential([keras.Input((4,)), layers.Dense(3, activity_regularizer="l2"), layers.Dense(2, activity_regularizer="l1")])
+    return chain((5, 4), layers.TimeDistributed(inner))
+
+
+@case("forward")
+def discretization():
+    return chain((4,), layers.Discretization([-0.5, 0.0, 0.7]), layers.Embedding(4, 3))
+
+
+@case("gradient")
+def resized_nearest_float16():
+    return chain((5, 4, 2), layers.Conv2D(2, 1, dtype="mixed_float16"), layers.Resizing(8, 4, interpolation="nearest", dtype="mixed_float16"),
+                 layers.Activation("linear", dtype="float32"))
+
+
 # ---- ConvLSTM -----------------------------------------------------------------------------------
 
 

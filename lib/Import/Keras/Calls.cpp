@@ -7,7 +7,6 @@
 #include "LayerRegistry.h"
 #include "Objects.h"
 #include "Operations/OperationBuilder.h"
-#include "ScanBuilder.h"
 
 #include <map>
 #include <set>
@@ -208,40 +207,6 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
   }
   outputs.push_back(result);
   llvm::append_range(outputs, b.furtherResults);
-  return true;
-}
-
-bool GraphImporter::importStepwise(const LayerConfig &layer, llvm::StringRef path, bool trainable,
-                                   Value sequence, Values &outputs) {
-  const size_t terms = lossTerms.size();
-  const Values before =
-      llvm::map_to_vector(variables, [](const ModelVariable &v) { return v.getCurrent(); });
-  ScanBuilder scan(builder, mlir::NameLoc::get(builder.getStringAttr(path)), {}, {sequence},
-                   tensorTypeOf(sequence).getDimSize(1), /*reverse=*/false);
-  Values results;
-  if (!importCall(layer, nullptr, path, trainable, {scan.getSlices().front()}, results)) {
-    scan.abandon();
-    return false;
-  }
-  if (lossTerms.size() != terms) {
-    report(path, "activity regularizers inside of TimeDistributed are not supported");
-    scan.abandon();
-    return false;
-  }
-  // Variables that a step renews are carried; random layers take other numbers in every step.
-  llvm::SmallVector<ModelVariable *> renewed;
-  for (auto [number, variable] : llvm::enumerate(variables)) {
-    Value old = number < before.size() ? before[number] : Value(variable.argument);
-    if (variable.getCurrent() == old)
-      continue;
-    scan.carry(old, variable.getCurrent(), /*inTraining=*/!variable.stateful);
-    renewed.push_back(&variable);
-  }
-  scan.varyRandomness(randomState);
-  ScanOp op = scan.finish({}, results);
-  for (auto [variable, last] : llvm::zip(renewed, op.getFinals()))
-    variable->updates.push_back(last);
-  llvm::append_range(outputs, op.getStacked());
   return true;
 }
 

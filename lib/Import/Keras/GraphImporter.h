@@ -73,6 +73,11 @@ public:
   /// A layer, then the layer that holds it in its config (a wrapper, an attention), and so on.
   llvm::SmallVector<const LayerConfig *, 4> getContainers(const LayerConfig *layer) const;
   llvm::Error takeErrors() { return std::move(errors); }
+  /// A layer of which mpc has only what it does at inference.
+  void noteInferenceOnly(llvm::StringRef path, llvm::StringRef className) {
+    inferenceOnly.push_back((path + " (" + className + ")").str());
+  }
+  llvm::ArrayRef<std::string> getInferenceOnly() const { return inferenceOnly; }
 
   void report(llvm::StringRef path, const llvm::Twine &message);
 
@@ -193,6 +198,7 @@ private:
   std::set<std::string> closedInputs; ///< names in options.inputShapes that inputs have
   llvm::Error errors = llvm::Error::success();
   bool failed = false;
+  std::vector<std::string> inferenceOnly;
   bool keepsBatch = false; ///< inputs keep a batch that the file fixes: some layer is stateful
   mlir::OpBuilder builder;
   mlir::Location location;

@@ -180,6 +180,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
       if (variable.overwrite && variable.type.getRank() == 0)
         std::memcpy(start.bytes.data(), &one, sizeof(one));
     }
+  model.inferenceOnly = importer.getInferenceOnly().vec();
   if (!read->isLegacy)
     model.configText = std::move(read->config);
   model.config = std::move(*object);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Layers inside layers: read from the config of what holds them, or made for it; their places in
-// the order of variables and in the weight file.
+// the order of variables and in the weight file; calls of them step by step.
 #include "GraphImporter.h"
+#include "ScanBuilder.h"
 
 namespace mpc::keras {
+
+using mlir::Value;
 
 const LayerConfig *GraphImporter::getChild(const LayerConfig &layer, llvm::StringRef path,
                                            llvm::StringRef key, std::optional<unsigned> index,
@@ -82,6 +85,46 @@ const LayerConfig &GraphImporter::getPart(const LayerConfig &parent, llvm::Strin
   if (!part)
     part = std::make_unique<LayerConfig>(make());
   return *part;
+}
+
+bool GraphImporter::importStepwise(const LayerConfig &layer, llvm::StringRef path, bool trainable,
+                                   Value sequence, Values &outputs) {
+  const size_t terms = lossTerms.size();
+  const Values before =
+      llvm::map_to_vector(variables, [](const ModelVariable &v) { return v.getCurrent(); });
+  ScanBuilder scan(builder, mlir::NameLoc::get(builder.getStringAttr(path)), {}, {sequence},
+                   tensorTypeOf(sequence).getDimSize(1), /*reverse=*/false);
+  Values results;
+  if (!importCall(layer, nullptr, path, trainable, {scan.getSlices().front()}, results)) {
+    scan.abandon();
+    return false;
+  }
+  // Loss terms of a step, as results of one element; each counts as often as there are steps.
+  const size_t outputCount = results.size();
+  mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));
+  while (lossTerms.size() > terms) {
+    Value term = lossTerms.pop_back_val();
+    auto type = mlir::RankedTensorType::get({1}, elementTypeOf(term));
+    results.push_back(ReshapeOp::create(builder, loc, type, term));
+  }
+  // Variables that a step renews are carried; random layers take other numbers in every step.
+  llvm::SmallVector<ModelVariable *> renewed;
+  for (auto [number, variable] : llvm::enumerate(variables)) {
+    Value old = number < before.size() ? before[number] : Value(variable.argument);
+    if (variable.getCurrent() == old)
+      continue;
+    scan.carry(old, variable.getCurrent(), /*inTraining=*/!variable.stateful);
+    renewed.push_back(&variable);
+  }
+  scan.varyRandomness(randomState);
+  ScanOp op = scan.finish({}, results);
+  for (auto [variable, last] : llvm::zip(renewed, op.getFinals()))
+    variable->updates.push_back(last);
+  llvm::append_range(outputs, op.getStacked().take_front(outputCount));
+  for (Value stacked : op.getStacked().drop_front(outputCount))
+    lossTerms.push_back(ReduceOp::create(builder, loc, ReduceKind::Sum, stacked,
+                                         llvm::ArrayRef<int64_t>{0, 1}, /*keep_dims=*/false));
+  return true;
 }
 
 } // namespace mpc::keras

@@ -80,6 +80,21 @@ llvm::ArrayRef<Value> LayerBuilder::getArgument(unsigned position, llvm::StringR
   return llvm::ArrayRef(inputs).slice(first, wanted->tensors().size());
 }
 
+llvm::SmallVector<Value> LayerBuilder::getArgumentSlots(unsigned position, llvm::StringRef name) {
+  llvm::ArrayRef<Value> tensors = getArgument(position, name);
+  const Argument *argument = findArgument(position, name);
+  if (!argument || argument->kind != Argument::Kind::List)
+    return llvm::to_vector(tensors);
+  llvm::SmallVector<Value> slots;
+  for (const Argument &item : argument->items) {
+    const bool holdsTensor = item.kind == Argument::Kind::Tensor && !tensors.empty();
+    slots.push_back(holdsTensor ? tensors.front() : Value());
+    if (holdsTensor)
+      tensors = tensors.drop_front();
+  }
+  return slots;
+}
+
 void LayerBuilder::reportUnreadKeywords() {
   if (!call || countTensors(call->arguments) == 0)
     return;
@@ -290,6 +305,7 @@ void LayerBuilder::limitIndices(Value indices, int64_t limit) {
 }
 
 Value LayerBuilder::getRandomState() { return root.bindOperand(importer.getRandomState()); }
+void LayerBuilder::setInferenceOnly() { importer.noteInferenceOnly(path, layer.className); }
 int64_t LayerBuilder::takeRandomStream() { return importer.takeRandomStream(); }
 
 } // namespace mpc::keras

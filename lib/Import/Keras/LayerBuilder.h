@@ -83,6 +83,8 @@ public:
   /// `name`, in the order in which Keras flattens them; none when it passes null or nothing. A
   /// tensor that is passed by a keyword which nobody asks for is an error.
   llvm::ArrayRef<mlir::Value> getArgument(unsigned position, llvm::StringRef name);
+  /// The same argument as a list, null where it holds None.
+  llvm::SmallVector<mlir::Value> getArgumentSlots(unsigned position, llvm::StringRef name);
   /// The same argument when it is a literal (not null) or a `__tensor__`, `__slice__`, … object.
   const llvm::json::Value *getLiteral(unsigned position, llvm::StringRef name) const;
   /// The only input; an error (and null) when there are more or none.
@@ -133,6 +135,8 @@ public:
   mlir::Value getRandomState();
   /// A number that no other random op of the model has.
   int64_t takeRandomStream();
+  /// What the layer does in training is not supported: models with it only predict.
+  void setInferenceOnly();
   /// Integer inputs too become the compute dtype.
   void setCastsIntegers() { root.castsIntegers = true; }
   /// Floating inputs and variables keep their dtypes (`Layer.autocast = False`).

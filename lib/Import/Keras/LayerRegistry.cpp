@@ -29,9 +29,9 @@ const LayerEntry *findLayer(const LayerConfig &layer) {
   for (llvm::ArrayRef<LayerEntry> family :
        {coreLayers(), activationLayers(), mergingLayers(), convolutionLayers(), poolingLayers(),
         reshapingLayers(), resamplingLayers(), regularizationLayers(), preprocessingLayers(),
-        einsumDenseLayers(), embeddingLayers(), normalizationLayers(), attentionLayers(),
-        multiHeadAttentionLayers(), spectralNormalizationLayers(), recurrentLayers(),
-        recurrentWrappers()})
+        categoryLayers(), augmentationLayers(), einsumDenseLayers(), embeddingLayers(),
+        normalizationLayers(), attentionLayers(), multiHeadAttentionLayers(),
+        spectralNormalizationLayers(), recurrentLayers(), recurrentWrappers()})
     for (const LayerEntry &entry : family)
       if (entry.className == layer.className)
         return &entry;

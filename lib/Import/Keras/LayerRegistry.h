@@ -58,6 +58,8 @@ llvm::ArrayRef<LayerEntry> resamplingLayers();
 llvm::ArrayRef<LayerEntry> reshapingLayers();
 llvm::ArrayRef<LayerEntry> regularizationLayers();
 llvm::ArrayRef<LayerEntry> preprocessingLayers();
+llvm::ArrayRef<LayerEntry> categoryLayers();
+llvm::ArrayRef<LayerEntry> augmentationLayers();
 llvm::ArrayRef<LayerEntry> recurrentLayers();
 llvm::ArrayRef<LayerEntry> recurrentWrappers();
 llvm::ArrayRef<LayerEntry> einsumDenseLayers();

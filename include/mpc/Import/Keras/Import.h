@@ -71,6 +71,8 @@ struct ImportedModel {
   /// all variables by their names.
   std::vector<std::function<void(WeightFile &)>> merges;
   std::vector<std::string> warnings;
+  /// Layers of which only inference is supported, "path (Class)".
+  std::vector<std::string> inferenceOnly;
   /// Keras's compile_config, empty when the model was not compiled: optimizer, loss, loss_weights,
   /// metrics, weighted_metrics in the forms that the user passed to compile().
   llvm::json::Object compileConfig;

@@ -84,10 +84,10 @@ Value importAttention(B &b, Value (*scoresOf)(B &, Value, Value)) {
   };
   const bool returnScores = flag(3, "return_attention_scores"), causal = flag(4, "use_causal_mask");
   Value queryMask, valueMask;
-  llvm::SmallVector<Value> masks(b.getArgument(1, "mask"));
+  llvm::SmallVector<Value> masks = b.getArgumentSlots(1, "mask");
   if (masks.size() == 2 || masks.size() == 3) {
-    queryMask = b.makeBool(masks[0]);
-    valueMask = b.makeBool(masks[1]);
+    queryMask = masks[0] ? b.makeBool(masks[0]) : Value();
+    valueMask = masks[1] ? b.makeBool(masks[1]) : Value();
   } else if (!masks.empty()) {
     return b.error("the mask of " + b.layer.className + " must be a list of two or three tensors");
   } else {

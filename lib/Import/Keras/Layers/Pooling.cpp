@@ -57,29 +57,27 @@ template <ReduceKind kind, int64_t spatial> Value importPool(LayerBuilder &b) {
   const std::string padding = b.getString("padding", "valid");
   if (!strides)
     return {};
+  x = toChannelsLast(b, *format, x);
+  if (hasFloats(x)) {
+    Value y = makePool(b, kind, x, *window, *strides, padding);
+    return y ? fromChannelsLast(b, *format, y) : y;
+  }
   if (padding != "valid" && padding != "same")
     return b.error("'padding' is '" + padding + "'; expected valid or same");
-  x = toChannelsLast(b, *format, x);
-  Numbers low(spatial, 0), high(spatial, 0);
+  llvm::SmallVector<PoolAxis> axes;
   for (size_t d = 0; d < spatial; ++d) {
     const int64_t extent = b.shapeOf(x)[d + 1], size = (*window)[d], stride = (*strides)[d];
+    int64_t low = 0, high = 0;
     if (padding == "same")
-      std::tie(low[d], high[d]) = samePadding(extent, size, stride);
+      std::tie(low, high) = samePadding(extent, size, stride);
     else if (size > extent)
       return b.error("a window of " + llvm::Twine(size) + " elements does not fit into " +
                      llvm::Twine(extent));
+    axes.push_back(
+        {extent, convolvedExtent(extent, size, stride, low, high, 1), size, stride, low});
   }
-  if (!hasFloats(x)) {
-    llvm::SmallVector<PoolAxis> axes;
-    for (size_t d = 0; d < spatial; ++d) {
-      const int64_t extent = b.shapeOf(x)[d + 1], size = (*window)[d], stride = (*strides)[d];
-      axes.push_back({extent, convolvedExtent(extent, size, stride, low[d], high[d], 1), size,
-                      stride, low[d]});
-    }
-    Value pooled = poolIntegers(b, x, axes);
-    return pooled ? fromChannelsLast(b, *format, pooled) : pooled;
-  }
-  return fromChannelsLast(b, *format, b.make<PoolOp>(kind, x, *window, *strides, low, high));
+  Value pooled = poolIntegers(b, x, axes);
+  return pooled ? fromChannelsLast(b, *format, pooled) : pooled;
 }
 
 /// Windows that follow from the result's extents alone.

@@ -7,8 +7,8 @@ namespace {
 
 using mlir::Value;
 
-/// A number, or a list of numbers along the last axis (also as a serialised array); null after an
-/// error.
+/// A number, or a list of numbers along the last axis (also as a serialised array), rounded to
+/// float32 as TensorFlow does with Python's numbers before any other dtype; null after an error.
 Value getFactor(LayerBuilder &b, llvm::StringRef key, double otherwise, int64_t lastExtent) {
   const llvm::json::Value *value = b.layer.config.get(key);
   if (const llvm::json::Object *object = value ? value->getAsObject() : nullptr) {
@@ -20,7 +20,7 @@ Value getFactor(LayerBuilder &b, llvm::StringRef key, double otherwise, int64_t 
   const llvm::json::Array *array = value ? value->getAsArray() : nullptr;
   if (!array) {
     if (value && value->getAsNumber())
-      return b.makeConstant(*value->getAsNumber());
+      return b.makeConstant(double(float(*value->getAsNumber())));
     return value ? b.error("'" + key + "' is neither a number nor an array")
                  : b.makeConstant(otherwise);
   }
@@ -28,7 +28,7 @@ Value getFactor(LayerBuilder &b, llvm::StringRef key, double otherwise, int64_t 
   for (const llvm::json::Value &item : *array) {
     if (!item.getAsNumber())
       return b.error("'" + key + "' must be a number or a list of numbers");
-    numbers.push_back(*item.getAsNumber());
+    numbers.push_back(double(float(*item.getAsNumber())));
   }
   if (int64_t(numbers.size()) != lastExtent && numbers.size() != 1)
     return b.error("'" + key + "' has " + llvm::Twine(numbers.size()) +

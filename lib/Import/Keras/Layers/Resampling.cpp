@@ -2,9 +2,10 @@
 // Layers that cut, extend, repeat and resize along spatial dimensions: keras/src/layers/reshaping
 // (Cropping, ZeroPadding, UpSampling, RepeatVector) and preprocessing/image_preprocessing
 // (Resizing, CenterCrop).
+#include "Resampling.h"
+
 #include "../Interpolation.h"
 #include "../LayerRegistry.h"
-#include "Spatial.h"
 
 #include <numeric>
 
@@ -50,13 +51,13 @@ getPairs(LayerBuilder &b, llvm::StringRef key, int64_t spatial) {
   return std::nullopt;
 }
 
-Value slice(LayerBuilder &b, Value x, int64_t axis, int64_t offset, int64_t size) {
+Value slice(ValueBuilder &b, Value x, int64_t axis, int64_t offset, int64_t size) {
   if (offset == 0 && size == b.shapeOf(x)[axis])
     return x;
   return b.make<SliceOp>(x, axis, offset, size);
 }
 
-Value pad(LayerBuilder &b, Value x, int64_t axis, int64_t low, int64_t high, double value) {
+Value pad(ValueBuilder &b, Value x, int64_t axis, int64_t low, int64_t high, double value) {
   if (low == 0 && high == 0)
     return x;
   return b.make<PadOp>(x, axis, low, high, llvm::APFloat(value));
@@ -123,7 +124,7 @@ Value repeat(LayerBuilder &b, Value x, llvm::ArrayRef<int64_t> axes,
 }
 
 /// To `size` along `axes`.
-Value resize(LayerBuilder &b, Value x, llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<int64_t> size,
+Value resize(ValueBuilder &b, Value x, llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<int64_t> size,
              llvm::StringRef interpolation, bool antialias) {
   llvm::SmallVector<ResampleTable> tables;
   bool changes = false;
@@ -203,7 +204,7 @@ std::optional<Images> getImageBatch(LayerBuilder &b) {
 
 /// The largest part in the middle that has the aspect ratio of `size` (tf: in float32, truncated;
 /// extents below 2^24 are exact).
-Value cropToAspectRatio(LayerBuilder &b, Value x, const Images &images) {
+Value cropToAspectRatio(ValueBuilder &b, Value x, const ResizedImages &images) {
   const int64_t height = b.shapeOf(x)[images.axes[0]], width = b.shapeOf(x)[images.axes[1]];
   auto crop = [](int64_t own, int64_t other, int64_t target, int64_t otherTarget) {
     auto wanted = int64_t(float(other * target) / float(otherTarget));
@@ -216,7 +217,7 @@ Value cropToAspectRatio(LayerBuilder &b, Value x, const Images &images) {
 }
 
 /// As many elements on both sides as make the aspect ratio that of `size`.
-Value padToAspectRatio(LayerBuilder &b, Value x, const Images &images, double fill) {
+Value padToAspectRatio(ValueBuilder &b, Value x, const ResizedImages &images) {
   const int64_t height = b.shapeOf(x)[images.axes[0]], width = b.shapeOf(x)[images.axes[1]];
   auto extend = [](int64_t own, int64_t other, int64_t target, int64_t otherTarget) {
     auto wanted = int64_t(float(other * target) / float(otherTarget));
@@ -226,30 +227,25 @@ Value padToAspectRatio(LayerBuilder &b, Value x, const Images &images, double fi
   const int64_t columns = extend(width, height, images.size[1], images.size[0]);
   if (std::max(rows, columns) > (int64_t(1) << 20))
     return b.error("padding to the aspect ratio is out of range");
-  x = pad(b, x, images.axes[0], rows, rows, fill);
-  return pad(b, x, images.axes[1], columns, columns, fill);
+  x = pad(b, x, images.axes[0], rows, rows, images.fill);
+  return pad(b, x, images.axes[1], columns, columns, images.fill);
 }
 
 Value importResizing(LayerBuilder &b) {
   auto images = getImageBatch(b);
-  const bool crops = b.getFlag("crop_to_aspect_ratio", false);
-  const bool pads = b.getFlag("pad_to_aspect_ratio", false);
-  const std::string interpolation =
-      llvm::StringRef(b.getString("interpolation", "bilinear")).lower();
+  ResizedImages resized;
+  resized.interpolation = llvm::StringRef(b.getString("interpolation", "bilinear")).lower();
+  resized.antialias = b.getFlag("antialias", false);
+  resized.crops = b.getFlag("crop_to_aspect_ratio", false);
+  resized.pads = b.getFlag("pad_to_aspect_ratio", false);
+  resized.fill = b.getNumber("fill_value", 0.0);
   if (b.getString("fill_mode", "constant") != "constant")
     b.error("'fill_mode' must be constant");
-  if (crops && pads)
-    b.error("'crop_to_aspect_ratio' and 'pad_to_aspect_ratio' exclude each other");
   if (!images || b.hasFailed())
     return {};
-  Value x = images->x;
-  if (crops)
-    x = cropToAspectRatio(b, x, *images);
-  if (pads)
-    x = padToAspectRatio(b, x, *images, b.getNumber("fill_value", 0.0));
-  if (!x)
-    return {};
-  return resize(b, x, images->axes, images->size, interpolation, b.getFlag("antialias", false));
+  resized.axes = images->axes;
+  resized.size = images->size;
+  return resizeImages(b, images->x, resized);
 }
 
 Value importCenterCrop(LayerBuilder &b) {
@@ -264,8 +260,9 @@ Value importCenterCrop(LayerBuilder &b) {
     return slice(b, x, images->axes[1], columns / 2, images->size[1]);
   }
   // keras/src/utils/image_utils.py, smart_resize.
-  return resize(b, cropToAspectRatio(b, x, *images), images->axes, images->size, "bilinear",
-                /*antialias=*/false);
+  ResizedImages resized{images->axes, images->size};
+  resized.crops = true;
+  return resizeImages(b, x, resized);
 }
 
 constexpr LayerEntry kResamplingLayers[] = {
@@ -278,6 +275,16 @@ constexpr LayerEntry kResamplingLayers[] = {
 };
 
 } // namespace
+
+Value resizeImages(ValueBuilder &b, Value x, const ResizedImages &images) {
+  if (images.crops && images.pads)
+    return b.error("'crop_to_aspect_ratio' and 'pad_to_aspect_ratio' exclude each other");
+  if (images.crops)
+    x = cropToAspectRatio(b, x, images);
+  if (images.pads && !(x = padToAspectRatio(b, x, images)))
+    return {};
+  return resize(b, x, images.axes, images.size, images.interpolation, images.antialias);
+}
 
 llvm::ArrayRef<LayerEntry> resamplingLayers() { return kResamplingLayers; }
 

@@ -5,14 +5,17 @@ namespace mpc::keras {
 
 using mlir::Value;
 
-std::optional<DataFormat> getDataFormat(LayerBuilder &b) {
-  const std::string format = b.getString("data_format", "channels_last");
-  if (format == "channels_last")
+std::optional<DataFormat> parseDataFormat(ValueBuilder &b, llvm::StringRef name) {
+  if (name == "channels_last")
     return DataFormat::ChannelsLast;
-  if (format == "channels_first")
+  if (name == "channels_first")
     return DataFormat::ChannelsFirst;
-  b.error("'data_format' is '" + format + "'; expected channels_last or channels_first");
+  b.error("'data_format' is '" + name + "'; expected channels_last or channels_first");
   return std::nullopt;
+}
+
+std::optional<DataFormat> getDataFormat(LayerBuilder &b) {
+  return parseDataFormat(b, b.getString("data_format", "channels_last"));
 }
 
 Value getImages(LayerBuilder &b, int64_t spatial, Integers integers) {
@@ -26,7 +29,7 @@ Value getImages(LayerBuilder &b, int64_t spatial, Integers integers) {
   return x;
 }
 
-Value toChannelsLast(LayerBuilder &b, DataFormat format, Value value) {
+Value toChannelsLast(ValueBuilder &b, DataFormat format, Value value) {
   if (format == DataFormat::ChannelsLast)
     return value;
   llvm::SmallVector<int64_t> permutation = {0};
@@ -36,13 +39,29 @@ Value toChannelsLast(LayerBuilder &b, DataFormat format, Value value) {
   return b.make<TransposeOp>(value, permutation);
 }
 
-Value fromChannelsLast(LayerBuilder &b, DataFormat format, Value value) {
+Value fromChannelsLast(ValueBuilder &b, DataFormat format, Value value) {
   if (format == DataFormat::ChannelsLast)
     return value;
   llvm::SmallVector<int64_t> permutation = {0, b.rankOf(value) - 1};
   for (int64_t axis = 1; axis + 1 < b.rankOf(value); ++axis)
     permutation.push_back(axis);
   return b.make<TransposeOp>(value, permutation);
+}
+
+Value makePool(ValueBuilder &b, ReduceKind kind, Value x, llvm::ArrayRef<int64_t> window,
+               llvm::ArrayRef<int64_t> strides, llvm::StringRef padding) {
+  if (padding != "valid" && padding != "same")
+    return b.error("'padding' is '" + padding + "'; expected valid or same");
+  llvm::SmallVector<int64_t> low(window.size(), 0), high(window.size(), 0);
+  for (size_t d = 0; d < window.size(); ++d) {
+    const int64_t extent = b.shapeOf(x)[d + 1];
+    if (padding == "same")
+      std::tie(low[d], high[d]) = samePadding(extent, window[d], strides[d]);
+    else if (window[d] > extent)
+      return b.error("a window of " + llvm::Twine(window[d]) + " elements does not fit into " +
+                     llvm::Twine(extent));
+  }
+  return b.make<PoolOp>(kind, x, window, strides, low, high);
 }
 
 std::optional<llvm::SmallVector<int64_t>>

@@ -10,6 +10,8 @@ namespace mpc::keras {
 
 enum class DataFormat { ChannelsLast, ChannelsFirst };
 
+/// Nothing after an error.
+std::optional<DataFormat> parseDataFormat(ValueBuilder &b, llvm::StringRef name);
 /// The config's "data_format"; channels last when absent. Nothing after an error.
 std::optional<DataFormat> getDataFormat(LayerBuilder &b);
 
@@ -28,8 +30,13 @@ enum class Integers {
 /// The only input, with `spatial` spatial dimensions; null after an error.
 mlir::Value getImages(LayerBuilder &b, int64_t spatial, Integers integers = Integers::Refused);
 
-mlir::Value toChannelsLast(LayerBuilder &b, DataFormat format, mlir::Value value);
-mlir::Value fromChannelsLast(LayerBuilder &b, DataFormat format, mlir::Value value);
+mlir::Value toChannelsLast(ValueBuilder &b, DataFormat format, mlir::Value value);
+mlir::Value fromChannelsLast(ValueBuilder &b, DataFormat format, mlir::Value value);
+
+/// A pool of floating images, channels last, with "valid" or "same" padding; null after an error.
+mlir::Value makePool(ValueBuilder &b, ReduceKind kind, mlir::Value x,
+                     llvm::ArrayRef<int64_t> window, llvm::ArrayRef<int64_t> strides,
+                     llvm::StringRef padding);
 
 /// The config entry `key` as one number for each of `count` dimensions: an integer for all or a
 /// list. Numbers below `least` are errors, after which nothing is returned.

@@ -210,6 +210,53 @@ Value castTo(B &b) {
   return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
 }
 
+/// The dtype that it is told, or what it has.
+Value convertToTensor(B &b) {
+  return b.getString(UINT_MAX, "dtype", "").empty() ? b.getValue(0, "x") : castTo(b);
+}
+
+Value fullLike(B &b) {
+  Value x = b.getValue(0, "x");
+  Operand fill = b.getOperand(1, "fill_value");
+  if (!x || !fill)
+    return {};
+  if (b.findArgument(UINT_MAX, "dtype"))
+    return b.error("'FullLike' with a dtype is not supported; use cast");
+  const bool floats = mlir::isa<mlir::FloatType>(elementTypeOf(x));
+  if (b.rankOf(fill.value) != 0 || (fill.isFloat() && !floats))
+    return b.error("'FullLike' needs one number of the tensor's kind");
+  if (floats)
+    return b.make<BroadcastLikeOp>(b.makeCastLike(fill.value, x), x);
+  Value number = fill.value;
+  if (elementTypeOf(number) != elementTypeOf(x))
+    number = b.make<CastOp>(mlir::RankedTensorType::get({}, elementTypeOf(x)), number);
+  return b.make<BroadcastLikeOp>(number, x);
+}
+
+/// The first choice whose condition holds.
+Value selectFirst(B &b) {
+  llvm::SmallVector<Operand> conditions = b.getOperands(0, "condlist"),
+                             choices = b.getOperands(1, "choicelist");
+  Operand otherwise = b.findArgument(2, "default") ? b.getOperand(2, "default")
+                                                   : Operand{b.makeConstant(0.0), true};
+  if (b.hasFailed())
+    return {};
+  if (conditions.size() != choices.size())
+    return b.error("'Select' needs as many choices as conditions");
+  choices.push_back(otherwise);
+  if (!b.promote(choices))
+    return {};
+  Value y = choices.pop_back_val().value;
+  while (!choices.empty()) {
+    Value condition = b.makeBool(conditions.pop_back_val().value);
+    Value choice = choices.pop_back_val().value;
+    if (failed(broadcastShapes({b.shapeOf(condition), b.shapeOf(choice), b.shapeOf(y)})))
+      return b.error("the operands of 'Select' have shapes that do not broadcast");
+    y = b.makeSelect(condition, choice, y);
+  }
+  return y;
+}
+
 template <bool one> Value fillLike(B &b) {
   Value x = b.getValue(0, "x");
   return x ? b.make<BroadcastLikeOp>(mlir::isa<mlir::FloatType>(elementTypeOf(x))
@@ -226,6 +273,7 @@ constexpr OperationEntry kArithmeticOperations[] = {
     {"Cast", castTo},
     {"Ceil", ceil},
     {"Clip", clip},
+    {"ConvertToTensor", convertToTensor},
     {"Copy", copy},
     {"Cos", unary<CosOp>},
     {"Divide", floatBinary<DivideOp>},
@@ -237,6 +285,7 @@ constexpr OperationEntry kArithmeticOperations[] = {
     {"Expm1", unary<Expm1Op>},
     {"Floor", unary<FloorOp>},
     {"FloorDivide", floorDivide},
+    {"FullLike", fullLike},
     {"Greater", compare<ComparePredicate::GT>},
     {"GreaterEqual", compare<ComparePredicate::GE>},
     {"Isfinite", unary<IsFiniteOp>},
@@ -263,6 +312,7 @@ constexpr OperationEntry kArithmeticOperations[] = {
     {"Power", power},
     {"Reciprocal", reciprocal},
     {"Rsqrt", unary<RsqrtOp>},
+    {"Select", selectFirst},
     {"Sign", unary<SignOp>},
     {"Sin", unary<SinOp>},
     {"Sqrt", unary<SqrtOp>},

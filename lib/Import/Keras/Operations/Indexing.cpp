@@ -257,6 +257,85 @@ Value oneHot(B &b) {
              : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(y), element), y);
 }
 
+/// Which of the classes stand anywhere along the axis of indices.
+Value multiHot(B &b) {
+  Value indices = b.getValue(0, "inputs");
+  std::optional<int64_t> classes = b.getInteger(UINT_MAX, "num_classes");
+  if (!indices || !classes)
+    return indices && !b.hasFailed() ? b.error("'MultiHot' needs 'num_classes'") : Value();
+  const mlir::Type type = elementTypeOf(indices);
+  if (b.rankOf(indices) < 2 || mlir::isa<mlir::FloatType>(type) || type.isInteger(1) ||
+      *classes <= 0 || *classes > (int64_t(1) << 24))
+    return b.error("'MultiHot' needs a batch of integer indices and a reasonable 'num_classes'");
+  if (b.getInteger(UINT_MAX, "axis").value_or(-1) != -1 || b.getFlag(UINT_MAX, "sparse", false))
+    return b.error("'MultiHot' along another axis than the last, or sparse, is not supported");
+  const std::string dtype = b.getString(UINT_MAX, "dtype", "float32");
+  mlir::Type element = dtypeElement(b.builder, dtype);
+  if (!element)
+    return b.error("'MultiHot' of dtype '" + dtype + "' is not supported");
+  llvm::SmallVector<int64_t> shape(b.shapeOf(indices));
+  const int64_t axis = int64_t(shape.size()) - 1;
+  shape.push_back(*classes);
+  Value hot = b.make<OneHotOp>(mlir::RankedTensorType::get(shape, b.builder.getF32Type()), indices);
+  Value y = b.makeReduce(ReduceKind::Max, hot, {axis}, /*keepDims=*/false);
+  return mlir::isa<mlir::FloatType>(element)
+             ? b.makeCastTo(y, element)
+             : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(y), element), y);
+}
+
+/// Whether an element equals one of a constant number of others.
+Value isIn(B &b) {
+  Operand pair[2] = {b.getOperand(0, "x1"), b.getOperand(1, "x2")};
+  if (b.hasFailed() || !b.promote(pair))
+    return {};
+  Value x = pair[0].value, others = pair[1].value;
+  if (tensorTypeOf(others).getNumDynamicDims())
+    return b.error("'IsIn' among the elements of a batch is not supported");
+  int64_t count = 1;
+  for (int64_t extent : b.shapeOf(others))
+    count *= extent;
+  llvm::SmallVector<int64_t> shape(b.shapeOf(x));
+  shape.push_back(1);
+  Value equal =
+      b.makeCompare(ComparePredicate::EQ, b.makeReshape(x, shape), b.makeReshape(others, {count}));
+  Value y = b.makeReduce(ReduceKind::Any, equal, {b.rankOf(equal) - 1}, /*keepDims=*/false);
+  return b.getFlag(UINT_MAX, "invert", false) ? b.makeNot(y) : y;
+}
+
+/// A tensor with a part of it replaced, at constant places.
+Value sliceUpdate(B &b) {
+  Operand pair[2] = {b.getOperand(0, "inputs"), b.getOperand(2, "updates")};
+  std::optional<llvm::SmallVector<int64_t>> starts = b.getIntegers(1, "start_indices");
+  if (b.hasFailed() || !starts || !b.promote(pair))
+    return b.hasFailed() ? Value() : b.error("'SliceUpdate' needs constant starts");
+  Value x = pair[0].value, update = pair[1].value;
+  const int64_t rank = b.rankOf(x);
+  if (int64_t(starts->size()) != rank || b.rankOf(update) != rank)
+    return b.error("'SliceUpdate' needs a start for each dimension, and updates of as many");
+  // From the last dimension that differs to the first: what stands before and behind is kept.
+  std::function<Value(Value, int64_t)> replace = [&](Value whole, int64_t axis) -> Value {
+    if (axis == rank)
+      return update;
+    const int64_t extent = b.shapeOf(whole)[axis], start = (*starts)[axis],
+                  size = b.shapeOf(update)[axis];
+    if (start == 0 && size == extent)
+      return replace(whole, axis + 1);
+    if (tensorTypeOf(whole).isDynamicDim(axis) || start < 0 || size > extent - start)
+      return b.error("'SliceUpdate' across samples, or outside of the tensor");
+    Value part = replace(b.make<SliceOp>(whole, axis, start, size), axis + 1);
+    if (!part)
+      return {};
+    llvm::SmallVector<Value> parts;
+    if (start)
+      parts.push_back(b.make<SliceOp>(whole, axis, int64_t(0), start));
+    parts.push_back(part);
+    if (const int64_t rest = extent - start - size)
+      parts.push_back(b.make<SliceOp>(whole, axis, start + size, rest));
+    return b.make<ConcatenateOp>(mlir::ValueRange(parts), axis);
+  };
+  return replace(x, 0);
+}
+
 /// Keeps the lower or the upper triangle of the last two dimensions.
 template <bool lower> Value triangle(B &b) {
   Value x = b.getValue(0, "x");
@@ -277,13 +356,11 @@ template <bool lower> Value triangle(B &b) {
 }
 
 constexpr OperationEntry kIndexingOperations[] = {
-    {"GetItem", getItem},
-    {"OneHot", oneHot},
-    {"Slice", sliceOf},
-    {"Take", take},
-    {"TakeAlongAxis", takeAlongAxis},
-    {"Tril", triangle<true>},
-    {"Triu", triangle<false>},
+    {"GetItem", getItem},     {"IsIn", isIn},
+    {"MultiHot", multiHot},   {"OneHot", oneHot},
+    {"Slice", sliceOf},       {"SliceUpdate", sliceUpdate},
+    {"Take", take},           {"TakeAlongAxis", takeAlongAxis},
+    {"Tril", triangle<true>}, {"Triu", triangle<false>},
 };
 
 } // namespace

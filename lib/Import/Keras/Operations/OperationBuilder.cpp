@@ -369,8 +369,10 @@ bool isOperation(const LayerConfig &layer) {
 
 OperationImportFn findOperation(const LayerConfig &layer) {
   for (llvm::ArrayRef<OperationEntry> family :
-       {arithmeticOperations(), activationOperations(), indexingOperations(), productOperations(),
-        realFunctions(), reductionOperations(), shapeOperations(), sortingOperations()})
+       {arithmeticOperations(), activationOperations(), imageOperations(), indexingOperations(),
+        matrixOperations(), normalizationOperations(), productOperations(), realFunctions(),
+        reductionOperations(), shapeOperations(), sortingOperations(), statisticOperations(),
+        windowOperations()})
     for (const OperationEntry &entry : family)
       if (entry.name == layer.className)
         return entry.import;

@@ -97,15 +97,25 @@ struct OperationEntry {
   OperationImportFn import;
 };
 
+/// keras.ops.rearrange, a pattern of einops.
+mlir::Value rearrange(OperationBuilder &b);
+/// Sorted along the last axis; null after an error.
+mlir::Value sortLastAxis(OperationBuilder &b, mlir::Value x);
+
 /// The families' tables.
 llvm::ArrayRef<OperationEntry> arithmeticOperations();
 llvm::ArrayRef<OperationEntry> activationOperations();
 llvm::ArrayRef<OperationEntry> indexingOperations();
+llvm::ArrayRef<OperationEntry> imageOperations();
+llvm::ArrayRef<OperationEntry> matrixOperations();
+llvm::ArrayRef<OperationEntry> normalizationOperations();
 llvm::ArrayRef<OperationEntry> productOperations();
 llvm::ArrayRef<OperationEntry> realFunctions();
 llvm::ArrayRef<OperationEntry> reductionOperations();
 llvm::ArrayRef<OperationEntry> shapeOperations();
 llvm::ArrayRef<OperationEntry> sortingOperations();
+llvm::ArrayRef<OperationEntry> statisticOperations();
+llvm::ArrayRef<OperationEntry> windowOperations();
 
 /// Nodes that keras.ops recorded are operations, not layers, and own no group in weight files.
 bool isOperation(const LayerConfig &layer);

@@ -3,6 +3,7 @@
 #include "OperationBuilder.h"
 
 #include <cmath>
+#include <limits>
 
 namespace mpc::keras {
 namespace {
@@ -107,11 +108,129 @@ template <typename Op> Value extremum(B &b) {
   return b.makeSelect(xIsNumber, b.makeSelect(yIsNumber, b.make<Op>(x, y), x), y);
 }
 
+/// The remainder with the sign of x, as in C.
+Value remainder(B &b) {
+  auto [x, y] = b.getFloatPair();
+  if (!x)
+    return {};
+  Value size = b.make<AbsOp>(b.make<DivideOp>(x, y));
+  Value whole = b.make<MultiplyOp>(b.make<FloorOp>(size), b.make<AbsOp>(y));
+  return b.make<MultiplyOp>(b.make<SignOp>(x), b.make<SubtractOp>(b.make<AbsOp>(x), whole));
+}
+
+/// sin(pi x) / (pi x), 1 at 0.
+Value sinc(B &b) {
+  Value x = b.getFloat(0, "x");
+  if (!x)
+    return {};
+  Value zero = b.makeCompare(ComparePredicate::EQ, x, b.makeConstant(0.0));
+  Value one = b.makeCastLike(b.makeConstant(1.0), x);
+  Value angle = b.make<MultiplyOp>(b.makeSelect(zero, one, x), b.makeConstant(kPi));
+  return b.makeSelect(zero, one, b.make<DivideOp>(b.make<SinOp>(angle), angle));
+}
+
+Value complementaryErrorFunction(B &b) {
+  Value x = b.getFloat(0, "x");
+  if (!x)
+    return {};
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  return b.makeCastLike(b.make<SubtractOp>(b.makeConstant(1.0), b.make<ErfOp>(wide)), x);
+}
+
+/// max(x, y) + log2(1 + 2^-|x - y|)
+Value logAddExp2(B &b) {
+  auto [x, y] = b.getFloatPair();
+  if (!x)
+    return {};
+  Value distance = b.make<AbsOp>(b.make<SubtractOp>(x, y));
+  Value decay = b.make<PowerOp>(b.makeConstant(2.0), b.make<NegateOp>(distance));
+  return b.make<AddOp>(b.make<MaximumOp>(x, y),
+                       b.make<DivideOp>(b.make<Log1pOp>(decay), b.makeConstant(std::log(2.0))));
+}
+
+template <bool positive> Value isInfinity(B &b) {
+  Value x = b.getFloat(0, "x");
+  if (!x)
+    return {};
+  Value bounded = b.make<IsFiniteOp>(x);
+  Value side =
+      b.makeCompare(positive ? ComparePredicate::GT : ComparePredicate::LT, x, b.makeConstant(0.0));
+  return b.make<LogicalAndOp>(side, b.makeNot(bounded));
+}
+
+/// |x - y| <= atol + rtol |y|, or equal infinities, or NaN where that counts.
+Value isClose(B &b) {
+  auto [x, y] = b.getFloatPair();
+  if (!x)
+    return {};
+  const double relative = b.getNumber(2, "rtol").value_or(1e-5),
+               absolute = b.getNumber(3, "atol").value_or(1e-8);
+  Value bound = b.make<AddOp>(b.makeConstant(absolute),
+                              b.make<MultiplyOp>(b.makeConstant(relative), b.make<AbsOp>(y)));
+  Value distance = b.make<AbsOp>(b.make<SubtractOp>(x, y));
+  Value near = b.make<LogicalAndOp>(b.makeCompare(ComparePredicate::LE, distance, bound),
+                                    b.make<IsFiniteOp>(y));
+  Value close = b.makeOr(near, b.makeCompare(ComparePredicate::EQ, x, y));
+  if (!b.getFlag(UINT_MAX, "equal_nan", false))
+    return close;
+  Value both = b.make<LogicalAndOp>(b.makeCompare(ComparePredicate::NE, x, x),
+                                    b.makeCompare(ComparePredicate::NE, y, y));
+  return b.makeOr(close, both);
+}
+
+/// The largest finite number of the dtype that policies give `like`: float64's, else float32's,
+/// bfloat16's, float16's.
+Value largestFinite(B &b, Value like) {
+  Value largest;
+  for (double number : {65504.0, 3.3895313892515355e38, 3.4028234663852886e38,
+                        std::numeric_limits<double>::max()}) {
+    Value candidate = b.makeCastLike(b.makeConstant(number), like);
+    largest = largest ? b.makeSelect(b.make<IsFiniteOp>(candidate), candidate, largest) : candidate;
+  }
+  return largest;
+}
+
+Value replaceNonFinite(B &b) {
+  Value x = b.getFloat(0, "x");
+  if (!x)
+    return {};
+  auto number = [&](llvm::StringRef name) { return b.getNumber(UINT_MAX, name); };
+  auto like = [&](double value) { return b.makeCastLike(b.makeConstant(value), x); };
+  const std::optional<double> high = number("posinf"), low = number("neginf");
+  Value top = high ? like(*high) : largestFinite(b, x);
+  Value bottom = low ? like(*low) : b.make<NegateOp>(largestFinite(b, x));
+  Value positive = b.makeCompare(ComparePredicate::GT, x, b.makeConstant(0.0));
+  Value isNumber = b.makeCompare(ComparePredicate::EQ, x, x);
+  Value y = b.makeSelect(b.make<IsFiniteOp>(x), x, b.makeSelect(positive, top, bottom));
+  return b.makeSelect(isNumber, y, like(number("nan").value_or(0.0)));
+}
+
+Value itself(B &b) { return b.getValue(0, "x"); }
+
 constexpr OperationEntry kRealFunctions[] = {
-    {"Cbrt", cubeRoot},      {"Cosh", hyperbolic<false>},   {"Deg2rad", turn<true>},
-    {"Fabs", absoluteFloat}, {"Fmax", extremum<MaximumOp>}, {"Fmin", extremum<MinimumOp>},
-    {"Heaviside", step},     {"Hypot", hypotenuse},         {"Rad2deg", turn<false>},
-    {"Round", round},        {"Sinh", hyperbolic<true>},    {"Trunc", truncate},
+    {"Cbrt", cubeRoot},
+    {"Conj", itself},
+    {"Conjugate", itself},
+    {"Cosh", hyperbolic<false>},
+    {"Deg2rad", turn<true>},
+    {"Erfc", complementaryErrorFunction},
+    {"Fabs", absoluteFloat},
+    {"Fmax", extremum<MaximumOp>},
+    {"Fmin", extremum<MinimumOp>},
+    {"Fmod", remainder},
+    {"Heaviside", step},
+    {"Hypot", hypotenuse},
+    {"Isclose", isClose},
+    {"Isneginf", isInfinity<false>},
+    {"Isposinf", isInfinity<true>},
+    {"Logaddexp2", logAddExp2},
+    {"NanToNum", replaceNonFinite},
+    {"Rad2deg", turn<false>},
+    {"Real", itself},
+    {"Round", round},
+    {"Sinc", sinc},
+    {"Sinh", hyperbolic<true>},
+    {"Trunc", truncate},
 };
 
 } // namespace

@@ -208,6 +208,17 @@ Value concatenate(B &b) { return concatenateAlong(b, -1); }
 /// hstack joins along the second axis.
 Value hstack(B &b) { return concatenateAlong(b, 1); }
 
+/// Two tensors along an axis.
+Value append(B &b) {
+  Operand pair[2] = {b.getOperand(0, "x1"), b.getOperand(1, "x2")};
+  if (b.hasFailed() || !b.promote(pair))
+    return {};
+  if (!b.findArgument(UINT_MAX, "axis"))
+    return b.error("'Append' without an axis flattens the batch; name one");
+  std::optional<int64_t> axis = b.getAxis(UINT_MAX, "axis", -1, b.rankOf(pair[0].value));
+  return axis ? join(b, {pair[0].value, pair[1].value}, *axis) : Value();
+}
+
 Value stack(B &b) {
   llvm::SmallVector<Value> values = getParts(b);
   if (values.empty())
@@ -336,6 +347,15 @@ Value flip(B &b) {
   return x;
 }
 
+/// The order of the columns turned round.
+Value flipColumns(B &b) {
+  Value x = b.getValue(0, "x");
+  if (!x || b.rankOf(x) < 2)
+    return x ? b.error("'Fliplr' needs two dimensions") : x;
+  return gatherAlong(b, x, 1,
+                     llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, b.shapeOf(x)[1]))));
+}
+
 Value roll(B &b) {
   Value x = b.getValue(0, "x");
   std::optional<llvm::SmallVector<int64_t>> shifts = b.getIntegers(1, "shift"),
@@ -444,13 +464,16 @@ Value broadcastTo(B &b) {
 }
 
 constexpr OperationEntry kShapeOperations[] = {
+    {"Append", append},
     {"BroadcastTo", broadcastTo},
     {"Concatenate", concatenate},
     {"ExpandDims", expandDims},
     {"Flip", flip},
+    {"Fliplr", flipColumns},
     {"Hstack", hstack},
     {"Moveaxis", moveAxis},
     {"Pad", pad},
+    {"Rearrange", rearrange},
     {"Repeat", repeat},
     {"Reshape", reshape},
     {"Roll", roll},

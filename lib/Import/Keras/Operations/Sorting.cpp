@@ -69,6 +69,18 @@ Value argsortLast(B &b, Value x, bool descending) {
   return b.makeReduce(ReduceKind::Sum, numbers, {rank}, /*keepDims=*/false);
 }
 
+} // namespace
+
+Value sortLastAxis(OperationBuilder &b, Value x) {
+  const int64_t last = b.rankOf(x) - 1;
+  if (b.shapeOf(x).back() > kMostSorted)
+    return b.error("'" + b.layer.className + "' of " + llvm::Twine(b.shapeOf(x).back()) +
+                   " elements is not supported; the limit is " + llvm::Twine(kMostSorted));
+  return b.make<GatherOp>(x, argsortLast(b, x, /*descending=*/false), last, last);
+}
+
+namespace {
+
 /// The operand and its axis; null after an error.
 std::pair<Value, int64_t> readSorted(B &b) {
   Value x = b.getValue(0, "x");
