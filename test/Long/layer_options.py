@@ -22,12 +22,23 @@ import numpy
 import tensorflow
 from keras import layers, ops
 
+
+
+def add_tensors(x1, x2):
+    """Keras's own takes anything that squeezes to a vector of the last, else of the second extent for a bias, also
+    where it stands along another axis of the same extent."""
+    dtype = keras.src.backend.result_type(getattr(x1, "dtype", type(x1)), getattr(x2, "dtype", type(x2)))
+    return tensorflow.add(*(keras.ops.convert_to_tensor(x, dtype) for x in (x1, x2)))
+
+
+keras.src.backend.numpy.add = add_tensors
+
 POLICIES = ["float32", "mixed_bfloat16", "mixed_float16", "bfloat16", "float16", "float64"]
 # (outputs, gradients), of the element plus the array's root mean square. Eager Keras rounds after every operation;
 # mpc-run writes gradients as float32.
 TOLERANCES = {
     "float32": (1e-4, 1e-3),
-    "float64": (1e-8, 2e-6),  # TensorFlow's erf of float64 is right to 5e-9
+    "float64": (3e-8, 2e-6),  # TensorFlow's exp and erf of float64 are right to 5e-9
     "mixed_bfloat16": (5e-2, 2e-1),
     "bfloat16": (5e-2, 2e-1),
     "mixed_float16": (8e-3, 4e-2),
@@ -370,15 +381,16 @@ def build(number):
     keras.utils.set_random_seed(number)
     keras.config.set_dtype_policy(policy)
     call, shapes = FAMILIES[family](d)
-    if "AdaptiveMax" in type(call).__name__ and "bfloat16" in policy:
+    if "Adaptive" in type(call).__name__ and "bfloat16" in policy:
         raise ValueError("TensorFlow divides by zero in max_pool of bfloat16 and ends the process")
     numbers = numpy.random.RandomState(number)
     inputs, data, rows = [], {}, d.size(1, 5)
     for i, shape in enumerate(shapes):
         name = f"in{i}"
-        if shape[0] == "ids":
-            inputs.append(keras.Input(shape[2], dtype="int32", name=name))
-            data[name] = numbers.randint(0, shape[1], (rows, *shape[2])).astype("int32")
+        if shape and isinstance(shape[0], str):  # (kind, limit, shape)
+            dtype = "int32" if shape[0] == "ids" else shape[0]
+            inputs.append(keras.Input(shape[2], dtype=dtype, name=name))
+            data[name] = numbers.randint(0, shape[1], (rows, *shape[2])).astype(dtype)
         else:
             inputs.append(keras.Input(shape, dtype="float64" if policy == "float64" else "float32", name=name))
             data[name] = numbers.randn(rows, *shape).astype("float32")
@@ -388,21 +400,32 @@ def build(number):
         if variable.dtype.startswith(("float", "bfloat")):
             values = numbers.randn(*variable.shape) * 0.4
             variable.assign(numpy.abs(values) + 0.5 if "variance" in variable.path else values)
-    model.compile("sgd", "mean_squared_error", run_eagerly=True)
+    several = isinstance(outputs, (list, tuple)) and len(outputs) > 1
+    model.compile("sgd", ["mean_squared_error"] + [None] * (len(outputs) - 1) if several else "mean_squared_error", run_eagerly=True)
     return family, policy, model, data
 
 
-def reference(model, data):
+def reference(model, data, compiled=False):
+    """Outputs, and gradients in training mode, by eager Keras or compiled by XLA."""
     tensors = [ops.convert_to_tensor(data[layer.name]) for layer in model.inputs]
     # As fit does: floating inputs in the Input's dtype.
     tensors = [tensorflow.cast(t, i.dtype) for t, i in zip(tensors, model.inputs)]
-    expected = {"out0": numpy.asarray(ops.cast(model(tensors), "float64"))}
+    wrap = (lambda f: tensorflow.function(f, jit_compile=True)) if compiled else lambda f: f
+    outputs = wrap(lambda t: model(t))(tensors)
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    expected = {f"out{i}": numpy.asarray(ops.cast(output, "float64")) for i, output in enumerate(outputs)}
     target = numpy.random.RandomState(1).randn(*expected["out0"].shape).astype("float32")
-    with tensorflow.GradientTape() as tape:
-        predictions = model(tensors, training=True)
-        loss = keras.losses.MeanSquaredError()(ops.convert_to_tensor(target), predictions)
     variables = model.trainable_variables
-    for variable, gradient in zip(variables, tape.gradient(loss, [v.value for v in variables])):
+
+    def differentiate(tensors):
+        with tensorflow.GradientTape() as tape:
+            predictions = model(tensors, training=True)
+            predictions = predictions[0] if isinstance(predictions, list) else predictions
+            loss = keras.losses.MeanSquaredError()(ops.convert_to_tensor(target), predictions)
+            loss += sum(ops.cast(term, loss.dtype) for term in model.losses)
+        return tape.gradient(loss, [v.value for v in variables])
+
+    for variable, gradient in zip(variables, wrap(differentiate)(tensors)):
         if gradient is not None:  # mpc-run writes zeros then
             gradient = tensorflow.convert_to_tensor(gradient)
             expected[f"grad:{variable.path}"] = numpy.asarray(tensorflow.cast(gradient, "float64"))
@@ -447,23 +470,39 @@ def check(number, tools, folder):
         run(os.path.join(tools, "mpcc"), path, "--output-guard=off", "--march=native", "--name=model", "-o", compiled)
         run(os.path.join(tools, "mpc-run"), "predict", compiled, "--inputs", os.path.join(folder, "data.npz"), "--outputs", output)
         got = dict(numpy.load(output))
-        run(os.path.join(tools, "mpc-run"), "gradients", compiled, "--data", os.path.join(folder, "data.npz"), "--outputs", output)
-        got.update({k: v for k, v in numpy.load(output).items() if k.startswith("grad:")})
+        if family == "augmented":  # random in training
+            expected = {name: array for name, array in expected.items() if name.startswith("out")}
+        else:
+            run(os.path.join(tools, "mpc-run"), "gradients", compiled, "--data", os.path.join(folder, "data.npz"), "--outputs", output)
+            got.update({k: v for k, v in numpy.load(output).items() if k.startswith("grad:")})
     except RuntimeError as error:
         print(f"FAIL {what}: {error}\n     {layer.get_config() if hasattr(layer, 'get_config') else ''}")
         return False
+    good, line = judge(got, expected, policy, layer, family)
+    if not good:  # TensorFlow's CPU kernels have errors of their own; XLA shares none with them.
+        try:
+            good, _ = judge(got, reference(keras.saving.load_model(path, compile=False), data, compiled=True)[0], policy, layer, family)
+            line += ", but agrees with XLA" if good else " and disagrees with XLA"
+        except Exception as error:
+            line += f"; no XLA: {str(error).strip().splitlines()[-1][:80]}"
+    print(f"{'ok  ' if good else 'FAIL'} {what}: {line}" + ("" if good else f"\n     {layer.get_config()}"))
+    return good
+
+
+def judge(got, expected, policy, layer, family):
+    """Whether all is within the tolerances, and what is worst."""
     gradients = [v for k, v in expected.items() if k.startswith("grad:")]
     floor = float(numpy.median([numpy.sqrt(numpy.mean(g[numpy.isfinite(g)] ** 2)) for g in gradients])) / 2 if gradients else 0.0
     errors = {}
     for name, array in expected.items():
         # tf.image computes in float32, whatever the policy.
-        exact = policy != "float64" or not isinstance(layer, (layers.Resizing, layers.UpSampling2D))
-        limit = TOLERANCES[policy if exact else "float32"][name != "out0"]
-        errors[name] = difference(got[name], array, 0.0 if name == "out0" else floor) / limit if name in got else float("inf")
+        resizes = isinstance(layer, (layers.Resizing, layers.UpSampling2D)) or family.startswith("recorded_images")
+        exact = policy != "float64" or not resizes
+        output = name.startswith("out")
+        limit = TOLERANCES[policy if exact else "float32"][not output]
+        errors[name] = difference(got[name], array, 0.0 if output else floor) / limit if name in got else float("inf")
     worst = max(errors, key=errors.get)
-    good = errors[worst] <= 1
-    print(f"{'ok  ' if good else 'FAIL'} {what}: {worst} at {errors[worst]:.2g} of the tolerance" + ("" if good else f"\n     {layer.get_config()}"))
-    return good
+    return errors[worst] <= 1, f"{worst} at {errors[worst]:.2g} of the tolerance"
 
 
 def main():

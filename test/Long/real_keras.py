@@ -242,7 +242,7 @@ def compare(model, data, limits, what, tools, folder, steps, batch):
         norm = numpy.max if limits == "float32" else root_mean_square
         errors[f"final:{name}"] = difference(trained[f"final:{name}"], value, max(moved[name], 1e-5), norm) / MOVED[limits]
     worst = max(errors, key=errors.get)
-    good = errors[worst] <= 1
+    good = bool(errors[worst] <= 1)
     print(f"{'ok  ' if good else 'FAIL'} {what}: {worst} at {errors[worst]:.2g} of the tolerance")
     if not good:
         print(f"     {keras.saving.serialize_keras_object(model.optimizer)['config']}")
