@@ -57,7 +57,7 @@ protected:
     std::vector<float> bias(static_cast<size_t>(shape.n));
     for (int64_t n = 0; n < shape.n; ++n)
       bias[static_cast<size_t>(n)] =
-          static_cast<float>(cts::loadElement(shape.bias, data.bias.data(), n));
+          static_cast<float>(loadElement(shape.bias, data.bias.data(), n));
     team.begin();
     Buffer copy;
     if (packed) {
@@ -115,7 +115,7 @@ TEST_P(BlockedProducts, HaveTheSameBytesForEveryNumberOfThreadsAndEveryBatch) {
   ContractionData first(shape);
   // Sums that do depend on the order.
   for (int64_t i = 0; i < shape.m * shape.k; ++i)
-    cts::storeElement(shape.lhs, first.lhs.data(), i, std::sin(static_cast<double>(i)));
+    storeElement(shape.lhs, first.lhs.data(), i, std::sin(static_cast<double>(i)));
   auto lhs = first.lhs;
   run(first, small, false, 1);
   for (unsigned threads : {2u, 3u, 5u})
@@ -160,8 +160,8 @@ TEST_P(BlockedProducts, AreExactInStrips) {
   ContractionData data(shape);
   auto repeat = [&](std::vector<uint8_t> &values, int64_t count, bool rows) {
     for (int64_t i = 0; i < count; ++i)
-      cts::storeElement(shape.lhs, values.data(), i,
-                        static_cast<double>((rows ? i % shape.k : i / shape.n) % 3));
+      storeElement(shape.lhs, values.data(), i,
+                   static_cast<double>((rows ? i % shape.k : i / shape.n) % 3));
   };
   repeat(data.lhs, shape.m * shape.k, true);
   repeat(data.rhs, shape.k * shape.n, false);
@@ -170,7 +170,7 @@ TEST_P(BlockedProducts, AreExactInStrips) {
     expected += static_cast<double>(k % 3 * (k % 3));
   run(data, small);
   for (int64_t i = 0; i < shape.m * shape.n; ++i)
-    ASSERT_EQ(cts::loadElement(shape.out, data.out.data(), i), expected) << "element " << i;
+    ASSERT_EQ(loadElement(shape.out, data.out.data(), i), expected) << "element " << i;
 }
 
 // What is not finite reaches the elements that it belongs to, and no others: the zeros that panels
@@ -183,16 +183,16 @@ TEST_P(BlockedProducts, KeepNanAndInfinityInTheirRowsAndColumns) {
       shape.m = 35, shape.n = 37, shape.k = 41;
       ContractionData data(shape);
       for (int64_t i = 0; i < shape.k * shape.n; ++i)
-        cts::storeElement(shape.rhs, data.rhs.data(), i, 1.0);
+        storeElement(shape.rhs, data.rhs.data(), i, 1.0);
       for (int64_t i = 0; i < shape.m * shape.k; ++i)
-        cts::storeElement(shape.lhs, data.lhs.data(), i, 1.0);
+        storeElement(shape.lhs, data.lhs.data(), i, 1.0);
       const int64_t row = 34, column = 36, k = 40;
-      cts::storeElement(MPC_RT_BFLOAT16, left ? data.lhs.data() : data.rhs.data(),
-                        left ? row * shape.k + k : k * shape.n + column, value);
+      storeElement(MPC_RT_BFLOAT16, left ? data.lhs.data() : data.rhs.data(),
+                   left ? row * shape.k + k : k * shape.n + column, value);
       run(data, small);
       for (int64_t m = 0; m < shape.m; ++m)
         for (int64_t n = 0; n < shape.n; ++n) {
-          double have = cts::loadElement(shape.out, data.out.data(), m * shape.n + n);
+          double have = loadElement(shape.out, data.out.data(), m * shape.n + n);
           if (left ? m == row : n == column)
             EXPECT_EQ(std::isnan(have), std::isnan(value)) << m << ", " << n;
           else
