@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run evaluate: loss and metrics over all rows.
 #include "commands/commands.h"
+#include "commands/entry_rows.h"
 #include "training/epoch_log.h"
 
 #include <cmath>
@@ -38,28 +39,19 @@ int evaluate(Arguments &arguments, Console &console) {
   if (!arguments.errors().empty())
     return console.usage("mpc-run evaluate", arguments.errors());
 
-  Result<std::unique_ptr<Session>> session = Session::open(options);
-  if (!session)
-    return console.fail(session.failure());
-  console.notes((*session)->notes());
-  Result<const mpc_rt_entry_info_t *> entry = (*session)->requireEntry("evaluate");
-  if (!entry)
-    return console.fail(entry.failure());
-  Result<data::Source> source = data::readSource(arguments.text("data"), data::Split::Evaluate);
-  if (!source)
-    return console.fail(source.failure());
-  Result<data::Dataset> data = data::bindSource(*source, (*session)->signature(**entry), true);
-  if (!data)
-    return console.fail(data.failure());
-  console.notes(data->notes);
-  int64_t fixed = (*session)->fixedBatch(**entry);
+  Result<EntryRows> opened =
+      openEntryRows(options, "evaluate", arguments.text("data"), data::Split::Evaluate, console);
+  if (!opened)
+    return console.fail(opened.failure());
+  auto &[session, entry, data] = *opened;
+  int64_t fixed = session->fixedBatch(*entry);
   if (batchSize == 0)
     batchSize = fixed ? fixed : 32;
-  if (Status status = training::checkFixedBatch(fixed, batchSize, data->rows, data->path); !status)
+  if (Status status = training::checkFixedBatch(fixed, batchSize, data.rows, data.path); !status)
     return console.fail(status.failure());
-  training::Batcher batcher(**session, **entry);
+  training::Batcher batcher(*session, *entry);
   Result<std::vector<training::Measurement>> results =
-      training::evaluateRows(**session, batcher, *data, batchSize);
+      training::evaluateRows(*session, batcher, data, batchSize);
   if (!results)
     return console.fail(results.failure());
   std::string line;

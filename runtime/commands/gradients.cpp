@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run gradients: one forward and backward over all rows as one batch.
 #include "commands/commands.h"
+#include "commands/entry_rows.h"
 #include "data/atomic_file.h"
 #include "data/convert.h"
 #include "data/npz.h"
@@ -24,43 +25,34 @@ int gradients(Arguments &arguments, Console &console) {
   if (!arguments.errors().empty())
     return console.usage("mpc-run gradients", arguments.errors());
 
-  Result<std::unique_ptr<Session>> session = Session::open(options);
-  if (!session)
-    return console.fail(session.failure());
-  console.notes((*session)->notes());
-  Result<const mpc_rt_entry_info_t *> entry = (*session)->requireEntry("gradients");
-  if (!entry)
-    return console.fail(entry.failure());
-  Result<data::Source> source = data::readSource(arguments.text("data"), data::Split::Train);
-  if (!source)
-    return console.fail(source.failure());
-  Result<data::Dataset> data = data::bindSource(*source, (*session)->signature(**entry), true);
-  if (!data)
-    return console.fail(data.failure());
-  console.notes(data->notes);
+  Result<EntryRows> opened =
+      openEntryRows(options, "gradients", arguments.text("data"), data::Split::Train, console);
+  if (!opened)
+    return console.fail(opened.failure());
+  auto &[session, entry, data] = *opened;
   if (Status status = data::checkWritable(arguments.text("outputs")); !status)
     return console.fail(status.failure());
-  int64_t fixed = (*session)->fixedBatch(**entry);
-  if (fixed && data->rows != fixed)
-    return console.fail(Failure(data->path + ": has " + std::to_string(data->rows) +
+  int64_t fixed = session->fixedBatch(*entry);
+  if (fixed && data.rows != fixed)
+    return console.fail(Failure(data.path + ": has " + std::to_string(data.rows) +
                                 " rows; expected exactly the " + std::to_string(fixed) +
                                 " that the model was compiled for; compile with --batch=dynamic"));
-  std::vector<int64_t> rows(static_cast<size_t>(data->rows));
+  std::vector<int64_t> rows(static_cast<size_t>(data.rows));
   std::iota(rows.begin(), rows.end(), 0);
-  training::Batcher batcher(**session, **entry);
-  if (Status status = batcher.run(*data, rows.data(), data->rows); !status)
+  training::Batcher batcher(*session, *entry);
+  if (Status status = batcher.run(data, rows.data(), data.rows); !status)
     return console.fail(status.failure());
 
   data::NamedArrays result;
-  for (uint32_t i = 0; i < (*entry)->output_count; ++i) {
-    std::string name = (*entry)->outputs[i].name;
+  for (uint32_t i = 0; i < entry->output_count; ++i) {
+    std::string name = entry->outputs[i].name;
     Array array = batcher.output(i);
     // Gradients are float32 whatever the variable's type; everything else keeps its own.
     if (name.compare(0, 5, "grad:") == 0 && array.dtype() != MPC_RT_FLOAT32) {
       Result<Array> single = data::convertArray(array, MPC_RT_FLOAT32, data::Conversion::Direct);
       if (!single)
         return console.fail(
-            Failure((*session)->path() + ":" + name + ": " + single.failure().messages[0]));
+            Failure(session->path() + ":" + name + ": " + single.failure().messages[0]));
       array = *single;
     }
     result.emplace(name, array);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run predict: inference over all rows.
 #include "commands/commands.h"
+#include "commands/entry_rows.h"
 #include "data/atomic_file.h"
 #include "data/npz.h"
 #include "data/variable_tensor.h"
@@ -71,33 +72,24 @@ int predict(Arguments &arguments, Console &console) {
   if (!arguments.errors().empty())
     return console.usage("mpc-run predict", arguments.errors());
 
-  Result<std::unique_ptr<Session>> session = Session::open(options);
-  if (!session)
-    return console.fail(session.failure());
-  console.notes((*session)->notes());
-  Result<const mpc_rt_entry_info_t *> entry = (*session)->requireEntry("predict");
-  if (!entry)
-    return console.fail(entry.failure());
-  Result<data::Source> source = data::readSource(arguments.text("inputs"), data::Split::Evaluate);
-  if (!source)
-    return console.fail(source.failure());
-  Result<data::Dataset> data = data::bindSource(*source, (*session)->signature(**entry), false);
-  if (!data)
-    return console.fail(data.failure());
-  console.notes(data->notes);
+  Result<EntryRows> opened =
+      openEntryRows(options, "predict", arguments.text("inputs"), data::Split::Evaluate, console);
+  if (!opened)
+    return console.fail(opened.failure());
+  auto &[session, entry, data] = *opened;
   if (Status status = data::checkWritable(arguments.text("outputs")); !status)
     return console.fail(status.failure());
-  int64_t fixed = (*session)->fixedBatch(**entry);
+  int64_t fixed = session->fixedBatch(*entry);
   if (batchSize == 0)
     batchSize = fixed ? fixed : 32;
-  if (Status status = training::checkFixedBatch(fixed, batchSize, 0, data->path); !status)
+  if (Status status = training::checkFixedBatch(fixed, batchSize, 0, data.path); !status)
     return console.fail(status.failure());
-  Result<std::vector<Array>> outputs = predictRows(**session, **entry, *data, batchSize);
+  Result<std::vector<Array>> outputs = predictRows(*session, *entry, data, batchSize);
   if (!outputs)
     return console.fail(outputs.failure());
 
   data::NamedArrays result;
-  std::vector<std::string> names = (*session)->outputNames();
+  std::vector<std::string> names = session->outputNames();
   for (size_t i = 0; i < outputs->size(); ++i) {
     result.emplace("out" + std::to_string(i), (*outputs)[i]);
     if (i < names.size() && !names[i].empty())

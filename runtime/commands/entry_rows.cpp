@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From options and a path to an entry with its data.
+#include "commands/entry_rows.h"
+
+#include <cstring>
+
+namespace mpc::commands {
+
+using data::Result;
+using training::Session;
+
+Result<EntryRows> openEntryRows(const training::SessionOptions &options, const char *entry,
+                                const std::string &path, data::Split split, Console &console) {
+  Result<std::unique_ptr<Session>> session = Session::open(options);
+  if (!session)
+    return session.failure();
+  console.notes((*session)->notes());
+  Result<const mpc_rt_entry_info_t *> found = (*session)->requireEntry(entry);
+  if (!found)
+    return found.failure();
+  Result<data::Source> source = data::readSource(path, split);
+  if (!source)
+    return source.failure();
+  const bool withTargets = std::strcmp(entry, "predict") != 0;
+  Result<data::Dataset> data =
+      data::bindSource(*source, (*session)->signature(**found), withTargets);
+  if (!data)
+    return data.failure();
+  console.notes(data->notes);
+  return EntryRows{std::move(*session), *found, std::move(*data)};
+}
+
+} // namespace mpc::commands
