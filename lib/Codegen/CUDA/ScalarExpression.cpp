@@ -104,28 +104,77 @@ static std::string asUnsigned(const std::string &name, Type type) {
   return "(" + integerType(widthOf(type), true) + ")" + name;
 }
 
-/// Wraps instead of overflowing.
-static std::string wrapping(StringRef symbol, Type type, ArrayRef<std::string> x) {
-  if (type.isIndex())
-    return x[0] + " " + symbol.str() + " " + x[1];
-  return "(" + cudaType(type) + ")(" + asUnsigned(x[0], type) + " " + symbol.str() + " " +
-         asUnsigned(x[1], type) + ")";
+namespace {
+/// How integers meet a symbol of C++: as they are, as unsigned ones, or as unsigned ones because
+/// overflow wraps.
+enum class Integers { Signed, Unsigned, Wrapping };
+
+/// What stands between two operands.
+struct Infix {
+  StringRef symbol;
+  Integers integers = Integers::Signed;
+};
+} // namespace
+
+/// Of an arithmetic op that C++ writes between its operands; an empty symbol: it does not.
+static Infix infixOf(Operation *op) {
+  auto infix = [](StringRef symbol, Integers integers = Integers::Signed) {
+    return [=](auto) { return Infix{symbol, integers}; };
+  };
+  return llvm::TypeSwitch<Operation *, Infix>(op)
+      .Case<arith::AddFOp>(infix("+"))
+      .Case<arith::SubFOp>(infix("-"))
+      .Case<arith::MulFOp>(infix("*"))
+      .Case<arith::DivFOp, arith::DivSIOp>(infix("/"))
+      .Case<arith::RemSIOp>(infix("%"))
+      .Case<arith::AndIOp>(infix("&"))
+      .Case<arith::OrIOp>(infix("|"))
+      .Case<arith::XOrIOp>(infix("^"))
+      .Case<arith::ShRSIOp>(infix(">>"))
+      .Case<arith::DivUIOp>(infix("/", Integers::Unsigned))
+      .Case<arith::RemUIOp>(infix("%", Integers::Unsigned))
+      .Case<arith::ShRUIOp>(infix(">>", Integers::Unsigned))
+      .Case<arith::AddIOp>(infix("+", Integers::Wrapping))
+      .Case<arith::SubIOp>(infix("-", Integers::Wrapping))
+      .Case<arith::MulIOp>(infix("*", Integers::Wrapping))
+      .Case<arith::ShLIOp>(infix("<<", Integers::Wrapping))
+      .Default([](Operation *) { return Infix{}; });
 }
 
-/// The symbol between two operands, or empty.
-static StringRef symbolOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return "+"; })
-      .Case<arith::SubFOp, arith::SubIOp>([](auto) { return "-"; })
-      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return "*"; })
-      .Case<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>([](auto) { return "/"; })
-      .Case<arith::RemSIOp, arith::RemUIOp>([](auto) { return "%"; })
-      .Case<arith::AndIOp>([](auto) { return "&"; })
-      .Case<arith::OrIOp>([](auto) { return "|"; })
-      .Case<arith::XOrIOp>([](auto) { return "^"; })
-      .Case<arith::ShLIOp>([](auto) { return "<<"; })
-      .Case<arith::ShRUIOp, arith::ShRSIOp>([](auto) { return ">>"; })
-      .Default([](Operation *) { return ""; });
+/// The same of a comparison.
+static Infix infixOf(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq:
+    return {"=="};
+  case P::ne:
+    return {"!="};
+  case P::slt:
+    return {"<"};
+  case P::sle:
+    return {"<="};
+  case P::sgt:
+    return {">"};
+  case P::sge:
+    return {">="};
+  case P::ult:
+    return {"<", Integers::Unsigned};
+  case P::ule:
+    return {"<=", Integers::Unsigned};
+  case P::ugt:
+    return {">", Integers::Unsigned};
+  case P::uge:
+    return {">=", Integers::Unsigned};
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+/// Two operands of this type with the symbol between them.
+static std::string join(Infix infix, Type type, ArrayRef<std::string> x) {
+  auto side = [&](unsigned i) {
+    return infix.integers == Integers::Signed ? x[i] : asUnsigned(x[i], type);
+  };
+  return side(0) + " " + infix.symbol.str() + " " + side(1);
 }
 
 /// The CUDA function of a math op on floats, without the suffix of float32.
@@ -183,44 +232,7 @@ static StringRef preludeFunctionOf(Operation *op) {
 }
 
 static std::string compareIntegers(arith::CmpIOp op, ArrayRef<std::string> x) {
-  using P = arith::CmpIPredicate;
-  StringRef symbol;
-  bool isUnsigned = false;
-  switch (op.getPredicate()) {
-  case P::eq:
-    symbol = "==";
-    break;
-  case P::ne:
-    symbol = "!=";
-    break;
-  case P::ult:
-    isUnsigned = true;
-    [[fallthrough]];
-  case P::slt:
-    symbol = "<";
-    break;
-  case P::ule:
-    isUnsigned = true;
-    [[fallthrough]];
-  case P::sle:
-    symbol = "<=";
-    break;
-  case P::ugt:
-    isUnsigned = true;
-    [[fallthrough]];
-  case P::sgt:
-    symbol = ">";
-    break;
-  case P::uge:
-    isUnsigned = true;
-    [[fallthrough]];
-  case P::sge:
-    symbol = ">=";
-    break;
-  }
-  Type type = op.getLhs().getType();
-  auto side = [&](unsigned i) { return isUnsigned ? asUnsigned(x[i], type) : x[i]; };
-  return side(0) + " " + symbol.str() + " " + side(1);
+  return join(infixOf(op.getPredicate()), op.getLhs().getType(), x);
 }
 
 static std::string compareFloats(arith::CmpFOp op, ArrayRef<std::string> names) {
@@ -312,15 +324,12 @@ static std::string convert(Operation *op, const std::string &x) {
 /// Ops on integers that have no symbol.
 static std::string integerFunction(Operation *op, ArrayRef<std::string> x) {
   Type type = op->getResult(0).getType();
-  auto choose = [&](StringRef symbol, bool isUnsigned) {
-    auto side = [&](unsigned i) { return isUnsigned ? asUnsigned(x[i], type) : x[i]; };
-    return side(0) + " " + symbol.str() + " " + side(1) + " ? " + x[0] + " : " + x[1];
-  };
+  auto choose = [&](Infix infix) { return join(infix, type, x) + " ? " + x[0] + " : " + x[1]; };
   return llvm::TypeSwitch<Operation *, std::string>(op)
-      .Case<arith::MaxSIOp>([&](auto) { return choose(">", false); })
-      .Case<arith::MinSIOp>([&](auto) { return choose("<", false); })
-      .Case<arith::MaxUIOp>([&](auto) { return choose(">", true); })
-      .Case<arith::MinUIOp>([&](auto) { return choose("<", true); })
+      .Case<arith::MaxSIOp>([&](auto) { return choose({">"}); })
+      .Case<arith::MinSIOp>([&](auto) { return choose({"<"}); })
+      .Case<arith::MaxUIOp>([&](auto) { return choose({">", Integers::Unsigned}); })
+      .Case<arith::MinUIOp>([&](auto) { return choose({"<", Integers::Unsigned}); })
       .Case<math::AbsIOp>([&](auto) { return x[0] + " < 0 ? -" + x[0] + " : " + x[0]; })
       .Case<arith::CeilDivUIOp>([&](auto) {
         return "(" + cudaType(type) + ")((" + asUnsigned(x[0], type) + " + " +
@@ -329,25 +338,23 @@ static std::string integerFunction(Operation *op, ArrayRef<std::string> x) {
       .Default([](Operation *) { return std::string(); });
 }
 
-static std::string binary(Operation *op, StringRef symbol, ArrayRef<std::string> x) {
+static std::string binary(Operation *op, Infix infix, ArrayRef<std::string> x) {
   Type type = op->getResult(0).getType();
   if (isa<FloatType>(type))
-    return rounded(widened(x[0], type) + " " + symbol.str() + " " + widened(x[1], type), type);
-  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp>(op))
-    return wrapping(symbol, type, x);
-  if (isa<arith::DivUIOp, arith::RemUIOp, arith::ShRUIOp>(op)) {
-    std::string text = asUnsigned(x[0], type) + " " + symbol.str() + " " + asUnsigned(x[1], type);
-    return "(" + cudaType(type) + ")(" + text + ")";
-  }
-  return "(" + cudaType(type) + ")(" + x[0] + " " + symbol.str() + " " + x[1] + ")";
+    return rounded(widened(x[0], type) + " " + infix.symbol.str() + " " + widened(x[1], type),
+                   type);
+  // An index is never so large that it overflows.
+  if (type.isIndex() && infix.integers == Integers::Wrapping)
+    return join({infix.symbol}, type, x);
+  return "(" + cudaType(type) + ")(" + join(infix, type, x) + ")";
 }
 
 std::string mpc::cudaExpression(Operation *op, ArrayRef<std::string> x) {
   if (op->getNumResults() != 1 || cudaType(op->getResult(0).getType()).empty())
     return "";
   Type type = op->getResult(0).getType();
-  if (StringRef symbol = symbolOf(op); !symbol.empty())
-    return binary(op, symbol, x);
+  if (Infix infix = infixOf(op); !infix.symbol.empty())
+    return binary(op, infix, x);
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     return compareIntegers(compare, x);
   if (auto compare = dyn_cast<arith::CmpFOp>(op))
