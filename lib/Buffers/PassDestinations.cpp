@@ -19,11 +19,17 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// The value that `value` is a view or copy-free reshape of.
+/// Whether the result may be a part of operand 0's memory. The interface of bufferization cannot
+/// say it: a collapse_shape, which sometimes copies, counts as a reader there.
+static bool isView(Operation *op) {
+  return isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+             tensor::ExtractSliceOp>(op);
+}
+
+/// The value that `value` is a view of.
 static Value stripViews(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-             tensor::ExtractSliceOp>(op))
+    if (!isView(op))
       break;
     value = op->getOperand(0);
   }
@@ -37,8 +43,7 @@ static bool isReadAtOrAfter(Value value, Operation *op) {
   for (size_t i = 0; i < aliases.size(); ++i)
     for (OpOperand &use : aliases[i].getUses()) {
       Operation *user = use.getOwner();
-      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp,
-              tensor::CastOp>(user))
+      if (isView(user))
         aliases.push_back(user->getResult(0));
       Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
       if (!ancestor || op->isBeforeInBlock(ancestor))
