@@ -2,6 +2,7 @@
 //
 // Conformance of parallel_for: every iteration once, a fixed split, flushed denormals everywhere,
 // nothing left behind in the worker threads.
+#include "runtime/base/thread_order.h"
 #include "runtime/cts/driver_fixture.h"
 
 #include <atomic>
@@ -94,13 +95,16 @@ TEST_P(ParallelFor, LeavesTheWorkersAsTheyWere) {
   Record during(1000);
   run(during, 1000, 1);
   std::pair<std::mutex, std::set<unsigned>> after;
+  orderBefore(&after);
   GOMP_parallel(
       [](void *data) {
+        Forked forked(data);
         auto &found = *static_cast<decltype(after) *>(data);
         std::lock_guard<std::mutex> lock(found.first);
         found.second.insert(_mm_getcsr() & 0xffc0u);
       },
       &after, GetParam().threads, 0);
+  orderAfter(&after);
   EXPECT_EQ(after.second, std::set<unsigned>{_mm_getcsr() & 0xffc0u});
 }
 

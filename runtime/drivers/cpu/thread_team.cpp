@@ -3,6 +3,7 @@
 // Parallel loops on libgomp.
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/base/floating_environment.h"
+#include "runtime/base/thread_order.h"
 
 #include <algorithm>
 #include <csignal>
@@ -24,6 +25,14 @@ int omp_get_num_procs(void);
 namespace mpc::rt {
 namespace {
 
+// Runs body(data), which begins with Forked, once in each of `threads` threads, the calling one
+// among them, and waits.
+void forkTeam(void (*body)(void *), void *data, unsigned threads) {
+  orderBefore(data);
+  GOMP_parallel(body, data, threads, 0);
+  orderAfter(data);
+}
+
 struct Loop {
   mpc_rt_kernel_fn kernel;
   void *const *arguments;
@@ -39,6 +48,7 @@ struct Loop {
 };
 
 void runLoop(void *data) {
+  Forked forked(data);
   // Workers keep this word until end(): oneDNN's regions in the same run want it too.
   _mm_setcsr(computingControlWord);
   const Loop &loop = *static_cast<const Loop *>(data);
@@ -71,7 +81,10 @@ void shortenSpinning() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void setControlWord(void *data) { _mm_setcsr(*static_cast<const unsigned *>(data)); }
+void setControlWord(void *data) {
+  Forked forked(data);
+  _mm_setcsr(*static_cast<const unsigned *>(data));
+}
 
 } // namespace
 
@@ -95,7 +108,7 @@ void ThreadTeam::begin() noexcept {
 
 void ThreadTeam::end() noexcept {
   if (workersPrepared)
-    GOMP_parallel(setControlWord, &callersControlWord, size, 0);
+    forkTeam(setControlWord, &callersControlWord, size);
   omp_set_num_threads(callersThreads);
   _mm_setcsr(callersControlWord);
 }
@@ -104,7 +117,7 @@ void ThreadTeam::prepareWorkers() noexcept {
   if (workersPrepared || size == 1 || insideRegion())
     return;
   unsigned word = computingControlWord;
-  GOMP_parallel(setControlWord, &word, size, 0);
+  forkTeam(setControlWord, &word, size);
   workersPrepared = true;
 }
 
@@ -121,7 +134,7 @@ void ThreadTeam::parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, in
     return;
   }
   // Always the whole team: libgomp ends the threads that a smaller team leaves over.
-  GOMP_parallel(runLoop, &loop, size, 0);
+  forkTeam(runLoop, &loop, size);
   workersPrepared = true;
 }
 

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Builds the runtime with ThreadSanitizer (preset tsan), runs its suites with it, then eight threads
+# of 10,000 predictions each over one model, with contexts of one thread and of two:
+#
+#   test/Long/thread-sanitizer.sh BUILD      BUILD has bin/mpcc, which needs no sanitizer
+set -euo pipefail
+tools=$(realpath "$1")/bin
+cd "$(dirname "$0")/../.."
+shared="${MPC_SHARED:-$(dirname "$PWD")/shared}"
+build=build/tsan
+suites=(MpcRuntimeBaseTests MpcRuntimeConformanceTests MpcRuntimeExecutionTests
+  MpcRuntimeInitializersTests MpcRuntimeScalerTests MpcDataTests MpcCheckpointTests MpcTrainingTests)
+
+cmake --preset tsan >/dev/null
+cmake --build --preset tsan -j "$(nproc)" --target mpcrt "${suites[@]}" | tail -n 1
+# oneDNN is built without it, too: how its threads share what it allocates is not seen.
+export TSAN_OPTIONS="ignore_noninstrumented_modules=1 suppressions=$PWD/test/Long/libgomp.supp halt_on_error=1"
+ran=0
+for suite in "${suites[@]}"; do
+  ctest --test-dir "$build" -R "^Unit/$suite\$" --no-tests=error --output-on-failure | grep -v '^Internal' ||
+    { echo "thread-sanitizer: $suite failed"; exit 1; }
+  ran=$((ran + 1))
+done
+
+work=$build/threads
+rm -rf "$work"
+mkdir -p "$work"
+"$tools/mpcc" -q --name=net -o "$work/net.mpc" "$shared/fixtures/keras/train/mlp__mixed_float16/model.keras"
+clang-22 -std=gnu99 -Wall -Wextra -Werror -O1 -g -fsanitize=thread test/Library/threads.c \
+  -I"$work/net.mpc" -Iinclude -L"$work/net.mpc" -lnet -L"$build/lib" -lmpcrt -o "$work/threads" \
+  -Wl,-rpath,"$PWD/$build/lib:$PWD/$work/net.mpc"
+for team in 1 2; do
+  "$work/threads" "$work/net.mpc" 8 10000 "$team"
+  ran=$((ran + 1))
+done
+echo "ran $ran tests"
