@@ -6,6 +6,7 @@
 #include "data/input_file.h"
 #include "data/safetensors.h"
 #include "data/variable_tensor.h"
+#include "mpc-rt/tuning.h"
 
 #include <charconv>
 #include <cstdlib>
@@ -95,6 +96,8 @@ Status writeCheckpoint(const std::string &path, Session &session, const RunIdent
   content.metadata["state.skipped"] = std::to_string(state.skipped);
   content.metadata["state.stop_reason"] = state.stopReason;
   content.metadata["state.history"] = formatHistory(state.history);
+  if (std::string kernels = mpc_rt_context_kernels(session.context()); !kernels.empty())
+    content.metadata["kernels"] = kernels;
   for (const auto &[name, value] : callbacks)
     content.metadata["callback." + name] = value;
   return data::writeWithChecksum(path, std::move(content));
@@ -172,6 +175,9 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
   }
   if (!failure.empty())
     return failure;
+  if (!identity.tune && mpc_rt_context_set_kernels(session.context(), text("kernels").c_str()))
+    return Failure(path + ":kernels: " + mpc_rt_last_error() +
+                   "; resume with --tune, which goes on with other last bits");
   for (auto &[index, array] : values)
     if (array.bytes())
       std::memcpy(session.variable(index), array.data(), array.bytes());

@@ -12,10 +12,12 @@ struct RunIdentity {
   int64_t batchSize = 0, rows = 0, steps = 0;
   std::string shuffle = "each-pass"; ///< training::shuffleName
   uint64_t seed = 0;
+  /// Kernels are measured anew; a checkpoint's choices are not taken over.
+  bool tune = false;
 };
 
 /// Writes a safetensors file: variables under `model/`, `optimizer/`, `metric/` and `random/`, and
-/// in its metadata position, history, callbacks and a CRC-32C of the whole file (computed with the
+/// in its metadata position, history, callbacks, choices of kernels if any were measured, and a CRC-32C of the whole file (computed with the
 /// checksum's own digits as zeros). Atomic.
 data::Status writeCheckpoint(const std::string &path, training::Session &session,
                              const RunIdentity &identity, const training::FitState &state,

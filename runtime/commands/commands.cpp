@@ -68,7 +68,7 @@ static std::vector<Command> makeTable() {
                    "lower the learning rate; also min_delta=, mode=, cooldown=, min_lr="},
                   {"terminate-on-nan", Takes::Nothing, "", "stop when the loss is NaN or infinite"},
                   {"class-weight", Takes::Value, "F", "JSON object: class index to weight"},
-                  {"tune", Takes::Nothing, "", "measure kernels first (not there yet)"}},
+                  {"tune", Takes::Nothing, "", "measure which kernel multiplies faster"}},
                  with(json, weights)),
             machine),
        train},

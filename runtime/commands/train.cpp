@@ -6,11 +6,15 @@
 #include "commands/progress_line.h"
 #include "commands/training_data.h"
 #include "data/atomic_file.h"
+#include "mpc-rt/tuning.h"
 #include "training/epoch_log.h"
 #include "training/moving_average.h"
 #include "training/scale_watch.h"
 #include "training/trace.h"
 #include "training/weights.h"
+
+#include <map>
+#include <sstream>
 
 namespace mpc::commands {
 
@@ -48,6 +52,7 @@ public:
     identity_.steps = options.steps;
     identity_.shuffle = training::shuffleName(options.shuffle);
     identity_.seed = options.session.seed;
+    identity_.tune = options.tune;
   }
 
   int run() {
@@ -91,6 +96,9 @@ private:
         return status;
     if (Status status = makeCallbacks(); !status)
       return status;
+    if (options_.tune)
+      if (mpc_rt_status_t status = mpc_rt_context_tune(session_.context()))
+        return session_.runtimeFailure(status);
     if (!options_.trace.empty())
       trace_ = std::make_unique<training::Trace>(session_);
     if (options_.resume.empty())
@@ -152,7 +160,22 @@ private:
     return folder_.save(session_, identity_, state, saved);
   }
 
+  /// What --tune found: how many products each kernel multiplies.
+  void noteKernels() {
+    std::map<std::string, int> products;
+    std::istringstream lines(mpc_rt_context_kernels(session_.context()));
+    for (std::string line; std::getline(lines, line);)
+      products[line.substr(line.rfind(' ') + 1)]++;
+    std::string found;
+    for (const auto &[kernel, count] : products)
+      found += (found.empty() ? "" : ", ") + kernel + " for " + std::to_string(count);
+    console_.note(found.empty() ? "--tune: no product here has kernels to choose from"
+                                : "--tune: of the products, " + found);
+  }
+
   int end(bool interrupted) {
+    if (options_.tune)
+      noteKernels();
     if (!state_.stopReason.empty())
       console_.note("stopped after epoch " + std::to_string(state_.epoch) + ": " +
                     state_.stopReason);

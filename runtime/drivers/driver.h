@@ -11,6 +11,7 @@
 #include "runtime/base/memory.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace mpc::rt {
@@ -79,6 +80,11 @@ public:
                                    int64_t batch) = 0;
   virtual mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, void *out, int64_t batch) = 0;
+
+  // Contracts of mpc-rt/tuning.h.
+  virtual void tune() noexcept {}
+  virtual std::string kernelChoices() const { return {}; }
+  virtual mpc_rt_status_t setKernelChoices(const char * /*text*/) { return MPC_RT_OK; }
 
   // Variables were written from outside of a run.
   virtual void variablesChanged() noexcept = 0;

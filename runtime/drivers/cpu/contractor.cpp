@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <new>
 
@@ -17,6 +18,9 @@ namespace mpc::rt {
 namespace {
 
 using onednn::Element;
+
+// What choices of kernels call oneDNN's products.
+constexpr char libraryKernel[] = "onednn";
 
 // Packing the right-hand side once per call pays from this many rows on.
 constexpr int64_t packingRows = 16;
@@ -111,6 +115,8 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     return MPC_RT_OK;
   }
   team.prepareWorkers();
+  if (tuning)
+    measure(descriptor, shape, lhs, rhs, bias, batch);
   execute(findPlan(descriptor, shape, largest != nullptr, batch), descriptor, lhs, rhs, bias, out,
           largest);
   return MPC_RT_OK;
@@ -139,24 +145,36 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
   // bounds.
   if (found != plans.end() && found->second->shape == shape)
     return *found->second;
-  auto plan = std::make_unique<Plan>();
-  plan->shape = shape;
-  plan->findLargest = findLargest;
-  plan->blocked = findBlocked(shape, keep);
-  if (!plan->blocked) {
-    choose(*plan, keep);
-    if (shape.k > 0)
-      makeProducts(*plan);
+  BlockedProduct *blocked = findBlocked(shape);
+  if (blocked) {
+    const std::string *chosen = choices.find({descriptor.id, batch, keep});
+    if (chosen ? *chosen != blocked->name() : !blocked->isWorthwhile(shape, keep))
+      blocked = nullptr;
   }
+  auto plan = makePlan(shape, keep, findLargest, blocked);
   if (plans.size() >= mostPlans)
     plans.clear();
   return *(plans[key] = std::move(plan));
 }
 
-BlockedProduct *Contractor::findBlocked(const Contraction &c, bool rhsKept) const {
+std::unique_ptr<Contractor::Plan> Contractor::makePlan(const Contraction &shape, bool rhsKept,
+                                                       bool findLargest, BlockedProduct *blocked) {
+  auto plan = std::make_unique<Plan>();
+  plan->shape = shape;
+  plan->findLargest = findLargest;
+  plan->blocked = blocked;
+  if (!blocked) {
+    choose(*plan, rhsKept);
+    if (shape.k > 0)
+      makeProducts(*plan);
+  }
+  return plan;
+}
+
+BlockedProduct *Contractor::findBlocked(const Contraction &c) const {
   for (auto *product : {bfloat16Product.get(), float32Product.get()})
     if (product && product->multiplies(c))
-      return product->isWorthwhile(c, rhsKept) ? product : nullptr;
+      return product;
   return nullptr;
 }
 
@@ -248,6 +266,62 @@ std::shared_ptr<onednn::PackedLayout> Contractor::layout(int64_t k, int64_t n, E
   if (!slot)
     slot = std::make_shared<onednn::PackedLayout>(k, n, element);
   return slot;
+}
+
+// ---- Tuning -------------------------------------------------------------------------------------
+
+void Contractor::measure(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                         const void *lhs, const void *rhs, const void *bias, int64_t batch) {
+  BlockedProduct *blocked = findBlocked(shape);
+  const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
+  const KernelChoices::Product product{descriptor.id, batch, keep};
+  if (!blocked || choices.find(product))
+    return;
+  Buffer result;
+  reserve(result, shape.outElements() * dtypeSize(shape.out));
+  // Weights that change are packed anew in every step, so that belongs to the time.
+  mpc_rt_contract_t alone = descriptor;
+  alone.rhs_variable = keep ? descriptor.rhs_variable : -1;
+  constexpr int repetitions = 3;
+  double fastest = 0;
+  for (BlockedProduct *candidate : {blocked, static_cast<BlockedProduct *>(nullptr)}) {
+    auto plan = makePlan(shape, keep, /*findLargest=*/false, candidate);
+    double seconds = 0;
+    for (int i = 0; i <= repetitions; ++i) {
+      auto start = std::chrono::steady_clock::now();
+      execute(*plan, alone, lhs, rhs, bias, result.data(), /*largest=*/nullptr);
+      std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      if (i > 0) // the first one makes plans and touches pages
+        seconds = i == 1 ? taken.count() : std::min(seconds, taken.count());
+    }
+    if (candidate == blocked || seconds < fastest) {
+      choices.set(product, candidate ? candidate->name() : libraryKernel);
+      fastest = seconds;
+    }
+  }
+  // The copies that the slower one packed are for nobody.
+  packedOnceHolds = nullptr;
+  for (auto entry = weights.begin(); entry != weights.end();)
+    entry = std::get<0>(entry->first) == alone.rhs_variable ? weights.erase(entry) : ++entry;
+}
+
+mpc_rt_status_t Contractor::setKernelChoices(const char *text) {
+  KernelChoices parsed;
+  if (!parsed.parse(text))
+    return fail(MPC_RT_INVALID_ARGUMENT, "choices of kernels: expected lines of CONTRACTION BATCH "
+                                         "kept|changing KERNEL, as mpc_rt_context_kernels gives");
+  for (auto &[product, kernel] : parsed.all()) {
+    bool known = kernel == libraryKernel;
+    for (auto *own : {bfloat16Product.get(), float32Product.get()})
+      known |= own && kernel == own->name();
+    if (!known)
+      return fail(MPC_RT_UNAVAILABLE,
+                  "choices of kernels: '%s' does not run on this CPU; measure here again",
+                  kernel.c_str());
+  }
+  choices = std::move(parsed);
+  plans.clear();
+  return MPC_RT_OK;
 }
 
 // ---- Execution ----------------------------------------------------------------------------------

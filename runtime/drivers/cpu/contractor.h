@@ -9,6 +9,7 @@
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/blocked_product.h"
+#include "runtime/drivers/cpu/kernel_choices.h"
 #include "runtime/drivers/cpu/onednn.h"
 #include "runtime/drivers/cpu/thread_team.h"
 
@@ -36,6 +37,15 @@ public:
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, void *largest, int64_t batch);
   uint64_t bytes() const noexcept;
+
+  // Contracts of mpc-rt/tuning.h.
+  void tune() noexcept {
+    tuning = true;
+    plans.clear(); // by rules
+  }
+  std::string kernelChoices() const { return choices.text(); }
+  mpc_rt_status_t setKernelChoices(const char *text);
+
   // What multiplied at the descriptor's last call with this batch: "amx_bfloat16", or oneDNN's name
   // of its kernel; "" for loops without a plan.
   const char *kernelOf(const mpc_rt_contract_t &descriptor, int64_t batch) const noexcept;
@@ -101,8 +111,13 @@ private:
   void execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                const void *bias, void *out, void *largest);
   uint32_t largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count);
-  // Null where oneDNN's products are used.
-  BlockedProduct *findBlocked(const Contraction &shape, bool rhsKept) const;
+  // The product that could multiply this; null if oneDNN alone can.
+  BlockedProduct *findBlocked(const Contraction &shape) const;
+  std::unique_ptr<Plan> makePlan(const Contraction &shape, bool rhsKept, bool findLargest,
+                                 BlockedProduct *blocked);
+  // Runs the contraction by each kernel, into memory of its own, and keeps the fastest.
+  void measure(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
+               const void *rhs, const void *bias, int64_t batch);
   void executeBlocked(BlockedProduct &product, const Contraction &shape, int32_t variable,
                       const void *lhs, const void *rhs, const void *bias, void *out, void *largest);
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
@@ -122,7 +137,8 @@ private:
   ThreadTeam &team;
   const VectorKernels &kernels;
   bool nativeBFloat16, exactInt8, vectors256;
-  bool weightsConstant = false;
+  bool weightsConstant = false, tuning = false;
+  KernelChoices choices;
   uint64_t weightVersion = 1;
   std::unordered_map<PlanKey, std::unique_ptr<Plan>, PlanKeyHash> plans;
   std::map<std::tuple<int64_t, int64_t, onednn::Element>, std::shared_ptr<onednn::PackedLayout>>

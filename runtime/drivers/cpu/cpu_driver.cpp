@@ -48,6 +48,12 @@ public:
     return convolver.convolve(descriptor, lhs, rhs, bias, out, batch);
   }
 
+  void tune() noexcept override { contractor.tune(); }
+  std::string kernelChoices() const override { return contractor.kernelChoices(); }
+  mpc_rt_status_t setKernelChoices(const char *text) override {
+    return contractor.setKernelChoices(text);
+  }
+
   void variablesChanged() noexcept override {
     contractor.forgetWeights();
     convolver.forgetWeights();

@@ -39,7 +39,7 @@ class Usage(linear.ToolTest):
         self.usage("train", self.model, "--data=d", "--json=3", message="--json takes no value")
         self.usage("train", self.model, "--data=d", "--early-stop=val_loss", message="expected KEY=VALUE")
         self.usage("train", self.model, "--data=d", "--reduce-lr=factor=2", message="factor is '2'")
-        self.usage("train", self.model, "--data=d", "--tune", message="--tune is not there yet")
+        self.usage("train", self.model, "--data=d", "--tune=all", message="--tune takes no value")
         self.usage("train", self.model, "--data=d", "--initialize", "--weights=w", message="exclude each other")
         self.usage("bench", self.model, "--train", "--predict", message="exclude each other")
 

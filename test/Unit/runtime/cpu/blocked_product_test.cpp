@@ -3,9 +3,9 @@
 // Blocks, strips, chunks and panels that are cut small, so that small products have several of
 // each. Operands are small integers: every order of summation gives the same exact sums.
 #include "runtime/base/cpu.h"
+#include "runtime/base/element.h"
 #include "runtime/base/philox.h"
 #include "runtime/cts/contraction_case.h"
-#include "runtime/cts/elements.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/blocked_product.h"
 

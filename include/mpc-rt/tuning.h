@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Which kernels multiply. Large products can run on kernels of the runtime's own or on the
+ * library's. Rules that come with the runtime choose; or a context measures, and keeps what it
+ * found, as text that another context of the same model takes over. */
+#ifndef MPC_RT_TUNING_H
+#define MPC_RT_TUNING_H
+
+#include "mpc-rt/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* From now on a product that the context meets for the first time (a product of the model with one
+ * batch size) is run by each kernel, and the fastest is chosen. Other kernels sum in another order:
+ * contexts that measured may differ in the last bits. Without effect on devices other than the CPU.
+ */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_tune(mpc_rt_context_t *context);
+
+/* The choices made so far, a line each: "CONTRACTION BATCH kept|changing KERNEL", sorted; "" if
+ * nothing was measured. Valid until the next call with this context. */
+MPC_RT_API const char *mpc_rt_context_kernels(mpc_rt_context_t *context);
+
+/* Takes over choices. INVALID_ARGUMENT: not such a text; UNAVAILABLE: a kernel that this CPU does
+ * not run. Nothing is changed then. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_set_kernels(mpc_rt_context_t *context,
+                                                      const char *kernels);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
