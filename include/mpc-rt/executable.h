@@ -57,6 +57,12 @@ typedef enum mpc_rt_initializer_kind_t {
   MPC_RT_INIT_UNIT_FORGET = 8       /* a; 1 in the second quarter (LSTM: the forget gate's bias) */
 } mpc_rt_initializer_kind_t;
 
+enum {
+  /* Of a shadow: the entries that change no weights ("predict", "evaluate", "metric_results") read
+   * it as the rhs of contractions alone, so that the runtime may have it made later, or never. */
+  MPC_RT_VARIABLE_ONLY_CONTRACTED = 1
+};
+
 typedef struct mpc_rt_variable_info_t {
   mpc_rt_tensor_info_t tensor; /* dims are all static */
   uint32_t role;               /* mpc_rt_role_t */
@@ -66,7 +72,7 @@ typedef struct mpc_rt_variable_info_t {
   /* Optimizer variables: Keras's short name in `tensor.name` (for example
    * "dense_kernel_momentum"). Shadows: index of the variable they copy, else -1. */
   int32_t shadow_of;
-  uint32_t reserved;
+  uint32_t flags; /* MPC_RT_VARIABLE_* */
 } mpc_rt_variable_info_t;
 
 typedef struct mpc_rt_call_t mpc_rt_call_t;

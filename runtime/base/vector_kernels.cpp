@@ -44,6 +44,12 @@ struct Float16 {
   static uint16_t store(float value) { return roundHalf(value); }
 };
 
+// Numbers of `Type` that lie in memory as float32, before rounding.
+template <typename Type> struct Rounded {
+  using Storage = float;
+  static float load(float value) { return Type::load(Type::store(value)); }
+};
+
 template <typename Type>
 void widen(const typename Type::Storage *__restrict from, float *__restrict to, size_t count) {
   for (size_t i = 0; i < count; ++i)
@@ -190,6 +196,9 @@ constexpr VectorKernels table() {
   kernels.addProducts[0] = addProducts<Float32>;
   kernels.addProducts[1] = addProducts<BFloat16>;
   kernels.addProducts[2] = addProducts<Float16>;
+  kernels.addRoundedProducts[0] = addProducts<Float32>;
+  kernels.addRoundedProducts[1] = addProducts<Rounded<BFloat16>>;
+  kernels.addRoundedProducts[2] = addProducts<Rounded<Float16>>;
   return kernels;
 }
 

@@ -46,6 +46,8 @@ struct VectorKernels {
   // Indexed by dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and epilogue flags.
   EpilogueRow epilogue[3][epilogueFlagCount];
   AddProducts addProducts[3]; // by the dtype of rhs, as above
+  // The same of a float32 rhs, each element rounded to the dtype first.
+  AddProducts addRoundedProducts[3];
 };
 
 // `isa` is an mpc_rt_isa_t that this CPU has.

@@ -78,6 +78,15 @@ public:
   virtual mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, void *out, void *largest,
                                    int64_t batch) = 0;
+  // The same with a 16-bit rhs that is still to be rounded from its float32 `master`. `done`: 0
+  // when the driver wants the rounded copy; nothing has happened then.
+  virtual mpc_rt_status_t contractMaster(const mpc_rt_contract_t & /*descriptor*/,
+                                         const void * /*lhs*/, const void * /*master*/,
+                                         const void * /*bias*/, void * /*out*/, int64_t /*batch*/,
+                                         bool &done) {
+    done = false;
+    return MPC_RT_OK;
+  }
   virtual mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, void *out, int64_t batch) = 0;
 

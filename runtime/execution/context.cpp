@@ -20,12 +20,39 @@ void runParallelFor(void *context, mpc_rt_kernel_fn kernel, void *const *argumen
   static_cast<mpc_rt_context_t *>(context)->driver->parallelFor(kernel, arguments, count, grain);
 }
 
+// Brings the rhs there when it is a shadow that waits, or does without it. `done`: all is done.
+mpc_rt_status_t useWaitingShadow(mpc_rt_context_t &context, const mpc_rt_contract_t &descriptor,
+                                 const void *lhs, const void *bias, void *out, int64_t batch,
+                                 bool mayDoWithout, bool &done) {
+  const auto shadow = static_cast<uint32_t>(descriptor.rhs_variable);
+  done = false;
+  if (descriptor.rhs_variable < 0 || shadow >= context.variables.size() ||
+      context.values.states[shadow] != VariableValues::State::undrawn)
+    return MPC_RT_OK;
+  const auto master = static_cast<uint32_t>(context.executable().variables[shadow].shadow_of);
+  // Whoever reads it twice (a loop over time, a second prediction) is better off with the copy.
+  if (mayDoWithout && !context.values.readAsMaster[shadow]) {
+    context.values.readAsMaster[shadow] = true;
+    if (auto status = readyVariable(context, master))
+      return status;
+    if (auto status = context.driver->contractMaster(descriptor, lhs, context.variables[master],
+                                                     bias, out, batch, done))
+      return status;
+    if (done)
+      return MPC_RT_OK;
+  }
+  return readyVariable(context, shadow);
+}
+
 int32_t runContract(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
                     const void *rhs, const void *bias, void *out, int64_t batch) {
   const char *layer = descriptor->layer ? descriptor->layer : "contraction";
   return guard(layer, [&] {
-    return static_cast<mpc_rt_context_t *>(context)->driver->contract(*descriptor, lhs, rhs, bias,
-                                                                      out, nullptr, batch);
+    auto &own = *static_cast<mpc_rt_context_t *>(context);
+    bool done = false;
+    auto status = useWaitingShadow(own, *descriptor, lhs, bias, out, batch, true, done);
+    return status || done ? status
+                          : own.driver->contract(*descriptor, lhs, rhs, bias, out, nullptr, batch);
   });
 }
 
@@ -34,8 +61,10 @@ int32_t runContractWithLargest(void *context, const mpc_rt_contract_t *descripto
                                int64_t batch) {
   const char *layer = descriptor->layer ? descriptor->layer : "contraction";
   return guard(layer, [&] {
-    return static_cast<mpc_rt_context_t *>(context)->driver->contract(*descriptor, lhs, rhs, bias,
-                                                                      out, largest, batch);
+    auto &own = *static_cast<mpc_rt_context_t *>(context);
+    bool done = false;
+    auto status = useWaitingShadow(own, *descriptor, lhs, bias, out, batch, false, done);
+    return status ? status : own.driver->contract(*descriptor, lhs, rhs, bias, out, largest, batch);
   });
 }
 
@@ -108,6 +137,7 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   context.values.states.resize(executable.variable_count, VariableValues::State::own);
   context.values.owners.resize(executable.variable_count);
   context.values.exposed.resize(executable.variable_count);
+  context.values.readAsMaster.resize(executable.variable_count);
   for (uint32_t i = 0; i < executable.variable_count; ++i)
     replaceVariable(context, i);
   std::vector<MemoryBlock> blocks;

@@ -43,7 +43,8 @@ struct mpc_rt_context_t {
 
 namespace mpc::rt {
 
-// Shadows again from their masters.
+// A shadow again from its master, which is there; all of them, with their masters.
+void refreshShadow(mpc_rt_context_t &context, uint32_t shadow);
 mpc_rt_status_t refreshShadows(mpc_rt_context_t &context);
 // Around the host's own reading and writing of a variable. For writing, all of it.
 mpc_rt_status_t fetchVariable(mpc_rt_context_t &context, uint32_t variable);

@@ -78,10 +78,16 @@ mpc_rt_status_t initializeVariables(mpc_rt_context_t &context, uint64_t seed, bo
 
 mpc_rt_status_t readyVariable(mpc_rt_context_t &context, uint32_t variable) {
   auto &values = context.values;
-  if (values.states[variable] == State::undrawn)
+  if (values.states[variable] != State::undrawn)
+    return MPC_RT_OK;
+  auto &info = context.executable().variables[variable];
+  if (info.role != MPC_RT_ROLE_SHADOW)
     return draw(context, variable);
-  if (values.shadowsAreStale && context.executable().variables[variable].role == MPC_RT_ROLE_SHADOW)
-    return refreshShadows(context);
+  if (auto status = readyVariable(context, static_cast<uint32_t>(info.shadow_of)))
+    return status;
+  HostTeamRegion region(context.hostTeam);
+  refreshShadow(context, variable);
+  leave(values, variable, State::own);
   return MPC_RT_OK;
 }
 
@@ -127,19 +133,27 @@ void borrowVariable(mpc_rt_context_t &context, uint32_t variable, std::shared_pt
   context.variables[variable] = data;
 }
 
+void forgetShadow(mpc_rt_context_t &context, uint32_t shadow) {
+  leave(context.values, shadow, State::undrawn);
+  context.values.readAsMaster[shadow] = false;
+}
+
 mpc_rt_status_t readyForRun(mpc_rt_context_t &context, bool updates) {
   auto &executable = context.executable();
   auto &values = context.values;
-  // Entries that update nothing read no optimizer variable.
-  for (uint32_t i = 0; i < executable.variable_count && (values.undrawn || updates); ++i) {
-    if (updates && !values.undrawn && !values.borrowed)
-      break;
-    if (!updates && executable.variables[i].role == MPC_RT_ROLE_OPTIMIZER)
+  if (!values.undrawn && !(updates && values.borrowed))
+    return MPC_RT_OK;
+  for (uint32_t i = 0; i < executable.variable_count; ++i) {
+    auto &variable = executable.variables[i];
+    // Entries that update nothing read no optimizer variable, and contractions bring what they
+    // alone read.
+    if (!updates && (variable.role == MPC_RT_ROLE_OPTIMIZER ||
+                     (variable.flags & MPC_RT_VARIABLE_ONLY_CONTRACTED)))
       continue;
     if (auto status = updates ? ownVariable(context, i) : readyVariable(context, i))
       return status;
   }
-  return values.shadowsAreStale ? refreshShadows(context) : MPC_RT_OK;
+  return MPC_RT_OK;
 }
 
 } // namespace mpc::rt

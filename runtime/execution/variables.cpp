@@ -12,7 +12,7 @@ using namespace mpc::rt;
 
 namespace mpc::rt {
 
-static void refreshShadow(mpc_rt_context_t &context, uint32_t shadow) {
+void refreshShadow(mpc_rt_context_t &context, uint32_t shadow) {
   auto &info = context.executable().variables[shadow];
   auto *from = static_cast<const float *>(context.variables[info.shadow_of]);
   auto *to = static_cast<uint16_t *>(context.variables[shadow]);
@@ -43,15 +43,11 @@ mpc_rt_status_t storeVariable(mpc_rt_context_t &context, uint32_t variable) {
 mpc_rt_status_t refreshShadows(mpc_rt_context_t &context) {
   auto &executable = context.executable();
   for (uint32_t i = 0; i < executable.variable_count; ++i)
-    if (executable.variables[i].role == MPC_RT_ROLE_SHADOW)
-      if (auto status = readyVariable(context, executable.variables[i].shadow_of))
+    if (executable.variables[i].role == MPC_RT_ROLE_SHADOW) {
+      forgetShadow(context, i);
+      if (auto status = readyVariable(context, i))
         return status;
-  context.hostTeam.begin();
-  for (uint32_t i = 0; i < executable.variable_count; ++i)
-    if (executable.variables[i].role == MPC_RT_ROLE_SHADOW)
-      refreshShadow(context, i);
-  context.hostTeam.end();
-  context.values.shadowsAreStale = false;
+    }
   return MPC_RT_OK;
 }
 
@@ -110,8 +106,9 @@ mpc_rt_status_t mpc_rt_context_set_variable(mpc_rt_context_t *context, uint32_t 
   context->driver->variablesChanged();
   auto status = storeVariable(*context, variable);
   context->hostTeam.begin();
-  for (uint32_t i = 0; i < executable.variable_count && !context->values.shadowsAreStale; ++i)
+  for (uint32_t i = 0; i < executable.variable_count; ++i)
     if (executable.variables[i].role == MPC_RT_ROLE_SHADOW &&
+        context->values.states[i] == VariableValues::State::own &&
         executable.variables[i].shadow_of == static_cast<int32_t>(variable)) {
       refreshShadow(*context, i);
       status = status ? status : storeVariable(*context, i);
@@ -138,7 +135,9 @@ mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context) {
   context->driver->variablesChanged();
   if (!context->driver->ownsMemory() && !context->values.shadowsAreExposed) {
     // Made when a run or a reader wants them.
-    context->values.shadowsAreStale = context->layout.roles[MPC_RT_ROLE_SHADOW].bytes != 0;
+    for (uint32_t i = 0; i < context->variables.size(); ++i)
+      if (context->executable().variables[i].role == MPC_RT_ROLE_SHADOW)
+        forgetShadow(*context, i);
     return MPC_RT_OK;
   }
   auto &masters = context->layout.roles[MPC_RT_ROLE_TRAINABLE];

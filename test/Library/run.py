@@ -193,6 +193,33 @@ class Suite:
         one.close()
         other.close()
 
+    def test_weights_are_rounded_when_read_first(self):
+        """The first prediction of few samples rounds float32 weights on the way, the second keeps the
+        copies in 16 bits: the same bytes, also for a context that has had them from the start."""
+        model = os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")
+        for policy in ["mixed_bfloat16", "mixed_float16"]:
+            folder = os.path.join(self.work, "rounded-" + policy)
+            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", "--policy=" + policy, model, "-o", folder], check=True)
+            for batch in [1, 4, 5]:
+                one, other = Context(self.runtime, folder), Context(self.runtime, folder)
+                other.variables()  # addresses are known, so that the copies are made
+                rows = np.random.default_rng(batch).normal(size=(batch, 784)).astype(np.float32)
+                expected = other.run("predict", [rows], batch)["out0"].tobytes()
+                for attempt in range(3):
+                    if one.run("predict", [rows], batch)["out0"].tobytes() != expected:
+                        raise Wrong(f"{policy}: prediction {attempt} of {batch} samples differs")
+                # A weight that is set afterwards counts at once.
+                index = ctypes.c_uint32()
+                self.runtime.call("mpc_rt_find_variable", one.model, b"dense_1/kernel", ctypes.byref(index))
+                zeros = np.zeros(one.tables.variables[index.value].tensor.shape(1), np.float32)
+                for context in [one, other]:
+                    self.runtime.call("mpc_rt_context_set_variable", context.handle, index, 0, ctypes.c_void_p(zeros.ctypes.data), ctypes.c_size_t(zeros.nbytes))
+                results = [context.run("predict", [rows], batch)["out0"].tobytes() for context in [one, other]]
+                if results[0] != results[1] or results[0] == expected:
+                    raise Wrong(f"{policy}: a new weight is not seen")
+                one.close()
+                other.close()
+
     def test_each_allocation_fails_once(self):
         """From loading to saving: a status, never a crash, and the next attempt works."""
         program, libraries = os.path.join(self.work, "allocations"), os.path.dirname(self.library)

@@ -2,8 +2,9 @@
 // Reads declarations and attributes of a module after the kernels phase.
 #include "lib/Codegen/CPU/ModuleTables.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
-#include "mpc-rt/dtype.h"
+#include "mpc-rt/executable.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <map>
 
 using namespace mlir;
@@ -87,6 +88,11 @@ static llvm::Error readVariables(ModuleOp module, ModuleTables &tables) {
   return llvm::Error::success();
 }
 
+/// Entries that change no weights (the runtime's WeightUse::constant).
+static bool onlyReadsWeights(StringRef entry) {
+  return entry == "predict" || entry == "evaluate" || entry == "metric_results";
+}
+
 /// Keras's name of the policy that most layers have; types in MLIR's spelling.
 static std::string mostCommonPolicy(const std::vector<LayerEntry> &layers) {
   std::map<std::pair<StringRef, StringRef>, size_t> counts;
@@ -122,6 +128,7 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
     tables.sourceHash = hash.str();
   if (llvm::Error error = readVariables(module, tables))
     return error;
+  llvm::StringSet<> read; // by code of entries that change no weights
   for (Operation &op : *module.getBody()) {
     auto info = op.getAttrOfType<DictionaryAttr>("mpcrt.entry");
     if (!info)
@@ -134,10 +141,16 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
       return error;
     entry.arenaFixed = uint64_t(info.getAs<IntegerAttr>("arena_fixed").getInt());
     entry.arenaPerSample = uint64_t(info.getAs<IntegerAttr>("arena_per_sample").getInt());
+    if (onlyReadsWeights(entry.name))
+      for (auto symbol : info.getAs<ArrayAttr>("variables_read").getAsRange<FlatSymbolRefAttr>())
+        read.insert(symbol.getValue());
     tables.entries.push_back(std::move(entry));
   }
   if (tables.entries.empty())
     return missing("the module has no entries");
+  for (VariableEntry &variable : tables.variables)
+    if (variable.role == VariableRole::Shadow && !read.contains(variable.symbol))
+      variable.flags |= MPC_RT_VARIABLE_ONLY_CONTRACTED;
   if (auto version = module->getAttrOfType<IntegerAttr>(mpcrt::MpcrtDialect::kAbiVersionAttr))
     tables.abiVersion = version.getInt();
   if (auto kernels = module->getAttrOfType<ArrayAttr>("mpcrt.kernels"))

@@ -28,6 +28,7 @@ struct VariableEntry {
   double a = 0, b = 0;
   uint64_t stream = 0;
   int32_t shadowOf = -1;
+  uint32_t flags = 0; // MPC_RT_VARIABLE_*
 };
 
 struct FunctionEntry {

@@ -74,7 +74,7 @@ public:
   Constant *variable(const VariableEntry &entry) {
     return structure({tensor(entry.tensor), i32(uint32_t(entry.role)),
                       i32(uint32_t(entry.initializer)), f64(entry.a), f64(entry.b),
-                      i64(entry.stream), i32(uint32_t(entry.shadowOf)), i32(0)});
+                      i64(entry.stream), i32(uint32_t(entry.shadowOf)), i32(entry.flags)});
   }
   Constant *function(const FunctionEntry &entry) {
     return structure({string(entry.name), module.getFunction(entry.name), i32(entry.inputs.size()),

@@ -27,6 +27,7 @@ private:
   LogicalResult lowerLaunch(mpcrt::LaunchOp op);
   LogicalResult lowerCopy(memref::CopyOp op);
   int32_t variableOf(Value buffer, Operation *reader);
+  bool isOnlyContracted(BlockArgument variable);
   bool isWrittenBefore(BlockArgument variable, Operation *op);
   Value pointerTo(Emitter &emit, Value buffer) { return emit.cast(buffer, emit.pointer()); }
 
@@ -43,7 +44,7 @@ private:
 /// `mpcrt.entry`: what the tables of the executable say about this function.
 DictionaryAttr HostFunction::describe() {
   Builder builder(entry.getContext());
-  SmallVector<Attribute> inputs, outputs;
+  SmallVector<Attribute> inputs, outputs, read;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     auto named = [&](Attribute name) {
       auto type = cast<MemRefType>(entry.getArgument(i).getType());
@@ -64,12 +65,36 @@ DictionaryAttr HostFunction::describe() {
       inputs.push_back(named(name));
     else if (Attribute name = entry.getArgAttr(i, MpcrtDialect::kOutputAttr))
       outputs.push_back(named(name));
+    else if (Attribute symbol = entry.getArgAttr(i, MpcDialect::kVariableAttr);
+             symbol && !isOnlyContracted(entry.getArgument(i)))
+      read.push_back(symbol);
   }
   return builder.getDictionaryAttr(
       {builder.getNamedAttr("arena_fixed", entry->getAttr(MpcrtDialect::kArenaFixedAttr)),
        builder.getNamedAttr("arena_per_sample", entry->getAttr(MpcrtDialect::kArenaPerSampleAttr)),
        builder.getNamedAttr("inputs", builder.getArrayAttr(inputs)),
-       builder.getNamedAttr("outputs", builder.getArrayAttr(outputs))});
+       builder.getNamedAttr("outputs", builder.getArrayAttr(outputs)),
+       builder.getNamedAttr("variables_read", builder.getArrayAttr(read))});
+}
+
+/// Whether contractions alone read the variable, as the runtime's: they may take its value from
+/// somewhere else.
+bool HostFunction::isOnlyContracted(BlockArgument variable) {
+  SmallVector<Value> pending{variable};
+  while (!pending.empty()) {
+    Value buffer = pending.pop_back_val();
+    for (OpOperand &use : buffer.getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(user)) {
+        pending.push_back(user->getResult(0));
+        continue;
+      }
+      auto contract = dyn_cast<mpcrt::ContractOp>(user);
+      if (!contract || &use != &contract.getRhsMutable() || rhsVariables.lookup(user) < 0)
+        return false;
+    }
+  }
+  return true;
 }
 
 /// Whether something before `op` in the entry may write the variable: then a packed copy that the
@@ -241,7 +266,6 @@ LogicalResult HostFunction::run() {
   }
 
   // Calls are lowered while the entry is still a function of buffers: extents are asked for.
-  DictionaryAttr description = describe();
   SmallVector<Operation *> calls, resumes; // resume: the step after one that may fail
   for (Operation &step : body.without_terminator()) {
     bool mayFail = false;
@@ -265,6 +289,7 @@ LogicalResult HostFunction::run() {
   for (Operation *op : calls)
     if (auto library = dyn_cast<mpcrt::LibraryCallOpInterface>(op))
       rhsVariables[op] = variableOf(library.getRhs(), op);
+  DictionaryAttr description = describe();
   bool failedOnce = false;
   for (Operation *op : calls) {
     if (auto library = dyn_cast<mpcrt::LibraryCallOpInterface>(op))

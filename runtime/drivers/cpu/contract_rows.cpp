@@ -24,12 +24,13 @@ bool Contractor::isFewRows(const mpc_rt_contract_t &descriptor, const Contractio
 }
 
 void Contractor::contractRows(const Contraction &c, const void *lhs, const void *rhs,
-                              const void *bias, void *out) {
+                              const void *bias, void *out, bool isMaster) {
   reserve(lhsBlock, static_cast<uint64_t>(c.m * c.k) * sizeof(float));
   auto *wide = reinterpret_cast<float *>(lhsBlock.data());
   widen(c.lhs, lhs, wide, static_cast<uint64_t>(c.m * c.k));
   const float *wideBias = prepareBias(c, bias);
-  auto addProducts = kernels.addProducts[c.rhs];
+  const mpc_rt_dtype_t stored = isMaster ? mpc_rt_dtype_t{MPC_RT_FLOAT32} : c.rhs;
+  auto addProducts = isMaster ? kernels.addRoundedProducts[c.rhs] : kernels.addProducts[c.rhs];
   EpilogueRow epilogue =
       kernels.epilogue[c.out][(c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
                               (c.accumulate ? epilogueAccumulate : 0u)];
@@ -45,14 +46,29 @@ void Contractor::contractRows(const Contraction &c, const void *lhs, const void 
       for (int64_t k = 0; k < c.k; k += lines) {
         const auto height = static_cast<size_t>(std::min(lines, c.k - k));
         for (int64_t m = 0; m < c.m; ++m)
-          addProducts(wide + m * c.k + k, at(rhs, k * c.n + first, c.rhs), static_cast<size_t>(c.n),
-                      height, sums[m], width);
+          addProducts(wide + m * c.k + k, at(rhs, k * c.n + first, stored),
+                      static_cast<size_t>(c.n), height, sums[m], width);
       }
       for (int64_t m = 0; m < c.m; ++m)
         epilogue(sums[m], wideBias ? wideBias + first : nullptr,
                  const_cast<uint8_t *>(at(out, m * c.n + first, c.out)), width);
     }
   });
+}
+
+mpc_rt_status_t Contractor::contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                           const void *master, const void *bias, void *out,
+                                           int64_t batch, bool &done) {
+  Contraction shape;
+  if (auto status = resolveContraction(descriptor, lhs, master, bias, out, batch, shape))
+    return status;
+  const bool isNarrow = shape.rhs == MPC_RT_BFLOAT16 || shape.rhs == MPC_RT_FLOAT16;
+  const bool isWide =
+      shape.lhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64;
+  done = shape.outElements() == 0 || (isNarrow && !isWide && isFewRows(descriptor, shape));
+  if (done && shape.outElements())
+    contractRows(shape, lhs, master, bias, out, /*isMaster=*/true);
+  return MPC_RT_OK;
 }
 
 } // namespace mpc::rt

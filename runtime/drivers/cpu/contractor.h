@@ -36,6 +36,10 @@ public:
   // `largest` may be null.
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, void *largest, int64_t batch);
+  // As Driver::contractMaster.
+  mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                 const void *master, const void *bias, void *out, int64_t batch,
+                                 bool &done);
   uint64_t bytes() const noexcept;
 
   // Contracts of mpc-rt/tuning.h.
@@ -92,8 +96,9 @@ private:
   using PackedKey = std::tuple<int32_t, bool, int64_t, int64_t, const void *>;
 
   bool isFewRows(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
+  // `isMaster`: rhs is float32, to be rounded to what the shape says.
   void contractRows(const Contraction &shape, const void *lhs, const void *rhs, const void *bias,
-                    void *out);
+                    void *out, bool isMaster = false);
   void contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                         const void *lhs, const void *rhs, void *out, int64_t batch);
   // Few rows of a floating lhs: the integer weights are read as tiles of their own numbers.

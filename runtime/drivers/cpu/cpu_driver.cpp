@@ -43,6 +43,12 @@ public:
     return contractor.contract(descriptor, lhs, rhs, bias, out, largest, batch);
   }
 
+  mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                 const void *master, const void *bias, void *out, int64_t batch,
+                                 bool &done) override {
+    return contractor.contractMaster(descriptor, lhs, master, bias, out, batch, done);
+  }
+
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch) override {
     return convolver.convolve(descriptor, lhs, rhs, bias, out, batch);

@@ -24,7 +24,7 @@ func.func private @kernel_half(%x: memref<?xf16>, %begin: index, %end: index) at
   return
 }
 
-// CHECK-LABEL: llvm.func @predict(%arg0: !llvm.ptr) -> i32 attributes {mpcrt.entry = {arena_fixed = 0 : i64, arena_per_sample = 8 : i64, inputs = [{name = "x", type = tensor<?x8xf32>}], outputs = [{name = "out0", type = tensor<?x4xf32>}]}}
+// CHECK-LABEL: llvm.func @predict(%arg0: !llvm.ptr) -> i32 attributes {mpcrt.entry = {arena_fixed = 0 : i64, arena_per_sample = 8 : i64, inputs = [{name = "x", type = tensor<?x8xf32>}], outputs = [{name = "out0", type = tensor<?x4xf32>}], variables_read = []}}
 // CHECK: %[[CODE:.*]] = llvm.call %{{.*}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i32
 // CHECK: llvm.cond_br
 // CHECK: llvm.call %{{.*}} : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> ()
