@@ -411,7 +411,7 @@ def reference(model, data, compiled=False):
     # As fit does: floating inputs in the Input's dtype.
     tensors = [tensorflow.cast(t, i.dtype) for t, i in zip(tensors, model.inputs)]
     wrap = (lambda f: tensorflow.function(f, jit_compile=True)) if compiled else lambda f: f
-    outputs = wrap(lambda t: model(t))(tensors)
+    outputs = wrap(lambda t: model(t, training=False))(tensors)
     outputs = outputs if isinstance(outputs, list) else [outputs]
     expected = {f"out{i}": numpy.asarray(ops.cast(output, "float64")) for i, output in enumerate(outputs)}
     target = numpy.random.RandomState(1).randn(*expected["out0"].shape).astype("float32")

@@ -274,6 +274,9 @@ def check_metric(number, d, numbers, tools, folder):
     except Exception as error:  # Keras's refusals have many types
         print(f"skip {what}: Keras: {str(error).strip().splitlines()[-1][:150]}")
         return None
+    if predictions.ndim < 2 and targets.shape != predictions.shape:
+        print(f"skip {what}: a compiled model has no loss that takes such targets")
+        return None
     made = serialized(metric)
     # It is not compared, but decides whether targets are classes or values.
     loss = "mean_squared_error" if targets.shape == predictions.shape else "sparse_categorical_crossentropy"
