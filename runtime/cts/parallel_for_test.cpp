@@ -6,6 +6,7 @@
 #include "runtime/cts/driver_fixture.h"
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -82,8 +83,28 @@ TEST_P(ParallelFor, IgnoresNegativeCounts) {
 TEST_P(ParallelFor, UsesItsThreadsAndFlushesDenormalsInAll) {
   if (!driver->computes())
     return; // does not call the kernel
-  Record seen(1000);
-  run(seen, 1000, 1);
+  // Chunks that nobody took are the caller's: each one waits until all have begun.
+  struct Meeting {
+    Record seen{1000};
+    std::atomic<unsigned> begun{0};
+    unsigned expected;
+  } meeting;
+  meeting.expected = GetParam().threads;
+  void *arguments[] = {&meeting};
+  ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
+  driver->parallelFor(
+      [](void *const *outer, int64_t begin, int64_t end) {
+        auto &meeting = *static_cast<Meeting *>(outer[0]);
+        meeting.begun++;
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (meeting.begun < meeting.expected && std::chrono::steady_clock::now() < deadline)
+          std::this_thread::yield();
+        void *arguments[] = {&meeting.seen};
+        record(arguments, begin, end);
+      },
+      arguments, 1000, 1);
+  driver->end();
+  const Record &seen = meeting.seen;
   EXPECT_EQ(seen.threads.size(), GetParam().threads);
   EXPECT_EQ(seen.controlWords, std::set<unsigned>{0x9fc0u});
 }

@@ -114,7 +114,6 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
                    largest);
     return MPC_RT_OK;
   }
-  team.prepareWorkers();
   if (tuning)
     measure(descriptor, shape, lhs, rhs, bias, batch);
   execute(findPlan(descriptor, shape, largest != nullptr, batch), descriptor, lhs, rhs, bias, out,
@@ -331,6 +330,7 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
   const Contraction &c = plan.shape;
   if (plan.blocked)
     return executeBlocked(*plan.blocked, c, descriptor.rhs_variable, lhs, rhs, bias, out, largest);
+  team.prepareWorkers();
   uint32_t most = 0;
   const void *ready = c.k > 0 ? prepareRhs(plan, descriptor.rhs_variable, rhs) : nullptr;
   const float *wideBias = prepareBias(c, bias);

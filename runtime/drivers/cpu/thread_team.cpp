@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parallel loops on libgomp.
+// Our own loops run on worker pools, the libraries' on libgomp.
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/base/floating_environment.h"
 #include "runtime/base/thread_order.h"
@@ -47,14 +47,14 @@ struct Loop {
   }
 };
 
-void runLoop(void *data) {
-  Forked forked(data);
-  // Workers keep this word until end(): oneDNN's regions in the same run want it too.
-  _mm_setcsr(computingControlWord);
-  const Loop &loop = *static_cast<const Loop *>(data);
-  int64_t step = omp_get_num_threads();
-  for (int64_t chunk = omp_get_thread_num(); chunk < loop.chunks; chunk += step)
-    loop.run(chunk);
+// Of the thread that runs a part of a loop.
+thread_local bool insideLoop = false;
+
+void runChunk(void *data, int64_t chunk) {
+  const bool before = insideLoop;
+  insideLoop = true;
+  static_cast<const Loop *>(data)->run(chunk);
+  insideLoop = before;
 }
 
 void doNothing(void *) {}
@@ -96,17 +96,22 @@ ThreadTeam::ThreadTeam(unsigned threads) : size(threads) {
     std::call_once(once, shortenSpinning);
 }
 
-bool ThreadTeam::insideRegion() noexcept { return omp_in_parallel(); }
+bool ThreadTeam::insideRegion() noexcept { return insideLoop || omp_in_parallel(); }
 
 void ThreadTeam::begin() noexcept {
   callersControlWord = _mm_getcsr();
   callersThreads = omp_get_max_threads();
   workersPrepared = false;
+  running = true;
   omp_set_num_threads(static_cast<int>(size));
   _mm_setcsr(computingControlWord);
 }
 
 void ThreadTeam::end() noexcept {
+  if (pool)
+    WorkerPool::give(pool);
+  pool = nullptr;
+  running = false;
   if (workersPrepared)
     forkTeam(setControlWord, &callersControlWord, size);
   omp_set_num_threads(callersThreads);
@@ -114,6 +119,8 @@ void ThreadTeam::end() noexcept {
 }
 
 void ThreadTeam::prepareWorkers() noexcept {
+  if (pool)
+    pool->rest();
   if (workersPrepared || size == 1 || insideRegion())
     return;
   unsigned word = computingControlWord;
@@ -133,9 +140,17 @@ void ThreadTeam::parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, in
       loop.run(chunk);
     return;
   }
-  // Always the whole team: libgomp ends the threads that a smaller team leaves over.
-  forkTeam(runLoop, &loop, size);
-  workersPrepared = true;
+  WorkerPool *workers = pool ? pool : WorkerPool::take(size - 1);
+  if (!workers) { // the system grants no threads
+    for (int64_t chunk = 0; chunk < loop.chunks; ++chunk)
+      loop.run(chunk);
+    return;
+  }
+  workers->run(runChunk, &loop, loop.chunks);
+  if (running)
+    pool = workers; // until end()
+  else
+    WorkerPool::give(workers);
 }
 
 } // namespace mpc::rt

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one thread pool of the process: libgomp's, which oneDNN also uses (two pools would
-// oversubscribe the cores). Entered through libgomp's own symbols, because clang's -fopenmp would
+// The threads of a context: workers of our own for our loops, and libgomp's team, which oneDNN
+// forks. They take turns: who has nothing to do sleeps while the other computes
+// (docs/decisions/0035). libgomp is entered through its own symbols, because clang's -fopenmp would
 // link a second OpenMP runtime.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_THREAD_TEAM_H
 #define MPC_RUNTIME_DRIVERS_CPU_THREAD_TEAM_H
 
 #include "mpc-rt/executable.h"
+#include "runtime/drivers/cpu/worker_pool.h"
 
 namespace mpc::rt {
 
@@ -32,7 +34,8 @@ public:
                 &argument, count, grain);
   }
 
-  // Before calling into a library that forks on its own: its workers must flush denormals too.
+  // Before calling into a library that forks on its own: its workers must flush denormals too, and
+  // ours must leave the CPUs to them.
   void prepareWorkers() noexcept;
 
   // True inside a parallel region of anybody.
@@ -42,7 +45,8 @@ private:
   unsigned size;
   unsigned callersControlWord = 0;
   int callersThreads = 0;
-  bool workersPrepared = false;
+  bool workersPrepared = false, running = false;
+  WorkerPool *pool = nullptr; // from the first loop to end()
 };
 
 } // namespace mpc::rt

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/drivers/cpu/worker_pool.h"
+#include "runtime/base/floating_environment.h"
+
+#include <csignal>
+#include <linux/futex.h>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+namespace mpc::rt {
+namespace {
+
+// 50 to 100 microseconds at the usual rates of the time stamp counter: as long as waking takes.
+constexpr uint64_t awakeCycles = 200000;
+
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
+
+void sleepWhile(std::atomic<uint32_t> &word, uint32_t value) noexcept {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+void wakeAll(std::atomic<uint32_t> &word) noexcept {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+// Stays awake until `ready()`, at most for a while.
+template <typename Ready> bool stayAwakeUntil(const Ready &ready) noexcept {
+  const uint64_t begin = __rdtsc();
+  do {
+    if (ready())
+      return true;
+    _mm_pause();
+  } while (__rdtsc() - begin < awakeCycles);
+  return ready();
+}
+
+// Threads do not survive a fork; pools of the parent are nobody's in the child.
+std::atomic<unsigned> forksSeen{0};
+void countFork() { forksSeen++; }
+
+struct FreePools {
+  std::mutex mutex;
+  WorkerPool *first = nullptr;
+};
+FreePools &freePools() {
+  static auto *pools = [] {
+    pthread_atfork([] { freePools().mutex.lock(); }, [] { freePools().mutex.unlock(); },
+                   [] {
+                     freePools().mutex.unlock();
+                     countFork();
+                   });
+    return new FreePools; // never destroyed: threads may still run at exit
+  }();
+  return *pools;
+}
+
+} // namespace
+
+WorkerPool *WorkerPool::take(unsigned workers) noexcept {
+  FreePools &pools = freePools();
+  const unsigned forks = forksSeen;
+  {
+    std::lock_guard<std::mutex> lock(pools.mutex);
+    for (WorkerPool **place = &pools.first; *place; place = &(*place)->next)
+      if ((*place)->workers == workers && (*place)->forks == forks) {
+        WorkerPool *found = *place;
+        *place = found->next;
+        return found;
+      }
+  }
+  auto *pool = new (std::nothrow) WorkerPool(workers);
+  if (!pool)
+    return nullptr;
+  pool->forks = forks;
+  if (!pool->start()) {
+    delete pool;
+    return nullptr;
+  }
+  return pool;
+}
+
+void WorkerPool::give(WorkerPool *pool) noexcept {
+  FreePools &pools = freePools();
+  std::lock_guard<std::mutex> lock(pools.mutex);
+  pool->next = pools.first;
+  pools.first = pool;
+}
+
+// True if at least one thread runs.
+bool WorkerPool::start() noexcept {
+  sigset_t all, before;
+  sigfillset(&all); // signals are for the program's own threads
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  unsigned started = 0;
+  for (unsigned i = 0; i < workers; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, work, this) == 0) {
+      pthread_detach(thread);
+      ++started;
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started > 0;
+}
+
+void WorkerPool::run(void (*body)(void *, int64_t), void *data, int64_t count) noexcept {
+  loop.body = body;
+  loop.data = data;
+  loop.count = count;
+  index.next = 0;
+  loop.open = true;
+  loop.resting = false;
+  loop.loops++;
+  if (loop.sleepers)
+    wakeAll(loop.loops);
+  for (int64_t i; (i = index.next++) < count;)
+    body(data, i);
+  // Nobody begins from here on; who has begun is waited for.
+  loop.open = false;
+  auto allLeft = [this] { return parts.active == 0; };
+  if (stayAwakeUntil(allLeft))
+    return;
+  parts.awaited = true;
+  while (uint32_t still = parts.active)
+    sleepWhile(parts.active, still);
+  parts.awaited = false;
+}
+
+void WorkerPool::rest() noexcept { loop.resting = true; }
+
+void WorkerPool::takePart() noexcept {
+  // Before `open` is read: either this worker sees that the loop is over, or its caller sees it.
+  parts.active++;
+  if (loop.open)
+    for (int64_t i; (i = index.next++) < loop.count;)
+      loop.body(loop.data, i);
+  if (--parts.active == 0 && parts.awaited)
+    wakeAll(parts.active);
+}
+
+void WorkerPool::waitForLoop(uint32_t seen) noexcept {
+  auto begun = [&] { return loop.loops != seen; };
+  if (stayAwakeUntil([&] { return begun() || loop.resting; }) && begun())
+    return;
+  loop.sleepers++;
+  while (!begun())
+    sleepWhile(loop.loops, seen);
+  loop.sleepers--;
+}
+
+void *WorkerPool::work(void *pool) {
+  _mm_setcsr(computingControlWord);
+  auto &own = *static_cast<WorkerPool *>(pool);
+  for (uint32_t seen = 0;;) {
+    own.waitForLoop(seen);
+    seen = own.loop.loops;
+    own.takePart();
+  }
+}
+
+} // namespace mpc::rt
