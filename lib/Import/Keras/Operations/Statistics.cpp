@@ -195,7 +195,9 @@ template <int hundred> Value quantile(B &b) {
                                 : std::nullopt;
   if (!q)
     return b.error("'q' of '" + b.layer.className + "' must be one number");
-  return quantileOf(b, *q / hundred, b.getString(UINT_MAX, "method", "linear"));
+  // Quantile.call of Keras 3.15 does not hand its method on.
+  return quantileOf(b, *q / hundred,
+                    hundred == 1 ? "linear" : b.getString(UINT_MAX, "method", "linear"));
 }
 
 // ---- Along one axis -----------------------------------------------------------------------------
