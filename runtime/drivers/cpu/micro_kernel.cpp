@@ -53,6 +53,10 @@ bool isWorthwhile(const MicroKernel &kernel, const Contraction &c, bool rhsKept)
   }
   if (c.lhs != MPC_RT_FLOAT32 || c.rhs != MPC_RT_FLOAT32)
     return true;
+  // A small product is over before oneDNN's threads, which are not ours, are awake.
+  constexpr int64_t smallProducts = 1 << 24;
+  if (single && !rhsKept && c.n >= kernel.columns && c.m * c.n * c.k <= smallProducts)
+    return true;
   // What is left is the packing: ours of rhs is done on the way when there is one block of rows.
   return single && c.n >= kernel.columns &&
          (!lhsAsItLies || (!rhsKept && c.m <= kernel.blockRows && c.n >= kernel.blockColumns));
