@@ -18,8 +18,9 @@ extern "C" {
 
 /* The newest version that these declarations describe. An executable states the lowest one that it
  * needs: 2 when it calls services->convolve, 3 when it calls services->contract_with_largest, 4
- * when it contracts int8, 5 when it contracts floating numbers with int8, else 1. */
-#define MPC_RT_ABI_VERSION 5u
+ * when it contracts int8, 5 when it contracts floating numbers with int8, 6 when it calls
+ * services->contract_blocks, else 1. */
+#define MPC_RT_ABI_VERSION 6u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3 /* spatial dimensions of a convolution */
 #define MPC_RT_DYNAMIC (-1)  /* a dimension that equals the batch of the call */
@@ -243,6 +244,13 @@ typedef struct mpc_rt_services_t {
   int32_t (*contract_with_largest)(void *context, const mpc_rt_contract_t *descriptor,
                                    const void *lhs, const void *rhs, const void *bias, void *out,
                                    void *largest, int64_t batch);
+  /* contract with a packed rhs that has scales: in place of the number at (k, n) stands
+   * (number - zero[p, n]) * scale[p, n] with p = places[k] (whole numbers), rounded to the lhs
+   * dtype; scale and zero are [blocks, n]. Not with MPC_RT_CONTRACT_ACCUMULATE. Since version 6. */
+  int32_t (*contract_blocks)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                             const void *rhs, const void *bias, const void *scale,
+                             const int8_t *zero, const float *places, int64_t blocks, void *out,
+                             int64_t batch);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

@@ -62,15 +62,18 @@ static void fuse(IRRewriter &rewriter, GenericOp test) {
     return refuse("the contraction runs in a loop");
   if (contract.getLargest())
     return refuse("the contraction reports for another test already");
+  if (contract.getScale())
+    return refuse("the contraction is of weights in blocks");
   rewriter.setInsertionPoint(contract);
   auto bits = cast<RankedTensorType>(test.getResultTypes()[0]);
   Value largest =
       tensor::EmptyOp::create(rewriter, test.getLoc(), bits.getShape(), bits.getElementType());
   auto merged = mpcrt::ContractOp::create(
       rewriter, contract.getLoc(), TypeRange{contract.getOut().getType(), bits}, contract.getLhs(),
-      contract.getRhs(), contract.getBias(), contract.getOut(), largest,
-      contract.getTransposeLhsAttr(), contract.getTransposeRhsAttr(), contract.getAccumulateAttr(),
-      contract.getActivationAttr(), contract.getLayerAttr());
+      contract.getRhs(), contract.getBias(), /*scale=*/Value(), /*zero=*/Value(),
+      /*places=*/Value(), contract.getOut(), largest, contract.getTransposeLhsAttr(),
+      contract.getTransposeRhsAttr(), contract.getAccumulateAttr(), contract.getActivationAttr(),
+      contract.getLayerAttr());
   remark::passed(contract.getLoc(), fusionRemark("finite-test"))
       << "tested while the contraction's result is in cache";
   rewriter.replaceOp(test, merged.getResult(1));

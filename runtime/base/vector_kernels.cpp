@@ -169,6 +169,19 @@ void multiplyTile(const int8_t *tile, size_t k, const float *lhs, size_t rows, f
   }
 }
 
+template <typename Type>
+void scaleInt4(const int8_t *__restrict row, const float *__restrict zero,
+               const float *__restrict scale, float *__restrict to) {
+  constexpr size_t half = tileColumns / 2;
+  for (size_t i = 0; i < half; ++i) {
+    const int byte = row[i];
+    const auto low = static_cast<float>(((byte & 15) ^ 8) - 8);
+    const auto high = static_cast<float>(byte >> 4);
+    to[i] = Type::load(Type::store((low - zero[i]) * scale[i]));
+    to[half + i] = Type::load(Type::store((high - zero[half + i]) * scale[half + i]));
+  }
+}
+
 template <typename Type> constexpr void fill(EpilogueRow *row) {
   row[0] = epilogue<Type, 0>;
   row[1] = epilogue<Type, 1>;
@@ -190,6 +203,9 @@ constexpr VectorKernels table() {
   kernels.largest32 = largest<uint32_t>;
   kernels.multiplyInt8 = multiplyTile<false>;
   kernels.multiplyInt4 = multiplyTile<true>;
+  kernels.scaleInt4[0] = scaleInt4<Float32>;
+  kernels.scaleInt4[1] = scaleInt4<BFloat16>;
+  kernels.scaleInt4[2] = scaleInt4<Float16>;
   fill<Float32>(kernels.epilogue[0]);
   fill<BFloat16>(kernels.epilogue[1]);
   fill<Float16>(kernels.epilogue[2]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Conformance of contract: bit-exact results over dtypes, shapes, transposes, epilogues.
+#include "runtime/base/dtype.h"
 #include "runtime/base/philox.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/device_call.h"
@@ -214,6 +215,128 @@ TEST_P(Contract, ComputesWithIntegerWeights) {
     if (driver->computes())
       EXPECT_EQ(differenceOf(data), "");
   }
+}
+
+// Packed weights with scales and zeros of blocks, against the same weights dequantized.
+struct BlockCase {
+  ContractionCase shape;
+  int64_t blockRows; // 0: rows of all blocks in turn
+};
+
+BlockCase drawBlocks(uint32_t index) {
+  constexpr int64_t rows[] = {1, 3, 16, 17, 33, 70}, depths[] = {1, 31, 32, 65, 130, 200};
+  constexpr int64_t blocks[] = {32, 64, 128, 1, 7, 0};
+  BlockCase c{draw(5000 + index), blocks[index % 6]};
+  c.shape.batch = 1;
+  c.shape.m = rows[index / 6 % 6];
+  c.shape.k = depths[index / 7 % 6];
+  c.shape.rhs = MPC_RT_INT8;
+  c.shape.packedRhs = true;
+  c.shape.transposeRhs = c.shape.accumulate = false;
+  c.shape.transposeLhs = index % 11 == 10;
+  c.shape.rhsVariable = index % 5 == 4 ? -1 : static_cast<int32_t>(index % 3);
+  return c;
+}
+
+TEST_P(Contract, ComputesWithBlocksOfWeights) {
+  if (driver->ownsMemory())
+    GTEST_SKIP() << "convert-mpc-to-linalg makes no such product for devices";
+  for (uint32_t i = 0; i < 240; ++i) {
+    const auto [shape, blockRows] = drawBlocks(i);
+    ContractionCase wideShape = shape;
+    wideShape.rhs = shape.lhs;
+    wideShape.packedRhs = false;
+    ContractionData data(shape), wide(wideShape);
+    const int64_t n = shape.n, size = blockRows ? blockRows : 3;
+    const int64_t blocks = (shape.k + size - 1) / size;
+    std::vector<uint8_t> scale(static_cast<size_t>(blocks * n) * dtypeSize(shape.lhs));
+    std::vector<uint8_t> zero(static_cast<size_t>(blocks * n));
+    std::vector<uint8_t> places(static_cast<size_t>(shape.k) * sizeof(float));
+    for (int64_t place = 0; place < blocks * n; ++place) {
+      zero[static_cast<size_t>(place)] = static_cast<uint8_t>((place * 5 + i) % 16 - 8);
+      // Sums stay exact: powers of two.
+      storeElement(shape.lhs, scale.data(), place, std::ldexp(1.0, int((place + i) % 4) - 3));
+    }
+    for (int64_t k = 0; k < shape.k; ++k) {
+      const int64_t block = blockRows ? k / blockRows : k % blocks;
+      storeElement(MPC_RT_FLOAT32, places.data(), k, double(block));
+      for (int64_t column = 0; column < n; ++column) {
+        const auto place = static_cast<size_t>(block * n + column);
+        storeElement(shape.lhs, wide.rhs.data(), k * n + column,
+                     (loadElement(MPC_RT_INT8, data.rhs.data(), k * n + column) -
+                      static_cast<int8_t>(zero[place])) *
+                         loadElement(shape.lhs, scale.data(), int64_t(place)));
+      }
+    }
+    ++nextId;
+    driver->variablesChanged();
+    auto descriptor = shape.descriptor(nextId);
+    ASSERT_EQ(
+        callOnDevice(*driver, i % 4 ? WeightUse::constant : WeightUse::updated,
+                     {&data.lhs, &data.storedRhs(), &data.bias, &scale, &zero, &places, &wide.out},
+                     [&](void *const *at) {
+                       return driver->contractBlocks(descriptor, at[0], at[1],
+                                                     {at[3], static_cast<const int8_t *>(at[4]),
+                                                      static_cast<const float *>(at[5]), blocks},
+                                                     at[2], at[6], 1);
+                     }),
+        MPC_RT_OK)
+        << mpc_rt_last_error();
+    if (driver->computes())
+      EXPECT_EQ(differenceOf(wide), "") << "blocks of " << blockRows << ", case " << i;
+  }
+}
+
+TEST_P(Contract, RefusesOtherBlocks) {
+  if (driver->ownsMemory())
+    GTEST_SKIP() << "convert-mpc-to-linalg makes no such product for devices";
+  for (int which = 0; which < 5; ++which) {
+    BlockCase c = drawBlocks(0);
+    c.shape.accumulate = which == 0;
+    c.shape.packedRhs = which != 1;
+    ContractionData data(c.shape);
+    std::vector<float> scale(static_cast<size_t>(c.shape.n), 1.0f);
+    std::vector<int8_t> zero(static_cast<size_t>(c.shape.n), 0);
+    std::vector<float> places(static_cast<size_t>(c.shape.k), 0.0f);
+    places[0] = which == 2 ? 1.0f : which == 3 ? std::nanf("") : 0.0f;
+    auto descriptor = c.shape.descriptor(++nextId);
+    ASSERT_EQ(driver->begin(WeightUse::constant), MPC_RT_OK);
+    EXPECT_EQ(
+        driver->contractBlocks(descriptor, data.lhs.data(), data.storedRhs().data(),
+                               {which == 4 ? nullptr : scale.data(), zero.data(), places.data(), 1},
+                               data.bias.data(), data.out.data(), 1),
+        MPC_RT_INVALID_ARGUMENT)
+        << which;
+    driver->end();
+  }
+}
+
+// Numbers that no bfloat16 holds by weights that one does: the sums are those of float32.
+TEST_P(Contract, KeepsFloat32ByIntegerWeights) {
+  if (!driver->computes() || driver->ownsMemory())
+    GTEST_SKIP();
+  for (int64_t rows : {1, 5, 20, 40})
+    for (bool packed : {false, true}) {
+      ContractionCase shape;
+      shape.m = rows, shape.n = 40, shape.k = 64;
+      shape.rhs = MPC_RT_INT8;
+      shape.packedRhs = packed;
+      shape.rhsVariable = 1;
+      ContractionData data(shape);
+      for (int64_t i = 0; i < rows * shape.k; ++i) // 24 significant bits, one per row
+        storeElement(MPC_RT_FLOAT32, data.lhs.data(), i,
+                     i % shape.k == i / shape.k ? -16777215.0 + double(i) : 0.0);
+      ++nextId;
+      driver->variablesChanged();
+      ASSERT_EQ(contract(data, WeightUse::constant), MPC_RT_OK) << mpc_rt_last_error();
+      EXPECT_EQ(data.difference(), "");
+      const float infinity = std::numeric_limits<float>::infinity();
+      for (double value : {double(infinity), -double(infinity), std::nan("")}) {
+        storeElement(MPC_RT_FLOAT32, data.lhs.data(), 0, value);
+        ASSERT_EQ(contract(data, WeightUse::constant), MPC_RT_OK);
+        EXPECT_EQ(data.difference(), "");
+      }
+    }
 }
 
 // Few rows by a large matrix, which is neither packed nor constant.

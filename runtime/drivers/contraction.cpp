@@ -83,4 +83,28 @@ mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const vo
   return MPC_RT_OK;
 }
 
+mpc_rt_status_t resolveBlocks(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                              const BlockScales &blocks, const void *bias, const void *out,
+                              int64_t batch, Contraction &result) noexcept {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
+  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, result))
+    return status;
+  if (!result.packedRhs || result.accumulate)
+    return fail(
+        MPC_RT_INVALID_ARGUMENT,
+        "%s: blocks of weights that are not packed, or added to a result; compile the model "
+        "again",
+        layer);
+  if (blocks.count < 1 || !blocks.scale || !blocks.zero || !blocks.places)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: blocks of weights with a null operand", layer);
+  for (int64_t k = 0; k < result.k; ++k)
+    if (!(blocks.places[k] >= 0 && blocks.places[k] < static_cast<float>(blocks.count)))
+      return fail(MPC_RT_INVALID_ARGUMENT,
+                  "%s: row %lld of the weights is in block %g (g_idx), but there are %lld blocks; "
+                  "quantize the model again",
+                  layer, static_cast<long long>(k), static_cast<double>(blocks.places[k]),
+                  static_cast<long long>(blocks.count));
+  return MPC_RT_OK;
+}
+
 } // namespace mpc::rt

@@ -31,11 +31,26 @@ struct Contraction {
   uint64_t outElements() const { return static_cast<uint64_t>(batch * m * n); }
 };
 
+// Scales of packed weights: (weight - zero) * scale, rounded to the lhs dtype, of the block that
+// each row is in.
+struct BlockScales {
+  const void *scale = nullptr;   // [count, n] of the lhs dtype
+  const int8_t *zero = nullptr;  // [count, n]
+  const float *places = nullptr; // [k]: block of each row
+  int64_t count = 0;
+
+  int64_t blockOf(int64_t row) const { return static_cast<int64_t>(places[row]); }
+};
+
 // INVALID_ARGUMENT, naming the layer, for a descriptor that no driver could run: unknown dtypes or
 // flags, negative or overflowing extents, missing operands.
 mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const void *out,
                                    int64_t batch, Contraction &result) noexcept;
+// The same of packed weights in blocks.
+mpc_rt_status_t resolveBlocks(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                              const BlockScales &blocks, const void *bias, const void *out,
+                              int64_t batch, Contraction &result) noexcept;
 
 } // namespace mpc::rt
 

@@ -9,6 +9,7 @@
 #include "mpc-rt/executable.h"
 #include "mpc-rt/status.h"
 #include "runtime/base/memory.h"
+#include "runtime/drivers/contraction.h"
 
 #include <memory>
 #include <string>
@@ -87,6 +88,10 @@ public:
     done = false;
     return MPC_RT_OK;
   }
+  // Weights in blocks are made for drivers that work on memory of the host.
+  virtual mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                         const void *rhs, const BlockScales &blocks,
+                                         const void *bias, void *out, int64_t batch) = 0;
   virtual mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, void *out, int64_t batch) = 0;
 

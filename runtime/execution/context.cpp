@@ -68,6 +68,16 @@ int32_t runContractWithLargest(void *context, const mpc_rt_contract_t *descripto
   });
 }
 
+int32_t runContractBlocks(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                          const void *rhs, const void *bias, const void *scale, const int8_t *zero,
+                          const float *places, int64_t blocks, void *out, int64_t batch) {
+  const char *layer = descriptor->layer ? descriptor->layer : "contraction";
+  return guard(layer, [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->contractBlocks(
+        *descriptor, lhs, rhs, {scale, zero, places, blocks}, bias, out, batch);
+  });
+}
+
 int32_t runConvolve(void *context, const mpc_rt_convolution_t *descriptor, const void *lhs,
                     const void *rhs, const void *bias, void *out, int64_t batch) {
   const char *layer = descriptor->layer ? descriptor->layer : "convolution";
@@ -125,8 +135,13 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
     context.driver = std::strcmp(device, "null") == 0 ? makeNullDriver(driverOptions)
                                                       : makeCpuDriver(driverOptions);
   }
-  context.services = {sizeof(mpc_rt_services_t), 0, runParallelFor, runContract, runConvolve,
-                      runContractWithLargest};
+  context.services = {sizeof(mpc_rt_services_t),
+                      0,
+                      runParallelFor,
+                      runContract,
+                      runConvolve,
+                      runContractWithLargest,
+                      runContractBlocks};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

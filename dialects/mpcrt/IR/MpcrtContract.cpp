@@ -11,8 +11,8 @@ void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Val
   SmallVector<Type> results;
   if (isa<RankedTensorType>(out.getType()))
     results.push_back(out.getType());
-  build(builder, state, results, lhs, rhs, bias, out, /*largest=*/Value(), transposeLhs,
-        transposeRhs,
+  build(builder, state, results, lhs, rhs, bias, /*scale=*/Value(), /*zero=*/Value(),
+        /*places=*/Value(), out, /*largest=*/Value(), transposeLhs, transposeRhs,
         /*accumulate=*/false, activation, layer);
 }
 
@@ -20,6 +20,28 @@ void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Val
 static std::pair<int64_t, int64_t> matrixExtents(ShapedType type, bool transposed) {
   int64_t rows = type.getDimSize(type.getRank() - 2), columns = type.getDimSize(type.getRank() - 1);
   return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
+}
+
+/// Scales and zeros of packed weights, and the block of each row.
+static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n, bool isPacked) {
+  if (!op.getScale() && !op.getZero() && !op.getPlaces())
+    return success();
+  if (!op.getScale() || !op.getZero() || !op.getPlaces() || !isPacked || op.getAccumulate() ||
+      op.getLargest())
+    return op.emitOpError("has scales, zeros and places only all together, of packed weights, "
+                          "without accumulate and largest");
+  auto scale = cast<ShapedType>(op.getScale().getType());
+  auto zero = cast<ShapedType>(op.getZero().getType());
+  auto places = cast<ShapedType>(op.getPlaces().getType());
+  if (scale.getRank() != 2 || scale.getShape() != zero.getShape() || !scale.hasStaticShape() ||
+      scale.getDimSize(0) < 1 || scale.getDimSize(1) != n ||
+      scale.getElementType() != cast<ShapedType>(op.getLhs().getType()).getElementType())
+    return op.emitOpError() << "scale and zero must be [blocks, " << n
+                            << "], the scale of the left operand's element type, but are " << scale
+                            << " and " << zero;
+  if (places.getRank() != 1 || places.getDimSize(0) != k)
+    return op.emitOpError() << "places must be a vector of " << k << ", but is " << places;
+  return success();
 }
 
 LogicalResult ContractOp::verify() {
@@ -48,7 +70,9 @@ LogicalResult ContractOp::verify() {
   if (k != rhsK)
     return emitOpError() << "contracts an extent of " << k << " with one of " << rhsK;
   // Two numbers in each byte of a row.
-  if (isNarrow && lhs.getRank() == 2 && !getTransposeRhs() && outN > 1 && n == (outN + 1) / 2)
+  const bool isPacked =
+      isNarrow && lhs.getRank() == 2 && !getTransposeRhs() && outN > 1 && n == (outN + 1) / 2;
+  if (isPacked)
     n = outN;
   if (m != outM || n != outN)
     return emitOpError() << "gives " << m << " x " << n << ", but out has " << outM << " x "
@@ -61,6 +85,8 @@ LogicalResult ContractOp::verify() {
     if (bias.getRank() != 1 || bias.getDimSize(0) != n)
       return emitOpError() << "bias must be a vector of " << n << ", but is " << bias;
   }
+  if (failed(verifyBlocks(*this, k, n, isPacked)))
+    return failure();
   if (getLargest() && getElementTypeOrSelf(getLargest().getType()).getIntOrFloatBitWidth() !=
                           out.getElementTypeBitWidth())
     return emitOpError() << "largest must have the bits of " << out.getElementType() << ", but is "

@@ -17,6 +17,8 @@ def Mpcrt_Factor : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I8]>, MemRefOf<[Mpc_Flo
     "ranked tensor or memref of a floating type or i8">;
 def Mpcrt_Sum : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I32]>, MemRefOf<[Mpc_Float, I32]>],
     "ranked tensor or memref of a floating type or i32">;
+def Mpcrt_Bytes : AnyTypeOf<[RankedTensorOf<[I8]>, MemRefOf<[I8]>], "ranked tensor or memref of i8">;
+def Mpcrt_Places : AnyTypeOf<[RankedTensorOf<[F32]>, MemRefOf<[F32]>], "ranked tensor or memref of f32">;
 def Mpcrt_BitsScalar : AnyTypeOf<[0DTensorOf<[I16, I32, I64]>, MemRefRankOf<[I16, I32, I64], [0]>],
     "scalar tensor or memref of 16, 32 or 64 bits">;
 
@@ -29,7 +31,9 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     in float32 (float64 for float64 operands), each round to the element type of `out`; the meaning
     of mpc_rt_contract_t. Of i8 operands `out` is i32, exact, with neither bias nor activation.
     A right operand alone may be i8, weights that are multiplied as the numbers they are; with half as many columns
-    as `out` (which has two or more) each byte holds two numbers, as mpc.unpack_int4 reads them. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
+    as `out` (which has two or more) each byte holds two numbers, as mpc.unpack_int4 reads them. Such numbers may
+    have `scale` and `zero` [blocks, n] and the block of each row, `places` [k] (whole numbers, f32): (number - zero[places[k], n]) *
+    scale[places[k], n], rounded to the element type of lhs, is then multiplied. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
     is stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k]. With `accumulate` the
     product is added to what `out` holds; otherwise what it holds is not read. `largest` receives
     the largest element of the result without its sign, as the bit pattern of its type: infinities
@@ -43,13 +47,15 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     ```
   }];
   let arguments = (ins Mpcrt_Factor:$lhs, Mpcrt_Factor:$rhs,
-                       Optional<Mpcrt_FloatShaped>:$bias, Mpcrt_Sum:$out,
+                       Optional<Mpcrt_FloatShaped>:$bias, Optional<Mpcrt_FloatShaped>:$scale,
+                       Optional<Mpcrt_Bytes>:$zero, Optional<Mpcrt_Places>:$places, Mpcrt_Sum:$out,
                        Optional<Mpcrt_BitsScalar>:$largest, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` (`bias` `(` $bias^ `:` type($bias) `)`)?
+    (`blocks` `(` $scale^ `,` $zero `,` $places `:` type($scale) `,` type($zero) `,` type($places) `)`)?
     `outs` `(` $out `:` type($out) `)` (`largest` `(` $largest^ `:` type($largest) `)`)? (`activation` `(` $activation^ `)`)? attr-dict
     (`->` type($results)^)?
   }];

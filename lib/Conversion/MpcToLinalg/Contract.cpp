@@ -83,8 +83,15 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       return success();
     }
     Value left = adaptor.getLhs(), right = adaptor.getRhs();
-    if (auto argument = op->getAttrOfType<IntegerAttr>(kNarrowWeightsAttr))
-      right = op->getParentOfType<func::FuncOp>().getArgument(argument.getInt());
+    SmallVector<Value> narrow;
+    if (auto arguments = op->getAttrOfType<DenseI64ArrayAttr>(kNarrowWeightsAttr))
+      for (int64_t argument : arguments.asArrayRef())
+        narrow.push_back(op->getParentOfType<func::FuncOp>().getArgument(argument));
+    // Two numbers per byte are a matrix already.
+    const bool isPacked = !narrow.empty() && tensorTypeOf(narrow[0]).getNumElements() !=
+                                                 tensorTypeOf(op.getRhs()).getNumElements();
+    if (!narrow.empty() && !isPacked)
+      right = narrow[0];
     // Only the first dimension of a matrix may be the batch: when lhs has no dimension in the
     // product, it changes sides with rhs.
     if (lhsBatch.empty() && lhsFree.empty() &&
@@ -95,7 +102,9 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     }
 
     auto [lhs, lhsTransposed] = asMatrix(rewriter, loc, left, lhsBatch, lhsFree, lhsContracting);
-    auto [rhs, rhsTransposed] = asMatrix(rewriter, loc, right, rhsBatch, rhsContracting, rhsFree);
+    auto [rhs, rhsTransposed] =
+        isPacked ? std::pair(narrow[0], false)
+                 : asMatrix(rewriter, loc, right, rhsBatch, rhsContracting, rhsFree);
 
     int64_t rank = tensorTypeOf(lhs).getRank();
     SmallVector<OpFoldResult> extents;
@@ -103,23 +112,29 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       extents.push_back(extentOf(rewriter, loc, lhs, 0));
     extents.push_back(extentOf(rewriter, loc, lhs, lhsTransposed ? rank - 1 : rank - 2));
     const int64_t columns = rhsTransposed ? rank - 2 : rank - 1;
-    // Of packed numbers the operand has half as many columns.
-    const bool isPacked = right.getType() != op.getRhs().getType() && rhsFree.size() == 1 &&
-                          tensorTypeOf(right).getShape() != tensorTypeOf(op.getRhs()).getShape();
-    extents.push_back(isPacked
-                          ? rewriter.getIndexAttr(tensorTypeOf(op.getRhs()).getDimSize(rhsFree[0]))
-                          : extentOf(rewriter, loc, rhs, columns));
+    int64_t packedColumns = 1;
+    for (int64_t d : rhsFree)
+      packedColumns *= tensorTypeOf(op.getRhs()).getDimSize(d);
+    extents.push_back(isPacked ? rewriter.getIndexAttr(packedColumns)
+                               : extentOf(rewriter, loc, rhs, columns));
     Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
-    Value product =
+    auto call =
         mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, adaptor.getBias(), out, lhsTransposed,
-                                  rhsTransposed, op.getActivation(), layerOf(loc))
-            .getResult(0);
+                                  rhsTransposed, op.getActivation(), layerOf(loc));
+    if (narrow.size() > 1) {
+      call.getScaleMutable().assign(narrow[1]);
+      call.getZeroMutable().assign(narrow[2]);
+      call.getPlacesMutable().assign(narrow[3]);
+    }
+    Value product = call.getResult(0);
 
     SmallVector<OpFoldResult> resultExtents;
     for (int64_t d : llvm::concat<const int64_t>(lhsBatch, lhsFree))
       resultExtents.push_back(extentOf(rewriter, loc, left, d));
     for (int64_t d : rhsFree)
-      resultExtents.push_back(isPacked ? extents.back() : extentOf(rewriter, loc, right, d));
+      resultExtents.push_back(isPacked
+                                  ? rewriter.getIndexAttr(tensorTypeOf(op.getRhs()).getDimSize(d))
+                                  : extentOf(rewriter, loc, right, d));
     Groups groups{lhsFree, rhsFree};
     if (rank == 3)
       groups.insert(groups.begin(), lhsBatch);
@@ -253,10 +268,12 @@ struct LowerContract : OpConversionPattern<ContractOp> {
 
   /// The epilogue as ops of its own.
   static Value separateBias(ContractOp op, OpAdaptor adaptor, OpBuilder &builder) {
-    Value product = ContractOp::create(
+    auto product = ContractOp::create(
         builder, op.getLoc(), op.getType(), adaptor.getLhs(), adaptor.getRhs(),
         /*bias=*/Value(), op.getLhsBatch(), op.getRhsBatch(), op.getLhsContracting(),
         op.getRhsContracting(), op.getAccumulateAttr(), Activation::None);
+    if (Attribute narrow = op->getAttr(kNarrowWeightsAttr))
+      product->setAttr(kNarrowWeightsAttr, narrow);
     Value sum = AddOp::create(builder, op.getLoc(), product, adaptor.getBias());
     if (op.getActivation() == Activation::Relu)
       sum = ReluOp::create(builder, op.getLoc(), sum);

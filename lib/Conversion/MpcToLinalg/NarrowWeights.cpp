@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Contractions whose right operand is a variable of integers, cast: the library reads the integers
-// themselves, a quarter or an eighth of the bytes, and converts them in registers.
+// Contractions whose right operand is a variable of integers, cast or scaled in blocks: the library
+// reads the integers themselves, a quarter or an eighth of the bytes, and converts them in
+// registers.
 #include "NarrowWeights.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
@@ -8,36 +9,111 @@
 using namespace mlir;
 using namespace mpc;
 
-static bool isVariable(Value value) {
+/// The number of the function's argument that is a variable, or none.
+static std::optional<int64_t> findVariable(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto function =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
-  return function && function.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr) &&
-         elementTypeOf(value).isInteger(8);
+  if (!function || !function.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr))
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+static Value withoutCast(Value value) {
+  auto cast = value.getDefiningOp<CastOp>();
+  return cast ? cast.getInput() : value;
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) { return tensorTypeOf(value).getShape(); }
+
+/// Whether the right operand is a matrix of `rows` x `columns` as it lies in memory, its contracted
+/// dimensions first and in the order of those of the left one.
+static bool isStoredMatrix(ContractOp op, int64_t rows, int64_t columns) {
+  SmallVector<std::pair<int64_t, int64_t>> pairs;
+  for (auto [l, r] : llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()))
+    pairs.emplace_back(l, r);
+  llvm::sort(pairs);
+  int64_t contracted = 1, free = 1;
+  for (auto [d, pair] : llvm::enumerate(pairs)) {
+    if (pair.second != int64_t(d))
+      return false;
+    contracted *= shapeOf(op.getRhs())[d];
+  }
+  for (int64_t d : op.getRhsFree())
+    free *= shapeOf(op.getRhs())[d];
+  // The library tells packed rows by their extent, which is half the columns.
+  return contracted == rows && free == columns && columns > 1;
+}
+
+/// The arguments of (cast(unpacked) - cast(zeros of blocks)) * scales of blocks, where each row's
+/// block is in one and the same variable.
+static SmallVector<int64_t> matchBlocks(ContractOp op) {
+  Value scaled = op.getRhs();
+  if (auto reshape = scaled.getDefiningOp<ReshapeOp>())
+    scaled = reshape.getInput();
+  auto multiply = scaled.getDefiningOp<MultiplyOp>();
+  auto scale = multiply ? multiply.getRhs().getDefiningOp<GatherOp>() : GatherOp();
+  auto subtract = multiply ? multiply.getLhs().getDefiningOp<SubtractOp>() : SubtractOp();
+  if (!scale || !subtract)
+    return {};
+  auto unpack = withoutCast(subtract.getLhs()).getDefiningOp<UnpackInt4Op>();
+  auto zero = withoutCast(subtract.getRhs()).getDefiningOp<GatherOp>();
+  if (!unpack || !zero || !elementTypeOf(zero).isInteger(8) ||
+      elementTypeOf(scale) != elementTypeOf(op.getLhs()))
+    return {};
+  Value groups = scale.getIndices();
+  auto toIntegers = groups.getDefiningOp<CastOp>();
+  if (zero.getIndices() != groups || !toIntegers || !elementTypeOf(toIntegers.getInput()).isF32())
+    return {};
+  auto type = tensorTypeOf(unpack);
+  if (type.getRank() != 2 || !isStoredMatrix(op, type.getDimSize(0), type.getDimSize(1)))
+    return {};
+  for (GatherOp table : {scale, zero})
+    if (table.getAxis() != 0 || table.getBatchDims() != 0 || shapeOf(table) != type.getShape())
+      return {};
+  SmallVector<int64_t> arguments;
+  for (Value part :
+       {unpack.getPacked(), scale.getTable(), zero.getTable(), toIntegers.getInput()}) {
+    std::optional<int64_t> variable = findVariable(part);
+    if (!variable)
+      return {};
+    arguments.push_back(*variable);
+  }
+  return arguments;
+}
+
+/// The argument of a cast variable of i8, or of an unpacked and cast one.
+static SmallVector<int64_t> matchNumbers(ContractOp op) {
+  auto widened = op.getRhs().getDefiningOp<CastOp>();
+  if (!widened)
+    return {};
+  Value source = widened.getInput();
+  if (auto unpack = source.getDefiningOp<UnpackInt4Op>()) {
+    auto type = tensorTypeOf(unpack);
+    if (type.getRank() != 2 || !isStoredMatrix(op, type.getDimSize(0), type.getDimSize(1)))
+      return {};
+    source = unpack.getPacked();
+  }
+  std::optional<int64_t> variable = findVariable(source);
+  if (!variable || !elementTypeOf(source).isInteger(8))
+    return {};
+  return {*variable};
 }
 
 void mpc::markNarrowWeights(func::FuncOp function) {
   function.walk([](ContractOp op) {
-    auto widened = op.getRhs().getDefiningOp<CastOp>();
     Type element = elementTypeOf(op.getLhs());
-    if (!widened || !isa<Float32Type, BFloat16Type, Float16Type>(element) ||
+    if (!isa<Float32Type, BFloat16Type, Float16Type>(element) ||
         elementTypeOf(op.getResult()) != element)
       return;
     // Only as the right operand of one product of matrices.
-    auto type = tensorTypeOf(op.getRhs());
-    if (!op.getLhsBatch().empty() || op.getLhsFree().empty() || !type.hasStaticShape())
+    if (!op.getLhsBatch().empty() || op.getLhsFree().empty() ||
+        !tensorTypeOf(op.getRhs()).hasStaticShape())
       return;
-    Value source = widened.getInput();
-    auto unpack = source.getDefiningOp<UnpackInt4Op>();
-    // The library tells packed rows by their extent, which is half the columns.
-    if (unpack && (type.getRank() != 2 || type.getDimSize(1) < 2 ||
-                   op.getRhsContracting() != ArrayRef<int64_t>{0}))
-      return;
-    if (unpack)
-      source = unpack.getPacked();
-    if (isVariable(source))
-      op->setAttr(kNarrowWeightsAttr,
-                  IntegerAttr::get(IntegerType::get(op.getContext(), 64),
-                                   llvm::cast<BlockArgument>(source).getArgNumber()));
+    SmallVector<int64_t> arguments = matchNumbers(op);
+    if (arguments.empty())
+      arguments = matchBlocks(op);
+    if (!arguments.empty())
+      op->setAttr(kNarrowWeightsAttr, DenseI64ArrayAttr::get(op.getContext(), arguments));
   });
 }

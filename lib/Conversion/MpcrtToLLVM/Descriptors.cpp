@@ -189,6 +189,8 @@ Service mpc::serviceOf(mpcrt::LibraryCallOpInterface op) {
     return {offsetof(mpc_rt_services_t, convolve), 2};
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getLargest())
     return {offsetof(mpc_rt_services_t, contract_with_largest), 3};
+  if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getScale())
+    return {offsetof(mpc_rt_services_t, contract_blocks), 6};
   if (getElementTypeOrSelf(op.getLhs().getType()).isInteger(8))
     return {offsetof(mpc_rt_services_t, contract), 4};
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op);

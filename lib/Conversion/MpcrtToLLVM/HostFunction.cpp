@@ -159,6 +159,11 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
                                pointerTo(emit, op.getLhs()),
                                pointerTo(emit, op.getRhs()),
                                bias};
+  if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getScale()) {
+    for (Value operand : {contract.getScale(), contract.getZero(), contract.getPlaces()})
+      arguments.push_back(pointerTo(emit, operand));
+    arguments.push_back(emit.i64(cast<ShapedType>(contract.getScale().getType()).getDimSize(0)));
+  }
   for (Value init : cast<DestinationStyleOpInterface>(*op).getDpsInits())
     arguments.push_back(pointerTo(emit, init));
   arguments.push_back(emit.cast(getBatchArgument(entry), i64));

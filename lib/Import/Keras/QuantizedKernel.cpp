@@ -38,56 +38,19 @@ Value dequantizeBlocks(LayerBuilder &b, Value values, Value scale, Value zero, V
   return b.make<MultiplyOp>(shifted, spread(scale));
 }
 
-Value addIntegers(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
-                  std::shared_ptr<const KernelQuantizer> quantizer,
-                  std::shared_ptr<const LowRankMerge> merge) {
+VariableRequest requestPart(llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
+                            llvm::StringRef initializer, mlir::Type type, bool isDerived) {
   VariableRequest request;
   request.name = name;
   request.shape.assign(dims.begin(), dims.end());
-  request.defaultInitializer = "zeros";
+  request.defaultInitializer = initializer;
   request.trainable = false;
-  request.ownType = b.builder.getI8Type();
-  request.quantizer = std::move(quantizer);
-  request.merge = std::move(merge);
-  return b.addVariable(request);
-}
-
-Value addScale(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
-               bool isDerived) {
-  VariableRequest request;
-  request.name = name;
-  request.shape.assign(dims.begin(), dims.end());
-  request.defaultInitializer = "ones";
-  request.trainable = false;
+  request.ownType = type;
+  // Keras casts the blocks of places to the compute dtype before it makes integers of them; here
+  // they never leave float32, which holds them all.
+  request.autocast = !mlir::isa_and_nonnull<mlir::FloatType>(type);
   request.derived = isDerived;
-  return b.addVariable(request);
-}
-
-/// Keras casts the places of blocks to the compute dtype before it makes integers of them; here
-/// they never leave float32, which holds them all.
-Value addGroups(LayerBuilder &b, int64_t extent, bool isDerived) {
-  VariableRequest request;
-  request.name = "g_idx";
-  request.shape = {extent};
-  request.defaultInitializer = "zeros";
-  request.trainable = false;
-  request.autocast = false;
-  request.ownType = b.builder.getF32Type();
-  request.derived = isDerived;
-  return b.addVariable(request);
-}
-
-Value addZero(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims, bool isDerived,
-              bool isFloat) {
-  VariableRequest request;
-  request.name = name;
-  request.shape.assign(dims.begin(), dims.end());
-  request.defaultInitializer = "zeros";
-  request.trainable = false;
-  if (!isFloat)
-    request.ownType = b.builder.getI8Type();
-  request.derived = isDerived;
-  return b.addVariable(request);
+  return request;
 }
 
 // ---- Variables ----------------------------------------------------------------------------------
@@ -148,16 +111,23 @@ void QuantizedKernel::addKernel() {
     }
     stored = {rows, (columns + 1) / 2};
   }
-  kernel = addIntegers(b, "kernel", stored, quantization.ofFloats ? quantizer : nullptr,
-                       makeMerge(shape.lowRank, quantizer));
+  VariableRequest request =
+      requestPart("kernel", stored, "zeros", b.builder.getI8Type(), /*isDerived=*/false);
+  request.quantizer = quantization.ofFloats ? quantizer : nullptr;
+  request.merge = makeMerge(shape.lowRank, quantizer);
+  kernel = b.addVariable(request);
 }
 
 void QuantizedKernel::addScales() {
   const bool isDerived = quantization.ofFloats;
-  scale = addScale(b, "kernel_scale", quantizer->scaleShape, isDerived);
+  auto add = [&](llvm::StringRef name, llvm::ArrayRef<int64_t> dims, llvm::StringRef initializer,
+                 mlir::Type type) {
+    return b.addVariable(requestPart(name, dims, initializer, type, isDerived));
+  };
+  scale = add("kernel_scale", quantizer->scaleShape, "ones", {});
   if (quantization.blockSize) {
-    zero = addZero(b, "kernel_zero", quantizer->scaleShape, isDerived);
-    groups = addGroups(b, quantizer->shape.front(), isDerived);
+    zero = add("kernel_zero", quantizer->scaleShape, "zeros", b.builder.getI8Type());
+    groups = add("g_idx", quantizer->shape.front(), "zeros", b.builder.getF32Type());
   }
 }
 

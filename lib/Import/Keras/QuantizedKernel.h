@@ -74,15 +74,11 @@ std::pair<mlir::Value, mlir::Value> quantizeActivation(LayerBuilder &b, mlir::Va
 mlir::Value dequantizeBlocks(LayerBuilder &b, mlir::Value values, mlir::Value scale,
                              mlir::Value zero, mlir::Value groups, int64_t axis);
 
-/// int8 variables and what belongs to them.
-mlir::Value addIntegers(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
-                        std::shared_ptr<const KernelQuantizer> quantizer,
-                        std::shared_ptr<const LowRankMerge> merge = {});
-mlir::Value addScale(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
-                     bool isDerived);
-mlir::Value addZero(LayerBuilder &b, llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
-                    bool isDerived, bool isFloat = false);
-mlir::Value addGroups(LayerBuilder &b, int64_t extent, bool isDerived);
+/// A variable of a quantized layer, which no optimizer updates: its integers, or what belongs to
+/// them. `type` is what it is stored in; null: the policy's variable dtype. `isDerived`: the
+/// quantizer of the integers gives its value.
+VariableRequest requestPart(llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
+                            llvm::StringRef initializer, mlir::Type type, bool isDerived);
 
 } // namespace mpc::keras
 

@@ -2,6 +2,7 @@
 //
 // Few rows by integer weights: what counts is how many bytes are read. The integers are read as
 // they are, in tiles that lie in the order of use.
+#include "runtime/base/element.h"
 #include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
 
@@ -15,6 +16,16 @@ constexpr auto columnsOfTile = static_cast<int64_t>(tileColumns);
 
 int64_t countTiles(const Contraction &c) { return (c.n + columnsOfTile - 1) / columnsOfTile; }
 int64_t tileRow(const Contraction &c) { return c.packedRhs ? columnsOfTile / 2 : columnsOfTile; }
+
+// What addresses `columns` columns of one block, as float32 and filled up with zeros.
+void loadBlock(const Contraction &c, const BlockScales &blocks, int64_t block, int64_t first,
+               int64_t columns, float *zero, float *scale) {
+  for (int64_t i = 0; i < columnsOfTile; ++i) {
+    const int64_t place = block * c.n + first + i;
+    zero[i] = i < columns ? static_cast<float>(blocks.zero[place]) : 0.0f;
+    scale[i] = i < columns ? static_cast<float>(loadElement(c.lhs, blocks.scale, place)) : 0.0f;
+  }
+}
 
 int8_t unpackInt4(const int8_t *row, int64_t column) {
   const int byte = row[column / 2];
@@ -66,10 +77,58 @@ void widenIntegers(ThreadTeam &team, const Contraction &c, const int8_t *rhs, fl
   });
 }
 
+void multiplyTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &c,
+                   const float *rows, const int8_t *tiles, float *sums) {
+  const MultiplyTile multiply = c.packedRhs ? kernels.multiplyInt4 : kernels.multiplyInt8;
+  const int64_t bytes = c.k * tileRow(c);
+  team.forRange(countTiles(c), std::max<int64_t>(65536 / bytes, 1),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t tile = begin; tile < end; ++tile) {
+                    const int64_t first = tile * columnsOfTile;
+                    multiply(tiles + tile * bytes, static_cast<size_t>(c.k), rows,
+                             static_cast<size_t>(c.m), sums + first, static_cast<size_t>(c.n),
+                             static_cast<size_t>(std::min(columnsOfTile, c.n - first)));
+                  }
+                });
+}
+
+void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &c,
+                        const float *rows, const int8_t *tiles, const BlockScales &blocks,
+                        float *sums) {
+  constexpr int64_t lines = 8; // rows of weights that addProducts takes at once
+  const int64_t bytes = c.k * tileRow(c);
+  team.forRange(
+      countTiles(c), std::max<int64_t>(65536 / bytes, 1), [&](int64_t begin, int64_t end) {
+        alignas(64) float weights[lines][tileColumns], zero[tileColumns], scale[tileColumns];
+        for (int64_t tile = begin; tile < end; ++tile) {
+          const int64_t first = tile * columnsOfTile;
+          const int64_t columns = std::min(columnsOfTile, c.n - first);
+          for (int64_t m = 0; m < c.m; ++m)
+            std::fill_n(sums + m * c.n + first, columns, 0.0f);
+          int64_t block = -1;
+          for (int64_t k = 0; k < c.k; k += lines) {
+            const int64_t height = std::min(lines, c.k - k);
+            for (int64_t line = 0; line < height; ++line) {
+              if (block != blocks.blockOf(k + line)) {
+                block = blocks.blockOf(k + line);
+                loadBlock(c, blocks, block, first, columns, zero, scale);
+              }
+              kernels.scaleInt4[c.lhs](tiles + tile * bytes + (k + line) * tileRow(c), zero, scale,
+                                       weights[line]);
+            }
+            for (int64_t m = 0; m < c.m; ++m)
+              kernels.addProducts[MPC_RT_FLOAT32](
+                  rows + m * c.k + k, weights, tileColumns, static_cast<size_t>(height),
+                  sums + m * c.n + first, static_cast<size_t>(columns));
+          }
+        }
+      });
+}
+
 bool Contractor::readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &c) const {
   // oneDNN's kept copy in float32 is worth its memory for many rows.
   constexpr int64_t mostTileRows = 32;
-  return c.rhs == MPC_RT_INT8 && c.batch == 1 && c.m <= mostTileRows && c.k > 0 &&
+  return c.rhs == MPC_RT_INT8 && c.batch == 1 && (useAmx || c.m <= mostTileRows) && c.k > 0 &&
          !c.transposeLhs && !c.accumulate && weightsConstant && descriptor.rhs_variable >= 0;
 }
 
@@ -82,32 +141,40 @@ const float *Contractor::widenRows(const Contraction &c, const void *lhs) {
   return wide;
 }
 
+const int8_t *Contractor::findTiles(const mpc_rt_contract_t &descriptor, const Contraction &c,
+                                    bool amx, const void *rhs) {
+  PackedWeights &kept =
+      tiles[{descriptor.rhs_variable, c.k, c.n, c.transposeRhs, c.packedRhs, amx}];
+  auto *to = reinterpret_cast<int8_t *>(kept.buffer.data());
+  if (kept.keptVersion == weightVersion)
+    return to;
+  reserve(kept.buffer, amx ? amx::weightBytes(c) : tileBytes(c));
+  to = reinterpret_cast<int8_t *>(kept.buffer.data());
+  (amx ? amx::packWeights : packTiles)(team, c, static_cast<const int8_t *>(rhs), to);
+  kept.keptVersion = weightVersion;
+  return to;
+}
+
 void Contractor::contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &c,
-                               const void *lhs, const void *rhs, const void *bias, void *out) {
-  PackedWeights &kept = tiles[{descriptor.rhs_variable, c.k, c.n, c.transposeRhs, c.packedRhs}];
-  if (kept.keptVersion != weightVersion) {
-    reserve(kept.buffer, tileBytes(c));
-    packTiles(team, c, static_cast<const int8_t *>(rhs),
-              reinterpret_cast<int8_t *>(kept.buffer.data()));
-    kept.keptVersion = weightVersion;
-  }
-  const auto *packed = reinterpret_cast<const int8_t *>(kept.buffer.data());
-  const float *rows = widenRows(c, lhs);
+                               const void *lhs, const void *rhs, const BlockScales *blocks,
+                               const void *bias, void *out) {
+  amx::Scales scales;
+  const bool amx = useAmx && (!blocks || amx::findScales(c, *blocks, scales));
+  const int8_t *packed = findTiles(descriptor, c, amx, rhs);
   const float *wideBias = prepareBias(c, bias);
   if (c.out != MPC_RT_FLOAT32)
     reserve(sumBlock, c.outElements() * sizeof(float));
   auto *sums = static_cast<float *>(c.out == MPC_RT_FLOAT32 ? out : sumBlock.data());
-  const MultiplyTile multiply = c.packedRhs ? kernels.multiplyInt4 : kernels.multiplyInt8;
-  const int64_t bytes = c.k * tileRow(c);
-  team.forRange(countTiles(c), std::max<int64_t>(65536 / bytes, 1),
-                [&](int64_t begin, int64_t end) {
-                  for (int64_t tile = begin; tile < end; ++tile) {
-                    const int64_t first = tile * columnsOfTile;
-                    multiply(packed + tile * bytes, static_cast<size_t>(c.k), rows,
-                             static_cast<size_t>(c.m), sums + first, static_cast<size_t>(c.n),
-                             static_cast<size_t>(std::min(columnsOfTile, c.n - first)));
-                  }
-                });
+  if (amx) {
+    reserve(lhsBlock, amx::rowBytes(c));
+    reserve(amxScratch, amx::scratchBytes(c) * team.threads());
+    amx::packRows(team, c, lhs, lhsBlock.data());
+    amx::multiply(team, c, lhsBlock.data(), packed, scales, sums, amxScratch.data());
+  } else if (blocks) {
+    multiplyBlockTiles(team, kernels, c, widenRows(c, lhs), packed, *blocks, sums);
+  } else {
+    multiplyTiles(team, kernels, c, widenRows(c, lhs), packed, sums);
+  }
   if (c.out != MPC_RT_FLOAT32 || c.hasBias || c.relu)
     applyEpilogue(c, sums, wideBias, out, c.m);
 }

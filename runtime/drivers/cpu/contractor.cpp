@@ -48,7 +48,8 @@ uint64_t largestFloat64(const void *values, uint64_t count) {
 Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exactInt8,
                        bool ownKernels)
     : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16), exactInt8(exactInt8),
-      vectors256(isa >= MPC_RT_ISA_X86_64_V3) {
+      vectors256(isa >= MPC_RT_ISA_X86_64_V3),
+      useAmx(ownKernels && isa >= MPC_RT_ISA_X86_64_V4 && onednn::hasAmx() && amx::isAvailable()) {
   auto make = [&](const MicroKernel *kernel) {
     return kernel && ownKernels ? std::make_unique<BlockedProduct>(team, kernels, *kernel)
                                 : nullptr;
@@ -65,10 +66,12 @@ void Contractor::reserve(Buffer &buffer, uint64_t bytes) {
 
 uint64_t Contractor::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
-                   biasWide.size() + libraryScratch.size();
+                   biasWide.size() + libraryScratch.size() + amxScratch.size();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
   for (auto &entry : tiles)
+    total += entry.second.buffer.size();
+  for (auto &entry : dequantized)
     total += entry.second.buffer.size();
   for (auto *product : {bfloat16Product.get(), float32Product.get()})
     total += product ? product->bytes() : 0;
@@ -104,7 +107,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     return MPC_RT_OK;
   }
   if (!largest && readsTiles(descriptor, shape)) {
-    contractTiles(descriptor, shape, lhs, rhs, bias, out);
+    contractTiles(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out);
     return MPC_RT_OK;
   }
   if (shape.rhs != MPC_RT_INT8 && isFewRows(descriptor, shape)) {

@@ -8,6 +8,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/contraction.h"
+#include "runtime/drivers/cpu/amx_weights.h"
 #include "runtime/drivers/cpu/blocked_product.h"
 #include "runtime/drivers/cpu/kernel_choices.h"
 #include "runtime/drivers/cpu/onednn.h"
@@ -40,6 +41,10 @@ public:
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *master, const void *bias, void *out, int64_t batch,
                                  bool &done);
+  // Packed weights with scales per block.
+  mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                 const void *rhs, const BlockScales &blocks, const void *bias,
+                                 void *out, int64_t batch);
   uint64_t bytes() const noexcept;
 
   // Contracts of mpc-rt/tuning.h.
@@ -101,10 +106,14 @@ private:
                     void *out, bool isMaster = false);
   void contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                         const void *lhs, const void *rhs, void *out, int64_t batch);
-  // Few rows of a floating lhs: the integer weights are read as tiles of their own numbers.
+  // The integer weights of a floating lhs are read as tiles of their own numbers; without AMX by a
+  // few rows only.
   bool readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
   void contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
-                     const void *rhs, const void *bias, void *out);
+                     const void *rhs, const BlockScales *blocks, const void *bias, void *out);
+  const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool amx,
+                          const void *rhs);
+  void dequantize(const Contraction &shape, const int8_t *rhs, const BlockScales &blocks, void *to);
   const float *widenRows(const Contraction &shape, const void *lhs);
   Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,
                  int64_t batch);
@@ -141,7 +150,7 @@ private:
 
   ThreadTeam &team;
   const VectorKernels &kernels;
-  bool nativeBFloat16, exactInt8, vectors256;
+  bool nativeBFloat16, exactInt8, vectors256, useAmx;
   bool weightsConstant = false, tuning = false;
   KernelChoices choices;
   uint64_t weightVersion = 1;
@@ -149,16 +158,24 @@ private:
   std::map<std::tuple<int64_t, int64_t, onednn::Element>, std::shared_ptr<onednn::PackedLayout>>
       layouts;
   std::map<PackedKey, PackedWeights> weights;
-  // By variable, k, n and what the descriptor says of how rhs is stored.
-  std::map<std::tuple<int32_t, int64_t, int64_t, bool, bool>, PackedWeights> tiles;
+  // By variable, k, n, what the descriptor says of how rhs is stored, and whether AMX reads them.
+  std::map<std::tuple<int32_t, int64_t, int64_t, bool, bool, bool>, PackedWeights> tiles;
+  // By variable and dtype: integers in blocks as floating numbers.
+  std::map<std::pair<int32_t, mpc_rt_dtype_t>, PackedWeights> dequantized;
   const PackedWeights *packedOnceHolds = nullptr;
-  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch;
+  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, amxScratch;
   std::unique_ptr<BlockedProduct> bfloat16Product, float32Product; // null: left to oneDNN
 };
 
 // Integer weights as multiplyInt8 and multiplyInt4 read them: bytes, and the tiles themselves.
 uint64_t tileBytes(const Contraction &shape);
 void packTiles(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, int8_t *tiles);
+void multiplyTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &shape,
+                   const float *rows, const int8_t *tiles, float *sums);
+// With scales: every few weights become float32 in the first-level cache.
+void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &shape,
+                        const float *rows, const int8_t *tiles, const BlockScales &blocks,
+                        float *sums);
 // Integers as float32, row by row as they lie.
 void widenIntegers(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, float *to);
 

@@ -42,6 +42,11 @@ public:
                            const void *bias, void *out, void *largest, int64_t batch) override {
     return contractor.contract(descriptor, lhs, rhs, bias, out, largest, batch);
   }
+  mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                 const void *rhs, const BlockScales &blocks, const void *bias,
+                                 void *out, int64_t batch) override {
+    return contractor.contractBlocks(descriptor, lhs, rhs, blocks, bias, out, batch);
+  }
 
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *master, const void *bias, void *out, int64_t batch,

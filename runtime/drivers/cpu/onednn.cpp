@@ -60,6 +60,11 @@ bool hasExactInt8() {
   return exact;
 }
 
+bool hasAmx() {
+  static const bool amx = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+  return amx;
+}
+
 const char *version() {
   static char text[32];
   static const bool written = [] {

@@ -21,6 +21,9 @@ bool packsBFloat16WithVectors();
 // True if oneDNN's products of int8 are exact here. Without VNNI its kernels add pairs of products
 // in 16 bits, which saturate.
 bool hasExactInt8();
+// True if oneDNN may use AMX here: what DNNL_MAX_CPU_ISA forbids to it, our kernels leave alone,
+// too.
+bool hasAmx();
 // "2.6.3", as loaded.
 const char *version();
 

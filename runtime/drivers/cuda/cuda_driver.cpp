@@ -62,6 +62,12 @@ public:
       return status;
     return multiplier.contract(descriptor, lhs, rhs, bias, out, batch);
   }
+  mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *, const void *,
+                                 const BlockScales &, const void *, void *, int64_t) override {
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: the model was not compiled for CUDA; compile it with --target=cuda",
+                descriptor.layer ? descriptor.layer : "contraction");
+  }
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch) override {
     if (auto status = kernels.flush())

@@ -30,6 +30,16 @@ mpc_rt_status_t NullDriver::contract(const mpc_rt_contract_t &descriptor, const 
   return MPC_RT_OK;
 }
 
+mpc_rt_status_t NullDriver::contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                           const void *rhs, const BlockScales &blocks,
+                                           const void *bias, void *out, int64_t batch) {
+  Contraction shape;
+  if (auto status = resolveBlocks(descriptor, lhs, rhs, blocks, bias, out, batch, shape))
+    return status;
+  recorded.push_back({Call::contraction, nullptr, 0, 0, descriptor.id, shape, {}});
+  return MPC_RT_OK;
+}
+
 mpc_rt_status_t NullDriver::convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
                                      const void *rhs, const void *bias, void *out, int64_t batch) {
   Convolution window;

@@ -4,6 +4,9 @@
 
 mpc.variable @w : tensor<8x6xi8> role non_trainable
 mpc.variable @p : tensor<8x3xi8> role non_trainable
+mpc.variable @s : tensor<2x6xf32> role non_trainable
+mpc.variable @z : tensor<2x6xi8> role non_trainable
+mpc.variable @g : tensor<8xf32> role non_trainable
 
 // CHECK-LABEL: func.func @bytes
 // CHECK-NOT: linalg.generic
@@ -25,6 +28,44 @@ func.func @halves(%x: tensor<?x2x8xf32>, %p: tensor<8x3xi8> {mpc.variable = @p})
   %c = mpc.cast %u : tensor<8x5xi8> to tensor<8x5xf32>
   %y = mpc.contract %x, %c contracting [2] x [0] : (tensor<?x2x8xf32>, tensor<8x5xf32>) -> tensor<?x2x5xf32>
   return %y : tensor<?x2x5xf32>
+}
+
+// Blocks of scales and zeros, behind a reshape as EinsumDense has it.
+// CHECK-LABEL: func.func @blocks
+// CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<8x3xi8>) blocks(%arg2, %arg3, %arg4 : tensor<2x6xf32>, tensor<2x6xi8>, tensor<8xf32>) outs(%{{.*}} : tensor<?x6xf32>)
+// WIDE-LABEL: func.func @blocks
+// WIDE: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<8x6xf32>)
+func.func @blocks(%x: tensor<?x8xf32>, %p: tensor<8x3xi8> {mpc.variable = @p}, %s: tensor<2x6xf32> {mpc.variable = @s},
+                  %z: tensor<2x6xi8> {mpc.variable = @z}, %g: tensor<8xf32> {mpc.variable = @g}) -> tensor<?x2x3xf32> attributes {mpc.entry} {
+  %i = mpc.cast %g : tensor<8xf32> to tensor<8xi32>
+  %u = mpc.unpack_int4 %p {extent = 6 : i64} : tensor<8x3xi8> -> tensor<8x6xi8>
+  %zg = mpc.gather %z, %i {axis = 0 : i64} : tensor<2x6xi8>, tensor<8xi32> -> tensor<8x6xi8>
+  %zf = mpc.cast %zg : tensor<8x6xi8> to tensor<8x6xf32>
+  %uf = mpc.cast %u : tensor<8x6xi8> to tensor<8x6xf32>
+  %d = mpc.subtract %uf, %zf : tensor<8x6xf32>, tensor<8x6xf32>
+  %sg = mpc.gather %s, %i {axis = 0 : i64} : tensor<2x6xf32>, tensor<8xi32> -> tensor<8x6xf32>
+  %w = mpc.multiply %d, %sg : tensor<8x6xf32>, tensor<8x6xf32>
+  %k = mpc.reshape %w : tensor<8x6xf32> -> tensor<8x2x3xf32>
+  %y = mpc.contract %x, %k contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x2x3xf32>) -> tensor<?x2x3xf32>
+  return %y : tensor<?x2x3xf32>
+}
+
+// The second dimension is contracted: the packed rows are not those of the product.
+// CHECK-LABEL: func.func @transposed
+// CHECK-NOT: blocks(
+// CHECK: return
+func.func @transposed(%x: tensor<?x6xf32>, %p: tensor<8x3xi8> {mpc.variable = @p}, %s: tensor<2x6xf32> {mpc.variable = @s},
+                      %z: tensor<2x6xi8> {mpc.variable = @z}, %g: tensor<8xf32> {mpc.variable = @g}) -> tensor<?x8xf32> attributes {mpc.entry} {
+  %i = mpc.cast %g : tensor<8xf32> to tensor<8xi32>
+  %u = mpc.unpack_int4 %p {extent = 6 : i64} : tensor<8x3xi8> -> tensor<8x6xi8>
+  %zg = mpc.gather %z, %i {axis = 0 : i64} : tensor<2x6xi8>, tensor<8xi32> -> tensor<8x6xi8>
+  %zf = mpc.cast %zg : tensor<8x6xi8> to tensor<8x6xf32>
+  %uf = mpc.cast %u : tensor<8x6xi8> to tensor<8x6xf32>
+  %d = mpc.subtract %uf, %zf : tensor<8x6xf32>, tensor<8x6xf32>
+  %sg = mpc.gather %s, %i {axis = 0 : i64} : tensor<2x6xf32>, tensor<8xi32> -> tensor<8x6xf32>
+  %w = mpc.multiply %d, %sg : tensor<8x6xf32>, tensor<8x6xf32>
+  %y = mpc.contract %x, %w contracting [1] x [1] : (tensor<?x6xf32>, tensor<8x6xf32>) -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
 }
 
 // What no variable holds is unpacked and cast.

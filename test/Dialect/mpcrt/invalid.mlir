@@ -139,3 +139,27 @@ func.func @reduces_rows(%x: memref<?x8xf32>, %o: memref<8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @scale_type(%x: memref<?x8xbf16>, %w: memref<8x2xi8>, %s: memref<2x4xf32>, %z: memref<2x4xi8>, %g: memref<8xf32>, %o: memref<?x4xbf16>) {
+  // expected-error @+1 {{scale and zero must be [blocks, 4], the scale of the left operand's element type}}
+  mpcrt.contract ins(%x, %w : memref<?x8xbf16>, memref<8x2xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<8xf32>) outs(%o : memref<?x4xbf16>)
+  return
+}
+
+// -----
+
+func.func @place_count(%x: memref<?x8xf32>, %w: memref<8x2xi8>, %s: memref<2x4xf32>, %z: memref<2x4xi8>, %g: memref<7xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{places must be a vector of 8}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x2xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<7xf32>) outs(%o : memref<?x4xf32>)
+  return
+}
+
+// -----
+
+func.func @unpacked_blocks(%x: memref<?x8xf32>, %w: memref<8x4xi8>, %s: memref<2x4xf32>, %z: memref<2x4xi8>, %g: memref<8xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{has scales, zeros and places only all together, of packed weights}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<8xf32>) outs(%o : memref<?x4xf32>)
+  return
+}

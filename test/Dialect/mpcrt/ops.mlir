@@ -10,6 +10,14 @@ func.func @tensors(%x: tensor<?x8xbf16>, %w: tensor<8x4xbf16>, %b: tensor<4xbf16
   return %0 : tensor<?x4xbf16>
 }
 
+// CHECK-LABEL: func.func @blocks
+func.func @blocks(%x: memref<?x8xbf16>, %w: memref<8x2xi8>, %s: memref<2x4xbf16>, %z: memref<2x4xi8>, %g: memref<8xf32>, %o: memref<?x4xbf16>) {
+  // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : memref<?x8xbf16>, memref<8x2xi8>) blocks(%{{.*}}, %{{.*}}, %{{.*}} : memref<2x4xbf16>, memref<2x4xi8>, memref<8xf32>) outs(%{{.*}} : memref<?x4xbf16>)
+  mpcrt.contract ins(%x, %w : memref<?x8xbf16>, memref<8x2xi8>) blocks(%s, %z, %g : memref<2x4xbf16>, memref<2x4xi8>, memref<8xf32>)
+      outs(%o : memref<?x4xbf16>)
+  return
+}
+
 // CHECK-LABEL: func.func @memrefs
 func.func @memrefs(%x: memref<?x8xf32>, %g: memref<?x4xf32>, %o: memref<8x4xf32>) {
   // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : memref<?x8xf32>, memref<?x4xf32>) outs(%{{.*}} : memref<8x4xf32>) {transpose_lhs}

@@ -20,7 +20,8 @@ bool EmbeddingTable::addVariables(bool isUntied) {
   untied = isUntied;
   forward = addForm("embeddings", /*isReverse=*/false);
   if (quantization && quantization.blockSize)
-    groups = addGroups(b, width, quantization.ofFloats);
+    groups = b.addVariable(
+        requestPart("g_idx", width, "zeros", b.builder.getF32Type(), quantization.ofFloats));
   if (untied)
     reverse = addForm("reverse_embeddings", /*isReverse=*/true);
   if (lowRank)
@@ -64,12 +65,16 @@ EmbeddingTable::Form EmbeddingTable::addForm(llvm::StringRef name, bool isRevers
   if (isInt4)
     stored[reduced] = (width + 1) / 2;
   Form form;
-  form.values = addIntegers(b, name, stored, isDerived ? quantizer : nullptr,
-                            isReverse ? nullptr : makeMerge(lowRank, quantizer));
-  form.scale = addScale(b, (name + "_scale").str(), quantizer->scaleShape, isDerived);
+  const mlir::Type i8 = b.builder.getI8Type();
+  VariableRequest request = requestPart(name, stored, "zeros", i8, /*isDerived=*/false);
+  request.quantizer = isDerived ? quantizer : nullptr;
+  request.merge = isReverse ? nullptr : makeMerge(lowRank, quantizer);
+  form.values = b.addVariable(request);
+  const std::string scaleName = (name + "_scale").str(), zeroName = (name + "_zero").str();
+  form.scale = b.addVariable(requestPart(scaleName, quantizer->scaleShape, "ones", {}, isDerived));
   if (block)
-    form.zero = addZero(b, (name + "_zero").str(), quantizer->scaleShape, isDerived,
-                        /*isFloat=*/isReverse);
+    form.zero = b.addVariable(requestPart(zeroName, quantizer->scaleShape, "zeros",
+                                          isReverse ? mlir::Type() : i8, isDerived));
   return form;
 }
 
