@@ -7,6 +7,7 @@ same model in every run. Usage: layer_options.py BIN [CASES [FIRST]] [--only REG
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -38,7 +39,7 @@ POLICIES = ["float32", "mixed_bfloat16", "mixed_float16", "bfloat16", "float16",
 # mpc-run writes gradients as float32.
 TOLERANCES = {
     "float32": (1e-4, 1e-3),
-    "float64": (3e-8, 2e-6),  # TensorFlow's exp and erf of float64 are right to 5e-9
+    "float64": (1e-8, 2e-6),
     "mixed_bfloat16": (5e-2, 2e-1),
     "bfloat16": (5e-2, 2e-1),
     "mixed_float16": (8e-3, 4e-2),
@@ -500,6 +501,9 @@ def judge(got, expected, policy, layer, family):
         exact = policy != "float64" or not resizes
         output = name.startswith("out")
         limit = TOLERANCES[policy if exact else "float32"][not output]
+        # TensorFlow's gelu has the square root of 2 in float32: 5e-9 beside the exact one.
+        if policy == "float64" and "gelu" in json.dumps(layer.get_config(), default=str):
+            limit = max(limit, 3e-8)
         errors[name] = difference(got[name], array, 0.0 if output else floor) / limit if name in got else float("inf")
     worst = max(errors, key=errors.get)
     return errors[worst] <= 1, f"{worst} at {errors[worst]:.2g} of the tolerance"
