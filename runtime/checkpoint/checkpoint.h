@@ -17,8 +17,8 @@ struct RunIdentity {
 };
 
 /// Writes a safetensors file: variables under `model/`, `optimizer/`, `metric/` and `random/`, and
-/// in its metadata position, history, callbacks, choices of kernels if any were measured, and a CRC-32C of the whole file (computed with the
-/// checksum's own digits as zeros). Atomic.
+/// in its metadata position, history, callbacks, choices of kernels if any were measured, and a
+/// CRC-32C of the whole file (computed with the checksum's own digits as zeros). Atomic.
 data::Status writeCheckpoint(const std::string &path, training::Session &session,
                              const RunIdentity &identity, const training::FitState &state,
                              const training::CallbackState &callbacks);

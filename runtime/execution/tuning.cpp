@@ -27,7 +27,8 @@ const char *mpc_rt_context_kernels(mpc_rt_context_t *context) {
 mpc_rt_status_t mpc_rt_context_set_kernels(mpc_rt_context_t *context, const char *kernels) {
   if (!context || !kernels)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_set_kernels: an argument is null");
-  return guard("mpc_rt_context_set_kernels", [&] { return context->driver->setKernelChoices(kernels); });
+  return guard("mpc_rt_context_set_kernels",
+               [&] { return context->driver->setKernelChoices(kernels); });
 }
 
 } // extern "C"

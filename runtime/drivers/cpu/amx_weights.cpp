@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cstring>
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <utility>
 
 #define MPC_AMX                                                                                    \
@@ -352,14 +350,6 @@ MultiplyStrip chooseKernel(const Contraction &c, const Scales &scales) {
 }
 
 } // namespace
-
-bool isAvailable() {
-  static const bool available = [] {
-    constexpr long requestPermission = 0x1023, tileData = 18; // of arch_prctl
-    return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
-  }();
-  return available;
-}
 
 uint64_t weightBytes(const Contraction &c) {
   return static_cast<uint64_t>(stripsOf(c) * stepsOf(c) * 2 * tileBytes(c));

@@ -14,9 +14,6 @@ namespace mpc::rt::amx {
 // Rows of weights that one tile of products takes: a block of scales is a multiple of it.
 constexpr int64_t stepRows = 32;
 
-// Whether the system lets this process use tiles. Asks once.
-bool isAvailable();
-
 // Integer weights [k, n] in the order of use.
 uint64_t weightBytes(const Contraction &shape);
 void packWeights(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, int8_t *to);

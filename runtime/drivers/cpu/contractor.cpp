@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Contractions on the CPU. Every product is summed in float32 by oneDNN; what the contract of
-// mpc_rt_contract_t asks beyond that (rounding to the out dtype before and after the bias, a relu
-// that keeps NaN, which oneDNN's does not) is one vectorised pass per block of rows, while the
-// block is still in cache.
+// Contractions on the CPU. Every product is summed in float32, by oneDNN or a micro-kernel; what
+// the contract of mpc_rt_contract_t asks beyond that (rounding to the out dtype before and after
+// the bias, a relu that keeps NaN, which oneDNN's does not) is one vectorised pass per block of
+// rows, while the block is still in cache.
 #include "runtime/drivers/cpu/contractor.h"
 #include "runtime/base/status.h"
 #include "runtime/drivers/cpu/blocking.h"
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <new>
 
@@ -18,12 +17,6 @@ namespace mpc::rt {
 namespace {
 
 using onednn::Element;
-
-// What choices of kernels call oneDNN's products.
-constexpr char libraryKernel[] = "onednn";
-
-// Packing the right-hand side once per call pays from this many rows on.
-constexpr int64_t packingRows = 16;
 
 mpc_rt_dtype_t dtypeOf(Element element) {
   return element == Element::int8       ? MPC_RT_INT8
@@ -49,7 +42,7 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
                        bool ownKernels)
     : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16), exactInt8(exactInt8),
       vectors256(isa >= MPC_RT_ISA_X86_64_V3),
-      useAmx(ownKernels && isa >= MPC_RT_ISA_X86_64_V4 && onednn::hasAmx() && amx::isAvailable()) {
+      useAmx(ownKernels && onednn::hasAmx() && bfloat16MicroKernel(isa) != nullptr) {
   auto make = [&](const MicroKernel *kernel) {
     return kernel && ownKernels ? std::make_unique<BlockedProduct>(team, kernels, *kernel)
                                 : nullptr;
@@ -134,196 +127,6 @@ void Contractor::contractIntegers(const mpc_rt_contract_t &descriptor, const Con
   }
   contractInt8(team, vectors256, shape, static_cast<const int8_t *>(lhs),
                static_cast<const int8_t *>(rhs), static_cast<int32_t *>(out));
-}
-
-// ---- Planning -----------------------------------------------------------------------------------
-
-Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
-                                       const Contraction &shape, bool findLargest, int64_t batch) {
-  bool keep = weightsConstant && descriptor.rhs_variable >= 0;
-  PlanKey key{descriptor.id, keep, findLargest, batch};
-  auto found = plans.find(key);
-  // The comparison guards against two descriptors with one id: a wrong plan would write out of
-  // bounds.
-  if (found != plans.end() && found->second->shape == shape)
-    return *found->second;
-  BlockedProduct *blocked = findBlocked(shape);
-  if (blocked) {
-    const std::string *chosen = choices.find({descriptor.id, batch, keep});
-    if (chosen ? *chosen != blocked->name() : !blocked->isWorthwhile(shape, keep))
-      blocked = nullptr;
-  }
-  auto plan = makePlan(shape, keep, findLargest, blocked);
-  if (plans.size() >= mostPlans)
-    plans.clear();
-  return *(plans[key] = std::move(plan));
-}
-
-std::unique_ptr<Contractor::Plan> Contractor::makePlan(const Contraction &shape, bool rhsKept,
-                                                       bool findLargest, BlockedProduct *blocked) {
-  auto plan = std::make_unique<Plan>();
-  plan->shape = shape;
-  plan->findLargest = findLargest;
-  plan->blocked = blocked;
-  if (!blocked) {
-    choose(*plan, rhsKept);
-    if (shape.k > 0)
-      makeProducts(*plan);
-  }
-  return plan;
-}
-
-BlockedProduct *Contractor::findBlocked(const Contraction &c) const {
-  for (auto *product : {bfloat16Product.get(), float32Product.get()})
-    if (product && product->multiplies(c))
-      return product;
-  return nullptr;
-}
-
-const char *Contractor::kernelOf(const mpc_rt_contract_t &descriptor,
-                                 int64_t batch) const noexcept {
-  for (auto &[key, plan] : plans)
-    if (key.id == descriptor.id && key.batch == batch)
-      return plan->blocked ? plan->blocked->name() : plan->body ? plan->body->kernel() : "";
-  return "";
-}
-
-void Contractor::choose(Plan &plan, bool keepWeights) {
-  const Contraction &c = plan.shape;
-  if (c.lhs == MPC_RT_INT8) {
-    plan.element = Element::int8;
-    plan.batched = c.batch > 1;
-    plan.units = plan.block = plan.batched ? c.batch : c.m;
-    if (!plan.batched && (keepWeights || c.m >= packingRows))
-      plan.packed = layout(c.k, c.n, plan.element);
-    return;
-  }
-  bool native = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16 && nativeBFloat16;
-  plan.element = native ? Element::bfloat16 : Element::float32;
-  plan.batched = c.batch > 1;
-  plan.widenLhs = !native && c.lhs != MPC_RT_FLOAT32;
-  bool convertRhs = !native && c.rhs != MPC_RT_FLOAT32;
-  bool pack = !plan.batched && c.k > 0 && (keepWeights || c.m >= packingRows || convertRhs);
-  // oneDNN may pack and widen bfloat16 at once; float16 it does not know.
-  plan.widenRhs =
-      convertRhs && !(pack && c.rhs == MPC_RT_BFLOAT16 && onednn::packsBFloat16WithVectors());
-
-  plan.throughScratch = c.out != MPC_RT_FLOAT32 || (c.accumulate && (c.relu || c.hasBias));
-  plan.epilogue = plan.throughScratch || c.relu;
-  plan.addBias = c.hasBias && !plan.epilogue;
-  if (pack)
-    plan.packed = layout(c.k, c.n, plan.element);
-
-  plan.units = plan.batched ? c.batch : c.m;
-  plan.block = plan.units;
-  const bool readsResult = plan.epilogue || plan.findLargest;
-  if (plan.widenLhs || readsResult) {
-    int64_t rows = plan.batched ? c.m : 1;
-    int64_t unitBytes = 4 * rows * ((plan.widenLhs ? c.k : 0) + (readsResult ? c.n : 0));
-    int64_t block = std::max<int64_t>(blockBytes / std::max<int64_t>(unitBytes, 1), 1);
-    if (!plan.batched)
-      block = std::max<int64_t>(block / 128 * 128, 128);
-    plan.block = std::min(plan.units, block);
-  }
-}
-
-void Contractor::makeProducts(Plan &plan) {
-  auto make = [&] {
-    plan.body = makeProduct(plan, plan.block);
-    int64_t rest = plan.units % plan.block;
-    plan.tail = rest ? makeProduct(plan, rest) : nullptr;
-  };
-  make();
-  bool slow = !plan.body->isFast() || (plan.tail && !plan.tail->isFast());
-  if (slow && plan.packed) {
-    plan.packed = nullptr;
-    plan.widenRhs = plan.element == Element::float32 && plan.shape.rhs != MPC_RT_FLOAT32;
-    make();
-  }
-}
-
-std::unique_ptr<onednn::Product> Contractor::makeProduct(const Plan &plan, int64_t units) const {
-  const Contraction &c = plan.shape;
-  onednn::ProductShape shape;
-  shape.batch = plan.batched ? units : 1;
-  shape.m = plan.batched ? c.m : units;
-  shape.n = c.n;
-  shape.k = c.k;
-  shape.element = plan.element;
-  // A widened block of a transposed, unbatched lhs is [k, units]; the original is [k, m].
-  int64_t lhsRows = plan.widenLhs ? shape.m : c.m;
-  shape.lhs = c.transposeLhs ? onednn::ProductShape::Strides{lhsRows * c.k, 1, lhsRows}
-                             : onednn::ProductShape::Strides{lhsRows * c.k, c.k, 1};
-  shape.rhs = c.transposeRhs ? onednn::ProductShape::Strides{c.k * c.n, 1, c.k}
-                             : onednn::ProductShape::Strides{c.k * c.n, c.n, 1};
-  shape.out = {c.m * c.n, c.n, 1};
-  shape.packed = plan.packed.get();
-  shape.bias = plan.addBias;
-  shape.accumulate = c.accumulate && !plan.throughScratch;
-  return std::make_unique<onednn::Product>(shape);
-}
-
-std::shared_ptr<onednn::PackedLayout> Contractor::layout(int64_t k, int64_t n, Element element) {
-  auto &slot = layouts[{k, n, element}];
-  if (!slot)
-    slot = std::make_shared<onednn::PackedLayout>(k, n, element);
-  return slot;
-}
-
-// ---- Tuning -------------------------------------------------------------------------------------
-
-void Contractor::measure(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                         const void *lhs, const void *rhs, const void *bias, int64_t batch) {
-  BlockedProduct *blocked = findBlocked(shape);
-  const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
-  const KernelChoices::Product product{descriptor.id, batch, keep};
-  if (!blocked || choices.find(product))
-    return;
-  Buffer result;
-  reserve(result, shape.outElements() * dtypeSize(shape.out));
-  // Weights that change are packed anew in every step, so that belongs to the time.
-  mpc_rt_contract_t alone = descriptor;
-  alone.rhs_variable = keep ? descriptor.rhs_variable : -1;
-  constexpr int repetitions = 3;
-  double fastest = 0;
-  for (BlockedProduct *candidate : {blocked, static_cast<BlockedProduct *>(nullptr)}) {
-    auto plan = makePlan(shape, keep, /*findLargest=*/false, candidate);
-    double seconds = 0;
-    for (int i = 0; i <= repetitions; ++i) {
-      auto start = std::chrono::steady_clock::now();
-      execute(*plan, alone, lhs, rhs, bias, result.data(), /*largest=*/nullptr);
-      std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      if (i > 0) // the first one makes plans and touches pages
-        seconds = i == 1 ? taken.count() : std::min(seconds, taken.count());
-    }
-    if (candidate == blocked || seconds < fastest) {
-      choices.set(product, candidate ? candidate->name() : libraryKernel);
-      fastest = seconds;
-    }
-  }
-  // The copies that the slower one packed are for nobody.
-  packedOnceHolds = nullptr;
-  for (auto entry = weights.begin(); entry != weights.end();)
-    entry = std::get<0>(entry->first) == alone.rhs_variable ? weights.erase(entry) : ++entry;
-}
-
-mpc_rt_status_t Contractor::setKernelChoices(const char *text) {
-  KernelChoices parsed;
-  if (!parsed.parse(text))
-    return fail(MPC_RT_INVALID_ARGUMENT, "choices of kernels: expected lines of CONTRACTION BATCH "
-                                         "kept|changing KERNEL, as mpc_rt_context_kernels gives");
-  for (auto &[product, kernel] : parsed.all()) {
-    bool known = kernel == libraryKernel;
-    for (auto *own : {bfloat16Product.get(), float32Product.get()})
-      known |= own && kernel == own->name();
-    if (!known)
-      return fail(MPC_RT_UNAVAILABLE,
-                  "choices of kernels: '%s' does not run on this CPU; measure here again",
-                  kernel.c_str());
-  }
-  choices = std::move(parsed);
-  plans.clear();
-  return MPC_RT_OK;
 }
 
 // ---- Execution ----------------------------------------------------------------------------------
