@@ -77,6 +77,19 @@ MPC_RT_API mpc_rt_status_t mpc_rt_find_variable(const mpc_rt_model_t *model, con
 /* ---- Context ----------------------------------------------------------------------------------
  */
 
+/* Where memory of the host comes from. Called by the threads that call the runtime, by none of its
+ * own; neither function may throw or call the runtime. */
+typedef struct mpc_rt_allocator_t {
+  uint32_t struct_size; /* sizeof(mpc_rt_allocator_t) */
+  uint32_t reserved;
+  /* At least 1 byte at a multiple of `alignment`, a power of two; any content. Null: there is none.
+   */
+  void *(*allocate)(size_t bytes, size_t alignment, void *user);
+  /* Takes back what `allocate` gave, with the bytes and the alignment of that call. */
+  void (*release)(void *memory, size_t bytes, size_t alignment, void *user);
+  void *user;
+} mpc_rt_allocator_t;
+
 typedef struct mpc_rt_context_options_t {
   uint32_t struct_size; /* sizeof(mpc_rt_context_options_t) */
   uint32_t threads;     /* 0 = as many as the process has CPUs */
@@ -84,18 +97,28 @@ typedef struct mpc_rt_context_options_t {
   int32_t isa;          /* mpc_rt_isa_t; -1 = the best that CPU and model have */
   uint32_t reserved;
   uint64_t seed; /* for the first mpc_rt_context_initialize, done on creation */
+  /* From here on only where struct_size says so. */
+  /* Of variables, scratch memory, gradients, and tensors that the context gives; null = the
+   * system's. Copied; it has to work until the context and its tensors are released. Packed weights
+   * and other memory of libraries stay the runtime's own. */
+  const mpc_rt_allocator_t *allocator;
 } mpc_rt_context_options_t;
 
-/* The defaults: all threads, "cpu", best ISA, seed 0. */
-MPC_RT_API void mpc_rt_context_options_init(mpc_rt_context_options_t *options);
+/* The defaults: all threads, "cpu", best ISA, seed 0, the system's memory. (Programs of headers
+ * without `allocator` reach the function of the plain name, which fills in no more than they have.)
+ */
+MPC_RT_API void mpc_rt_context_options_init(mpc_rt_context_options_t *options) __asm__(
+    "mpc_rt_context_options_init_2");
 
 /* Allocates every variable and sets it from its initializer (large ones when they are first wanted,
  * which changes no value). `options` may be null (defaults).
  * UNAVAILABLE: the device; FAILED_PRECONDITION: the model has no kernels for this CPU or ISA;
- * RESOURCE_EXHAUSTED: memory. */
+ * RESOURCE_EXHAUSTED: memory; INVALID_ARGUMENT: an allocator without functions, or one that gave
+ * memory of another alignment. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_create(mpc_rt_model_t *model,
                                                  const mpc_rt_context_options_t *options,
                                                  mpc_rt_context_t **context);
+/* Tensors of mpc-rt/dlpack.h keep their context's memory alive. Null is allowed. */
 MPC_RT_API void mpc_rt_context_release(mpc_rt_context_t *context);
 
 MPC_RT_API const mpc_rt_model_t *mpc_rt_context_model(const mpc_rt_context_t *context);
@@ -181,6 +204,21 @@ typedef struct mpc_rt_memory_t {
 } mpc_rt_memory_t;
 MPC_RT_API mpc_rt_status_t mpc_rt_context_memory(const mpc_rt_context_t *context,
                                                  mpc_rt_memory_t *memory);
+
+/* What a context takes from its allocator, for host memory and any batch up to the one asked for:
+ * the variables at once, the others when they are first needed. Each is one piece. */
+typedef struct mpc_rt_workspace_t {
+  uint32_t struct_size; /* set by the caller to sizeof(mpc_rt_workspace_t) */
+  uint32_t reserved;
+  uint64_t variable_bytes; /* variables of every role */
+  uint64_t arena_bytes;    /* scratch memory of the entry that needs most */
+  uint64_t kept_bytes;     /* what mpc_rt_context_forward keeps for backward */
+  uint64_t gradient_bytes; /* the context's own gradients, where callers bring none */
+} mpc_rt_workspace_t;
+/* INVALID_ARGUMENT: a null argument, a struct_size that is not set, a negative batch, or one whose
+ * sizes overflow. */
+MPC_RT_API mpc_rt_status_t mpc_rt_model_workspace(const mpc_rt_model_t *model, int64_t batch,
+                                                  mpc_rt_workspace_t *workspace);
 
 /* Scratch bytes that a run of `entry` with `batch` needs; 0 if out of range. */
 MPC_RT_API uint64_t mpc_rt_entry_arena_bytes(const mpc_rt_model_t *model, uint32_t entry,

@@ -12,157 +12,17 @@
 #define MPC_MODEL_HPP
 
 #include "mpc-rt/training.h"
+#include "mpc/result.hpp"
+#include "mpc/tensor.hpp"
+#include "mpc/view.hpp"
 
-#include <cassert>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace mpc {
-
-/// Why a call failed: a status code of the C ABI and its message, which says what to do.
-struct Error {
-  mpc_rt_status_t status;
-  std::string message;
-};
-
-/// A value or the error that kept it from being made. Reading the one that is not there is a defect
-/// of the caller (asserted).
-template <typename T> class [[nodiscard]] Result {
-public:
-  Result(T value) : state(std::move(value)) {}
-  Result(Error error) : state(std::move(error)) {}
-
-  bool ok() const { return std::holds_alternative<T>(state); }
-  explicit operator bool() const { return ok(); }
-
-  T &operator*() & { return value(); }
-  const T &operator*() const & { return value(); }
-  T &&operator*() && { return std::move(value()); }
-  T *operator->() { return &value(); }
-  const T *operator->() const { return &value(); }
-  T &value() {
-    assert(ok());
-    return *std::get_if<T>(&state);
-  }
-  const T &value() const {
-    assert(ok());
-    return *std::get_if<T>(&state);
-  }
-  const Error &error() const {
-    assert(!ok());
-    return *std::get_if<Error>(&state);
-  }
-
-private:
-  std::variant<T, Error> state;
-};
-
-/// Success, or an error.
-using Status = Result<std::monostate>;
-
-namespace detail {
-inline Error lastError(mpc_rt_status_t status) { return {status, mpc_rt_last_error()}; }
-inline Status toStatus(mpc_rt_status_t status) {
-  if (status == MPC_RT_OK)
-    return std::monostate();
-  return lastError(status);
-}
-} // namespace detail
-
-/// Elements side by side in somebody else's memory.
-template <typename T> class Span {
-public:
-  Span(T *data, size_t size) : first(data), count(size) {}
-  T *data() const { return first; }
-  size_t size() const { return count; }
-  T *begin() const { return first; }
-  T *end() const { return first + count; }
-  T &operator[](size_t i) const {
-    assert(i < count);
-    return first[i];
-  }
-
-private:
-  T *first;
-  size_t count;
-};
-
-/// The dtype of elements of C++ type T; bfloat16 and float16 have none and are named explicitly.
-template <typename T> struct DTypeOf;
-template <> struct DTypeOf<float> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_FLOAT32;
-};
-template <> struct DTypeOf<double> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_FLOAT64;
-};
-template <> struct DTypeOf<bool> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_BOOL;
-};
-template <> struct DTypeOf<int8_t> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_INT8;
-};
-template <> struct DTypeOf<int16_t> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_INT16;
-};
-template <> struct DTypeOf<int32_t> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_INT32;
-};
-template <> struct DTypeOf<int64_t> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_INT64;
-};
-template <> struct DTypeOf<uint8_t> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_UINT8;
-};
-template <> struct DTypeOf<uint16_t> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_UINT16;
-};
-template <> struct DTypeOf<uint32_t> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_UINT32;
-};
-template <> struct DTypeOf<uint64_t> {
-  static constexpr mpc_rt_dtype_t value = MPC_RT_UINT64;
-};
-
-/// Dense row-major memory of the caller. Inputs are only read, whatever the pointer says.
-class View {
-public:
-  View(void *data, mpc_rt_dtype_t dtype, const std::vector<int64_t> &shape) {
-    buffer.data = data;
-    buffer.dtype = dtype;
-    // A rank that the C ABI cannot express stays too large, and the call says so.
-    buffer.rank = static_cast<uint32_t>(shape.size());
-    for (size_t i = 0; i < shape.size() && i < MPC_RT_MAX_RANK; ++i)
-      buffer.dims[i] = shape[i];
-  }
-  const mpc_rt_buffer_t &raw() const { return buffer; }
-
-private:
-  mpc_rt_buffer_t buffer{};
-};
-
-/// A view of `data`, which must hold as many elements as `shape` says.
-template <typename T> View view(T *data, const std::vector<int64_t> &shape) {
-  return View(const_cast<std::remove_const_t<T> *>(data), DTypeOf<std::remove_const_t<T>>::value,
-              shape);
-}
-/// The same for containers with contiguous elements; their size is checked.
-template <typename Container>
-auto view(Container &elements, const std::vector<int64_t> &shape)
-    -> decltype(view(elements.data(), shape)) {
-  [[maybe_unused]] int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
-  assert(count == static_cast<int64_t>(elements.size()) && "shape and size of the container");
-  return view(elements.data(), shape);
-}
-
-/// A scalar.
-template <typename T> View scalar(T &value) { return view(&value, {}); }
 
 /// What a tensor of the model is called and looks like; -1 in `shape` is the batch.
 struct TensorInfo {
@@ -202,6 +62,13 @@ struct ContextOptions {
   unsigned threads = 0;       ///< 0: as many as the process has CPUs
   std::string device = "cpu"; ///< "null" validates every call and computes nothing
   uint64_t seed = 0;          ///< of the variables' initial values and random layers
+  /// Null: the system's memory. Copied; it has to work as long as the context and its tensors.
+  const mpc_rt_allocator_t *allocator = nullptr;
+};
+
+/// Bytes that a context takes from its allocator (mpc_rt_workspace_t).
+struct Workspace {
+  uint64_t variables = 0, arena = 0, kept = 0, gradients = 0;
 };
 
 class Context;
@@ -269,6 +136,16 @@ public:
     return result;
   }
 
+  /// For any batch up to this one.
+  Result<Workspace> workspace(int64_t batch) const {
+    mpc_rt_workspace_t found = {};
+    found.struct_size = sizeof(found);
+    if (mpc_rt_status_t status = mpc_rt_model_workspace(shared.get(), batch, &found))
+      return detail::lastError(status);
+    return Workspace{found.variable_bytes, found.arena_bytes, found.kept_bytes,
+                     found.gradient_bytes};
+  }
+
   mpc_rt_model_t *handle() const { return shared.get(); }
 
 private:
@@ -297,6 +174,46 @@ public:
     return detail::toStatus(mpc_rt_context_run_checked(owned.get(), index, in.data(),
                                                        static_cast<uint32_t>(in.size()), out.data(),
                                                        static_cast<uint32_t>(out.size())));
+  }
+
+  /// The same for DLPack tensors (mpc-rt/dlpack.h). The inputs stay the caller's, the outputs are
+  /// made.
+  Result<std::vector<Tensor>> run(const std::string &entry,
+                                  const std::vector<::DLManagedTensor *> &inputs) {
+    uint32_t index = 0;
+    if (mpc_rt_status_t status = mpc_rt_find_entry(model(), entry.c_str(), &index))
+      return detail::lastError(status);
+    std::vector<::DLManagedTensor *> made(
+        mpc_rt_model_executable(model())->entries[index].output_count);
+    if (mpc_rt_status_t status = mpc_rt_context_run_dlpack(
+            owned.get(), index, inputs.data(), static_cast<uint32_t>(inputs.size()), made.data(),
+            static_cast<uint32_t>(made.size())))
+      return detail::lastError(status);
+    std::vector<Tensor> outputs;
+    for (::DLManagedTensor *tensor : made)
+      outputs.emplace_back(tensor);
+    return outputs;
+  }
+  /// A variable's own memory; it stays as long as the tensor. After writing into it call
+  /// variablesChanged().
+  Result<Tensor> variableTensor(const std::string &path) {
+    uint32_t index = 0;
+    ::DLManagedTensor *tensor = nullptr;
+    if (mpc_rt_status_t status = mpc_rt_find_variable(model(), path.c_str(), &index))
+      return detail::lastError(status);
+    if (mpc_rt_status_t status = mpc_rt_context_variable_dlpack(owned.get(), index, &tensor))
+      return detail::lastError(status);
+    return Tensor(tensor);
+  }
+  /// Copies a tensor of the variable's dtype and shape.
+  Status setVariable(const std::string &path, const ::DLManagedTensor *tensor) {
+    uint32_t index = 0;
+    if (mpc_rt_status_t status = mpc_rt_find_variable(model(), path.c_str(), &index))
+      return detail::lastError(status);
+    return detail::toStatus(mpc_rt_context_set_variable_dlpack(owned.get(), index, tensor));
+  }
+  Status variablesChanged() {
+    return detail::toStatus(mpc_rt_context_variables_changed(owned.get()));
   }
 
   /// Copies a variable in or out, by its path; as many elements as it has.
@@ -485,6 +402,7 @@ inline Result<Context> Model::createContext(const ContextOptions &options) const
   raw.threads = options.threads;
   raw.device = options.device.c_str();
   raw.seed = options.seed;
+  raw.allocator = options.allocator;
   mpc_rt_context_t *handle = nullptr;
   if (mpc_rt_status_t status = mpc_rt_context_create(shared.get(), &raw, &handle))
     return detail::lastError(status);

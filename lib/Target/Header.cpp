@@ -85,6 +85,7 @@ void HeaderWriter::writeIntroduction() {
 #ifndef MPC_MODEL_{1}_H
 #define MPC_MODEL_{1}_H
 
+#include "mpc-rt/dlpack.h"
 #include "mpc-rt/training.h"
 
 #if MPC_RT_ABI_VERSION < {3}u
@@ -258,6 +259,21 @@ static inline mpc_rt_status_t {0}_set_random({0}_context_t *context, uint64_t se
   return mpc_rt_context_set_random(context, seed, counter);
 }
 
+/* A variable's own memory as a DLPack tensor of the caller (mpc-rt/dlpack.h), and a copy of one. */
+static inline mpc_rt_status_t {0}_variable_dlpack({0}_context_t *context, uint32_t variable,
+                                                  struct DLManagedTensor **tensor) {{
+  return mpc_rt_context_variable_dlpack(context, variable, tensor);
+}
+static inline mpc_rt_status_t {0}_variable_set_dlpack({0}_context_t *context, uint32_t variable,
+                                                      const struct DLManagedTensor *tensor) {{
+  return mpc_rt_context_set_variable_dlpack(context, variable, tensor);
+}
+
+/* Bytes that a context takes from its allocator for batches up to `batch`. */
+static inline mpc_rt_status_t {0}_workspace(const {0}_model_t *model, int64_t batch,
+                                            mpc_rt_workspace_t *workspace) {{
+  return mpc_rt_model_workspace(model, batch, workspace);
+}
 /* Scratch bytes that a context allocates for a run of an entry with `batch` samples. */
 static inline uint64_t {0}_workspace_bytes(const {0}_model_t *model, uint32_t entry, int64_t batch) {{
   return mpc_rt_entry_arena_bytes(model, entry, batch);
@@ -312,6 +328,10 @@ static inline mpc_rt_status_t {0}_apply_gradients({0}_context_t *context, void *
 static inline void *{0}_gradient({0}_context_t *context, uint32_t gradient) {{
   return mpc_rt_context_gradient(context, gradient);
 }
+static inline mpc_rt_status_t {0}_gradient_dlpack({0}_context_t *context, uint32_t gradient,
+                                                  struct DLManagedTensor **tensor) {{
+  return mpc_rt_context_gradient_dlpack(context, gradient, tensor);
+}
 static inline mpc_rt_status_t {0}_gradient_info(const {0}_model_t *model, uint32_t gradient,
                                                 mpc_rt_gradient_info_t *info) {{
   return mpc_rt_model_gradient_info(model, gradient, info);
@@ -359,6 +379,13 @@ std::string HeaderWriter::write() {
                                         const void *const *inputs, void *const *outputs,
                                         int64_t batch) {{
   return mpc_rt_context_run(context, {1}_ENTRY_{3}, inputs, outputs, batch);
+}
+/* The same for DLPack tensors, all checked; outputs that are null are made and given. */
+static inline mpc_rt_status_t {0}_{2}_dlpack({0}_context_t *context,
+                                             struct DLManagedTensor *const *inputs,
+                                             struct DLManagedTensor **outputs) {{
+  return mpc_rt_context_run_dlpack(context, {1}_ENTRY_{3}, inputs, {1}_{3}_INPUT_COUNT, outputs,
+                                   {1}_{3}_OUTPUT_COUNT);
 }
 
 )",

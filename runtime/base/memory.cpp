@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Buffers from mmap with huge-page advice.
+// Buffers from mmap with huge-page advice, or from the caller's allocator.
 #include "runtime/base/memory.h"
 
+#include <cstring>
 #include <sys/mman.h>
 
 namespace mpc::rt {
@@ -10,9 +11,37 @@ namespace mpc::rt {
 constexpr uint64_t hugePage = uint64_t{2} << 20;
 
 bool Buffer::allocate(uint64_t wanted) noexcept {
+  if (!obtain(wanted))
+    return false;
+  if (allocator.allocate && wanted) // the system's pages are zero
+    std::memset(pointer, 0, wanted);
+  return true;
+}
+
+bool Buffer::obtainFromCaller(uint64_t wanted) noexcept {
+  void *memory = wanted <= SIZE_MAX / 2
+                     ? allocator.allocate(wanted, bufferAlignment, allocator.user)
+                     : nullptr;
+  if (!memory)
+    return false;
+  if (reinterpret_cast<uintptr_t>(memory) % bufferAlignment) {
+    allocator.release(memory, wanted, bufferAlignment, allocator.user);
+    wrong = "the allocator's memory is not at a multiple of 64 bytes; expected the alignment that "
+            "it was asked for";
+    return false;
+  }
+  pointer = static_cast<uint8_t *>(memory);
+  bytes = wanted;
+  return true;
+}
+
+bool Buffer::obtain(uint64_t wanted) noexcept {
   reset();
+  wrong = nullptr;
   if (wanted == 0)
     return true;
+  if (allocator.allocate)
+    return obtainFromCaller(wanted);
   bool large = wanted >= hugePage;
   uint64_t length;
   if (__builtin_add_overflow(wanted, large ? hugePage : 0, &length) || length > (uint64_t{1} << 47))
@@ -34,6 +63,8 @@ bool Buffer::allocate(uint64_t wanted) noexcept {
 void Buffer::reset() noexcept {
   if (mapped)
     munmap(mapped, mappedBytes);
+  else if (pointer)
+    allocator.release(pointer, bytes, bufferAlignment, allocator.user);
   pointer = nullptr;
   mapped = nullptr;
   bytes = 0;

@@ -17,30 +17,46 @@ inline uint64_t alignUp(uint64_t bytes, uint64_t alignment = bufferAlignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
+// Memory of the caller's (mpc_rt_allocator_t); without functions the system's.
+struct Allocator {
+  void *(*allocate)(size_t bytes, size_t alignment, void *user) = nullptr;
+  void (*release)(void *memory, size_t bytes, size_t alignment, void *user) = nullptr;
+  void *user = nullptr;
+};
+
 class Buffer {
 public:
   Buffer() = default;
+  explicit Buffer(const Allocator &allocator) : allocator(allocator) {}
   ~Buffer() { reset(); }
   Buffer(Buffer &&other) noexcept { swap(other); }
   Buffer &operator=(Buffer &&other) noexcept {
     swap(other);
     return *this;
   }
-  // Zero-filled; false when the system has no memory (the buffer is then empty).
+  // Zero-filled; false when there is no memory (the buffer is then empty).
   bool allocate(uint64_t bytes) noexcept;
   void reset() noexcept;
   uint8_t *data() const { return pointer; }
   uint64_t size() const { return bytes; }
   // Grows to at least `wanted` bytes; the content is undefined afterwards.
-  bool reserve(uint64_t wanted) noexcept { return wanted <= bytes || allocate(wanted); }
+  bool reserve(uint64_t wanted) noexcept { return wanted <= bytes || obtain(wanted); }
+  // What is wrong with the memory that the last call got, as a message; null when there was none.
+  const char *problem() const { return wrong; }
 
 private:
+  bool obtain(uint64_t wanted) noexcept;
+  bool obtainFromCaller(uint64_t wanted) noexcept;
   void swap(Buffer &other) noexcept {
     std::swap(pointer, other.pointer);
     std::swap(bytes, other.bytes);
     std::swap(mapped, other.mapped);
     std::swap(mappedBytes, other.mappedBytes);
+    std::swap(allocator, other.allocator);
+    std::swap(wrong, other.wrong);
   }
+  Allocator allocator;
+  const char *wrong = nullptr;
   uint8_t *pointer = nullptr;
   uint64_t bytes = 0;
   void *mapped = nullptr;

@@ -34,6 +34,12 @@ mpc_rt_status_t failOutOfMemory(const char *what, unsigned long long bytes) noex
               what, bytes);
 }
 
+mpc_rt_status_t failToAllocate(const char *what, unsigned long long bytes,
+                               const char *problem) noexcept {
+  return problem ? fail(MPC_RT_INVALID_ARGUMENT, "%s: %s", what, problem)
+                 : failOutOfMemory(what, bytes);
+}
+
 mpc_rt_status_t failWithCurrentException(const char *what) noexcept {
   try {
     throw;

@@ -20,6 +20,9 @@ template <typename Body> mpc_rt_status_t guard(const char *what, Body body) noex
 unsigned long failureCount() noexcept;
 
 mpc_rt_status_t failOutOfMemory(const char *what, unsigned long long bytes) noexcept;
+// The same after a failing Buffer: `problem` is what the buffer says, null for no memory.
+mpc_rt_status_t failToAllocate(const char *what, unsigned long long bytes,
+                               const char *problem) noexcept;
 mpc_rt_status_t failWithCurrentException(const char *what) noexcept;
 
 template <typename Body> mpc_rt_status_t guard(const char *what, Body body) noexcept {

@@ -72,6 +72,15 @@ public:
   // After the host wrote any of what it had fetched.
   virtual mpc_rt_status_t storeFetchedVariables() { return MPC_RT_OK; }
 
+  // Between memory of the host and the caller's on this device; waits for it. Never called for
+  // drivers that have no such memory.
+  virtual mpc_rt_status_t copyFromDevice(void * /*to*/, const void * /*from*/, uint64_t /*bytes*/) {
+    return MPC_RT_OK;
+  }
+  virtual mpc_rt_status_t copyToDevice(void * /*to*/, const void * /*from*/, uint64_t /*bytes*/) {
+    return MPC_RT_OK;
+  }
+
   // Contracts of mpc_rt_services_t. Only between begin() and end().
   virtual void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                            int64_t grain) = 0;

@@ -7,6 +7,8 @@
 #include "runtime/base/status.h"
 #include "runtime/device/cuda_devices.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 using namespace mpc::rt;
@@ -108,6 +110,17 @@ mpc_rt_status_t chooseIsa(const mpc_rt_executable_t &executable, int32_t wanted,
               executable.model_name, isaName(wanted < 0 ? best : wanted));
 }
 
+mpc_rt_status_t takeAllocator(const mpc_rt_allocator_t *given, Allocator &allocator) {
+  if (!given)
+    return MPC_RT_OK;
+  if (given->struct_size < sizeof(*given) || !given->allocate || !given->release)
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "mpc_rt_context_create: the allocator's struct_size is not set, or allocate or "
+                "release is null; expected both functions");
+  allocator = {given->allocate, given->release, given->user};
+  return MPC_RT_OK;
+}
+
 mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &options,
                        std::unique_ptr<mpc_rt_context_t> &created) {
   const char *device = options.device ? options.device : "cpu";
@@ -120,8 +133,11 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   if (options.threads > mostThreads)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: %u threads asked for; at most %u; 0 means all",
                 model->executable->model_name, options.threads, mostThreads);
+  Allocator allocator;
+  if (auto status = takeAllocator(options.allocator, allocator))
+    return status;
   unsigned threads = options.threads ? options.threads : cpu().cores;
-  created = std::make_unique<mpc_rt_context_t>(model, threads);
+  created = std::make_unique<mpc_rt_context_t>(model, threads, allocator);
   auto &context = *created;
   auto &executable = context.executable();
   if (auto status = chooseIsa(executable, options.isa, context.isa))
@@ -129,7 +145,8 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   context.kernels = executable.kernel_count ? executable.kernels[context.isa] : nullptr;
   DriverOptions driverOptions{threads, context.isa};
   if (program) {
-    if (auto status = makeCudaDriver(driverOptions, cudaOrdinal(device), *program, context.driver))
+    context.cudaOrdinal = cudaOrdinal(device);
+    if (auto status = makeCudaDriver(driverOptions, context.cudaOrdinal, *program, context.driver))
       return status;
   } else {
     context.driver = std::strcmp(device, "null") == 0 ? makeNullDriver(driverOptions)
@@ -147,7 +164,8 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",
                 executable.model_name);
   if (!context.driver->allocate(context.layout.bytes, context.variableArena))
-    return failOutOfMemory(executable.model_name, context.layout.bytes);
+    return failToAllocate(executable.model_name, context.layout.bytes,
+                          context.variableArena.problem());
   context.variables.resize(executable.variable_count);
   context.values.states.resize(executable.variable_count, VariableValues::State::own);
   context.values.owners.resize(executable.variable_count);
@@ -166,17 +184,28 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   return mpc_rt_context_variables_changed(&context);
 }
 
+// Options of the first headers end before `allocator`.
+constexpr size_t firstOptionsSize = offsetof(mpc_rt_context_options_t, allocator);
+
+void setDefaults(mpc_rt_context_options_t *options, size_t bytes) {
+  if (!options)
+    return;
+  std::memset(options, 0, bytes);
+  options->struct_size = static_cast<uint32_t>(bytes);
+  options->isa = -1;
+}
+
 } // namespace
 
 extern "C" {
 
 void mpc_rt_context_options_init(mpc_rt_context_options_t *options) {
-  if (!options)
-    return;
-  std::memset(options, 0, sizeof(*options));
-  options->struct_size = sizeof(*options);
-  options->isa = -1;
+  setDefaults(options, sizeof(*options));
 }
+// What programs know whose header has no `allocator`.
+MPC_RT_API void
+initFirstOptions(mpc_rt_context_options_t *options) __asm__("mpc_rt_context_options_init");
+void initFirstOptions(mpc_rt_context_options_t *options) { setDefaults(options, firstOptionsSize); }
 
 mpc_rt_status_t mpc_rt_context_create(mpc_rt_model_t *model,
                                       const mpc_rt_context_options_t *options,
@@ -187,12 +216,12 @@ mpc_rt_status_t mpc_rt_context_create(mpc_rt_model_t *model,
   mpc_rt_context_options_t used;
   mpc_rt_context_options_init(&used);
   if (options) {
-    if (options->struct_size < sizeof(used))
+    if (options->struct_size < firstOptionsSize)
       return fail(MPC_RT_INVALID_ARGUMENT,
-                  "mpc_rt_context_create: options.struct_size is %u; expected %zu; call "
+                  "mpc_rt_context_create: options.struct_size is %u; expected at least %zu; call "
                   "mpc_rt_context_options_init first",
-                  options->struct_size, sizeof(used));
-    used = *options;
+                  options->struct_size, firstOptionsSize);
+    std::memcpy(&used, options, std::min<size_t>(options->struct_size, sizeof(used)));
   }
   return guard("mpc_rt_context_create", [&] {
     std::unique_ptr<mpc_rt_context_t> created;
@@ -203,7 +232,10 @@ mpc_rt_status_t mpc_rt_context_create(mpc_rt_model_t *model,
   });
 }
 
-void mpc_rt_context_release(mpc_rt_context_t *context) { delete context; }
+void mpc_rt_context_release(mpc_rt_context_t *context) {
+  if (context && context->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete context;
+}
 
 const mpc_rt_model_t *mpc_rt_context_model(const mpc_rt_context_t *context) {
   return context ? context->model : nullptr;

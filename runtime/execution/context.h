@@ -17,8 +17,9 @@
 #include <vector>
 
 struct mpc_rt_context_t {
-  mpc_rt_context_t(mpc_rt_model_t *model, unsigned threads)
-      : model(mpc::rt::retain(model)), hostTeam(threads) {}
+  mpc_rt_context_t(mpc_rt_model_t *model, unsigned threads, const mpc::rt::Allocator &allocator)
+      : model(mpc::rt::retain(model)), hostTeam(threads), allocator(allocator),
+        variableArena(allocator), arena(allocator) {}
   ~mpc_rt_context_t() { mpc_rt_model_release(model); }
   mpc_rt_context_t(const mpc_rt_context_t &) = delete;
   mpc_rt_context_t &operator=(const mpc_rt_context_t &) = delete;
@@ -26,13 +27,16 @@ struct mpc_rt_context_t {
   const mpc_rt_executable_t &executable() const { return *model->executable; }
 
   mpc_rt_model_t *model;
+  std::atomic<unsigned> references{1}; // the creator's, and one of each tensor given out
   // Initializers and shadows run on the host, whatever the driver computes.
   mpc::rt::ThreadTeam hostTeam;
   int isa = 0;
   const mpc_rt_kernel_fn *kernels = nullptr;
   mpc_rt_services_t services = {};
   mpc::rt::VariableLayout layout;
+  mpc::rt::Allocator allocator;
   mpc::rt::Buffer variableArena, arena;
+  int cudaOrdinal = -1;          // of the GPU; -1 on other devices
   std::vector<void *> variables; // where each is now
   mpc::rt::VariableValues values;
   uint64_t arenaPlanned = 0;
@@ -42,6 +46,11 @@ struct mpc_rt_context_t {
 };
 
 namespace mpc::rt {
+
+inline mpc_rt_context_t *retain(mpc_rt_context_t *context) {
+  context->references.fetch_add(1, std::memory_order_relaxed);
+  return context;
+}
 
 // A shadow again from its master, which is there; all of them, with their masters.
 void refreshShadow(mpc_rt_context_t &context, uint32_t shadow);

@@ -50,7 +50,7 @@ mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld overflows the scratch memory's size",
                 entry.name, static_cast<long long>(batch));
   if (!context.driver->ownsMemory() && !context.arena.reserve(bytes))
-    return failOutOfMemory(entry.name, bytes);
+    return failToAllocate(entry.name, bytes, context.arena.problem());
   context.arenaPlanned = std::max(context.arenaPlanned, bytes);
 
   const WeightUse use = weightUse(entry);

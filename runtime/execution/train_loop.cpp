@@ -130,21 +130,33 @@ mpc_rt_status_t TrainLoop::open(const mpc_rt_executable_t &executable) {
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t TrainLoop::layOutKept(int64_t rows) {
-  uint64_t end = 0, bytes = 0;
+bool TrainLoop::keptBytes(int64_t rows, uint64_t &end) {
+  uint64_t bytes = 0;
+  end = 0;
   for (Kept &kept : keptTensors) {
     kept.offset = end;
     if (!bytesOf(*kept.tensor, rows, bytes) || __builtin_add_overflow(end, alignUp(bytes), &end))
-      return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld overflows what the forward pass keeps",
-                  model, static_cast<long long>(rows));
+      return false;
   }
-  return keptMemory.reserve(end) ? MPC_RT_OK : failOutOfMemory(model, end);
+  return true;
+}
+
+mpc_rt_status_t TrainLoop::layOutKept(int64_t rows) {
+  uint64_t bytes = 0;
+  if (!keptBytes(rows, bytes))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld overflows what the forward pass keeps",
+                model, static_cast<long long>(rows));
+  return keptMemory.reserve(bytes) ? MPC_RT_OK : failToAllocate(model, bytes, keptMemory.problem());
 }
 
 void *TrainLoop::ownGradient(const char *what, uint32_t index) {
-  if (index >= gradients.size() || !gradientMemory.reserve(gradientOffsets.back())) {
+  if (index >= gradients.size()) {
     (void)fail(MPC_RT_INVALID_ARGUMENT, "%s: no gradient %u; the model has %zu", what, index,
                gradients.size());
+    return nullptr;
+  }
+  if (!gradientMemory.reserve(gradientBytes())) {
+    (void)failToAllocate(what, gradientBytes(), gradientMemory.problem());
     return nullptr;
   }
   return gradientMemory.data() + gradientOffsets[index];
@@ -152,7 +164,7 @@ void *TrainLoop::ownGradient(const char *what, uint32_t index) {
 
 mpc_rt_status_t TrainLoop::takeGradients(const char *what, void *const *given) {
   if (!given && !gradientMemory.reserve(gradientOffsets.back()))
-    return failOutOfMemory(what, gradientOffsets.back());
+    return failToAllocate(what, gradientBytes(), gradientMemory.problem());
   current.resize(gradients.size());
   for (uint32_t i = 0; i < gradients.size(); ++i) {
     current[i] = given ? given[i] : gradientMemory.data() + gradientOffsets[i];

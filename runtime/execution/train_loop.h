@@ -22,6 +22,9 @@ std::vector<GradientEntry> findGradients(const mpc_rt_executable_t &executable);
 
 class TrainLoop {
 public:
+  explicit TrainLoop(const Allocator &allocator)
+      : keptMemory(allocator), gradientMemory(allocator) {}
+
   // Reads the tables; FAILED_PRECONDITION when the model has no such entries.
   mpc_rt_status_t open(const mpc_rt_executable_t &executable);
 
@@ -33,6 +36,9 @@ public:
                         mpc_rt_applied_t *applied);
   // Memory for what forward keeps and for the context's own gradients.
   uint64_t bytes() const { return keptMemory.size() + gradientMemory.size(); }
+  // What they will be for `rows` samples; false on overflow.
+  bool keptBytes(int64_t rows, uint64_t &bytes);
+  uint64_t gradientBytes() const { return gradientOffsets.back(); }
   void *ownGradient(const char *what, uint32_t index);
 
 private:

@@ -18,7 +18,7 @@ mpc_rt_status_t withLoop(const char *what, mpc_rt_context_t *context, Body body)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: context is null", what);
   return guard(what, [&]() -> mpc_rt_status_t {
     if (!context->trainLoop) {
-      auto loop = std::make_unique<TrainLoop>();
+      auto loop = std::make_unique<TrainLoop>(context->allocator);
       if (auto status = loop->open(context->executable()))
         return status;
       context->trainLoop = std::move(loop);

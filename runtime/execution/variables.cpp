@@ -101,7 +101,7 @@ mpc_rt_status_t mpc_rt_context_set_variable(mpc_rt_context_t *context, uint32_t 
                 "%s: a shadow is derived from its variable; set that variable instead",
                 executable.variables[variable].tensor.name);
   replaceVariable(*context, variable);
-  if (bytes)
+  if (bytes && data != context->variables[variable]) // it may be the variable's own memory
     std::memcpy(context->variables[variable], data, bytes);
   context->driver->variablesChanged();
   auto status = storeVariable(*context, variable);

@@ -75,17 +75,63 @@ class Suite:
             if array.tobytes() != other[name].tobytes():
                 raise Wrong(f"{name} differs")
 
-    def test_threads(self):
-        program = os.path.join(self.work, "threads")
+    def go(self, name, *arguments, standard="gnu99"):
+        """Builds a program of this folder against the model `net` and runs it."""
+        program = os.path.join(self.work, name)
         libraries = os.path.dirname(self.library)
-        subprocess.run(["cc", "-std=gnu99", "-Wall", "-Wextra", "-Werror", "-O1",
-                        os.path.join(HERE, "threads.c"), "-I" + self.folder,
+        subprocess.run(["cc", "-std=" + standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1",
+                        os.path.join(HERE, name + ".c"), "-I" + self.folder,
                         "-I" + os.path.join(ROOT, "include"), "-L" + self.folder, "-lnet",
                         "-L" + libraries, "-lmpcrt", "-lpthread", "-o", program,
                         f"-Wl,-rpath,{libraries}:{self.folder}"], check=True)  # fmt: skip
-        result = subprocess.run([program, self.folder, "8", "10000"], capture_output=True, text=True)
+        result = subprocess.run([program, self.folder, *arguments], capture_output=True, text=True)
         if result.returncode:
-            raise Wrong(result.stdout + result.stderr)
+            raise Wrong(f"exit {result.returncode}: {result.stdout}{result.stderr}")
+
+    def test_threads(self):
+        self.go("threads", "8", "10000")
+
+    def test_tensors_and_allocator(self):
+        self.go("tensors", standard="c99")
+
+    def test_tensors_of_numpy(self):
+        """NumPy's arrays go in and what comes out are NumPy's arrays, over the same memory."""
+        capsule = ctypes.pythonapi
+        capsule.PyCapsule_GetPointer.restype = ctypes.c_void_p
+        capsule.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        capsule.PyCapsule_New.restype = ctypes.py_object
+        capsule.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+        class Given:
+            def __init__(self, tensor):
+                self.tensor = tensor
+
+            def __dlpack__(self, **_):
+                return capsule.PyCapsule_New(self.tensor, b"dltensor", None)
+
+            def __dlpack_device__(self):
+                return 1, 0
+
+        context = Context(self.runtime, self.folder)
+        index, _ = context.entry("predict")
+        rows = np.random.default_rng(5).uniform(size=(4, 10)).astype(np.float32)
+        expected = context.run("predict", [rows], 4)["out0"]
+
+        def predict(array):
+            holder = array.__dlpack__()  # keeps the tensor
+            inputs = (ctypes.c_void_p * 1)(capsule.PyCapsule_GetPointer(holder, b"dltensor"))
+            outputs = (ctypes.c_void_p * 1)()
+            self.runtime.call("mpc_rt_context_run_dlpack", context.handle, index, inputs, 1, outputs, 1)
+            return np.from_dlpack(Given(outputs[0]))
+
+        if predict(rows).tobytes() != expected.tobytes():
+            raise Wrong("the predictions differ")
+        refused(lambda: predict(np.asfortranarray(rows)), {INVALID_ARGUMENT}, "contiguous")
+        refused(lambda: predict(rows.astype(np.float64)), {INVALID_ARGUMENT}, "dtype float64; expected float32")
+        result = predict(rows)
+        context.close()  # the result is its receiver's
+        if result.tobytes() != expected.tobytes():
+            raise Wrong("a result is gone with its context")
 
     def test_open_and_close_a_thousand_times(self):
         def pages():

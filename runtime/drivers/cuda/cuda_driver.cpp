@@ -88,6 +88,24 @@ public:
   }
   mpc_rt_status_t storeFetchedVariables() override { return variables.storeAll(); }
 
+  mpc_rt_status_t copyFromDevice(void *to, const void *from, uint64_t bytes) override {
+    if (auto status = session->makeCurrent())
+      return status;
+    auto status =
+        session->check(session->cuda.memcpyToHost(to, reinterpret_cast<DevicePointer>(from), bytes,
+                                                  session->stream),
+                       "reading a tensor of the caller");
+    return status ? status : session->synchronize();
+  }
+  mpc_rt_status_t copyToDevice(void *to, const void *from, uint64_t bytes) override {
+    if (auto status = session->makeCurrent())
+      return status;
+    auto status = session->check(session->cuda.memcpyToDevice(reinterpret_cast<DevicePointer>(to),
+                                                              from, bytes, session->stream),
+                                 "writing a tensor of the caller");
+    return status ? status : session->synchronize();
+  }
+
   bool ownsMemory() const noexcept override { return true; }
   mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
                       uint32_t variableCount, uint64_t arenaBytes) override;

@@ -2,11 +2,15 @@
  *
  * All public headers of the runtime in one C99 program: they must not collide. */
 #include "mpc-rt/device.h"
+#include "mpc-rt/dlpack.h"
+#include "mpc-rt/dlpack_types.h"
 #include "mpc-rt/dtype.h"
 #include "mpc-rt/executable.h"
 #include "mpc-rt/model.h"
 #include "mpc-rt/scaler.h"
 #include "mpc-rt/status.h"
+#include "mpc-rt/training.h"
+#include "mpc-rt/tuning.h"
 
 /* Layout that generated code relies on: changing it needs a new ABI version. */
 size_t mpc_test_contract_size(void);
