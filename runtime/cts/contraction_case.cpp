@@ -66,16 +66,18 @@ std::vector<uint8_t> &ContractionData::storedRhs() {
 
 std::vector<uint8_t> ContractionData::expected(Roundings roundings) const {
   const ContractionCase &c = shape;
+  const std::vector<double> widenedLeft = widened(c.lhs, lhs), widenedRight = widened(c.rhs, rhs);
+  const double *left = widenedLeft.data(), *right = widenedRight.data();
+  const int64_t rowStep = c.transposeLhs ? c.m : 1, columnStep = c.transposeRhs ? 1 : c.n;
   std::vector<uint8_t> result(initial.size());
   for (int64_t b = 0; b < c.batch; ++b)
     for (int64_t m = 0; m < c.m; ++m)
       for (int64_t n = 0; n < c.n; ++n) {
+        int64_t row = b * c.m * c.k + (c.transposeLhs ? m : m * c.k);
+        int64_t column = b * c.k * c.n + (c.transposeRhs ? n * c.k : n);
         double sum = 0;
-        for (int64_t k = 0; k < c.k; ++k) {
-          int64_t left = b * c.m * c.k + (c.transposeLhs ? k * c.m + m : m * c.k + k);
-          int64_t right = b * c.k * c.n + (c.transposeRhs ? n * c.k + k : k * c.n + n);
-          sum += loadElement(c.lhs, lhs.data(), left) * loadElement(c.rhs, rhs.data(), right);
-        }
+        for (int64_t k = 0; k < c.k; ++k)
+          sum += left[row + k * rowStep] * right[column + k * columnStep];
         int64_t position = (b * c.m + m) * c.n + n;
         bool once = (c.hasBias || c.accumulate) && roundings == Roundings::once;
         double value = once ? sum : roundElement(c.out, sum);

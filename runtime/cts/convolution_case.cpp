@@ -128,16 +128,17 @@ ConvolutionData::ConvolutionData(const ConvolutionCase &c) : shape(c) {
 
 std::vector<uint8_t> ConvolutionData::expected(Roundings roundings) const {
   const ConvolutionCase &c = shape;
+  const std::vector<double> widenedLeft = widened(c.lhs, lhs), widenedRight = widened(c.rhs, rhs);
   std::vector<double> sums(static_cast<size_t>(outOf(c)), 0.0);
-  forEachProduct(c, [&](int64_t image, int64_t filter, int64_t output) {
-    auto left = [&](int64_t i) { return loadElement(c.lhs, lhs.data(), i); };
-    auto right = [&](int64_t i) { return loadElement(c.rhs, rhs.data(), i); };
+  const double *left = widenedLeft.data(), *right = widenedRight.data();
+  double *sum = sums.data();
+  forEachProduct(c, [&c, sum, left, right](int64_t image, int64_t filter, int64_t output) {
     if (c.direction == MPC_RT_CONVOLUTION_FORWARD)
-      sums[static_cast<size_t>(output)] += left(image) * right(filter);
+      sum[output] += left[image] * right[filter];
     else if (c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT)
-      sums[static_cast<size_t>(image)] += left(output) * right(filter);
+      sum[image] += left[output] * right[filter];
     else
-      sums[static_cast<size_t>(filter)] += left(image) * right(output);
+      sum[filter] += left[image] * right[output];
   });
   std::vector<uint8_t> result(initial.size());
   for (size_t i = 0; i < sums.size(); ++i) {

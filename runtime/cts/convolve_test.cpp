@@ -7,6 +7,7 @@
 #include "runtime/cts/driver_fixture.h"
 #include "runtime/cts/elements.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -89,6 +90,36 @@ ConvolutionCase draw(uint32_t index) {
 TEST_P(Convolve, IsExactOverDirectionsDtypesWindowsAndEpilogues) {
   for (uint32_t i = 0; i < 200; ++i)
     check(draw(i));
+}
+
+bool isFinite(mpc_rt_dtype_t dtype, const std::vector<uint8_t> &data) {
+  const std::vector<double> values = widened(dtype, data);
+  return std::all_of(values.begin(), values.end(),
+                     [](double value) { return std::isfinite(value); });
+}
+
+// An infinity reaches the sums that its element has a product in, and no others; of a filter's
+// gradient, which is lost with one of them, it may reach all if it reaches any.
+TEST_P(Convolve, KeepsAnInfinityInItsPlace) {
+  if (!driver->computes())
+    return;
+  for (uint32_t i = 0; i < 200; ++i) {
+    ConvolutionCase c = draw(3000 + i);
+    if (i % 2)
+      c.lhs = c.rhs = MPC_RT_BFLOAT16;
+    if (i % 4 == 3) // a product per place: libraries have kernels of their own for it
+      c.kernel.assign(c.kernel.size(), 1);
+    ++nextId;
+    ConvolutionData data(c);
+    const auto elements = static_cast<int64_t>(data.lhs.size() / dtypeSize(c.lhs));
+    storeElement(c.lhs, data.lhs.data(), i * 7919 % elements,
+                 std::numeric_limits<double>::infinity());
+    ASSERT_EQ(convolve(data), MPC_RT_OK) << mpc_rt_last_error();
+    if (c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT || isFinite(c.out, data.expected()))
+      EXPECT_EQ(differenceOf(data), "");
+    else
+      EXPECT_FALSE(isFinite(c.out, data.out)) << c.text();
+  }
 }
 
 TEST_P(Convolve, ComputesFloat64) {

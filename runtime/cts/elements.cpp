@@ -19,6 +19,13 @@ void fill(std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, int64_t count, uint6
   }
 }
 
+std::vector<double> widened(mpc_rt_dtype_t dtype, const std::vector<uint8_t> &data) {
+  std::vector<double> result(data.size() / dtypeSize(dtype));
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i] = loadElement(dtype, data.data(), static_cast<int64_t>(i));
+  return result;
+}
+
 std::string firstDifference(const std::string &what, mpc_rt_dtype_t dtype, const void *wanted,
                             const void *got, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {

@@ -23,6 +23,9 @@ enum class Roundings {
 void fill(std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, int64_t count, uint64_t seed,
           uint32_t stream, uint32_t most, double scale);
 
+// All elements of `data` as float64: a reference reads each of them many times.
+std::vector<double> widened(mpc_rt_dtype_t dtype, const std::vector<uint8_t> &data);
+
 // The first of `count` elements that differs, NaN equal to NaN, after `what`; "" if none.
 std::string firstDifference(const std::string &what, mpc_rt_dtype_t dtype, const void *wanted,
                             const void *got, int64_t count);

@@ -29,6 +29,21 @@ float *floats(Buffer &buffer, int64_t count) {
 
 bool toFilter(const Convolution &c) { return c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT; }
 
+// Whether oneDNN's bfloat16 kernels would take an element that no sum asks for. They multiply in
+// pairs along the sum, and the one that an odd sum lacks is a neighbour, times zero: NaN, if that
+// is infinite.
+bool pairsWithStrangers(const Convolution &c) {
+  const size_t last = c.images.size() - 1;
+  if (toFilter(c)) { // sums over the places; one behind the last window may be in no sum at all
+    const int64_t end = (c.outputs[last] - 1) * c.strides[last] - c.low[last] +
+                        (c.kernel[last] - 1) * c.dilations[last] + 1;
+    return c.outputs[last] % 2 && end < c.images[last];
+  }
+  // Sums over the channels; of more taps oneDNN has kernels that keep the places apart.
+  return c.direction == MPC_RT_CONVOLUTION_FORWARD && c.channels / c.groups % 2 &&
+         Convolution::product(c.kernel) == 1;
+}
+
 } // namespace
 
 uint64_t Convolver::bytes() const noexcept {
@@ -72,7 +87,8 @@ Convolver::Plan &Convolver::findPlan(const mpc_rt_convolution_t &descriptor,
     return *found->second;
   auto plan = std::make_unique<Plan>();
   plan->shape = shape;
-  bool native = shape.lhs == MPC_RT_BFLOAT16 && shape.rhs == MPC_RT_BFLOAT16 && nativeBFloat16;
+  bool native = shape.lhs == MPC_RT_BFLOAT16 && shape.rhs == MPC_RT_BFLOAT16 && nativeBFloat16 &&
+                !pairsWithStrangers(shape);
   choose(*plan, native);
   bool wide = shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 ||
               shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64;

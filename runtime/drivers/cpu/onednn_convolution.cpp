@@ -114,6 +114,13 @@ struct ConvolutionPrimitive::Implementation {
   Reorder reorder; // between the plain filter and the primitive's
   char name[48] = {};
 
+  // Of an odd number of channels, the kernels named brgconv multiply the first one of the next
+  // place by zero, which is NaN if it is infinite.
+  template <typename Descriptor> static void leavePairs(Descriptor &descriptor) {
+    while (std::strncmp(descriptor.impl_info_str(), "brgconv", 7) == 0)
+      if (!descriptor.next_impl())
+        throw dnnl::error(dnnl_unimplemented, "no kernel for an odd number of channels");
+  }
   template <typename Descriptor> void take(const Descriptor &descriptor) {
     scratchpad = empty(descriptor.scratchpad_desc());
     std::strncpy(name, descriptor.impl_info_str(), sizeof(name) - 1);
@@ -157,6 +164,8 @@ ConvolutionPrimitive::ConvolutionPrimitive(const Convolution &c, int64_t batch, 
     if (forward) {
       dnnl::convolution_forward::primitive_desc descriptor(describeForward(filter), attributes,
                                                            engine());
+      if (element == Element::bfloat16 && c.channels / c.groups % 2)
+        own.leavePairs(descriptor);
       own.primitive = dnnl::convolution_forward(descriptor);
       own.take(descriptor);
       weights = descriptor.weights_desc();
