@@ -8,9 +8,7 @@
 import contextlib
 import json
 import os
-import resource
 import sys
-import time
 
 folder, mode, warmup, threads, compiled = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5] == "on"
 workload, policy = json.loads(sys.argv[6]), sys.argv[7]
@@ -20,13 +18,12 @@ os.environ["KERAS_BACKEND"] = "torch"
 import keras
 import numpy
 import torch
+from serve import serve, take_stdout
 from torch import nn
 from torch.nn import functional as F
 
 torch.set_num_threads(threads)
-# The protocol has stdout for itself.
-out = os.fdopen(os.dup(1), "w", buffering=1)
-os.dup2(2, 1)
+channel = take_stdout()
 
 
 def parameter(array):
@@ -152,13 +149,9 @@ def probabilities(x):
 if compiled:
     loss_of, probabilities, update = torch.compile(loss_of), torch.compile(probabilities), torch.compile(update)
 model.train(mode == "train")
-loss = None
 
 
 def step():
-    """Seconds of one step, its result on the host."""
-    global loss
-    start = time.perf_counter()
     if mode == "train":
         result = loss_of(x, y)
         result.backward()
@@ -166,19 +159,9 @@ def step():
         update(parameters, [value.grad for value in parameters], state, count)
         for value in parameters:
             value.grad = None
-        loss = float(result)
-    else:
-        with torch.inference_mode():
-            probabilities(x).numpy()
-    return time.perf_counter() - start
+        return float(result)
+    with torch.inference_mode():
+        probabilities(x).numpy()
 
 
-for _ in range(warmup):
-    step()
-print("READY " + json.dumps({"program": "torch", "compile": compiled}), file=out)
-for line in sys.stdin:
-    if line.strip() == "quit":
-        break
-    print("TIMES " + json.dumps([step() * 1e3 for _ in range(int(line.split()[1]))]), file=out)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print("DONE " + json.dumps({"loss": loss, "bytes_peak": peak}), file=out)
+serve(channel, step, warmup, {"program": "torch", "compile": compiled})
