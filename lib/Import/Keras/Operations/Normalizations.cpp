@@ -49,13 +49,20 @@ Value normalizeWith(B &b, Value x, Value mean, Value variance, double epsilon, V
   return b.make<AddOp>(b.make<MultiplyOp>(x, inv), shift);
 }
 
+using Axes = llvm::SmallVector<int64_t>;
+
+/// What 'axis' says, or the last one; none without `x` and after an error.
+std::optional<Axes> normalizedAxes(B &b, Value x) {
+  if (!x)
+    return std::nullopt;
+  if (b.findArgument(UINT_MAX, "axis"))
+    return b.getAxes(UINT_MAX, "axis", x, /*acrossSamples=*/false);
+  return Axes{b.rankOf(x) - 1};
+}
+
 Value layerNorm(B &b) {
   Value x = b.getFloat(0, "x"), gamma, beta;
-  std::optional<llvm::SmallVector<int64_t>> axes;
-  if (x && b.findArgument(UINT_MAX, "axis"))
-    axes = b.getAxes(UINT_MAX, "axis", x, /*acrossSamples=*/false);
-  else if (x)
-    axes = llvm::SmallVector<int64_t>{b.rankOf(x) - 1};
+  std::optional<Axes> axes = normalizedAxes(b, x);
   if (!axes)
     return {};
   if (b.getFlag(UINT_MAX, "rms_scaling", false))
@@ -75,11 +82,7 @@ Value layerNorm(B &b) {
 
 Value rmsNorm(B &b) {
   Value x = b.getFloat(0, "x"), scale;
-  std::optional<llvm::SmallVector<int64_t>> axes;
-  if (x && b.findArgument(UINT_MAX, "axis"))
-    axes = b.getAxes(UINT_MAX, "axis", x, /*acrossSamples=*/false);
-  else if (x)
-    axes = llvm::SmallVector<int64_t>{b.rankOf(x) - 1};
+  std::optional<Axes> axes = normalizedAxes(b, x);
   if (!axes)
     return {};
   Value wide = b.makeCastLike(x, x, /*wide=*/true);
