@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-pad-dims: dimensions of contractions as multiples of what matrix units want. Zeros on both
 // sides of the contracted dimensions add nothing to the sums; padded results are sliced off at
-// once.
+// once. Products of integers also get the right operand in the one order that cuBLASLt takes.
 #include "Fusion.h"
 #include "mpc/Transforms/Passes.h"
 
@@ -13,8 +13,8 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// Tensor Cores read 16-bit operands in vectors of 16 bytes (CUDA, cuBLAS guide, section 2.1.11).
-static constexpr int64_t kCudaMultiple = 8;
+/// Tensor Cores read operands in vectors of 16 bytes (CUDA, cuBLAS guide, section 2.1.11).
+static constexpr int64_t kCudaVectorBits = 128;
 
 static Value padTo(OpBuilder &builder, Location loc, Value value, int64_t axis, int64_t extent) {
   int64_t high = extent - tensorTypeOf(value).getDimSize(axis);
@@ -33,15 +33,19 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
                                  << ": expected a positive number, or 0";
       return signalPassFailure();
     }
-    int64_t step = multiple;
-    if (step == 0 && StringRef(target).starts_with("cuda"))
-      step = kCudaMultiple;
+    const bool isCuda = StringRef(target).starts_with("cuda");
     SmallVector<ContractOp> contracts;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))
         function.walk([&](ContractOp contract) { contracts.push_back(contract); });
     IRRewriter rewriter(&getContext());
     for (ContractOp contract : contracts) {
+      const unsigned width = elementTypeOf(contract.getLhs()).getIntOrFloatBitWidth();
+      if (isCuda && width == 8)
+        orderForIntegers(rewriter, contract);
+      int64_t step = multiple;
+      if (step == 0 && isCuda)
+        step = kCudaVectorBits / std::min(width, 16u);
       if (step > 1)
         pad(rewriter, contract, step);
       else
@@ -50,12 +54,34 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
     }
   }
 
+  /// Brings the right operand to [batch, free, contracted]: of integers cuBLASLt multiplies rows
+  /// with rows only (its "TN" form).
+  static void orderForIntegers(IRRewriter &rewriter, ContractOp contract) {
+    SmallVector<int64_t> order(contract.getRhsBatch());
+    llvm::append_range(order, contract.getRhsFree());
+    llvm::append_range(order, contract.getRhsContracting());
+    auto type = tensorTypeOf(contract.getRhs());
+    if (llvm::is_sorted(order) || !type.hasStaticShape())
+      return;
+    rewriter.setInsertionPoint(contract);
+    Value ordered = TransposeOp::create(rewriter, contract.getLoc(), contract.getRhs(), order);
+    auto places = [&](size_t first, size_t count) {
+      return llvm::to_vector(llvm::seq<int64_t>(first, first + count));
+    };
+    const size_t batch = contract.getRhsBatch().size(), sums = contract.getRhsContracting().size();
+    rewriter.modifyOpInPlace(contract, [&] {
+      contract.getRhsMutable().assign(ordered);
+      contract.setRhsBatch(places(0, batch));
+      contract.setRhsContracting(places(order.size() - sums, sums));
+    });
+  }
+
   static void pad(IRRewriter &rewriter, ContractOp contract, int64_t step) {
     Location loc = contract.getLoc();
     Type element = elementTypeOf(contract.getLhs());
-    if (element.getIntOrFloatBitWidth() != 16) {
+    if (element.getIntOrFloatBitWidth() > 16) {
       remark::missed(loc, fusionRemark("not-padded"))
-          << "no dimension padded: only 16-bit operands gain from it";
+          << "no dimension padded: only 16-bit and 8-bit operands gain from it";
       return;
     }
     rewriter.setInsertionPoint(contract);

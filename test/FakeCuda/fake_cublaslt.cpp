@@ -7,9 +7,12 @@
 #include "test/FakeCuda/stream.h"
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -19,7 +22,7 @@ using namespace mpc::data;
 namespace {
 
 enum : int { success = 0, invalidValue = 7, notSupported = 15 };
-enum : int { r32f = 0, r64f = 1, r16f = 2, r16bf = 14 };
+enum : int { r32f = 0, r64f = 1, r16f = 2, r8i = 3, r32i = 10, r16bf = 14 };
 
 struct Description {
   int compute, scale;
@@ -41,6 +44,7 @@ struct Preference {
 struct Algorithm {
   uint64_t data[8];
 };
+constexpr uint64_t algorithmMark = 0x6d7063; // "mpc"
 struct Heuristic {
   Algorithm algorithm;
   size_t workspaceBytes;
@@ -53,6 +57,8 @@ mpc_rt_dtype_t dtypeOf(int type) {
   return type == r64f   ? MPC_RT_FLOAT64
          : type == r32f ? MPC_RT_FLOAT32
          : type == r16f ? MPC_RT_FLOAT16
+         : type == r8i  ? MPC_RT_INT8
+         : type == r32i ? MPC_RT_INT32
                         : MPC_RT_BFLOAT16;
 }
 
@@ -66,6 +72,46 @@ void write(void *base, int type, int64_t i, double value) {
                         is16Bit ? static_cast<double>(toFloatOdd(value)) : value);
 }
 
+// The table of cublasLtMatmul() for int8 in columns: integers in and out, "TN" only, no epilogue,
+// and multiples of 4.
+bool isLegalInIntegers(const Description &desc, const Layout &a, const Layout &b, const Layout &d) {
+  bool isMultiple = d.rows % 4 == 0 && a.rows % 4 == 0;
+  for (const Layout *layout : {&a, &b, &d})
+    isMultiple &= layout->leading % 4 == 0;
+  return a.type == r8i && d.type == r32i && desc.compute == 72 && desc.scale == r32i &&
+         desc.transA == 1 && desc.transB == 0 && desc.epilogue == 1 && isMultiple;
+}
+
+// What was made and not yet destroyed: handles, descriptions, layouts, preferences.
+int alive[4] = {0, 0, 0, 0};
+enum Kind { handleKind, descriptionKind, layoutKind, preferenceKind };
+
+// At the end of the process everything must have been given back.
+void checkLeaks() {
+  if (!(alive[0] | alive[1] | alive[2] | alive[3]))
+    return;
+  std::fprintf(stderr,
+               "fake-cuda: error: leaked: %d cuBLASLt handles, %d descriptions, %d layouts, %d "
+               "preferences\n",
+               alive[0], alive[1], alive[2], alive[3]);
+  std::fflush(stderr);
+  _exit(98);
+}
+
+int born(Kind kind) {
+  static const int registered = std::atexit(checkLeaks);
+  ++alive[kind];
+  return registered;
+}
+
+template <typename Type> int destroy(Kind kind, void *object) {
+  if (!object)
+    return success;
+  --alive[kind];
+  delete static_cast<Type *>(object);
+  return success;
+}
+
 bool isLegal(const Description &desc, const Layout &a, const Layout &b, const Layout &d) {
   uint64_t m = desc.transA ? a.columns : a.rows, k = desc.transA ? a.rows : a.columns;
   uint64_t n = desc.transB ? b.rows : b.columns, kb = desc.transB ? b.columns : b.rows;
@@ -74,7 +120,11 @@ bool isLegal(const Description &desc, const Layout &a, const Layout &b, const La
   for (const Layout *layout : {&a, &b, &d})
     if (layout->leading < static_cast<int64_t>(layout->rows) || layout->batchCount != d.batchCount)
       return false;
-  if (a.type != b.type || (d.type != a.type && !(d.type == r32f && a.type != r64f)))
+  if (a.type != b.type)
+    return false;
+  if (a.type == r8i || d.type == r32i || desc.compute == 72)
+    return isLegalInIntegers(desc, a, b, d);
+  if (d.type != a.type && !(d.type == r32f && a.type != r64f))
     return false;
   bool isDouble = a.type == r64f;
   return desc.compute == (isDouble ? 70 : 68) || (a.type == r32f && desc.compute == 77);
@@ -122,9 +172,12 @@ void multiply(void *data) {
   }
 }
 
+template <typename Function> Function findInDriver(const char *name) {
+  return reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
+}
+
 void enqueue(void *stream, const char *name, Product *product) {
-  static auto function = reinterpret_cast<decltype(&mpc_fake_enqueue)>(
-      dlsym(dlopen("libcuda.so.1", RTLD_NOW), "mpc_fake_enqueue"));
+  static auto function = findInDriver<decltype(&mpc_fake_enqueue)>("mpc_fake_enqueue");
   function(stream, name, multiply, product, [](void *p) { delete static_cast<Product *>(p); });
 }
 
@@ -139,19 +192,15 @@ template <typename Type> int set(Type &field, const void *value, size_t bytes) {
 
 EXPORT int cublasLtCreate(void **handle) {
   *handle = new int(0);
-  return success;
+  return born(handleKind);
 }
-EXPORT int cublasLtDestroy(void *handle) {
-  delete static_cast<int *>(handle);
-  return success;
-}
+EXPORT int cublasLtDestroy(void *handle) { return destroy<int>(handleKind, handle); }
 EXPORT int cublasLtMatmulDescCreate(void **desc, int compute, int scale) {
   *desc = new Description{compute, scale};
-  return success;
+  return born(descriptionKind);
 }
 EXPORT int cublasLtMatmulDescDestroy(void *desc) {
-  delete static_cast<Description *>(desc);
-  return success;
+  return destroy<Description>(descriptionKind, desc);
 }
 EXPORT int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const void *value,
                                           size_t bytes) {
@@ -172,12 +221,9 @@ EXPORT int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const voi
 EXPORT int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t columns,
                                       int64_t leading) {
   *layout = new Layout{type, rows, columns, leading};
-  return success;
+  return born(layoutKind);
 }
-EXPORT int cublasLtMatrixLayoutDestroy(void *layout) {
-  delete static_cast<Layout *>(layout);
-  return success;
-}
+EXPORT int cublasLtMatrixLayoutDestroy(void *layout) { return destroy<Layout>(layoutKind, layout); }
 EXPORT int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const void *value,
                                             size_t bytes) {
   auto &layout = *static_cast<Layout *>(handle);
@@ -187,11 +233,10 @@ EXPORT int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const v
 }
 EXPORT int cublasLtMatmulPreferenceCreate(void **preference) {
   *preference = new Preference;
-  return success;
+  return born(preferenceKind);
 }
 EXPORT int cublasLtMatmulPreferenceDestroy(void *preference) {
-  delete static_cast<Preference *>(preference);
-  return success;
+  return destroy<Preference>(preferenceKind, preference);
 }
 EXPORT int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void *value,
                                                 size_t bytes) {
@@ -201,6 +246,24 @@ EXPORT int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, con
   if (attribute >= 5 && attribute <= 8)
     return set(preference.alignment[attribute - 5], value, bytes);
   return attribute == 3 ? success : invalidValue;
+}
+EXPORT int cublasLtGetProperty(int property, int *value) {
+  const char *patch = std::getenv("MPC_FAKE_CUBLASLT_PATCH");
+  const int version[] = {13, 1, patch ? std::atoi(patch) : 0};
+  if (property < 0 || property > 2)
+    return invalidValue;
+  *value = version[property];
+  return success;
+}
+EXPORT int cublasLtMatmulAlgoCheck(void *, void *desc, void *a, void *b, void *, void *d,
+                                   const Algorithm *algorithm, Heuristic *result) {
+  bool legal = isLegal(*static_cast<Description *>(desc), *static_cast<Layout *>(a),
+                       *static_cast<Layout *>(b), *static_cast<Layout *>(d));
+  // The last word says that a heuristic of this library made it.
+  legal &= algorithm->data[7] == algorithmMark;
+  std::memset(result, 0, sizeof *result);
+  result->algorithm = *algorithm;
+  return legal ? success : notSupported;
 }
 EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *desc, void *a, void *b, void *, void *d,
                                           void *preference, int, Heuristic *results, int *found) {
@@ -213,6 +276,9 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *desc, void *a, void *b, 
   auto &alignment = static_cast<Preference *>(preference)->alignment;
   for (int i = 0; i < 4; ++i)
     results->algorithm.data[i] = alignment[i];
+  results->algorithm.data[7] = algorithmMark;
+  static auto log = findInDriver<decltype(&mpc_fake_log)>("mpc_fake_log");
+  log("heuristic");
   results->workspaceBytes = static_cast<Preference *>(preference)->workspace;
   *found = 1;
   return success;
@@ -230,14 +296,16 @@ EXPORT int cublasLtMatmul(void *, void *desc, const void *alpha, const void *a, 
                               d,
                               0,
                               0};
-  bool isDouble = product->desc.scale == r64f;
-  product->alpha = isDouble ? *static_cast<const double *>(alpha)
-                            : static_cast<double>(*static_cast<const float *>(alpha));
-  product->beta = isDouble ? *static_cast<const double *>(beta)
-                           : static_cast<double>(*static_cast<const float *>(beta));
+  product->alpha = read(alpha, product->desc.scale, 0);
+  product->beta = read(beta, product->desc.scale, 0);
   auto isAligned = [&](const void *pointer, int i) {
     return reinterpret_cast<uintptr_t>(pointer) % algorithm->data[i] == 0;
   };
+  const bool isInteger = product->a.type == r8i;
+  if (isInteger && (reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b)) % 4) {
+    delete product;
+    return invalidValue;
+  }
   bool legal = isLegal(product->desc, product->a, product->b, product->d) && isAligned(a, 0) &&
                isAligned(b, 1) && isAligned(c, 2) && isAligned(d, 3) &&
                (!(product->desc.epilogue & 4) || product->desc.bias);

@@ -108,6 +108,55 @@ TEST(FakeCudaFaults, LeaksEndTheProgram) {
   EXPECT_EXIT(leak(), ExitedWithCode(98), "leaked: 1 allocations .4 bytes.");
 }
 
+TEST(FakeCudaFaults, LeakedHandlesOfTheLibraryEndTheProgram) {
+  auto leak = [] {
+    const char *problem = nullptr;
+    const cuda::lt::Api *lt = cuda::lt::api(problem);
+    cuda::lt::Handle handle = nullptr;
+    cuda::lt::Layout layout = nullptr;
+    lt->create(&handle);
+    lt->layoutCreate(&layout, cuda::lt::r32f, 8, 8, 8);
+    lt->layoutDestroy(layout);
+    std::exit(0);
+  };
+  EXPECT_EXIT(leak(), ExitedWithCode(98), "leaked: 1 cuBLASLt handles, 0 descriptions, 0 layouts");
+}
+
+// The documented table of int8 products: one order of the operands, multiples of 4, integer
+// factors.
+TEST(FakeCudaFaults, IllegalProductsOfIntegersAreRefused) {
+  const char *problem = nullptr;
+  const cuda::lt::Api *lt = cuda::lt::api(problem);
+  ASSERT_NE(lt, nullptr) << problem;
+  cuda::lt::Handle handle;
+  lt->create(&handle);
+  auto choose = [&](int32_t transposed, uint64_t sums, cuda::lt::ComputeType compute) {
+    cuda::lt::MatmulDesc desc;
+    cuda::lt::Layout a, b, d;
+    cuda::lt::Preference preference;
+    lt->descCreate(&desc, compute, cuda::lt::r32i);
+    lt->descSet(desc, cuda::lt::transA, &transposed, sizeof transposed);
+    lt->layoutCreate(&a, cuda::lt::r8i, transposed ? sums : 8, transposed ? 8 : sums,
+                     transposed ? sums : 8);
+    lt->layoutCreate(&b, cuda::lt::r8i, sums, 3, sums);
+    lt->layoutCreate(&d, cuda::lt::r32i, 8, 3, 8);
+    lt->preferenceCreate(&preference);
+    cuda::lt::Heuristic choice;
+    int found = 0;
+    int code = lt->heuristic(handle, desc, a, b, d, d, preference, 1, &choice, &found);
+    lt->preferenceDestroy(preference);
+    for (cuda::lt::Layout layout : {a, b, d})
+      lt->layoutDestroy(layout);
+    lt->descDestroy(desc);
+    return code;
+  };
+  EXPECT_EQ(choose(1, 16, cuda::lt::compute32i), 0);
+  EXPECT_NE(choose(0, 16, cuda::lt::compute32i), 0);
+  EXPECT_NE(choose(1, 18, cuda::lt::compute32i), 0);
+  EXPECT_NE(choose(1, 16, cuda::lt::compute32f), 0);
+  lt->destroy(handle);
+}
+
 TEST(FakeCudaFaults, MisalignedProductsAreRefused) {
   OpenDevice device;
   const char *problem = nullptr;

@@ -82,3 +82,7 @@ mpc_fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data
   std::shared_ptr<void> owned(data, release);
   fake::enqueue(*static_cast<fake::Stream *>(stream), {name, [run, owned] { run(owned.get()); }});
 }
+
+extern "C" __attribute__((visibility("default"))) void mpc_fake_log(const char *line) {
+  fake::log(line);
+}

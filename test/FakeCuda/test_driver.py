@@ -21,7 +21,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="mpc-cts-") as folder:
         subprocess.run([os.path.join(BUILD, "bin", "mpcc"), MODEL, "--target=cuda:sm_90", "--mode=infer",
                         "--march=x86-64-v2", "--name=cts", "-o", folder], check=True)  # fmt: skip
-        environment = dict(os.environ, MPC_CTS_CUDA_MODEL=os.path.join(folder, "libcts.so"),
+        environment = dict(os.environ, MPC_CACHE="", MPC_CTS_CUDA_MODEL=os.path.join(folder, "libcts.so"),
                            LD_LIBRARY_PATH=os.path.join(BUILD, "lib", "fake-cuda"),
                            MPC_FAKE_CUDA_CACHE=os.path.join(BUILD, "fake-cuda-kernels"))  # fmt: skip
         result = subprocess.run([suite, "--gtest_filter=*/cuda"], env=environment, text=True,

@@ -35,7 +35,7 @@ def main():
         with tarfile.open(archive) as packed:
             packed.extractall(folder)
         program = os.path.join(folder, "mpc-gpu-check", "run")
-        fake = {"LD_LIBRARY_PATH": os.path.join(BUILD, "lib", "fake-cuda"),
+        fake = {"MPC_CACHE": "", "LD_LIBRARY_PATH": os.path.join(BUILD, "lib", "fake-cuda"),
                 "MPC_FAKE_CUDA_CACHE": os.path.join(BUILD, "fake-cuda-kernels")}  # fmt: skip
         result = run(sys.executable, program, "--conformance-only", "--results", folder, **fake)
         print(result.stdout + result.stderr)

@@ -19,7 +19,7 @@ CASE = os.path.join(SHARED, "fixtures", "keras", "train", "mlp__mixed_float16")
 
 
 def run(*command, fake=True, **settings):
-    environment = dict(os.environ, NO_COLOR="1", **settings)
+    environment = dict(os.environ, NO_COLOR="1", **{"MPC_CACHE": "", **settings})
     if fake:
         folder = os.path.join(BUILD, "lib", "fake-cuda")
         environment["LD_LIBRARY_PATH"] = folder
@@ -81,6 +81,65 @@ class Steps(unittest.TestCase):
             # float16 operands, sums in float32, extents that are multiples of 8.
             self.assertIn("type 2 compute 68", line)
             self.assertTrue(all(int(n) % 8 == 0 for n in re.search(r"(\d+)x(\d+)x(\d+)", line).groups()))
+
+    def test_products_of_integers_are_on_tensor_cores(self):
+        case = os.path.join(SHARED, "fixtures", "keras", "quantized", "int8_mlp__float32")
+        folder, log = os.path.join(self.folder.name, "int8"), os.path.join(self.folder.name, "integers")
+        result = run("mpcc", os.path.join(case, "model.keras"), "--target=cuda:sm_80", "--mode=infer",
+                     "--name=m", "-o", folder, fake=False)  # fmt: skip
+        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run("mpc-run", "predict", folder, "--inputs", os.path.join(case, "data.npz"), "--outputs",
+                     os.path.join(self.folder.name, "y.npz"), "--device", "cuda:0", MPC_FAKE_CUDA_LOG=log)  # fmt: skip
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(log) as handle:
+            lines = handle.read().splitlines()
+        products = [line for line in lines if line.startswith("do multiply")]
+        self.assertEqual(len(products), 2, lines)
+        for line in products:
+            # int8 operands, sums in int32, extents of the kernel that are multiples of 16.
+            self.assertIn("type 3 compute 72", line)
+            self.assertTrue(all(int(n) % 16 == 0 for n in re.search(r"\d+x(\d+)x(\d+)", line).groups()))
+        self.assertFalse([line for line in lines if "mpc_product" in line], lines)
+
+    def test_heuristic_is_asked_once_per_shape(self):
+        cache, log = os.path.join(self.folder.name, "cache"), os.path.join(self.folder.name, "asked")
+
+        def asked(**settings):
+            open(log, "w").close()
+            result = self.train(MPC_FAKE_CUDA_LOG=log, MPC_CACHE=cache, **settings)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(log) as handle:
+                return handle.read().splitlines().count("heuristic")
+
+        first = asked()
+        self.assertGreater(first, 0)
+        self.assertEqual(asked(), 0)
+        # Another library, another file.
+        self.assertEqual(asked(MPC_FAKE_CUBLASLT_PATCH="1"), first)
+        self.assertEqual(asked(MPC_FAKE_CUDA_CAPABILITY="86"), first)
+        files = sorted(os.listdir(cache))
+        self.assertEqual(len(files), 3, files)
+        path = os.path.join(cache, next(name for name in files if "13.1.0-sm_90" in name))
+        with open(path) as handle:
+            lines = handle.read().splitlines(True)
+        self.assertEqual(len(lines), first)
+        # One damaged line is asked for again, and the file is whole afterwards.
+        with open(path, "w") as handle:
+            handle.write(lines[0].replace(" 0", " 1", 1) + "".join(lines[1:]))
+        self.assertEqual(asked(), 1)
+        with open(path, "wb") as handle:
+            handle.write(os.urandom(1000))
+        self.assertEqual(asked(), first)
+        with open(path) as handle:
+            self.assertEqual(handle.read().splitlines(True), lines)
+        # Nothing is kept, and nothing is read.
+        with open(log, "w"):
+            pass
+        result = self.train(MPC_FAKE_CUDA_LOG=log, MPC_CACHE="")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(log) as handle:
+            self.assertEqual(handle.read().splitlines().count("heuristic"), first)
+        self.assertEqual(sorted(os.listdir(cache)), files)
 
     def test_equal_runs_give_equal_bytes(self):
         weights = []

@@ -189,6 +189,8 @@ LogicalResult PadOp::verify() {
   if (tensorTypeOf(getInput()).isDynamicDim(getAxis()) || int64_t(getLow()) < 0 ||
       int64_t(getHigh()) < 0)
     return emitOpError() << "pads a static dimension by non-negative amounts";
+  if (!isa<FloatType>(elementTypeOf(getInput())) && !getValue().isZero())
+    return emitOpError() << "pads integers with zeros";
   return success();
 }
 

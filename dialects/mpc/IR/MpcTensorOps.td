@@ -210,8 +210,8 @@ def Mpc_PadOp : Mpc_MovementOp<"pad", [Mpc_Inferred]> {
   let description = [{
     Example: `%p = mpc.pad %x {axis = 1 : i64, low = 0 : i64, high = 6 : i64, value = 0.0 : f64} : tensor<?x10xf32> -> tensor<?x16xf32>`
   }];
-  let arguments = (ins Mpc_FloatTensor:$input, I64Attr:$axis, I64Attr:$low, I64Attr:$high, F64Attr:$value);
-  let results = (outs Mpc_FloatTensor:$result);
+  let arguments = (ins Mpc_FactorTensor:$input, I64Attr:$axis, I64Attr:$low, I64Attr:$high, F64Attr:$value);
+  let results = (outs Mpc_FactorTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }

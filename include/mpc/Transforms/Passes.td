@@ -144,9 +144,10 @@ def ShadowWeights : Pass<"mpc-shadow-weights", "::mlir::ModuleOp"> {
 def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
   let summary = "pad the dimensions of contractions to what the target's matrix units want";
   let description = [{
-    Pads contracted and free dimensions of mpc.contract on 16-bit operands with zeros, to a multiple,
-    and slices the result, so that no padded lane reaches another op. The batch stays as it is. A CPU
-    gains nothing and is left alone unless `multiple` asks for it.
+    Pads contracted and free dimensions of mpc.contract on 16-bit and 8-bit operands with zeros, to a
+    multiple (CUDA: 8 and 16), and slices the result, so that no padded lane reaches another op. The
+    batch stays as it is. On CUDA the right operand of integers is transposed to [free, contracted].
+    A CPU gains nothing and is left alone unless `multiple` asks for it.
 
     ```mlir
     %y = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x10xbf16>) -> tensor<?x10xbf16>

@@ -14,8 +14,20 @@ using MatmulDesc = struct OpaqueMatmulDesc *;
 using Layout = struct OpaqueLayout *;
 using Preference = struct OpaquePreference *;
 
-enum DataType : int { r32f = 0, r64f = 1, r16f = 2, r16bf = 14 };                 // cudaDataType_t
-enum ComputeType : int { compute32f = 68, compute64f = 70, compute32fTf32 = 77 }; // cublasCompute…
+enum DataType : int {
+  r32f = 0,
+  r64f = 1,
+  r16f = 2,
+  r8i = 3,
+  r32i = 10,
+  r16bf = 14
+}; // cudaDataType_t
+enum ComputeType : int { // cublasComputeType_t
+  compute32f = 68,
+  compute64f = 70,
+  compute32i = 72,
+  compute32fTf32 = 77
+};
 enum DescAttribute : int { transA = 3, transB = 4, epilogue = 7, biasPointer = 8 };
 enum LayoutAttribute : int { batchCount = 5, batchStride = 6 };
 enum PreferenceAttribute : int {
@@ -27,6 +39,7 @@ enum PreferenceAttribute : int {
   alignmentD = 8
 };
 enum Epilogue : uint32_t { epilogueDefault = 1, epilogueRelu = 2, epilogueBias = 4 };
+enum LibraryProperty : int { majorVersion = 0, minorVersion = 1, patchLevel = 2 };
 enum Operation : int32_t { none = 0, transpose = 1 };
 // Partial sums of a split contraction stay in the compute type.
 constexpr uint32_t reduceInComputeType = 2;
@@ -60,6 +73,10 @@ struct Heuristic {
   FUNCTION(                                                                                        \
       preferenceSet, "cublasLtMatmulPreferenceSetAttribute",                                       \
       (Preference preference, PreferenceAttribute attribute, const void *value, size_t bytes))     \
+  FUNCTION(property, "cublasLtGetProperty", (LibraryProperty property, int *value))                \
+  FUNCTION(algorithmCheck, "cublasLtMatmulAlgoCheck",                                              \
+           (Handle handle, MatmulDesc desc, Layout a, Layout b, Layout c, Layout d,                \
+            const Algorithm *algorithm, Heuristic *result))                                        \
   FUNCTION(heuristic, "cublasLtMatmulAlgoGetHeuristic",                                            \
            (Handle handle, MatmulDesc desc, Layout a, Layout b, Layout c, Layout d,                \
             Preference preference, int wanted, Heuristic *results, int *found))                    \

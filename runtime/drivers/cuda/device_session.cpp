@@ -30,6 +30,7 @@ mpc_rt_status_t DeviceSession::open(int ordinal, std::unique_ptr<DeviceSession> 
   cuda->deviceGetAttribute(&minor, computeCapabilityMinor, device);
   cuda->deviceGetAttribute(&made->multiprocessors, multiprocessorCount, device);
   made->architecture = major * 10 + minor;
+  cuda->deviceGetName(made->name, sizeof made->name, device);
   if (auto status = made->check(cuda->streamCreate(&made->stream, streamNonBlocking), "a stream"))
     return status;
   session = std::move(made);

@@ -28,6 +28,7 @@ public:
   Stream stream = nullptr;
   int multiprocessors = 1;
   int architecture = 0; // 90: compute capability 9.0
+  char name[128] = "";
 
 private:
   DeviceSession(const Api &cuda, Device device) : cuda(cuda), device(device) {}

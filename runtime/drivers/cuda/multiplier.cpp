@@ -35,6 +35,12 @@ bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type) {
   case MPC_RT_BFLOAT16:
     type = lt::r16bf;
     return true;
+  case MPC_RT_INT8:
+    type = lt::r8i;
+    return true;
+  case MPC_RT_INT32:
+    type = lt::r32i;
+    return true;
   default:
     return false;
   }
@@ -72,15 +78,31 @@ mpc_rt_status_t Multiplier::open() {
     return fail(MPC_RT_UNAVAILABLE, "matrix products on the GPU: %s", problem);
   if (auto status = check(blas->create(&handle), "matrix products on the GPU", "opening it"))
     return status;
+  int version[] = {0, 0, 0};
+  for (int part : {lt::majorVersion, lt::minorVersion, lt::patchLevel})
+    blas->property(static_cast<lt::LibraryProperty>(part), &version[part]);
+  algorithms.open("cublaslt-" + std::to_string(version[0]) + "." + std::to_string(version[1]) +
+                  "." + std::to_string(version[2]) + "-sm_" + std::to_string(session.architecture) +
+                  "-" + std::to_string(session.multiprocessors) + "-" + session.name);
   bool grew = false;
   return workspace.reserve(workspaceBytes, "workspace of cuBLASLt", grew);
 }
 
 bool Multiplier::takes(mpc_rt_dtype_t lhs, mpc_rt_dtype_t rhs, mpc_rt_dtype_t out,
                        mpc_rt_dtype_t bias) {
-  lt::DataType type;
-  return dataType(lhs, type) && dataType(out, type) && lhs == rhs && bias == out &&
+  auto isFloating = [](mpc_rt_dtype_t dtype) {
+    lt::DataType type;
+    return dataType(dtype, type) && type != lt::r8i && type != lt::r32i;
+  };
+  return isFloating(lhs) && isFloating(out) && lhs == rhs && bias == out &&
          (lhs == out || (out == MPC_RT_FLOAT32 && lhs != MPC_RT_FLOAT64));
+}
+
+// cuBLAS guide, cublasLtMatmul(), on int8 into int32: only "TN", extents and leading dimensions
+// that are multiples of 4. mpc-pad-dims makes them multiples of 16.
+bool Multiplier::takesIntegers(const Contraction &c) {
+  return c.lhs == MPC_RT_INT8 && c.rhs == MPC_RT_INT8 && c.out == MPC_RT_INT32 && c.transposeRhs &&
+         !c.transposeLhs && c.k % 4 == 0 && c.n % 4 == 0 && !c.hasBias && !c.relu && !c.accumulate;
 }
 
 mpc_rt_status_t Multiplier::byKernel(const Contraction &shape, const void *lhs, const void *rhs,
@@ -102,13 +124,14 @@ mpc_rt_status_t Multiplier::makePlan(Plan &plan, const char *layer) {
   const Contraction &c = plan.shape;
   lt::DataType lhs, rhs, out;
   dataType(c.lhs, lhs), dataType(c.rhs, rhs), dataType(c.out, out); // takes() looked at them
-  plan.inDouble = out == lt::r64f;
-  lt::ComputeType compute = plan.inDouble             ? lt::compute64f
+  // The factors of the sums are of the type that sums.
+  plan.factors = out == lt::r64f || out == lt::r32i ? out : lt::r32f;
+  lt::ComputeType compute = out == lt::r64f           ? lt::compute64f
+                            : out == lt::r32i         ? lt::compute32i
                             : tf32 && lhs == lt::r32f ? lt::compute32fTf32
                                                       : lt::compute32f;
-  if (auto status =
-          check(blas->descCreate(&plan.desc, compute, plan.inDouble ? lt::r64f : lt::r32f), layer,
-                "describing the product"))
+  if (auto status = check(blas->descCreate(&plan.desc, compute, plan.factors), layer,
+                          "describing the product"))
     return status;
   int32_t transA = c.transposeRhs ? lt::transpose : lt::none;
   int32_t transB = c.transposeLhs ? lt::transpose : lt::none;
@@ -138,9 +161,39 @@ mpc_rt_status_t Multiplier::makePlan(Plan &plan, const char *layer) {
   if (auto status = check(code, layer, "describing an operand"))
     return status;
 
+  return choose(plan, layer);
+}
+
+// Everything that the choice depends on.
+static std::string keyOf(const Contraction &c, const std::array<uint32_t, 3> &alignments, bool tf32,
+                         uint64_t workspaceBytes) {
+  std::string key;
+  for (int64_t number :
+       {c.batch, c.m, c.n, c.k, static_cast<int64_t>(c.lhs), static_cast<int64_t>(c.out),
+        int64_t{c.transposeLhs}, int64_t{c.transposeRhs}, int64_t{c.accumulate}, int64_t{c.hasBias},
+        int64_t{tf32}, int64_t{alignments[0]}, int64_t{alignments[1]}, int64_t{alignments[2]},
+        static_cast<int64_t>(workspaceBytes)})
+    key += (key.empty() ? "" : ",") + std::to_string(number);
+  return key;
+}
+
+bool Multiplier::chooseKnown(Plan &plan, const std::string &key) const {
+  lt::Algorithm algorithm;
+  lt::Heuristic result = {};
+  if (!algorithms.find(key, algorithm) ||
+      blas->algorithmCheck(handle, plan.desc, plan.a, plan.b, plan.d, plan.d, &algorithm,
+                           &result) ||
+      result.state || result.workspaceBytes > workspace.size())
+    return false;
+  plan.choice = result;
+  plan.choice.algorithm = algorithm;
+  return true;
+}
+
+int Multiplier::askHeuristic(Plan &plan, int &found) const {
   lt::Preference preference = nullptr;
-  if (auto status = check(blas->preferenceCreate(&preference), layer, "a preference"))
-    return status;
+  if (int code = blas->preferenceCreate(&preference))
+    return code;
   uint64_t space = workspace.size();
   blas->preferenceSet(preference, lt::workspaceBytes, &space, sizeof space);
   uint32_t scheme = lt::reduceInComputeType;
@@ -150,16 +203,26 @@ mpc_rt_status_t Multiplier::makePlan(Plan &plan, const char *layer) {
                                       {lt::alignmentC, &plan.alignments[2]},
                                       {lt::alignmentD, &plan.alignments[2]}})
     blas->preferenceSet(preference, attribute, alignment, sizeof *alignment);
-  int found = 0;
-  code = blas->heuristic(handle, plan.desc, plan.a, plan.b, plan.d, plan.d, preference, 1,
-                         &plan.choice, &found);
+  int code = blas->heuristic(handle, plan.desc, plan.a, plan.b, plan.d, plan.d, preference, 1,
+                             &plan.choice, &found);
   blas->preferenceDestroy(preference);
+  return code;
+}
+
+mpc_rt_status_t Multiplier::choose(Plan &plan, const char *layer) {
+  const Contraction &c = plan.shape;
+  const std::string key = keyOf(c, plan.alignments, tf32, workspace.size());
+  if (chooseKnown(plan, key))
+    return MPC_RT_OK;
+  int found = 0;
+  int code = askHeuristic(plan, found);
   if (code || found == 0 || plan.choice.state)
     return fail(MPC_RT_UNAVAILABLE,
                 "%s: cuBLASLt has no algorithm for the product [%lld, %lld] x [%lld, %lld] of %s "
                 "(status %d); use --device cpu",
                 layer, static_cast<long long>(c.m), static_cast<long long>(c.k),
                 static_cast<long long>(c.k), static_cast<long long>(c.n), dtypeName(c.lhs), code);
+  algorithms.add(key, plan.choice.algorithm);
   return MPC_RT_OK;
 }
 
@@ -185,8 +248,10 @@ mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &s
                                                         shape.outElements() * dtypeSize(shape.out),
                                                         session.stream),
                                layer);
-  if (!takes(shape.lhs, shape.rhs, shape.out, shape.hasBias ? shape.bias : shape.out) ||
-      shape.k == 0 || (shape.accumulate && (shape.relu || shape.hasBias)))
+  const bool isFloating =
+      takes(shape.lhs, shape.rhs, shape.out, shape.hasBias ? shape.bias : shape.out) &&
+      !(shape.accumulate && (shape.relu || shape.hasBias));
+  if (shape.k == 0 || !(isFloating || takesIntegers(shape)))
     return byKernel(shape, lhs, rhs, bias, out);
   auto [place, isNew] = plans.try_emplace(key);
   Plan &plan = place->second;
@@ -210,10 +275,14 @@ mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &s
     if (auto status = check(blas->descSet(plan.desc, lt::biasPointer, &bias, sizeof bias), layer,
                             "setting the bias"))
       return status;
-  const float one = 1, zero = 0;
-  const double one64 = 1, zero64 = 0;
-  const void *alpha = plan.inDouble ? static_cast<const void *>(&one64) : &one;
-  const void *none = plan.inDouble ? static_cast<const void *>(&zero64) : &zero;
+  const float one = 1;
+  const double one64 = 1;
+  const int32_t one32 = 1;
+  const void *alpha = plan.factors == lt::r64f   ? static_cast<const void *>(&one64)
+                      : plan.factors == lt::r32i ? static_cast<const void *>(&one32)
+                                                 : &one;
+  const double none64 = 0; // the same bytes are 0 in every type
+  const void *none = &none64;
   if (auto status = check(blas->matmul(handle, plan.desc, alpha, rhs, plan.a, lhs, plan.b,
                                        shape.accumulate ? alpha : none, out, plan.d, out, plan.d,
                                        &plan.choice.algorithm, workspace.data(), workspace.size(),

@@ -5,6 +5,7 @@
 #define MPC_RUNTIME_DRIVERS_CUDA_MULTIPLIER_H
 
 #include "runtime/drivers/contraction.h"
+#include "runtime/drivers/cuda/algorithm_cache.h"
 #include "runtime/drivers/cuda/cublaslt_api.h"
 #include "runtime/drivers/cuda/kernel_table.h"
 
@@ -35,9 +36,11 @@ public:
   // A checked product. What cuBLASLt does not take, a kernel of the artifact does.
   mpc_rt_status_t multiply(const ProductKey &key, const Contraction &shape, const void *lhs,
                            const void *rhs, const void *bias, void *out, const char *layer);
-  // Whether cuBLASLt multiplies these dtypes.
+  // Whether cuBLASLt multiplies these floating dtypes.
   static bool takes(mpc_rt_dtype_t lhs, mpc_rt_dtype_t rhs, mpc_rt_dtype_t out,
                     mpc_rt_dtype_t bias);
+  // Whether it multiplies these integers.
+  static bool takesIntegers(const Contraction &shape);
   uint64_t bytes() const { return workspace.size(); }
 
 private:
@@ -47,10 +50,15 @@ private:
     lt::MatmulDesc desc = nullptr;
     lt::Layout a = nullptr, b = nullptr, d = nullptr;
     lt::Heuristic choice = {};
-    bool inDouble = false;
+    lt::DataType factors = lt::r32f;         // type of the sums' factors
     std::array<uint32_t, 3> alignments = {}; // of lhs, rhs and out, in bytes
   };
   mpc_rt_status_t makePlan(Plan &plan, const char *layer);
+  // The algorithm of a described plan: what was chosen before for such a product, else what the
+  // library's heuristic says.
+  mpc_rt_status_t choose(Plan &plan, const char *layer);
+  bool chooseKnown(Plan &plan, const std::string &key) const;
+  int askHeuristic(Plan &plan, int &found) const;
   mpc_rt_status_t byKernel(const Contraction &shape, const void *lhs, const void *rhs,
                            const void *bias, void *out);
   mpc_rt_status_t check(int result, const char *layer, const char *what) const;
@@ -62,6 +70,7 @@ private:
   const lt::Api *blas = nullptr;
   lt::Handle handle = nullptr;
   Memory workspace;
+  AlgorithmCache algorithms;
   std::map<ProductKey, Plan> plans;
 };
 

@@ -27,7 +27,7 @@ func.func @head(%x: tensor<?x12xbf16>, %w: tensor<12x10xbf16>, %b: tensor<10xbf1
 // CHECK-LABEL: func.func @single
 func.func @single(%x: tensor<?x12xf32>, %w: tensor<12x10xf32>) -> tensor<?x10xf32> attributes {mpc.entry} {
   // CHECK-NOT: mpc.pad
-  // REMARK: not-padded{{.*}}only 16-bit operands gain from it
+  // REMARK: not-padded{{.*}}only 16-bit and 8-bit operands gain from it
   %0 = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x12xf32>, tensor<12x10xf32>) -> tensor<?x10xf32>
   return %0 : tensor<?x10xf32>
 }
