@@ -41,11 +41,15 @@ static LogicalResult verifyVariableReference(Operation *op, NamedAttribute attri
   if (!variable)
     return op->emitOpError() << attribute.getName() << " names " << symbol
                              << ", which no mpc.variable declares";
-  // After bufferization the argument is a memref of the same shape.
+  // After bufferization the argument is a memref of the same shape. From phase tensors on its
+  // integers are signless.
   auto shaped = dyn_cast<ShapedType>(type);
   auto declared = cast<ShapedType>(variable.getType());
+  Type element = declared.getElementType();
+  if (shaped && element.isUnsignedInteger() && shaped.getElementType().isSignlessInteger())
+    element = IntegerType::get(op->getContext(), element.getIntOrFloatBitWidth());
   if (!shaped || !shaped.hasRank() || shaped.getShape() != declared.getShape() ||
-      shaped.getElementType() != declared.getElementType())
+      shaped.getElementType() != element)
     return op->emitOpError() << attribute.getName() << " names " << symbol << " of type "
                              << declared << ", but has type " << type;
   return success();

@@ -82,9 +82,13 @@ static SmallVector<int64_t> matchBlocks(ContractOp op) {
   return arguments;
 }
 
-/// The argument of a cast variable of i8, or of an unpacked and cast one.
+/// The argument of a cast variable of i8, or of an unpacked and cast one, which may have another
+/// shape then.
 static SmallVector<int64_t> matchNumbers(ContractOp op) {
-  auto widened = op.getRhs().getDefiningOp<CastOp>();
+  Value numbers = op.getRhs();
+  if (auto reshape = numbers.getDefiningOp<ReshapeOp>())
+    numbers = reshape.getInput();
+  auto widened = numbers.getDefiningOp<CastOp>();
   if (!widened)
     return {};
   Value source = widened.getInput();
@@ -93,6 +97,8 @@ static SmallVector<int64_t> matchNumbers(ContractOp op) {
     if (type.getRank() != 2 || !isStoredMatrix(op, type.getDimSize(0), type.getDimSize(1)))
       return {};
     source = unpack.getPacked();
+  } else if (widened != op.getRhs().getDefiningOp()) {
+    return {};
   }
   std::optional<int64_t> variable = findVariable(source);
   if (!variable || !elementTypeOf(source).isInteger(8))

@@ -95,10 +95,16 @@ GraphImporter::decideQuantization(const LayerConfig &layer, llvm::StringRef path
                 ", which the option's policy '" + decided.getName() +
                 "' cannot undo; give it a policy of the same mode, '" +
                 file.getQuantizationModeName() + "_from_…'");
+  if (!isStored && Quantization::isCalibratedMode(decided.getQuantizationMode())) {
+    const bool isGptq = decided.getQuantizationMode() == QuantizationMode::GPTQ;
+    const llvm::StringRef mode = decided.getQuantizationModeName();
+    const llvm::StringRef name = isGptq ? "GPTQ" : "AWQ";
+    return fail("the mode '" + mode + "' needs calibration data, which Keras takes in a `" + name +
+                "Config` object; call model.quantize(\"" + mode + "\", config=" + name +
+                "Config(...)) in Keras and compile the file that it saves");
+  }
   // markQuantization refuses what is stored in a form that the class has not.
-  if (!llvm::is_contained(forms, decided.getQuantizationMode()) &&
-      decided.getQuantizationMode() != QuantizationMode::GPTQ &&
-      decided.getQuantizationMode() != QuantizationMode::AWQ)
+  if (!llvm::is_contained(forms, decided.getQuantizationMode()))
     return Quantization();
   // A wrapper computes its layer's numbers in its own way: model.quantize leaves it alone.
   if (!isWhole && !isStored)

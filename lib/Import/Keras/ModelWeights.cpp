@@ -51,6 +51,17 @@ void quantizeTensor(const ModelVariable &variable, llvm::StringRef dataset,
   }
 }
 
+/// Why a tensor may have another shape than its variable.
+llvm::StringRef adviceOf(const ModelVariable &variable) {
+  const llvm::StringRef name = llvm::StringRef(variable.path).rsplit('/').second;
+  if (variable.type.getElementType().isUnsignedInteger(8) &&
+      (name == "kernel_zero" || name == "zero_point"))
+    return "Keras 3.14 to 3.15.1 leave the zero points of gptq and awq out of their files, and do "
+           "not "
+           "load them either; quantize and save the model with another version";
+  return "the architecture and the weights are of different models";
+}
+
 } // namespace
 
 void takeTensor(const ModelVariable &variable, llvm::StringRef dataset, StoredTensor &tensor,
@@ -60,8 +71,7 @@ void takeTensor(const ModelVariable &variable, llvm::StringRef dataset, StoredTe
     return quantizeTensor(variable, dataset, tensor, report, model);
   if (llvm::ArrayRef<int64_t>(tensor.dims) != variable.type.getShape())
     report(variable.path, "the weights have shape " + printShape(tensor.dims) + "; the layer has " +
-                              printShape(variable.type.getShape()) +
-                              "; the architecture and the weights are of different models");
+                              printShape(variable.type.getShape()) + "; " + adviceOf(variable));
   else if (isFloating(tensor.dtype) != mlir::isa<mlir::FloatType>(variable.type.getElementType()))
     report(variable.path,
            "the weights are of another kind of number than the layer's (dataset " + dataset + ")");

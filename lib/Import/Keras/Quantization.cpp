@@ -3,6 +3,7 @@
 
 #include "Objects.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
 #include <algorithm>
@@ -45,6 +46,29 @@ llvm::Expected<ActivationQuantizer> readAbsMax(const SerializedObject &object) {
   return result;
 }
 
+/// keras/src/quantizers/gptq_core.py and awq_core.py: the config's numbers, else the policy's.
+llvm::Expected<Quantization> readCalibrated(const DTypePolicy &policy,
+                                            const SerializedObject &object) {
+  Quantization result;
+  result.mode = policy.getQuantizationMode();
+  const bool isGptq = result.mode == QuantizationMode::GPTQ;
+  int64_t group = policy.getGroupSize().value;
+  result.weightBits = isGptq ? policy.getWeightBits() : 4;
+  if (object.className == (isGptq ? "GPTQConfig" : "AWQConfig")) {
+    group = object.config.getInteger("group_size").value_or(128);
+    result.weightBits = object.config.getInteger("weight_bits").value_or(4);
+  } else if (!object.className.empty()) {
+    return configError("'" + object.className + "' is not supported for the mode " +
+                       policy.getQuantizationModeName());
+  }
+  if (group < -1 || group == 0)
+    return configError("'group_size' must be -1 or positive");
+  if (!llvm::is_contained({2, 3, 4, 8}, result.weightBits))
+    return configError("'weight_bits' must be 2, 3, 4 or 8");
+  result.blockSize = group == -1 ? 0 : std::min<int64_t>(group, int64_t(1) << 40);
+  return result;
+}
+
 } // namespace
 
 llvm::Expected<Quantization> readQuantization(const DTypePolicy &policy,
@@ -59,8 +83,7 @@ llvm::Expected<Quantization> readQuantization(const DTypePolicy &policy,
     return result;
   case QuantizationMode::GPTQ:
   case QuantizationMode::AWQ:
-    return llvm::createStringError("the quantization mode '" + policy.getQuantizationModeName() +
-                                   "' is not supported; expected int8, int4 or float8");
+    return readCalibrated(policy, object);
   case QuantizationMode::Float8:
     // A map in place of the policy has no history length of its own, and Keras takes the default.
     result.historyLength =

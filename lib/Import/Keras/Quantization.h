@@ -16,8 +16,10 @@ struct ActivationQuantizer {
 
 struct Quantization {
   QuantizationMode mode = QuantizationMode::None;
-  /// int4: numbers along the contracted dimension that share a scale; 0: one scale per channel.
+  /// int4, gptq, awq: numbers along the contracted dimension that share a scale; 0: one scale per
+  /// channel.
   int64_t blockSize = 0;
+  int64_t weightBits = 4;                        ///< gptq: 2, 3, 4 (two per byte) or 8
   int64_t historyLength = 1024;                  ///< float8
   bool computesInFloat32 = false;                ///< float8 rounds such a layer's bias to bfloat16
   std::optional<ActivationQuantizer> activation; ///< null: only weights are quantized
@@ -25,6 +27,11 @@ struct Quantization {
   bool ofFloats = false;
 
   explicit operator bool() const { return mode != QuantizationMode::None; }
+  /// Whether the integers were found with data of the model's use.
+  bool isCalibrated() const { return isCalibratedMode(mode); }
+  static bool isCalibratedMode(QuantizationMode mode) {
+    return mode == QuantizationMode::GPTQ || mode == QuantizationMode::AWQ;
+  }
 };
 
 /// Reads a layer's `quantization_config` (null: the mode's default) under its quantized policy, as

@@ -58,6 +58,8 @@ VariableRequest requestPart(llvm::StringRef name, llvm::ArrayRef<int64_t> dims,
 bool QuantizedKernel::addVariables(llvm::function_ref<bool()> addBias) {
   if (shape.lowRank && quantization.mode == QuantizationMode::Float8)
     b.error("float8 layers do not support LoRA, in Keras neither");
+  if (quantization.isCalibrated())
+    return addCalibrated(addBias);
   addKernel();
   // After an error in the kernel's options those of the bias are looked at, too.
   if (!addBias() || !kernel)
@@ -157,15 +159,17 @@ Value QuantizedKernel::multiply(Value x) {
   case QuantizationMode::Int8:
     return addLowRank(multiplyIntegers(x), x);
   case QuantizationMode::Int4:
-    return addLowRank(quantization.blockSize || !shape.isMatrix ? multiplyDequantized(x)
-                                                                : multiplyIntegers(x),
-                      x);
-  default:
-    if (!factors)
-      return shape.multiply(x, kernel);
-    Value update = multiplyLowRank(b, shape.lowRank, factors.a, factors.b);
-    return shape.multiply(x, b.make<AddOp>(kernel, update));
+    return addLowRank(multipliesInt4(x) ? multiplyIntegers(x) : multiplyDequantized(x), x);
+  case QuantizationMode::GPTQ:
+  case QuantizationMode::AWQ:
+    return shape.multiply(x, dequantizeCalibrated());
+  case QuantizationMode::None:
+    break;
   }
+  if (!factors)
+    return shape.multiply(x, kernel);
+  Value update = multiplyLowRank(b, shape.lowRank, factors.a, factors.b);
+  return shape.multiply(x, b.make<AddOp>(kernel, update));
 }
 
 Value QuantizedKernel::addLowRank(Value y, Value x) {
@@ -193,8 +197,37 @@ Value QuantizedKernel::multiplyFloat8(Value x) {
       mlir::TypeAttr::get(mlir::Float8E5M2Type::get(b.builder.getContext())));
 }
 
+/// Whether the product of the integers is scaled, not the kernel. Keras's EinsumDense scales the
+/// kernel; sums of float16 could overflow where that does not.
+bool QuantizedKernel::multipliesInt4(Value x) const {
+  if (quantization.blockSize)
+    return false;
+  if (shape.isMatrix)
+    return true;
+  // The columns of the packed matrix are what the output has.
+  auto first = llvm::seq<int64_t>(0, int64_t(shape.reducedAxes.size()));
+  return !quantization.activation && llvm::equal(shape.reducedAxes, first) &&
+         !elementTypeOf(x).isF16();
+}
+
 Value QuantizedKernel::unpack() {
   return quantizer->isInt4 ? b.make<UnpackInt4Op>(kernel, quantizer->shape.back()) : kernel;
+}
+
+/// The scale of the kernel's columns, with the dimensions of the output.
+Value QuantizedKernel::alignScale() {
+  if (!quantizer->isInt4 || shape.isMatrix)
+    return scale;
+  llvm::SmallVector<int64_t> own(shape.scaleAxes), extents, order;
+  llvm::sort(own);
+  for (int64_t axis : own)
+    extents.push_back(shape.request.shape[axis]);
+  for (int64_t axis : shape.scaleAxes)
+    order.push_back(llvm::find(own, axis) - own.begin());
+  Value aligned = b.makeReshape(scale, extents);
+  if (!llvm::is_sorted(order))
+    aligned = b.make<TransposeOp>(aligned, order);
+  return b.makeReshape(aligned, shape.scaleShape);
 }
 
 Value QuantizedKernel::dequantize() {
@@ -229,7 +262,8 @@ Value QuantizedKernel::multiplyIntegers(Value x) {
     Value sum = b.makeCastToFloat(shape.multiply(quantized, unpack()));
     y = b.make<DivideOp>(sum, b.make<MultiplyOp>(scale, shape.alignInput(inputScale)));
   } else {
-    y = b.make<DivideOp>(shape.multiply(x, b.makeCastToFloat(unpack())), scale);
+    Value numbers = b.makeReshape(b.makeCastToFloat(unpack()), shape.request.shape);
+    y = b.make<DivideOp>(shape.multiply(x, numbers), alignScale());
   }
   return b.make<StraightThroughOp>(y, shape.multiply(x, dequantize()));
 }

@@ -46,20 +46,26 @@ private:
   void addKernel();
   void addScales();
   void addFloat8State();
+  bool addCalibrated(llvm::function_ref<bool()> addBias);
+  /// Rows (what is contracted) and columns of the matrix that gptq and awq make of the kernel.
+  std::optional<std::pair<int64_t, int64_t>> findCalibratedMatrix();
   mlir::Value multiplyFloat8(mlir::Value x);
   mlir::Value multiplyIntegers(mlir::Value x);
   mlir::Value multiplyDequantized(mlir::Value x);
+  mlir::Value dequantizeCalibrated();
   /// What LoRA adds to the product with x.
   mlir::Value addLowRank(mlir::Value y, mlir::Value x);
   /// The floating kernel, in its own shape.
   mlir::Value dequantize();
   mlir::Value unpack();
+  mlir::Value alignScale();
+  bool multipliesInt4(mlir::Value x) const;
 
   LayerBuilder &b;
   const Quantization &quantization;
   const KernelShape &shape;
-  std::shared_ptr<KernelQuantizer> quantizer; ///< null for float8
-  mlir::Value kernel, scale, zero, groups;
+  std::shared_ptr<KernelQuantizer> quantizer; ///< of int8 and int4
+  mlir::Value kernel, scale, zero, groups, inputFactors;
   LowRankFactors factors;
   llvm::SmallVector<mlir::Value, 6> float8; ///< scale and history of inputs, kernel, gradient
 };

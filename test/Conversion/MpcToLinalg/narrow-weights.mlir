@@ -30,6 +30,28 @@ func.func @halves(%x: tensor<?x2x8xf32>, %p: tensor<8x3xi8> {mpc.variable = @p})
   return %y : tensor<?x2x5xf32>
 }
 
+// As EinsumDense has them: the matrix is that of all columns.
+// CHECK-LABEL: func.func @reshaped_halves
+// CHECK-NOT: linalg.generic
+// CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<8x3xi8>) outs(%{{.*}} : tensor<?x6xf32>)
+func.func @reshaped_halves(%x: tensor<?x8xf32>, %p: tensor<8x3xi8> {mpc.variable = @p}) -> tensor<?x2x3xf32> attributes {mpc.entry} {
+  %u = mpc.unpack_int4 %p {extent = 6 : i64} : tensor<8x3xi8> -> tensor<8x6xi8>
+  %c = mpc.cast %u : tensor<8x6xi8> to tensor<8x6xf32>
+  %k = mpc.reshape %c : tensor<8x6xf32> -> tensor<8x2x3xf32>
+  %y = mpc.contract %x, %k contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x2x3xf32>) -> tensor<?x2x3xf32>
+  return %y : tensor<?x2x3xf32>
+}
+
+// Whole bytes in another shape are not what the library reads.
+// CHECK-LABEL: func.func @reshaped_bytes
+// CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<8x6xf32>)
+func.func @reshaped_bytes(%x: tensor<?x8xf32>, %w: tensor<8x6xi8> {mpc.variable = @w}) -> tensor<?x2x3xf32> attributes {mpc.entry} {
+  %c = mpc.cast %w : tensor<8x6xi8> to tensor<8x6xf32>
+  %k = mpc.reshape %c : tensor<8x6xf32> -> tensor<8x2x3xf32>
+  %y = mpc.contract %x, %k contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x2x3xf32>) -> tensor<?x2x3xf32>
+  return %y : tensor<?x2x3xf32>
+}
+
 // Blocks of scales and zeros, behind a reshape as EinsumDense has it.
 // CHECK-LABEL: func.func @blocks
 // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<8x3xi8>) blocks(%arg2, %arg3, %arg4 : tensor<2x6xf32>, tensor<2x6xi8>, tensor<8xf32>) outs(%{{.*}} : tensor<?x6xf32>)

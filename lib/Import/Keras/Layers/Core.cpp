@@ -19,7 +19,8 @@ Value importDense(LayerBuilder &b) {
   if (units <= 0)
     b.error("'units' must be a positive integer");
   const Quantization quantization =
-      b.getQuantization({QuantizationMode::Int8, QuantizationMode::Int4, QuantizationMode::Float8});
+      b.getQuantization({QuantizationMode::Int8, QuantizationMode::Int4, QuantizationMode::Float8,
+                         QuantizationMode::GPTQ, QuantizationMode::AWQ});
   const LowRank lowRank = readLowRank(b, "kernel_constraint", /*readsAlpha=*/false);
   if (!axis || b.hasFailed())
     return {};

@@ -205,7 +205,8 @@ Value importEinsumDense(B &b) {
   if (!x)
     return {};
   const Quantization quantization =
-      b.getQuantization({QuantizationMode::Int8, QuantizationMode::Int4, QuantizationMode::Float8});
+      b.getQuantization({QuantizationMode::Int8, QuantizationMode::Int4, QuantizationMode::Float8,
+                         QuantizationMode::GPTQ, QuantizationMode::AWQ});
   const LowRank lowRank = readLowRank(b, "kernel_constraint", /*readsAlpha=*/true);
   const std::string text = b.getString("equation", "");
   std::optional<Equation> equation = Equation::parse(text);
