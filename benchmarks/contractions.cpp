@@ -5,13 +5,15 @@
 //   mpc-benchmark-contractions DTYPE[/kept] BATCHxMxNxK[tl][tr] ... [--seconds=S]
 //
 // tl, tr: lhs or rhs is stored transposed. kept: weights that do not change, packed before. Prints
-// a JSON array with, per shape, the medians in seconds and which one the runtime uses.
+// a JSON array with, per shape, the medians in seconds of oneDNN, of the micro-kernel whether or
+// not it is used, and of what the runtime chooses.
 #include "mpc-rt/status.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/micro_kernel.h"
 
 #include <algorithm>
 #include <chrono>
@@ -92,40 +94,54 @@ int main(int count, char **arguments) try {
       shapes.push_back(parse(argument, dtype->second, static_cast<uint32_t>(i)));
   }
   ThreadTeam team(std::max(1u, std::thread::hardware_concurrency()));
-  // Of each, one that only has oneDNN, and one as models use it.
-  std::unique_ptr<Contractor> contractors[2];
-  for (int own = 0; own < 2; ++own) {
-    contractors[own] = std::make_unique<Contractor>(team, cpu().isa, onednn::hasNativeBFloat16(),
-                                                    onednn::hasExactInt8(), /*ownKernels=*/own);
-    contractors[own]->setWeightsConstant(kept);
+  // One that only has oneDNN, one that is told to use the micro-kernel, one as models use it.
+  enum { library, own, chosen, ways };
+  std::unique_ptr<Contractor> contractors[ways];
+  for (int way = 0; way < ways; ++way) {
+    contractors[way] =
+        std::make_unique<Contractor>(team, cpu().isa, onednn::hasNativeBFloat16(),
+                                     onednn::hasExactInt8(), /*ownKernels=*/way != library);
+    contractors[way]->setWeightsConstant(kept);
   }
+  const MicroKernel *kernel = dtype->second == MPC_RT_BFLOAT16 && onednn::hasNativeBFloat16()
+                                  ? bfloat16MicroKernel(cpu().isa)
+                                  : nullptr;
+  if (!kernel)
+    kernel = float32MicroKernel(cpu().isa);
+  std::string choices;
+  for (const Shape &shape : shapes)
+    if (kernel)
+      choices += std::to_string(shape.descriptor.id) + (kept ? " 1 kept " : " 1 changing ") +
+                 kernel->name + "\n";
+  if (contractors[own]->setKernelChoices(choices.c_str()))
+    throw std::runtime_error(mpc_rt_last_error());
   std::printf("[");
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Shape &shape = shapes[i];
     Buffer lhs = allocate(shape.batch * shape.m * shape.k, dtype->second);
     Buffer rhs = allocate(shape.batch * shape.k * shape.n, dtype->second);
     Buffer out = allocate(shape.batch * shape.m * shape.n, dtype->second);
-    std::vector<double> seconds[2];
+    std::vector<double> seconds[ways];
     double total = 0;
-    while (seconds[1].size() < 6 || total < budget)
-      for (int own = 0; own < 2; ++own) {
+    while (seconds[chosen].size() < 6 || total < budget)
+      for (int way = 0; way < ways; ++way) {
         team.begin();
         auto start = Clock::now();
-        if (contractors[own]->contract(shape.descriptor, lhs.data(), rhs.data(), nullptr,
+        if (contractors[way]->contract(shape.descriptor, lhs.data(), rhs.data(), nullptr,
                                        out.data(), nullptr, 1))
           throw std::runtime_error(mpc_rt_last_error());
-        seconds[own].push_back(std::chrono::duration<double>(Clock::now() - start).count());
+        seconds[way].push_back(std::chrono::duration<double>(Clock::now() - start).count());
         team.end();
-        total += seconds[own].back();
+        total += seconds[way].back();
         if (!kept)
-          contractors[own]->forgetWeights();
+          contractors[way]->forgetWeights();
       }
     for (auto &times : seconds)
       times.erase(times.begin()); // plans, pages, code
-    double onednn = median(seconds[0]), chosen = median(seconds[1]);
-    std::printf("%s\n{\"shape\": \"%s\", \"onednn\": %.7f, \"mpc\": %.7f, \"kernel\": \"%s\"}",
-                i ? "," : "", shape.text.c_str(), onednn, chosen,
-                contractors[1]->kernelOf(shape.descriptor, 1));
+    std::printf("%s\n{\"shape\": \"%s\", \"onednn\": %.7f, \"own\": %.7f, \"mpc\": %.7f, "
+                "\"kernel\": \"%s\"}",
+                i ? "," : "", shape.text.c_str(), median(seconds[library]), median(seconds[own]),
+                median(seconds[chosen]), contractors[chosen]->kernelOf(shape.descriptor, 1));
   }
   std::printf("\n]\n");
   return 0;

@@ -19,11 +19,12 @@ extern "C" {
 /* The newest version that these declarations describe. An executable states the lowest one that it
  * needs: 2 when it calls services->convolve, 3 when it calls services->contract_with_largest, 4
  * when it contracts int8, 5 when it contracts floating numbers with int8, 6 when it calls
- * services->contract_blocks, else 1. */
-#define MPC_RT_ABI_VERSION 6u
+ * services->contract_blocks, 7 when it calls services->contract_and_launch, else 1. */
+#define MPC_RT_ABI_VERSION 7u
 #define MPC_RT_MAX_RANK 8
-#define MPC_RT_MAX_SPATIAL 3 /* spatial dimensions of a convolution */
-#define MPC_RT_DYNAMIC (-1)  /* a dimension that equals the batch of the call */
+#define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
+#define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
+#define MPC_RT_DYNAMIC (-1)            /* a dimension that equals the batch of the call */
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
@@ -171,7 +172,9 @@ enum {
   MPC_RT_CONTRACT_ACCUMULATE = 4,    /* out += instead of out = */
   /* Since version 5. The int8 rhs [k, (n + 1) / 2] holds two signed 4-bit numbers per byte, the low
    * half first; of an odd n the last high half does not count. Batch 1, not transposed. */
-  MPC_RT_CONTRACT_PACKED_RHS = 8
+  MPC_RT_CONTRACT_PACKED_RHS = 8,
+  /* Since version 7, of contract_and_launch: what `out` holds afterwards is undefined. */
+  MPC_RT_CONTRACT_CONSUMED = 16
 };
 
 /* out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n]))), row-major,
@@ -251,6 +254,16 @@ typedef struct mpc_rt_services_t {
                              const void *rhs, const void *bias, const void *scale,
                              const int8_t *zero, const float *places, int64_t blocks, void *out,
                              int64_t batch);
+  /* contract, and parallel_for of a kernel whose iteration i reads element i of `out` and no other
+   * one: it runs on ranges that cover all elements, each as soon as these are there.
+   * arguments[result] (of argument_count <= MPC_RT_MAX_KERNEL_ARGUMENTS) is `out`; the kernel may
+   * get another address there, at which the elements [begin, end) of its call are found. Neither
+   * writes what the other one reads. Since version 7. */
+  int32_t (*contract_and_launch)(void *context, const mpc_rt_contract_t *descriptor,
+                                 const void *lhs, const void *rhs, const void *bias, void *out,
+                                 mpc_rt_kernel_fn kernel, void *const *arguments,
+                                 uint32_t argument_count, uint32_t result, int64_t grain,
+                                 int64_t batch);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

@@ -24,6 +24,9 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, bool isOnDevice) {
     manager.addPass(createCSEPass());
     // Last: whatever became a launch on the way counts.
     manager.addPass(createGatherLaunchesPass());
+  } else {
+    // After CSE: equal views of one buffer are then one value.
+    manager.addPass(createInterleaveLaunchesPass());
   }
   manager.addPass(createVerifyKernelsPass());
 }

@@ -60,7 +60,8 @@ mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const vo
         "by int8 to int32",
         layer, dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias));
   constexpr uint32_t knownFlags = MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS |
-                                  MPC_RT_CONTRACT_ACCUMULATE | MPC_RT_CONTRACT_PACKED_RHS;
+                                  MPC_RT_CONTRACT_ACCUMULATE | MPC_RT_CONTRACT_PACKED_RHS |
+                                  MPC_RT_CONTRACT_CONSUMED;
   if ((descriptor.flags & ~knownFlags) || descriptor.activation > MPC_RT_ACTIVATION_RELU)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: contraction flags %#x, activation %u are newer than this runtime; update "

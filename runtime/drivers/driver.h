@@ -10,6 +10,7 @@
 #include "mpc-rt/status.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/contraction.h"
+#include "runtime/drivers/result_kernel.h"
 
 #include <memory>
 #include <string>
@@ -97,6 +98,10 @@ public:
     done = false;
     return MPC_RT_OK;
   }
+  // Here: one after the other.
+  virtual mpc_rt_status_t contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                            const void *rhs, const void *bias, void *out,
+                                            const ResultKernel &kernel, int64_t batch);
   // Weights in blocks are made for drivers that work on memory of the host.
   virtual mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                          const void *rhs, const BlockScales &blocks,

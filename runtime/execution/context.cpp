@@ -70,6 +70,33 @@ int32_t runContractWithLargest(void *context, const mpc_rt_contract_t *descripto
   });
 }
 
+int32_t runContractAndLaunch(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                             const void *rhs, const void *bias, void *out, mpc_rt_kernel_fn kernel,
+                             void *const *arguments, uint32_t argumentCount, uint32_t result,
+                             int64_t grain, int64_t batch) {
+  const char *layer = descriptor->layer ? descriptor->layer : "contraction";
+  return guard(layer, [&] {
+    if (argumentCount > MPC_RT_MAX_KERNEL_ARGUMENTS || result >= argumentCount)
+      return fail(MPC_RT_FAILED_PRECONDITION,
+                  "%s: a kernel of %u arguments on argument %u; this runtime takes %d; update "
+                  "libmpcrt",
+                  layer, argumentCount, result, MPC_RT_MAX_KERNEL_ARGUMENTS);
+    auto &own = *static_cast<mpc_rt_context_t *>(context);
+    bool done = false;
+    if (auto status = useWaitingShadow(own, *descriptor, lhs, bias, out, batch, true, done))
+      return status;
+    if (!done)
+      return own.driver->contractAndLaunch(*descriptor, lhs, rhs, bias, out,
+                                           {kernel, arguments, argumentCount, result, grain},
+                                           batch);
+    Contraction shape;
+    auto status = resolveContraction(*descriptor, lhs, rhs, bias, out, batch, shape);
+    if (!status)
+      own.driver->parallelFor(kernel, arguments, static_cast<int64_t>(shape.outElements()), grain);
+    return status;
+  });
+}
+
 int32_t runContractBlocks(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
                           const void *rhs, const void *bias, const void *scale, const int8_t *zero,
                           const float *places, int64_t blocks, void *out, int64_t batch) {
@@ -158,7 +185,8 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
                       runContract,
                       runConvolve,
                       runContractWithLargest,
-                      runContractBlocks};
+                      runContractBlocks,
+                      runContractAndLaunch};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

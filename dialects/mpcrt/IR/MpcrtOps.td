@@ -172,6 +172,34 @@ def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpI
   let hasVerifier = 1;
 }
 
+def Mpcrt_InterleaveOp : Mpcrt_Op<"interleave", [RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+  let summary = "a contraction, and a launch on each part of its result as soon as it is there";
+  let description = [{
+    The body holds one mpcrt.contract on buffers and one mpcrt.launch, whose argument `result` is the
+    contraction's `out` and whose count is the number of its elements. Iteration i of the kernel
+    reads element i of the result alone, so the kernel may run on parts of the result while it is in
+    the cache and other parts are still computed (services->contract_and_launch). Neither writes
+    what the other one reads but for the result. With `consumed` nothing else reads the result:
+    what `out` holds afterwards is undefined.
+
+    Example:
+    ```mlir
+    mpcrt.interleave result(0) consumed {
+      mpcrt.contract ins(%x, %dy : memref<?x784xbf16>, memref<?x64xbf16>) outs(%dw : memref<784x64xbf16>) {transpose_lhs}
+      mpcrt.launch @update count(%c50176) grain(1365) args(%dw_flat, %w_flat : memref<?xbf16>, memref<?xf32>)
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$result, UnitAttr:$consumed);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`result` `(` $result `)` (`consumed` $consumed^)? $body attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ContractOp getContract();
+    LaunchOp getLaunch();
+  }];
+}
+
 def Mpcrt_RowsOp : Mpcrt_Op<"rows", [RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
   let summary = "structured ops that become one kernel: block of rows by block of rows";
   let description = [{

@@ -129,6 +129,29 @@ def GatherLaunchesPass : Pass<"mpc-gather-launches", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
+def InterleaveLaunchesPass : Pass<"mpc-interleave-launches", "::mlir::ModuleOp"> {
+  let summary = "for CPUs: kernels run on parts of a contraction's result while these are in the cache";
+  let description = [{
+    A launch whose iteration i reads element i of what a contraction before it wrote, and no other
+    one, moves up to the contraction, when nothing between depends on either order: both become
+    mpcrt.interleave. That saves writing the result and reading it again, and the kernel waits for
+    memory while another thread multiplies. Among the launches are an optimizer's updates, if
+    nothing has to be known of all gradients before (loss scaling, clipping): remark `interleave`
+    (category mpc-kernels). A result that nobody else reads is `consumed`.
+
+    ```mlir
+    mpcrt.contract ins(%x, %dy : ...) outs(%dw : ...)
+    mpcrt.launch @update count(%n) grain(1365) args(%dw_flat, %rate, %w_flat : ...)
+    // becomes
+    mpcrt.interleave result(0) consumed {
+      mpcrt.contract ins(%x, %dy : ...) outs(%dw : ...)
+      mpcrt.launch @update count(%n) grain(1365) args(%dw_flat, %rate, %w_flat : ...)
+    }
+    ```
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
+}
+
 def VerifyKernelsPass : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase kernels";
   let description = [{

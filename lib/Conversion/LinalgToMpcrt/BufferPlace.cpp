@@ -74,7 +74,20 @@ std::optional<SmallVector<BufferUse>> mpc::getBufferUses(Operation *op) {
         uses.push_back({operand, isStoredTo(argument)});
     return uses;
   }
-  if (!isa<mpcrt::LibraryCallOpInterface>(op))
+  if (isMemoryEffectFree(op))
+    return uses;
+  // Loops and conditions of the host.
+  if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>()) {
+    for (Region &region : op->getRegions())
+      for (Operation &inner : region.getOps()) {
+        auto more = getBufferUses(&inner);
+        if (!more)
+          return std::nullopt;
+        uses.append(*more);
+      }
+    return uses;
+  }
+  if (!isa<mpcrt::LibraryCallOpInterface, memref::LoadOp, memref::StoreOp, memref::CopyOp>(op))
     return std::nullopt;
   auto interface = cast<MemoryEffectOpInterface>(op);
   SmallVector<MemoryEffects::EffectInstance> effects;

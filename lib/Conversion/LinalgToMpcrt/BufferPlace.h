@@ -18,8 +18,8 @@ struct BufferUse {
   bool isWritten;
 };
 
-/// Of a launch (by the stores of its kernel) or a library call; none for other ops, which may touch
-/// anything.
+/// Of a launch (by the stores of its kernel), a library call, or code of the host between them;
+/// none for other ops, which may touch anything.
 std::optional<llvm::SmallVector<BufferUse>> getBufferUses(mlir::Operation *op);
 
 /// Whether the order of two launches or library calls matters.

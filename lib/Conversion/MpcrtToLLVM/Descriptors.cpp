@@ -108,6 +108,11 @@ static bool isPacked(mpcrt::ContractOp op) {
          rhs.getDimSize(rhs.getRank() - 1) != out.getDimSize(out.getRank() - 1);
 }
 
+static bool isConsumed(mpcrt::ContractOp op) {
+  auto both = dyn_cast<mpcrt::InterleaveOp>(op->getParentOp());
+  return both && both.getConsumed();
+}
+
 static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
                                  TablePositions &tables) {
   int64_t rank = cast<MemRefType>(op.getLhs().getType()).getRank();
@@ -129,7 +134,8 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
   table.add32((transposed ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0) |
               (op.getTransposeRhs() ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
               (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0) |
-              (isPacked(op) ? MPC_RT_CONTRACT_PACKED_RHS : 0));
+              (isPacked(op) ? MPC_RT_CONTRACT_PACKED_RHS : 0) |
+              (isConsumed(op) ? MPC_RT_CONTRACT_CONSUMED : 0));
   table.add32(codeOf(op.getActivation()));
   for (const auto &extent : {batch, m, n, k})
     table.add(*extent);

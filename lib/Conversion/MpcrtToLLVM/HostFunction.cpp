@@ -25,6 +25,10 @@ private:
   DictionaryAttr describe();
   LogicalResult lowerCall(mpcrt::LibraryCallOpInterface op);
   LogicalResult lowerLaunch(mpcrt::LaunchOp op);
+  LogicalResult lowerInterleave(mpcrt::InterleaveOp op);
+  Value argumentsOf(mpcrt::LaunchOp op, Emitter &emit);
+  Value kernelOf(mpcrt::LaunchOp op, Emitter &emit);
+  void callService(Emitter &emit, Service service, ArrayRef<Value> arguments);
   LogicalResult lowerCopy(memref::CopyOp op);
   int32_t variableOf(Value buffer, Operation *reader);
   bool isOnlyContracted(BlockArgument variable);
@@ -143,21 +147,33 @@ int32_t HostFunction::variableOf(Value buffer, Operation *reader) {
   return tables.variables.lookup(symbol);
 }
 
+/// Calls service(context, arguments...), which returns a status.
+void HostFunction::callService(Emitter &emit, Service service, ArrayRef<Value> arguments) {
+  tables.abiVersion = std::max(tables.abiVersion, service.since);
+  Type i32 = emit.builder.getI32Type();
+  SmallVector<Value> operands{emit.load(services, service.offset, emit.pointer()), context};
+  operands.append(arguments.begin(), arguments.end());
+  SmallVector<Type> types(ValueRange(operands).drop_front().getTypes());
+  auto type = LLVM::LLVMFunctionType::get(i32, types);
+  Value code = LLVM::CallOp::create(emit.builder, emit.loc, type, operands).getResult();
+  // The first failure counts; whoever comes to the end of the enclosing step returns it.
+  Value before = LLVM::LoadOp::create(emit.builder, emit.loc, i32, status);
+  Value isFirst =
+      LLVM::ICmpOp::create(emit.builder, emit.loc, LLVM::ICmpPredicate::eq, before, emit.i32(0));
+  Value now = LLVM::SelectOp::create(emit.builder, emit.loc, isFirst, code, before);
+  LLVM::StoreOp::create(emit.builder, emit.loc, now, status);
+}
+
 LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
   Service service = serviceOf(op);
-  tables.abiVersion = std::max(tables.abiVersion, service.since);
   auto table = describeCall(op, rhsVariables.lookup(op), tables);
   if (failed(table))
     return failure();
   Emitter emit{OpBuilder(op), op.getLoc()};
-  Type ptr = emit.pointer(), i32 = emit.builder.getI32Type(), i64 = emit.builder.getI64Type();
+  Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
   Value bias = op.getBias() ? pointerTo(emit, op.getBias())
                             : LLVM::ZeroOp::create(emit.builder, op.getLoc(), ptr).getResult();
-  SmallVector<Value> arguments{emit.load(services, service.offset, ptr),
-                               context,
-                               *table,
-                               pointerTo(emit, op.getLhs()),
-                               pointerTo(emit, op.getRhs()),
+  SmallVector<Value> arguments{*table, pointerTo(emit, op.getLhs()), pointerTo(emit, op.getRhs()),
                                bias};
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getScale()) {
     for (Value operand : {contract.getScale(), contract.getZero(), contract.getPlaces()})
@@ -167,22 +183,14 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
   for (Value init : cast<DestinationStyleOpInterface>(*op).getDpsInits())
     arguments.push_back(pointerTo(emit, init));
   arguments.push_back(emit.cast(getBatchArgument(entry), i64));
-  SmallVector<Type> types(ValueRange(arguments).drop_front().getTypes());
-  auto type = LLVM::LLVMFunctionType::get(i32, types);
-  Value code = LLVM::CallOp::create(emit.builder, op.getLoc(), type, arguments).getResult();
-  // The first failure counts; whoever comes to the end of the enclosing step returns it.
-  Value before = LLVM::LoadOp::create(emit.builder, op.getLoc(), i32, status);
-  Value isFirst =
-      LLVM::ICmpOp::create(emit.builder, op.getLoc(), LLVM::ICmpPredicate::eq, before, emit.i32(0));
-  Value now = LLVM::SelectOp::create(emit.builder, op.getLoc(), isFirst, code, before);
-  LLVM::StoreOp::create(emit.builder, op.getLoc(), now, status);
+  callService(emit, service, arguments);
   op.erase();
   return success();
 }
 
-LogicalResult HostFunction::lowerLaunch(mpcrt::LaunchOp op) {
+/// The kernel's arguments in an array of addresses.
+Value HostFunction::argumentsOf(mpcrt::LaunchOp op, Emitter &emit) {
   Location loc = op.getLoc();
-  Emitter emit{OpBuilder(op), loc};
   // Stack slots stand in the prologue: a launch in a loop must not grow the stack.
   Emitter slots{OpBuilder::atBlockBegin(prologue), loc};
   Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
@@ -199,14 +207,47 @@ LogicalResult HostFunction::lowerLaunch(mpcrt::LaunchOp op) {
     }
     LLVM::StoreOp::create(emit.builder, loc, address, emit.offset(array, 8 * i));
   }
+  return array;
+}
+
+Value HostFunction::kernelOf(mpcrt::LaunchOp op, Emitter &emit) {
   unsigned index = tables.kernelIndex.lookup(op.getKernelAttr().getAttr());
-  Value kernel = emit.load(kernels, 8 * int64_t(index), ptr);
+  return emit.load(kernels, 8 * int64_t(index), emit.pointer());
+}
+
+LogicalResult HostFunction::lowerLaunch(mpcrt::LaunchOp op) {
+  Location loc = op.getLoc();
+  Emitter emit{OpBuilder(op), loc};
+  Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
+  Value array = argumentsOf(op, emit), kernel = kernelOf(op, emit);
   Value function = emit.load(services, offsetof(mpc_rt_services_t, parallel_for), ptr);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(op.getContext()),
                                           {ptr, ptr, ptr, i64, i64});
   LLVM::CallOp::create(emit.builder, loc, type,
                        ValueRange{function, context, kernel, array, emit.cast(op.getCount(), i64),
                                   emit.i64(op.getGrain())});
+  op.erase();
+  return success();
+}
+
+LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
+  mpcrt::ContractOp contract = op.getContract();
+  mpcrt::LaunchOp launch = op.getLaunch();
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  auto table = describeCall(cast<mpcrt::LibraryCallOpInterface>(*contract),
+                            rhsVariables.lookup(contract), tables);
+  if (failed(table))
+    return failure();
+  table->getDefiningOp()->moveBefore(op);
+  Value bias = contract.getBias()
+                   ? pointerTo(emit, contract.getBias())
+                   : LLVM::ZeroOp::create(emit.builder, op.getLoc(), emit.pointer()).getResult();
+  Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
+  callService(emit, {offsetof(mpc_rt_services_t, contract_and_launch), 7},
+              {*table, pointerTo(emit, contract.getLhs()), pointerTo(emit, contract.getRhs()), bias,
+               pointerTo(emit, contract.getOut()), kernelOf(launch, emit),
+               argumentsOf(launch, emit), emit.i32(launch.getArguments().size()),
+               emit.i32(op.getResult()), emit.i64(launch.getGrain()), batch});
   op.erase();
   return success();
 }
@@ -276,9 +317,11 @@ LogicalResult HostFunction::run() {
     bool mayFail = false;
     step.walk([&](Operation *op) {
       bool isLibraryCall = isa<mpcrt::LibraryCallOpInterface>(op);
-      if (isLibraryCall || isa<mpcrt::LaunchOp, memref::CopyOp>(op))
-        calls.push_back(op);
       mayFail |= isLibraryCall;
+      if (isa<mpcrt::InterleaveOp>(op->getParentOp()))
+        return;
+      if (isLibraryCall || isa<mpcrt::LaunchOp, mpcrt::InterleaveOp, memref::CopyOp>(op))
+        calls.push_back(op);
     });
     if (mayFail)
       resumes.push_back(step.getNextNode());
@@ -291,9 +334,9 @@ LogicalResult HostFunction::run() {
     markers.push_back(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(0)));
   }
   // What is written before an op is asked of the ops, so answers come before the first rewrite.
-  for (Operation *op : calls)
-    if (auto library = dyn_cast<mpcrt::LibraryCallOpInterface>(op))
-      rhsVariables[op] = variableOf(library.getRhs(), op);
+  entry.walk([&](mpcrt::LibraryCallOpInterface library) {
+    rhsVariables[library] = variableOf(library.getRhs(), library);
+  });
   DictionaryAttr description = describe();
   bool failedOnce = false;
   for (Operation *op : calls) {
@@ -301,6 +344,8 @@ LogicalResult HostFunction::run() {
       failedOnce |= failed(lowerCall(library));
     else if (auto launch = dyn_cast<mpcrt::LaunchOp>(op))
       failedOnce |= failed(lowerLaunch(launch));
+    else if (auto both = dyn_cast<mpcrt::InterleaveOp>(op))
+      failedOnce |= failed(lowerInterleave(both));
     else
       failedOnce |= failed(lowerCopy(cast<memref::CopyOp>(op)));
   }

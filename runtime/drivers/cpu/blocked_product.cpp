@@ -19,7 +19,7 @@ constexpr int64_t sumPadding = 16;
 constexpr int64_t cacheLine = 64;
 
 // Of one row of a block.
-constexpr size_t maximalRowBytes = 4096;
+constexpr size_t maximalRowBytes = 16384;
 
 int64_t elementBytes(mpc_rt_dtype_t dtype) { return static_cast<int64_t>(dtypeSize(dtype)); }
 
@@ -61,10 +61,15 @@ struct Grid {
   Blocking rows, columns;
 };
 
-// Few blocks are cut further until every thread has as many.
-Grid gridOf(const Contraction &shape, const MicroKernel &kernel, int64_t threads) {
-  Grid grid{Blocking::atMost(shape.m, kernel.blockRows, kernel.rows),
-            Blocking::atMost(shape.n, kernel.blockColumns, kernel.columns)};
+// Few blocks are cut further until every thread has as many. `launches`: a kernel on the result.
+Grid gridOf(const Contraction &shape, const MicroKernel &kernel, int64_t threads, bool launches) {
+  // A kernel on the result reads other arrays where the block lies: long rows, which CPUs foresee.
+  constexpr int64_t kernelColumns = 4096;
+  const int64_t columns = launches ? std::max(std::min(shape.n, kernelColumns), kernel.blockColumns)
+                                   : kernel.blockColumns;
+  const int64_t rows = std::max(kernel.blockRows * kernel.blockColumns / columns, kernel.rows);
+  Grid grid{Blocking::atMost(shape.m, rows, kernel.rows),
+            Blocking::atMost(shape.n, columns, kernel.columns)};
   auto isEven = [&](const Grid &grid) {
     int64_t blocks = shape.batch * grid.rows.count * grid.columns.count;
     return blocks % threads == 0 || blocks >= 8 * threads;
@@ -182,10 +187,10 @@ uint64_t BlockedProduct::bytes() const noexcept {
 // ---- Products -----------------------------------------------------------------------------------
 
 void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *rhs,
-                         const void *packedRhs, const float *bias, void *out, uint32_t *largest) {
+                         const void *packedRhs, const float *bias, const Result &result) {
   const Side left = lhsOf(shape, lhs), right = rhsOf(shape, rhs);
   const int64_t threads = team.threads();
-  const Grid grid = gridOf(shape, kernel, threads);
+  const Grid grid = gridOf(shape, kernel, threads, result.kernel);
   const bool lhsFirst = shape.batch == 1 && grid.columns.count > 1;
   const bool rhsFirst = !packedRhs && packsRhsFirst(shape);
 
@@ -245,7 +250,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
               block.rhs.data = at(rhs, block.batch * shape.k * shape.n, shape.rhs);
             Workspace &workspace = workspaces[static_cast<size_t>(slot)];
             multiplyBlock(block, workspace);
-            own = std::max(own, finishBlock(shape, block, workspace, bias, out, largest));
+            own = std::max(own, finishBlock(shape, block, workspace, bias, result));
           }
         kernel.leave(state);
         _mm_sfence(); // before other threads read what was stored around the caches
@@ -256,8 +261,8 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
       });
     }
   }
-  if (largest)
-    *largest = most.load(std::memory_order_relaxed);
+  if (result.largest)
+    *result.largest = most.load(std::memory_order_relaxed);
 }
 
 void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
@@ -324,8 +329,8 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
 }
 
 uint32_t BlockedProduct::finishBlock(const Contraction &shape, const Block &block,
-                                     const Workspace &own, const float *bias, void *out,
-                                     bool findLargest) const {
+                                     const Workspace &own, const float *bias,
+                                     const Result &result) const {
   const uint32_t flags = (shape.hasBias ? epilogueBias : 0u) | (shape.relu ? epilogueRelu : 0u) |
                          (shape.accumulate ? epilogueAccumulate : 0u);
   const EpilogueRow finish = vectors.epilogue[shape.out][flags];
@@ -333,19 +338,23 @@ uint32_t BlockedProduct::finishBlock(const Contraction &shape, const Block &bloc
   const auto *sums = reinterpret_cast<const float *>(own.sums.data());
   const auto count = static_cast<size_t>(block.columns);
   const int64_t rowBytes = block.columns * elementBytes(shape.out);
-  const bool streams = streamsResult(shape, out) && rowBytes % cacheLine == 0 &&
-                       rowBytes <= static_cast<int64_t>(maximalRowBytes);
+  const bool fits = rowBytes <= static_cast<int64_t>(maximalRowBytes);
+  const bool isConsumed = result.kernel && result.isConsumed && fits && !shape.accumulate;
+  const bool streams =
+      !isConsumed && fits && streamsResult(shape, result.out) && rowBytes % cacheLine == 0;
   alignas(cacheLine) uint8_t staged[maximalRowBytes];
   uint32_t most = 0;
   for (int64_t row = 0; row < block.rows; ++row) {
-    auto *target = const_cast<uint8_t *>(
-        at(out, (block.batch * shape.m + block.row + row) * shape.n + block.column, shape.out));
-    uint8_t *finished = streams ? staged : target;
+    const int64_t first = (block.batch * shape.m + block.row + row) * shape.n + block.column;
+    auto *target = const_cast<uint8_t *>(at(result.out, first, shape.out));
+    uint8_t *finished = streams || isConsumed ? staged : target;
     finish(sums + row * stride, bias ? bias + block.column : nullptr, finished, count);
-    if (findLargest)
+    if (result.largest)
       most = std::max(most, shape.out == MPC_RT_FLOAT32
                                 ? vectors.largest32(reinterpret_cast<uint32_t *>(finished), count)
                                 : vectors.largest16(reinterpret_cast<uint16_t *>(finished), count));
+    if (result.kernel)
+      result.kernel->run(finished, shape.out, first, first + block.columns);
     if (streams)
       storeAroundCaches(staged, target, rowBytes);
   }

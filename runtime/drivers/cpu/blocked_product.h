@@ -12,6 +12,7 @@
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
 #include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/result_kernel.h"
 
 #include <vector>
 
@@ -25,9 +26,9 @@ public:
   const char *name() const { return kernel.name; }
   // Both operands are of dtypes that the kernel packs.
   bool multiplies(const Contraction &shape) const;
-  // What the product costs beside oneDNN's; `rhsKept`: both have rhs packed already.
-  bool isWorthwhile(const Contraction &shape, bool rhsKept) const {
-    return mpc::rt::isWorthwhile(kernel, shape, rhsKept);
+  // As micro_kernel.h says.
+  bool isWorthwhile(const Contraction &shape, bool rhsKept, bool launches) const {
+    return mpc::rt::isWorthwhile(kernel, shape, rhsKept, launches);
   }
   // Whether rhs is packed as a whole before the product, once: kept copies save that. Otherwise
   // each block packs what it reads.
@@ -36,9 +37,15 @@ public:
   uint64_t packedBytes(const Contraction &shape) const;
   void packRhs(const Contraction &shape, const void *rhs, void *to);
 
-  // `packedRhs` instead of `rhs`, from packRhs(); one of them is null. `largest` may be null.
+  struct Result {
+    void *out;
+    uint32_t *largest = nullptr;          // or null
+    const ResultKernel *kernel = nullptr; // or null
+    bool isConsumed = false;              // by the kernel: nobody reads `out` afterwards
+  };
+  // `packedRhs` instead of `rhs`, from packRhs(); one of them is null.
   void run(const Contraction &shape, const void *lhs, const void *rhs, const void *packedRhs,
-           const float *bias, void *out, uint32_t *largest);
+           const float *bias, const Result &result);
   uint64_t bytes() const noexcept;
 
 private:
@@ -71,7 +78,7 @@ private:
   void packAll(const Side &side, int64_t first, int64_t panels, uint8_t *to);
   void multiplyBlock(const Block &block, Workspace &own) const;
   uint32_t finishBlock(const Contraction &shape, const Block &block, const Workspace &own,
-                       const float *bias, void *out, bool findLargest) const;
+                       const float *bias, const Result &result) const;
 
   ThreadTeam &team;
   const VectorKernels &vectors;

@@ -42,7 +42,7 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
                        bool ownKernels)
     : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16), exactInt8(exactInt8),
       vectors256(isa >= MPC_RT_ISA_X86_64_V3),
-      useAmx(ownKernels && onednn::hasAmx() && bfloat16MicroKernel(isa) != nullptr) {
+      useAmx(ownKernels && onednn::hasAmx() && bfloat16MicroKernel(isa) == &amxBFloat16) {
   auto make = [&](const MicroKernel *kernel) {
     return kernel && ownKernels ? std::make_unique<BlockedProduct>(team, kernels, *kernel)
                                 : nullptr;
@@ -73,7 +73,7 @@ uint64_t Contractor::bytes() const noexcept {
 
 mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
                                      const void *rhs, const void *bias, void *out, void *largest,
-                                     int64_t batch) {
+                                     int64_t batch, const ResultKernel *kernel) {
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;
@@ -86,6 +86,8 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: the largest of int32 is not computed",
                   descriptor.layer ? descriptor.layer : "contraction");
     contractIntegers(descriptor, shape, lhs, rhs, out, batch);
+    if (kernel)
+      kernel->run(team, shape.outElements());
     return MPC_RT_OK;
   }
   if (shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 ||
@@ -97,10 +99,14 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
                        ? largestFloat64(out, shape.outElements())
                        : largestOf(shape.out, out, static_cast<int64_t>(shape.outElements())),
                    largest);
+    if (kernel)
+      kernel->run(team, shape.outElements());
     return MPC_RT_OK;
   }
   if (!largest && readsTiles(descriptor, shape)) {
     contractTiles(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out);
+    if (kernel)
+      kernel->run(team, shape.outElements());
     return MPC_RT_OK;
   }
   if (shape.rhs != MPC_RT_INT8 && isFewRows(descriptor, shape)) {
@@ -108,12 +114,14 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     if (largest)
       storeLargest(shape.out, largestOf(shape.out, out, static_cast<int64_t>(shape.outElements())),
                    largest);
+    if (kernel)
+      kernel->run(team, shape.outElements());
     return MPC_RT_OK;
   }
   if (tuning)
     measure(descriptor, shape, lhs, rhs, bias, batch);
-  execute(findPlan(descriptor, shape, largest != nullptr, batch), descriptor, lhs, rhs, bias, out,
-          largest);
+  execute(findPlan(descriptor, shape, largest != nullptr, kernel != nullptr, batch), descriptor,
+          lhs, rhs, bias, out, largest, kernel);
   return MPC_RT_OK;
 }
 
@@ -121,7 +129,7 @@ void Contractor::contractIntegers(const mpc_rt_contract_t &descriptor, const Con
                                   const void *lhs, const void *rhs, void *out, int64_t batch) {
   if (shape.k > 0 && exactInt8) {
     team.prepareWorkers();
-    Plan &plan = findPlan(descriptor, shape, /*findLargest=*/false, batch);
+    Plan &plan = findPlan(descriptor, shape, /*findLargest=*/false, /*launches=*/false, batch);
     if (plan.body->isFast())
       return execute(plan, descriptor, lhs, rhs, /*bias=*/nullptr, out, /*largest=*/nullptr);
   }
@@ -132,10 +140,11 @@ void Contractor::contractIntegers(const mpc_rt_contract_t &descriptor, const Con
 // ---- Execution ----------------------------------------------------------------------------------
 
 void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
-                         const void *rhs, const void *bias, void *out, void *largest) {
+                         const void *rhs, const void *bias, void *out, void *largest,
+                         const ResultKernel *kernel) {
   const Contraction &c = plan.shape;
   if (plan.blocked)
-    return executeBlocked(*plan.blocked, c, descriptor.rhs_variable, lhs, rhs, bias, out, largest);
+    return executeBlocked(plan, descriptor, lhs, rhs, bias, out, largest, kernel);
   team.prepareWorkers();
   uint32_t most = 0;
   const void *ready = c.k > 0 ? prepareRhs(plan, descriptor.rhs_variable, rhs) : nullptr;
@@ -167,11 +176,16 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
   }
   if (largest)
     storeLargest(c.out, most, largest);
+  if (kernel)
+    kernel->run(team, c.outElements());
 }
 
-void Contractor::executeBlocked(BlockedProduct &product, const Contraction &c, int32_t variable,
-                                const void *lhs, const void *rhs, const void *bias, void *out,
-                                void *largest) {
+void Contractor::executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
+                                const void *rhs, const void *bias, void *out, void *largest,
+                                const ResultKernel *kernel) {
+  BlockedProduct &product = *plan.blocked;
+  const Contraction &c = plan.shape;
+  const int32_t variable = descriptor.rhs_variable;
   const void *packed = nullptr;
   if (variable >= 0 && c.batch == 1) {
     PackedWeights &entry = weights[{variable, c.transposeRhs, c.k, c.n, &product}];
@@ -182,7 +196,9 @@ void Contractor::executeBlocked(BlockedProduct &product, const Contraction &c, i
                         [&](uint8_t *to) { product.packRhs(c, rhs, to); });
   }
   uint32_t most = 0;
-  product.run(c, lhs, rhs, packed, prepareBias(c, bias), out, largest ? &most : nullptr);
+  const bool isConsumed = descriptor.flags & MPC_RT_CONTRACT_CONSUMED;
+  product.run(c, lhs, rhs, packed, prepareBias(c, bias),
+              {out, largest ? &most : nullptr, kernel, isConsumed});
   if (largest)
     storeLargest(c.out, most, largest);
 }

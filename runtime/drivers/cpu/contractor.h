@@ -34,9 +34,10 @@ public:
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
   void forgetWeights() noexcept { weightVersion++; }
 
-  // `largest` may be null.
+  // `largest` may be null, and `kernel`, which then runs on the result.
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, void *largest, int64_t batch);
+                           const void *bias, void *out, void *largest, int64_t batch,
+                           const ResultKernel *kernel = nullptr);
   // As Driver::contractMaster.
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *master, const void *bias, void *out, int64_t batch,
@@ -78,11 +79,11 @@ private:
   };
   struct PlanKey {
     uint32_t id;
-    bool constant, largest;
+    bool constant, largest, launches;
     int64_t batch;
     bool operator==(const PlanKey &other) const {
       return id == other.id && constant == other.constant && largest == other.largest &&
-             batch == other.batch;
+             launches == other.launches && batch == other.batch;
     }
   };
   struct PlanKeyHash {
@@ -116,14 +117,14 @@ private:
   void dequantize(const Contraction &shape, const int8_t *rhs, const BlockScales &blocks, void *to);
   const float *widenRows(const Contraction &shape, const void *lhs);
   Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,
-                 int64_t batch);
+                 bool launches, int64_t batch);
   void choose(Plan &plan, bool keepWeights);
   void makeProducts(Plan &plan);
   std::unique_ptr<onednn::Product> makeProduct(const Plan &plan, int64_t units) const;
   std::shared_ptr<onednn::PackedLayout> layout(int64_t k, int64_t n, onednn::Element element);
 
   void execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-               const void *bias, void *out, void *largest);
+               const void *bias, void *out, void *largest, const ResultKernel *kernel = nullptr);
   uint32_t largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count);
   // The product that could multiply this; null if oneDNN alone can.
   BlockedProduct *findBlocked(const Contraction &shape) const;
@@ -132,8 +133,9 @@ private:
   // Runs the contraction by each kernel, into memory of its own, and keeps the fastest.
   void measure(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                const void *rhs, const void *bias, int64_t batch);
-  void executeBlocked(BlockedProduct &product, const Contraction &shape, int32_t variable,
-                      const void *lhs, const void *rhs, const void *bias, void *out, void *largest);
+  void executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
+                      const void *rhs, const void *bias, void *out, void *largest,
+                      const ResultKernel *kernel);
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
   // The packed copy of a variable, if there is one. Otherwise null: `keep` then says whether the
   // copy that the caller makes is worth keeping.

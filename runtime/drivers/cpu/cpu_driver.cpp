@@ -42,6 +42,11 @@ public:
                            const void *bias, void *out, void *largest, int64_t batch) override {
     return contractor.contract(descriptor, lhs, rhs, bias, out, largest, batch);
   }
+  mpc_rt_status_t contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                    const void *rhs, const void *bias, void *out,
+                                    const ResultKernel &kernel, int64_t batch) override {
+    return contractor.contract(descriptor, lhs, rhs, bias, out, nullptr, batch, &kernel);
+  }
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *rhs, const BlockScales &blocks, const void *bias,
                                  void *out, int64_t batch) override {

@@ -60,10 +60,12 @@ struct MicroKernel {
 
 constexpr size_t microKernelStateBytes = 64;
 
-extern const MicroKernel amxBFloat16, avx512Float32;
+extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32;
 
 // The contraction is faster by the kernel than by oneDNN. `rhsKept`: both have rhs packed already.
-bool isWorthwhile(const MicroKernel &kernel, const Contraction &shape, bool rhsKept) noexcept;
+// `launches`: a kernel runs on the result, which oneDNN writes to memory first.
+bool isWorthwhile(const MicroKernel &kernel, const Contraction &shape, bool rhsKept,
+                  bool launches) noexcept;
 
 // The kernel for operands of that dtype on this CPU, of those up to `isa` (mpc_rt_isa_t); null
 // where oneDNN's products are as fast.

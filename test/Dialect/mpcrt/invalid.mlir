@@ -163,3 +163,73 @@ func.func @unpacked_blocks(%x: memref<?x8xf32>, %w: memref<8x4xi8>, %s: memref<2
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<8xf32>) outs(%o : memref<?x4xf32>)
   return
 }
+
+// -----
+
+func.func private @k(%a: memref<?xf32>, %b: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @order(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %f: memref<?xf32>, %n: index) {
+  // expected-error @+1 {{holds one mpcrt.contract and then one mpcrt.launch}}
+  mpcrt.interleave result(0) {
+    mpcrt.launch @k count(%n) grain(1) args(%f, %f : memref<?xf32>, memref<?xf32>)
+    mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
+  }
+  return
+}
+
+// -----
+
+func.func private @k(%a: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @beyond(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %f: memref<?xf32>, %n: index) {
+  // expected-error @+1 {{result(1) is none of the launch's 1 arguments}}
+  mpcrt.interleave result(1) {
+    mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
+    mpcrt.launch @k count(%n) grain(1) args(%f : memref<?xf32>)
+  }
+  return
+}
+
+// -----
+
+func.func private @k(%a: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @unrelated(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %f: memref<?xf32>, %n: index) {
+  // expected-error @+1 {{argument 0 of the launch is not the contraction's out, but result(0) alone must be}}
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
+    mpcrt.launch @k count(%n) grain(1) args(%f : memref<?xf32>)
+  }
+  return
+}
+
+// -----
+
+func.func private @k(%a: memref<4x4xf32>, %b: memref<4x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @twice(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %n: index) {
+  // expected-error @+1 {{argument 1 of the launch is the contraction's out, but result(0) alone must be}}
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o, %o : memref<4x4xf32>, memref<4x4xf32>)
+  }
+  return
+}
+
+// -----
+
+func.func private @k(%a: memref<4x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @largest_too(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %l: memref<i32>, %n: index) {
+  mpcrt.interleave result(0) {
+    // expected-error @+1 {{in mpcrt.interleave has a floating buffer as out, and neither largest nor blocks}}
+    mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>) largest(%l : memref<i32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o : memref<4x4xf32>)
+  }
+  return
+}

@@ -78,3 +78,24 @@ func.func @narrow(%x: memref<?x8xf32>, %w: memref<8x5xi8>, %p: memref<8x3xi8>, %
   mpcrt.contract ins(%x, %p : memref<?x8xf32>, memref<8x3xi8>) outs(%o : memref<?x5xf32>)
   return
 }
+
+func.func private @halve(%a: memref<4x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+// A kernel on parts of a product.
+// CHECK-LABEL: func.func @interleaved
+func.func @interleaved(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %n: index) {
+  // CHECK: mpcrt.interleave result(0) consumed {
+  // CHECK-NEXT: mpcrt.contract
+  // CHECK-NEXT: mpcrt.launch @halve
+  mpcrt.interleave result(0) consumed {
+    mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
+    mpcrt.launch @halve count(%n) grain(1) args(%o : memref<4x4xf32>)
+  }
+  // CHECK: mpcrt.interleave result(0) {
+  mpcrt.interleave result(0) {
+    mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
+    mpcrt.launch @halve count(%n) grain(1) args(%o : memref<4x4xf32>)
+  }
+  return
+}

@@ -2,6 +2,7 @@
 //
 // Blocks, strips, chunks and panels that are cut small, so that small products have several of
 // each. Operands are small integers: every order of summation gives the same exact sums.
+#include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/element.h"
 #include "runtime/base/philox.h"
@@ -22,12 +23,24 @@ namespace {
 using cts::ContractionCase;
 using cts::ContractionData;
 
-enum class Kernel { amxBFloat16, avx512Float32 };
+enum class Kernel { amxBFloat16, avx512BFloat16, avx512Float32 };
 
 const MicroKernel *find(Kernel kernel) {
-  if (kernel == Kernel::amxBFloat16)
-    return bfloat16MicroKernel(MPC_RT_ISA_X86_64_V4);
-  return cpu().isa >= MPC_RT_ISA_X86_64_V4 ? &avx512Float32 : nullptr;
+  if (cpu().isa < MPC_RT_ISA_X86_64_V4)
+    return nullptr;
+  switch (kernel) {
+  case Kernel::amxBFloat16: // asks for its tiles
+    return bfloat16MicroKernel(cpu().isa) == &amxBFloat16 ? &amxBFloat16 : nullptr;
+  case Kernel::avx512BFloat16:
+    return cpu().features & MPC_RT_FEATURE_AVX512_BF16 ? &avx512BFloat16 : nullptr;
+  case Kernel::avx512Float32:
+    return &avx512Float32;
+  }
+}
+
+std::string nameOf(Kernel kernel) {
+  static const char *const names[] = {"amxBFloat16", "avx512BFloat16", "avx512Float32"};
+  return names[static_cast<int>(kernel)];
 }
 
 class BlockedProducts : public ::testing::TestWithParam<Kernel> {
@@ -45,7 +58,8 @@ protected:
   bool widens() const { return small.packLhs[MPC_RT_FLOAT16][0] != nullptr; }
 
   void run(ContractionData &data, const MicroKernel &kernel, bool packed = false,
-           unsigned threads = 2, uint32_t *largest = nullptr) {
+           unsigned threads = 2, uint32_t *largest = nullptr,
+           const ResultKernel *onResult = nullptr, bool isConsumed = false) {
     Contraction shape;
     auto descriptor = data.shape.descriptor(1);
     ASSERT_EQ(resolveContraction(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
@@ -65,7 +79,8 @@ protected:
       product.packRhs(shape, data.rhs.data(), copy.data());
     }
     product.run(shape, data.lhs.data(), packed ? nullptr : data.rhs.data(), copy.data(),
-                shape.hasBias ? bias.data() : nullptr, data.out.data(), largest);
+                shape.hasBias ? bias.data() : nullptr,
+                {data.out.data(), largest, onResult, isConsumed});
     team.end();
   }
 
@@ -173,6 +188,60 @@ TEST_P(BlockedProducts, AreExactInStrips) {
     ASSERT_EQ(loadElement(shape.out, data.out.data(), i), expected) << "element " << i;
 }
 
+// Adds 1 to each element and counts how often it was seen: arguments are the dtype, the result,
+// what comes out, and the counts.
+void addOne(void *const *arguments, int64_t begin, int64_t end) {
+  const auto dtype = *static_cast<const mpc_rt_dtype_t *>(arguments[0]);
+  for (int64_t i = begin; i < end; ++i) {
+    static_cast<double *>(arguments[2])[i] = 1 + loadElement(dtype, arguments[1], i);
+    static_cast<uint8_t *>(arguments[3])[i]++;
+  }
+}
+
+TEST_P(BlockedProducts, RunAKernelOnceOnEveryElement) {
+  for (uint32_t i = 0; i < 60; ++i) {
+    ContractionData data(draw(i)), expected(data.shape);
+    run(expected, small);
+    const auto elements = data.shape.batch * data.shape.m * data.shape.n;
+    std::vector<double> sums(static_cast<size_t>(elements));
+    std::vector<uint8_t> seen(static_cast<size_t>(elements));
+    mpc_rt_dtype_t dtype = data.shape.out;
+    void *const arguments[] = {&dtype, data.out.data(), sums.data(), seen.data()};
+    const ResultKernel kernel{addOne, arguments, 4, 1, 1};
+    const bool isConsumed = i % 2;
+    run(data, small, false, 1 + i % 3, nullptr, &kernel, isConsumed);
+    for (int64_t e = 0; e < elements; ++e) {
+      ASSERT_EQ(seen[static_cast<size_t>(e)], 1) << "case " << i << ", element " << e;
+      ASSERT_EQ(sums[static_cast<size_t>(e)], 1 + loadElement(dtype, expected.out.data(), e))
+          << "case " << i << ", element " << e;
+    }
+    if (!isConsumed)
+      EXPECT_EQ(data.out, expected.out) << "case " << i;
+    else if (!data.shape.accumulate)
+      EXPECT_EQ(data.out, data.initial) << "case " << i << " wrote what nobody reads";
+  }
+}
+
+// Blocks as long as rows, and rows of several blocks.
+TEST_P(BlockedProducts, RunAKernelOnBlocksOfTheRealSize) {
+  for (int64_t n : {1056, 4200}) {
+    ContractionCase shape;
+    shape.lhs = shape.rhs = shape.out = widens() ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+    shape.m = 130, shape.n = n, shape.k = 33;
+    ContractionData data(shape);
+    std::vector<double> sums(static_cast<size_t>(shape.m * n));
+    std::vector<uint8_t> seen(sums.size());
+    void *const arguments[] = {&shape.out, data.out.data(), sums.data(), seen.data()};
+    const ResultKernel kernel{addOne, arguments, 4, 1, 1};
+    run(data, *find(GetParam()), false, 2, nullptr, &kernel);
+    EXPECT_EQ(data.difference(), "");
+    for (int64_t e = 0; e < shape.m * n; ++e) {
+      ASSERT_EQ(seen[static_cast<size_t>(e)], 1) << "element " << e;
+      ASSERT_EQ(sums[static_cast<size_t>(e)], 1 + loadElement(shape.out, data.out.data(), e));
+    }
+  }
+}
+
 // What is not finite reaches the elements that it belongs to, and no others: the zeros that panels
 // are filled up with would make NaN of it.
 TEST_P(BlockedProducts, KeepNanAndInfinityInTheirRowsAndColumns) {
@@ -202,12 +271,9 @@ TEST_P(BlockedProducts, KeepNanAndInfinityInTheirRowsAndColumns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, BlockedProducts,
-                         ::testing::Values(Kernel::amxBFloat16, Kernel::avx512Float32),
-                         [](const auto &kernel) {
-                           return std::string(kernel.param == Kernel::amxBFloat16
-                                                  ? "amxBFloat16"
-                                                  : "avx512Float32");
-                         });
+                         ::testing::Values(Kernel::amxBFloat16, Kernel::avx512BFloat16,
+                                           Kernel::avx512Float32),
+                         [](const auto &kernel) { return nameOf(kernel.param); });
 
 } // namespace
 } // namespace mpc::rt

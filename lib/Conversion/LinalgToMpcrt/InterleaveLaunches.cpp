@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass: launches that go through a contraction's result element by element join it.
+#include "BufferPlace.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpc-rt/executable.h"
+#include "mpc/Analysis/BatchExtent.h"
+#include "mpc/Codegen/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_INTERLEAVELAUNCHESPASS
+#include "mpc/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// Whether iteration i of the kernel reads element i of `argument` and no other one.
+static bool isReadByElement(BlockArgument argument) {
+  auto kernel = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  Value begin = kernel.getArguments().drop_back().back(), end = kernel.getArguments().back();
+  return llvm::all_of(argument.getUsers(), [&](Operation *user) {
+    auto load = dyn_cast<memref::LoadOp>(user);
+    auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
+    return load && loop && loop->getParentOp() == kernel && loop.getLowerBound() == begin &&
+           loop.getUpperBound() == end && load.getIndices().size() == 1 &&
+           load.getIndices().front() == loop.getInductionVar();
+  });
+}
+
+static Value baseOf(Value buffer) { return memref::skipViewLikeOps(cast<MemrefValue>(buffer)); }
+
+/// The argument of the launch that is `out`, element for element; none if it is used otherwise.
+static std::optional<unsigned> findResult(mpcrt::LaunchOp launch, Value out) {
+  std::optional<unsigned> result;
+  for (auto [index, argument] : llvm::enumerate(launch.getArguments())) {
+    if (!isa<MemRefType>(argument.getType()) || !mayOverlap(argument, out))
+      continue;
+    if (result || baseOf(argument) != baseOf(out))
+      return std::nullopt;
+    result = index;
+  }
+  if (!result)
+    return std::nullopt;
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(launch, launch.getKernelAttr());
+  auto count = evaluateIndex(launch.getCount()), elements = getElementCount(out);
+  bool whole = count && elements && *count == *elements;
+  return whole && kernel && isReadByElement(kernel.getArgument(*result)) ? result : std::nullopt;
+}
+
+/// Whether `op` and what computes its operands may stand after `place`.
+static bool isMovableBehind(Operation *op, Operation *place) {
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    Operation *producer = operand.getDefiningOp();
+    return !producer || producer->getBlock() != place->getBlock() ||
+           producer->isBeforeInBlock(place) ||
+           (isMemoryEffectFree(producer) && producer->getNumRegions() == 0 &&
+            isMovableBehind(producer, place));
+  });
+}
+
+/// Moves `op` directly behind `place`, and then what computes its operands in between.
+static void moveBehind(Operation *op, Operation *place) {
+  op->moveAfter(place);
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp();
+        producer && producer->getBlock() == place->getBlock() && place->isBeforeInBlock(producer))
+      moveBehind(producer, place);
+}
+
+/// Whether nothing between the two ops cares when `launch` runs.
+static bool isFreeToRise(mpcrt::LaunchOp launch, mpcrt::ContractOp contract) {
+  for (Operation *op = contract->getNextNode(); op != launch; op = op->getNextNode())
+    if (!isMemoryEffectFree(op) && dependOnEachOther(op, launch))
+      return false;
+  return isMovableBehind(launch, contract);
+}
+
+/// Whether the launch leaves alone what the contraction reads besides its result.
+static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::ContractOp contract) {
+  auto uses = getBufferUses(launch);
+  return uses && llvm::none_of(*uses, [&](const BufferUse &use) {
+           return use.isWritten && llvm::any_of(contract.getOperands(), [&](Value operand) {
+                    return mayOverlap(use.buffer, operand);
+                  });
+         });
+}
+
+/// Whether only these two ops use the memory of the result.
+static bool isConsumed(mpcrt::ContractOp contract, mpcrt::LaunchOp launch) {
+  SmallVector<Value> pending{baseOf(contract.getOut())};
+  if (!pending.front().getDefiningOp<mpcrt::ViewOp>() || contract.getAccumulate())
+    return false;
+  while (!pending.empty())
+    for (Operation *user : pending.pop_back_val().getUsers()) {
+      if (isa<ViewLikeOpInterface>(user))
+        pending.append(user->result_begin(), user->result_end());
+      else if (user != contract && user != launch)
+        return false;
+    }
+  return true;
+}
+
+static bool touches(Operation *op, Value buffer) {
+  auto uses = getBufferUses(op);
+  return !uses ||
+         llvm::any_of(*uses, [&](const BufferUse &use) { return mayOverlap(use.buffer, buffer); });
+}
+
+/// What uses the contraction's result first, if that is a launch that may join it.
+static mpcrt::LaunchOp findPartner(mpcrt::ContractOp contract, unsigned &result) {
+  for (Operation *op = contract->getNextNode(); op; op = op->getNextNode()) {
+    if (isMemoryEffectFree(op) || !touches(op, contract.getOut()))
+      continue;
+    auto launch = dyn_cast<mpcrt::LaunchOp>(op);
+    if (!launch || launch.getArguments().size() > MPC_RT_MAX_KERNEL_ARGUMENTS)
+      return nullptr;
+    auto found = findResult(launch, contract.getOut());
+    if (!found || !leavesOperands(launch, contract) || !isFreeToRise(launch, contract))
+      return nullptr;
+    result = *found;
+    return launch;
+  }
+  return nullptr;
+}
+
+static void interleave(mpcrt::ContractOp contract) {
+  auto out = dyn_cast<MemRefType>(contract.getOut().getType());
+  if (!out || contract.getLargest() || contract.getScale() || !isa<FloatType>(out.getElementType()))
+    return;
+  unsigned result = 0;
+  mpcrt::LaunchOp launch = findPartner(contract, result);
+  if (!launch)
+    return;
+  moveBehind(launch, contract);
+  OpBuilder builder(contract.getContext());
+  builder.setInsertionPointAfter(launch);
+  auto both =
+      mpcrt::InterleaveOp::create(builder, contract.getLoc(), result, isConsumed(contract, launch));
+  Block &body = both.getBody().emplaceBlock();
+  contract->moveBefore(&body, body.end());
+  launch->moveBefore(&body, body.end());
+  remark::passed(contract.getLoc(), remark::RemarkOpts::name("interleave").category("mpc-kernels"))
+      << (launch.getKernel() + " runs on each part of the product of " + contract.getLayer() +
+          (both.getConsumed() ? ", which is not stored" : ""))
+             .str();
+}
+
+namespace {
+struct InterleaveLaunches : mpc::impl::InterleaveLaunchesPassBase<InterleaveLaunches> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(MpcDialect::kEntryAttr))
+        for (auto contract :
+             llvm::make_early_inc_range(function.getBody().front().getOps<mpcrt::ContractOp>()))
+          interleave(contract);
+  }
+};
+} // namespace

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel that runs on parts of a contraction's result, as services->contract_and_launch asks.
+#ifndef MPC_RUNTIME_DRIVERS_RESULT_KERNEL_H
+#define MPC_RUNTIME_DRIVERS_RESULT_KERNEL_H
+
+#include "mpc-rt/executable.h"
+#include "runtime/base/dtype.h"
+
+#include <algorithm>
+
+namespace mpc::rt {
+
+struct ResultKernel {
+  mpc_rt_kernel_fn function;
+  void *const *arguments;
+  uint32_t argumentCount, result; // arguments[result] is the result
+  int64_t grain;
+
+  // The elements [begin, end) of the result, of `dtype`, stand at `values` instead.
+  void run(const void *values, mpc_rt_dtype_t dtype, int64_t begin, int64_t end) const {
+    void *own[MPC_RT_MAX_KERNEL_ARGUMENTS];
+    std::copy_n(arguments, argumentCount, own);
+    own[result] = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(values) -
+                                           static_cast<uintptr_t>(begin) * dtypeSize(dtype));
+    function(own, begin, end);
+  }
+  // All of it, by `team`.
+  template <typename Team> void run(Team &team, uint64_t elements) const {
+    team.parallelFor(function, arguments, static_cast<int64_t>(elements), grain);
+  }
+};
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,29 @@
+// RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
+
+// A kernel on a contraction's result is a service of version 7 of the ABI: behind the contraction's
+// operands stand the kernel, its arguments, how many and which one is the result, and the grain.
+// CHECK: module attributes {mpcrt.abi_version = 7 : i32
+module {
+mpc.variable @w : tensor<8x4xf32> role trainable
+func.func private @update(%dw: memref<32xf32>, %w: memref<32xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+// Flags: the left operand is transposed, the result consumed.
+// CHECK: llvm.mlir.global internal constant @mpcrt_contract_0
+// CHECK: llvm.mlir.constant(17 : i32) : i32
+// CHECK-LABEL: llvm.func @train_step
+// CHECK: llvm.call %{{.*}}(%{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i64, i64) -> i32
+// CHECK-NOT: llvm.call
+func.func @train_step(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4xf32> {mpc.input = "dy"}, %w: memref<8x4xf32> {mpc.variable = @w},
+                      %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 128 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  %dw = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<8x4xf32>
+  %flat = memref.collapse_shape %dw [[0, 1]] : memref<8x4xf32> into memref<32xf32>
+  %weights = memref.collapse_shape %w [[0, 1]] : memref<8x4xf32> into memref<32xf32>
+  %count = arith.constant 32 : index
+  mpcrt.interleave result(0) consumed {
+    mpcrt.contract ins(%x, %dy : memref<?x8xf32>, memref<?x4xf32>) outs(%dw : memref<8x4xf32>) {layer = "dense", transpose_lhs}
+    mpcrt.launch @update count(%count) grain(1000) args(%flat, %weights : memref<32xf32>, memref<32xf32>)
+  }
+  return
+}
+}
