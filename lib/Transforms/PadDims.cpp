@@ -2,6 +2,7 @@
 // mpc-pad-dims: dimensions of contractions as multiples of what matrix units want. Zeros on both
 // sides of the contracted dimensions add nothing to the sums; padded results are sliced off at
 // once. Products of integers also get the right operand in the one order that cuBLASLt takes.
+#include "DimensionNames.h"
 #include "Fusion.h"
 #include "mpc/Transforms/Passes.h"
 
@@ -34,23 +35,68 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
       return signalPassFailure();
     }
     const bool isCuda = StringRef(target).starts_with("cuda");
+    const DimensionNames dimensionNames(getOperation());
+    names = &dimensionNames;
     SmallVector<ContractOp> contracts;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))
-        function.walk([&](ContractOp contract) { contracts.push_back(contract); });
+        function.walk([&](Operation *op) {
+          if (auto contract = dyn_cast<ContractOp>(op))
+            contracts.push_back(contract);
+          else if (isCuda)
+            explainOther(op);
+        });
     IRRewriter rewriter(&getContext());
     for (ContractOp contract : contracts) {
-      const unsigned width = elementTypeOf(contract.getLhs()).getIntOrFloatBitWidth();
-      if (isCuda && width == 8)
+      Type element = elementTypeOf(contract.getLhs());
+      if (isCuda && element.isInteger(8))
         orderForIntegers(rewriter, contract);
-      int64_t step = multiple;
-      if (step == 0 && isCuda)
-        step = kCudaVectorBits / std::min(width, 16u);
+      const int64_t step = multiple == 0 && isCuda ? multipleFor(element) : int64_t(multiple);
       if (step > 1)
         pad(rewriter, contract, step);
       else
         remark::missed(contract.getLoc(), fusionRemark("not-padded"))
             << "no dimension padded: a CPU gains nothing from it";
+    }
+  }
+
+  static int64_t multipleFor(Type element) {
+    return kCudaVectorBits / std::min(element.getIntOrFloatBitWidth(), 16u);
+  }
+
+  /// "units of 'dense'", in parentheses.
+  std::string nameOf(Location loc, int64_t extent) const {
+    const std::string name = names->describe(loc, extent);
+    return name.empty() ? "" : " (" + name + ")";
+  }
+
+  /// What is multiplied in another way, or not at all: why nothing is padded, and the advice of
+  /// Keras's mixed precision guide.
+  void explainOther(Operation *op) const {
+    auto explain = [&](const Twine &what, Type element, int64_t extent, StringRef why) {
+      if (element.getIntOrFloatBitWidth() != 16 || ShapedType::isDynamic(extent))
+        return;
+      const int64_t step = multipleFor(element);
+      auto remark = remark::missed(op->getLoc(), fusionRemark("not-padded"));
+      std::string text = (what + nameOf(op->getLoc(), extent) + " is " + Twine(extent)).str();
+      if (extent % step == 0)
+        remark << text + ", a multiple of " + std::to_string(step) + " already";
+      else
+        remark << text + ": " + why.str() + "; make it a multiple of " + std::to_string(step);
+    };
+    if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
+      auto filter = tensorTypeOf(convolution.getFilter());
+      const StringRef why = "products of a convolution's columns take it as it is";
+      explain("channels", filter.getElementType(),
+              tensorTypeOf(convolution.getInput()).getShape().back(), why);
+      explain("filters", filter.getElementType(), filter.getShape().back(), why);
+    } else if (auto gather = dyn_cast<GatherOp>(op);
+               gather && gather.getAxis() == 0 &&
+               isa<FloatType>(elementTypeOf(gather.getTable()))) {
+      auto table = tensorTypeOf(gather.getTable());
+      if (table.getRank() == 2)
+        explain("width of the table's rows", table.getElementType(), table.getDimSize(1),
+                "rows are copied, not multiplied");
     }
   }
 
@@ -76,7 +122,7 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
     });
   }
 
-  static void pad(IRRewriter &rewriter, ContractOp contract, int64_t step) {
+  void pad(IRRewriter &rewriter, ContractOp contract, int64_t step) const {
     Location loc = contract.getLoc();
     Type element = elementTypeOf(contract.getLhs());
     if (element.getIntOrFloatBitWidth() > 16) {
@@ -90,15 +136,25 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
       int64_t extent = type.getDimSize(axis);
       if (ShapedType::isDynamic(extent)) {
         remark::missed(loc, fusionRemark("not-padded"))
-            << what << " is the batch, known at run time only";
+            << what.str() + " is the batch, known at run time only; make it a multiple of " +
+                   std::to_string(step);
         return extent;
       }
+      const std::string text = what.str() + nameOf(loc, extent);
       int64_t target = llvm::alignTo(extent, step);
       if (target != extent)
         remark::passed(loc, fusionRemark("padded"))
-            << what << remark::metric("from", extent) << remark::metric("to", target);
+            << text + "; make it a multiple of " + std::to_string(step)
+            << remark::metric("from", extent) << remark::metric("to", target);
+      else
+        remark::missed(loc, fusionRemark("not-padded")) << text + " is " + std::to_string(extent) +
+                                                               ", a multiple of " +
+                                                               std::to_string(step) + " already";
       return target;
     };
+    if (!contract.getLhsBatch().empty())
+      remark::missed(loc, fusionRemark("not-padded"))
+          << "samples and heads, of which each is a product of its own" + nameOf(loc, -1);
     // Neighbours in one group would merge into a dimension with holes; each is padded for itself,
     // which keeps the group's extent a multiple too.
     auto lhsType = tensorTypeOf(lhs), rhsType = tensorTypeOf(rhs);
@@ -143,5 +199,8 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
         result = SliceOp::create(rewriter, loc, result, axis, /*offset=*/0, extent);
     rewriter.replaceOp(contract, result);
   }
+
+private:
+  const DimensionNames *names = nullptr; ///< of the module that the pass runs on
 };
 } // namespace

@@ -157,7 +157,9 @@ def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
     %y = mpc.slice %q {axis = 1 : i64, offset = 0 : i64, size = 10 : i64} : tensor<?x16xbf16> -> tensor<?x10xbf16>
     ```
 
-    Remarks: `mpc-fusion` / `padded`, `not-padded`, one per dimension.
+    Remarks: `mpc-fusion` / `padded`, `not-padded`, one per dimension, with what it is called in the
+    layer (units, width, vocabulary, channels, filters) and the advice of Keras's mixed precision guide
+    to make it a multiple. On CUDA also for what is not padded: convolutions, rows of tables.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"", "cpu, cuda or cuda:sm_N,…">,
