@@ -85,7 +85,8 @@ typedef int32_t (*mpc_rt_entry_fn)(const mpc_rt_call_t *call);
  * the three stages of the latter ("train_forward", "train_backward", "train_apply", which go
  * together through mpc-rt/training.h only) and, for metrics of kind 2, "metric_results", which
  * takes no inputs and returns their results by name.
- * inputs:  model inputs, then (not for predict) targets "y0".., then optionally "sample_weight".
+ * inputs:  model inputs, then (not for predict) targets "y0".., then optionally for each target the
+ *          weights of the elements of its loss: "sample_weight", or with several "sample_weight0"..
  * outputs: predict "out0"..; evaluate and train_step "loss" (f32 scalar: this call's value,
  * regularisers included, unscaled), then train_step "learning_rate" (f32 scalar: the rate used) and
  * with loss scaling "finite" (bool scalar);

@@ -18,8 +18,10 @@ struct Output {
   Value prediction; // float32
   Value mask;       // the output's Keras mask, or null
   Value target;     // int32 classes when sparse, else float32; null: nothing is compared
+  Value weights;    // factors on the elements of its loss
   bool sparse = false;
   std::optional<KerasObject> loss;
+  SampleLoss sampleLoss; // no values: without a loss
   OutputParts parts;
 };
 
@@ -38,6 +40,8 @@ private:
   void collectOutputs();
   void sortConfig();
   void addTarget(size_t index);
+  void addSampleLosses();
+  void addWeights();
   void addLosses();
   void addLossTerms();
   void addRegularizers();
@@ -56,7 +60,7 @@ private:
   SmallVector<Value> lossTerms;
   SmallVector<std::pair<std::string, Value>> outputLosses; // unweighted, by output name
   llvm::StringMap<unsigned> nameCounts;
-  Value sampleWeight, total;
+  Value total;
   bool anyError = false;
 };
 
@@ -162,10 +166,43 @@ void LossBuilder::addTarget(size_t index) {
                                  builder.getI64IntegerAttr(type.getShape().back()));
 }
 
+void LossBuilder::addSampleLosses() {
+  for (Output &output : outputs) {
+    if (!output.target || !output.loss)
+      continue;
+    Expression e = expression();
+    LossInput input{e, *output.loss, output.target, e.toFloat(output.prediction)};
+    output.sampleLoss = lookupLoss(canonicalName(output.loss->identifier))->build(input);
+  }
+}
+
+/// One argument of weights per compared output: a factor for every element that its loss has before
+/// the reduction, so that rows may be weighted, or each step of a sequence. Callers repeat what has
+/// fewer dimensions.
+void LossBuilder::addWeights() {
+  OpBuilder &builder = function.builder;
+  bool single = llvm::count_if(outputs, [](const Output &o) { return bool(o.target); }) == 1;
+  for (auto [i, output] : llvm::enumerate(outputs)) {
+    if (!output.target)
+      continue;
+    auto prediction = tensorTypeOf(output.prediction).getShape();
+    ArrayRef<int64_t> shape = prediction.take_front(std::max<int64_t>(prediction.size() - 1, 1));
+    if (Value values = output.sampleLoss.values)
+      shape = output.sampleLoss.hasBatch && tensorTypeOf(values).getRank()
+                  ? tensorTypeOf(values).getShape()
+                  : prediction.take_front(1);
+    output.weights = function.addArgument(
+        RankedTensorType::get(shape, builder.getF32Type()),
+        builder.getNamedAttr(
+            MpcDialect::kTargetAttr,
+            builder.getStringAttr("sample_weight" + (single ? "" : std::to_string(i)))));
+  }
+}
+
 void LossBuilder::addLosses() {
   Expression e = expression();
   for (auto [i, output] : llvm::enumerate(outputs)) {
-    if (!output.target || !output.loss)
+    if (!output.sampleLoss.values)
       continue;
     std::string reduction = output.loss->string("reduction", "sum_over_batch_size").str();
     if (output.loss->isNull("reduction"))
@@ -176,15 +213,14 @@ void LossBuilder::addLosses() {
           << reductionNames();
       continue;
     }
-    LossInput input{e, *output.loss, output.target, e.toFloat(output.prediction)};
-    SampleLoss loss = lookupLoss(canonicalName(output.loss->identifier))->build(input);
+    const SampleLoss &loss = output.sampleLoss;
     Value mask = alignMask(e, output.mask, tensorTypeOf(loss.values).getRank());
     if (output.mask && !mask) {
       error("compile_config.loss[")
           << i << "]: the output's mask has more dimensions than the losses of its samples";
       continue;
     }
-    Value value = reduceLoss(e, loss, sampleWeight, mask, reduction);
+    Value value = reduceLoss(e, loss, output.weights, mask, reduction);
     outputLosses.push_back({output.parts.name, value});
     if (output.parts.lossWeight)
       value = e.mul(value, e.constant(*output.parts.lossWeight));
@@ -220,7 +256,9 @@ void LossBuilder::addRegularizers() {
 
 MetricParts LossBuilder::trackerOf(Value value) {
   Expression e = expression();
-  Value repeated = BroadcastLikeOp::create(e.builder, e.loc, value, sampleWeight);
+  auto compared = llvm::find_if(outputs, [](const Output &o) { return bool(o.weights); });
+  Value rows = e.reduceFrom(ReduceKind::Sum, compared->weights, 1); // only its extent counts
+  Value repeated = BroadcastLikeOp::create(e.builder, e.loc, value, rows);
   return {{{"total", e.reduceAll(ReduceKind::Sum, repeated)},
            {"count", e.reduceAll(ReduceKind::Sum, e.onesLike(repeated))}}};
 }
@@ -234,6 +272,14 @@ std::string LossBuilder::uniqueName(const Output &output, StringRef name, bool w
     full = prefix + "weighted_" + name.str();
   unsigned count = nameCounts[full]++;
   return count ? full + "_" + std::to_string(count) : full;
+}
+
+/// The output's weights, one per row where the elements of its loss are no leading part of its own:
+/// a loss along another axis than the last.
+static Value metricWeights(Expression &e, const Output &output) {
+  ArrayRef<int64_t> shape = tensorTypeOf(output.weights).getShape();
+  bool leads = tensorTypeOf(output.prediction).getShape().take_front(shape.size()) == shape;
+  return leads ? output.weights : e.reduceFrom(ReduceKind::Mean, output.weights, 1);
 }
 
 void LossBuilder::addMetric(Output &output, const llvm::json::Value &json, bool weighted) {
@@ -251,7 +297,7 @@ void LossBuilder::addMetric(Output &output, const llvm::json::Value &json, bool 
                     output.target,
                     e.toFloat(output.prediction),
                     output.sparse,
-                    weighted ? sampleWeight : Value(),
+                    weighted ? metricWeights(e, output) : Value(),
                     output.mask};
   MetricParts parts = buildMetric(input);
   if (parts.states.empty()) {
@@ -283,18 +329,15 @@ LogicalResult LossBuilder::run() {
     return failure();
   for (size_t i = 0; i < outputs.size(); ++i)
     addTarget(i);
-  OpBuilder &builder = function.builder;
-  auto batch = RankedTensorType::get({tensorTypeOf(outputs[0].prediction).getDimSize(0)},
-                                     builder.getF32Type());
-  sampleWeight = function.addArgument(
-      batch, builder.getNamedAttr(MpcDialect::kTargetAttr, builder.getStringAttr("sample_weight")));
+  addSampleLosses();
+  addWeights();
   addLosses();
   if (total) {
     addLossTerms();
     addRegularizers();
     function.addMetric("loss", trackerOf(total));
   }
-  function.loc = NameLoc::get(builder.getStringAttr("metrics"));
+  function.loc = NameLoc::get(function.builder.getStringAttr("metrics"));
   addMetrics(false);
   addMetrics(true);
   if (outputLosses.size() > 1)

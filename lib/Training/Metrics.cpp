@@ -28,7 +28,10 @@ MetricParts mpc::meanOf(MetricInput &in, Value values, Value valuesMask) {
     if (!mask)
       continue;
     Value factor = e.toFloat(mask);
-    weights = weights ? e.mul(e.expandTo(weights, tensorTypeOf(factor).getRank()), factor) : factor;
+    if (weights)
+      factor = e.mul(e.expandTo(weights, tensorTypeOf(factor).getRank()),
+                     e.expandTo(factor, tensorTypeOf(weights).getRank()));
+    weights = factor;
   }
   int64_t rank = weights ? tensorTypeOf(weights).getRank() : 1;
   if (tensorTypeOf(values).getRank() == 0) // a value for the whole batch

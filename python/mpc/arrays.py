@@ -67,6 +67,22 @@ def convert(array: np.ndarray, dtype: np.dtype, place: str) -> np.ndarray:
     return array.astype(dtype)
 
 
+def fit_weights(value: Any, tensor: Mapping[str, Any], place: str) -> np.ndarray:
+    """Sample weights as the model takes them: one per row, or dimensions that broadcast to the elements of the loss."""
+    weights, elements = to_numpy(value), tuple(tensor["shape"][1:])
+    given = weights.shape[1:]
+    if weights.ndim and not given:
+        given = (1,) * len(elements)
+    elif len(given) == len(elements) + 1 and given[-1] == 1:
+        given = given[:-1]
+    elif len(given) + 1 == len(elements) and elements[-1] == 1:
+        given = (*given, 1)
+    if not weights.ndim or len(given) != len(elements) or any(one not in (1, other) for one, other in zip(given, elements)):
+        expected = "(rows,)" + (f" or {('rows', *elements)}, a weight per row or per element of the loss" if elements else "")
+        raise InvalidArgumentError(f"{place}: has shape {weights.shape}; expected {expected}; reshape it")
+    return np.broadcast_to(weights.reshape(len(weights), *given), (len(weights), *elements))
+
+
 class Column:
     """All rows of one input, target or weight, and what the model wants of them."""
 

@@ -15,7 +15,7 @@ from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _runtime, tools, training
-from .arrays import Column, as_dlpack, bits, by_name, convert, numpy_dtype, to_numpy
+from .arrays import Column, as_dlpack, bits, by_name, convert, fit_weights, numpy_dtype, to_numpy
 from .callbacks import Callback, History
 from .errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 
@@ -133,7 +133,9 @@ class Model:
         count = len(self.input_names)
         values = by_name(x, entry.inputs[:count], self.input_names, "input")
         places = [f"input '{name}'" for name in self.input_names]
-        targets = [tensor for tensor in entry.inputs[count:] if tensor["name"] != "sample_weight"]
+        targets = [tensor for tensor in entry.inputs[count:] if not tensor["name"].startswith("sample_weight")]
+        weights = entry.inputs[count + len(targets) :]
+        aliases = []
         if targets:
             if y is None:
                 raise InvalidArgumentError(f"y is missing; expected {len(targets)} targets")
@@ -143,11 +145,14 @@ class Model:
             places += [f"target '{name}'" for name in aliases]
         columns = [Column(value, tensor, place) for value, tensor, place in zip(values, entry.inputs, places)]
         rows = len(columns[0])
-        if len(entry.inputs) > len(columns):
-            weights = np.ones(rows, np.float32) if sample_weight is None else sample_weight
-            columns.append(Column(weights, entry.inputs[-1], "sample_weight"))
-        elif sample_weight is not None:
+        if sample_weight is not None and not weights:
             raise InvalidArgumentError("sample_weight is given, but the model takes none")
+        given: list[Any] = [np.ones(rows, np.float32) if sample_weight is None else sample_weight] * len(weights)
+        if isinstance(sample_weight, Mapping) or (isinstance(sample_weight, (list, tuple)) and sample_weight and hasattr(sample_weight[0], "shape")):
+            given = by_name(sample_weight, weights, aliases, "sample_weight")
+        for value, tensor, alias in zip(given, weights, aliases):
+            place = "sample_weight" if len(weights) == 1 else f"sample_weight of '{alias}'"
+            columns.append(Column(fit_weights(value, tensor, place), tensor, place))
         for column in columns:
             if len(column) != rows:
                 raise InvalidArgumentError(f"{column.place}: has {len(column)} rows; {columns[0].place} has {rows}")

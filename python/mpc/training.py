@@ -50,7 +50,10 @@ def _weights_of_classes(class_weight: Mapping[int, float], y: Any, sample_weight
     targets = to_numpy(y)
     classes = np.argmax(targets, axis=-1) if targets.ndim > 1 and targets.shape[-1] > 1 else targets.reshape(len(targets))
     weights = np.array([class_weight.get(int(each), 1.0) for each in classes], np.float32)
-    return weights if sample_weight is None else weights * np.asarray(sample_weight, np.float32).reshape(len(weights))
+    if sample_weight is None:
+        return weights
+    given = np.asarray(sample_weight, np.float32)
+    return given * weights.reshape(-1, *[1] * (given.ndim - 1))
 
 
 def _take(value: Any, rows: slice) -> Any:

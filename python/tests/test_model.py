@@ -197,6 +197,28 @@ class Training(Case):
         first = one.fit(x, y, epochs=1, verbose=0, class_weight=weights).history
         self.assertEqual(first, other.fit(x, y, epochs=1, verbose=0, sample_weight=given).history)
 
+    def test_sample_weights_of_outputs_and_steps(self):
+        folder = ROOT / "test" / "Models" / "layers"
+        recorded = np.load(folder / "weights_of_outputs.npz")
+        x, y = recorded["x"][:3], [recorded["y0"][:3], recorded["y1"][:3]]
+        weights = {name: recorded[f"sample_weight_{name}"][:3] for name in ("label", "box")}
+        model = mpc.compile(folder / "weights_of_outputs.keras")
+        found = model.gradients(x, y, sample_weight=weights)
+        self.assertAlmostEqual(found.loss, float(recorded["loss"][0]), places=5)
+        self.assertEqual(found.loss, model.gradients(x, y, sample_weight=list(weights.values())).loss)
+        named = model.evaluate(x, y, sample_weight=weights, return_dict=True)
+        self.assertAlmostEqual(named["box_weighted_mae"], float(recorded["metric:box_weighted_mae"][0]), places=5)
+        # One array for all outputs weighs rows, whatever the elements of their losses.
+        common = np.array([0.5, 2.0, 1.0], np.float32)
+        self.assertEqual(model.gradients(x, y, sample_weight=common).loss,
+                         model.gradients(x, y, sample_weight={"label": common, "box": np.repeat(common[:, None], 4, 1)}).loss)
+        with self.assertRaisesRegex(ValueError, r"sample_weight of 'box': has shape \(3, 5\); expected \(rows,\) or \('rows', 4\)"):
+            model.gradients(x, y, sample_weight={"label": common, "box": np.ones((3, 5))})
+        with self.assertRaisesRegex(ValueError, "sample_weight of 'label': has 2 rows"):
+            model.gradients(x, y, sample_weight={"label": common[:2], "box": common})
+        with self.assertRaisesRegex(ValueError, "sample_weight 'box' is missing"):
+            model.gradients(x, y, sample_weight={"label": common})
+
     def test_state(self):
         model = mpc.compile(GUIDE, policy="mixed_float16", **TRAINING)
         x, y = digits(64)

@@ -75,13 +75,13 @@ Result<data::Dataset> randomData(const data::Signature &signature, int64_t rows,
   for (const data::TensorSpec &spec : signature.targets)
     if (Status status = add(spec, true); !status)
       return status.failure();
-  if (signature.sampleWeight) {
-    if (Status status = add(*signature.sampleWeight, true); !status)
+  for (const data::TensorSpec &spec : signature.sampleWeights) {
+    if (Status status = add(spec, true); !status)
       return status.failure();
     data::Column &weights = dataset.columns.back();
-    std::vector<float> ones(static_cast<size_t>(rows), 1.0f);
+    std::vector<float> ones(static_cast<size_t>(weights.array.elements()), 1.0f);
     data::convertElements(ones.data(), MPC_RT_FLOAT32, weights.array.data(), weights.array.dtype(),
-                          rows, data::Conversion::Direct);
+                          weights.array.elements(), data::Conversion::Direct);
   }
   return dataset;
 }

@@ -99,7 +99,10 @@ public:
       for (const TensorSpec &spec : signature_.targets)
         bind(spec, "target", false);
       data_.targetCount = signature_.targets.size();
-      bindWeights();
+      for (const TensorSpec &spec : signature_.sampleWeights)
+        bindWeights(spec);
+      data_.weightCount = signature_.sampleWeights.size();
+      refuseUnusedWeights();
       noteIgnored();
     }
     checkRows();
@@ -167,10 +170,12 @@ private:
                  "; expected it under that name; it has: " + listNames(source_));
   }
 
-  /// All columns of a CSV that no target and no sample_weight takes.
+  /// All columns of a CSV that no target and no weights take.
   std::vector<std::string> featureColumns() const {
-    std::vector<std::string> taken = {"sample_weight"};
-    for (const TensorSpec &spec : signature_.targets) {
+    std::vector<std::string> taken = {commonWeights};
+    std::vector<TensorSpec> others = signature_.targets;
+    others.insert(others.end(), signature_.sampleWeights.begin(), signature_.sampleWeights.end());
+    for (const TensorSpec &spec : others) {
       taken.push_back(spec.name);
       taken.insert(taken.end(), spec.aliases.begin(), spec.aliases.end());
       std::vector<std::string> numbered = numberedColumns(source_, spec);
@@ -193,11 +198,18 @@ private:
       return fail(found, "has shape " + formatShape(array.dims()) + "; expected " +
                              formatShape(wanted) + " for " + label + "; reshape it");
     }
+    accept(spec, label, found, std::move(array), divisor);
+  }
+
+  /// An array of the right shape: checks its values.
+  void accept(const TensorSpec &spec, const std::string &label, const std::string &found,
+              Array array, float divisor) {
     if (!convertible(array.dtype(), spec.dtype))
       return fail(found, std::string("is ") + dtypeInfo(array.dtype())->keras + "; expected " +
                              dtypeInfo(spec.dtype)->keras + " for " + label +
                              "; floating values are never rounded to integers here: convert it");
-    int64_t perRow = std::max<int64_t>(countOf(spec.dims), 1);
+    int64_t perRow =
+        std::max<int64_t>(countOf(array.dims()) / std::max<int64_t>(array.rows(), 1), 1);
     int64_t bad = spec.indexLimit > 0
                       ? firstOutside(array, 0, static_cast<uint64_t>(spec.indexLimit) - 1)
                       : -1;
@@ -215,6 +227,7 @@ private:
   }
 
   static constexpr int64_t batchDimension = -1;
+  static constexpr const char *commonWeights = "sample_weight"; // of all outputs
 
   /// Equal, or equal up to one trailing 1 (Keras expands and squeezes so:
   /// Functional._adjust_input_rank).
@@ -234,26 +247,62 @@ private:
     return true;
   }
 
-  void bindWeights() {
-    auto at = source_.arrays.find("sample_weight");
-    if (!signature_.sampleWeight) {
-      if (at != source_.arrays.end())
-        fail("sample_weight",
-             "cannot be used: the compiled model takes no sample weights; expected "
-             "data without it; remove it or compile the model with weights");
-      return;
+  /// Gives the array the rank of the loss's elements, every dim theirs or 1, as Keras broadcasts
+  /// weights (keras/src/losses/loss.py, squeeze_or_expand_to_same_rank); a value per row goes with
+  /// all elements of the row.
+  static bool fitWeights(Array &array, const std::vector<int64_t> &elements) {
+    if (array.rank() < 1)
+      return false;
+    std::vector<int64_t> dims(array.dims().begin() + 1, array.dims().end());
+    if (dims.empty())
+      dims.resize(elements.size(), 1);
+    else if (dims.size() == elements.size() + 1 && dims.back() == 1)
+      dims.pop_back();
+    else if (dims.size() + 1 == elements.size() && elements.back() == 1)
+      dims.push_back(1);
+    if (dims.size() != elements.size())
+      return false;
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (dims[i] != 1 && dims[i] != elements[i])
+        return false;
+    dims.insert(dims.begin(), array.rows());
+    array = array.reshaped(dims);
+    return true;
+  }
+
+  void bindWeights(const TensorSpec &spec) {
+    std::string found = commonWeights;
+    auto common = source_.arrays.find(commonWeights);
+    Array array;
+    if (const Array *own = findArray(source_, spec, found)) {
+      array = *own;
+    } else if (common != source_.arrays.end()) {
+      array = common->second;
+    } else {
+      int64_t rows = data_.columns.empty() ? 0 : data_.columns[0].array.rows();
+      Result<Array> ones = Array::allocate(MPC_RT_FLOAT32, {rows});
+      if (!ones)
+        return fail("", ones.failure().messages[0]);
+      std::fill_n(ones->as<float>(), rows, 1.0f);
+      array = *ones;
     }
-    if (at != source_.arrays.end()) {
-      data_.weightsGiven = true;
-      return check(*signature_.sampleWeight, "input", "sample_weight", at->second, 0);
+    std::string label = "weights '" + spec.name + "'";
+    if (!fitWeights(array, spec.dims)) {
+      std::vector<int64_t> wanted = spec.dims;
+      wanted.insert(wanted.begin(), batchDimension);
+      std::string expected = formatShape({batchDimension});
+      if (wanted.size() > 1)
+        expected += " or " + formatShape(wanted) + ", a weight per row or per element of the loss,";
+      return fail(found, "has shape " + formatShape(array.dims()) + "; expected " + expected +
+                             " for " + label + "; reshape it");
     }
-    int64_t rows = data_.columns.empty() ? 0 : data_.columns[0].array.rows();
-    Result<Array> ones = Array::allocate(MPC_RT_FLOAT32, {rows});
-    if (!ones)
-      return fail("", ones.failure().messages[0]);
-    std::fill_n(ones->as<float>(), rows, 1.0f);
-    names_.push_back("sample_weight");
-    data_.columns.push_back(Column{*signature_.sampleWeight, *ones, 0, 0});
+    accept(spec, label, found, std::move(array), 0);
+  }
+
+  void refuseUnusedWeights() {
+    if (signature_.sampleWeights.empty() && source_.arrays.count(commonWeights))
+      fail(commonWeights, "cannot be used: the compiled model takes no sample weights; expected "
+                          "data without it; remove it or compile the model with weights");
   }
 
   /// A misspelled sample_weights must not go unnoticed.
@@ -275,13 +324,7 @@ private:
       return;
     data_.rows = data_.columns[0].array.rows();
     for (size_t i = 1; i < data_.columns.size(); ++i)
-      if (data_.columns[i].array.rows() != data_.rows && names_[i] != "sample_weight")
-        fail(names_[i], "has " + std::to_string(data_.columns[i].array.rows()) +
-                            " rows; expected " + std::to_string(data_.rows) + " as '" + names_[0] +
-                            "'");
-    for (size_t i = 0; i < names_.size(); ++i)
-      if (names_[i] == "sample_weight" && data_.weightsGiven &&
-          data_.columns[i].array.rows() != data_.rows)
+      if (data_.columns[i].array.rows() != data_.rows)
         fail(names_[i], "has " + std::to_string(data_.columns[i].array.rows()) +
                             " rows; expected " + std::to_string(data_.rows) + " as '" + names_[0] +
                             "'");

@@ -19,22 +19,21 @@ struct TensorSpec {
 /// What an entry takes, in its order.
 struct Signature {
   std::vector<TensorSpec> inputs, targets;
-  std::optional<TensorSpec> sampleWeight;
+  std::vector<TensorSpec> sampleWeights; // one per target, or none
 };
 
 /// An array that feeds one tensor of the entry.
 struct Column {
   TensorSpec spec;
-  Array array;          // [rows, spec.dims...]
+  Array array;          // [rows, spec.dims...]; of weights, any dim behind the rows may be 1
   float divisor = 0;    // IDX bytes: value / divisor; 0 = as they are
   int64_t firstRow = 0; // rows before it belong to someone else
 };
 
 /// Data that fits an entry: every column checked, all of the same number of rows.
 struct Dataset {
-  std::vector<Column> columns; // inputs, targets, then sample_weight if the entry takes it
-  size_t inputCount = 0, targetCount = 0;
-  bool weightsGiven = false; // sample_weight came from the data, it is not all ones
+  std::vector<Column> columns; // inputs, targets, then sample weights if the entry takes any
+  size_t inputCount = 0, targetCount = 0, weightCount = 0;
   int64_t rows = 0;
   std::string path;
   std::vector<std::string> notes;
@@ -46,8 +45,10 @@ struct Dataset {
 /// All faults at once: missing arrays (with what is there), shapes, element types, unequal rows,
 /// labels out of range (with row and value). Shapes may differ by one trailing 1, as in Keras.
 /// Integers and float64 fit floating tensors; floating arrays never fit integer tensors. Targets
-/// and sample_weight are bound only with `withTargets`. Arrays that nobody asks for are ignored,
-/// but for a sample_weight that the entry cannot take.
+/// and weights are bound only with `withTargets`. Weights come from an output's own array, else
+/// from `sample_weight`, else they are ones; they have a value per row, or more dimensions that
+/// broadcast to the elements of the output's loss. Arrays that nobody asks for are ignored, but for
+/// a sample_weight that the entry cannot take.
 Result<Dataset> bindSource(const Source &source, const Signature &signature, bool withTargets);
 
 } // namespace mpc::data

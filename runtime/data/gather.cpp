@@ -4,6 +4,8 @@
 
 #include "data/convert.h"
 
+#include <cstring>
+
 namespace mpc::data {
 
 static int64_t elementsPerRow(const Column &column) {
@@ -52,10 +54,45 @@ private:
   alignas(8) uint8_t table_[256 * 8];
 };
 
+/// Rows of an array whose dims of 1 are repeated over those of the tensor.
+void repeatRows(const Column &column, const int64_t *rows, int64_t count, void *out) {
+  const std::vector<int64_t> &to = column.spec.dims;
+  std::vector<int64_t> steps(to.size(), 0);
+  int64_t given = 1, perRow = elementsPerRow(column);
+  for (size_t d = to.size(); d-- > 0;) {
+    int64_t extent = column.array.dims()[d + 1];
+    steps[d] = extent == 1 ? 0 : given;
+    given *= extent;
+  }
+  size_t sourceWidth = dtypeInfo(column.array.dtype())->bytes,
+         width = dtypeInfo(column.spec.dtype)->bytes;
+  std::vector<uint8_t> row(static_cast<size_t>(given) * width);
+  std::vector<int64_t> index(to.size());
+  uint8_t *target = static_cast<uint8_t *>(out);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t first = (column.firstRow + rows[i]) * given, from = 0;
+    convertElements(column.array.data() + static_cast<size_t>(first) * sourceWidth,
+                    column.array.dtype(), row.data(), column.spec.dtype, given,
+                    Conversion::ThroughFloat32);
+    for (int64_t element = 0; element < perRow; ++element, target += width) {
+      std::memcpy(target, row.data() + static_cast<size_t>(from) * width, width);
+      for (size_t d = to.size(); d-- > 0;) {
+        from += steps[d];
+        if (++index[d] < to[d])
+          break;
+        from -= steps[d] * to[d];
+        index[d] = 0;
+      }
+    }
+  }
+}
+
 } // namespace
 
 void gatherRows(const Column &column, const int64_t *rows, int64_t count, void *out) {
   int64_t perRow = elementsPerRow(column);
+  if (column.array.elements() != column.array.rows() * perRow)
+    return repeatRows(column, rows, count, out);
   size_t sourceRow = static_cast<size_t>(perRow) * dtypeInfo(column.array.dtype())->bytes;
   size_t targetRow = rowBytes(column);
   uint8_t *target = static_cast<uint8_t *>(out);

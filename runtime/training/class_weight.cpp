@@ -66,19 +66,24 @@ Status applyClassWeights(data::Dataset &data, const ClassWeights &weights,
   if (data.targetCount != 1)
     return Failure(path + ": cannot be used: the model has " + std::to_string(data.targetCount) +
                    " targets; expected one; use sample_weight in the data");
-  if (data.columns.size() != data.inputCount + 2)
+  if (data.weightCount != 1)
     return Failure(path + ": cannot be used: the compiled model takes no sample weights; expected "
                           "a model compiled with them");
   const Column &target = data.columns[data.inputCount];
   Column &column = data.columns.back();
-  Result<Array> scaled = Array::allocate(MPC_RT_FLOAT32, {data.rows});
+  std::vector<int64_t> dims = column.array.dims();
+  dims[0] = data.rows;
+  Result<Array> scaled = Array::allocate(MPC_RT_FLOAT32, dims);
   if (!scaled)
     return Failure(path + ": " + scaled.failure().messages[0]);
+  int64_t perRow = column.array.elements() / std::max<int64_t>(column.array.rows(), 1);
   for (int64_t row = 0; row < data.rows; ++row) {
     auto at = weights.find(classOf(target, row));
-    double weight = data::elementAsDouble(column.array, column.firstRow + row);
-    scaled->as<float>()[row] =
-        static_cast<float>(weight) * static_cast<float>(at == weights.end() ? 1.0 : at->second);
+    auto factor = static_cast<float>(at == weights.end() ? 1.0 : at->second);
+    for (int64_t i = row * perRow; i < (row + 1) * perRow; ++i)
+      scaled->as<float>()[i] =
+          factor *
+          static_cast<float>(data::elementAsDouble(column.array, column.firstRow * perRow + i));
   }
   column.array = *scaled;
   column.firstRow = 0;

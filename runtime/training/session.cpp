@@ -154,6 +154,14 @@ data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
   std::vector<std::string> outputs = outputNames();
   const mpc_rt_entry_info_t *predict = findEntry("predict");
   uint32_t inputs = predict ? predict->input_count : entry.input_count;
+  // The number behind a prefix is that of the output.
+  auto nameOutput = [&](data::TensorSpec &spec, std::string_view prefix, const std::string &alias) {
+    size_t index = outputs.size();
+    const char *name = spec.name.data(), *end = name + spec.name.size();
+    std::from_chars(name + prefix.size(), end, index);
+    if (index < outputs.size() && !outputs[index].empty() && alias + outputs[index] != spec.name)
+      spec.aliases.push_back(alias + outputs[index]);
+  };
   for (uint32_t i = 0; i < entry.input_count; ++i) {
     const mpc_rt_tensor_info_t &tensor = entry.inputs[i];
     data::TensorSpec spec;
@@ -167,16 +175,17 @@ data::Signature Session::signature(const mpc_rt_entry_info_t &entry) const {
       if (spec.name != alias)
         spec.aliases.push_back(alias);
       signature.inputs.push_back(spec);
-    } else if (spec.name == "sample_weight" && i + 1 == entry.input_count) {
-      signature.sampleWeight = spec;
+    } else if (spec.name == "sample_weight") { // of the only target
+      spec.aliases = {"sample_weight0"};
+      if (!signature.targets.empty() && !signature.targets[0].aliases.empty())
+        spec.aliases.push_back("sample_weight_" + signature.targets[0].aliases[0]);
+      signature.sampleWeights.push_back(spec);
+    } else if (spec.name.rfind("sample_weight", 0) == 0) {
+      nameOutput(spec, "sample_weight", "sample_weight_");
+      signature.sampleWeights.push_back(spec);
     } else {
       // Targets are called y<output>; outputs that nothing is compared with have none.
-      size_t index = outputs.size();
-      const char *name = spec.name.data(), *end = name + spec.name.size();
-      if (name != end && *name == 'y')
-        std::from_chars(name + 1, end, index);
-      if (index < outputs.size() && !outputs[index].empty() && outputs[index] != spec.name)
-        spec.aliases.push_back(outputs[index]);
+      nameOutput(spec, "y", "");
       signature.targets.push_back(spec);
     }
   }

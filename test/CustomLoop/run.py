@@ -34,7 +34,7 @@ def make_inputs(entry, batch, random):
         if np.issubdtype(dtype, np.integer):
             limit = tensor.index_limit or 2
             inputs.append(random.integers(0, limit, shape).astype(dtype))
-        elif tensor.name == b"sample_weight":
+        elif tensor.name.startswith(b"sample_weight"):
             inputs.append(random.uniform(0.5, 1.5, shape).astype(dtype))
         else:
             inputs.append(random.uniform(0, 1, shape).astype(dtype))

@@ -274,7 +274,7 @@ def check_metric(number, d, numbers, tools, folder):
     except Exception as error:  # Keras's refusals have many types
         print(f"skip {what}: Keras: {str(error).strip().splitlines()[-1][:150]}")
         return None
-    if predictions.ndim < 2 and targets.shape != predictions.shape:
+    if (predictions.ndim < 2 and targets.shape != predictions.shape) or targets.ndim > predictions.ndim:
         print(f"skip {what}: a compiled model has no loss that takes such targets")
         return None
     made = serialized(metric)

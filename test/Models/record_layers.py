@@ -348,6 +348,45 @@ def circle():
     return chain((5,), layers.Dense(4, activation="tanh"), layers.Dense(3), layers.UnitNormalization())
 
 
+# ---- Sample weights -------------------------------------------------------------------------------
+
+
+def weights_of(*shapes):
+    """For each output an array of weights with these dims behind the rows, zeros among them."""
+    def draw(random, rows):
+        return [np.where(random.uniform(size=(rows, *shape)) < 0.2, 0.0, random.uniform(0.2, 2.0, size=(rows, *shape))).astype(np.float32)
+                for shape in shapes]
+    return draw
+
+
+@case("train", steps=3, optimizer="rmsprop", weights=weights_of((), (4,)), target=[lambda random, rows, shape: random.integers(0, 3, size=rows).astype(np.int32), None],
+      loss={"label": "sparse_categorical_crossentropy", "box": "mse"}, weighted_metrics={"label": ["accuracy"], "box": ["mae", "mse"]},
+      metrics={"label": ["accuracy"], "box": ["mae"]})
+def weights_of_outputs():
+    x = keras.Input((4, 3), name="x")
+    y = layers.Dense(5, activation="tanh")(x)
+    return keras.Model(x, [layers.Dense(3, activation="softmax", name="label")(layers.Flatten()(y)), layers.Dense(2, name="box")(y)])
+
+
+@case("train", steps=3, optimizer="adam", weights=weights_of((5,)), loss="sparse_categorical_crossentropy",
+      target=lambda random, rows, shape: random.integers(0, 4, size=(rows, 5)).astype(np.int32),
+      weighted_metrics=["accuracy", keras.metrics.SparseCategoricalCrossentropy(name="ce"), keras.metrics.SparseTopKCategoricalAccuracy(2, name="top")])
+def weights_of_masked_steps():
+    return chain((5, 3), layers.Masking(0.0), layers.LSTM(4, return_sequences=True), layers.Dense(4, activation="softmax"))
+
+
+@case("train", steps=3, optimizer="sgd", weights=weights_of((3, 1)), loss=keras.losses.BinaryCrossentropy(from_logits=True, reduction="sum"),
+      target=lambda random, rows, shape: random.integers(0, 2, size=(rows, 3, 4, 1)).astype(np.float32),
+      weighted_metrics=[keras.metrics.AUC(20, from_logits=True, name="auc"), keras.metrics.Precision(0.3, name="precision"), "mae"])
+def weights_of_columns():
+    return chain((3, 4, 2), layers.Conv2D(3, 2, padding="same", activation="tanh"), layers.Conv2D(1, 1))
+
+
+@case("train", steps=3, optimizer="sgd", weights=weights_of((5,)), loss=keras.losses.MeanAbsoluteError(reduction="mean_with_sample_weight"))
+def weights_divided_by():
+    return chain((5, 3), layers.Dense(2))
+
+
 # ---- Recording ----------------------------------------------------------------------------------
 
 
@@ -374,15 +413,23 @@ def write(name, kind, build, options):
         inputs[1, 2:] = 0
         inputs[2, 0] = 0
     arrays = {"x": inputs}
+    targets, weights = [], None
     if kind != "forward":
-        target = random.normal(size=(rows, *model.outputs[0].shape[1:])).astype(np.float32)
-        if "target" in options:
-            target = options["target"](random, rows, model.outputs[0].shape)
-        arrays["y0"] = target
+        makers = options.get("target")
+        for output, make in zip(model.outputs, makers if isinstance(makers, list) else [makers] * len(model.outputs)):
+            target = random.normal(size=(rows, *output.shape[1:])).astype(np.float32)
+            targets.append(make(random, rows, output.shape) if make else target)
+            arrays[f"y{len(targets) - 1}"] = targets[-1]
+        target = targets[0]
+        if "weights" in options:
+            weights = options["weights"](random, rows)
+            names = ["sample_weight_" + name for name in model.output_names] if len(weights) > 1 else ["sample_weight"]
+            arrays.update(zip(names, weights))
         optimizer = OPTIMIZERS[options["optimizer"]]() if kind == "train" else "sgd"
         if name.startswith("stateful"):
             optimizer = keras.optimizers.SGD(0.1)
-        model.compile(optimizer=optimizer, loss=options.get("loss", "mse"), run_eagerly=True)
+        model.compile(optimizer=optimizer, loss=options.get("loss", "mse"), run_eagerly=True,
+                      metrics=options.get("metrics"), weighted_metrics=options.get("weighted_metrics"))
         if kind == "train":
             model.optimizer.build(model.trainable_variables)
     path = os.path.join(FOLDER, name + options.get("suffix", ".keras"))
@@ -416,14 +463,16 @@ def write(name, kind, build, options):
                 arrays["after:" + variable.path] = np.asarray(variable)
     else:
         model.run_eagerly = True
-        losses = []
+        logged = {}
         batch = fixed or 3
         arrays["batch"] = np.int64(batch)
         for step in range(options["steps"]):
             index = (step * batch + np.arange(batch)) % rows
-            logs = model.train_on_batch(inputs[index], arrays["y0"][index], return_dict=True)
-            losses.append(logs["loss"])
-        arrays["loss"] = np.asarray(losses, np.float32)
+            chosen = [[array[index] for array in part] if part else None for part in (targets, weights)]
+            logs = model.train_on_batch(inputs[index], *(part if part is None or len(part) > 1 else part[0] for part in chosen), return_dict=True)
+            for key, value in logs.items():
+                logged.setdefault(key if key == "loss" else "metric:" + key, []).append(value)
+        arrays.update({key: np.asarray(values, np.float32) for key, values in logged.items()})
         for variable in model.variables:
             if "seed_generator" not in variable.path:
                 arrays["final:" + variable.path] = np.asarray(variable)

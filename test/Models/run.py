@@ -87,19 +87,20 @@ def check_layer(tools, name, work):
     run(tools["mpcc"], model, "--name=model", "--output-guard=off", *OPTIONS.get(name, []), "-o",
         folder)
     data, output = os.path.join(folder, "data.npz"), os.path.join(folder, "out.npz")
-    np.savez(data, **{key: recorded[key] for key in ("x", "y0") if key in recorded})
+    given = {key: recorded.pop(key) for key in list(recorded) if key in ("x", "y0", "y1") or key.startswith("sample_weight")}
+    np.savez(data, **given)
     if "batch" in recorded:
         run(tools["mpc-run"], "train", folder, "--data", data, "--shuffle=off", "--epochs", "1",
             "--batch-size", str(recorded["batch"]), "--steps", str(len(recorded["loss"])),
             "--trace", output)
-    elif "y0" in recorded:
+    elif "y0" in given:
         run(tools["mpc-run"], "gradients", folder, "--data", data, "--outputs", output)
     else:
         run(tools["mpc-run"], "predict", folder, "--inputs", data, "--outputs", output)
     with np.load(output) as arrays:
         computed = {key: arrays[key] for key in arrays.files}
     for key in recorded:
-        if key not in ("x", "y0", "batch"):
+        if key != "batch":
             place = f"{name}: {key}"
             base = 0.04 if "bfloat16" in name or name in HALF or place in HALF else 2e-5
             factor = 5 if key.startswith(("grad:", "opt:", "final:")) else 1

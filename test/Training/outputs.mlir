@@ -10,7 +10,9 @@
 // CHECK-SAME: tensor<?x3xi1> {mpc.input = "mask0"}
 // CHECK-SAME: tensor<?x3x4xf32> {mpc.target = "y0"}
 // CHECK-SAME: tensor<?xi32> {mpc.index_limit = 5 : i64, mpc.target = "y1"}
-// CHECK-SAME: tensor<?xf32> {mpc.target = "sample_weight"}
+// Weights for every element of each output's loss.
+// CHECK-SAME: tensor<?x3xf32> {mpc.target = "sample_weight0"}
+// CHECK-SAME: tensor<?xf32> {mpc.target = "sample_weight1"}
 // The masked mean divides by the number of valid steps.
 // CHECK: mpc.cast %{{.*}} : tensor<?x3xi1> to tensor<?x3xf32>
 // CHECK: mpc.divide_no_nan
@@ -25,6 +27,7 @@
 // FIRST-NOT: "a_loss"
 // FIRST: func.func @loss
 // FIRST-SAME: mpc.target = "y0"
+// FIRST-SAME: tensor<?x3xf32> {mpc.target = "sample_weight"}
 // FIRST-NOT: mpc.target = "y1"
 // FIRST: return
 

@@ -3,6 +3,7 @@
 #include "data/bind.h"
 #include "data/gather.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace mpc::data;
@@ -11,7 +12,7 @@ static Signature imageModel() {
   Signature signature;
   signature.inputs.push_back({"image", {"x0"}, MPC_RT_FLOAT32, {2, 1}, 0});
   signature.targets.push_back({"y0", {"label"}, MPC_RT_INT32, {}, 3});
-  signature.sampleWeight = TensorSpec{"sample_weight", {}, MPC_RT_FLOAT32, {}, 0};
+  signature.sampleWeights.push_back({"sample_weight", {}, MPC_RT_FLOAT32, {}, 0});
   return signature;
 }
 
@@ -35,7 +36,6 @@ TEST(Bind, NamesAliasesAndDefaultWeights) {
   ASSERT_TRUE(data) << firstMessage(data);
   EXPECT_EQ(data->rows, 3);
   EXPECT_EQ(data->columns.size(), 3u);
-  EXPECT_FALSE(data->weightsGiven);
   int64_t rows[] = {2, 0};
   float weights[2] = {};
   int32_t labels[2] = {};
@@ -80,10 +80,76 @@ TEST(Bind, WeightsThatTheModelCannotTake) {
   source.arrays["sample_weight"] = Array::copyOf(MPC_RT_FLOAT32, {3}, "abcdefghijkl");
   EXPECT_TRUE(bindSource(source, imageModel(), true));
   Signature signature = imageModel();
-  signature.sampleWeight.reset();
+  signature.sampleWeights.clear();
   EXPECT_NE(firstMessage(bindSource(source, signature, true)).find("takes no sample weights"),
             std::string::npos);
   EXPECT_TRUE(bindSource(source, signature, false));
+}
+
+/// Three rows, two outputs with losses of 2 x 3 and of one element per row.
+static Signature twoOutputs() {
+  Signature signature = imageModel();
+  signature.targets.push_back({"y1", {"box"}, MPC_RT_INT32, {}, 3});
+  signature.sampleWeights = {
+      {"sample_weight0", {"sample_weight_label"}, MPC_RT_FLOAT32, {2, 3}, 0},
+      {"sample_weight1", {"sample_weight_box"}, MPC_RT_FLOAT32, {}, 0},
+  };
+  return signature;
+}
+
+static Source boxes() {
+  Source source = images();
+  source.arrays["box"] = source.arrays["label"];
+  source.order.push_back("box");
+  return source;
+}
+
+TEST(Bind, WeightsOfEachOutputAreRepeatedOverItsElements) {
+  Source source = boxes();
+  float rows[] = {1, 2, 3}, columns[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  source.arrays["sample_weight"] = Array::copyOf(MPC_RT_FLOAT32, {3}, rows);
+  source.arrays["sample_weight_label"] = Array::copyOf(MPC_RT_FLOAT32, {3, 1, 3, 1}, columns);
+  Result<Dataset> data = bindSource(source, twoOutputs(), true);
+  ASSERT_TRUE(data) << firstMessage(data);
+  ASSERT_EQ(data->weightCount, 2u);
+  int64_t chosen[] = {2, 1};
+  float elements[12], single[2];
+  gatherRows(data->columns[3], chosen, 2, elements);
+  const float expected[] = {7, 8, 9, 7, 8, 9, 4, 5, 6, 4, 5, 6};
+  EXPECT_TRUE(std::equal(elements, elements + 12, expected));
+  gatherRows(data->columns[4], chosen, 2, single);
+  EXPECT_EQ(single[0], 3);
+  EXPECT_EQ(single[1], 2);
+  // One value per row goes with every element.
+  source.arrays.erase("sample_weight_label");
+  data = bindSource(source, twoOutputs(), true);
+  ASSERT_TRUE(data) << firstMessage(data);
+  gatherRows(data->columns[3], chosen, 2, elements);
+  EXPECT_EQ(elements[0], 3);
+  EXPECT_EQ(elements[5], 3);
+  EXPECT_EQ(elements[6], 2);
+  // None at all: ones.
+  source.arrays.erase("sample_weight");
+  data = bindSource(source, twoOutputs(), true);
+  ASSERT_TRUE(data) << firstMessage(data);
+  gatherRows(data->columns[3], chosen, 2, elements);
+  EXPECT_TRUE(std::all_of(elements, elements + 12, [](float weight) { return weight == 1; }));
+}
+
+TEST(Bind, WeightsOfOtherShapes) {
+  auto message = [](std::vector<int64_t> dims) {
+    Source source = boxes();
+    source.arrays["sample_weight_label"] = *Array::allocate(MPC_RT_FLOAT32, dims);
+    return firstMessage(bindSource(source, twoOutputs(), true));
+  };
+  EXPECT_EQ(message({3, 2, 3}), "");
+  EXPECT_EQ(message({3, 1, 1}), "");
+  EXPECT_EQ(message({3, 3}), "d:sample_weight_label: has shape [3, 3]; expected [batch] or "
+                             "[batch, 2, 3], a weight per row or per element of the loss, for "
+                             "weights 'sample_weight0'; reshape it");
+  EXPECT_NE(message({3, 3, 2}).find("has shape [3, 3, 2]; expected [batch] or [batch, 2, 3]"),
+            std::string::npos);
+  EXPECT_EQ(message({4, 2, 3}), "d:sample_weight_label: has 4 rows; expected 3 as 'image'");
 }
 
 TEST(Bind, BytesOfImagesAreScaled) {
