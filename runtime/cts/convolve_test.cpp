@@ -30,7 +30,7 @@ protected:
     ConvolutionData data(shape);
     ASSERT_EQ(convolve(data), MPC_RT_OK) << mpc_rt_last_error();
     if (driver->computes())
-      EXPECT_EQ(differenceOf(data), "");
+      EXPECT_EQ(differenceOf(data), "") << shape.text();
     else
       EXPECT_EQ(data.out, data.initial) << "a driver that does not compute wrote results";
   }
@@ -119,6 +119,33 @@ TEST_P(Convolve, KeepsAnInfinityInItsPlace) {
       EXPECT_EQ(differenceOf(data), "");
     else
       EXPECT_FALSE(isFinite(c.out, data.out)) << c.text();
+  }
+}
+
+// Short images, so that elements of the kernel meet padding only, and windows reach over both ends.
+TEST_P(Convolve, FilterGradientsAreExactWherePaddingIsMostOfIt) {
+  for (uint32_t i = 0; i < 600; ++i) {
+    Draw next(50000 + i);
+    ConvolutionCase c;
+    c.direction = MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+    c.batch = 1 + next(3);
+    c.channels = 1 + next(7);
+    c.filters = 1 + next(7);
+    if (next(4) == 0)
+      c.channels = 16, c.filters = 32;
+    uint32_t spatial = 1 + next(3);
+    for (uint32_t d = 0; d < spatial; ++d) {
+      int64_t kernel = 1 + next(d == 0 ? 7 : 4);
+      c.kernel.push_back(kernel);
+      c.dilations.push_back(1);
+      c.strides.push_back(1 + next(4));
+      c.low.push_back(next(static_cast<uint32_t>(kernel)));
+      c.high.push_back(next(static_cast<uint32_t>(kernel)));
+      c.images.push_back(std::max<int64_t>(1 + next(7), kernel - c.low[d] - c.high[d]));
+    }
+    c.lhs = c.rhs = c.out = i % 2 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+    c.seed = i;
+    check(c);
   }
 }
 

@@ -44,6 +44,45 @@ bool pairsWithStrangers(const Convolution &c) {
          Convolution::product(c.kernel) == 1;
 }
 
+/// Whether some element of the kernel meets padding only, along dimension `d`.
+bool hasUnusedTap(const Convolution &c, size_t d) {
+  for (int64_t tap = 0; tap < c.kernel[d]; ++tap) {
+    bool used = false;
+    for (int64_t output = 0; output < c.outputs[d] && !used; ++output) {
+      int64_t at = output * c.strides[d] - c.low[d] + tap * c.dilations[d];
+      used = at >= 0 && at < c.images[d];
+    }
+    if (!used)
+      return true;
+  }
+  return false;
+}
+
+// Where oneDNN 2.6 gets a filter's gradient wrong, found by comparing drawn shapes with exact sums
+// (runtime/cts/convolve_test.cpp).
+
+/// Volumes whose first dimension is strided and padded at both ends, the low end by more than
+/// `low`.
+bool isPaddedVolume(const Convolution &c, int64_t low) {
+  int64_t reach = (c.outputs[0] - 1) * c.strides[0] + (c.kernel[0] - 1) * c.dilations[0] + 1;
+  return c.spatial == 3 && c.strides[0] > 1 && c.low[0] > low && reach > c.low[0] + c.images[0];
+}
+
+bool isWrongInFloat32(const Convolution &c) {
+  return toFilter(c) && isPaddedVolume(c, c.strides[0]);
+}
+
+/// By "jit_bf16" of AVX-512, also where an element of the kernel meets padding only: its sum is not
+/// 0, or the program ends.
+bool isWrongInBFloat16(const Convolution &c) {
+  if (!toFilter(c))
+    return false;
+  for (size_t d = 0; d < c.images.size(); ++d)
+    if (hasUnusedTap(c, d))
+      return true;
+  return isPaddedVolume(c, 0);
+}
+
 } // namespace
 
 uint64_t Convolver::bytes() const noexcept {
@@ -88,14 +127,15 @@ Convolver::Plan &Convolver::findPlan(const mpc_rt_convolution_t &descriptor,
   auto plan = std::make_unique<Plan>();
   plan->shape = shape;
   bool native = shape.lhs == MPC_RT_BFLOAT16 && shape.rhs == MPC_RT_BFLOAT16 && nativeBFloat16 &&
-                !pairsWithStrangers(shape);
+                !pairsWithStrangers(shape) && !isWrongInBFloat16(shape);
   choose(*plan, native);
-  bool wide = shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 ||
-              shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64;
-  if (!wide)
+  bool direct = shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 ||
+                shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64 ||
+                isWrongInFloat32(shape);
+  if (!direct)
     makePrimitives(*plan);
   // oneDNN 2.6 on AMX has no strided gradients of images in bfloat16, for one.
-  if (!wide && native && !plan->body) {
+  if (!direct && native && !plan->body) {
     choose(*plan, /*native=*/false);
     makePrimitives(*plan);
   }
