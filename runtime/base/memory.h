@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace mpc::rt {
@@ -62,6 +63,12 @@ private:
   void *mapped = nullptr;
   size_t mappedBytes = 0;
 };
+
+// As Buffer::reserve; throws std::bad_alloc.
+inline void reserve(Buffer &buffer, uint64_t bytes) {
+  if (!buffer.reserve(bytes))
+    throw std::bad_alloc();
+}
 
 } // namespace mpc::rt
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <emmintrin.h>
-#include <new>
 
 namespace mpc::rt {
 namespace {
@@ -39,11 +38,6 @@ void storeAroundCaches(const uint8_t *from, uint8_t *to, int64_t bytes) {
 }
 
 int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
-
-void reserve(Buffer &buffer, int64_t bytes) {
-  if (!buffer.reserve(static_cast<uint64_t>(bytes)))
-    throw std::bad_alloc();
-}
 
 // An extent cut into `count` blocks of `size`, the last one smaller.
 struct Blocking {

@@ -52,11 +52,6 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
   float32Product = make(float32MicroKernel(isa));
 }
 
-void Contractor::reserve(Buffer &buffer, uint64_t bytes) {
-  if (!buffer.reserve(bytes))
-    throw std::bad_alloc();
-}
-
 uint64_t Contractor::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
                    biasWide.size() + libraryScratch.size() + amxScratch.size();

@@ -148,7 +148,6 @@ private:
   void applyEpilogue(const Contraction &shape, const float *sums, const float *bias, void *out,
                      int64_t rows);
   void widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count);
-  static void reserve(Buffer &buffer, uint64_t bytes);
 
   ThreadTeam &team;
   const VectorKernels &kernels;

@@ -10,17 +10,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 namespace mpc::rt {
 namespace {
 
 using onednn::Element;
-
-void reserve(Buffer &buffer, uint64_t bytes) {
-  if (!buffer.reserve(bytes))
-    throw std::bad_alloc();
-}
 
 float *floats(Buffer &buffer, int64_t count) {
   reserve(buffer, static_cast<uint64_t>(count) * sizeof(float));

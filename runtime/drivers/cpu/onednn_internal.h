@@ -47,11 +47,6 @@ inline void setHandle(const dnnl::memory &object, void *data) {
   check(dnnl_memory_set_data_handle(object.get(), data), "setting a oneDNN buffer");
 }
 
-inline void reserve(Buffer &scratch, size_t bytes) {
-  if (!scratch.reserve(bytes))
-    throw std::bad_alloc();
-}
-
 inline dnnl::memory empty(const dnnl::memory::desc &layout) {
   return dnnl::memory(layout, engine(), DNNL_MEMORY_NONE);
 }
