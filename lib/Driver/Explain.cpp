@@ -101,7 +101,7 @@ void Explanation::recordOps(ModuleOp module) {
       if (auto contract = dyn_cast<ContractOp>(op)) {
         if (auto accumulate = contract.getAccumulate())
           row.accumulate = text(*accumulate);
-        row.kernel = "oneDNN matmul";
+        row.kernel = "runtime matmul"; // oneDNN or a micro-kernel, by shape and CPU
       } else if (StringRef(row.name).starts_with("convolution")) {
         row.kernel = "oneDNN convolution";
       }

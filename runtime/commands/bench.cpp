@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace mpc::commands {
 
@@ -21,6 +22,7 @@ static BenchOptions benchOptions(Arguments &arguments) {
   options.predict = arguments.has("predict");
   options.serve = arguments.has("serve");
   options.json = arguments.has("json");
+  options.kernels = arguments.has("kernels");
   options.data = arguments.text("data");
   if (options.train && options.predict)
     arguments.fault("--train and --predict exclude each other");
@@ -57,6 +59,8 @@ int bench(Arguments &arguments, Console &console) {
       formatDuration(median / 1e3).c_str(), formatDuration(times.back() / 1e3).c_str(),
       formatCount(rate).c_str(), static_cast<double>((*steps)->plannedBytes()) / 1e6,
       static_cast<double>(peakBytes()) / 1e6);
+  if (options.kernels)
+    std::fprintf(console.err(), "%s", (*steps)->products());
   if (!options.json)
     return Done;
   nlohmann::ordered_json json = nlohmann::ordered_json::parse((*steps)->describe());
@@ -65,6 +69,12 @@ int bench(Arguments &arguments, Console &console) {
   json["ms_median"] = median;
   json["ms_max"] = times.back();
   json["samples_per_second"] = rate;
+  if (options.kernels) {
+    json["products"] = nlohmann::json::array();
+    std::istringstream lines((*steps)->products());
+    for (std::string line; std::getline(lines, line);)
+      json["products"].push_back(line);
+  }
   if (std::optional<float> loss = (*steps)->loss())
     json["loss"] = *loss;
   if (!console.data(json.dump() + "\n"))

@@ -3,6 +3,7 @@
 #include "commands/bench_steps.h"
 
 #include "data/convert.h"
+#include "mpc-rt/tuning.h"
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -96,6 +97,8 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
     return session.failure();
   steps->session_ = std::move(*session);
   training::Session &model = *steps->session_;
+  if (options.kernels)
+    mpc_rt_context_list_products(model.context());
   steps->train_ = options.train || (!options.predict && model.findEntry("train_step"));
   Result<const mpc_rt_entry_info_t *> entry =
       model.requireEntry(steps->train_ ? "train_step" : "predict");
@@ -148,6 +151,8 @@ uint64_t BenchSteps::plannedBytes() const {
     return 0;
   return memory.variable_bytes + memory.arena_planned_bytes;
 }
+
+const char *BenchSteps::products() const { return mpc_rt_context_products(session_->context()); }
 
 std::string BenchSteps::describe() const {
   static const char *const isaNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};

@@ -113,6 +113,8 @@ public:
   virtual void tune() noexcept {}
   virtual std::string kernelChoices() const { return {}; }
   virtual mpc_rt_status_t setKernelChoices(const char * /*text*/) { return MPC_RT_OK; }
+  virtual void listProducts() noexcept {}
+  virtual std::string products() const { return {}; }
 
   // Variables were written from outside of a run.
   virtual void variablesChanged() noexcept = 0;

@@ -40,7 +40,7 @@ struct mpc_rt_context_t {
   std::vector<void *> variables; // where each is now
   mpc::rt::VariableValues values;
   uint64_t arenaPlanned = 0;
-  std::string kernelsText; // what mpc_rt_context_kernels() returned
+  std::string kernelsText, productsText; // what mpc_rt_context_kernels() returned
   std::unique_ptr<mpc::rt::TrainLoop> trainLoop;
   std::unique_ptr<mpc::rt::Driver> driver; // last: it may hold device memory of the above
 };

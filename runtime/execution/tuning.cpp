@@ -31,4 +31,21 @@ mpc_rt_status_t mpc_rt_context_set_kernels(mpc_rt_context_t *context, const char
                [&] { return context->driver->setKernelChoices(kernels); });
 }
 
+mpc_rt_status_t mpc_rt_context_list_products(mpc_rt_context_t *context) {
+  if (!context)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_list_products: the context is null");
+  context->driver->listProducts();
+  return MPC_RT_OK;
+}
+
+const char *mpc_rt_context_products(mpc_rt_context_t *context) {
+  if (!context)
+    return "";
+  auto status = guard("mpc_rt_context_products", [&] {
+    context->productsText = context->driver->products();
+    return MPC_RT_OK;
+  });
+  return status ? "" : context->productsText.c_str();
+}
+
 } // extern "C"

@@ -81,6 +81,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: the largest of int32 is not computed",
                   descriptor.layer ? descriptor.layer : "contraction");
     contractIntegers(descriptor, shape, lhs, rhs, out, batch);
+    list(descriptor, shape, batch, kernelOf(descriptor, batch));
     if (kernel)
       kernel->run(team, shape.outElements());
     return MPC_RT_OK;
@@ -88,6 +89,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
   if (shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 ||
       shape.bias == MPC_RT_FLOAT64) {
     contractFloat64(team, shape, lhs, rhs, bias, out);
+    list(descriptor, shape, batch, "");
     if (largest)
       storeLargest(shape.out,
                    shape.out == MPC_RT_FLOAT64
@@ -100,12 +102,14 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
   }
   if (!largest && readsTiles(descriptor, shape)) {
     contractTiles(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out);
+    list(descriptor, shape, batch, "integer_tiles");
     if (kernel)
       kernel->run(team, shape.outElements());
     return MPC_RT_OK;
   }
   if (shape.rhs != MPC_RT_INT8 && isFewRows(descriptor, shape)) {
     contractRows(shape, lhs, rhs, bias, out);
+    list(descriptor, shape, batch, "streamed_weights");
     if (largest)
       storeLargest(shape.out, largestOf(shape.out, out, static_cast<int64_t>(shape.outElements())),
                    largest);
@@ -117,6 +121,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     measure(descriptor, shape, lhs, rhs, bias, batch);
   execute(findPlan(descriptor, shape, largest != nullptr, kernel != nullptr, batch), descriptor,
           lhs, rhs, bias, out, largest, kernel);
+  list(descriptor, shape, batch, kernelOf(descriptor, batch));
   return MPC_RT_OK;
 }
 

@@ -55,12 +55,17 @@ public:
   }
   std::string kernelChoices() const { return choices.text(); }
   mpc_rt_status_t setKernelChoices(const char *text);
+  void listProducts() noexcept { listing = true; }
+  std::string products() const;
 
   // What multiplied at the descriptor's last call with this batch: "amx_bfloat16", or oneDNN's name
   // of its kernel; "" for loops without a plan.
   const char *kernelOf(const mpc_rt_contract_t &descriptor, int64_t batch) const noexcept;
 
 private:
+  // By the descriptor's id and the batch: what products() says.
+  using Products = std::map<std::pair<uint32_t, int64_t>, std::string>;
+
   // How one contraction is done: `block` rows (or matrices, when batched) at a time.
   struct Plan {
     Contraction shape;
@@ -130,6 +135,8 @@ private:
   BlockedProduct *findBlocked(const Contraction &shape) const;
   std::unique_ptr<Plan> makePlan(const Contraction &shape, bool rhsKept, bool findLargest,
                                  BlockedProduct *blocked);
+  void list(const mpc_rt_contract_t &descriptor, const Contraction &shape, int64_t batch,
+            const char *kernel);
   // Runs the contraction by each kernel, into memory of its own, and keeps the fastest.
   void measure(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                const void *rhs, const void *bias, int64_t batch);
@@ -152,7 +159,8 @@ private:
   ThreadTeam &team;
   const VectorKernels &kernels;
   bool nativeBFloat16, exactInt8, vectors256, useAmx;
-  bool weightsConstant = false, tuning = false;
+  bool weightsConstant = false, tuning = false, listing = false;
+  Products listed;
   KernelChoices choices;
   uint64_t weightVersion = 1;
   std::unordered_map<PlanKey, std::unique_ptr<Plan>, PlanKeyHash> plans;

@@ -69,6 +69,8 @@ public:
   mpc_rt_status_t setKernelChoices(const char *text) override {
     return contractor.setKernelChoices(text);
   }
+  void listProducts() noexcept override { contractor.listProducts(); }
+  std::string products() const override { return contractor.products(); }
 
   void variablesChanged() noexcept override {
     contractor.forgetWeights();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Choosing kernels by measuring them.
+// Choosing kernels by measuring them, and saying which ones were chosen.
 #include "runtime/base/status.h"
 #include "runtime/drivers/cpu/contractor.h"
 
 #include <algorithm>
 #include <chrono>
+#include <sstream>
 
 namespace mpc::rt {
 namespace {
@@ -48,6 +49,24 @@ void Contractor::measure(const mpc_rt_contract_t &descriptor, const Contraction 
   packedOnceHolds = nullptr;
   for (auto entry = weights.begin(); entry != weights.end();)
     entry = std::get<0>(entry->first) == alone.rhs_variable ? weights.erase(entry) : ++entry;
+}
+
+void Contractor::list(const mpc_rt_contract_t &descriptor, const Contraction &c, int64_t batch,
+                      const char *kernel) {
+  if (!listing)
+    return;
+  std::ostringstream line;
+  line << (descriptor.layer ? descriptor.layer : "contraction") << ' ' << c.batch << 'x' << c.m
+       << 'x' << c.n << 'x' << c.k << ' ' << dtypeName(c.lhs) << 'x' << dtypeName(c.rhs) << ' '
+       << (*kernel ? kernel : "loop");
+  listed[{descriptor.id, batch}] = line.str();
+}
+
+std::string Contractor::products() const {
+  std::string text;
+  for (auto &[key, line] : listed)
+    text += line + '\n';
+  return text;
 }
 
 mpc_rt_status_t Contractor::setKernelChoices(const char *text) {
