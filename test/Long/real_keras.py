@@ -207,6 +207,41 @@ def reference(model, data, steps, batch):
     return predictions, logs, after, moved
 
 
+def judge(got, predictions, logs, after, moved, limits):
+    """For each array how far it is from Keras's, as a part of the tolerance."""
+    limit = TOLERANCES[limits]
+    errors = {f"out{i}": difference(got[f"out{i}"], value) / limit for i, value in enumerate(predictions)}
+    for step, values in enumerate(logs):
+        for name, value in values.items():
+            key = "loss" if name == "loss" else f"metric:{name}"
+            scale = max(float(numpy.max(numpy.abs(value))), 0.05)
+            errors[f"{key}@{step}"] = difference(got[key][step], value, scale) / (limit * 5) if key in got else float("inf")
+            # Rounding may move one sample across a threshold or rank.
+            if limits != "float32" and key != "loss" and "error" not in name and "crossentropy" not in name:
+                del errors[f"{key}@{step}"]
+    for name, value in after.items():
+        if name.endswith("seed_generator_state") and f"final:{name}" not in got:
+            continue  # of a layer that draws nothing
+        # Adam and its kind make a whole step of the rounding noise where a 16-bit gradient is nearly nothing.
+        norm = numpy.max if limits == "float32" else root_mean_square
+        errors[f"final:{name}"] = difference(got[f"final:{name}"], value, max(moved[name], 1e-5), norm) / MOVED[limits]
+    return errors
+
+
+def within_keras(errors, path, data, steps, batch, predictions, logs, after, moved, limits):
+    """The errors, of arrays that Keras compiled by XLA gives otherwise than eager Keras as parts of twice that difference, as
+    the tolerances of the fixtures were chosen (shared/fixtures/keras/README.md)."""
+    model = keras.saving.load_model(path)
+    model.run_eagerly, model.jit_compile = False, True
+    outputs, others, finals, _ = reference(model, data, steps, batch)
+    other = {f"out{i}": value for i, value in enumerate(outputs)}
+    for name in others[0]:
+        other["loss" if name == "loss" else f"metric:{name}"] = [values[name] for values in others]
+    other.update({f"final:{name}": value for name, value in finals.items()})
+    spread = judge(other, predictions, logs, after, moved, limits)
+    return {name: error / max(1, 2 * spread[name]) if numpy.isfinite(error) else error for name, error in errors.items()}
+
+
 def compare(model, data, limits, what, tools, folder, steps, batch):
     """True, False or None (Keras refuses the combination)."""
     path, npz = os.path.join(folder, "model.keras"), os.path.join(folder, "data.npz")
@@ -225,22 +260,11 @@ def compare(model, data, limits, what, tools, folder, steps, batch):
     output, trace = os.path.join(folder, "out.npz"), os.path.join(folder, "trace.npz")
     run(mpc_run, "predict", compiled, "--inputs", npz, "--outputs", output)
     run(mpc_run, "train", compiled, "--data", npz, "--shuffle=off", "--batch-size", str(batch), "--steps", str(steps), "--trace", trace)
-    predicted, trained, limit = numpy.load(output), numpy.load(trace), TOLERANCES[limits]
-    errors = {f"out{i}": difference(predicted[f"out{i}"], value) / limit for i, value in enumerate(predictions)}
-    for step, values in enumerate(logs):
-        for name, value in values.items():
-            key = "loss" if name == "loss" else f"metric:{name}"
-            scale = max(float(numpy.max(numpy.abs(value))), 0.05)
-            errors[f"{key}@{step}"] = difference(trained[key][step], value, scale) / (limit * 5) if key in trained else float("inf")
-            # Rounding may move one sample across a threshold or rank.
-            if limits != "float32" and key != "loss" and "error" not in name and "crossentropy" not in name:
-                del errors[f"{key}@{step}"]
-    for name, value in after.items():
-        if name.endswith("seed_generator_state") and f"final:{name}" not in trained:
-            continue  # of a layer that draws nothing
-        # Adam and its kind make a whole step of the rounding noise where a 16-bit gradient is nearly nothing.
-        norm = numpy.max if limits == "float32" else root_mean_square
-        errors[f"final:{name}"] = difference(trained[f"final:{name}"], value, max(moved[name], 1e-5), norm) / MOVED[limits]
+    got = dict(numpy.load(output))
+    got.update(numpy.load(trace))
+    errors = judge(got, predictions, logs, after, moved, limits)
+    if max(errors.values()) > 1:
+        errors = within_keras(errors, path, data, steps, batch, predictions, logs, after, moved, limits)
     worst = max(errors, key=errors.get)
     good = bool(errors[worst] <= 1)
     print(f"{'ok  ' if good else 'FAIL'} {what}: {worst} at {errors[worst]:.2g} of the tolerance")
