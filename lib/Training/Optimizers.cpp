@@ -129,5 +129,6 @@ LogicalResult mpc::buildOptimizer(OpBuilder &b, ModuleOp module, const llvm::jso
   for (const RuleEntry &entry : optimizerRules())
     names.push_back(entry.name);
   return emitError(loc) << "optimizer '" << object->identifier << "' is not supported; use one of "
-                        << llvm::join(names, ", ");
+                        << llvm::join(names, ", ")
+                        << "; --optimizer names another one than the file's";
 }

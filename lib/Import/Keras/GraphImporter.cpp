@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace mpc::keras {
 
@@ -78,6 +79,17 @@ void GraphImporter::index(const ModelConfig &model, llvm::StringRef path, llvm::
   }
 }
 
+/// What to do instead of a layer class of Keras that is not supported.
+static llvm::StringRef adviceFor(llvm::StringRef className) {
+  return llvm::StringSwitch<llvm::StringRef>(className)
+      .Cases({"StringLookup", "TextVectorization"},
+             "a compiled model takes numbers, no strings; save the model that begins behind this "
+             "layer, and give it the indices")
+      .Cases({"IntegerLookup", "Hashing", "HashedCrossing"},
+             "save the model that begins behind this layer, and give it the layer's results")
+      .Default("the README lists the layers that mpc supports");
+}
+
 void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef path) {
   for (const LayerConfig &layer : model.layers) {
     const std::string place = join(path, layer.name);
@@ -94,7 +106,7 @@ void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef 
       const bool custom =
           !layer.module.empty() && !llvm::StringRef(layer.module).starts_with("keras");
       report(place, llvm::Twine(custom ? "unknown layer class '" : "unsupported layer class '") +
-                        layer.className + "'; the README lists the layers that mpc supports");
+                        layer.className + "'; " + adviceFor(custom ? "" : layer.className));
     }
   }
 }
