@@ -45,6 +45,8 @@ mpc_rt_status_t failWithCurrentException(const char *what) noexcept {
     throw;
   } catch (const std::bad_alloc &) {
     return fail(MPC_RT_RESOURCE_EXHAUSTED, "%s: out of memory; use a smaller batch", what);
+  } catch (const Unavailable &error) {
+    return fail(MPC_RT_UNAVAILABLE, "%s: %s", what, error.what());
   } catch (const std::exception &error) {
     return fail(MPC_RT_INTERNAL, "%s: %s; this is a defect of the runtime, please report it", what,
                 error.what());

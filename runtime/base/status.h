@@ -6,7 +6,14 @@
 
 #include "mpc-rt/status.h"
 
+#include <stdexcept>
+
 namespace mpc::rt {
+
+// MPC_RT_UNAVAILABLE, thrown: something is missing on this machine, and the text says what to do.
+struct Unavailable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // Sets the thread's message and returns `code`, so that callers can write `return fail(...)`.
 // Never throws: a message that cannot be allocated is cut to a fixed buffer.

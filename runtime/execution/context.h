@@ -5,6 +5,7 @@
 #define MPC_RUNTIME_EXECUTION_CONTEXT_H
 
 #include "mpc-rt/model.h"
+#include "runtime/base/fork_watch.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/driver.h"
@@ -36,7 +37,11 @@ struct mpc_rt_context_t {
   mpc::rt::VariableLayout layout;
   mpc::rt::Allocator allocator;
   mpc::rt::Buffer variableArena, arena;
-  int cudaOrdinal = -1;          // of the GPU; -1 on other devices
+  int cudaOrdinal = -1; // of the GPU; -1 on other devices
+  // A fork that happened during a run leaves a context half way; a GPU does not survive any.
+  const unsigned madeAfterForks = mpc::rt::forksSeen();
+  unsigned runsAfterForks = 0; // of the run in progress
+  bool isRunning = false;
   std::vector<void *> variables; // where each is now
   mpc::rt::VariableValues values;
   uint64_t arenaPlanned = 0;

@@ -43,8 +43,38 @@ mpc_rt_status_t checkPointers(const mpc_rt_entry_info_t &entry, const void *cons
   return MPC_RT_OK;
 }
 
+mpc_rt_status_t checkForks(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry) {
+  if (context.cudaOrdinal >= 0 && context.madeAfterForks != forksSeen())
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: the process forked after the context was made, and GPUs do not survive fork; "
+                "fork before the first use of a GPU and make a context there",
+                entry.name);
+  if (context.isRunning && context.runsAfterForks != forksSeen())
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: the process forked while another thread ran this context, which was left half "
+                "way; make a new context after fork",
+                entry.name);
+  return MPC_RT_OK;
+}
+
+// Until it goes, a fork finds the context in use.
+class RunMark {
+public:
+  explicit RunMark(mpc_rt_context_t &context) : context(context) {
+    context.runsAfterForks = forksSeen();
+    context.isRunning = true;
+  }
+  ~RunMark() { context.isRunning = false; }
+
+private:
+  mpc_rt_context_t &context;
+};
+
 mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
                     const void *const *inputs, void *const *outputs, int64_t batch) {
+  if (auto status = checkForks(context, entry))
+    return status;
+  RunMark mark(context);
   uint64_t bytes = 0;
   if (!arenaBytes(entry, batch, bytes))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld overflows the scratch memory's size",

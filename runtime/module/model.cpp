@@ -3,6 +3,7 @@
 // Loading of compiled models.
 #include "runtime/module/model.h"
 #include "runtime/base/status.h"
+#include "runtime/module/seal.h"
 
 #include <cstring>
 #include <dirent.h>
@@ -46,6 +47,8 @@ mpc_rt_status_t findLibrary(const char *path, std::string &library) {
 
 mpc_rt_status_t load(const char *path, mpc_rt_model_t &model) {
   if (auto status = findLibrary(path, model.path))
+    return status;
+  if (auto status = checkSeal(model.path.c_str()))
     return status;
   // Without a slash dlopen would search the system's folders instead.
   std::string opened = model.path.find('/') == std::string::npos ? "./" + model.path : model.path;

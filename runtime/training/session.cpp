@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <sys/stat.h>
 
 namespace mpc::training {
@@ -85,32 +86,56 @@ Status Session::loadWeights(const SessionOptions &options) {
       int64_t state[2] = {static_cast<int64_t>(options.seed), 0};
       std::memcpy(variable(i), state, sizeof state);
     }
-  std::string file = options.weights;
-  const bool isEmbedded = MPC_RT_EXECUTABLE_HAS(&tables, weights_bytes) && tables.weights;
-  if (file.empty() && !options.initialize && isEmbedded) {
-    if (mpc_rt_status_t status = mpc_rt_context_load_initial(context_, nullptr))
-      return runtimeFailure(status);
-  } else if (file.empty() && !options.initialize) {
-    size_t slash = path_.rfind('/');
-    file = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) + tables.model_name +
-           ".safetensors";
-    struct stat info;
-    if (::stat(file.c_str(), &info) != 0) {
-      if (!tables.weights_hash || !*tables.weights_hash)
-        file.clear(); // compiled without weights
-      else
-        return Failure(file + ": is missing; expected the weights that mpcc wrote beside " + path_ +
-                       "; restore it, name another file with --weights, or use --initialize");
-    }
+  if (options.weights.empty() && !options.initialize) {
+    if (Status status = loadInitialWeights(); !status)
+      return status;
   }
-  if (!file.empty()) {
+  if (!options.weights.empty()) {
     WeightsReport report;
-    if (Status status = loadVariables(*this, file, !options.weights.empty(), report); !status)
+    if (Status status = loadVariables(*this, options.weights, /*complete=*/true, report); !status)
       return status;
     notes_.insert(notes_.end(), report.notes.begin(), report.notes.end());
   }
   if (mpc_rt_status_t status = mpc_rt_context_variables_changed(context_))
     return runtimeFailure(status);
+  return Status();
+}
+
+// Those that mpcc wrote stay where they are, mapped or in the library, until something changes
+// them.
+Status Session::loadInitialWeights() {
+  const mpc_rt_executable_t &tables = executable();
+  const size_t slash = path_.rfind('/');
+  const std::string file = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) +
+                           tables.model_name + ".safetensors";
+  WeightsReport report;
+  const bool isEmbedded = MPC_RT_EXECUTABLE_HAS(&tables, weights_bytes) && tables.weights;
+  const bool isBeside = !isEmbedded && tables.weights_hash && *tables.weights_hash;
+  struct stat info;
+  if (!isEmbedded && !isBeside && ::stat(file.c_str(), &info) == 0) {
+    // Compiled without weights, which somebody has put there since.
+    Status status = loadVariables(*this, file, /*complete=*/false, report);
+    notes_.insert(notes_.end(), report.notes.begin(), report.notes.end());
+    return status;
+  }
+  const mpc_rt_status_t status = mpc_rt_context_load_initial(context_, nullptr);
+  if (status == MPC_RT_NOT_FOUND)
+    return Failure(file + ": is missing; expected the weights that mpcc wrote beside " + path_ +
+                   "; restore it, name another file with --weights, or use --initialize");
+  if (status && isBeside) {
+    // The messages, a line each, begin with the file's path already.
+    Failure failure;
+    std::istringstream lines(mpc_rt_last_error());
+    for (std::string line; std::getline(lines, line);)
+      failure.append(Failure(line));
+    failure.internal = status == MPC_RT_INTERNAL;
+    return failure;
+  }
+  if (status)
+    return runtimeFailure(status);
+  if (isBeside)
+    noteMissingVariables(*this, file, report);
+  notes_.insert(notes_.end(), report.notes.begin(), report.notes.end());
   return Status();
 }
 

@@ -62,6 +62,7 @@ private:
   Session() = default;
   void noteDevice(const std::string &device);
   data::Status loadWeights(const SessionOptions &options);
+  data::Status loadInitialWeights();
 
   mpc_rt_model_t *model_ = nullptr;
   mpc_rt_context_t *context_ = nullptr;

@@ -2,6 +2,7 @@
 // Loading and saving variables.
 #include "training/weights.h"
 
+#include "data/mapped_file.h"
 #include "data/variable_tensor.h"
 
 #include <cstring>
@@ -19,6 +20,35 @@ static std::string weightName(const mpc_rt_variable_info_t &variable) {
   return isWeight ? data::tensorName(variable) : "";
 }
 
+/// Model variables that no tensor is for.
+static std::vector<std::string> missingVariables(const mpc_rt_executable_t &tables,
+                                                 const data::Safetensors &content) {
+  std::vector<std::string> missing;
+  for (uint32_t i = 0; i < tables.variable_count; ++i)
+    if (data::isModelVariable(tables.variables[i]) &&
+        !content.tensors.count(weightName(tables.variables[i])))
+      missing.push_back(weightName(tables.variables[i]));
+  return missing;
+}
+
+static void noteMissing(const std::vector<std::string> &missing, const std::string &file,
+                        WeightsReport &report) {
+  if (!missing.empty())
+    report.notes.push_back(file + ": " + std::to_string(missing.size()) +
+                           " variables are not in it and keep their initializers' values, '" +
+                           missing[0] + "' for one");
+}
+
+void noteMissingVariables(const Session &session, const std::string &file, WeightsReport &report) {
+  Result<std::shared_ptr<data::MappedFile>> mapped = data::MappedFile::open(file);
+  if (!mapped)
+    return;
+  Result<data::Safetensors> content =
+      data::viewSafetensors(*mapped, (*mapped)->data(), (*mapped)->size(), file);
+  if (content)
+    noteMissing(missingVariables(session.executable(), *content), file, report);
+}
+
 Status loadVariables(Session &session, const std::string &file, bool complete,
                      WeightsReport &report) {
   Result<data::Safetensors> content = data::readSafetensors(file);
@@ -27,18 +57,14 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
   const mpc_rt_executable_t &tables = session.executable();
   Failure failure;
   std::vector<std::pair<uint32_t, Array>> fitted;
-  std::vector<std::string> missing;
   size_t used = 0, unknownOptimizer = 0;
   for (uint32_t i = 0; i < tables.variable_count; ++i) {
     std::string name = weightName(tables.variables[i]);
     auto at = content->tensors.find(name);
     if (name.empty())
       continue;
-    if (at == content->tensors.end()) {
-      if (tables.variables[i].role != MPC_RT_ROLE_OPTIMIZER)
-        missing.push_back(name);
+    if (at == content->tensors.end())
       continue;
-    }
     ++used;
     Result<Array> array = data::fitArray(at->second, tables.variables[i].tensor);
     if (array)
@@ -62,6 +88,7 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
         failure.append(Failure(file + ":" + name + ": the model " + tables.model_name +
                                " has no such variable; expected weights of this model"));
     }
+  const std::vector<std::string> missing = missingVariables(tables, *content);
   if (complete)
     for (const std::string &name : missing)
       failure.append(Failure(file + ":" + name +
@@ -69,10 +96,7 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
                              std::string(tables.model_name)));
   if (!failure.empty())
     return failure;
-  if (!missing.empty())
-    report.notes.push_back(file + ": " + std::to_string(missing.size()) +
-                           " variables are not in it and keep their initializers' values, '" +
-                           missing[0] + "' for one");
+  noteMissing(missing, file, report);
   if (unknownOptimizer)
     report.notes.push_back(file + ": " + std::to_string(unknownOptimizer) +
                            " optimizer variables are of another optimizer and were ignored");

@@ -14,11 +14,14 @@ struct WeightsReport {
 
 /// Copies every tensor of `file` into the variable of its name, converted with one rounding
 /// (floats) or exactly (integers). Fails for unknown model variables, wrong shapes or types, and,
-/// when `complete`, for model variables without a tensor; all faults are reported together and
-/// nothing is changed then. Optimizer tensors that this model does not have are ignored with a
-/// note. The caller runs mpc_rt_context_variables_changed.
+/// when `complete`, for model variables without a tensor (else they are noted); all faults are
+/// reported together and nothing is changed then. Optimizer tensors that this model does not have
+/// are ignored with a note. The caller runs mpc_rt_context_variables_changed.
 data::Status loadVariables(Session &session, const std::string &file, bool complete,
                            WeightsReport &report);
+
+/// A note when some model variables are not in `file`; reads its header alone.
+void noteMissingVariables(const Session &session, const std::string &file, WeightsReport &report);
 
 /// All model and optimizer variables, in their own types.
 data::Safetensors collectVariables(Session &session);

@@ -231,7 +231,8 @@ class Suite:
             file = os.path.join(packages, f"{name}_0.1.0_amd64.deb")
             about[name] = run("dpkg-deb", "-f", file, "Depends")
             run("dpkg-deb", "-x", file, root)
-        expect(about["libmpcrt1"], "libdnnl2.*libgomp1")
+        expect(about["libmpcrt1"], "libdnnl2")
+        expect(about["libmpcrt1"], "libgomp1")
         if re.search("llvm|mlir|python|hdf5", about["libmpcrt1"]):
             raise Failure(f"the runtime depends on {about['libmpcrt1']}")
         if not os.path.exists(os.path.join(root, "usr/share/man/man1/mpcc.1.gz")):

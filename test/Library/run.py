@@ -91,6 +91,36 @@ class Suite:
     def test_threads(self):
         self.go("threads", "8", "10000")
 
+    def guide(self, policy):
+        """The guide's network with 256 units, trained by RMSprop."""
+        folder = os.path.join(self.work, "guide-" + policy)
+        if not os.path.exists(folder):
+            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", "--policy=" + policy, "-o", folder,
+                            os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")], check=True)  # fmt: skip
+        return folder
+
+    def build(self, name, *flags):
+        """A C++ program of this folder that knows no model."""
+        program, libraries = os.path.join(self.work, name), os.path.dirname(self.library)
+        subprocess.run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", os.path.join(HERE, name + ".cpp"),
+                        "-I" + os.path.join(ROOT, "include"), "-L" + libraries, *flags, "-lpthread", "-ldl", "-o",
+                        program, f"-Wl,-rpath,{libraries}"], check=True)  # fmt: skip
+        return program
+
+    def test_fork(self):
+        program = self.build("forks", "-lmpcrt")
+        for policy in ["float32", "mixed_bfloat16"]:
+            result = subprocess.run([program, self.guide(policy)], capture_output=True, text=True, timeout=500)
+            if result.returncode or result.stdout.count("ok  ") != 28:
+                raise Wrong(f"{policy}: exit {result.returncode}: {result.stdout[-1500:]}{result.stderr[-1500:]}")
+
+    def test_dlclose(self):
+        program = self.build("closes")
+        for policy in ["float32", "mixed_bfloat16"]:
+            result = subprocess.run([program, self.library, self.guide(policy)], capture_output=True, text=True)
+            if result.returncode:
+                raise Wrong(f"{policy}: exit {result.returncode}: {result.stdout}{result.stderr}")
+
     def test_tensors_and_allocator(self):
         self.go("tensors", standard="c99")
 
@@ -218,6 +248,21 @@ class Suite:
         one.close()
         other.close()
 
+    def test_mpc_run_maps_weights(self):
+        """Predictions of mpc-run read the weights file where it is."""
+        folder = os.path.join(self.work, "mapped-by-mpc-run")
+        model = os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")
+        subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=guide", model, "-o", folder], check=True)
+        with subprocess.Popen([os.path.join(self.bin, "mpc-run"), "bench", folder, "--predict", "--serve"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # fmt: skip
+            if not process.stdout.readline().startswith("READY"):
+                raise Wrong("mpc-run bench does not begin")
+            with open(f"/proc/{process.pid}/maps") as handle:
+                mapped = [line for line in handle if "guide.safetensors" in line]
+            process.communicate("quit\n")
+        if process.returncode or not mapped:
+            raise Wrong(f"exit {process.returncode}, {len(mapped)} pieces of the weights file are mapped")
+
     def test_initial_values_wait(self):
         """Values drawn late are those drawn at once, whoever asks first."""
         folder = os.path.join(self.work, "drawn")
@@ -283,6 +328,31 @@ class Suite:
         left = [name for name in os.listdir(self.work) if name.startswith(".mpc-write-")]
         if left:
             raise Wrong(f"left behind: {left}")
+
+    def test_damaged_libraries(self):
+        """A library that is cut off or has flipped bits is refused before the system maps it."""
+        with open(os.path.join(self.folder, "libnet.so"), "rb") as handle:
+            whole = handle.read()
+        path = os.path.join(self.work, "libdamaged.so")
+        draw = random.Random(6)
+        model = ctypes.c_void_p()
+
+        def load(content):
+            with open(path, "wb") as handle:
+                handle.write(content)
+            self.runtime.call("mpc_rt_model_load", os.fsencode(path), ctypes.byref(model))
+
+        for place in list(range(0, 512)) + [draw.randrange(len(whole)) for _ in range(500)]:
+            damaged = bytearray(whole)
+            damaged[place] ^= 1 << draw.randrange(8)
+            if place < len(whole) - 8:  # else it has no seal, and is whole
+                refused(lambda: load(damaged), {DATA_LOSS}, "is damaged")
+        for size in [0, 1, 63, 64, 4096, len(whole) - 25] + [draw.randrange(len(whole) - 24) for _ in range(100)]:
+            refused(lambda: load(whole[:size]), {DATA_LOSS, PRECONDITION}, path)
+        load(whole[:-24])  # as strip leaves it
+        self.runtime.library.mpc_rt_model_release(model)
+        large = whole[:-24] + bytes(9 << 20)  # the middle is not looked at
+        refused(lambda: load(large + whole[-24:]), {DATA_LOSS}, "is damaged")
 
     def test_another_model_is_refused(self):
         other = Context(self.runtime, self.folders["mlp_regularised__float32"])

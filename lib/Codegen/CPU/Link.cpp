@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs lld on one object. A library has no start files: nothing but our code goes into it.
 #include "lib/Codegen/CPU/ObjectFile.h"
+#include "mpc-rt/seal.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+
+#include <cstring>
 
 using namespace mpc;
 using llvm::StringRef;
@@ -44,6 +47,16 @@ static std::string readAll(StringRef path) {
   auto buffer =
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+/// Loaders refuse a library whose seal is broken instead of mapping it.
+static void appendSeal(std::string &library) {
+  mpc_rt_seal_t seal;
+  seal.bytes = library.size();
+  seal.checksum =
+      mpc_rt_seal_checksum(reinterpret_cast<const unsigned char *>(library.data()), library.size());
+  std::memcpy(seal.magic, MPC_RT_SEAL_MAGIC, sizeof seal.magic);
+  library.append(reinterpret_cast<const char *>(&seal), sizeof seal);
 }
 
 llvm::Expected<std::string> mpc::linkSharedLibrary(StringRef object, StringRef name) {
@@ -98,5 +111,7 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(StringRef object, StringRef n
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    *linker + " failed (" + std::to_string(status) +
                                        "): " + message + readAll(log));
-  return readAll(output);
+  std::string library = readAll(output);
+  appendSeal(library);
+  return library;
 }

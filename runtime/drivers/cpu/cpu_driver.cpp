@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The CPU driver: a thread team, a contractor and a convolver.
+// The CPU driver: a thread team, a contractor and a convolver->
+#include "runtime/base/fork_watch.h"
 #include "runtime/drivers/cpu/contractor.h"
 #include "runtime/drivers/cpu/convolver.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/driver.h"
+
+#include <optional>
 
 namespace mpc::rt {
 namespace {
 
 class CpuDriver final : public Driver {
 public:
-  explicit CpuDriver(const DriverOptions &options)
-      : team(options.threads), contractor(team, options.isa), convolver(team, options.isa) {}
+  explicit CpuDriver(const DriverOptions &options) : isa(options.isa), team(options.threads) {
+    makeKernels();
+  }
 
   const char *name() const noexcept override { return "cpu"; }
   bool computes() const noexcept override { return true; }
@@ -20,9 +24,11 @@ public:
   bool allocate(uint64_t bytes, Buffer &buffer) noexcept override { return buffer.allocate(bytes); }
 
   mpc_rt_status_t begin(WeightUse use) override {
+    if (auto status = followFork())
+      return status;
     weightUse = use;
-    contractor.setWeightsConstant(use == WeightUse::constant);
-    convolver.setWeightsConstant(use == WeightUse::constant);
+    contractor->setWeightsConstant(use == WeightUse::constant);
+    convolver->setWeightsConstant(use == WeightUse::constant);
     team.begin();
     return MPC_RT_OK;
   }
@@ -40,48 +46,79 @@ public:
 
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, void *largest, int64_t batch) override {
-    return contractor.contract(descriptor, lhs, rhs, bias, out, largest, batch);
+    return contractor->contract(descriptor, lhs, rhs, bias, out, largest, batch);
   }
   mpc_rt_status_t contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
                                     const void *rhs, const void *bias, void *out,
                                     const ResultKernel &kernel, int64_t batch) override {
-    return contractor.contract(descriptor, lhs, rhs, bias, out, nullptr, batch, &kernel);
+    return contractor->contract(descriptor, lhs, rhs, bias, out, nullptr, batch, &kernel);
   }
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *rhs, const BlockScales &blocks, const void *bias,
                                  void *out, int64_t batch) override {
-    return contractor.contractBlocks(descriptor, lhs, rhs, blocks, bias, out, batch);
+    return contractor->contractBlocks(descriptor, lhs, rhs, blocks, bias, out, batch);
   }
 
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *master, const void *bias, void *out, int64_t batch,
                                  bool &done) override {
-    return contractor.contractMaster(descriptor, lhs, master, bias, out, batch, done);
+    return contractor->contractMaster(descriptor, lhs, master, bias, out, batch, done);
   }
 
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch) override {
-    return convolver.convolve(descriptor, lhs, rhs, bias, out, batch);
+    return convolver->convolve(descriptor, lhs, rhs, bias, out, batch);
   }
 
-  void tune() noexcept override { contractor.tune(); }
-  std::string kernelChoices() const override { return contractor.kernelChoices(); }
-  mpc_rt_status_t setKernelChoices(const char *text) override {
-    return contractor.setKernelChoices(text);
+  void tune() noexcept override {
+    tunes = true;
+    contractor->tune();
   }
-  void listProducts() noexcept override { contractor.listProducts(); }
-  std::string products() const override { return contractor.products(); }
+  std::string kernelChoices() const override { return contractor->kernelChoices(); }
+  mpc_rt_status_t setKernelChoices(const char *text) override {
+    return contractor->setKernelChoices(text);
+  }
+  void listProducts() noexcept override {
+    lists = true;
+    contractor->listProducts();
+  }
+  std::string products() const override { return contractor->products(); }
 
   void variablesChanged() noexcept override {
-    contractor.forgetWeights();
-    convolver.forgetWeights();
+    contractor->forgetWeights();
+    convolver->forgetWeights();
   }
-  uint64_t libraryBytes() const noexcept override { return contractor.bytes() + convolver.bytes(); }
+  uint64_t libraryBytes() const noexcept override {
+    return contractor->bytes() + convolver->bytes();
+  }
 
 private:
+  void makeKernels() {
+    contractor.emplace(team, isa);
+    convolver.emplace(team, isa);
+    forks = forksSeen();
+    isForkedThread = cameOutOfFork();
+  }
+  // oneDNN's primitives are made for a number of threads, of which a fork leaves one: what the
+  // parent made, or another thread of the child, is made again.
+  mpc_rt_status_t followFork() {
+    if (forks == forksSeen() && isForkedThread == cameOutOfFork())
+      return MPC_RT_OK;
+    const std::string choices = contractor ? kernelChoices() : "";
+    makeKernels();
+    if (tunes)
+      contractor->tune();
+    if (lists)
+      contractor->listProducts();
+    return setKernelChoices(choices.c_str());
+  }
+
+  const int isa;
   ThreadTeam team;
-  Contractor contractor;
-  Convolver convolver;
+  std::optional<Contractor> contractor;
+  std::optional<Convolver> convolver;
+  unsigned forks = 0;
+  bool isForkedThread = false, tunes = false, lists = false;
   WeightUse weightUse = WeightUse::updated;
 };
 

@@ -3,7 +3,9 @@
 // oneDNN 2.6 behind onednn.h. Primitives are made for concrete shapes: run-time dimensions fall
 // back to a kernel that is several times slower. Scratchpads are ours, so that they are counted and
 // their pages stay warm.
+#include "runtime/base/fork_watch.h"
 #include "runtime/drivers/cpu/onednn_internal.h"
+#include "runtime/drivers/cpu/onednn_library.h"
 
 #include <cstdio>
 #include <cstring>
@@ -14,6 +16,7 @@ namespace mpc::rt::onednn {
 using dnnl::memory;
 
 dnnl::engine &engine() {
+  load();
   static dnnl::engine shared(dnnl::engine::kind::cpu, 0);
   return shared;
 }
@@ -23,51 +26,15 @@ dnnl::stream &stream() {
   return own;
 }
 
-bool hasNativeBFloat16() {
-  static const bool native = [] {
-    auto isa = dnnl::get_effective_cpu_isa();
-    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
-  }();
-  return native;
-}
-
-bool packsBFloat16WithVectors() {
-  static const bool vectors = [] {
-    switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::avx512_core:
-    case dnnl::cpu_isa::avx512_core_vnni:
-    case dnnl::cpu_isa::avx512_core_bf16:
-    case dnnl::cpu_isa::avx512_core_amx:
-      return true;
-    default:
-      return false;
-    }
-  }();
-  return vectors;
-}
-
-bool hasExactInt8() {
-  static const bool exact = [] {
-    switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::avx512_core_vnni:
-    case dnnl::cpu_isa::avx512_core_bf16:
-    case dnnl::cpu_isa::avx512_core_amx:
-      return true;
-    default:
-      return false;
-    }
-  }();
-  return exact;
-}
-
-bool hasAmx() {
-  static const bool amx = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
-  return amx;
-}
+bool hasNativeBFloat16() { return isa().bfloat16; }
+bool packsBFloat16WithVectors() { return isa().avx512; }
+bool hasExactInt8() { return isa().vnni; }
+bool hasAmx() { return isa().amx; }
 
 const char *version() {
   static char text[32];
   static const bool written = [] {
+    load();
     const dnnl_version_t *v = dnnl_version();
     return std::snprintf(text, sizeof(text), "%d.%d.%d", v->major, v->minor, v->patch) > 0;
   }();
@@ -88,6 +55,8 @@ struct PackedLayout::Implementation {
 
 PackedLayout::PackedLayout(int64_t k, int64_t n, Element element)
     : implementation(new Implementation{k, n, {}, {}}) {
+  load();
+  ForkBarrier making; // oneDNN locks its cache
   // Any row count gives the same layout; this one is large enough for the blocked kernels.
   constexpr int64_t canonicalRows = 256;
   auto type = typeOf(element);
@@ -107,6 +76,8 @@ void PackedLayout::pack(const void *from, Element fromElement, bool transposed, 
                         Buffer &scratch) {
   auto found = implementation->packings.find({fromElement, transposed});
   if (found == implementation->packings.end()) {
+    load();
+    ForkBarrier making; // oneDNN locks its cache
     memory::desc plain({implementation->k, implementation->n}, typeOf(fromElement),
                        transposed ? memory::format_tag::ba : memory::format_tag::ab);
     dnnl::reorder::primitive_desc descriptor(engine(), plain, engine(), implementation->layout,
@@ -142,6 +113,8 @@ struct Product::Implementation {
 };
 
 Product::Product(const ProductShape &shape) : implementation(new Implementation) {
+  load();
+  ForkBarrier making; // oneDNN locks its cache
   bool flat = shape.batch == 1;
   auto describe = [&](int64_t rows, int64_t columns, memory::data_type type,
                       const ProductShape::Strides &strides) {

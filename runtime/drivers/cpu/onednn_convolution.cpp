@@ -2,7 +2,9 @@
 //
 // oneDNN 2.6 behind onednn_convolution.h.
 #include "runtime/drivers/cpu/onednn_convolution.h"
+#include "runtime/base/fork_watch.h"
 #include "runtime/drivers/cpu/onednn_internal.h"
+#include "runtime/drivers/cpu/onednn_library.h"
 
 #include <cstring>
 #include <vector>
@@ -83,6 +85,7 @@ struct Reorder {
   Reorder() = default;
   Reorder(const memory::desc &source, const memory::desc &target)
       : from(empty(source)), to(empty(target)) {
+    ForkBarrier making; // oneDNN locks its cache
     dnnl::reorder::primitive_desc descriptor(engine(), source, engine(), target, userScratchpad());
     primitive = dnnl::reorder(descriptor);
     scratchpad = empty(descriptor.scratchpad_desc());
@@ -131,6 +134,8 @@ ConvolutionPrimitive::ConvolutionPrimitive(const Convolution &c, int64_t batch, 
                                            bool addBias, FilterLayouts &layouts,
                                            const ConvolutionPrimitive *like)
     : implementation(new Implementation) {
+  load();
+  ForkBarrier making; // oneDNN locks its cache
   auto &own = *implementation;
   own.direction = c.direction;
   own.addBias = addBias;

@@ -3,6 +3,7 @@
 // Our own loops run on worker pools, the libraries' on libgomp.
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/base/floating_environment.h"
+#include "runtime/base/fork_watch.h"
 #include "runtime/base/thread_order.h"
 
 #include <algorithm>
@@ -89,6 +90,7 @@ void setControlWord(void *data) {
 } // namespace
 
 ThreadTeam::ThreadTeam(unsigned threads) : size(threads) {
+  watchForks();
   // A smaller team leaves CPUs to others. Who sets a variable has decided.
   static std::once_flag once;
   if (threads > 1 && threads >= static_cast<unsigned>(omp_get_num_procs()) &&
@@ -103,7 +105,8 @@ void ThreadTeam::begin() noexcept {
   callersThreads = omp_get_max_threads();
   workersPrepared = false;
   running = true;
-  omp_set_num_threads(static_cast<int>(size));
+  // Where libgomp would wait for workers that a fork has ended, its callers compute alone.
+  omp_set_num_threads(cameOutOfFork() ? 1 : static_cast<int>(size));
   _mm_setcsr(computingControlWord);
 }
 
@@ -121,7 +124,7 @@ void ThreadTeam::end() noexcept {
 void ThreadTeam::prepareWorkers() noexcept {
   if (pool)
     pool->rest();
-  if (workersPrepared || size == 1 || insideRegion())
+  if (workersPrepared || size == 1 || insideRegion() || cameOutOfFork())
     return;
   unsigned word = computingControlWord;
   forkTeam(setControlWord, &word, size);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/worker_pool.h"
 #include "runtime/base/floating_environment.h"
+#include "runtime/base/fork_watch.h"
 
 #include <csignal>
 #include <linux/futex.h>
@@ -37,10 +38,6 @@ template <typename Ready> bool stayAwakeUntil(const Ready &ready) noexcept {
   return ready();
 }
 
-// Threads do not survive a fork; pools of the parent are nobody's in the child.
-std::atomic<unsigned> forksSeen{0};
-void countFork() { forksSeen++; }
-
 struct FreePools {
   std::mutex mutex;
   WorkerPool *first = nullptr;
@@ -48,10 +45,7 @@ struct FreePools {
 FreePools &freePools() {
   static auto *pools = [] {
     pthread_atfork([] { freePools().mutex.lock(); }, [] { freePools().mutex.unlock(); },
-                   [] {
-                     freePools().mutex.unlock();
-                     countFork();
-                   });
+                   [] { freePools().mutex.unlock(); });
     return new FreePools; // never destroyed: threads may still run at exit
   }();
   return *pools;
@@ -61,7 +55,8 @@ FreePools &freePools() {
 
 WorkerPool *WorkerPool::take(unsigned workers) noexcept {
   FreePools &pools = freePools();
-  const unsigned forks = forksSeen;
+  // Threads do not survive a fork; pools of the parent are nobody's in the child.
+  const unsigned forks = forksSeen();
   {
     std::lock_guard<std::mutex> lock(pools.mutex);
     for (WorkerPool **place = &pools.first; *place; place = &(*place)->next)

@@ -8,6 +8,7 @@
 #include "mpc-rt/executable.h"
 #include "mpc-rt/model.h"
 #include "mpc-rt/scaler.h"
+#include "mpc-rt/seal.h"
 #include "mpc-rt/status.h"
 #include "mpc-rt/training.h"
 #include "mpc-rt/tuning.h"
