@@ -20,8 +20,9 @@ import real_keras
 from keras import layers, quantizers
 
 SOURCES = ["float32", "mixed_bfloat16", "mixed_float16", "float32"]
-# Largest difference relative to the root mean square of the outputs.
-LIMITS = {"float32": 2e-5, "mixed_bfloat16": 4e-2, "mixed_float16": 5e-3}
+# (Largest difference, its root mean square) relative to the root mean square of the outputs; of bfloat16 those of
+# quantized_models.py: Keras alone is up to 4e-2 from the same model in float32, mpc half of that.
+LIMITS = {"float32": (2e-5, 2e-5), "mixed_bfloat16": (1e-1, 2e-2), "mixed_float16": (5e-3, 5e-3)}
 ROWS, STEPS = 16, 6
 as_keras_saves = {}
 
@@ -92,7 +93,8 @@ def check(number, tools, folder):
     real_keras.run(mpcc, path, "--output-guard=off", "--march=native", "--name=model", "-o", compiled)
     real_keras.run(os.path.join(tools, "mpc-run"), "predict", compiled, "--inputs", npz, "--outputs", output)
     scale = numpy.sqrt(numpy.mean(expected**2))
-    error = numpy.max(numpy.abs(numpy.load(output)["out0"] - expected)) / scale / LIMITS[source]
+    error, (most, mean) = (numpy.load(output)["out0"] - expected) / scale, LIMITS[source]
+    error = max(numpy.max(numpy.abs(error)) / most, numpy.sqrt(numpy.mean(error**2)) / mean)
     refused = subprocess.run([mpcc, lacking, "-o", os.path.join(folder, "no.mpc")], capture_output=True, text=True)
     says = refused.returncode == 1 and "leave the zero points of gptq and awq out" in refused.stderr
     good = bool(error <= 1) and says
