@@ -11,7 +11,6 @@ namespace mpc::commands {
 
 using data::Result;
 using data::Status;
-using training::Session;
 
 static std::string asJson(const std::vector<training::Measurement> &measurements) {
   auto number = [](double value) -> nlohmann::ordered_json {

@@ -16,7 +16,6 @@ using data::Array;
 using data::Failure;
 using data::Result;
 using data::Status;
-using training::Session;
 
 int gradients(Arguments &arguments, Console &console) {
   training::SessionOptions options = sessionOptions(arguments);
