@@ -72,6 +72,63 @@ def recorded_matrices():
 
 
 @case("gradient")
+def recorded_parts():
+    x = keras.Input((4, 5, 6), name="x")
+    ops = keras.ops
+    flat = layers.Flatten()
+    parts = [*ops.hsplit(x, (1, 3)), *ops.hsplit(x * 0.5, 2), *ops.array_split(x * x, 4, axis=2), ops.rot90(x[:, :, :4], k=3, axes=(1, 3)),
+             ops.rot90(x[:, :, 1:], axes=(2, 1)), ops.extract_sequences(x, 3, 2), ops.stack(ops.dsplit(x, (2,))[:1], axis=1),
+             ops.dstack([x, ops.ones_like(x, dtype="float32")])]
+    return keras.Model(x, layers.Dense(2)(ops.concatenate([flat(part) for part in parts], axis=1)))
+
+
+@case("gradient")
+def recorded_without_nan():
+    x = keras.Input((4, 5), name="x")
+    ops = keras.ops
+    y = layers.Dense(5)(x)
+    missing = ops.log(-1.0 - x * x)
+    holes = ops.where(x > 0.8, missing, y)
+    parts = [ops.nancumsum(holes, axis=2), ops.nancumprod(holes, axis=1), ops.expand_dims(ops.nanprod(holes, axis=2), 2),
+             ops.cumsum(y, axis=1, dtype="float32")]
+    places = ops.cast(ops.nanargmax(holes, axis=2), "float32") + ops.cast(ops.nanargmin(holes, axis=2), "float32") * 0.1
+    none = ops.cast(ops.nanargmax(missing, axis=2, keepdims=True), "float32")
+    return keras.Model(x, ops.concatenate([*parts, ops.expand_dims(places, 2), none], axis=2))
+
+
+@case("gradient")
+def recorded_determinants():
+    x = keras.Input((3, 3), name="x")
+    ops = keras.ops
+    y = layers.Dense(3)(x)
+    positive = ops.matmul(y, ops.transpose(y, (0, 2, 1))) + 2.0 * np.eye(3, dtype="float32")
+    sign, size = ops.slogdet(y)
+    return keras.Model(x, ops.stack([ops.logdet(positive), sign * size, ops.det(y)], axis=1))
+
+
+@case("gradient")
+def recorded_inverses():
+    x = keras.Input((5,), name="x")
+    ops = keras.ops
+    y = layers.Dense(5)(x)
+    parts = [ops.arcsinh(3.0 * y), ops.arcsinh(1e-4 * y), ops.arccosh(1.2 + y * y), ops.arctanh(0.9 * ops.tanh(y)),
+             ops.ldexp(y, np.arange(-2, 3)), ops.vander(ops.sum(y, axis=1), N=4), ops.vander(y[:, 0], N=3, increasing=True),
+             ops.empty_like(y, dtype="float32"), ops.cast(ops.isreal(y), "float32")]
+    return keras.Model(x, ops.concatenate(parts, axis=1))
+
+
+@case("forward")
+def recorded_saturation():
+    x = keras.Input((6,), name="x", dtype="int32")
+    ops = keras.ops
+    wide = ops.cast(x, "float32") * 77.5 - 300.0
+    scores = ops.cos(wide[:, :5])
+    return keras.Model(x, [ops.saturate_cast(wide, "int8"), ops.saturate_cast(wide, "uint8"), ops.saturate_cast(x * 50 - 100, "uint8"),
+                           ops.saturate_cast(wide * 1e4, "float16"), ops.cast(ops.saturate_cast(1.0 / (wide - wide), "bfloat16"), "float32") * 1e-38,
+                           ops.arcsinh(1e12 * wide), ops.in_top_k(x[:, 0], scores, 3)])
+
+
+@case("gradient")
 def recorded_images():
     x = keras.Input((6, 4, 3), name="x")
     ops = keras.ops

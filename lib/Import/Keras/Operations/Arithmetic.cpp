@@ -199,15 +199,7 @@ Value stopGradient(B &b) {
 /// Keras's x.astype: also of constants, whose dtype it fixes.
 Value castTo(B &b) {
   Value x = b.getValue(0, "x");
-  const std::string dtype = b.getString(1, "dtype", "");
-  mlir::Type element = dtypeElement(b.builder, dtype);
-  if (!x || !element)
-    return x ? b.error("'Cast' to dtype '" + dtype + "' is not supported") : Value();
-  if (mlir::isa<mlir::FloatType>(element))
-    return b.makeCastTo(x, element);
-  if (element == elementTypeOf(x))
-    return x;
-  return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
+  return x ? castToDType(b, x, b.getString(1, "dtype", "")) : Value();
 }
 
 /// The dtype that it is told, or what it has.
@@ -259,11 +251,20 @@ Value selectFirst(B &b) {
 
 template <bool one> Value fillLike(B &b) {
   Value x = b.getValue(0, "x");
-  return x ? b.make<BroadcastLikeOp>(mlir::isa<mlir::FloatType>(elementTypeOf(x))
-                                         ? b.makeCastLike(b.makeConstant(one), x)
-                                         : b.makeScalar(elementTypeOf(x), one),
-                                     x)
-           : Value();
+  if (!x)
+    return {};
+  Value y = b.make<BroadcastLikeOp>(mlir::isa<mlir::FloatType>(elementTypeOf(x))
+                                        ? b.makeCastLike(b.makeConstant(one), x)
+                                        : b.makeScalar(elementTypeOf(x), one),
+                                    x);
+  const std::string dtype = b.getString(1, "dtype", "");
+  return dtype.empty() ? y : castToDType(b, y, dtype);
+}
+
+/// Keras on TensorFlow: every element of a real tensor.
+Value isReal(B &b) {
+  Value x = b.getValue(0, "x");
+  return x ? b.make<BroadcastLikeOp>(b.makeScalar(b.builder.getI1Type(), 1), x) : Value();
 }
 
 constexpr OperationEntry kArithmeticOperations[] = {
@@ -278,6 +279,7 @@ constexpr OperationEntry kArithmeticOperations[] = {
     {"Cos", unary<CosOp>},
     {"Divide", floatBinary<DivideOp>},
     {"DivideNoNan", floatBinary<DivideNoNanOp>},
+    {"EmptyLike", fillLike<false>},
     {"Equal", compare<ComparePredicate::EQ>},
     {"Erf", unary<ErfOp>},
     {"Exp", unary<ExpOp>},
@@ -291,6 +293,7 @@ constexpr OperationEntry kArithmeticOperations[] = {
     {"Isfinite", unary<IsFiniteOp>},
     {"Isinf", isInfinite},
     {"Isnan", isNan},
+    {"Isreal", isReal},
     {"Less", compare<ComparePredicate::LT>},
     {"LessEqual", compare<ComparePredicate::LE>},
     {"Log", unary<LogOp>},
@@ -326,6 +329,17 @@ constexpr OperationEntry kArithmeticOperations[] = {
 };
 
 } // namespace
+
+Value castToDType(OperationBuilder &b, Value x, llvm::StringRef dtype) {
+  mlir::Type element = dtypeElement(b.builder, dtype);
+  if (!element)
+    return b.error("'" + b.layer.className + "' to dtype '" + dtype + "' is not supported");
+  if (mlir::isa<mlir::FloatType>(element))
+    return b.makeCastTo(x, element);
+  if (element == elementTypeOf(x))
+    return x;
+  return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), element), x);
+}
 
 llvm::ArrayRef<OperationEntry> arithmeticOperations() { return kArithmeticOperations; }
 

@@ -178,10 +178,11 @@ Value fillLike(B &b, Value x, double number) {
 }
 
 /// Gauss's elimination; exchanges rows by selections, so that each pivot is the largest of its
-/// column. `right` has `width` columns per row and becomes the solution. Returns the determinant.
+/// column. `right` has `width` columns per row and becomes the solution. The diagonal keeps the
+/// pivots; returns -1 for an odd number of exchanges, else 1.
 Value eliminate(B &b, Matrix &m, llvm::SmallVectorImpl<Value> &right, int64_t width) {
   const int64_t n = m.extent;
-  Value determinant = fillLike(b, m.at(0, 0), 1.0);
+  Value parity = fillLike(b, m.at(0, 0), 1.0);
   for (int64_t k = 0; k < n; ++k) {
     for (int64_t row = k + 1; row < n; ++row) {
       Value larger = b.makeCompare(ComparePredicate::GT, b.make<AbsOp>(m.at(row, k)),
@@ -195,9 +196,8 @@ Value eliminate(B &b, Matrix &m, llvm::SmallVectorImpl<Value> &right, int64_t wi
         exchange(m.at(k, column), m.at(row, column));
       for (int64_t column = 0; column < width; ++column)
         exchange(right[k * width + column], right[row * width + column]);
-      determinant = b.makeSelect(larger, b.make<NegateOp>(determinant), determinant);
+      parity = b.makeSelect(larger, b.make<NegateOp>(parity), parity);
     }
-    determinant = b.make<MultiplyOp>(determinant, m.at(k, k));
     for (int64_t row = width ? 0 : k + 1; row < n; ++row) {
       if (row == k)
         continue;
@@ -214,7 +214,7 @@ Value eliminate(B &b, Matrix &m, llvm::SmallVectorImpl<Value> &right, int64_t wi
   for (int64_t row = 0; row < n; ++row)
     for (int64_t column = 0; column < width; ++column)
       right[row * width + column] = b.make<DivideOp>(right[row * width + column], m.at(row, row));
-  return determinant;
+  return parity;
 }
 
 Value determinant(B &b) {
@@ -223,7 +223,27 @@ Value determinant(B &b) {
   if (!m)
     return {};
   llvm::SmallVector<Value> none;
-  return b.makeCastLike(eliminate(b, *m, none, 0), x);
+  Value product = eliminate(b, *m, none, 0);
+  for (int64_t k = 0; k < m->extent; ++k)
+    product = b.make<MultiplyOp>(product, m->at(k, k));
+  return b.makeCastLike(product, x);
+}
+
+/// The determinant's sign and the logarithm of its size, which does not overflow.
+Value signAndLogDeterminant(B &b) {
+  Value x = b.getFloat(0, "x");
+  std::optional<Matrix> m = x ? Matrix::read(b, x) : std::nullopt;
+  if (!m)
+    return {};
+  llvm::SmallVector<Value> none;
+  Value sign = eliminate(b, *m, none, 0), logarithm;
+  for (int64_t k = 0; k < m->extent; ++k) {
+    Value part = b.make<LogOp>(b.make<AbsOp>(m->at(k, k)));
+    sign = b.make<MultiplyOp>(sign, b.make<SignOp>(m->at(k, k)));
+    logarithm = logarithm ? b.make<AddOp>(logarithm, part) : part;
+  }
+  b.addResult(b.makeCastLike(logarithm, x));
+  return b.makeCastLike(sign, x);
 }
 
 Value inverse(B &b) {
@@ -259,17 +279,13 @@ Value solve(B &b) {
   return Matrix::join(b, right, m->extent, width, y);
 }
 
-Value cholesky(B &b) {
-  Value x = b.getFloat(0, "x");
-  std::optional<Matrix> m = x ? Matrix::read(b, x) : std::nullopt;
-  if (!m)
-    return {};
-  const bool upper = b.getFlag(UINT_MAX, "upper", false);
-  const int64_t n = m->extent;
+/// The lower triangle L with m = L L^T; NaN of matrices that have none.
+Matrix factorize(B &b, Matrix &m) {
+  const int64_t n = m.extent;
   Matrix factor{b, n, llvm::SmallVector<Value>(n * n)};
   for (int64_t row = 0; row < n; ++row)
     for (int64_t column = 0; column < n; ++column) {
-      Value sum = m->at(row, column);
+      Value sum = m.at(row, column);
       if (column > row) {
         factor.at(row, column) = fillLike(b, sum, 0.0);
         continue;
@@ -279,8 +295,29 @@ Value cholesky(B &b) {
       factor.at(row, column) =
           row == column ? b.make<SqrtOp>(sum) : b.make<DivideOp>(sum, factor.at(column, column));
     }
-  Value y = Matrix::join(b, factor.elements, n, n, x);
-  if (!upper)
+  return factor;
+}
+
+/// The logarithm of the determinant of a symmetric positive definite matrix.
+Value logDeterminant(B &b) {
+  Value x = b.getFloat(0, "x");
+  std::optional<Matrix> m = x ? Matrix::read(b, x) : std::nullopt;
+  if (!m)
+    return {};
+  Matrix factor = factorize(b, *m);
+  Value sum = b.make<LogOp>(factor.at(0, 0));
+  for (int64_t k = 1; k < m->extent; ++k)
+    sum = b.make<AddOp>(sum, b.make<LogOp>(factor.at(k, k)));
+  return b.makeCastLike(b.make<MultiplyOp>(sum, b.makeConstant(2.0)), x);
+}
+
+Value cholesky(B &b) {
+  Value x = b.getFloat(0, "x");
+  std::optional<Matrix> m = x ? Matrix::read(b, x) : std::nullopt;
+  if (!m)
+    return {};
+  Value y = Matrix::join(b, factorize(b, *m).elements, m->extent, m->extent, x);
+  if (!b.getFlag(UINT_MAX, "upper", false))
     return y;
   llvm::SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, b.rankOf(x)));
   std::swap(order[order.size() - 1], order[order.size() - 2]);
@@ -295,7 +332,9 @@ constexpr OperationEntry kMatrixOperations[] = {
     {"Diagonal", diagonalOf},
     {"Inner", inner},
     {"Inv", inverse},
+    {"Logdet", logDeterminant},
     {"Outer", outer},
+    {"Slogdet", signAndLogDeterminant},
     {"Solve", solve},
     {"Trace", trace},
 };

@@ -284,7 +284,10 @@ std::optional<llvm::SmallVector<int64_t>> OperationBuilder::getAxes(unsigned pos
 
 std::optional<int64_t> OperationBuilder::getAxis(unsigned position, llvm::StringRef name,
                                                  int64_t otherwise, int64_t rank) {
-  const int64_t written = getInteger(position, name).value_or(otherwise);
+  return getAxis(getInteger(position, name).value_or(otherwise), rank);
+}
+
+std::optional<int64_t> OperationBuilder::getAxis(int64_t written, int64_t rank) {
   const int64_t axis = written < 0 ? written + rank : written;
   if (axis > 0 && axis < rank && !hasFailed())
     return axis;
@@ -371,8 +374,8 @@ OperationImportFn findOperation(const LayerConfig &layer) {
   for (llvm::ArrayRef<OperationEntry> family :
        {arithmeticOperations(), activationOperations(), imageOperations(), indexingOperations(),
         matrixOperations(), normalizationOperations(), productOperations(), realFunctions(),
-        reductionOperations(), shapeOperations(), sortingOperations(), statisticOperations(),
-        windowOperations()})
+        reductionOperations(), shapeOperations(), sortingOperations(), splitOperations(),
+        statisticOperations(), windowOperations()})
     for (const OperationEntry &entry : family)
       if (entry.name == layer.className)
         return entry.import;

@@ -65,6 +65,8 @@ public:
   /// error.
   std::optional<int64_t> getAxis(unsigned position, llvm::StringRef name, int64_t otherwise,
                                  int64_t rank);
+  /// The same of an axis as it is written.
+  std::optional<int64_t> getAxis(int64_t written, int64_t rank);
 
   mlir::Value error(const llvm::Twine &message) override {
     if (message_.empty())
@@ -102,6 +104,12 @@ mlir::Value rearrange(OperationBuilder &b);
 /// Sorted along the last axis; null after an error.
 mlir::Value sortLastAxis(OperationBuilder &b, mlir::Value x);
 
+/// 0, or `nan`, in place of NaN, and the largest finite numbers in place of infinities; integers
+/// as they are.
+mlir::Value makeFinite(OperationBuilder &b, mlir::Value x, double nan);
+/// A tensor in a dtype that the file names; null after an error.
+mlir::Value castToDType(OperationBuilder &b, mlir::Value x, llvm::StringRef dtype);
+
 /// The families' tables.
 llvm::ArrayRef<OperationEntry> arithmeticOperations();
 llvm::ArrayRef<OperationEntry> activationOperations();
@@ -114,6 +122,7 @@ llvm::ArrayRef<OperationEntry> realFunctions();
 llvm::ArrayRef<OperationEntry> reductionOperations();
 llvm::ArrayRef<OperationEntry> shapeOperations();
 llvm::ArrayRef<OperationEntry> sortingOperations();
+llvm::ArrayRef<OperationEntry> splitOperations();
 llvm::ArrayRef<OperationEntry> statisticOperations();
 llvm::ArrayRef<OperationEntry> windowOperations();
 

@@ -2,6 +2,8 @@
 // Functions of real numbers that are composed of others (keras/src/backend/tensorflow/numpy.py).
 #include "OperationBuilder.h"
 
+#include "../Dtype.h"
+
 #include <cmath>
 #include <limits>
 
@@ -190,24 +192,163 @@ Value largestFinite(B &b, Value like) {
   return largest;
 }
 
-Value replaceNonFinite(B &b) {
-  Value x = b.getFloat(0, "x");
-  if (!x)
-    return {};
-  auto number = [&](llvm::StringRef name) { return b.getNumber(UINT_MAX, name); };
+Value replaceNonFinite(B &b, Value x, double nan, std::optional<double> high,
+                       std::optional<double> low) {
   auto like = [&](double value) { return b.makeCastLike(b.makeConstant(value), x); };
-  const std::optional<double> high = number("posinf"), low = number("neginf");
   Value top = high ? like(*high) : largestFinite(b, x);
   Value bottom = low ? like(*low) : b.make<NegateOp>(largestFinite(b, x));
   Value positive = b.makeCompare(ComparePredicate::GT, x, b.makeConstant(0.0));
   Value isNumber = b.makeCompare(ComparePredicate::EQ, x, x);
   Value y = b.makeSelect(b.make<IsFiniteOp>(x), x, b.makeSelect(positive, top, bottom));
-  return b.makeSelect(isNumber, y, like(number("nan").value_or(0.0)));
+  return b.makeSelect(isNumber, y, like(nan));
+}
+
+Value nanToNumber(B &b) {
+  Value x = b.getFloat(0, "x");
+  return x ? replaceNonFinite(b, x, b.getNumber(UINT_MAX, "nan").value_or(0.0),
+                              b.getNumber(UINT_MAX, "posinf"), b.getNumber(UINT_MAX, "neginf"))
+           : x;
+}
+
+/// The nearest number that the dtype holds. Limits of 8-bit integers are numbers of every floating
+/// dtype; those of wider ones would depend on the operand's, which policies decide.
+Value castSaturating(B &b) {
+  Operand operand = b.getOperand(0, "x");
+  const std::string dtype = b.getString(1, "dtype", "");
+  const mlir::Type element = dtypeElement(b.builder, dtype);
+  if (!operand)
+    return {};
+  Value x = operand.value;
+  double low = 0.0, high = 1.0;
+  if (auto floating = mlir::dyn_cast_or_null<mlir::FloatType>(element);
+      floating && operand.isFloat()) {
+    high = llvm::APFloat::getLargest(floating.getFloatSemantics()).convertToDouble();
+    low = -high;
+  } else if (element && element.isUnsignedInteger(8)) {
+    high = 255.0;
+  } else if (element && element.isInteger(8)) {
+    low = -128.0, high = 127.0;
+  } else if (!element || !element.isInteger(1)) {
+    return b.error("'SaturateCast' to dtype '" + dtype +
+                   "' is supported to bool, int8 and uint8, and of floating tensors to float16, "
+                   "bfloat16, float32 and float64");
+  }
+  if (!operand.isFloat()) {
+    if (elementTypeOf(x).isInteger(1))
+      return castToDType(b, x, dtype);
+    if (elementTypeOf(x).isUnsignedInteger() || elementTypeOf(x).isInteger(8))
+      x = b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), b.builder.getI64Type()), x);
+    const mlir::Type wide = elementTypeOf(x);
+    x = b.make<MinimumOp>(x, b.makeScalar(wide, high));
+    return castToDType(b, b.make<MaximumOp>(x, b.makeScalar(wide, low)), dtype);
+  }
+  // The limit in the operand's dtype, or the number of bfloat16 below it where that rounds up.
+  Value limit = b.makeCastLike(b.makeConstant(high), x);
+  if (high == 65504.0) {
+    Value above = b.makeCompare(ComparePredicate::GT, b.makeCastLike(limit, limit, /*wide=*/true),
+                                b.makeConstant(high));
+    limit = b.makeSelect(above, b.makeCastLike(b.makeConstant(65280.0), x), limit);
+  }
+  limit = b.make<MinimumOp>(limit, largestFinite(b, x));
+  Value least = low == -high ? b.make<NegateOp>(limit) : b.makeCastLike(b.makeConstant(low), x);
+  return castToDType(b, b.make<MaximumOp>(b.make<MinimumOp>(x, limit), least), dtype);
+}
+
+// ---- Inverses of hyperbolic functions, in float32 or wider, rounded once
+// --------------------------
+
+/// sign(x) log(|x| + sqrt(x^2 + 1)), without cancellation where x is small and without overflow.
+Value inverseHyperbolicSine(B &b) {
+  Value x = b.getFloat(0, "x");
+  if (!x)
+    return {};
+  Value wide = b.makeCastLike(x, x, /*wide=*/true), one = b.makeConstant(1.0);
+  Value negative = b.makeCompare(ComparePredicate::LT, wide, b.makeConstant(0.0));
+  Value size = b.makeSelect(negative, b.make<NegateOp>(wide), wide);
+  // Above, the 1 below the root has no part even in a double.
+  const double bound = 1e9;
+  Value isLarge = b.makeCompare(ComparePredicate::GT, size, b.makeConstant(bound));
+  Value small = b.makeSelect(isLarge, b.makeCastLike(one, wide), size);
+  Value square = b.make<MultiplyOp>(small, small);
+  Value excess =
+      b.make<DivideOp>(square, b.make<AddOp>(one, b.make<SqrtOp>(b.make<AddOp>(square, one))));
+  Value large = b.makeSelect(isLarge, size, b.makeCastLike(one, wide));
+  Value y =
+      b.makeSelect(isLarge, b.make<AddOp>(b.make<LogOp>(large), b.makeConstant(std::log(2.0))),
+                   b.make<Log1pOp>(b.make<AddOp>(small, excess)));
+  return b.makeCastLike(b.makeSelect(negative, b.make<NegateOp>(y), y), x);
+}
+
+/// log(x + sqrt(x^2 - 1)) of t = x - 1: log1p(t + sqrt(t) sqrt(t + 2)).
+Value inverseHyperbolicCosine(B &b) {
+  Value x = b.getFloat(0, "x");
+  if (!x)
+    return {};
+  Value t = b.make<SubtractOp>(b.makeCastLike(x, x, /*wide=*/true), b.makeConstant(1.0));
+  Value root =
+      b.make<MultiplyOp>(b.make<SqrtOp>(t), b.make<SqrtOp>(b.make<AddOp>(t, b.makeConstant(2.0))));
+  return b.makeCastLike(b.make<Log1pOp>(b.make<AddOp>(t, root)), x);
+}
+
+/// (log(1 + x) - log(1 - x)) / 2
+Value inverseHyperbolicTangent(B &b) {
+  Value x = b.getFloat(0, "x");
+  if (!x)
+    return {};
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  Value difference =
+      b.make<SubtractOp>(b.make<Log1pOp>(wide), b.make<Log1pOp>(b.make<NegateOp>(wide)));
+  return b.makeCastLike(b.make<MultiplyOp>(difference, b.makeConstant(0.5)), x);
+}
+
+/// x1 2^x2; zeros and infinities stay.
+Value scaleByPower(B &b) {
+  Value x = b.getFloat(0, "x1"), exponent = b.getValue(1, "x2");
+  if (!x || !exponent)
+    return {};
+  if (mlir::isa<mlir::FloatType>(elementTypeOf(exponent)))
+    return b.error("'Ldexp' needs integers in 'x2'");
+  if (failed(broadcastShapes({b.shapeOf(x), b.shapeOf(exponent)})))
+    return b.error("the operands of 'Ldexp' have shapes that do not broadcast");
+  Value power = b.make<PowerOp>(b.makeConstant(2.0), b.makeCastLike(exponent, x));
+  Value scaled = b.make<MultiplyOp>(x, power);
+  Value isNumber = b.makeCompare(ComparePredicate::EQ, x, x);
+  Value isInfinity = b.make<LogicalAndOp>(b.makeNot(b.make<IsFiniteOp>(x)), isNumber);
+  Value stays = b.makeOr(isInfinity, b.makeCompare(ComparePredicate::EQ, x, b.makeConstant(0.0)));
+  return b.makeSelect(stays, x, scaled);
+}
+
+/// Powers of the elements of a vector, falling or rising, as columns.
+Value vandermonde(B &b) {
+  Operand operand = b.getOperand(0, "x");
+  if (!operand)
+    return {};
+  Value x = operand.value;
+  const bool hasBatch = tensorTypeOf(x).getNumDynamicDims() != 0;
+  if (b.rankOf(x) != 1 || (hasBatch && !b.findArgument(UINT_MAX, "N")))
+    return b.error("'Vander' takes a vector, and one of a number per sample needs 'N'");
+  const int64_t count = b.getInteger(UINT_MAX, "N").value_or(b.shapeOf(x).front());
+  if (b.hasFailed() || count < 1 || count > 4096)
+    return b.error("'N' of 'Vander' must be an integer in [1, 4096]");
+  llvm::SmallVector<double> powers;
+  for (int64_t power = 0; power < count; ++power)
+    powers.push_back(double(power));
+  if (!b.getFlag(UINT_MAX, "increasing", false))
+    std::reverse(powers.begin(), powers.end());
+  Value base = operand.isFloat() ? x : b.makeCastToFloat(x);
+  base = b.makeCastLike(b.makeReshape(base, {b.shapeOf(x).front(), 1}), base, /*wide=*/true);
+  Value y = b.make<PowerOp>(base, b.makeCastLike(b.makeConstant({count}, powers), base));
+  return operand.isFloat()
+             ? b.makeCastLike(y, x)
+             : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(y), elementTypeOf(x)), y);
 }
 
 Value itself(B &b) { return b.getValue(0, "x"); }
 
 constexpr OperationEntry kRealFunctions[] = {
+    {"Arccosh", inverseHyperbolicCosine},
+    {"Arcsinh", inverseHyperbolicSine},
+    {"Arctanh", inverseHyperbolicTangent},
     {"Cbrt", cubeRoot},
     {"Conj", itself},
     {"Conjugate", itself},
@@ -223,17 +364,26 @@ constexpr OperationEntry kRealFunctions[] = {
     {"Isclose", isClose},
     {"Isneginf", isInfinity<false>},
     {"Isposinf", isInfinity<true>},
+    {"Ldexp", scaleByPower},
     {"Logaddexp2", logAddExp2},
-    {"NanToNum", replaceNonFinite},
+    {"NanToNum", nanToNumber},
     {"Rad2deg", turn<false>},
     {"Real", itself},
     {"Round", round},
+    {"SaturateCast", castSaturating},
     {"Sinc", sinc},
     {"Sinh", hyperbolic<true>},
     {"Trunc", truncate},
+    {"Vander", vandermonde},
 };
 
 } // namespace
+
+Value makeFinite(OperationBuilder &b, Value x, double nan) {
+  return mlir::isa<mlir::FloatType>(elementTypeOf(x))
+             ? replaceNonFinite(b, x, nan, std::nullopt, std::nullopt)
+             : x;
+}
 
 llvm::ArrayRef<OperationEntry> realFunctions() { return kRealFunctions; }
 

@@ -3,6 +3,7 @@
 #include "OperationBuilder.h"
 
 #include <cmath>
+#include <limits>
 
 namespace mpc::keras {
 namespace {
@@ -88,13 +89,20 @@ Value logSumExp(B &b) {
   return b.makeCastLike(y, r->x);
 }
 
+Value isNaN(B &b, Value x) { return b.makeCompare(ComparePredicate::NE, x, x); }
+
+/// The elements, and `number` in place of NaN.
+Value replaceNaN(B &b, Value x, double number) {
+  return b.makeSelect(isNaN(b, x), b.makeCastLike(b.makeConstant(number), x), x);
+}
+
 /// Halves the axis until one element is left: few roundings, and derivatives that are right where
 /// factors are zero.
-Value product(B &b) {
+template <bool skipsNaN> Value product(B &b) {
   auto r = WideReduction::read(b, "axis", /*acrossSamples=*/false);
   if (!r)
     return {};
-  Value y = r->wide;
+  Value y = skipsNaN ? replaceNaN(b, r->wide, 1.0) : r->wide;
   for (int64_t axis : r->axes) {
     int64_t extent = b.shapeOf(y)[axis];
     if (extent == 0)
@@ -117,8 +125,8 @@ Value product(B &b) {
   return b.makeCastLike(y, r->x);
 }
 
-/// Place of the first largest or smallest element, an int32.
-template <bool smallest> Value placeOf(B &b) {
+/// Place of the first largest or smallest element, an int32; with `skipsNaN` -1 where all are NaN.
+template <bool smallest, bool skipsNaN> Value placeOf(B &b) {
   Operand operand = b.getOperand(0, "x");
   if (!operand)
     return {};
@@ -130,25 +138,44 @@ template <bool smallest> Value placeOf(B &b) {
   std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
   if (!axis)
     return {};
-  Value place = b.make<ArgMaxOp>(smallest ? b.make<NegateOp>(x) : x, *axis);
+  Value sized = smallest ? b.make<NegateOp>(x) : x, numbers = sized;
+  if (skipsNaN)
+    numbers = replaceNaN(b, sized, -std::numeric_limits<double>::infinity());
+  Value place = b.make<ArgMaxOp>(numbers, *axis);
+  if (skipsNaN)
+    place = b.makeSelect(b.makeReduce(ReduceKind::All, isNaN(b, sized), {*axis}, false),
+                         b.makeScalar(elementTypeOf(place), -1), place);
   return b.getFlag(2, "keepdims", false)
              ? b.makeReshape(place, reducedShape(b.shapeOf(x), *axis, /*keepDims=*/true))
              : place;
 }
 
-/// A product with a triangle of ones: sums in float32, one rounding per element.
-Value cumulativeSum(B &b) {
-  Value x = b.getFloat(0, "x");
+/// What cumulative operations work on, in the dtype that they are told; null after an error.
+Value readCumulated(B &b, std::optional<double> nan) {
+  Value x = b.getValue(0, "x");
   if (!x)
     return {};
   if (!b.findArgument(1, "axis"))
-    return b.error("'Cumsum' without an axis sums across samples; name one");
+    return b.error("'" + b.layer.className + "' without an axis goes across samples; name one");
+  if (nan)
+    x = makeFinite(b, x, *nan);
+  const std::string dtype = b.getString(2, "dtype", "");
+  return x && !dtype.empty() ? castToDType(b, x, dtype) : x;
+}
+
+/// A product with a triangle of ones: sums in float32, one rounding per element.
+template <bool skipsNaN> Value cumulativeSum(B &b) {
+  Value x = readCumulated(b, skipsNaN ? std::optional(0.0) : std::nullopt);
+  if (!x)
+    return {};
+  if (!mlir::isa<mlir::FloatType>(elementTypeOf(x)))
+    x = b.makeCastToFloat(x);
   std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
   if (!axis)
     return {};
   const int64_t extent = b.shapeOf(x)[*axis];
   if (extent > 2048)
-    return b.error("'Cumsum' over " + llvm::Twine(extent) +
+    return b.error("'" + b.layer.className + "' over " + llvm::Twine(extent) +
                    " elements is not supported; the limit is 2048");
   llvm::SmallVector<double> ones;
   for (int64_t from = 0; from < extent; ++from)
@@ -219,19 +246,17 @@ Value difference(B &b) {
 }
 
 /// Products of an element and those before it.
-Value cumulativeProduct(B &b) {
-  Value x = b.getValue(0, "x");
+template <bool skipsNaN> Value cumulativeProduct(B &b) {
+  Value x = readCumulated(b, skipsNaN ? std::optional(1.0) : std::nullopt);
   if (!x)
     return {};
-  if (!b.findArgument(1, "axis"))
-    return b.error("'Cumprod' without an axis multiplies across samples; name one");
   std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
   if (!axis)
     return {};
   const int64_t extent = b.shapeOf(x)[*axis];
-  if (extent > 128 || elementTypeOf(x).isInteger(1) || b.getLiteral(2, "dtype"))
-    return b.error("'Cumprod' of more than 128 elements, of truth values or in a dtype of its own "
-                   "is not supported");
+  if (extent > 128 || elementTypeOf(x).isInteger(1))
+    return b.error("'" + b.layer.className +
+                   "' of more than 128 elements or of truth values is not supported");
   llvm::SmallVector<Value> products;
   for (int64_t i = 0; i < extent; ++i) {
     Value element = b.make<SliceOp>(x, *axis, i, int64_t(1));
@@ -245,18 +270,23 @@ constexpr OperationEntry kReductionOperations[] = {
     {"Amax", reduce<ReduceKind::Max>},
     {"Amin", reduce<ReduceKind::Min>},
     {"Any", reduce<ReduceKind::Any>},
-    {"Argmax", placeOf<false>},
-    {"Argmin", placeOf<true>},
-    {"Cumprod", cumulativeProduct},
-    {"Cumsum", cumulativeSum},
+    {"Argmax", placeOf<false, false>},
+    {"Argmin", placeOf<true, false>},
+    {"Cumprod", cumulativeProduct<false>},
+    {"Cumsum", cumulativeSum<false>},
     {"Diff", difference},
     {"Logsumexp", logSumExp},
     {"Max", reduce<ReduceKind::Max>},
     {"Mean", reduce<ReduceKind::Mean>},
     {"Min", reduce<ReduceKind::Min>},
     {"Moments", moments},
+    {"Nanargmax", placeOf<false, true>},
+    {"Nanargmin", placeOf<true, true>},
+    {"Nancumprod", cumulativeProduct<true>},
+    {"Nancumsum", cumulativeSum<true>},
+    {"Nanprod", product<true>},
     {"Norm", norm},
-    {"Prod", product},
+    {"Prod", product<false>},
     {"Std", variance<true>},
     {"Sum", reduce<ReduceKind::Sum>},
     {"Var", variance<false>},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations that change shapes: reshape, transpose, join, split, repeat. The batch stays first.
+// Operations that change shapes: reshape, transpose, join, repeat. The batch stays first.
 #include "OperationBuilder.h"
 
 namespace mpc::keras {
@@ -165,7 +165,7 @@ Value squeeze(B &b) {
   return b.makeReshape(x, kept);
 }
 
-// ---- Join and split -----------------------------------------------------------------------------
+// ---- Join ---------------------------------------------------------------------------------------
 
 /// Operands that join along `axis`, in one dtype; a tensor without the others' batch is repeated to
 /// it.
@@ -234,55 +234,19 @@ Value stack(B &b) {
   return join(b, values, *axis);
 }
 
-Value split(B &b) {
-  Value x = b.getValue(0, "x");
-  std::optional<llvm::SmallVector<int64_t>> places = b.getIntegers(1, "indices_or_sections");
-  std::optional<int64_t> axis = x ? b.getAxis(2, "axis", 0, b.rankOf(x)) : std::nullopt;
-  if (!places || !axis)
+/// Along the third axis, which matrices without it get.
+Value dstack(B &b) {
+  llvm::SmallVector<Value> values = getParts(b);
+  if (values.empty())
     return {};
-  const int64_t extent = b.shapeOf(x)[*axis];
-  llvm::SmallVector<int64_t> bounds = {0};
-  if (b.getLiteral(1, "indices_or_sections")) {
-    const int64_t sections = places->front();
-    if (sections <= 0 || extent % sections != 0)
-      return b.error("'Split' into " + llvm::Twine(sections) + " parts does not divide the " +
-                     llvm::Twine(extent) + " elements");
-    for (int64_t part = 1; part < sections; ++part)
-      bounds.push_back(part * (extent / sections));
-  } else {
-    for (int64_t place : *places)
-      bounds.push_back(
-          std::clamp<int64_t>(place < 0 ? place + extent : place, bounds.back(), extent));
+  for (Value &value : values) {
+    llvm::SmallVector<int64_t> shape(b.shapeOf(value));
+    if (shape.size() < 2)
+      return b.error("'Dstack' of tensors with less than two dimensions is not supported");
+    if (shape.size() == 2)
+      value = b.makeReshape(value, {shape[0], shape[1], 1});
   }
-  bounds.push_back(extent);
-  Value first;
-  for (size_t part = 0; part + 1 < bounds.size(); ++part) {
-    Value slice = b.make<SliceOp>(x, *axis, bounds[part], bounds[part + 1] - bounds[part]);
-    if (part == 0)
-      first = slice;
-    else
-      b.addResult(slice);
-  }
-  return first;
-}
-
-Value unstack(B &b) {
-  Value x = b.getValue(0, "x");
-  std::optional<int64_t> axis = x ? b.getAxis(2, "axis", 0, b.rankOf(x)) : std::nullopt;
-  if (!axis)
-    return {};
-  llvm::SmallVector<int64_t> shape(b.shapeOf(x));
-  const int64_t extent = shape[*axis];
-  shape.erase(shape.begin() + *axis);
-  Value first;
-  for (int64_t place = 0; place < extent; ++place) {
-    Value slice = b.makeReshape(b.make<SliceOp>(x, *axis, place, 1), shape);
-    if (place == 0)
-      first = slice;
-    else
-      b.addResult(slice);
-  }
-  return first ? first : b.error("'Unstack' of an axis without elements");
+  return join(b, values, 2);
 }
 
 // ---- Repeat -------------------------------------------------------------------------------------
@@ -354,6 +318,31 @@ Value flipColumns(B &b) {
     return x ? b.error("'Fliplr' needs two dimensions") : x;
   return gatherAlong(b, x, 1,
                      llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, b.shapeOf(x)[1]))));
+}
+
+/// Turns the plane of two axes by quarters: from the first axis towards the second.
+Value rotate(B &b) {
+  Value x = b.getValue(0, "array");
+  if (!x)
+    return {};
+  llvm::SmallVector<int64_t> axes =
+      b.getIntegers(2, "axes").value_or(llvm::SmallVector<int64_t>{0, 1});
+  const int64_t quarters = ((b.getInteger(1, "k").value_or(1) % 4) + 4) % 4;
+  if (axes.size() != 2)
+    return b.error("'axes' of 'Rot90' must be two");
+  std::optional<int64_t> first = b.getAxis(axes[0], b.rankOf(x)),
+                         second = b.getAxis(axes[1], b.rankOf(x));
+  if (!first || !second || *first == *second)
+    return b.error("'Rot90' needs two axes");
+  llvm::SmallVector<int64_t> exchanged = llvm::to_vector(llvm::seq<int64_t>(0, b.rankOf(x)));
+  std::swap(exchanged[*first], exchanged[*second]);
+  for (int64_t quarter = 0; quarter < quarters; ++quarter) {
+    const int64_t extent = b.shapeOf(x)[*second];
+    Value mirrored =
+        gatherAlong(b, x, *second, llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, extent))));
+    x = b.make<TransposeOp>(mirrored, exchanged);
+  }
+  return x;
 }
 
 Value roll(B &b) {
@@ -467,6 +456,7 @@ constexpr OperationEntry kShapeOperations[] = {
     {"Append", append},
     {"BroadcastTo", broadcastTo},
     {"Concatenate", concatenate},
+    {"Dstack", dstack},
     {"ExpandDims", expandDims},
     {"Flip", flip},
     {"Fliplr", flipColumns},
@@ -477,13 +467,12 @@ constexpr OperationEntry kShapeOperations[] = {
     {"Repeat", repeat},
     {"Reshape", reshape},
     {"Roll", roll},
-    {"Split", split},
+    {"Rot90", rotate},
     {"Squeeze", squeeze},
     {"Stack", stack},
     {"Swapaxes", swapAxes},
     {"Tile", tile},
     {"Transpose", transpose},
-    {"Unstack", unstack},
 };
 
 } // namespace

@@ -131,8 +131,38 @@ Value topK(B &b) {
   return b.make<GatherOp>(x, order, rank - 1, rank - 1);
 }
 
+/// Whether fewer than k classes have larger scores than the target's; not where a score or the
+/// target is none.
+Value isInTopK(B &b) {
+  Value targets = b.getValue(0, "targets"), scores = b.getFloat(1, "predictions");
+  std::optional<int64_t> count = b.getInteger(2, "k");
+  if (!targets || !scores || !count)
+    return b.error("'InTopK' needs targets, predictions and 'k'");
+  if (b.rankOf(targets) != 1 || b.rankOf(scores) != 2 ||
+      b.shapeOf(targets).front() != b.shapeOf(scores).front() ||
+      mlir::isa<mlir::FloatType>(elementTypeOf(targets)))
+    return b.error("'InTopK' takes integers [batch] and predictions [batch, classes]");
+  const int64_t classes = b.shapeOf(scores).back();
+  llvm::SmallVector<int64_t> numbers = llvm::to_vector(llvm::seq<int64_t>(0, classes));
+  Value column =
+      b.makeReshape(castTo(b, targets, b.builder.getI32Type()), {b.shapeOf(targets).front(), 1});
+  Value hit = b.makeCompare(ComparePredicate::EQ, column, b.makeIndices({classes}, numbers));
+  Value own = b.makeReduce(ReduceKind::Sum,
+                           b.makeSelect(hit, scores, b.makeCastLike(b.makeConstant(0.0), scores)),
+                           {1}, /*keepDims=*/true);
+  Value larger =
+      castTo(b, b.makeCompare(ComparePredicate::GT, scores, own), b.builder.getI32Type());
+  Value before = b.makeReduce(ReduceKind::Sum, larger, {1}, /*keepDims=*/false);
+  Value near = b.makeCompare(ComparePredicate::LT, before,
+                             b.makeScalar(b.builder.getI32Type(), double(*count)));
+  Value exists = b.makeReduce(ReduceKind::Any, hit, {1}, false);
+  Value finite = b.makeReduce(ReduceKind::All, b.make<IsFiniteOp>(scores), {1}, false);
+  return b.make<LogicalAndOp>(near, b.make<LogicalAndOp>(exists, finite));
+}
+
 constexpr OperationEntry kSortingOperations[] = {
     {"Argsort", sortAlong<false>},
+    {"InTopK", isInTopK},
     {"Sort", sortAlong<true>},
     {"TopK", topK},
 };

@@ -224,6 +224,25 @@ template <bool toDepth> Value moveBlocks(B &b) {
   return fromChannelsLast(b, *format, x);
 }
 
+/// Overlapping pieces of the last axis.
+Value extractSequences(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<int64_t> length = b.getInteger(1, "sequence_length"),
+                         stride = b.getInteger(2, "sequence_stride");
+  if (!x || !length || !stride)
+    return x ? b.error("'ExtractSequences' needs 'sequence_length' and 'sequence_stride'") : x;
+  const int64_t axis = b.rankOf(x) - 1, extent = axis < 1 ? 0 : b.shapeOf(x)[axis];
+  if (*length < 1 || *stride < 1 || *length > extent)
+    return b.error("'ExtractSequences' of " + llvm::Twine(*length) + " of " + llvm::Twine(extent) +
+                   " elements is not supported");
+  const int64_t count = 1 + (extent - *length) / *stride;
+  llvm::SmallVector<int64_t> places;
+  for (int64_t piece = 0; piece < count; ++piece)
+    for (int64_t place = 0; place < *length; ++place)
+      places.push_back(piece * *stride + place);
+  return b.make<GatherOp>(x, b.makeIndices({count, *length}, places), axis, int64_t(0));
+}
+
 constexpr OperationEntry kWindowOperations[] = {
     {"AdaptiveAveragePool", adaptivePool<ReduceKind::Mean>},
     {"AdaptiveMaxPool", adaptivePool<ReduceKind::Max>},
@@ -231,6 +250,7 @@ constexpr OperationEntry kWindowOperations[] = {
     {"Conv", convolve},
     {"DepthToSpace", moveBlocks<false>},
     {"DepthwiseConv", depthwise},
+    {"ExtractSequences", extractSequences},
     {"MaxPool", pool<ReduceKind::Max>},
     {"SeparableConv", separable},
     {"SpaceToDepth", moveBlocks<true>},
