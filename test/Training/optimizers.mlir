@@ -76,6 +76,14 @@
 // AUTO: mpc.loss_scale initial(3.276800e+04) {growth_steps = 2000 : i64}
 // RUN: mpcc %s --loss=mse --optimizer=sgd --policy=float16 --compile-to=policy 2>&1 | FileCheck %s --check-prefix=PURE --implicit-check-not="mpc.loss_scale"
 // PURE: warning: {{.*}}optimizers.mlir: pure float16 trains without loss scaling, as in Keras: small gradients become 0
+// Classes of Keras that mpc does not have are refused by their own names.
+// RUN: echo '{"module": "keras.optimizers", "class_name": "ScheduleFreeAdamW", "config": {"learning_rate": 0.0025, "warmup_steps": 0}, "registered_name": null}' > %t/free.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/free.json --compile-to=import | FileCheck %s --check-prefix=FREE
+// FREE: error: {{.*}}optimizer 'ScheduleFreeAdamW' is not supported; use one of adadelta, {{.*}}; --optimizer names another one than the file's
+// RUN: echo '{"module": "keras.optimizers", "class_name": "MultiOptimizer", "config": {"optimizer_map": [[{"module": "keras.optimizers", "class_name": "SGD", "config": {"learning_rate": 0.1}}, []]], "name": "multi_optimizer"}}' > %t/multi.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/multi.json --compile-to=import | FileCheck %s --check-prefix=MULTI
+// MULTI: error: {{.*}}optimizer 'MultiOptimizer' is not supported; use one of adadelta, {{.*}}; --optimizer names another one than the file's
+
 // RUN: echo '{"class_name": "LossScaleOptimizer", "config": {}}' > %t/empty.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/empty.json --compile-to=import | FileCheck %s --check-prefix=EMPTY
 // EMPTY: error: {{.*}}LossScaleOptimizer has no inner_optimizer
