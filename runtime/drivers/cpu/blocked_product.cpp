@@ -58,9 +58,12 @@ struct Grid {
 // Few blocks are cut further until every thread has as many. `launches`: a kernel on the result.
 Grid gridOf(const Contraction &shape, const MicroKernel &kernel, int64_t threads, bool launches) {
   // A kernel on the result reads other arrays where the block lies: long rows, which CPUs foresee.
-  constexpr int64_t kernelColumns = 4096;
-  const int64_t columns = launches ? std::max(std::min(shape.n, kernelColumns), kernel.blockColumns)
-                                   : kernel.blockColumns;
+  // Each block of rows reads the packed columns of its block again, from the shared cache.
+  constexpr int64_t kernelColumns = 4096, sharedBytes = 4 << 20;
+  const int64_t columnBytes =
+      ceilDivide(shape.k, kernel.depth) * kernel.rhsStepBytes / kernel.columns;
+  const int64_t longest = std::min({shape.n, kernelColumns, sharedBytes / columnBytes});
+  const int64_t columns = launches ? std::max(longest, kernel.blockColumns) : kernel.blockColumns;
   const int64_t rows = std::max(kernel.blockRows * kernel.blockColumns / columns, kernel.rows);
   Grid grid{Blocking::atMost(shape.m, rows, kernel.rows),
             Blocking::atMost(shape.n, columns, kernel.columns)};
