@@ -177,6 +177,18 @@ def discretization():
     return chain((4,), layers.Discretization([-0.5, 0.0, 0.7]), layers.Embedding(4, 3))
 
 
+@case("forward", rows=12, values=[12, -5, 36, 99, 7, 0, 1, 2, 3, -17, 2**53, 2**53 + 1, -(2**63), 2**63 - 2])
+def integer_lookup():
+    x = keras.Input((5,), name="x", dtype="int64")
+    tokens = [12, -5, 2**53 + 1, 99, -17]
+    lookup = lambda **options: layers.IntegerLookup(**{"vocabulary": tokens, **options})
+    places = lookup()(x)
+    return keras.Model(x, [places, lookup(mask_token=7)(x), lookup(mask_token=7, output_mode="multi_hot")(x), lookup(num_oov_indices=3)(x),
+                           lookup(num_oov_indices=2, mask_token=7, output_mode="one_hot")(x), lookup(max_tokens=10, pad_to_max_tokens=True, output_mode="count")(x),
+                           lookup(vocabulary=[7, -1, 36, 2, 3], mask_token=7)(x), lookup(invert=True)(places), lookup(invert=True, mask_token=7)(places),
+                           layers.Embedding(6, 2)(places), layers.Dense(2)(lookup(output_mode="count")(x))])
+
+
 @case("gradient")
 def resized_nearest_float16():
     return chain((5, 4, 2), layers.Conv2D(2, 1, dtype="mixed_float16"), layers.Resizing(8, 4, interpolation="nearest", dtype="mixed_float16"),
@@ -464,6 +476,8 @@ def write(name, kind, build, options):
     shape = (rows, *model.inputs[0].shape[1:])
     if model.inputs[0].dtype == "int32":
         inputs = random.integers(0, 9, size=shape).astype(np.int32)
+    elif "values" in options:
+        inputs = random.choice(np.array(options["values"], np.int64), size=shape)
     else:
         inputs = random.normal(size=shape).astype(np.float32)
     if "masked" in name:
@@ -503,7 +517,7 @@ def write(name, kind, build, options):
         parts = [model(inputs[i:i + size]) for i in range(0, rows, size)]
         parts = [part if isinstance(part, (list, tuple)) else [part] for part in parts]
         for index in range(len(model.outputs)):
-            whole = np.concatenate([np.asarray(tf.cast(part[index], "float32")) for part in parts])
+            whole = np.concatenate([np.asarray(part[index] if part[index].dtype.is_integer else tf.cast(part[index], "float32")) for part in parts])
             arrays[f"out{index}"] = whole
     elif kind == "gradient":
         before = {v.path: np.asarray(v) for v in model.non_trainable_variables}

@@ -85,7 +85,7 @@ static llvm::StringRef adviceFor(llvm::StringRef className) {
       .Cases({"StringLookup", "TextVectorization"},
              "a compiled model takes numbers, no strings; save the model that begins behind this "
              "layer, and give it the indices")
-      .Cases({"IntegerLookup", "Hashing", "HashedCrossing"},
+      .Cases({"Hashing", "HashedCrossing"},
              "save the model that begins behind this layer, and give it the layer's results")
       .Default("the README lists the layers that mpc supports");
 }

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing: CategoryEncoding and Discretization, which make categories of
 // numbers and vectors of categories.
-#include "../LayerRegistry.h"
+#include "Categories.h"
 
 namespace mpc::keras {
-namespace {
 
 using mlir::Value;
 
-constexpr int64_t kMostCategories = int64_t(1) << 24;
-
-/// Whether category c occurs along the last axis, or how often; for "one_hot" a vector per element,
-/// without a last axis of extent 1 (keras/src/utils/numerical_utils.py).
-Value encode(LayerBuilder &b, Value indices, llvm::StringRef mode, int64_t categories) {
+Value encodeCategories(LayerBuilder &b, Value indices, llvm::StringRef mode, int64_t categories) {
   if (categories < 1 || categories > kMostCategories)
     return b.error("a number of " + llvm::Twine(categories) + " categories is out of range");
   if (b.getFlag("sparse", false))
@@ -37,6 +32,8 @@ Value encode(LayerBuilder &b, Value indices, llvm::StringRef mode, int64_t categ
                       /*keepDims=*/false);
 }
 
+namespace {
+
 Value importCategoryEncoding(LayerBuilder &b) {
   b.setKeepsTypes();
   Value x = b.getInput();
@@ -47,7 +44,8 @@ Value importCategoryEncoding(LayerBuilder &b) {
   const mlir::Type type = elementTypeOf(x);
   if (mlir::isa<mlir::FloatType>(type) || type.isInteger(1))
     x = b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), b.builder.getI64Type()), x);
-  return encode(b, x, b.getString("output_mode", "multi_hot"), b.getInteger("num_tokens", 0));
+  return encodeCategories(b, x, b.getString("output_mode", "multi_hot"),
+                          b.getInteger("num_tokens", 0));
 }
 
 /// How many boundaries an element has reached. Keras compares in float32 or wider.
@@ -78,12 +76,13 @@ Value importDiscretization(LayerBuilder &b) {
   Value counted = b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(reached), i32), reached);
   Value bins = b.makeReduce(ReduceKind::Sum, counted, {b.rankOf(counted) - 1}, /*keepDims=*/false);
   const std::string mode = b.getString("output_mode", "int");
-  return mode == "int" ? bins : encode(b, bins, mode, int64_t(boundaries.size()) + 1);
+  return mode == "int" ? bins : encodeCategories(b, bins, mode, int64_t(boundaries.size()) + 1);
 }
 
 constexpr LayerEntry kCategoryLayers[] = {
     {"CategoryEncoding", importCategoryEncoding},
     {"Discretization", importDiscretization},
+    {"IntegerLookup", importIntegerLookup},
 };
 
 } // namespace

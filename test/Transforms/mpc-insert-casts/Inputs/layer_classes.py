@@ -21,7 +21,7 @@ LEFT_OUT = {
     "CategoryEncoding": NO_LAYER,
     "StringLookup": NO_LAYER,
     "StringLookup multi_hot": NO_LAYER,
-    "IntegerLookup": NO_LAYER,
+    "IntegerLookup": "gives integers, or counts that no policy rounds",
     "TextVectorization": NO_LAYER,
     "Hashing": NO_LAYER,
     "HashedCrossing": NO_LAYER,
