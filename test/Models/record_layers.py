@@ -177,6 +177,14 @@ def discretization():
     return chain((4,), layers.Discretization([-0.5, 0.0, 0.7]), layers.Embedding(4, 3))
 
 
+@case("forward")
+def category_planes():
+    """Counts of inputs with several feature dimensions go over the first of them."""
+    x = keras.Input((3, 2), name="x")
+    counts = [layers.Discretization([-0.5, 0.0, 0.7], output_mode=mode)(x) for mode in ("count", "multi_hot", "one_hot")]
+    return keras.Model(x, counts)
+
+
 @case("forward", rows=12, values=[12, -5, 36, 99, 7, 0, 1, 2, 3, -17, 2**53, 2**53 + 1, -(2**63), 2**63 - 2])
 def integer_lookup():
     x = keras.Input((5,), name="x", dtype="int64")

@@ -16,7 +16,7 @@ Value encodeCategories(LayerBuilder &b, Value indices, llvm::StringRef mode, int
     return b.error(b.layer.className + " of a tensor without features counts across samples; "
                                        "expected an input of 2 dimensions or more");
   llvm::SmallVector<int64_t> shape(b.shapeOf(indices));
-  const int64_t axis = int64_t(shape.size()) - 1;
+  constexpr int64_t axis = 1; // also of inputs with more: keras/src/utils/numerical_utils.py
   if (mode == "one_hot" && shape.back() == 1) {
     shape.pop_back();
     indices = b.makeReshape(indices, shape);
