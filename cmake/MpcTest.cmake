@@ -6,6 +6,12 @@ find_program(MPC_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 set(MPC_RUN_SUITE ${MPC_PYTHON} ${CMAKE_SOURCE_DIR}/test/run-suite.py
     --counts ${CMAKE_BINARY_DIR}/Testing/Counts)
 
+# Seconds for a unit test's program; sanitized ones take several times as long.
+set(MPC_UNIT_TIMEOUT 600)
+if(MPC_SANITIZE)
+  set(MPC_UNIT_TIMEOUT 1800)
+endif()
+
 # mpc_add_unit_test(NAME sources... [LINK libraries...]): a GoogleTest program, ctest name
 # Unit/NAME. It sees include/, and MPC_SOURCE_DIR and MPC_SHARED as test/Unit/Shared.h reads them.
 function(mpc_add_unit_test name)
@@ -17,7 +23,7 @@ function(mpc_add_unit_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   add_test(NAME Unit/${name}
            COMMAND ${MPC_RUN_SUITE} --kind gtest --name Unit/${name} -- $<TARGET_FILE:${name}>)
-  set_tests_properties(Unit/${name} PROPERTIES LABELS quick TIMEOUT 600)
+  set_tests_properties(Unit/${name} PROPERTIES LABELS quick TIMEOUT ${MPC_UNIT_TIMEOUT})
 endfunction()
 
 # mpc_add_script_test(NAME [SHARD n] [PROCESSORS n] COMMAND...): a script that ends with the line

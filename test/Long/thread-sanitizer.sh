@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 shared="${MPC_SHARED:-$(dirname "$PWD")/shared}"
 build=build/tsan
 suites=(MpcRuntimeBaseTests MpcRuntimeConformanceTests MpcRuntimeExecutionTests
-  MpcRuntimeInitializersTests MpcRuntimeScalerTests MpcDataTests MpcCheckpointTests MpcTrainingTests)
+  MpcRuntimeInitializersTests MpcRuntimeProductTests MpcRuntimeScalerTests MpcDataTests MpcCheckpointTests MpcTrainingTests)
 
 cmake --preset tsan >/dev/null
 cmake --build --preset tsan -j "$(nproc)" --target mpcrt "${suites[@]}" | tail -n 1

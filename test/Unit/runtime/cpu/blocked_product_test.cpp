@@ -71,7 +71,7 @@ protected:
     std::vector<float> bias(static_cast<size_t>(shape.n));
     for (int64_t n = 0; n < shape.n; ++n)
       bias[static_cast<size_t>(n)] =
-          static_cast<float>(loadElement(shape.bias, data.bias.data(), n));
+          static_cast<float>(loadElement(data.shape.bias, data.bias.data(), n));
     team.begin();
     Buffer copy;
     if (packed) {
