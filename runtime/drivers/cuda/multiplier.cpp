@@ -21,31 +21,6 @@ uint32_t alignmentOf(const void *address) {
   return static_cast<uint32_t>(bits & -bits);
 }
 
-bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type) {
-  switch (dtype) {
-  case MPC_RT_FLOAT32:
-    type = lt::r32f;
-    return true;
-  case MPC_RT_FLOAT64:
-    type = lt::r64f;
-    return true;
-  case MPC_RT_FLOAT16:
-    type = lt::r16f;
-    return true;
-  case MPC_RT_BFLOAT16:
-    type = lt::r16bf;
-    return true;
-  case MPC_RT_INT8:
-    type = lt::r8i;
-    return true;
-  case MPC_RT_INT32:
-    type = lt::r32i;
-    return true;
-  default:
-    return false;
-  }
-}
-
 } // namespace
 
 Multiplier::~Multiplier() {
@@ -120,110 +95,26 @@ mpc_rt_status_t Multiplier::byKernel(const Contraction &shape, const void *lhs, 
                              parameters, count);
 }
 
-mpc_rt_status_t Multiplier::makePlan(Plan &plan, const char *layer) {
-  const Contraction &c = plan.shape;
-  lt::DataType lhs, rhs, out;
-  dataType(c.lhs, lhs), dataType(c.rhs, rhs), dataType(c.out, out); // takes() looked at them
-  // The factors of the sums are of the type that sums.
-  plan.factors = out == lt::r64f || out == lt::r32i ? out : lt::r32f;
-  lt::ComputeType compute = out == lt::r64f           ? lt::compute64f
-                            : out == lt::r32i         ? lt::compute32i
-                            : tf32 && lhs == lt::r32f ? lt::compute32fTf32
-                                                      : lt::compute32f;
-  if (auto status = check(blas->descCreate(&plan.desc, compute, plan.factors), layer,
-                          "describing the product"))
-    return status;
-  int32_t transA = c.transposeRhs ? lt::transpose : lt::none;
-  int32_t transB = c.transposeLhs ? lt::transpose : lt::none;
-  // relu comes after it, by a kernel that keeps NaN.
-  uint32_t epilogue = c.hasBias ? lt::epilogueBias : lt::epilogueDefault;
-  for (auto [attribute, value] : {std::pair(lt::transA, static_cast<const void *>(&transA)),
-                                  {lt::transB, &transB},
-                                  {lt::epilogue, &epilogue}})
-    if (auto status =
-            check(blas->descSet(plan.desc, attribute, value, 4), layer, "describing the product"))
+mpc_rt_status_t Multiplier::issue(const Plan &plan, const void *lhs, const void *rhs,
+                                  const void *bias, void *out, const char *layer) const {
+  const Contraction &shape = plan.shape;
+  if (shape.hasBias)
+    if (auto status = check(blas->descSet(plan.desc, lt::biasPointer, &bias, sizeof bias), layer,
+                            "setting the bias"))
       return status;
-  auto makeLayout = [&](lt::Layout &layout, lt::DataType type, int64_t rows, int64_t columns) {
-    int32_t count = static_cast<int32_t>(c.batch);
-    int64_t stride = rows * columns;
-    if (int code = blas->layoutCreate(&layout, type, rows, columns, rows))
-      return code;
-    if (c.batch == 1)
-      return 0;
-    if (int code = blas->layoutSet(layout, lt::batchCount, &count, sizeof count))
-      return code;
-    return blas->layoutSet(layout, lt::batchStride, &stride, sizeof stride);
-  };
-  int code = makeLayout(plan.a, rhs, c.transposeRhs ? c.k : c.n, c.transposeRhs ? c.n : c.k);
-  code =
-      code ? code : makeLayout(plan.b, lhs, c.transposeLhs ? c.m : c.k, c.transposeLhs ? c.k : c.m);
-  code = code ? code : makeLayout(plan.d, out, c.n, c.m);
-  if (auto status = check(code, layer, "describing an operand"))
-    return status;
-
-  return choose(plan, layer);
-}
-
-// Everything that the choice depends on.
-static std::string keyOf(const Contraction &c, const std::array<uint32_t, 3> &alignments, bool tf32,
-                         uint64_t workspaceBytes) {
-  std::string key;
-  for (int64_t number :
-       {c.batch, c.m, c.n, c.k, static_cast<int64_t>(c.lhs), static_cast<int64_t>(c.out),
-        int64_t{c.transposeLhs}, int64_t{c.transposeRhs}, int64_t{c.accumulate}, int64_t{c.hasBias},
-        int64_t{tf32}, int64_t{alignments[0]}, int64_t{alignments[1]}, int64_t{alignments[2]},
-        static_cast<int64_t>(workspaceBytes)})
-    key += (key.empty() ? "" : ",") + std::to_string(number);
-  return key;
-}
-
-bool Multiplier::chooseKnown(Plan &plan, const std::string &key) const {
-  lt::Algorithm algorithm;
-  lt::Heuristic result = {};
-  if (!algorithms.find(key, algorithm) ||
-      blas->algorithmCheck(handle, plan.desc, plan.a, plan.b, plan.d, plan.d, &algorithm,
-                           &result) ||
-      result.state || result.workspaceBytes > workspace.size())
-    return false;
-  plan.choice = result;
-  plan.choice.algorithm = algorithm;
-  return true;
-}
-
-int Multiplier::askHeuristic(Plan &plan, int &found) const {
-  lt::Preference preference = nullptr;
-  if (int code = blas->preferenceCreate(&preference))
-    return code;
-  uint64_t space = workspace.size();
-  blas->preferenceSet(preference, lt::workspaceBytes, &space, sizeof space);
-  uint32_t scheme = lt::reduceInComputeType;
-  blas->preferenceSet(preference, lt::reductionSchemeMask, &scheme, sizeof scheme);
-  for (auto [attribute, alignment] : {std::pair(lt::alignmentA, &plan.alignments[1]),
-                                      {lt::alignmentB, &plan.alignments[0]},
-                                      {lt::alignmentC, &plan.alignments[2]},
-                                      {lt::alignmentD, &plan.alignments[2]}})
-    blas->preferenceSet(preference, attribute, alignment, sizeof *alignment);
-  int code = blas->heuristic(handle, plan.desc, plan.a, plan.b, plan.d, plan.d, preference, 1,
-                             &plan.choice, &found);
-  blas->preferenceDestroy(preference);
-  return code;
-}
-
-mpc_rt_status_t Multiplier::choose(Plan &plan, const char *layer) {
-  const Contraction &c = plan.shape;
-  const std::string key = keyOf(c, plan.alignments, tf32, workspace.size());
-  if (chooseKnown(plan, key))
-    return MPC_RT_OK;
-  int found = 0;
-  int code = askHeuristic(plan, found);
-  if (code || found == 0 || plan.choice.state)
-    return fail(MPC_RT_UNAVAILABLE,
-                "%s: cuBLASLt has no algorithm for the product [%lld, %lld] x [%lld, %lld] of %s "
-                "(status %d); use --device cpu",
-                layer, static_cast<long long>(c.m), static_cast<long long>(c.k),
-                static_cast<long long>(c.k), static_cast<long long>(c.n), dtypeName(c.lhs), code);
-  algorithms.add(key, plan.choice.algorithm);
-  return MPC_RT_OK;
+  const float one = 1;
+  const double one64 = 1;
+  const int32_t one32 = 1;
+  const void *alpha = plan.factors == lt::r64f   ? static_cast<const void *>(&one64)
+                      : plan.factors == lt::r32i ? static_cast<const void *>(&one32)
+                                                 : &one;
+  const double none64 = 0; // the same bytes are 0 in every type
+  const void *none = &none64;
+  return check(blas->matmul(handle, plan.desc, alpha, rhs, plan.a, lhs, plan.b,
+                            shape.accumulate ? alpha : none, out, plan.d, out, plan.d,
+                            &plan.choice.algorithm, workspace.data(), workspace.size(),
+                            session.stream),
+               layer, "the product");
 }
 
 mpc_rt_status_t Multiplier::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
@@ -265,32 +156,20 @@ mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &s
     plan = Plan();
     plan.shape = shape;
     plan.alignments = alignments;
-    if (auto status = makePlan(plan, layer)) {
+    mpc_rt_status_t status = makePlan(plan, layer);
+    if (!status && shape.relu)
+      status = placeRelu(plan, rhs, bias, out, layer);
+    if (status) {
       release(plan);
       plans.erase(place);
       return status;
     }
   }
-  if (shape.hasBias)
-    if (auto status = check(blas->descSet(plan.desc, lt::biasPointer, &bias, sizeof bias), layer,
-                            "setting the bias"))
-      return status;
-  const float one = 1;
-  const double one64 = 1;
-  const int32_t one32 = 1;
-  const void *alpha = plan.factors == lt::r64f   ? static_cast<const void *>(&one64)
-                      : plan.factors == lt::r32i ? static_cast<const void *>(&one32)
-                                                 : &one;
-  const double none64 = 0; // the same bytes are 0 in every type
-  const void *none = &none64;
-  if (auto status = check(blas->matmul(handle, plan.desc, alpha, rhs, plan.a, lhs, plan.b,
-                                       shape.accumulate ? alpha : none, out, plan.d, out, plan.d,
-                                       &plan.choice.algorithm, workspace.data(), workspace.size(),
-                                       session.stream),
-                          layer, "the product"))
+  if (auto status = issue(plan, lhs, rhs, bias, out, layer))
     return status;
-  return shape.relu ? kernels.launchRelu(shape.out, out, static_cast<int64_t>(shape.outElements()))
-                    : MPC_RT_OK;
+  return shape.relu && !plan.reluInside
+             ? kernels.launchRelu(shape.out, out, static_cast<int64_t>(shape.outElements()))
+             : MPC_RT_OK;
 }
 
 } // namespace mpc::rt::cuda

@@ -21,6 +21,9 @@ enum class ProductKind { contraction, convolution };
 // A plan belongs to one of these: kind, id of the descriptor, batch, piece of a convolution.
 using ProductKey = std::tuple<ProductKind, uint32_t, int64_t, int>;
 
+// cuBLASLt's number of a dtype; false when it has none.
+bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type);
+
 class Multiplier {
 public:
   Multiplier(DeviceSession &session, KernelTable &kernels, bool tf32)
@@ -50,6 +53,7 @@ private:
     lt::MatmulDesc desc = nullptr;
     lt::Layout a = nullptr, b = nullptr, d = nullptr;
     lt::Heuristic choice = {};
+    bool reluInside = false;                 // the product applies it
     lt::DataType factors = lt::r32f;         // type of the sums' factors
     std::array<uint32_t, 3> alignments = {}; // of lhs, rhs and out, in bytes
   };
@@ -57,6 +61,13 @@ private:
   // The algorithm of a described plan: what was chosen before for such a product, else what the
   // library's heuristic says.
   mpc_rt_status_t choose(Plan &plan, const char *layer);
+  // relu in the epilogue where that keeps NaN.
+  mpc_rt_status_t placeRelu(Plan &plan, const void *rhs, const void *bias, void *out,
+                            const char *layer);
+  bool keepsNaN(const Plan &plan, const void *rhs, const void *bias, void *out);
+  mpc_rt_status_t setEpilogue(Plan &plan, bool relu, const char *layer) const;
+  mpc_rt_status_t issue(const Plan &plan, const void *lhs, const void *rhs, const void *bias,
+                        void *out, const char *layer) const;
   bool chooseKnown(Plan &plan, const std::string &key) const;
   int askHeuristic(Plan &plan, int &found) const;
   mpc_rt_status_t byKernel(const Contraction &shape, const void *lhs, const void *rhs,
