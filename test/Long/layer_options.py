@@ -377,7 +377,7 @@ FAMILIES = {
 def build(number):
     """(family, policy, model, inputs by name) of one case; an exception where Keras itself refuses the options."""
     names = list(FAMILIES)
-    family, policy = names[number % len(names)], POLICIES[(number // len(names) + number) % len(POLICIES)]
+    family, policy = names[number % len(names)], POLICIES[(number // len(names) + number % len(names)) % len(POLICIES)]
     d = Draw(number)
     keras.utils.set_random_seed(number)
     keras.config.set_dtype_policy(policy)
@@ -498,7 +498,10 @@ def judge(got, expected, policy, layer, family):
         resizes = isinstance(layer, (layers.Resizing, layers.UpSampling2D)) or family.startswith("recorded_images")
         exact = policy != "float64" or not resizes
         output = name.startswith("out")
-        limit = TOLERANCES[policy if exact else "float32"][not output]
+        kind = 0 if output else 1
+        limit = TOLERANCES[policy if exact else "float32"][kind]
+        if family == "cell_policies":  # a coarse cell rounds, whatever the policy of the model
+            limit = max(TOLERANCES[inner.dtype_policy.name][kind] for inner in layer._flatten_layers())
         # TensorFlow's gelu has the square root of 2 in float32: 5e-9 beside the exact one.
         if policy == "float64" and "gelu" in json.dumps(layer.get_config(), default=str):
             limit = max(limit, 3e-8)

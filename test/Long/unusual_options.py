@@ -183,6 +183,30 @@ def states(d):
     return (lambda x: list(layer(x))), [(steps, width)]
 
 
+def cell_policies(d):
+    """Stacks and cells with policies of their own. Masks only where all compute in one dtype: elsewhere Keras refuses them."""
+    names = d.choice([["mixed_bfloat16", "bfloat16"], ["mixed_float16", "float16"], ["float32", "mixed_bfloat16"], ["float32", "mixed_float16"],
+                      ["float32", "float64"], ["float64", "mixed_bfloat16", "mixed_float16", "float32"]])  # fmt: skip
+    cells = [d.choice([layers.LSTMCell, layers.GRUCell, layers.SimpleRNNCell])(d.size(1, 4), recurrent_initializer="glorot_uniform", dtype=d.choice(names))
+             for _ in range(d.size(2, 3))]  # fmt: skip
+    options = dict(return_sequences=d.flag(), go_backwards=d.random() < 0.3, unroll=d.random() < 0.3, return_state=d.flag(), dtype=d.choice(names))
+    layer = layers.RNN(layers.StackedRNNCells(cells, dtype=d.choice(names)), zero_output_for_mask=d.random() < 0.3, **options)
+    masking = layers.Masking(-3.0, dtype="float32")
+    shapes = [(d.size(1, 6), d.size(1, 5))]
+    if d.flag():
+        shapes += [(size,) for cell in cells for size in keras.tree.flatten(cell.state_size)]
+
+    def apply(x, *states):
+        if names[0] == "mixed_" + names[1]:
+            # Whole steps that are left out: some of the first, some of the others.
+            x = masking(ops.where(ops.floor(x[:, :, :1] * 2.0) == 0.0, -3.0, x))
+        given = iter(states)
+        nested = [[next(given) for _ in keras.tree.flatten(cell.state_size)] for cell in cells] if states else None
+        return keras.tree.flatten(layer(x, initial_state=nested) if nested else layer(x))
+
+    return apply, shapes
+
+
 def attention(d):
     """Rank 4, several axes, masks as inputs, separate keys, scores returned."""
     heads, key = d.size(1, 3), d.size(1, 4)
@@ -416,7 +440,7 @@ FAMILIES = {
     "random": random_layers, "reversible": reversible, "augmented": augmented,
     "recorded_vectors": recorded_vectors, "recorded_matrices": recorded_matrices, "recorded_images": recorded_images,
     "recorded_vectors2": recorded_vectors, "recorded_images2": recorded_images,
-    "masked2": masked, "attention2": attention, "states2": states,
+    "masked2": masked, "attention2": attention, "states2": states, "cell_policies": cell_policies,
 }  # fmt: skip
 
 

@@ -326,6 +326,27 @@ def cell_policy_gradient():
                  layers.Dense(2))
 
 
+def mixed_cells():
+    cells = [layers.LSTMCell(3, dtype="mixed_bfloat16"), layers.GRUCell(4), layers.SimpleRNNCell(2, dtype="mixed_bfloat16")]
+    return layers.StackedRNNCells(cells, dtype="float32")
+
+
+@case("forward")
+def stack_policies():
+    x = keras.Input((4, 3), batch_size=3, name="x")
+    y = layers.RNN(mixed_cells(), dtype="float32", stateful=True, go_backwards=True, return_sequences=True, return_state=True)(x)
+    wide = layers.StackedRNNCells([layers.GRUCell(3, dtype="float64"), layers.LSTMCell(2, dtype="float32")], dtype="float64")
+    return keras.Model(x, keras.tree.flatten(y) + [layers.RNN(wide, dtype="float32", unroll=True)(x)])
+
+
+@case("gradient")
+def stack_policies_gradient():
+    x = keras.Input((4, 3), name="x")
+    states = [[layers.Dense(3)(x[:, 0]), layers.Dense(3)(x[:, 1])], [layers.Dense(4)(x[:, 2])], [layers.Dense(2)(x[:, 3])]]
+    parts = keras.tree.flatten(layers.RNN(mixed_cells(), dtype="float32", return_state=True)(x, initial_state=states))
+    return keras.Model(x, layers.Dense(2)(keras.ops.concatenate(parts, axis=1)))
+
+
 # ---- Layers inside layers in the legacy format ----------------------------------------------------
 
 

@@ -139,6 +139,15 @@ public:
   /// The call of a layer or model on every step of `sequence`, as a scan in @forward.
   bool importStepwise(const LayerConfig &layer, llvm::StringRef path, bool trainable,
                       mlir::Value sequence, llvm::SmallVector<mlir::Value> &outputs);
+  /// Steps over `scanned` (dimension 1) as a scan in @forward; null after an error. `step` imports
+  /// one: from what the builder carries and reads to the `next` values of `inits` and to what is
+  /// `stacked`, which are the first results. `isRandom`: random ops take other numbers in every
+  /// step.
+  ScanOp importScan(llvm::StringRef path, llvm::ArrayRef<mlir::Value> inits,
+                    llvm::ArrayRef<mlir::Value> scanned, bool reverse, bool isRandom,
+                    llvm::function_ref<bool(ScanBuilder &scan, llvm::SmallVector<mlir::Value> &next,
+                                            llvm::SmallVector<mlir::Value> &stacked)>
+                        step);
   /// One mpc.layer whose body `import` emits.
   bool emitLayer(const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
                  llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs,

@@ -144,6 +144,7 @@ public:
     }
     return output;
   }
+  llvm::ArrayRef<std::unique_ptr<RecurrentCell>> getCells() const override { return cells; }
   unsigned getOutputState() const override {
     unsigned first = 0;
     for (const auto &cell : llvm::drop_end(cells))

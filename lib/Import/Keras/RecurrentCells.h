@@ -29,6 +29,8 @@ public:
   /// Whether Keras has the channels of inputs and states behind batch (and steps). The cell has
   /// them last, and so are all extents that it is told and tells.
   virtual bool isChannelsFirst() const { return false; }
+  /// The cells of a stack.
+  virtual llvm::ArrayRef<std::unique_ptr<RecurrentCell>> getCells() const { return {}; }
   /// The state that is the output of the step.
   virtual unsigned getOutputState() const { return 0; }
 

@@ -17,6 +17,10 @@ public:
   llvm::ArrayRef<mlir::Value> getCarried() const { return carried; }
   llvm::ArrayRef<mlir::Value> getSlices() const { return slices; }
   mlir::Block *getBlock() { return block.get(); }
+  template <typename Op, typename... Arguments> mlir::Value make(Arguments &&...arguments) {
+    return Op::create(builder, location, std::forward<Arguments>(arguments)...)->getResult(0);
+  }
+  mlir::Value makeZero() { return scalarConstant(builder, location, builder.getF32Type(), 0.0); }
 
   /// Where the body reads `outside`, a value in front of the scan, it shall read what the step
   /// before gave as `next`. The value after the last step is result `finish(…).getFinals()` behind

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// keras/src/layers/rnn/rnn.py and stacked_rnn_cells.py: RNN and stack cast like layers, and so do
+// the cells. Where RNN and all cells have one policy there is nothing to cast in the loop. A single
+// cell, or cells, of another policy compute in a loop between two casts of the RNN. Cells that
+// differ are layers of their own in each step, behind a cast of their stack. (Keras refuses the
+// latter in a compiled while loop, whose states may not change dtype; this is what it computes
+// unrolled, and eagerly.)
+#include "CellPolicies.h"
+
+#include "../ScanBuilder.h"
+#include "RecurrentStates.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+using Values = llvm::SmallVector<Value>;
+
+std::string join(llvm::StringRef container, llvm::StringRef name) {
+  return (container + "/" + name).str();
+}
+
+Value passOn(LayerBuilder &b) {
+  for (Value input : b.getInputs().drop_front())
+    b.addOutput(input);
+  return b.getInputs().front();
+}
+
+/// A cell or a stack of cells, with its path and how many states it has.
+struct CellTree {
+  const LayerConfig *config;
+  std::string path;
+  size_t stateCount = 0;
+  std::vector<CellTree> cells = {};
+};
+
+/// One call of an RNN whose cells do not compute as it does.
+class CellLoop {
+public:
+  CellLoop(GraphImporter &importer, const LayerConfig &layer, const LayerConfig &cell,
+           const Node *node, llvm::StringRef path, bool trainable)
+      : importer(importer), layer(layer), node(node), path(path), trainable(trainable),
+        tree{&cell, join(path, cell.name)} {}
+
+  /// Loops over a single cell or a stack, all in one policy.
+  bool importUniform(llvm::ArrayRef<Value> inputs, Values &outputs);
+  /// Loops over a stack whose cells differ.
+  bool importMixed(llvm::ArrayRef<Value> inputs, Values &outputs);
+
+private:
+  const LayerConfig &getTwin(llvm::StringRef name);
+  /// Completes the tree from what the cells are; false after an error.
+  bool describe(const RecurrentCell &cell, CellTree &tree);
+  /// The call of a cell in a step: `x` becomes its output, `states` its next states.
+  bool importCell(const CellTree &tree, bool trains, Value &x, llvm::MutableArrayRef<Value> states);
+
+  GraphImporter &importer;
+  const LayerConfig &layer;
+  const Node *const node;
+  const std::string path;
+  const bool trainable;
+  CellTree tree;
+};
+
+const LayerConfig &CellLoop::getTwin(llvm::StringRef name) {
+  const LayerConfig &twin = importer.getPart(layer, name, [&] {
+    LayerConfig made;
+    made.className = layer.className;
+    made.module = layer.module;
+    made.name = layer.name;
+    made.config = layer.config;
+    made.config.erase("activity_regularizer"); // counted once, of the layer's results
+    return made;
+  });
+  importer.placeTwin(layer, twin);
+  return twin;
+}
+
+bool CellLoop::importUniform(llvm::ArrayRef<Value> inputs, Values &outputs) {
+  Values cast, computed;
+  if (!importer.emitLayer(getTwin("cast"), nullptr, path, trainable, inputs, cast, passOn, false))
+    return false;
+  if (Value mask = importer.getMask(inputs.front()))
+    importer.setMask(cast.front(), mask);
+  const LayerConfig &loop = getTwin("loop");
+  importer.setPolicyOf(loop, importer.getPolicyOf(*tree.config, tree.path));
+  if (!importer.emitLayer(loop, node, tree.path, trainable, cast, computed, importRnn, false))
+    return false;
+  const size_t first = outputs.size();
+  if (!importer.emitLayer(layer, nullptr, path, trainable, computed, outputs, passOn, false))
+    return false;
+  for (auto [result, output] : llvm::zip(computed, llvm::drop_begin(outputs, first)))
+    if (Value mask = importer.getMask(result))
+      importer.setMask(output, mask);
+  return true;
+}
+
+bool CellLoop::describe(const RecurrentCell &cell, CellTree &tree) {
+  tree.stateCount = cell.getStateShapes().size();
+  for (const auto &[i, inner] : llvm::enumerate(cell.getCells())) {
+    const LayerConfig *config = importer.getChild(*tree.config, tree.path, "cells", unsigned(i));
+    if (!config)
+      return false;
+    tree.cells.push_back({config, join(tree.path, config->name)});
+    if (!describe(*inner, tree.cells.back()))
+      return false;
+  }
+  return true;
+}
+
+bool CellLoop::importCell(const CellTree &tree, bool trains, Value &x,
+                          llvm::MutableArrayRef<Value> states) {
+  const LayerConfig &config = *tree.config;
+  trains &= config.config.getBoolean("trainable").value_or(true);
+  Values inputs{x}, results;
+  llvm::append_range(inputs, states);
+  auto compute = [&](LayerBuilder &b) -> Value {
+    Value input = b.getInputs().front();
+    auto cell = makeCell(config.className, std::make_unique<LayerBuilder>(b, config, "", "",
+                                                                          llvm::ArrayRef<Value>()));
+    if (!cell || !cell->build(b.shapeOf(input).drop_front()))
+      return {};
+    Values next(b.getInputs().drop_front());
+    Value output = cell->step(cell->project(input), next);
+    for (Value state : next)
+      b.addOutput(state);
+    return output;
+  };
+  llvm::function_ref<Value(LayerBuilder &)> import = passOn;
+  if (tree.cells.empty())
+    import = compute;
+  if (!importer.emitLayer(config, nullptr, tree.path, trains, inputs, results, import, false))
+    return false;
+  x = results.front();
+  llvm::copy(llvm::drop_begin(results), states.begin());
+  for (const CellTree &inner : tree.cells) {
+    if (!importCell(inner, trains, x, states.take_front(inner.stateCount)))
+      return false;
+    states = states.drop_front(inner.stateCount);
+  }
+  return true;
+}
+
+bool CellLoop::importMixed(llvm::ArrayRef<Value> inputs, Values &outputs) {
+  std::optional<RecurrentOptions> options;
+  llvm::SmallVector<StateShape> shapes;
+  unsigned outputState = 0;
+  bool hasMask = false, givenStates = false;
+  const LayerConfig &twin = getTwin("cast");
+  // The RNN's cast: sequences, states that do not start as zeros, the mask.
+  auto start = [&](LayerBuilder &b) -> Value {
+    options.emplace(b);
+    Value x = getSequences(b);
+    auto cell = x ? makeCell(tree.config->className,
+                             std::make_unique<LayerBuilder>(b, *tree.config, "", "cell",
+                                                            llvm::ArrayRef<Value>()))
+                  : nullptr;
+    if (!cell || b.hasFailed() || !describe(*cell, tree))
+      return {};
+    shapes = cell->getStateShapes();
+    outputState = cell->getOutputState();
+    Values initial(b.getArgument(1, "initial_state"));
+    givenStates = !initial.empty();
+    if (givenStates && !checkStates(b, initial, shapes))
+      return {};
+    if (options->stateful) {
+      Values stored = addStateVariables(b, shapes, /*isChannelsFirst=*/false, b.shapeOf(x)[0]);
+      if (b.hasFailed())
+        return {};
+      if (!givenStates)
+        initial = stored;
+    }
+    for (Value state : initial)
+      b.addOutput(state);
+    if (Value mask = getStepMask(b, b.shapeOf(x)[1])) {
+      hasMask = true;
+      b.addOutput(mask);
+      b.setMask(0, b.getMask());
+    }
+    return b.hasFailed() ? Value() : x;
+  };
+  Values cast, started;
+  if (!importer.emitLayer(twin, node, path, trainable, inputs, cast, start, false))
+    return false;
+  const Value mask = hasMask ? cast.pop_back_val() : Value();
+
+  // The stack's cast, and zeros in its dtype; the mask's repeated output starts with such ones.
+  const bool ownOutput = hasMask && carriesOutput(*options, givenStates);
+  auto begin = [&](LayerBuilder &b) {
+    Value x = b.getInputs().front();
+    for (Value state : b.getInputs().drop_front())
+      b.addOutput(state);
+    for (const StateShape &shape : shapes)
+      if (b.getInputs().size() == 1)
+        b.addOutput(makeZeros(b, x, shape));
+    if (ownOutput)
+      b.addOutput(makeZeros(b, x, shapes[outputState]));
+    return x;
+  };
+  if (!importer.emitLayer(*tree.config, nullptr, tree.path, trainable, cast, started, begin, false))
+    return false;
+
+  Values scanned{started.front()};
+  if (mask)
+    scanned.push_back(mask);
+  auto step = [&](ScanBuilder &scan, Values &next, Values &stacked) {
+    Value output = scan.getSlices().front();
+    next.assign(scan.getCarried().take_front(shapes.size()).begin(),
+                scan.getCarried().take_front(shapes.size()).end());
+    if (!importCell(tree, trainable, output, next))
+      return false;
+    if (mask) {
+      Value valid = scan.getSlices().back(); // (batch, 1)
+      for (auto [state, old] : llvm::zip(next, scan.getCarried()))
+        state = scan.make<SelectOp>(valid, state, old);
+      if (options->zeroForMask)
+        output = scan.make<SelectOp>(valid, output, scan.makeZero());
+      else
+        output = ownOutput ? scan.make<SelectOp>(valid, output, scan.getCarried().back())
+                           : next[outputState];
+      if (ownOutput)
+        next.push_back(output);
+    }
+    if (options->sequences)
+      stacked.push_back(output);
+    return true;
+  };
+  ScanOp op = importer.importScan(tree.path, llvm::ArrayRef(started).drop_front(), scanned,
+                                  options->backwards, /*isRandom=*/false, step);
+  if (!op)
+    return false;
+
+  // The RNN's cast of what the loop gives.
+  Values results{options->sequences ? op.getStacked().front()
+                 : ownOutput        ? op.getFinals()[shapes.size()]
+                                    : op.getFinals()[outputState]};
+  llvm::append_range(results, op.getFinals().take_front(shapes.size()));
+  auto end = [&](LayerBuilder &b) {
+    Value result = b.getInputs().front();
+    // Keras returns the steps in the order in which they ran.
+    if (options->sequences && options->backwards)
+      result = b.make<ReverseOp>(result, int64_t(1));
+    llvm::ArrayRef<Value> finals = b.getInputs().drop_front();
+    if (options->stateful) {
+      LayerBuilder owner(b, twin, "", "", {});
+      Values stored =
+          addStateVariables(owner, shapes, /*isChannelsFirst=*/false, b.shapeOf(result).front());
+      for (auto [variable, state] : llvm::zip(stored, finals))
+        b.updateVariable(variable, state);
+    }
+    if (options->states)
+      for (Value state : finals)
+        b.addOutput(state);
+    return result;
+  };
+  const size_t first = outputs.size();
+  if (!importer.emitLayer(layer, nullptr, path, trainable, results, outputs, end, false))
+    return false;
+  if (Value passed = importer.getMask(cast.front()); passed && options->sequences)
+    importer.setMask(outputs[first], passed);
+  return true;
+}
+
+/// Whether all cells of a stack, to any depth, have the policy of the stack; nothing after an
+/// error. A cell without one takes that of what holds it.
+std::optional<bool> cellsAgree(GraphImporter &importer, const LayerConfig &stack,
+                               llvm::StringRef path, const DTypePolicy &policy) {
+  bool agree = true;
+  const llvm::json::Array *list = stack.config.getArray("cells");
+  for (unsigned i = 0; list && i < list->size(); ++i) {
+    const LayerConfig *cell = importer.getChild(stack, path, "cells", i);
+    if (!cell)
+      return std::nullopt;
+    const std::string inside = join(path, cell->name);
+    std::optional<bool> below = cellsAgree(importer, *cell, inside, policy);
+    if (!below)
+      return std::nullopt;
+    agree &= *below && (!importer.getPolicyOf(*cell, inside) ||
+                        importer.getDecidedPolicy(*cell, inside) == policy);
+  }
+  return agree;
+}
+
+} // namespace
+
+bool importRnnLayer(GraphImporter &importer, const LayerConfig &layer, const Node *node,
+                    llvm::StringRef path, bool trainable, llvm::ArrayRef<Value> inputs,
+                    Values &outputs) {
+  const LayerConfig *cell = importer.getChild(layer, path, "cell");
+  if (!cell)
+    return false;
+  const std::string place = join(path, cell->name);
+  const DTypePolicy &own = importer.getDecidedPolicy(layer, path);
+  const DTypePolicy &policy =
+      importer.getPolicyOf(*cell, place) ? importer.getDecidedPolicy(*cell, place) : own;
+  std::optional<bool> agree = cellsAgree(importer, *cell, place, policy);
+  if (!agree)
+    return false;
+  CellLoop loop(importer, layer, *cell, node, path, trainable);
+  if (!*agree)
+    return loop.importMixed(inputs, outputs);
+  if (policy != own)
+    return loop.importUniform(inputs, outputs);
+  return importer.emitLayer(layer, node, path, trainable, inputs, outputs, importRnn,
+                            /*passesMasksOn=*/false);
+}
+
+} // namespace mpc::keras
