@@ -23,14 +23,22 @@ def _extensions():
     return [label for flag, label in EXTENSIONS if flag in flags]
 
 
+def _generation():
+    """AMD's generation, which its extensions do not tell: one of two multiply-adds per cycle of the other."""
+    if _field("vendor_id") != "AuthenticAMD" or "AVX512" not in _extensions():
+        return ""
+    return {"25": "Zen4", "26": "Zen5"}.get(_field("cpu family"), "")
+
+
 def description():
-    """The CPU's name and its extensions for products: "AMD EPYC, AVX512-BF16"."""
-    return ", ".join([_field("model name") or "an unnamed CPU", *_extensions()[:2]])
+    """The CPU's name, its generation and its extensions for products: "AMD EPYC, Zen5, AVX512-BF16"."""
+    return ", ".join(filter(None, [_field("model name") or "an unnamed CPU", _generation(), *_extensions()[:2]]))
 
 
 def results():
-    """The folder for results of this kind of CPU: results/amd-avx512-bf16."""
+    """The folder for results of this kind of CPU: results/amd-zen5-avx512-bf16."""
     vendor = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}.get(_field("vendor_id"), "other")
-    folder = RESULTS / "-".join([vendor, *[label.lower() for label in _extensions()[:1]]])
+    words = [vendor, _generation(), *_extensions()[:1]]
+    folder = RESULTS / "-".join(word.lower() for word in words if word)
     folder.mkdir(exist_ok=True)
     return folder
