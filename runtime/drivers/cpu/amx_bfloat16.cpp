@@ -179,22 +179,19 @@ void multiply(const MicroTile &tile) {
   _tile_stored(3, sums + 16 * stride + lineBytes, stride);
 }
 
+constexpr PackPanels packsOfLhs[3][2] = {
+    {nullptr, nullptr}, {packPairs<true>, packLanes}, {nullptr, nullptr}};
+constexpr PackPanels packsOfRhs[3][2] = {
+    {nullptr, nullptr}, {packPairs<false>, packLanesAsPairs}, {nullptr, nullptr}};
+
 } // namespace
 
 const MicroKernel amxBFloat16 = {
     "amx_bfloat16",
     /*rows=*/32,
-    /*columns=*/32,
-    depth,
-    stepBytes,
-    stepBytes,
+    /*columns=*/32,       depth,      stepBytes,  stepBytes,
     /*steps=*/16,
     /*blockRows=*/384,
-    /*blockColumns=*/512,
-    {{nullptr, nullptr}, {packPairs<true>, packLanes}, {nullptr, nullptr}},
-    {{nullptr, nullptr}, {packPairs<false>, packLanesAsPairs}, {nullptr, nullptr}},
-    enter,
-    leave,
-    multiply};
+    /*blockColumns=*/512, packsOfLhs, packsOfRhs, enter,     leave, multiply, {nullptr, nullptr}};
 
 } // namespace mpc::rt

@@ -33,26 +33,32 @@ struct Step {
   }
 };
 
+template <int64_t width> struct Packs {
+  static constexpr PackPanels of[3][2] = {
+      {nullptr, nullptr},
+      {packAcrossDepth<Pairs, width>, packAlongDepth<Pairs, width>},
+      {nullptr, nullptr}};
+};
+
+constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
+constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
+
 } // namespace
 
-const MicroKernel avx512BFloat16 = {
-    "avx512_bfloat16",
-    panelRows,
-    panelColumns,
-    /*depth=*/2,
-    panelRows *stepBytesPerLane,
-    panelColumns *stepBytesPerLane,
-    /*steps=*/128,
-    /*blockRows=*/384,
-    /*blockColumns=*/512,
-    {{nullptr, nullptr},
-     {packAcrossDepth<Pairs, panelRows>, packAlongDepth<Pairs, panelRows>},
-     {nullptr, nullptr}},
-    {{nullptr, nullptr},
-     {packAcrossDepth<Pairs, panelColumns>, packAlongDepth<Pairs, panelColumns>},
-     {nullptr, nullptr}},
-    nothing,
-    nothing,
-    multiplyPanels<Step>};
+const MicroKernel avx512BFloat16 = {"avx512_bfloat16",
+                                    panelRows,
+                                    panelColumns,
+                                    /*depth=*/2,
+                                    panelRows *stepBytesPerLane,
+                                    panelColumns *stepBytesPerLane,
+                                    /*steps=*/128,
+                                    /*blockRows=*/384,
+                                    /*blockColumns=*/512,
+                                    Packs<panelRows>::of,
+                                    Packs<panelColumns>::of,
+                                    nothing,
+                                    nothing,
+                                    multiplyPanels<Step>,
+                                    {&manyColumns, &aFewColumns}};
 
 } // namespace mpc::rt

@@ -44,30 +44,32 @@ struct Step {
   }
 };
 
-template <typename Element, int64_t width>
-constexpr PackPanels packs[2] = {packAcrossDepth<Widened<Element>, width>,
-                                 packAlongDepth<Widened<Element>, width>};
+template <int64_t width> struct Packs {
+  static constexpr PackPanels of[3][2] = {
+      {packAcrossDepth<Widened<Float32>, width>, packAlongDepth<Widened<Float32>, width>},
+      {packAcrossDepth<Widened<BFloat16>, width>, packAlongDepth<Widened<BFloat16>, width>},
+      {packAcrossDepth<Widened<Float16>, width>, packAlongDepth<Widened<Float16>, width>}};
+};
+
+constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
+constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
 
 } // namespace
 
-const MicroKernel avx512Float32 = {
-    "avx512_float32",
-    panelRows,
-    panelColumns,
-    /*depth=*/1,
-    panelRows *stepBytesPerLane,
-    panelColumns *stepBytesPerLane,
-    /*steps=*/128,
-    /*blockRows=*/384,
-    /*blockColumns=*/512,
-    {{packs<Float32, panelRows>[0], packs<Float32, panelRows>[1]},
-     {packs<BFloat16, panelRows>[0], packs<BFloat16, panelRows>[1]},
-     {packs<Float16, panelRows>[0], packs<Float16, panelRows>[1]}},
-    {{packs<Float32, panelColumns>[0], packs<Float32, panelColumns>[1]},
-     {packs<BFloat16, panelColumns>[0], packs<BFloat16, panelColumns>[1]},
-     {packs<Float16, panelColumns>[0], packs<Float16, panelColumns>[1]}},
-    nothing,
-    nothing,
-    multiplyPanels<Step>};
+const MicroKernel avx512Float32 = {"avx512_float32",
+                                   panelRows,
+                                   panelColumns,
+                                   /*depth=*/1,
+                                   panelRows *stepBytesPerLane,
+                                   panelColumns *stepBytesPerLane,
+                                   /*steps=*/128,
+                                   /*blockRows=*/384,
+                                   /*blockColumns=*/512,
+                                   Packs<panelRows>::of,
+                                   Packs<panelColumns>::of,
+                                   nothing,
+                                   nothing,
+                                   multiplyPanels<Step>,
+                                   {&manyColumns, &aFewColumns}};
 
 } // namespace mpc::rt

@@ -115,6 +115,46 @@ template <typename Step> void multiplyPanels(const MicroTile &tile) {
       _mm512_store_ps(tile.sums + i * tile.sumStride + 16 * j, sums[i][j]);
 }
 
+template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(const PieceTile &tile) {
+  __m512 sums[rows][vectors];
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j)
+      sums[i][j] = tile.first ? _mm512_setzero_ps()
+                              : _mm512_load_ps(tile.sums + i * tile.sumStride + 16 * j);
+  for (int64_t piece = 0; piece < tile.count; ++piece) {
+    const uint8_t *lanes[rows], *rhs = tile.pieces[piece].rhs;
+    for (int64_t i = 0; i < rows; ++i)
+      lanes[i] = tile.lanes[i] + tile.pieces[piece].lhs;
+    for (int64_t step = 0, at = 0; step < tile.pieces[piece].steps;
+         ++step, at += tile.lhsStepBytes, rhs += 64 * vectors) {
+      __m512i row[vectors];
+      for (int64_t j = 0; j < vectors; ++j)
+        row[j] = _mm512_load_si512(rhs + 64 * j);
+      for (int64_t i = 0; i < rows; ++i) {
+        int32_t factor;
+        __builtin_memcpy(&factor, lanes[i] + at, sizeof factor);
+        const __m512i factors = _mm512_set1_epi32(factor);
+        for (int64_t j = 0; j < vectors; ++j)
+          sums[i][j] = Step::add(sums[i][j], factors, row[j]);
+      }
+    }
+  }
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < vectors; ++j)
+      _mm512_store_ps(tile.sums + i * tile.sumStride + 16 * j, sums[i][j]);
+}
+
+template <int64_t... count> struct Counts {};
+using UpTo6 = Counts<1, 2, 3, 4, 5, 6>;
+using UpTo12 = Counts<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>;
+constexpr int64_t fewColumns = 32;
+
+template <typename Step, template <int64_t> typename Packs, int64_t columns, int64_t... rows>
+constexpr PieceKernel pieceKernel(Counts<rows...>) {
+  return {
+      sizeof...(rows), columns, Packs<columns>::of, {multiplyPieces<Step, rows, columns / 16>...}};
+}
+
 inline void nothing(void *) {}
 inline void nothing(const void *) {}
 

@@ -37,8 +37,6 @@ void storeAroundCaches(const uint8_t *from, uint8_t *to, int64_t bytes) {
                      _mm_load_si128(reinterpret_cast<const __m128i *>(from + i)));
 }
 
-int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
-
 // An extent cut into `count` blocks of `size`, the last one smaller.
 struct Blocking {
   int64_t count, size;
@@ -121,7 +119,7 @@ BlockedProduct::Side BlockedProduct::rhsOf(const Contraction &shape, const void 
 }
 
 bool BlockedProduct::multiplies(const Contraction &shape) const {
-  auto packs = [](const PackPanels(&packs)[3][2], mpc_rt_dtype_t dtype) {
+  auto packs = [](PackTable packs, mpc_rt_dtype_t dtype) {
     return dtype <= MPC_RT_FLOAT16 && packs[dtype][0];
   };
   return shape.k > 0 && packs(kernel.packLhs, shape.lhs) && packs(kernel.packRhs, shape.rhs) &&

@@ -16,6 +16,8 @@ inline constexpr size_t mostPlans = 4096;
 // Elements per thread below which a fork costs more than the work.
 inline constexpr int64_t conversionGrain = 16384;
 
+inline int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
+
 inline const uint8_t *at(const void *base, int64_t element, mpc_rt_dtype_t dtype) {
   return static_cast<const uint8_t *>(base) + element * static_cast<int64_t>(dtypeSize(dtype));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions on the CPU. The sums are float32 sums by oneDNN; what the contract of
-// mpc_rt_convolution_t asks beyond that (rounding to the out dtype before and after the bias, a
-// relu that keeps NaN, which oneDNN's does not) is one vectorised pass per block of samples, while
-// the block is still in cache.
+// Convolutions on the CPU. The sums are float32 sums by a micro-kernel of ours or by oneDNN; what
+// the contract of mpc_rt_convolution_t asks beyond oneDNN's (rounding to the out dtype before and
+// after the bias, a relu that keeps NaN) is one vectorised pass per block of samples, while the
+// block is still in cache.
 #include "runtime/drivers/cpu/convolver.h"
 #include "runtime/base/status.h"
 #include "runtime/drivers/cpu/blocking.h"
@@ -77,6 +77,11 @@ bool isWrongInBFloat16(const Convolution &c) {
   return isPaddedVolume(c, 0);
 }
 
+// Samples that are converted at a time, of so many float32 elements each.
+int64_t blockOf(const Convolution &c, int64_t sampleElements) {
+  return std::clamp<int64_t>(blockBytes / std::max<int64_t>(4 * sampleElements, 1), 1, c.batch);
+}
+
 } // namespace
 
 uint64_t Convolver::bytes() const noexcept {
@@ -84,6 +89,9 @@ uint64_t Convolver::bytes() const noexcept {
                    biasWide.size() + libraryScratch.size() + filterScratch.size();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
+  for (auto &entry : plans)
+    if (entry.second->filterGradient)
+      total += entry.second->filterGradient->bytes();
   return total;
 }
 
@@ -99,12 +107,16 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
     return MPC_RT_OK;
   }
   Plan &plan = findPlan(descriptor, shape, batch);
-  if (!plan.body) {
+  if (plan.filterGradient) {
+    plan.filterGradient->run(lhs, rhs, out);
+  } else if (plan.windowed) {
+    execute(plan, descriptor, lhs, rhs, bias, out);
+  } else if (plan.body) {
+    team.prepareWorkers();
+    execute(plan, descriptor, lhs, rhs, bias, out);
+  } else {
     convolveDirectly(team, shape, lhs, rhs, bias, out);
-    return MPC_RT_OK;
   }
-  team.prepareWorkers();
-  execute(plan, descriptor, lhs, rhs, bias, out);
   return MPC_RT_OK;
 }
 
@@ -126,6 +138,8 @@ Convolver::Plan &Convolver::findPlan(const mpc_rt_convolution_t &descriptor,
   bool direct = shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 ||
                 shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64 ||
                 isWrongInFloat32(shape);
+  const bool own = !direct && chooseMicroKernel(*plan);
+  direct |= own;
   if (!direct)
     makePrimitives(*plan);
   // oneDNN 2.6 on AMX has no strided gradients of images in bfloat16, for one.
@@ -136,6 +150,24 @@ Convolver::Plan &Convolver::findPlan(const mpc_rt_convolution_t &descriptor,
   if (plans.size() >= mostPlans)
     plans.clear();
   return *(plans[key] = std::move(plan));
+}
+
+bool Convolver::chooseMicroKernel(Plan &plan) {
+  const Convolution &c = plan.shape;
+  const bool pairs = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16 && bfloat16;
+  const MicroKernel *kernel = pairs ? bfloat16 : float32;
+  if (!kernel || !isWorthwhile(*kernel, c))
+    return false;
+  if (WindowedFilterGradient::multiplies(*kernel, c))
+    plan.filterGradient = std::make_unique<WindowedFilterGradient>(team, kernels, *kernel, c);
+  if (WindowedProduct::multiplies(*kernel, c)) {
+    plan.windowed = std::make_unique<WindowedProduct>(team, kernels, *kernel, c);
+    plan.element = pairs ? Element::bfloat16 : Element::float32;
+    plan.widenLhs = !pairs && c.lhs != MPC_RT_FLOAT32;
+    plan.widenRhs = plan.throughScratch = plan.epilogue = false; // done on the way
+    plan.block = plan.widenLhs ? blockOf(c, c.lhsElements() / c.batch) : c.batch;
+  }
+  return plan.filterGradient || plan.windowed;
 }
 
 void Convolver::choose(Plan &plan, bool native) {
@@ -150,9 +182,7 @@ void Convolver::choose(Plan &plan, bool native) {
   plan.block = c.batch;
   if (!toFilter(c) && (plan.widenLhs || plan.epilogue)) {
     int64_t lhs = c.lhsElements() / c.batch, out = c.outElements() / c.batch;
-    int64_t sampleBytes = 4 * ((plan.widenLhs ? lhs : 0) + (plan.epilogue ? out : 0));
-    plan.block =
-        std::min(c.batch, std::max<int64_t>(blockBytes / std::max<int64_t>(sampleBytes, 1), 1));
+    plan.block = blockOf(c, (plan.widenLhs ? lhs : 0) + (plan.epilogue ? out : 0));
   }
 }
 
@@ -192,10 +222,14 @@ void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor, cons
     int64_t samples = std::min(plan.block, c.batch - first);
     auto *target = const_cast<uint8_t *>(at(out, first * outSample, c.out));
     auto *sums = block ? block : reinterpret_cast<float *>(target);
+    const void *images =
+        prepareImages(plan.widenLhs, c.lhs, lhs, first * lhsSample, samples * lhsSample, lhsBlock);
+    if (plan.windowed) {
+      plan.windowed->run(images, filter, wideBias, target, samples);
+      continue;
+    }
     auto &primitive = samples == plan.block ? *plan.body : *plan.tail;
-    primitive.run(
-        prepareImages(plan.widenLhs, c.lhs, lhs, first * lhsSample, samples * lhsSample, lhsBlock),
-        filter, wideBias, sums, libraryScratch, filterScratch);
+    primitive.run(images, filter, wideBias, sums, libraryScratch, filterScratch);
     if (plan.epilogue)
       applyEpilogue(c, sums, wideBias, target, samples * outSample);
   }
@@ -203,10 +237,10 @@ void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor, cons
 
 const void *Convolver::prepareFilter(Plan &plan, int32_t variable, const void *filter) {
   const Convolution &c = plan.shape;
-  const onednn::FilterLayout *layout = plan.body->filterLayout();
+  const void *layout = plan.windowed ? plan.windowed->filterLayout() : plan.body->filterLayout();
   PackedFilter *kept = nullptr;
   if (weightsConstant && variable >= 0 && (layout || plan.widenRhs)) {
-    kept = &weights[{variable, plan.element, layout}];
+    kept = &weights[{variable, plan.element, c.direction, layout}];
     if (kept->version == weightVersion)
       return kept->buffer.data();
   }
@@ -217,8 +251,13 @@ const void *Convolver::prepareFilter(Plan &plan, int32_t variable, const void *f
   }
   if (layout) {
     Buffer &target = kept ? kept->buffer : packedOnce;
-    reserve(target, plan.body->filterBytes());
-    plan.body->packFilter(filter, target.data(), libraryScratch);
+    if (plan.windowed) {
+      reserve(target, plan.windowed->filterBytes());
+      plan.windowed->packFilter(filter, target.data());
+    } else {
+      reserve(target, plan.body->filterBytes());
+      plan.body->packFilter(filter, target.data(), libraryScratch);
+    }
     filter = target.data();
   }
   if (kept)

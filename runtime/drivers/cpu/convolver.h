@@ -10,6 +10,8 @@
 #include "runtime/drivers/convolution.h"
 #include "runtime/drivers/cpu/onednn_convolution.h"
 #include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/cpu/windowed_filter_gradient.h"
+#include "runtime/drivers/cpu/windowed_product.h"
 
 #include <map>
 #include <memory>
@@ -21,7 +23,8 @@ class Convolver {
 public:
   // `nativeBFloat16` as in Contractor.
   Convolver(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16())
-      : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16) {}
+      : team(team), kernels(vectorKernels(isa)), bfloat16(bfloat16MicroKernel(isa)),
+        float32(float32MicroKernel(isa)), nativeBFloat16(nativeBFloat16) {}
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
@@ -41,7 +44,10 @@ private:
     bool epilogue = false;
     bool addBias = false; // by oneDNN itself
     int64_t block = 0;
-    std::unique_ptr<onednn::ConvolutionPrimitive> body, tail; // none: convolveDirectly
+    // The first one that there is; none: convolveDirectly.
+    std::unique_ptr<WindowedProduct> windowed;
+    std::unique_ptr<WindowedFilterGradient> filterGradient;
+    std::unique_ptr<onednn::ConvolutionPrimitive> body, tail;
   };
   struct PackedFilter {
     Buffer buffer;
@@ -49,6 +55,7 @@ private:
   };
 
   Plan &findPlan(const mpc_rt_convolution_t &descriptor, const Convolution &shape, int64_t batch);
+  bool chooseMicroKernel(Plan &plan);
   // `native`: 16-bit operands are not widened.
   void choose(Plan &plan, bool native);
   void makePrimitives(Plan &plan);
@@ -65,12 +72,15 @@ private:
 
   ThreadTeam &team;
   const VectorKernels &kernels;
+  const MicroKernel *bfloat16, *float32; // or null
   bool nativeBFloat16;
   bool weightsConstant = false;
   uint64_t weightVersion = 1;
   onednn::FilterLayouts layouts; // outlives the plans
   std::map<std::pair<uint32_t, int64_t>, std::unique_ptr<Plan>> plans;
-  std::map<std::tuple<int32_t, onednn::Element, const onednn::FilterLayout *>, PackedFilter>
+  // By variable, element, direction and layout.
+  std::map<std::tuple<int32_t, onednn::Element, mpc_rt_convolution_direction_t, const void *>,
+           PackedFilter>
       weights;
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, filterScratch;
 };

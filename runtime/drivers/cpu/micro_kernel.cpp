@@ -6,7 +6,9 @@
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
 #include "runtime/drivers/contraction.h"
+#include "runtime/drivers/convolution.h"
 
+#include <algorithm>
 #include <cstring>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -100,6 +102,19 @@ bool isWorthwhile(const MicroKernel &kernel, const Contraction &c, bool rhsKept,
     return false;
   return isAmd() ? isWorthwhileOnAmd(kernel, c, rhsKept, launches)
                  : isWorthwhileOnIntel(kernel, c, rhsKept);
+}
+
+bool isWorthwhile(const MicroKernel &kernel, const Convolution &c) noexcept {
+  // Empty lanes and columns are multiplied as well; gradients of filters pack whole samples.
+  constexpr int64_t fewestChannels = 16, mostPacked = 1 << 22;
+  return isAmd() && std::min(c.channels, c.filters) >= fewestChannels &&
+         (c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT ||
+          c.kernel[2] * (c.imageElements() + c.outputElements()) <= mostPacked);
+}
+
+const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept {
+  const PieceKernel &many = *kernel.pieces[0], &few = *kernel.pieces[1];
+  return columns % many.columns == 0 || columns % many.columns > few.columns ? many : few;
 }
 
 } // namespace mpc::rt

@@ -19,6 +19,7 @@
 namespace mpc::rt {
 
 struct Contraction;
+struct Convolution;
 
 // A part of an operand as it lies in memory, from the first lane and k of the panels on. A lane is
 // a row of lhs or a column of rhs.
@@ -30,6 +31,9 @@ struct PanelSource {
 
 // Writes `panels` panels of `steps` steps each, one after the other.
 using PackPanels = void (*)(const PanelSource &source, int64_t panels, int64_t steps, void *to);
+// By dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and by whether k is what is contiguous in memory;
+// null for a dtype that the kernel does not multiply.
+using PackTable = const PackPanels (*)[2];
 
 struct MicroTile {
   const uint8_t *lhs, *rhs; // panels
@@ -42,6 +46,33 @@ struct MicroTile {
   int64_t nextLhsBytes, nextRhsBytes;
 };
 
+// Lanes of lhs that are read where they lie in memory, k by k in pieces: what a window of an image
+// meets, row by row.
+struct Piece {
+  int64_t lhs;        // bytes from where a lane starts to the first step
+  const uint8_t *rhs; // a panel
+  int64_t steps;
+};
+
+struct PieceTile {
+  const uint8_t *const *lanes;
+  int64_t lhsStepBytes;
+  const Piece *pieces;
+  int64_t count;
+  float *sums; // as in MicroTile
+  int64_t sumStride;
+  bool first;
+};
+
+// A step of a lane. `rows` times `columns` sums are in the registers.
+constexpr int64_t pieceLaneBytes = 4, mostPieceRows = 12, mostPieceSums = 384;
+
+struct PieceKernel {
+  int64_t rows, columns;
+  PackTable packRhs;                                      // panels of `columns`
+  void (*multiply[mostPieceRows])(const PieceTile &tile); // for 1, 2, .., `rows` lanes
+};
+
 struct MicroKernel {
   const char *name;
   int64_t rows, columns, depth;
@@ -49,14 +80,17 @@ struct MicroKernel {
   // Of one block: `steps` so that panels fit the first-level cache, the others so that a block of
   // lhs, one of rhs and the sums fit the second. A multiple of `rows` and `columns`.
   int64_t steps, blockRows, blockColumns;
-  // By dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and by whether k is what is contiguous in
-  // memory; null for a dtype that the kernel does not multiply.
-  PackPanels packLhs[3][2], packRhs[3][2];
+  PackTable packLhs, packRhs;
   // Around all calls of `multiply` on a thread. `state` keeps what was there before.
   void (*enter)(void *state);
   void (*leave)(const void *state);
   void (*multiply)(const MicroTile &tile);
+  // For many columns and for few; null where the kernel reads packed lhs only.
+  const PieceKernel *pieces[2];
 };
+
+// Of the two the one that leaves fewer columns empty.
+const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept;
 
 constexpr size_t microKernelStateBytes = 64;
 
@@ -66,6 +100,9 @@ extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32;
 // `launches`: a kernel runs on the result, which oneDNN writes to memory first.
 bool isWorthwhile(const MicroKernel &kernel, const Contraction &shape, bool rhsKept,
                   bool launches) noexcept;
+
+// The same of a convolution.
+bool isWorthwhile(const MicroKernel &kernel, const Convolution &shape) noexcept;
 
 // The kernel for operands of that dtype on this CPU, of those up to `isa` (mpc_rt_isa_t); null
 // where oneDNN's products are as fast.

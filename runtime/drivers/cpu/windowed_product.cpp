@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/drivers/cpu/windowed_product.h"
+#include "runtime/drivers/cpu/blocking.h"
+
+#include <algorithm>
+
+namespace mpc::rt {
+namespace {
+
+// Of the images and results that a thread goes through once per panel of the filter.
+constexpr int64_t blockOfSamplesBytes = 256 << 10;
+
+bool toImages(const Convolution &c) { return c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT; }
+int64_t depthOf(const Convolution &c) { return toImages(c) ? c.filters : c.channels; }
+int64_t join(const Convolution::Extents &extents, int64_t outer, int64_t row, int64_t place) {
+  return (outer * extents[1] + row) * extents[2] + place;
+}
+
+} // namespace
+
+bool WindowedProduct::multiplies(const MicroKernel &kernel, const Convolution &c) {
+  return kernel.pieces[0] && c.groups == 1 && depthOf(c) % kernel.depth == 0 &&
+         c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT && c.rhs <= MPC_RT_FLOAT16 &&
+         kernel.pieces[0]->packRhs[c.rhs][0] && c.out <= MPC_RT_FLOAT16;
+}
+
+WindowedProduct::WindowedProduct(ThreadTeam &team, const VectorKernels &vectors,
+                                 const MicroKernel &micro, const Convolution &shape)
+    : team(team), vectors(vectors), shape(shape), kernel(pieceKernelFor(micro, shape.outColumns())),
+      depth(depthOf(shape)), columns(shape.outColumns()),
+      panels(ceilDivide(columns, kernel.columns)), steps(depth / micro.depth),
+      panelBytes(steps * kernel.columns * pieceLaneBytes), lhsBytes(pieceLaneBytes / micro.depth),
+      sources(toImages(shape) ? shape.outputs : shape.images),
+      results(toImages(shape) ? shape.images : shape.outputs), workspaces(team.threads()) {
+  makeClasses();
+}
+
+void WindowedProduct::makeClasses() {
+  for (size_t d = 0; d < 3; ++d)
+    along[d] = windowClasses(shape, d);
+  for (const WindowClass &outer : along[0])
+    for (const WindowClass &row : along[1])
+      for (const WindowClass &place : along[2]) {
+        Class all{{&outer, &row, &place}, {}, 0};
+        all.places =
+            static_cast<int64_t>(outer.places.size() * row.places.size() * place.places.size());
+        for (size_t i = 0; i < outer.taps.size(); ++i)
+          for (size_t j = 0; j < row.taps.size(); ++j)
+            for (size_t k = 0; k < place.taps.size(); ++k)
+              all.taps.push_back(
+                  {join(sources, outer.distances[i], row.distances[j], place.distances[k]) * depth *
+                       lhsBytes,
+                   join(shape.kernel, outer.taps[i], row.taps[j], place.taps[k]) * panels *
+                       panelBytes});
+        classes.push_back(std::move(all));
+      }
+}
+
+uint64_t WindowedProduct::filterBytes() const {
+  return static_cast<uint64_t>(Convolution::product(shape.kernel) * panels * panelBytes);
+}
+
+void WindowedProduct::packFilter(const void *filter, void *to) const {
+  const bool contiguous = toImages(shape); // [taps, channels, filters]: k is what comes last
+  const PackPanels pack = kernel.packRhs[shape.rhs][contiguous];
+  team.forRange(Convolution::product(shape.kernel), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t tap = begin; tap < end; ++tap)
+      pack({at(filter, tap * depth * columns, shape.rhs), shape.filters, columns, depth}, panels,
+           steps, static_cast<uint8_t *>(to) + tap * panels * panelBytes);
+  });
+}
+
+void WindowedProduct::run(const void *lhs, const void *packedFilter, const float *bias, void *out,
+                          int64_t samples) {
+  const int64_t threads = team.threads();
+  const int64_t sampleBytes =
+      Convolution::product(sources) * depth * lhsBytes +
+      Convolution::product(results) * columns * static_cast<int64_t>(dtypeSize(shape.out));
+  const int64_t block =
+      std::clamp<int64_t>(blockOfSamplesBytes / sampleBytes, 1, ceilDivide(samples, threads));
+  const int64_t blocks = ceilDivide(samples, block);
+  // Few samples: threads share one, class by class.
+  const int64_t parts = blocks >= threads ? 1 : threads;
+  size_t places = 0, taps = 0;
+  for (const Class &each : classes) {
+    places = std::max(places, static_cast<size_t>(each.places * block));
+    taps = std::max(taps, each.taps.size());
+  }
+  for (Workspace &own : workspaces) { // here: a thread of a team cannot fail
+    own.lanes.reserve(places);
+    own.rows.reserve(places);
+    own.pieces.reserve(taps);
+  }
+  team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
+    for (int64_t slot = firstSlot; slot < lastSlot; ++slot)
+      for (int64_t i = blocks * parts * slot / threads; i < blocks * parts * (slot + 1) / threads;
+           ++i) {
+        Workspace &own = workspaces[static_cast<size_t>(slot)];
+        const int64_t first = i / parts * block, part = i % parts;
+        for (const Class &each : classes) {
+          collect(each, static_cast<const uint8_t *>(lhs), first, std::min(block, samples - first),
+                  own);
+          const auto rows = static_cast<int64_t>(own.rows.size());
+          const int64_t tiles = ceilDivide(rows, kernel.rows);
+          multiply(each, own, tiles * part / parts * kernel.rows,
+                   std::min(tiles * (part + 1) / parts * kernel.rows, rows),
+                   static_cast<const uint8_t *>(packedFilter), bias, out);
+        }
+      }
+  });
+}
+
+void WindowedProduct::collect(const Class &places, const uint8_t *lhs, int64_t first,
+                              int64_t samples, Workspace &own) const {
+  own.lanes.clear();
+  own.rows.clear();
+  const auto &[outer, row, place] = places.along;
+  for (int64_t sample = first; sample < first + samples; ++sample)
+    for (size_t i = 0; i < outer->places.size(); ++i)
+      for (size_t j = 0; j < row->places.size(); ++j)
+        for (size_t k = 0; k < place->places.size(); ++k) {
+          const int64_t source =
+              sample * Convolution::product(sources) +
+              join(sources, outer->sources[i], row->sources[j], place->sources[k]);
+          own.lanes.push_back(lhs + source * depth * lhsBytes);
+          own.rows.push_back(sample * Convolution::product(results) +
+                             join(results, outer->places[i], row->places[j], place->places[k]));
+        }
+}
+
+void WindowedProduct::multiply(const Class &places, Workspace &own, int64_t begin, int64_t end,
+                               const uint8_t *filter, const float *bias, void *out) const {
+  const EpilogueRow finish = vectors.epilogue[shape.out][(shape.hasBias ? epilogueBias : 0u) |
+                                                         (shape.relu ? epilogueRelu : 0u)];
+  alignas(64) float sums[mostPieceSums];
+  PieceTile tile = {};
+  tile.lhsStepBytes = pieceLaneBytes;
+  tile.sums = sums;
+  tile.sumStride = kernel.columns;
+  tile.first = true;
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    const int64_t column = panel * kernel.columns;
+    own.pieces.clear();
+    for (const Class::Tap &tap : places.taps)
+      own.pieces.push_back({tap.lhs, filter + tap.rhs + panel * panelBytes, steps});
+    tile.pieces = own.pieces.data();
+    tile.count = static_cast<int64_t>(own.pieces.size());
+    for (int64_t row = begin; row < end; row += kernel.rows) {
+      const int64_t rows = std::min(kernel.rows, end - row);
+      tile.lanes = own.lanes.data() + row;
+      kernel.multiply[rows - 1](tile);
+      for (int64_t i = 0; i < rows; ++i)
+        finish(sums + i * kernel.columns, bias ? bias + column : nullptr,
+               const_cast<uint8_t *>(
+                   at(out, own.rows[static_cast<size_t>(row + i)] * columns + column, shape.out)),
+               static_cast<size_t>(std::min(kernel.columns, columns - column)));
+    }
+  }
+}
+
+} // namespace mpc::rt

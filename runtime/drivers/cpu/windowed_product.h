@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Convolutions and the gradients of their inputs by a micro-kernel, on channels-last images.
+// Nothing is gathered in memory: the kernel reads the rows of channels where they lie. Sums are
+// float32 sums, whose order depends neither on the batch nor on the number of threads.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_WINDOWED_PRODUCT_H
+#define MPC_RUNTIME_DRIVERS_CPU_WINDOWED_PRODUCT_H
+
+#include "runtime/base/vector_kernels.h"
+#include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/cpu/windows.h"
+
+#include <vector>
+
+namespace mpc::rt {
+
+class WindowedProduct {
+public:
+  // Whether the kernel reads lhs, of the dtype that it packs in pairs or of float32, in whole
+  // steps.
+  static bool multiplies(const MicroKernel &kernel, const Convolution &shape);
+
+  WindowedProduct(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
+                  const Convolution &shape);
+
+  // The same for products that pack a filter alike, in one direction.
+  const void *filterLayout() const { return &kernel; }
+  uint64_t filterBytes() const;
+  // From the plain filter, of the dtype in the shape, to what run() wants.
+  void packFilter(const void *filter, void *to) const;
+  // `lhs`: dense, of the dtype that the kernel reads; `samples` of the batch.
+  void run(const void *lhs, const void *packedFilter, const float *bias, void *out,
+           int64_t samples);
+
+private:
+  // The part of a class that one thread computes at a time: where its lanes start, and the rows of
+  // the result that they are.
+  struct Workspace {
+    std::vector<const uint8_t *> lanes;
+    std::vector<int64_t> rows;
+    std::vector<Piece> pieces;
+  };
+  // Places that meet the same taps.
+  struct Class {
+    std::array<const WindowClass *, 3> along;
+    struct Tap {
+      int64_t lhs, rhs; // bytes from where a lane starts, and from where the filter does
+    };
+    std::vector<Tap> taps;
+    int64_t places; // of one sample
+  };
+  void makeClasses();
+  void collect(const Class &places, const uint8_t *lhs, int64_t first, int64_t samples,
+               Workspace &own) const;
+  void multiply(const Class &places, Workspace &own, int64_t begin, int64_t end,
+                const uint8_t *filter, const float *bias, void *out) const;
+
+  ThreadTeam &team;
+  const VectorKernels &vectors;
+  const Convolution shape;
+  const PieceKernel &kernel;
+  const int64_t depth, columns;            // k of a tap, columns of the result
+  const int64_t panels, steps, panelBytes; // of a tap
+  const int64_t lhsBytes;                  // of an element
+  const Convolution::Extents sources, results;
+  std::array<std::vector<WindowClass>, 3> along;
+  std::vector<Class> classes;
+  std::vector<Workspace> workspaces; // a thread's own
+};
+
+} // namespace mpc::rt
+
+#endif
