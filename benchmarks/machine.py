@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the results of one kind of CPU are called and where they are kept."""
+"""This machine: what results of its kind of CPU are called, where they are kept, what the CPU has for any program."""
 
+import json
 import pathlib
 import re
+import statistics
+import subprocess
 
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
+BIN = RESULTS.parent.parent / "build" / "release" / "bin"
 # What decides how fast matrix products are, from the best on.
 EXTENSIONS = (("amx_bf16", "AMX"), ("avx512_bf16", "AVX512-BF16"), ("avx512f", "AVX512"), ("avx2", "AVX2"))
 
@@ -42,3 +46,16 @@ def results():
     folder = RESULTS / "-".join(word.lower() for word in words if word)
     folder.mkdir(exist_ok=True)
     return folder
+
+
+def ceilings():
+    """Gigabytes and gigaflops per second that the CPU has for any program."""
+    measured = subprocess.run([BIN / "mpc-benchmark-ceilings", "--seconds=0.2"], capture_output=True, text=True, check=True)
+    return json.loads(measured.stdout)
+
+
+def ceilings_line(limits):
+    """The medians of what ceilings() returned."""
+    rates = [f"{name} {statistics.median(limit['kernels'][name] for limit in limits):.0f} GF/s" for name in limits[0]["kernels"]]
+    triad = statistics.median(limit["triad_gb_per_s"] for limit in limits)
+    return "Ceilings of this CPU (medians): triad " + ", ".join([f"{triad:.0f} GB/s", *rates]) + " with operands in the first-level cache."
