@@ -3,7 +3,7 @@
 // bfloat16 on AVX-512: a step is two k, whose products VDPBF16PS adds to a sum in float32. It
 // rounds to nearest even and takes subnormal numbers for zero (Intel's Architecture Instruction Set
 // Extensions Programming Reference, chapter 2), as TDPBF16PS of AMX does.
-#include "runtime/drivers/cpu/avx512_panels.h"
+#include "runtime/drivers/cpu/avx512_weights.h"
 
 namespace mpc::rt {
 namespace {
@@ -43,6 +43,52 @@ template <int64_t width> struct Packs {
 constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
 constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
 
+// Two rows of weights as one step. Numbers are exact: what bfloat16 holds is the upper half of its
+// float32.
+template <bool isScaled> __m512i join(__m512 even, __m512 odd) {
+  if (!isScaled)
+    return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(_mm512_castps_si512(even), 16),
+                                   _mm512_castps_si512(odd));
+  const __m512i places =
+      _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                       21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  const __m512bh rounded = _mm512_cvtne2ps_pbh(odd, even);
+  return _mm512_permutexvar_epi16(places, reinterpret_cast<const __m512i &>(rounded));
+}
+
+template <bool isInt4, bool isScaled>
+void widen(const WeightRows &from, int64_t steps, void *panel) {
+  auto *to = static_cast<uint16_t *>(panel);
+  const int8_t *numbers = from.numbers;
+  // One row of a step whose other row is of another block, or is not there.
+  auto storeHalf = [&](int64_t row, const auto &adjusted) {
+    for (int64_t v = 0; v < panelVectors; ++v) {
+      uint16_t *target = to + row / 2 * 2 * panelColumns + 32 * v;
+      const __m512 weights = adjusted.weights(numbers + row * rowBytes<isInt4>, v);
+      const __m512 none = _mm512_setzero_ps();
+      const __m512i half = row % 2 ? join<isScaled>(none, weights) : join<isScaled>(weights, none);
+      _mm512_store_si512(target, row % 2 ? _mm512_or_si512(half, _mm512_load_si512(target)) : half);
+    }
+  };
+  forRuns<isInt4, isScaled>(from, [&](int64_t first, int64_t last, const auto &adjusted) {
+    int64_t row = first;
+    if (row % 2)
+      storeHalf(row++, adjusted);
+    for (; row + 2 <= last; row += 2)
+      for (int64_t v = 0; v < panelVectors; ++v) {
+        const int8_t *even = numbers + row * rowBytes<isInt4>;
+        _mm512_store_si512(to + row * panelColumns + 32 * v,
+                           join<isScaled>(adjusted.weights(even, v),
+                                          adjusted.weights(even + rowBytes<isInt4>, v)));
+      }
+    if (row < last)
+      storeHalf(row, adjusted);
+  });
+  for (int64_t step = (from.rows + 1) / 2; step < steps; ++step)
+    for (int64_t v = 0; v < panelVectors; ++v)
+      _mm512_store_si512(to + step * 2 * panelColumns + 32 * v, _mm512_setzero_si512());
+}
+
 } // namespace
 
 const MicroKernel avx512BFloat16 = {"avx512_bfloat16",
@@ -60,5 +106,14 @@ const MicroKernel avx512BFloat16 = {"avx512_bfloat16",
                                     nothing,
                                     multiplyPanels<Step>,
                                     {&manyColumns, &aFewColumns}};
+
+const WeightKernel avx512BFloat16Weights = {"avx512_bfloat16_weights",
+                                            avx512BFloat16,
+                                            /*steps=*/64,
+                                            {widen<false, false>, widen<true, false>},
+                                            {nullptr, widen<true, true>, nullptr},
+                                            {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>,
+                                             multiplyPanels<Step, 3>, multiplyPanels<Step, 4>,
+                                             multiplyPanels<Step, 5>, multiplyPanels<Step, 6>}};
 
 } // namespace mpc::rt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // float32 on AVX-512. A step is one k. 16-bit operands are widened while they are packed.
-#include "runtime/drivers/cpu/avx512_panels.h"
+#include "runtime/drivers/cpu/avx512_weights.h"
 
 namespace mpc::rt {
 namespace {
@@ -54,6 +54,26 @@ template <int64_t width> struct Packs {
 constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
 constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
 
+enum class Form { numbers, float32, float16 };
+
+template <bool isInt4, Form form> void widen(const WeightRows &from, int64_t steps, void *panel) {
+  auto *to = static_cast<float *>(panel);
+  const int8_t *numbers = from.numbers;
+  forRuns<isInt4, form != Form::numbers>(
+      from, [&](int64_t first, int64_t last, const auto &adjusted) {
+        for (int64_t row = first; row < last; ++row)
+          for (int64_t v = 0; v < panelVectors; ++v) {
+            __m512 weights = adjusted.weights(numbers + row * rowBytes<isInt4>, v);
+            if (form == Form::float16)
+              weights = _mm512_cvtph_ps(_mm512_cvtps_ph(weights, _MM_FROUND_TO_NEAREST_INT));
+            _mm512_store_ps(to + row * panelColumns + 16 * v, weights);
+          }
+      });
+  for (int64_t row = from.rows; row < steps; ++row)
+    for (int64_t v = 0; v < panelVectors; ++v)
+      _mm512_store_ps(to + row * panelColumns + 16 * v, _mm512_setzero_ps());
+}
+
 } // namespace
 
 const MicroKernel avx512Float32 = {"avx512_float32",
@@ -71,5 +91,14 @@ const MicroKernel avx512Float32 = {"avx512_float32",
                                    nothing,
                                    multiplyPanels<Step>,
                                    {&manyColumns, &aFewColumns}};
+
+const WeightKernel avx512Float32Weights = {
+    "avx512_float32_weights",
+    avx512Float32,
+    /*steps=*/64,
+    {widen<false, Form::numbers>, widen<true, Form::numbers>},
+    {widen<true, Form::float32>, nullptr, widen<true, Form::float16>},
+    {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>, multiplyPanels<Step, 3>,
+     multiplyPanels<Step, 4>, multiplyPanels<Step, 5>, multiplyPanels<Step, 6>}};
 
 } // namespace mpc::rt

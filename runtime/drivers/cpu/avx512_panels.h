@@ -80,11 +80,11 @@ void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, v
 }
 
 // `Step::add(sums, factors, row)` adds a step of 16 columns; `factors` has that of one row of lhs
-// in every lane.
-template <typename Step> void multiplyPanels(const MicroTile &tile) {
+// in every lane. The first `rows` of the tile's rows are multiplied.
+template <typename Step, int64_t rows = panelRows> void multiplyPanels(const MicroTile &tile) {
   constexpr int64_t lineBytes = 64;
-  __m512 sums[panelRows][panelVectors];
-  for (int64_t i = 0; i < panelRows; ++i)
+  __m512 sums[rows][panelVectors];
+  for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < panelVectors; ++j)
       sums[i][j] = tile.first ? _mm512_setzero_ps()
                               : _mm512_load_ps(tile.sums + i * tile.sumStride + 16 * j);
@@ -104,13 +104,13 @@ template <typename Step> void multiplyPanels(const MicroTile &tile) {
     __m512i row[panelVectors];
     for (int64_t j = 0; j < panelVectors; ++j)
       row[j] = _mm512_load_si512(rhs + 16 * j);
-    for (int64_t i = 0; i < panelRows; ++i) {
+    for (int64_t i = 0; i < rows; ++i) {
       const __m512i factors = _mm512_set1_epi32(lhs[i]);
       for (int64_t j = 0; j < panelVectors; ++j)
         sums[i][j] = Step::add(sums[i][j], factors, row[j]);
     }
   }
-  for (int64_t i = 0; i < panelRows; ++i)
+  for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < panelVectors; ++j)
       _mm512_store_ps(tile.sums + i * tile.sumStride + 16 * j, sums[i][j]);
 }

@@ -5,6 +5,7 @@
 #include "runtime/base/element.h"
 #include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/vnni_int8.h"
 
 #include <algorithm>
 #include <cstring>
@@ -142,17 +143,19 @@ const float *Contractor::widenRows(const Contraction &c, const void *lhs) {
 }
 
 const int8_t *Contractor::findTiles(const mpc_rt_contract_t &descriptor, const Contraction &c,
-                                    bool amx, const void *rhs) {
+                                    TileLayout layout, const void *rhs) {
   PackedWeights &kept =
-      tiles[{descriptor.rhs_variable, c.k, c.n, c.transposeRhs, c.packedRhs, amx}];
-  auto *to = reinterpret_cast<int8_t *>(kept.buffer.data());
-  if (kept.keptVersion == weightVersion)
-    return to;
-  reserve(kept.buffer, amx ? amx::weightBytes(c) : tileBytes(c));
-  to = reinterpret_cast<int8_t *>(kept.buffer.data());
-  (amx ? amx::packWeights : packTiles)(team, c, static_cast<const int8_t *>(rhs), to);
-  kept.keptVersion = weightVersion;
-  return to;
+      tiles[{descriptor.rhs_variable, c.k, c.n, c.transposeRhs, c.packedRhs, layout}];
+  if (kept.keptVersion != weightVersion) {
+    const bool amx = layout == TileLayout::amx, vnni = layout == TileLayout::vnni;
+    reserve(kept.buffer, (amx ? amx::weightBytes : vnni ? vnni::weightBytes : tileBytes)(c));
+    (amx    ? amx::packWeights
+     : vnni ? vnni::packWeights
+            : packTiles)(team, c, static_cast<const int8_t *>(rhs),
+                         reinterpret_cast<int8_t *>(kept.buffer.data()));
+    kept.keptVersion = weightVersion;
+  }
+  return reinterpret_cast<const int8_t *>(kept.buffer.data());
 }
 
 void Contractor::contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &c,
@@ -160,16 +163,21 @@ void Contractor::contractTiles(const mpc_rt_contract_t &descriptor, const Contra
                                const void *bias, void *out) {
   amx::Scales scales;
   const bool amx = useAmx && (!blocks || amx::findScales(c, *blocks, scales));
-  const int8_t *packed = findTiles(descriptor, c, amx, rhs);
+  const int8_t *packed = findTiles(descriptor, c, amx ? TileLayout::amx : TileLayout::vectors, rhs);
   const float *wideBias = prepareBias(c, bias);
   if (c.out != MPC_RT_FLOAT32)
     reserve(sumBlock, c.outElements() * sizeof(float));
   auto *sums = static_cast<float *>(c.out == MPC_RT_FLOAT32 ? out : sumBlock.data());
+  // A few rows by numbers as they are: their tiles are multiplied where they are widened.
+  constexpr int64_t mostStreamedRows = 4;
+  const WeightKernel *panels = weightKernels[c.lhs];
   if (amx) {
     reserve(lhsBlock, amx::rowBytes(c));
-    reserve(amxScratch, amx::scratchBytes(c) * team.threads());
+    reserve(tileScratch, amx::scratchBytes(c) * team.threads());
     amx::packRows(team, c, lhs, lhsBlock.data());
-    amx::multiply(team, c, lhsBlock.data(), packed, scales, sums, amxScratch.data());
+    amx::multiply(team, c, lhsBlock.data(), packed, scales, sums, tileScratch.data());
+  } else if (panels && (blocks || c.m > mostStreamedRows)) {
+    multiplyPanels(*panels, c, lhs, packed, blocks, sums);
   } else if (blocks) {
     multiplyBlockTiles(team, kernels, c, widenRows(c, lhs), packed, *blocks, sums);
   } else {

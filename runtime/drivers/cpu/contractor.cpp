@@ -7,6 +7,7 @@
 #include "runtime/drivers/cpu/contractor.h"
 #include "runtime/base/status.h"
 #include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/vnni_int8.h"
 
 #include <algorithm>
 #include <atomic>
@@ -42,7 +43,11 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
                        bool ownKernels)
     : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16), exactInt8(exactInt8),
       vectors256(isa >= MPC_RT_ISA_X86_64_V3),
-      useAmx(ownKernels && onednn::hasAmx() && bfloat16MicroKernel(isa) == &amxBFloat16) {
+      useAmx(ownKernels && onednn::hasAmx() && bfloat16MicroKernel(isa) == &amxBFloat16),
+      useVnni(ownKernels && multipliesInt8(isa)) {
+  if (ownKernels)
+    for (int dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
+      weightKernels[dtype] = weightKernel(isa, dtype);
   auto make = [&](const MicroKernel *kernel) {
     return kernel && ownKernels ? std::make_unique<BlockedProduct>(team, kernels, *kernel)
                                 : nullptr;
@@ -54,7 +59,7 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
 
 uint64_t Contractor::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
-                   biasWide.size() + libraryScratch.size() + amxScratch.size();
+                   biasWide.size() + libraryScratch.size() + tileScratch.size() + blockRows.size();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
   for (auto &entry : tiles)
@@ -80,8 +85,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     if (largest)
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: the largest of int32 is not computed",
                   descriptor.layer ? descriptor.layer : "contraction");
-    contractIntegers(descriptor, shape, lhs, rhs, out, batch);
-    list(descriptor, shape, batch, kernelOf(descriptor, batch));
+    list(descriptor, shape, batch, contractIntegers(descriptor, shape, lhs, rhs, out, batch));
     if (kernel)
       kernel->run(team, shape.outElements());
     return MPC_RT_OK;
@@ -107,6 +111,11 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
       kernel->run(team, shape.outElements());
     return MPC_RT_OK;
   }
+  // bfloat16 holds the integers, and its products are faster than float32's.
+  if (shape.rhs == MPC_RT_INT8 && shape.lhs == MPC_RT_BFLOAT16 && nativeBFloat16 &&
+      shape.batch == 1)
+    return contractCopy(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out, largest, batch,
+                        kernel);
   if (shape.rhs != MPC_RT_INT8 && isFewRows(descriptor, shape)) {
     contractRows(shape, lhs, rhs, bias, out);
     list(descriptor, shape, batch, "streamed_weights");
@@ -125,16 +134,28 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
   return MPC_RT_OK;
 }
 
-void Contractor::contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                                  const void *lhs, const void *rhs, void *out, int64_t batch) {
+const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
+                                         const Contraction &shape, const void *lhs, const void *rhs,
+                                         void *out, int64_t batch) {
+  const auto *rows = static_cast<const int8_t *>(lhs), *numbers = static_cast<const int8_t *>(rhs);
+  if (useVnni && weightsConstant && descriptor.rhs_variable >= 0 && shape.batch == 1 &&
+      shape.k > 0 && !shape.transposeLhs && !shape.accumulate) {
+    const int8_t *packed = findTiles(descriptor, shape, TileLayout::vnni, rhs);
+    reserve(sumBlock, static_cast<uint64_t>(shape.m) * sizeof(int32_t));
+    vnni::multiply(team, shape, rows, packed, reinterpret_cast<int32_t *>(sumBlock.data()),
+                   static_cast<int32_t *>(out));
+    return "vnni_int8";
+  }
   if (shape.k > 0 && exactInt8) {
     team.prepareWorkers();
     Plan &plan = findPlan(descriptor, shape, /*findLargest=*/false, /*launches=*/false, batch);
-    if (plan.body->isFast())
-      return execute(plan, descriptor, lhs, rhs, /*bias=*/nullptr, out, /*largest=*/nullptr);
+    if (plan.body->isFast()) {
+      execute(plan, descriptor, lhs, rhs, /*bias=*/nullptr, out, /*largest=*/nullptr);
+      return plan.body->kernel();
+    }
   }
-  contractInt8(team, vectors256, shape, static_cast<const int8_t *>(lhs),
-               static_cast<const int8_t *>(rhs), static_cast<int32_t *>(out));
+  contractInt8(team, vectors256, shape, rows, numbers, static_cast<int32_t *>(out));
+  return "";
 }
 
 // ---- Execution ----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include "runtime/drivers/cpu/kernel_choices.h"
 #include "runtime/drivers/cpu/onednn.h"
 #include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/cpu/weight_kernel.h"
 
 #include <map>
 #include <memory>
@@ -110,16 +111,27 @@ private:
   // `isMaster`: rhs is float32, to be rounded to what the shape says.
   void contractRows(const Contraction &shape, const void *lhs, const void *rhs, const void *bias,
                     void *out, bool isMaster = false);
-  void contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                        const void *lhs, const void *rhs, void *out, int64_t batch);
+  // The name of the kernel.
+  const char *contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                               const void *lhs, const void *rhs, void *out, int64_t batch);
   // The integer weights of a floating lhs are read as tiles of their own numbers; without AMX by a
   // few rows only.
   bool readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
   void contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                      const void *rhs, const BlockScales *blocks, const void *bias, void *out);
-  const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool amx,
-                          const void *rhs);
-  void dequantize(const Contraction &shape, const int8_t *rhs, const BlockScales &blocks, void *to);
+  // How integer weights lie in the copy that is kept.
+  enum class TileLayout { vectors, amx, vnni };
+  const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                          TileLayout layout, const void *rhs);
+  // Rows of lhs as panels by tiles as panels.
+  void multiplyPanels(const WeightKernel &kernel, const Contraction &shape, const void *lhs,
+                      const int8_t *tiles, const BlockScales *blocks, float *sums);
+  void dequantize(const Contraction &shape, const int8_t *rhs, const BlockScales *blocks, void *to);
+  // The product with a copy of the weights in the type of lhs, from where the usual ways go on.
+  mpc_rt_status_t contractCopy(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                               const void *lhs, const void *rhs, const BlockScales *blocks,
+                               const void *bias, void *out, void *largest, int64_t batch,
+                               const ResultKernel *kernel);
   const float *widenRows(const Contraction &shape, const void *lhs);
   Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,
                  bool launches, int64_t batch);
@@ -158,7 +170,8 @@ private:
 
   ThreadTeam &team;
   const VectorKernels &kernels;
-  bool nativeBFloat16, exactInt8, vectors256, useAmx;
+  bool nativeBFloat16, exactInt8, vectors256, useAmx, useVnni;
+  const WeightKernel *weightKernels[3] = {}; // by dtype; null: tiles are multiplied otherwise
   bool weightsConstant = false, tuning = false, listing = false;
   Products listed;
   KernelChoices choices;
@@ -167,12 +180,12 @@ private:
   std::map<std::tuple<int64_t, int64_t, onednn::Element>, std::shared_ptr<onednn::PackedLayout>>
       layouts;
   std::map<PackedKey, PackedWeights> weights;
-  // By variable, k, n, what the descriptor says of how rhs is stored, and whether AMX reads them.
-  std::map<std::tuple<int32_t, int64_t, int64_t, bool, bool, bool>, PackedWeights> tiles;
-  // By variable and dtype: integers in blocks as floating numbers.
+  // By variable, k, n, what the descriptor says of how rhs is stored, and who reads them.
+  std::map<std::tuple<int32_t, int64_t, int64_t, bool, bool, TileLayout>, PackedWeights> tiles;
+  // By variable and dtype: integers as floating numbers.
   std::map<std::pair<int32_t, mpc_rt_dtype_t>, PackedWeights> dequantized;
   const PackedWeights *packedOnceHolds = nullptr;
-  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, amxScratch;
+  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, tileScratch, blockRows;
   std::unique_ptr<BlockedProduct> bfloat16Product, float32Product; // null: left to oneDNN
 };
 

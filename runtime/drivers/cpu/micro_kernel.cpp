@@ -7,6 +7,7 @@
 #include "runtime/base/cpu.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/weight_kernel.h"
 
 #include <algorithm>
 #include <cstring>
@@ -43,6 +44,17 @@ const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
 
 const MicroKernel *float32MicroKernel(int isa) noexcept {
   return isa >= MPC_RT_ISA_X86_64_V4 && has(MPC_RT_FEATURE_AVX512_V4) ? &avx512Float32 : nullptr;
+}
+
+const WeightKernel *weightKernel(int isa, int dtype) noexcept {
+  if (dtype == MPC_RT_BFLOAT16)
+    return bfloat16MicroKernel(isa) == &avx512BFloat16 ? &avx512BFloat16Weights : nullptr;
+  return float32MicroKernel(isa) ? &avx512Float32Weights : nullptr;
+}
+
+bool multipliesInt8(int isa) noexcept {
+  // Not measured on Intel's CPUs, where oneDNN has AMX.
+  return isa >= MPC_RT_ISA_X86_64_V4 && has(MPC_RT_FEATURE_AVX512_VNNI) && isAmd();
 }
 
 namespace {

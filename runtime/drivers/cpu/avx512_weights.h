@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of integer weights as vectors of float32. For files compiled for AVX-512 alone: nothing
+// here has external linkage.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_AVX512_WEIGHTS_H
+#define MPC_RUNTIME_DRIVERS_CPU_AVX512_WEIGHTS_H
+
+#include "runtime/drivers/cpu/avx512_panels.h"
+#include "runtime/drivers/cpu/weight_kernel.h"
+
+namespace mpc::rt {
+namespace {
+
+// Numbers of 16 columns. Of int4 a byte has those of two columns that are 32 apart.
+template <bool isInt4> __m512 loadNumbers(const int8_t *row, int64_t vector) {
+  const auto *bytes = reinterpret_cast<const __m128i *>(row) + (isInt4 ? vector % 2 : vector);
+  if (!isInt4)
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(bytes)));
+  // The permutation looks at the low four bits alone.
+  const __m512 table = _mm512_set_ps(-1, -2, -3, -4, -5, -6, -7, -8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512i halves = _mm512_cvtepu8_epi32(_mm_loadu_si128(bytes));
+  return _mm512_permutexvar_ps(vector < 2 ? halves : _mm512_srli_epi32(halves, 4), table);
+}
+
+// What the weights of a row are made of.
+template <bool isInt4, bool isScaled> class Adjusted {
+public:
+  // Of `block`; the same for all rows until the next call.
+  void load(const WeightRows &from, int32_t block) {
+    if (!isScaled)
+      return;
+    const float *first = from.adjustments + block * 2 * panelColumns;
+    for (int64_t v = 0; v < panelVectors; ++v) {
+      zero[v] = _mm512_load_ps(first + 16 * v);
+      scale[v] = _mm512_load_ps(first + panelColumns + 16 * v);
+    }
+  }
+  __m512 weights(const int8_t *row, int64_t v) const {
+    const __m512 numbers = loadNumbers<isInt4>(row, v);
+    return isScaled ? _mm512_mul_ps(_mm512_sub_ps(numbers, zero[v]), scale[v]) : numbers;
+  }
+
+private:
+  __m512 zero[isScaled ? panelVectors : 1], scale[isScaled ? panelVectors : 1];
+};
+
+// Calls visit(first, last, adjusted) for runs of rows of one block.
+template <bool isInt4, bool isScaled, typename Visit>
+void forRuns(const WeightRows &from, const Visit &visit) {
+  Adjusted<isInt4, isScaled> adjusted;
+  int64_t last = from.rows;
+  for (int64_t first = 0; first < from.rows; first = last) {
+    if (isScaled)
+      for (last = first + 1; last < from.rows && from.blocks[last] == from.blocks[first];)
+        ++last;
+    adjusted.load(from, isScaled ? from.blocks[first] : 0);
+    visit(first, last, adjusted);
+  }
+}
+
+template <bool isInt4> constexpr int64_t rowBytes = isInt4 ? panelColumns / 2 : panelColumns;
+
+} // namespace
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Floating rows by integer weights in the manner of micro_kernel.h: the tiles of multiplyInt8 and
+// multiplyInt4 (vector_kernels.h) become panels, a piece at a time in the first-level cache.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_WEIGHT_KERNEL_H
+#define MPC_RUNTIME_DRIVERS_CPU_WEIGHT_KERNEL_H
+
+#include "runtime/drivers/cpu/micro_kernel.h"
+
+namespace mpc::rt {
+
+// Some rows of a tile of weights.
+struct WeightRows {
+  const int8_t *numbers;    // [rows, 64], of int4 [rows, 32 bytes]
+  int64_t rows;             // that exist
+  const float *adjustments; // [blocks][zeros of 64 columns, their scales]
+  const int32_t *blocks;    // of each row
+};
+// Writes a panel of `steps` steps: the numbers, or (number - zero) * scale, rounded to a dtype.
+using WidenWeights = void (*)(const WeightRows &from, int64_t steps, void *panel);
+
+struct WeightKernel {
+  const char *name;
+  const MicroKernel &kernel; // packs lhs
+  int64_t steps;             // of a panel that stays in the first-level cache
+  WidenWeights numbers[2];   // of int8 and int4
+  WidenWeights scaled[3];    // of int4, by the dtype of lhs; null where another kernel has it
+  // By the rows of a tile that exist, less one; lhs panels always have all.
+  void (*multiply[6])(const MicroTile &tile);
+};
+
+extern const WeightKernel avx512Float32Weights, avx512BFloat16Weights;
+
+// The kernel for rows of that dtype on this CPU, of those up to `isa`; null where there is none.
+const WeightKernel *weightKernel(int isa, int dtype) noexcept;
+// Whether vnni_int8.h is for this CPU.
+bool multipliesInt8(int isa) noexcept;
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kept integer weights on AVX-512: products of int8 against the plain loop, and what the panels of
+// floating weights hold, number by number.
+#include "mpc-rt/device.h"
+#include "runtime/base/cpu.h"
+#include "runtime/base/element.h"
+#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/vnni_int8.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace mpc::rt {
+namespace {
+
+bool has(uint64_t feature) {
+  return cpu().isa >= MPC_RT_ISA_X86_64_V4 && (cpu().features & feature);
+}
+
+std::vector<int8_t> draw(int64_t count, uint32_t seed) {
+  std::vector<int8_t> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<int8_t>((i * 2654435761u + seed * 40503u) >> 13);
+  if (count > 1)
+    values[0] = values[1] = -128;
+  return values;
+}
+
+TEST(IntegerWeights, MultiplyBytesExactly) {
+  if (!has(MPC_RT_FEATURE_AVX512_VNNI))
+    GTEST_SKIP() << "this CPU has no AVX512-VNNI";
+  ThreadTeam team(2);
+  team.begin();
+  uint32_t seed = 0;
+  for (int64_t m : {1, 2, 5, 6, 7, 50, 97})
+    for (int64_t n : {1, 16, 17, 64, 130})
+      for (int64_t k : {1, 3, 4, 63, 256})
+        for (bool transposed : {false, true}) {
+          Contraction c;
+          c.batch = 1, c.m = m, c.n = n, c.k = k, c.transposeRhs = transposed;
+          const auto lhs = draw(m * k, ++seed), rhs = draw(k * n, seed + 1000);
+          std::vector<int8_t> weights(vnni::weightBytes(c));
+          std::vector<int32_t> sums(static_cast<size_t>(m)), out(static_cast<size_t>(m * n)),
+              expected(out.size());
+          vnni::packWeights(team, c, rhs.data(), weights.data());
+          vnni::multiply(team, c, lhs.data(), weights.data(), sums.data(), out.data());
+          contractInt8(team, /*avx2=*/false, c, lhs.data(), rhs.data(), expected.data());
+          EXPECT_EQ(out, expected) << m << " x " << n << " x " << k << (transposed ? " ^T" : "");
+        }
+  team.end();
+}
+
+// Rows of a tile with the numbers 0 to 15 and -8 to 7, in runs of blocks that begin anywhere.
+struct Tile {
+  static constexpr int64_t rows = 13, steps = 16, columns = 64, blocks = 3;
+  std::vector<int8_t> numbers = draw(rows * columns / 2, 7);
+  alignas(64) float adjustments[blocks][2][columns];
+  int32_t blockOf[rows] = {0, 0, 0, 1, 1, 2, 1, 1, 1, 1, 0, 2, 2};
+
+  explicit Tile(mpc_rt_dtype_t dtype) {
+    for (int block = 0; block < blocks; ++block)
+      for (int column = 0; column < columns; ++column) {
+        adjustments[block][0][column] = static_cast<float>((block + column) % 16 - 8);
+        storeElement(dtype, &scale, 0, 0.013 * (column + 1) + block);
+        adjustments[block][1][column] = static_cast<float>(loadElement(dtype, &scale, 0));
+      }
+  }
+  double weight(mpc_rt_dtype_t dtype, int64_t row, int64_t column) {
+    const int byte = numbers[static_cast<size_t>(row * columns / 2 + column % 32)];
+    const int number = column < 32 ? ((byte & 15) ^ 8) - 8 : byte >> 4;
+    const auto &own = adjustments[blockOf[row]];
+    storeElement(dtype, &scale, 0, double((float(number) - own[0][column]) * own[1][column]));
+    return loadElement(dtype, &scale, 0);
+  }
+  float scale = 0;
+};
+
+void checkPanel(const WeightKernel &kernel, mpc_rt_dtype_t dtype) {
+  Tile tile(dtype);
+  const int64_t depth = kernel.kernel.depth;
+  alignas(64) static uint8_t panel[Tile::steps * 2 * Tile::columns * 4];
+  kernel.scaled[dtype]({tile.numbers.data(), Tile::rows, &tile.adjustments[0][0][0], tile.blockOf},
+                       Tile::steps / depth, panel);
+  const mpc_rt_dtype_t stored = depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+  for (int64_t row = 0; row < Tile::steps; ++row)
+    for (int64_t column = 0; column < Tile::columns; ++column) {
+      const int64_t place = (row / depth * Tile::columns + column) * depth + row % depth;
+      EXPECT_EQ(loadElement(stored, panel, place),
+                row < Tile::rows ? tile.weight(dtype, row, column) : 0.0)
+          << "row " << row << ", column " << column;
+    }
+}
+
+TEST(IntegerWeights, BecomePanelsOfScaledNumbers) {
+  if (!has(MPC_RT_FEATURE_AVX512_V4))
+    GTEST_SKIP() << "this CPU has no AVX-512";
+  checkPanel(avx512Float32Weights, MPC_RT_FLOAT32);
+  checkPanel(avx512Float32Weights, MPC_RT_FLOAT16);
+}
+
+TEST(IntegerWeights, BecomePanelsOfBFloat16) {
+  if (!has(MPC_RT_FEATURE_AVX512_BF16))
+    GTEST_SKIP() << "this CPU has no AVX512-BF16";
+  checkPanel(avx512BFloat16Weights, MPC_RT_BFLOAT16);
+}
+
+} // namespace
+} // namespace mpc::rt
