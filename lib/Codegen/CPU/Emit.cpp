@@ -44,7 +44,7 @@ static void eraseDeclarations(ModuleOp module) {
 
 static llvm::Expected<std::string>
 buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
-             const std::optional<CudaProgram> &cuda,
+             const std::optional<CudaProgram> &cuda, std::optional<CudaCompilation> &compilation,
              llvm::function_ref<std::string(const ModuleTables &)> manifest) {
   registerBuiltinDialectTranslation(*module.getContext());
   registerLLVMDialectTranslation(*module.getContext());
@@ -68,9 +68,12 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
   if (!versions)
     return versions.takeError();
   buildExecutableTables(*llvmModule, tables, manifest(tables), *versions);
-  if (cuda)
-    addCudaTables(*llvmModule, *cuda);
   vectorize(*llvmModule, **target);
+  if (cuda) {
+    if (llvm::Error error = compilation->finish())
+      return error;
+    addCudaTables(*llvmModule, *cuda);
+  }
   auto object = emitObject(*llvmModule, **target);
   if (!object)
     return object.takeError();
@@ -80,12 +83,15 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
 llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
                             const EmitOptions &options) {
   std::optional<CudaProgram> cuda;
+  std::optional<CudaCompilation> compilation;
   if (options.cuda) {
     // While kernels are functions of buffers.
-    auto program = buildCudaProgram(module, *options.cuda, options.name);
+    auto program = buildCudaProgram(module, *options.cuda);
     if (!program)
       return program.takeError();
     cuda = std::move(*program);
+    // While the code for the CPU is made.
+    compilation.emplace(*cuda, *options.cuda, options.name);
   }
   PassManager manager(module.getContext());
   buildLLVMPipeline(manager);
@@ -106,7 +112,7 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
   tables->headerHash = hashOf(toManifest(*tables, /*describesBuild=*/false));
   if (options.embedWeights)
     tables->embeddedWeights = safetensors;
-  auto library = buildLibrary(module, *tables, options, cuda,
+  auto library = buildLibrary(module, *tables, options, cuda, compilation,
                               [](const ModuleTables &given) { return toManifest(given); });
   if (!library)
     return library.takeError();

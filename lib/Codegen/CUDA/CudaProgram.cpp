@@ -11,8 +11,7 @@ using namespace mpc;
 using llvm::Constant;
 using llvm::StringRef;
 
-llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const CudaTarget &target,
-                                                  StringRef name) {
+llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const CudaTarget &target) {
   if (!target.sourceOnly)
     if (llvm::Error error = checkNvrtc())
       return error;
@@ -34,12 +33,47 @@ llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const C
     return program;
   }
   for (unsigned architecture : target.architectures) {
-    auto images = compileCuda(program.text, name, architecture, architecture == target.ptx());
-    if (!images)
-      return images.takeError();
-    llvm::move(*images, std::back_inserter(program.images));
+    program.images.push_back({architecture, /*isPtx=*/false, ""});
+    if (architecture == target.ptx())
+      program.images.push_back({architecture, /*isPtx=*/true, ""});
   }
   return program;
+}
+
+CudaCompilation::CudaCompilation(CudaProgram &program, const CudaTarget &target, std::string name)
+    : program(program), name(std::move(name)) {
+  if (target.sourceOnly)
+    return;
+  // NVRTC may be called from several threads.
+  for (size_t i = 0; i < target.architectures.size(); ++i)
+    failures.push_back(llvm::Error::success());
+  for (auto [failure, architecture] : llvm::zip_equal(failures, target.architectures))
+    pool.async([this, &failure = failure, architecture = architecture] {
+      llvm::SmallVector<CudaImage *> wanted;
+      for (CudaImage &image : this->program.images)
+        if (image.architecture == architecture)
+          wanted.push_back(&image);
+      auto made = compileCuda(this->program.text, this->name, architecture, wanted.size() > 1);
+      if (!made) {
+        failure = made.takeError();
+        return;
+      }
+      for (auto [image, bytes] : llvm::zip_equal(wanted, *made))
+        *image = std::move(bytes);
+    });
+}
+
+llvm::Error CudaCompilation::finish() {
+  pool.wait();
+  // What one cannot compile the others mostly cannot either: the first one says it.
+  llvm::Error first = llvm::Error::success();
+  for (llvm::Error &failure : failures)
+    if (first)
+      llvm::consumeError(std::move(failure));
+    else
+      first = std::move(failure);
+  failures.clear();
+  return first;
 }
 
 namespace {

@@ -36,6 +36,17 @@ FailureOr<std::string> KernelPrinter::place(MemRefType type, ArrayRef<std::strin
   return sum.empty() ? "0" : sum;
 }
 
+FailureOr<std::string> KernelPrinter::element(Value buffer, ValueRange indices) {
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  if (access && argument && access->buffers[argument.getArgNumber()].isElement)
+    return nameOf(buffer);
+  auto at = place(cast<MemRefType>(buffer.getType()),
+                  llvm::map_to_vector(indices, [&](Value index) { return nameOf(index); }));
+  if (failed(at))
+    return failure();
+  return nameOf(buffer) + "[" + *at + "]";
+}
+
 /// Assigns all at once: a value may be another one's target.
 void KernelPrinter::printCarried(ValueRange targets, ValueRange values) {
   SmallVector<std::string> texts;
@@ -61,18 +72,12 @@ LogicalResult KernelPrinter::printFor(scf::ForOp loop) {
     names[result] = define(carried);
     line() << cudaType(carried.getType()) << " " << nameOf(carried) << " = " << start << ";\n";
   }
-  auto arguments = kernel.getArguments();
-  Value begin = arguments.drop_back().back(), end = arguments.back();
-  // A thread does one iteration of the launch at a time.
-  if (loop.getLowerBound() == begin && loop.getUpperBound() == end) {
-    names[loop.getInductionVar()] = nameOf(begin);
-    if (failed(printBlock(*loop.getBody())))
-      return failure();
-    printCarried(loop.getRegionIterArgs(), loop.getYieldedValues());
-    return success();
-  }
   std::string lower = nameOf(loop.getLowerBound()), upper = nameOf(loop.getUpperBound());
   std::string step = nameOf(loop.getStep()), i = define(loop.getInductionVar());
+  // Unrolled in full, a loop over ten numbers takes most of a model's compile time.
+  constexpr int64_t kMostUnrolled = 4;
+  if (auto trips = loop.getStaticTripCount(); trips && trips->sgt(kMostUnrolled))
+    os << "#pragma unroll 4\n";
   line() << "for (index " << i << " = " << lower << "; " << i << " < " << upper << "; "
          << (step == "1ll" ? "++" + i : i + " += " + step) << ") {\n";
   ++depth;
@@ -108,33 +113,28 @@ LogicalResult KernelPrinter::printIf(scf::IfOp branch) {
 }
 
 LogicalResult KernelPrinter::printMemory(Operation &op) {
-  auto namesOf = [&](ValueRange values) {
-    return llvm::map_to_vector(values, [&](Value value) { return nameOf(value); });
-  };
-  auto element = [](Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); };
+  auto elementOf = [](Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); };
   auto fail = [&] { return op.emitOpError("has a stride that is not known at compile time"); };
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
-    auto at = place(load.getMemRefType(), namesOf(load.getIndices()));
-    if (failed(at))
+    auto from = element(load.getMemRef(), load.getIndices());
+    if (failed(from))
       return fail();
     std::string name = define(load.getResult());
-    line() << "const " << cudaType(load.getType()) << " " << name << " = "
-           << nameOf(load.getMemRef()) << "[" << *at << "]"
+    line() << "const " << cudaType(load.getType()) << " " << name << " = " << *from
            << (load.getType().isInteger(1) ? " != 0" : "") << ";\n";
     return success();
   }
   if (auto store = dyn_cast<memref::StoreOp>(op)) {
-    auto at = place(store.getMemRefType(), namesOf(store.getIndices()));
-    if (failed(at))
+    auto to = element(store.getMemRef(), store.getIndices());
+    if (failed(to))
       return fail();
-    line() << nameOf(store.getMemRef()) << "[" << *at << "] = " << nameOf(store.getValue())
-           << ";\n";
+    line() << *to << " = " << nameOf(store.getValue()) << ";\n";
     return success();
   }
   if (auto alloca = dyn_cast<memref::AllocaOp>(op)) {
     if (!alloca.getType().hasStaticShape())
       return op.emitOpError("has a size that is not known at compile time");
-    line() << cudaStorageType(element(alloca)) << " " << define(alloca) << "["
+    line() << cudaStorageType(elementOf(alloca)) << " " << define(alloca) << "["
            << std::max<int64_t>(1, alloca.getType().getNumElements()) << "];\n";
     return success();
   }
@@ -147,7 +147,7 @@ LogicalResult KernelPrinter::printMemory(Operation &op) {
     if (failed(at))
       return fail();
     std::string name = define(view.getResult());
-    line() << cudaStorageType(element(view)) << " *const " << name << " = "
+    line() << cudaStorageType(elementOf(view)) << " *const " << name << " = "
            << nameOf(view.getSource()) << " + (" << *at << ");\n";
     return success();
   }
@@ -210,32 +210,79 @@ LogicalResult KernelPrinter::printBlock(Block &block) {
   return success();
 }
 
-LogicalResult KernelPrinter::print(bool asStage) {
+std::string KernelPrinter::parameters(bool ofElement) {
+  std::string list;
+  for (auto [i, argument] : llvm::enumerate(kernel.getArguments().drop_back(2))) {
+    auto buffer = dyn_cast<MemRefType>(argument.getType());
+    std::string name = names[argument] = "a" + std::to_string(i);
+    if (!buffer)
+      list += "const " + cudaType(argument.getType()) + " " + name + ", ";
+    else if (ofElement && access->buffers[i].isElement)
+      list += (access->buffers[i].isWritten ? "" : "const ") +
+              cudaStorageType(buffer.getElementType()) + " &" + name + ", ";
+    else
+      list += cudaStorageType(buffer.getElementType()) + " *" + name + ", ";
+  }
+  return list;
+}
+
+void KernelPrinter::printStart(bool asStage) {
   if (asStage)
     os << "static __device__ __noinline__ void " << kernel.getSymName() << "_body(";
   else
     os << "extern \"C\" __global__ void __launch_bounds__(" << kCudaBlockThreads << ") "
        << kernel.getSymName() << "(";
-  auto arguments = kernel.getArguments();
-  for (auto [i, argument] : llvm::enumerate(arguments.drop_back(2))) {
-    auto buffer = dyn_cast<MemRefType>(argument.getType());
-    std::string name = names[argument] = "a" + std::to_string(i);
-    if (buffer)
-      os << cudaStorageType(buffer.getElementType()) << " *" << name << ", ";
-    else
-      os << "const " << cudaType(argument.getType()) << " " << name << ", ";
+  os << parameters(/*ofElement=*/false) << "const index count) {\n";
+}
+
+LogicalResult KernelPrinter::printElements(bool asStage) {
+  // A stage's name differs: a kernel may be printed as both.
+  std::string one = (kernel.getSymName() + (asStage ? "_body" : "") + "_element").str();
+  os << "static __device__ inline void " << one << "(" << parameters(/*ofElement=*/true)
+     << "const index i) {\n";
+  depth = 1;
+  if (failed(printBlock(kernel.getBody().front())))
+    return failure();
+  os << "}\n";
+  printStart(asStage);
+  const std::string width = std::to_string(access->width);
+  std::string places, loads, stores, ofPack, ofRest;
+  for (auto [i, argument, buffer] :
+       llvm::enumerate(kernel.getArguments().drop_back(2), access->buffers)) {
+    std::string a = "a" + std::to_string(i), p = "p" + std::to_string(i), pack;
+    if (buffer.isElement) {
+      pack = "pack<" + cudaStorageType(cast<MemRefType>(argument.getType()).getElementType()) +
+             ", " + width + ">";
+      places += (places.empty() ? "" : " | ") + ("(size_t)" + a);
+      loads += "    " + pack + " " + p +
+               (buffer.isRead ? " = ((const " + pack + " *)" + a + ")[i];\n" : ";\n");
+      if (buffer.isWritten)
+        stores += "    ((" + pack + " *)" + a + ")[i] = " + p + ";\n";
+    }
+    ofPack += (buffer.isElement ? p + ".at[k]" : a) + ", ";
+    ofRest += (buffer.isElement ? a + "[i]" : a) + ", ";
   }
-  os << "const index count) {\n";
+  os << "  const index packs = (" << places << ") % 16 == 0 ? count / " << width << " : 0;\n"
+     << "  for (index i = first_index(); i < packs; i += index_step()) {\n"
+     << loads << "#pragma unroll\n    for (int k = 0; k < " << width << "; ++k)\n      " << one
+     << "(" << ofPack << "i * " << width << " + k);\n"
+     << stores << "  }\n  for (index i = packs * " << width
+     << " + first_index(); i < count; i += index_step())\n    " << one << "(" << ofRest
+     << "i);\n}\n";
+  return success();
+}
+
+LogicalResult KernelPrinter::print(bool asStage) {
+  auto arguments = kernel.getArguments();
   BlockArgument begin = arguments.drop_back().back(), end = arguments.back();
   names[begin] = "i";
   names[end] = "end";
+  if (access)
+    return printElements(asStage);
+  printStart(asStage);
   depth = 2;
   os << "  for (index i = first_index(); i < count; i += index_step()) {\n";
-  bool usesEnd = llvm::any_of(end.getUses(), [&](OpOperand &use) {
-    auto loop = dyn_cast<scf::ForOp>(use.getOwner());
-    return !loop || loop.getLowerBound() != begin || loop.getUpperBound() != end;
-  });
-  if (usesEnd)
+  if (!end.use_empty())
     line() << "const index end = i + 1;\n";
   if (failed(printBlock(kernel.getBody().front())))
     return failure();

@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_CODEGEN_CUDA_KERNELPRINTER_H
 #define MPC_LIB_CODEGEN_CUDA_KERNELPRINTER_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "lib/Codegen/CUDA/ElementAccess.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
@@ -12,10 +12,11 @@ namespace mpc {
 
 class KernelPrinter {
 public:
-  explicit KernelPrinter(mlir::func::FuncOp kernel) : kernel(kernel), os(text) {}
+  explicit KernelPrinter(mlir::func::FuncOp kernel)
+      : kernel(kernel), os(text), access(findElementAccess(kernel)) {}
 
-  /// The whole kernel, or, as a stage of others, the function `<kernel>_body`. Failure, with
-  /// errors, for ops that have no CUDA form.
+  /// The whole kernel of one iteration (ThreadKernel.h), or, as a stage of others, the function
+  /// `<kernel>_body`. Failure, with errors, for ops that have no CUDA form.
   mlir::LogicalResult print(bool asStage = false);
 
   const std::string &str() const { return text; }
@@ -23,6 +24,11 @@ public:
   const llvm::SetVector<mlir::StringAttr> &getGlobals() const { return globals; }
 
 private:
+  /// The parameters, named; of an element of a buffer a reference to it.
+  std::string parameters(bool ofElement);
+  void printStart(bool asStage);
+  /// One element as a function of its own, and a kernel that calls it for packs of neighbours.
+  mlir::LogicalResult printElements(bool asStage);
   mlir::LogicalResult printBlock(mlir::Block &block);
   mlir::LogicalResult printOp(mlir::Operation &op);
   mlir::LogicalResult printFor(mlir::scf::ForOp loop);
@@ -30,7 +36,10 @@ private:
   mlir::LogicalResult printMemory(mlir::Operation &op);
   mlir::LogicalResult printWideProduct(mlir::Operation &op);
   void printCarried(mlir::ValueRange targets, mlir::ValueRange values);
-  /// "base[i * 4 + j]" without the base; failure when a stride is not known.
+  /// "a0[i * 4 + j]"; of an element that is passed by reference its name. Failure when a stride is
+  /// not known.
+  mlir::FailureOr<std::string> element(mlir::Value buffer, mlir::ValueRange indices);
+  /// "i * 4 + j"; failure when a stride is not known.
   mlir::FailureOr<std::string> place(mlir::MemRefType type, llvm::ArrayRef<std::string> indices);
   std::string define(mlir::Value value);
   std::string nameOf(mlir::Value value);
@@ -41,6 +50,7 @@ private:
   llvm::raw_string_ostream os;
   llvm::DenseMap<mlir::Value, std::string> names;
   llvm::SetVector<mlir::StringAttr> globals;
+  std::optional<ElementAccess> access; ///< of a kernel that is printed by elements
   unsigned depth = 0, numbers = 0;
 };
 

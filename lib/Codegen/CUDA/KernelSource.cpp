@@ -7,6 +7,7 @@
 #include "lib/Codegen/CUDA/LibraryKernels.h"
 #include "lib/Codegen/CUDA/Prelude.h"
 #include "lib/Codegen/CUDA/ScalarExpression.h"
+#include "lib/Codegen/CUDA/ThreadKernel.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -51,16 +52,18 @@ FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module) {
   for (auto &group : groups)
     if (group.size() > 1)
       stages.insert(group.begin(), group.end());
+  ThreadKernels threads(module.getContext());
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!kernel->hasAttr(mpcrt::MpcrtDialect::kKernelAttr))
       continue;
     numbers[kernel] = source.kernels.size();
     bool isStage = stages.contains(kernel), isAlone = alone.contains(kernel) || !isStage;
     source.kernels.push_back({kernel.getSymName().str(), signatureOf(kernel), !isAlone});
+    OwningOpRef<func::FuncOp> thread = threads.make(kernel);
     for (bool asStage : {false, true}) {
       if (!(asStage ? isStage : isAlone))
         continue;
-      KernelPrinter printer(kernel);
+      KernelPrinter printer(*thread);
       if (failed(printer.print(asStage))) {
         failedOnce = true;
         break;

@@ -10,21 +10,34 @@ using namespace mpc;
 
 static const char kRelu[] = R"cuda(
 // relu that keeps NaN.
+__device__ inline float positive(float x) { return x <= 0.0f ? 0.0f : x; }
+__device__ inline double positive(double x) { return x <= 0.0 ? 0.0 : x; }
+__device__ inline f16 positive(f16 x) { return widen(x) <= 0.0f ? f16{0} : x; }
+__device__ inline bf16 positive(bf16 x) { return widen(x) <= 0.0f ? bf16{0} : x; }
+template <class T> __device__ inline void relu(T *x, const index count) {
+  const int width = 16 / sizeof(T);
+  const index packs = (size_t)x % 16 == 0 ? count / width : 0;
+  for (index i = first_index(); i < packs; i += index_step()) {
+    pack<T, width> p = ((const pack<T, width> *)x)[i];
+#pragma unroll
+    for (int k = 0; k < width; ++k)
+      p.at[k] = positive(p.at[k]);
+    ((pack<T, width> *)x)[i] = p;
+  }
+  for (index i = packs * width + first_index(); i < count; i += index_step())
+    x[i] = positive(x[i]);
+}
 extern "C" __global__ void __launch_bounds__(256) mpc_relu_f32(float *x, const index count) {
-  for (index i = first_index(); i < count; i += index_step())
-    x[i] = x[i] <= 0.0f ? 0.0f : x[i];
+  relu(x, count);
 }
 extern "C" __global__ void __launch_bounds__(256) mpc_relu_f64(double *x, const index count) {
-  for (index i = first_index(); i < count; i += index_step())
-    x[i] = x[i] <= 0.0 ? 0.0 : x[i];
+  relu(x, count);
 }
 extern "C" __global__ void __launch_bounds__(256) mpc_relu_f16(f16 *x, const index count) {
-  for (index i = first_index(); i < count; i += index_step())
-    x[i] = widen(x[i]) <= 0.0f ? f16{0} : x[i];
+  relu(x, count);
 }
 extern "C" __global__ void __launch_bounds__(256) mpc_relu_bf16(bf16 *x, const index count) {
-  for (index i = first_index(); i < count; i += index_step())
-    x[i] = widen(x[i]) <= 0.0f ? bf16{0} : x[i];
+  relu(x, count);
 }
 )cuda";
 

@@ -110,6 +110,11 @@ template <class T> __device__ inline bool is_nan(T x) { return x != x; }
 template <class T> __device__ inline bool is_infinite(T x) { return x == x && x - x != x - x; }
 template <class T> __device__ inline bool is_finite(T x) { return x - x == x - x; }
 
+// Neighbours that are read and written at once.
+template <class T, int count> struct alignas(sizeof(T) * count) pack {
+  T at[count];
+};
+
 // Every kernel covers its iterations in steps of the whole grid.
 __device__ inline index first_index() { return blockIdx.x * (index)blockDim.x + threadIdx.x; }
 __device__ inline index index_step() { return gridDim.x * (index)blockDim.x; }
@@ -119,7 +124,7 @@ __device__ inline index index_step() { return gridDim.x * (index)blockDim.x; }
 // last one has come. (The software device runs stage after stage.)
 #ifndef MPC_STAGE
 __device__ unsigned grid_arrivals = 0;
-__device__ inline void wait_for_grid() {
+__device__ __noinline__ void wait_for_grid() {
   __syncthreads();
   if (threadIdx.x == 0) {
     const unsigned mine = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;

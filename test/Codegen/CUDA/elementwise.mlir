@@ -6,14 +6,27 @@
 // CHECK-NOT: mpc_relu
 
 // Casts and arithmetic of one chain.
-// CHECK-LABEL: void __launch_bounds__(256) kernel_chain(bf16 *a0, float *a1, const index a2, const index count) {
-// CHECK-NEXT: for (index i = first_index(); i < count; i += index_step()) {
-// CHECK-NEXT: const bf16 [[X:v[0-9]+]] = a0[i];
+// CHECK-LABEL: static __device__ inline void kernel_chain_element(const bf16 &a0, float &a1, const index a2, const index i) {
+// CHECK-NEXT: const bf16 [[X:v[0-9]+]] = a0;
 // CHECK-NEXT: const bf16 [[TWICE:v[0-9]+]] = narrow_bf16(widen([[X]]) + widen([[X]]));
 // CHECK-NEXT: const float [[WIDE:v[0-9]+]] = (float)widen([[TWICE]]);
 // CHECK-NEXT: const float [[MAX:v[0-9]+]] = maximum([[WIDE]], 0.0f);
 // CHECK-NEXT: const float [[TANH:v[0-9]+]] = tanhf([[MAX]]);
-// CHECK-NEXT: a1[i] = [[TANH]];
+// CHECK-NEXT: a1 = [[TANH]];
+// Four neighbours at a time where every buffer begins at a multiple of 16 bytes; the rest, and all
+// elements elsewhere, one by one.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_chain(bf16 *a0, float *a1, const index a2, const index count) {
+// CHECK-NEXT: const index packs = ((size_t)a0 | (size_t)a1) % 16 == 0 ? count / 4 : 0;
+// CHECK-NEXT: for (index i = first_index(); i < packs; i += index_step()) {
+// CHECK-NEXT: pack<bf16, 4> p0 = ((const pack<bf16, 4> *)a0)[i];
+// CHECK-NEXT: pack<float, 4> p1;
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT: for (int k = 0; k < 4; ++k)
+// CHECK-NEXT: kernel_chain_element(p0.at[k], p1.at[k], a2, i * 4 + k);
+// CHECK-NEXT: ((pack<float, 4> *)a1)[i] = p1;
+// CHECK-NEXT: }
+// CHECK-NEXT: for (index i = packs * 4 + first_index(); i < count; i += index_step())
+// CHECK-NEXT: kernel_chain_element(a0[i], a1[i], a2, i);
 func.func @chain(%x: memref<?x8xbf16> {mpc.input = "x"}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %zero = arith.constant 0.0 : f32
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<?x8xbf16>) outs(%out : memref<?x8xf32>) {
@@ -27,19 +40,34 @@ func.func @chain(%x: memref<?x8xbf16> {mpc.input = "x"}, %out: memref<?x8xf32> {
   return
 }
 
-// A vector is added to every row: neighbouring threads have neighbouring columns.
-// CHECK-LABEL: void __launch_bounds__(256) kernel_broadcast(float *a0, float *a1, float *a2, const index a3, const index count) {
-// CHECK: const index [[C:v[0-9]+]] = (index)((unsigned long long)i % (unsigned long long)8ll);
-// CHECK-NEXT: const index [[R:v[0-9]+]] = (index)((unsigned long long)i / (unsigned long long)8ll);
-// CHECK-NEXT: const float [[X:v[0-9]+]] = a0[[[R]] * 8 + [[C]]];
+// A vector is added to every row: it is read by its index, what has the shape of the result by packs.
+// CHECK-LABEL: void kernel_broadcast_element(const float &a0, float *a1, float &a2, const index a3, const index i) {
+// CHECK-NEXT: const index [[C:v[0-9]+]] = (index)((unsigned long long)i % (unsigned long long)8ll);
+// CHECK: const float [[X:v[0-9]+]] = a0;
 // CHECK-NEXT: const float [[B:v[0-9]+]] = a1[[[C]]];
 // CHECK-NEXT: const float [[S:v[0-9]+]] = [[X]] + [[B]];
-// CHECK-NEXT: a2[[[R]] * 8 + [[C]]] = [[S]];
+// CHECK-NEXT: a2 = [[S]];
+// CHECK-LABEL: void __launch_bounds__(256) kernel_broadcast(float *a0, float *a1, float *a2, const index a3, const index count) {
+// CHECK-NEXT: const index packs = ((size_t)a0 | (size_t)a2) % 16 == 0 ? count / 4 : 0;
 func.func @broadcast(%x: memref<?x8xf32> {mpc.input = "x"}, %b: memref<8xf32> {mpc.input = "b"}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %b : memref<?x8xf32>, memref<8xf32>) outs(%out : memref<?x8xf32>) {
   ^bb0(%i: f32, %j: f32, %o: f32):
     %0 = arith.addf %i, %j : f32
     linalg.yield %0 : f32
+  }
+  return
+}
+
+// Rows that are padded have holes: no access covers two of them.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_padded(f16 *a0, f16 *a1, const index a2, const index count) {
+// CHECK-NEXT: for (index i = first_index(); i < count; i += index_step()) {
+// CHECK: a1[v{{[0-9]+}} * 16 + v{{[0-9]+}}] =
+func.func @padded(%x: memref<?x8xf16> {mpc.input = "x"}, %out: memref<?x16xf16> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  %part = memref.subview %out[0, 0] [%n, 8] [1, 1] : memref<?x16xf16> to memref<?x8xf16, strided<[16, 1]>>
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<?x8xf16>) outs(%part : memref<?x8xf16, strided<[16, 1]>>) {
+  ^bb0(%i: f16, %o: f16):
+    %0 = arith.negf %i : f16
+    linalg.yield %0 : f16
   }
   return
 }

@@ -4,6 +4,7 @@
 // CHECK-LABEL: void __launch_bounds__(256) kernel_sum_rows(f16 *a0, float *a1, const index a2, const index count) {
 // CHECK: const float [[START:v[0-9]+]] = a1[i];
 // CHECK: float [[SUM:v[0-9]+]] = [[START]];
+// CHECK-NEXT: #pragma unroll 4
 // CHECK-NEXT: for (index [[C:v[0-9]+]] = 0ll; [[C]] < 512ll; ++[[C]]) {
 // CHECK-NEXT: const f16 [[X:v[0-9]+]] = a0[i * 512 + [[C]]];
 // CHECK: [[SUM]] = v{{[0-9]+}};

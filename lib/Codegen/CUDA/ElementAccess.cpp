@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A GPU moves 16 bytes per thread and instruction as fast as 2.
+#include "lib/Codegen/CUDA/ElementAccess.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static constexpr unsigned kAccessBytes = 16;
+/// More neighbours than this need more registers than they save time.
+static constexpr unsigned kMostElements = 8;
+
+bool mpc::isLinearPlace(MemRefType type, ValueRange indices, Value linear) {
+  SmallVector<int64_t> strides;
+  int64_t offset, expected = 1;
+  if (indices.empty() || failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  Value rest = linear;
+  for (size_t d = indices.size(); d-- > 1;) {
+    auto remainder = indices[d].getDefiningOp<arith::RemUIOp>();
+    auto extent = remainder ? getConstantIntValue(remainder.getRhs()) : std::nullopt;
+    if (!extent || remainder.getLhs() != rest || strides[d] != expected)
+      return false;
+    expected *= *extent;
+    // The quotient is the next index, or what the next index is the remainder of.
+    auto next = indices[d - 1].getDefiningOp<arith::RemUIOp>();
+    rest = d > 1 && next ? next.getLhs() : indices[d - 1];
+    auto quotient = rest.getDefiningOp<arith::DivUIOp>();
+    if (!quotient || quotient.getLhs() != remainder.getLhs() ||
+        getConstantIntValue(quotient.getRhs()) != extent)
+      return false;
+  }
+  return indices[0] == rest && strides[0] == expected;
+}
+
+static unsigned bytesOf(MemRefType type) {
+  return type.getElementType().isIndex() ? 8 : llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+std::optional<ElementAccess> mpc::findElementAccess(func::FuncOp kernel) {
+  auto arguments = kernel.getArguments();
+  Block &body = kernel.getBody().front();
+  Value i = arguments.drop_back().back();
+  ElementAccess access;
+  access.buffers.resize(arguments.size() - 2);
+  unsigned largest = 0;
+  bool hasWritten = false;
+  for (auto [argument, buffer] : llvm::zip_equal(arguments.drop_back(2), access.buffers)) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    buffer.isElement = type && !argument.use_empty();
+    for (Operation *user : argument.getUsers()) {
+      auto load = dyn_cast<memref::LoadOp>(user);
+      auto store = dyn_cast<memref::StoreOp>(user);
+      buffer.isRead |= !store;
+      buffer.isWritten |= !load;
+      buffer.isElement &= user->getBlock() == &body && (load || store) &&
+                          isLinearPlace(type,
+                                        load    ? load.getIndices()
+                                        : store ? store.getIndices()
+                                                : Operation::operand_range(nullptr, 0),
+                                        i);
+    }
+    if (buffer.isWritten && !buffer.isElement)
+      return std::nullopt;
+    hasWritten |= buffer.isWritten;
+    if (buffer.isElement)
+      largest = std::max(largest, bytesOf(type));
+  }
+  bool isWriting = false;
+  for (Operation &op : body) {
+    auto load = dyn_cast<memref::LoadOp>(op);
+    if (load && isWriting)
+      return std::nullopt;
+    isWriting |= isa<memref::StoreOp>(op);
+    // Sums: more threads with one each are better than fewer with several.
+    if (isa<memref::AllocaOp>(op) ||
+        op.walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted())
+      return std::nullopt;
+  }
+  if (!hasWritten || largest == 0)
+    return std::nullopt;
+  access.width = std::min(kMostElements, kAccessBytes / largest);
+  return access.width > 1 ? std::optional(access) : std::nullopt;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels whose iteration `i` touches element `i` of its buffers: they take several elements at a
+// time, in accesses of 16 bytes.
+#ifndef MPC_LIB_CODEGEN_CUDA_ELEMENTACCESS_H
+#define MPC_LIB_CODEGEN_CUDA_ELEMENTACCESS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <optional>
+
+namespace mpc {
+
+struct ElementAccess {
+  struct Buffer {
+    bool isElement = false; ///< touched at element `i` only
+    bool isRead = false, isWritten = false;
+  };
+  llvm::SmallVector<Buffer> buffers; ///< per argument of the kernel without `begin` and `end`
+  unsigned width = 1;                ///< elements at a time: a power of two, at least 2
+};
+
+/// For a kernel of one iteration (ThreadKernel.h). None when it writes anything but elements, or
+/// reads one after it wrote one (what is read is read first), or has loops.
+std::optional<ElementAccess> findElementAccess(mlir::func::FuncOp kernel);
+
+/// Whether `indices` of a buffer of this type are element number `linear`: that value itself, or
+/// its quotients and remainders by the extents.
+bool isLinearPlace(mlir::MemRefType type, mlir::ValueRange indices, mlir::Value linear);
+
+} // namespace mpc
+
+#endif // MPC_LIB_CODEGEN_CUDA_ELEMENTACCESS_H
