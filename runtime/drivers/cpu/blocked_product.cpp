@@ -37,6 +37,11 @@ void storeAroundCaches(const uint8_t *from, uint8_t *to, int64_t bytes) {
                      _mm_load_si128(reinterpret_cast<const __m128i *>(from + i)));
 }
 
+uint32_t epilogueFlags(const Contraction &shape) {
+  return (shape.hasBias ? epilogueBias : 0u) | (shape.relu ? epilogueRelu : 0u) |
+         (shape.accumulate ? epilogueAccumulate : 0u);
+}
+
 // An extent cut into `count` blocks of `size`, the last one smaller.
 struct Blocking {
   int64_t count, size;
@@ -159,6 +164,17 @@ void BlockedProduct::packAll(const Side &side, int64_t first, int64_t panels, ui
   });
 }
 
+// Rows of lhs are read where they lie if packing costs more than their distances in memory do, and
+// if rhs is packed as a whole: sums then never leave the registers.
+bool BlockedProduct::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
+                                      const Result &result) const {
+  constexpr int64_t longestRow = 4096; // bytes
+  const mpc_rt_dtype_t read = kernel.depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+  return kernel.pieces[0] && rhsPacked && !shape.transposeLhs && !result.kernel &&
+         shape.lhs == read && shape.k % kernel.depth == 0 &&
+         shape.k * elementBytes(shape.lhs) <= longestRow;
+}
+
 bool BlockedProduct::packsRhsFirst(const Contraction &shape) const {
   return shape.batch == 1 && shape.m > kernel.blockRows;
 }
@@ -186,8 +202,9 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
   const Side left = lhsOf(shape, lhs), right = rhsOf(shape, rhs);
   const int64_t threads = team.threads();
   const Grid grid = gridOf(shape, kernel, threads, result.kernel);
-  const bool lhsFirst = shape.batch == 1 && grid.columns.count > 1;
   const bool rhsFirst = !packedRhs && packsRhsFirst(shape);
+  const bool lhsAsItLies = readsLhsAsItLies(shape, packedRhs || rhsFirst, result);
+  const bool lhsFirst = !lhsAsItLies && shape.batch == 1 && grid.columns.count > 1;
 
   auto stripOf = [&](const Blocking &blocks, const Side &side, bool first) {
     int64_t blockBytes = blocks.size / side.panelLanes * stepsOf(side.depth) * side.stepBytes;
@@ -198,6 +215,10 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
 
   workspaces.resize(static_cast<size_t>(threads));
   for (Workspace &own : workspaces) {
+    if (lhsAsItLies) {
+      own.pieces.reserve(static_cast<size_t>(ceilDivide(stepsOf(shape.k), kernel.steps)));
+      continue;
+    }
     reserve(own.sums, grid.rows.size * (grid.columns.size + sumPadding) *
                           static_cast<int64_t>(sizeof(float)));
     if (!lhsFirst)
@@ -244,6 +265,10 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
             if (rhs)
               block.rhs.data = at(rhs, block.batch * shape.k * shape.n, shape.rhs);
             Workspace &workspace = workspaces[static_cast<size_t>(slot)];
+            if (lhsAsItLies) {
+              own = std::max(own, multiplyRows(shape, block, workspace, bias, result));
+              continue;
+            }
             multiplyBlock(block, workspace);
             own = std::max(own, finishBlock(shape, block, workspace, bias, result));
           }
@@ -258,6 +283,12 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
   }
   if (result.largest)
     *result.largest = most.load(std::memory_order_relaxed);
+}
+
+uint32_t BlockedProduct::largestOf(mpc_rt_dtype_t dtype, const uint8_t *row, size_t count) const {
+  return dtype == MPC_RT_FLOAT32
+             ? vectors.largest32(reinterpret_cast<const uint32_t *>(row), count)
+             : vectors.largest16(reinterpret_cast<const uint16_t *>(row), count);
 }
 
 void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
@@ -323,12 +354,53 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
   }
 }
 
+uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &block, Workspace &own,
+                                      const float *bias, const Result &result) const {
+  const PieceKernel &pieces = *kernel.pieces[0];
+  const EpilogueRow finish = vectors.epilogue[shape.out][epilogueFlags(shape)];
+  const int64_t steps = stepsOf(shape.k);
+  alignas(cacheLine) float sums[mostPieceSums];
+  uint32_t most = 0;
+  PieceTile tile = {};
+  tile.lhsStepBytes = pieceLaneBytes;
+  tile.sums = sums;
+  tile.sumStride = pieces.columns;
+  tile.first = true;
+  for (int64_t column = 0; column < block.columns; column += pieces.columns) {
+    own.pieces.clear();
+    for (int64_t first = 0; first < steps; first += kernel.steps)
+      own.pieces.push_back({first * pieceLaneBytes,
+                            chunkOf(block.rhs, block.rhsPanels, first / kernel.steps,
+                                    (block.column + column) / pieces.columns),
+                            std::min(kernel.steps, steps - first)});
+    tile.pieces = own.pieces.data();
+    tile.count = static_cast<int64_t>(own.pieces.size());
+    const auto count = static_cast<size_t>(std::min(pieces.columns, block.columns - column));
+    for (int64_t row = 0; row < block.rows; row += pieces.rows) {
+      const int64_t rows = std::min(pieces.rows, block.rows - row);
+      const uint8_t *lanes[mostPieceRows];
+      for (int64_t i = 0; i < rows; ++i)
+        lanes[i] = at(block.lhs.data, (block.row + row + i) * shape.k, shape.lhs);
+      tile.lanes = lanes;
+      pieces.multiply[rows - 1](tile);
+      for (int64_t i = 0; i < rows; ++i) {
+        const int64_t first =
+            (block.batch * shape.m + block.row + row + i) * shape.n + block.column + column;
+        auto *target = const_cast<uint8_t *>(at(result.out, first, shape.out));
+        finish(sums + i * pieces.columns, bias ? bias + block.column + column : nullptr, target,
+               count);
+        if (result.largest)
+          most = std::max(most, largestOf(shape.out, target, count));
+      }
+    }
+  }
+  return most;
+}
+
 uint32_t BlockedProduct::finishBlock(const Contraction &shape, const Block &block,
                                      const Workspace &own, const float *bias,
                                      const Result &result) const {
-  const uint32_t flags = (shape.hasBias ? epilogueBias : 0u) | (shape.relu ? epilogueRelu : 0u) |
-                         (shape.accumulate ? epilogueAccumulate : 0u);
-  const EpilogueRow finish = vectors.epilogue[shape.out][flags];
+  const EpilogueRow finish = vectors.epilogue[shape.out][epilogueFlags(shape)];
   const int64_t stride = ceilDivide(block.columns, kernel.columns) * kernel.columns + sumPadding;
   const auto *sums = reinterpret_cast<const float *>(own.sums.data());
   const auto count = static_cast<size_t>(block.columns);
@@ -345,9 +417,7 @@ uint32_t BlockedProduct::finishBlock(const Contraction &shape, const Block &bloc
     uint8_t *finished = streams || isConsumed ? staged : target;
     finish(sums + row * stride, bias ? bias + block.column : nullptr, finished, count);
     if (result.largest)
-      most = std::max(most, shape.out == MPC_RT_FLOAT32
-                                ? vectors.largest32(reinterpret_cast<uint32_t *>(finished), count)
-                                : vectors.largest16(reinterpret_cast<uint16_t *>(finished), count));
+      most = std::max(most, largestOf(shape.out, finished, count));
     if (result.kernel)
       result.kernel->run(finished, shape.out, first, first + block.columns);
     if (streams)

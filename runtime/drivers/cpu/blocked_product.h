@@ -66,6 +66,7 @@ private:
   // Thread's own.
   struct Workspace {
     Buffer sums, lhs, rhs;
+    std::vector<Piece> pieces;
   };
   struct Block;
 
@@ -76,6 +77,11 @@ private:
                          int64_t panel) const;
   void pack(const Side &side, int64_t first, int64_t panels, int64_t chunk, uint8_t *to) const;
   void packAll(const Side &side, int64_t first, int64_t panels, uint8_t *to);
+  bool readsLhsAsItLies(const Contraction &shape, bool rhsPacked, const Result &result) const;
+  // The block's largest element, where `result` asks for it.
+  uint32_t multiplyRows(const Contraction &shape, const Block &block, Workspace &own,
+                        const float *bias, const Result &result) const;
+  uint32_t largestOf(mpc_rt_dtype_t dtype, const uint8_t *row, size_t count) const;
   void multiplyBlock(const Block &block, Workspace &own) const;
   uint32_t finishBlock(const Contraction &shape, const Block &block, const Workspace &own,
                        const float *bias, const Result &result) const;
