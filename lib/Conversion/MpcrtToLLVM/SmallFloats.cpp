@@ -82,12 +82,12 @@ static Value bfloatToFloat(Bits k, Value value) {
 
 static Value floatToBfloat(Bits k, Value value) {
   Value x = k.ofFloat(value);
-  Value rounded = k.shr(k.add(k.add(x, k.i32(0x7fff)), k.band(k.shr(x, 16), k.i32(1))), 16);
-  Value quiet = k.bor(k.shr(x, 16), k.i32(0x40)); // the payload's head, quiet
-  Value isNaN =
-      k.compare(arith::CmpIPredicate::ugt, k.band(x, k.i32(0x7fffffff)), k.i32(0x7f800000));
-  Value narrow =
-      arith::TruncIOp::create(k.b, k.loc, k.b.getI16Type(), k.select(isNaN, quiet, rounded));
+  Value rounded = k.add(k.add(x, k.i32(0x7fff)), k.band(k.shr(x, 16), k.i32(1)));
+  Value quiet = k.bor(x, k.i32(0x400000)); // the payload's head, quiet
+  Value isNaN = arith::CmpFOp::create(k.b, k.loc, arith::CmpFPredicate::UNO, value, value);
+  // The shift comes last: where the result is widened again, both shifts become one mask.
+  Value bits = k.shr(k.select(isNaN, quiet, rounded), 16);
+  Value narrow = arith::TruncIOp::create(k.b, k.loc, k.b.getI16Type(), bits);
   return arith::BitcastOp::create(k.b, k.loc, k.b.getBF16Type(), narrow);
 }
 
