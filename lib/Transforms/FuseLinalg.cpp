@@ -26,20 +26,29 @@ static constexpr int64_t kMaxOperands = 24;
 /// Ops of a body that is cheaper to repeat than to store.
 static constexpr int64_t kCheapOps = 6;
 
-/// Casts, comparisons and selections only.
-static bool isCheap(GenericOp op) {
+/// What a body costs where it is repeated.
+enum class Work {
+  Moves,      ///< casts, comparisons and selections
+  Arithmetic, ///< sums, differences and products of these: less than a value from memory
+  Expensive
+};
+
+static Work workOf(GenericOp op) {
   int64_t count = 0;
+  Work work = Work::Moves;
   for (Operation &inner : op.getBody()->without_terminator()) {
     if (isa<arith::ConstantOp>(inner))
       continue;
-    if (!isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
-             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp,
-             arith::IndexCastOp, arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AndIOp,
-             arith::NegFOp, linalg::IndexOp>(inner))
-      return false;
+    if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(inner))
+      work = Work::Arithmetic;
+    else if (!isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
+                  arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp,
+                  arith::BitcastOp, arith::IndexCastOp, arith::CmpFOp, arith::CmpIOp,
+                  arith::SelectOp, arith::AndIOp, arith::NegFOp, linalg::IndexOp>(inner))
+      return Work::Expensive;
     ++count;
   }
-  return count <= kCheapOps;
+  return count <= kCheapOps ? work : Work::Expensive;
 }
 
 static int64_t bytesOf(Value value) {
@@ -92,7 +101,8 @@ static Decision decide(OpOperand *operand) {
       return {Merge::No, "the producer updates its destination in place"};
   if (producer->getNumOperands() + consumer->getNumOperands() > kMaxOperands)
     return {Merge::No, "the kernel would have too many operands"};
-  bool cheap = isCheap(producer);
+  const Work work = workOf(producer);
+  const bool cheap = work == Work::Moves;
   bool repeats = !consumer.getMatchingIndexingMap(operand).isPermutation();
   bool only = llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; });
   if (repeats && !cheap)
@@ -102,6 +112,8 @@ static Decision decide(OpOperand *operand) {
   bool vanishes = llvm::all_of(
       producer->getUses(), [](OpOperand &use) { return linalg::areElementwiseOpsFusable(&use); });
   if (cheap && (vanishes || readsNoMore(producer)))
+    return {Merge::Repeat, ""};
+  if (work == Work::Arithmetic && vanishes && readsNoMore(producer))
     return {Merge::Repeat, ""};
   if (canShare(producer, consumer, operand))
     return {Merge::Share, ""};
