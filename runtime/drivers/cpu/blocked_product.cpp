@@ -165,14 +165,15 @@ void BlockedProduct::packAll(const Side &side, int64_t first, int64_t panels, ui
 }
 
 // Rows of lhs are read where they lie if packing costs more than their distances in memory do, and
-// if rhs is packed as a whole: sums then never leave the registers.
+// if rhs is packed as a whole: sums then never leave the registers. Large results are stored by
+// longer rows, around the caches.
 bool BlockedProduct::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
                                       const Result &result) const {
   constexpr int64_t longestRow = 4096; // bytes
   const mpc_rt_dtype_t read = kernel.depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
   return kernel.pieces[0] && rhsPacked && !shape.transposeLhs && !result.kernel &&
          shape.lhs == read && shape.k % kernel.depth == 0 &&
-         shape.k * elementBytes(shape.lhs) <= longestRow;
+         shape.k * elementBytes(shape.lhs) <= longestRow && !streamsResult(shape, result.out);
 }
 
 bool BlockedProduct::packsRhsFirst(const Contraction &shape) const {
