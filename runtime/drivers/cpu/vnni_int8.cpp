@@ -41,6 +41,11 @@ int32_t readStep(const int8_t *from, int64_t count) {
   return four;
 }
 
+// What the shift of the weights added to a row's sums; wraps around as they do.
+int32_t lessShift(int32_t rowSum) {
+  return static_cast<int32_t>(0u - uint32_t{shift} * static_cast<uint32_t>(rowSum));
+}
+
 // Weights come from the third-level cache or from memory, in one line after the other.
 constexpr int64_t bytesAhead = 16 * stepBytes;
 
@@ -52,7 +57,7 @@ template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
   for (int r = 0; r < rows; ++r)
 #pragma clang loop unroll(full)
     for (int v = 0; v < vectors; ++v)
-      sums[r][v] = _mm512_set1_epi32(-shift * tile.rowSums[r]);
+      sums[r][v] = _mm512_set1_epi32(lessShift(tile.rowSums[r]));
   const int8_t *weights = tile.weights;
   for (int64_t step = 0; step < whole; ++step, weights += stepBytes) {
     __m512i row[vectors];

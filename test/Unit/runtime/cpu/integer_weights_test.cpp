@@ -28,6 +28,19 @@ std::vector<int8_t> draw(int64_t count, uint32_t seed) {
   return values;
 }
 
+void checkBytes(ThreadTeam &team, int64_t m, int64_t n, int64_t k, bool transposed,
+                const std::vector<int8_t> &lhs, const std::vector<int8_t> &rhs) {
+  Contraction c;
+  c.batch = 1, c.m = m, c.n = n, c.k = k, c.transposeRhs = transposed;
+  std::vector<int8_t> weights(vnni::weightBytes(c));
+  std::vector<int32_t> sums(static_cast<size_t>(m)), out(static_cast<size_t>(m * n)),
+      expected(out.size());
+  vnni::packWeights(team, c, rhs.data(), weights.data());
+  vnni::multiply(team, c, lhs.data(), weights.data(), sums.data(), out.data());
+  contractInt8(team, /*avx2=*/false, c, lhs.data(), rhs.data(), expected.data());
+  EXPECT_EQ(out, expected) << m << " x " << n << " x " << k << (transposed ? " ^T" : "");
+}
+
 TEST(IntegerWeights, MultiplyBytesExactly) {
   if (!has(MPC_RT_FEATURE_AVX512_VNNI))
     GTEST_SKIP() << "this CPU has no AVX512-VNNI";
@@ -38,17 +51,13 @@ TEST(IntegerWeights, MultiplyBytesExactly) {
     for (int64_t n : {1, 16, 17, 64, 130})
       for (int64_t k : {1, 3, 4, 63, 256})
         for (bool transposed : {false, true}) {
-          Contraction c;
-          c.batch = 1, c.m = m, c.n = n, c.k = k, c.transposeRhs = transposed;
-          const auto lhs = draw(m * k, ++seed), rhs = draw(k * n, seed + 1000);
-          std::vector<int8_t> weights(vnni::weightBytes(c));
-          std::vector<int32_t> sums(static_cast<size_t>(m)), out(static_cast<size_t>(m * n)),
-              expected(out.size());
-          vnni::packWeights(team, c, rhs.data(), weights.data());
-          vnni::multiply(team, c, lhs.data(), weights.data(), sums.data(), out.data());
-          contractInt8(team, /*avx2=*/false, c, lhs.data(), rhs.data(), expected.data());
-          EXPECT_EQ(out, expected) << m << " x " << n << " x " << k << (transposed ? " ^T" : "");
+          const auto lhs = draw(m * k, ++seed);
+          checkBytes(team, m, n, k, transposed, lhs, draw(k * n, seed + 1000));
         }
+  // Sums that wrap around, of weights and of what their shift adds.
+  constexpr int64_t deep = 150001;
+  checkBytes(team, 2, 3, deep, false, std::vector<int8_t>(2 * deep, -128),
+             std::vector<int8_t>(3 * deep, -128));
   team.end();
 }
 
