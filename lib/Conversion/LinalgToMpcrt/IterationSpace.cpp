@@ -11,7 +11,8 @@ using namespace mpc;
 static constexpr int64_t kInlineIterations = 64;
 
 StringRef mpc::getSplitName(Split split) {
-  static const StringRef names[] = {"inline", "flat", "rows", "columns", "blocks", "parts"};
+  static const StringRef names[] = {"inline",        "flat",   "rows", "columns",
+                                    "column blocks", "blocks", "parts"};
   return names[static_cast<int>(split)];
 }
 
@@ -56,6 +57,16 @@ static bool runsDownColumns(linalg::GenericOp op, unsigned column, ArrayRef<unsi
            return endsWithColumn(*input) &&
                   llvm::any_of(reductions, [&](unsigned r) { return map.isFunctionOfDim(r); });
          });
+}
+
+/// On a CPU: whether there are too few columns for the threads, but enough to add up.
+static bool hasFewLongColumns(ArrayRef<BatchExtent> extents, unsigned column,
+                              ArrayRef<unsigned> reductions) {
+  constexpr int64_t kFewColumns = 128, kLongSum = 16384;
+  int64_t length = 1;
+  for (unsigned loop : reductions)
+    length = std::min<int64_t>(length * guess(extents[loop]), int64_t(1) << 40);
+  return extents[column].isFixed() && extents[column].fixed < kFewColumns && length >= kLongSum;
 }
 
 /// On a GPU: how many partial results each sum should have; 1 when there are enough sums, or too
@@ -157,6 +168,10 @@ FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op, bool 
         space.inner.push_back(column);
       space.firstReduction = space.inner.size(); // sums stay in the output
       space.innermostIndependent = true;
+      if (parallel.size() == 1 && hasFewLongColumns(space.extents, column, reductions)) {
+        space.split = Split::ColumnBlocks;
+        return space;
+      }
     } else {
       space.split = Split::Rows;
       space.launched = parallel;

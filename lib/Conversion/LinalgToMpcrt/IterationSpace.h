@@ -8,6 +8,12 @@
 
 namespace mpc {
 
+/// Partial results of sums that threads of a CPU share. Fixed, so that results do not depend on the
+/// number of threads.
+inline constexpr int64_t kBlocks = 64;
+/// Of these a thread takes so many at least.
+inline constexpr int64_t kBlocksGrain = 8;
+
 /// Operations per chunk below which splitting costs more than it gains.
 inline constexpr int64_t kGrainOperations = 16384;
 
@@ -16,8 +22,9 @@ enum class Split {
   Flat,    ///< elementwise on dense buffers: one loop over all elements
   Rows,    ///< launch over parallel loops; the innermost parallel or the reductions inside
   Columns, ///< sums down contiguous columns: launch over columns, reduction outside, columns inside
-  Blocks,  ///< sums to a scalar: a fixed number of partial results, combined in order
-  Parts    ///< on a GPU, sums to few places: partial results of each, combined in order
+  ColumnBlocks, ///< the same of few columns: a fixed number of partial results of all of them
+  Blocks,       ///< sums to a scalar: a fixed number of partial results, combined in order
+  Parts         ///< on a GPU, sums to few places: partial results of each, combined in order
 };
 
 llvm::StringRef getSplitName(Split split);

@@ -13,9 +13,6 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Partial results of a sum to a scalar: as many whatever the threads, so that the result is the
-/// same.
-static constexpr int64_t kBlocks = 64;
 /// Sums of at most this many numbers are one chunk.
 static constexpr int64_t kSerialReduction = 4096;
 
@@ -279,7 +276,7 @@ LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSp
   scf::YieldOp::create(body, loc, next);
   for (auto [value, output, place] : llvm::zip_equal(combine.getResults(), outputs, places))
     memref::StoreOp::create(after, loc, value, output, place);
-  finish(op, kernel, constant(host, kBlocks), 8, getSplitName(space.split));
+  finish(op, kernel, constant(host, kBlocks), kBlocksGrain, getSplitName(space.split));
   return success();
 }
 
@@ -420,6 +417,8 @@ LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
   case Split::Inline:
     emitInline(op, *space);
     return success();
+  case Split::ColumnBlocks:
+    return emitColumnBlocks(op, *space);
   case Split::Blocks:
     return emitBlocks(op, *space);
   case Split::Parts:

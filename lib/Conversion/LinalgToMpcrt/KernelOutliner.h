@@ -40,6 +40,7 @@ private:
   void emitLaunch(mlir::linalg::GenericOp op, const IterationSpace &space);
   /// Partial results by one kernel, their combination by a structured op, which is outlined then.
   mlir::LogicalResult emitParts(mlir::linalg::GenericOp op, IterationSpace space);
+  mlir::LogicalResult emitColumnBlocks(mlir::linalg::GenericOp op, IterationSpace space);
   mlir::LogicalResult emitBlocks(mlir::linalg::GenericOp op, const IterationSpace &space);
 
   mlir::func::FuncOp entry;

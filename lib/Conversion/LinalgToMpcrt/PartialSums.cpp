@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sums on a GPU that many threads share: the split does not depend on the grid, so that results do
-// not either.
+// Sums that threads share: on a GPU many, on a CPU those of few columns. The split does not depend
+// on the grid or on the number of threads, so that results do not either.
 #include "KernelOutliner.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -124,5 +124,69 @@ LogicalResult KernelOutliner::emitParts(linalg::GenericOp op, IterationSpace spa
   linalg::GenericOp combine = combineParts(op, space, combiners, partials);
   OpBuilder host(op);
   finish(op, kernel, constant(host, space.parts * sums), 1, getSplitName(space.split));
+  return outline(combine);
+}
+
+LogicalResult KernelOutliner::emitColumnBlocks(linalg::GenericOp op, IterationSpace space) {
+  auto combiners = combinersOf(op);
+  if (combiners.empty()) {
+    space.split = Split::Columns;
+    space.grain = space.extents[space.launched[0]].fixed;
+    emitLaunch(op, space);
+    return success();
+  }
+  Location loc = op.getLoc();
+  const int64_t columns = space.extents[space.launched[0]].fixed;
+  OpBuilder start = OpBuilder::atBlockBegin(&entry.getBody().front());
+  SmallVector<Value> partials;
+  for (auto &combiner : combiners)
+    partials.push_back(memref::AllocaOp::create(
+        start, loc, MemRefType::get({kBlocks, columns}, combiner.first->getResult(0).getType())));
+
+  Kernel kernel = createKernel(op, partials);
+  OpBuilder &builder = kernel.builder;
+  auto constant = [&](OpBuilder &b, int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  // The outermost loop is the one to share.
+  SmallVector<LoopBounds> bounds;
+  for (unsigned loop : space.inner)
+    bounds.push_back(
+        {loop, constant(builder, 0), materialize(builder, loc, space.extents[loop], kernel.batch)});
+  Value extent = bounds[0].end;
+  Value per = arith::CeilDivUIOp::create(builder, loc, extent, constant(builder, kBlocks));
+  auto loop = scf::ForOp::create(builder, loc, kernel.begin, kernel.end, constant(builder, 1));
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  Value block = loop.getInductionVar();
+  Value first = arith::MulIOp::create(inner, loc, block, per);
+  bounds[0].begin = arith::MinUIOp::create(inner, loc, first, extent);
+  bounds[0].end =
+      arith::MinUIOp::create(inner, loc, arith::AddIOp::create(inner, loc, first, per), extent);
+  bounds.push_back({space.launched[0], constant(inner, 0), constant(inner, columns)});
+
+  SmallVector<Value> operands;
+  for (Value input : op.getDpsInputs())
+    operands.push_back(kernel.inside.lookup(input));
+  auto fill = scf::ForOp::create(inner, loc, constant(inner, 0), constant(inner, columns),
+                                 constant(inner, 1));
+  fill->setAttr(mpcrt::MpcrtDialect::kIndependentAttr, inner.getUnitAttr());
+  OpBuilder inFill = OpBuilder::atBlockBegin(fill.getBody());
+  for (auto [combiner, partial] : llvm::zip_equal(combiners, kernel.extras)) {
+    memref::StoreOp::create(inFill, loc, arith::ConstantOp::create(inFill, loc, combiner.second),
+                            partial, ValueRange{block, fill.getInductionVar()});
+    SmallVector<OpFoldResult> offsets{block, inner.getIndexAttr(0)};
+    SmallVector<OpFoldResult> sizes{inner.getIndexAttr(1), inner.getIndexAttr(columns)};
+    SmallVector<OpFoldResult> strides(2, inner.getIndexAttr(1));
+    auto type = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+        {columns}, cast<MemRefType>(partial.getType()), offsets, sizes, strides));
+    operands.push_back(
+        memref::SubViewOp::create(inner, loc, type, partial, offsets, sizes, strides));
+  }
+  LoopEmitter emitter(op, operands, kernel.inside);
+  emitter.emit(inner, bounds, bounds.size(), /*innermostIndependent=*/true);
+
+  linalg::GenericOp combine = combineParts(op, space, combiners, partials);
+  OpBuilder host(op);
+  finish(op, kernel, constant(host, kBlocks), kBlocksGrain, getSplitName(space.split));
   return outline(combine);
 }

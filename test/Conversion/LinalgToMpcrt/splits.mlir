@@ -47,3 +47,27 @@ func.func @scalar(%out: memref<i64> {mpcrt.output = "out0"}, %n: index {mpcrt.ba
   }
   return
 }
+
+// Long sums of few columns: 64 partial results of all columns, added up in order.
+// CHECK-LABEL: func.func private @kernel_few_columns
+// CHECK: arith.ceildivui
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}}, %[[P:.*]][%{{.*}}, %{{.*}}] : memref<64x32xf32>
+// CHECK: %[[ROW:.*]] = memref.subview %[[P]][%{{.*}}, 0] [1, 32] [1, 1]
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}}, %[[ROW]]
+// CHECK: } {mpcrt.independent}
+// CHECK-LABEL: func.func @few_columns
+// CHECK: %[[PARTIAL:.*]] = memref.alloca() : memref<64x32xf32>
+// CHECK: mpcrt.launch @kernel_few_columns count(%{{.*}}) grain(8)
+// CHECK: mpcrt.launch @kernel_few_columns_1
+func.func @few_columns(%x: memref<?x1024x32xf32> {mpc.input = "x"}, %out: memref<32xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d2, d0)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : memref<?x1024x32xf32>) outs(%out : memref<32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o fastmath<reassoc> : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
