@@ -467,6 +467,7 @@ ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &s
   state.config = std::move(imported->config);
   state.configText = std::move(imported->configText);
   state.metadata = std::move(imported->metadata);
+  state.vocabularies = std::move(imported->vocabularies);
   state.optimizer = std::move(compileConfig.optimizer);
   state.loss = std::move(compileConfig.loss);
   state.metrics = std::move(compileConfig.metrics);

@@ -59,3 +59,23 @@ func.func @moments() -> (tensor<f16>, tensor<f16>) {
   %m, %v = mpc.moments %x {axes = array<i64: 0>} : tensor<2xf16> -> tensor<f16>, tensor<f16>
   return %m, %v : tensor<f16>, tensor<f16>
 }
+
+// Quotients round down, remainders have the divisor's sign; a divisor of 0 gives 0, a shift ends at the width.
+// CHECK-LABEL: func.func @integers
+func.func @integers() -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) {
+  // CHECK-DAG: mpc.constant dense<[-4, -4, 3, 0]> : tensor<4xi32>
+  // CHECK-DAG: mpc.constant dense<[1, -1, -1, 0]> : tensor<4xi32>
+  // CHECK-DAG: mpc.constant dense<[-5, -7, 7, 5]> : tensor<4xi32>
+  // CHECK-DAG: mpc.constant dense<[-28, 7, -28, 5]> : tensor<4xi32>
+  // CHECK-DAG: mpc.constant dense<[-2, 7, -1, 5]> : tensor<4xi32>
+  %x = mpc.constant dense<[-7, 7, -7, 5]> : tensor<4xi32>
+  %y = mpc.constant dense<[2, -2, -2, 0]> : tensor<4xi32>
+  %n = mpc.constant dense<[2, -2, 99, 0]> : tensor<4xi32>
+  %q = mpc.integer floor_divide %x, %y : tensor<4xi32>, tensor<4xi32>
+  %r = mpc.integer modulo %x, %y : tensor<4xi32>, tensor<4xi32>
+  %e = mpc.integer xor %x, %y : tensor<4xi32>, tensor<4xi32>
+  %two = mpc.constant dense<[2, -2, 2, 0]> : tensor<4xi32>
+  %l = mpc.integer shift_left %x, %two : tensor<4xi32>, tensor<4xi32>
+  %s = mpc.integer shift_right %x, %n : tensor<4xi32>, tensor<4xi32>
+  return %q, %r, %e, %l, %s : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+}

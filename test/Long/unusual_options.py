@@ -392,6 +392,30 @@ def recorded_vectors(d):
     return (lambda x: operation(x) * 0.5), [(a, b)]
 
 
+def recorded_angles(d):
+    a, b = d.size(1, 5), d.size(1, 6)
+    operation = d.choice([
+        lambda x: ops.arctan(x * 3.0), lambda x: ops.arctan2(x, x[:, ::-1]), lambda x: ops.arctan2(x, -0.7), lambda x: ops.arctan2(0.3, x),
+        lambda x: ops.arcsin(ops.tanh(x)), lambda x: ops.arccos(ops.tanh(x)), lambda x: ops.arcsin(x), lambda x: ops.where(ops.signbit(x), x, 0.5 * x),
+    ])  # fmt: skip
+    dense = layers.Dense(b)
+    return (lambda x: operation(dense(x)) * 0.5), [(a, b)]
+
+
+def recorded_integers(d):
+    """Quotients and bits; the divisors are not 0, where TensorFlow ends."""
+    dtype, shape = d.choice(["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"]), (d.size(1, 5), d.size(1, 6))
+    signed = not dtype.startswith("u")
+    number = d.size(2, 9) * (-1 if signed and d.flag() else 1)
+    operation = d.choice([
+        lambda x, y: x // (y | ops.ones_like(y)), lambda x, y: x % (y * y % 5 + 1), lambda x, y: x // number, lambda x, y: x % number,
+        lambda x, y: ops.bitwise_and(x, y), lambda x, y: ops.bitwise_or(x, y), lambda x, y: ops.bitwise_xor(x, y), lambda x, y: ops.bitwise_not(x),
+        lambda x, y: ops.left_shift(x, y % 6), lambda x, y: ops.right_shift(x, y % 6), lambda x, y: x ** 3, lambda x, y: ops.signbit(x),
+    ])  # fmt: skip
+    center = 40 if signed else 0
+    return (lambda x, y: layers.Dense(2)(ops.cast(operation(x - center, y), "float32") * 0.1)), [(dtype, 90, shape), (dtype, 90, shape)]
+
+
 def recorded_matrices(d):
     n, columns = d.size(1, 4), d.size(1, 3)
 
@@ -441,6 +465,7 @@ FAMILIES = {
     "recorded_vectors": recorded_vectors, "recorded_matrices": recorded_matrices, "recorded_images": recorded_images,
     "recorded_vectors2": recorded_vectors, "recorded_images2": recorded_images,
     "masked2": masked, "attention2": attention, "states2": states, "cell_policies": cell_policies,
+    "recorded_angles": recorded_angles, "recorded_integers": recorded_integers,
 }  # fmt: skip
 
 

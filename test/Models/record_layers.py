@@ -117,6 +117,51 @@ def recorded_inverses():
     return keras.Model(x, ops.concatenate(parts, axis=1))
 
 
+@case("gradient")
+def recorded_angles():
+    x = keras.Input((5,), name="x")
+    ops = keras.ops
+    y = layers.Dense(5)(x)
+    parts = [ops.arctan(3.0 * y), ops.arctan2(y, x), ops.arctan2(y, -0.5), ops.arcsin(0.95 * ops.tanh(y)), ops.arccos(0.95 * ops.tanh(y)),
+             ops.arcsin(1e-4 * y), ops.cast(ops.signbit(y), "float32")]
+    return keras.Model(x, ops.concatenate(parts, axis=1))
+
+
+@case("forward")
+def recorded_integers():
+    x = keras.Input((6,), name="x", dtype="int32")
+    ops = keras.ops
+    mixed = x - 3
+    other = (x % 5) * 2 - 3
+    return keras.Model(x, [mixed // other, mixed % other, mixed // -2, mixed % 4, ops.bitwise_and(x, ops.full_like(x, 6)), ops.bitwise_or(x, mixed), ops.bitwise_xor(x, other),
+                           ops.bitwise_invert(mixed), ops.left_shift(mixed, x), ops.bitwise_right_shift(mixed, 1), mixed ** 3, ops.cast(x, "uint8") // 3,
+                           ops.bitwise_left_shift(ops.cast(x, "int64"), 33), ops.signbit(mixed)])
+
+
+@case("forward")
+def integer_lookup_assets():
+    x = keras.Input((6,), name="x", dtype="int32")
+    outputs = []
+    for options in (dict(), dict(num_oov_indices=2, mask_token=0, oov_token=-9), dict(output_mode="multi_hot", max_tokens=9, pad_to_max_tokens=True)):
+        layer = layers.IntegerLookup(**options)
+        layer.adapt(np.array([[1, 4, 4, 2, 7, 0]]))
+        outputs.append(layer(x))
+    inner = keras.Input((6,), dtype="int32")
+    layer = layers.IntegerLookup(output_mode="count")
+    layer.adapt(np.array([[3, 4, 4, 5]]))
+    return keras.Model(x, [*outputs, keras.Model(inner, layer(inner))(x)])
+
+
+@case("forward")
+def integer_lookup_frequencies():
+    x = keras.Input((6,), name="x", dtype="int32")
+    adapted = layers.IntegerLookup(output_mode="tf_idf", num_oov_indices=2, dtype="mixed_bfloat16")
+    adapted.adapt(np.array([[1, 4, 4, 2, 7, 0], [1, 4, 3, 3, 3, 2]]))
+    said = layers.IntegerLookup(vocabulary=[1, 4, 7, 2], idf_weights=[0.1, 0.25, 0.333, 1.7], output_mode="tf_idf")
+    special = layers.IntegerLookup(vocabulary=[-1, 4, 7, 2], idf_weights=[0.7, 0.25, 0.333, 1.7], output_mode="tf_idf")
+    return keras.Model(x, [adapted(x), said(x), special(x)])
+
+
 @case("forward")
 def recorded_saturation():
     x = keras.Input((6,), name="x", dtype="int32")

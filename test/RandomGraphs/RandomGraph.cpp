@@ -237,6 +237,11 @@ bool Scope::addElementwiseOf(RegisteredOperationName name, bool ofBools) {
   OperationState state(loc(), name);
   state.addOperands(operands);
   for (StringAttr attribute : name.getAttributeNames()) {
+    if (attribute == "kind" && ofBools) { // of integers: the bits
+      state.addAttribute(
+          attribute, IntegerKindAttr::get(builder.getContext(), IntegerKind(random().below(3))));
+      continue;
+    }
     if (attribute != "predicate")
       return false;
     state.addAttribute(attribute, ComparePredicateAttr::get(builder.getContext(),

@@ -160,10 +160,10 @@ ExitCode Conversion::write() {
   llvm::Expected<std::string> weights = keras::makeWeightsFile(model->layout, values);
   if (!weights)
     return fail(options.output + ": " + llvm::toString(weights.takeError()));
-  llvm::Error error =
-      to == StateFileKind::WeightsOnly
-          ? writeBytes(options.output, *weights)
-          : writeArchive(options.output, makeMetadataText(*model), *config, *weights);
+  llvm::Error error = to == StateFileKind::WeightsOnly
+                          ? writeBytes(options.output, *weights)
+                          : writeArchive(options.output, makeMetadataText(*model), *config,
+                                         *weights, model->vocabularies);
   return error ? fail(std::move(error)) : kExitDone;
 }
 

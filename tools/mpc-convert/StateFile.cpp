@@ -94,7 +94,8 @@ llvm::Error mpc::writeValues(StateFileKind kind, const std::string &path,
 }
 
 llvm::Error mpc::writeArchive(const std::string &path, StringRef metadata, StringRef config,
-                              StringRef weights) {
+                              StringRef weights,
+                              const std::map<std::string, std::string> &vocabularies) {
   data::ZipWriter writer(path);
   data::Status status = writer.open();
   if (!status)
@@ -105,6 +106,8 @@ llvm::Error mpc::writeArchive(const std::string &path, StringRef metadata, Strin
   add("metadata.json", metadata);
   add("config.json", config);
   add("model.weights.h5", weights);
+  for (const auto &[name, text] : vocabularies)
+    add(name.c_str(), text);
   status = writer.finish();
   return status ? llvm::Error::success() : toError(status.failure());
 }

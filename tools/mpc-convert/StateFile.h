@@ -27,7 +27,8 @@ llvm::Expected<keras::WeightFile> readValues(StateFileKind kind, const std::stri
 llvm::Error writeValues(StateFileKind kind, const std::string &path,
                         const keras::WeightFile &values);
 llvm::Error writeArchive(const std::string &path, llvm::StringRef metadata, llvm::StringRef config,
-                         llvm::StringRef weights);
+                         llvm::StringRef weights,
+                         const std::map<std::string, std::string> &vocabularies);
 llvm::Error writeBytes(const std::string &path, const std::string &bytes);
 
 /// `values` as the variables of `state` want them: their dtypes, checked shapes. Every variable of

@@ -35,6 +35,9 @@ struct BinaryVjp {
   Value mul(Value u, Value v) { return MultiplyOp::create(builder, loc, u, v); }
   Value div(Value u, Value v) { return DivideOp::create(builder, loc, u, v); }
   Value divNoNan(Value u, Value v) { return DivideNoNanOp::create(builder, loc, u, v); }
+  Value perSquare(Value u) { // dy u / (a^2 + b^2)
+    return mul(dy, div(u, AddOp::create(builder, loc, mul(a, a), mul(b, b))));
+  }
   Value where(ComparePredicate predicate, Value u, Value v, Value yes) {
     return SelectOp::create(builder, loc, CompareOp::create(builder, loc, predicate, u, v), yes,
                             constant(0));
@@ -131,3 +134,5 @@ MPC_BINARY(MinimumOp, buildMinimum(builder, loc, elementTypeOf(getLhs()), a, b),
            v.where(ComparePredicate::LE, v.a, v.b, dy), v.where(ComparePredicate::GT, v.a, v.b, dy))
 MPC_BINARY(PowerOp, math::PowFOp::create(builder, loc, a, b), std::pow(a, b), v.powerLhs(),
            v.powerRhs())
+MPC_BINARY(Arctan2Op, math::Atan2Op::create(builder, loc, a, b), std::atan2(a, b), v.perSquare(v.b),
+           v.neg(v.perSquare(v.a)))

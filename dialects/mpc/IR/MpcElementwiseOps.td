@@ -80,6 +80,22 @@ def Mpc_DivideNoNanOp : Mpc_BinaryOp<"divide_no_nan", "a / b, and 0 where b is 0
 def Mpc_MaximumOp : Mpc_ArithmeticOp<"maximum", "larger of both; NaN if either is; ties split the cotangent to lhs">;
 def Mpc_MinimumOp : Mpc_ArithmeticOp<"minimum", "smaller of both; NaN if either is; ties split the cotangent to lhs">;
 def Mpc_PowerOp : Mpc_BinaryOp<"power", "a^b">;
+def Mpc_Arctan2Op : Mpc_BinaryOp<"arctan2", "angle of the point (b, a), in [-pi, pi]">;
+
+def Mpc_IntegerOp : Mpc_ElementwiseOp<"integer"> {
+  let summary = "bits and quotients of integers";
+  let description = [{
+    As TensorFlow computes them: quotients round towards negative infinity, remainders have the sign
+    of the divisor, shifts count from 0 to the width less 1 (numbers outside are those), to the right
+    with the sign of a signed type. Where TensorFlow ends with an error, at a divisor of 0, quotient
+    and remainder are 0. Not differentiable.
+
+    Example: `%r = mpc.integer modulo %a, %b : tensor<?x8xi32>, tensor<i32>`
+  }];
+  let arguments = (ins Mpc_IntegerKindAttr:$kind, Mpc_IntegerTensor:$lhs, Mpc_IntegerTensor:$rhs);
+  let results = (outs Mpc_IntegerTensor:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
 
 def Mpc_CompareOp : Mpc_ElementwiseOp<"compare"> {
   let summary = "elementwise comparison";

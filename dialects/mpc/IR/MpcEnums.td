@@ -24,6 +24,12 @@ def Mpc_ComparePredicate : Mpc_Enum<"ComparePredicate", "comparison; NaN compare
   I32EnumAttrCase<"LE", 3, "le">, I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;
 def Mpc_ComparePredicateAttr : EnumAttr<Mpc_Dialect, Mpc_ComparePredicate, "compare_predicate">;
 
+def Mpc_IntegerKind : Mpc_Enum<"IntegerKind", "what an op of two integers computes", [
+  I32EnumAttrCase<"And", 0, "and">, I32EnumAttrCase<"Or", 1, "or">, I32EnumAttrCase<"Xor", 2, "xor">,
+  I32EnumAttrCase<"ShiftLeft", 3, "shift_left">, I32EnumAttrCase<"ShiftRight", 4, "shift_right">,
+  I32EnumAttrCase<"FloorDivide", 5, "floor_divide">, I32EnumAttrCase<"Modulo", 6, "modulo">]>;
+def Mpc_IntegerKindAttr : EnumAttr<Mpc_Dialect, Mpc_IntegerKind, "integer_kind">;
+
 def Mpc_Activation : Mpc_Enum<"Activation", "activation in a contraction's epilogue", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">]>;
 def Mpc_ActivationAttr : EnumAttr<Mpc_Dialect, Mpc_Activation, "activation">;

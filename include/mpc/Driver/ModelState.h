@@ -24,6 +24,7 @@ struct ModelState {
   llvm::json::Value config = nullptr;                           ///< the object of config.json
   std::string configText; ///< its text, where the file has it in today's spelling
   std::string metadata;   ///< metadata.json; may be empty
+  std::map<std::string, std::string> vocabularies; ///< members of a `.keras` file beside these
   /// What training uses, after the options; null members when the model is not compiled.
   llvm::json::Value optimizer = nullptr, loss = nullptr, metrics = nullptr;
   /// Of the loss scaling in effect.

@@ -195,6 +195,14 @@ llvm::Expected<Archive> readArchive(llvm::MemoryBufferRef file, const ArchiveLim
     if (llvm::Error error = readText(kMetadata, result.metadata))
       return std::move(error);
 
+  for (zip_int64_t index = 0, count = zip_get_num_entries(archive, 0); index < count; ++index) {
+    const char *raw = zip_get_name(archive, zip_uint64_t(index), ZIP_FL_ENC_RAW);
+    const llvm::StringRef name = raw ? raw : "";
+    if (name.starts_with("assets/") && name.ends_with("/vocabulary.txt"))
+      if (llvm::Error error = readText(name, result.vocabularies[name.str()]))
+        return std::move(error);
+  }
+
   const zip_int64_t weights = locate(kWeights);
   if (weights < 0) {
     if (locate(kNumpyWeights) >= 0)

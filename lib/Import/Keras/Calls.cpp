@@ -146,8 +146,13 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   const unsigned firstUpdate = unsigned(results.size());
   llvm::append_range(results, llvm::make_second_range(lb.updates));
   YieldOp::create(lb.builder, loc, results);
+  PrecisionAttr precision;
+  if (lb.ignoresPolicy) {
+    policy = {};
+    precision = makePrecision(builder.getF32Type(), "layer");
+  }
   LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(results).getTypes(), path,
-                               layer.className, inputs, lb.variables, policy, PrecisionAttr(),
+                               layer.className, inputs, lb.variables, policy, precision,
                                /*autocast=*/!lb.keepsTypes, lb.castsIntegers);
   op.getBody().push_back(block.release());
   if (!markQuantization(op, layer, path, lb.quantization))

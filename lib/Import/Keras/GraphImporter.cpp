@@ -45,9 +45,10 @@ bool hasStatefulLayer(const ModelConfig &model) {
 } // namespace
 
 GraphImporter::GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName,
-                             const ImportOptions &options)
-    : context(context), fileName(fileName), options(options), builder(&context),
-      location(mlir::FileLineColLoc::get(&context, fileName, 0, 0)) {}
+                             const ImportOptions &options,
+                             const std::map<std::string, std::string> &vocabularies)
+    : context(context), fileName(fileName), options(options), vocabularies(vocabularies),
+      builder(&context), location(mlir::FileLineColLoc::get(&context, fileName, 0, 0)) {}
 
 void GraphImporter::report(llvm::StringRef path, const llvm::Twine &message) {
   failed = true;
@@ -234,9 +235,11 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
       group != groups.end() && !request.stateful && !request.derived)
     variable.dataset =
         group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" +
-        std::to_string(request.firstInFile + llvm::count_if(own, [&](unsigned number) {
-                         return !variables[number].derived;
-                       }));
+        (!request.nameInFile.empty()
+             ? request.nameInFile.str()
+             : std::to_string(request.firstInFile + llvm::count_if(own, [&](unsigned number) {
+                                return !variables[number].derived;
+                              })));
   own.push_back(unsigned(variables.size()));
   variable.argument = body->addArgument(type, lb.location);
   variables.push_back(variable);
@@ -263,6 +266,14 @@ bool GraphImporter::isStateful(Value current) const {
   return llvm::any_of(variables, [&](const ModelVariable &variable) {
     return variable.stateful && variable.getCurrent() == current;
   });
+}
+
+const std::string *GraphImporter::findVocabulary(const LayerConfig &layer) const {
+  auto group = groups.find(&layer);
+  if (group == groups.end())
+    return nullptr;
+  auto found = vocabularies.find("assets/" + group->second + "/vocabulary.txt");
+  return found == vocabularies.end() ? nullptr : &found->second;
 }
 
 void GraphImporter::limitInput(Value input, int64_t limit) {

@@ -60,7 +60,9 @@ struct ModelVariable {
 
 class GraphImporter {
 public:
-  GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName, const ImportOptions &options);
+  /// `vocabularies`: Archive::vocabularies.
+  GraphImporter(mlir::MLIRContext &context, llvm::StringRef fileName, const ImportOptions &options,
+                const std::map<std::string, std::string> &vocabularies);
 
   /// The module, or null when errors were reported.
   mlir::OwningOpRef<mlir::ModuleOp> run(const ModelConfig &model, llvm::StringRef moduleName);
@@ -88,6 +90,8 @@ public:
   void setUpdate(mlir::Value current, mlir::Value update);
   /// Whether `current` is the value of a variable that inference renews, too.
   bool isStateful(mlir::Value current) const;
+  /// What the layer wrote beside the weights; null where it wrote nothing.
+  const std::string *findVocabulary(const LayerConfig &layer) const;
   /// Bounds the integers of a model input; of other values nothing is checked.
   void limitInput(mlir::Value input, int64_t limit);
   /// The part `name` of a layer that its config does not hold, made on the first call.
@@ -204,6 +208,7 @@ private:
   mlir::MLIRContext &context;
   const std::string fileName;
   const ImportOptions &options;
+  const std::map<std::string, std::string> &vocabularies;
   std::set<std::string> closedInputs; ///< names in options.inputShapes that inputs have
   llvm::Error errors = llvm::Error::success();
   bool failed = false;

@@ -117,7 +117,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   if (!config)
     return config.takeError();
 
-  GraphImporter importer(context, fileName, options);
+  GraphImporter importer(context, fileName, options, read->archive.vocabularies);
   model.name = config->name;
   model.module =
       importer.run(*config, options.moduleName.empty() ? config->name : options.moduleName);
@@ -185,6 +185,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
     model.configText = std::move(read->config);
   model.config = std::move(*object);
   model.metadata = std::move(read->archive.metadata);
+  model.vocabularies = std::move(read->archive.vocabularies);
   model.compileConfig = std::move(config->compileConfig);
   return model;
 }

@@ -282,6 +282,8 @@ mpc_rt_dtype_t LayerBuilder::getVariableDType() {
       .Default(MPC_RT_FLOAT32);
 }
 
+const std::string *LayerBuilder::findVocabulary() const { return importer.findVocabulary(layer); }
+
 void LayerBuilder::updateVariable(Value variable, Value value) { root.updates[variable] = value; }
 
 ScanOp LayerBuilder::finishSteps(ScanBuilder &scan, llvm::ArrayRef<Value> outputs) {

@@ -36,10 +36,11 @@ struct VariableRequest {
   /// those of a Dense or convolution kernel.
   llvm::SmallVector<int64_t> inputAxes = {}, outputAxes = {};
   unsigned firstInFile = 0; ///< datasets before the layer's first that are no variables of its own
-  bool trainable = true;    ///< false: no optimizer updates it, whatever the layer says
-  bool frozen = false;      ///< the same, of a variable that Keras lists among trainable ones
-  bool autocast = true;     ///< false: the layer reads it in the dtype that it is stored in
-  bool counter = false;     ///< an int64, not a floating tensor
+  llvm::StringRef nameInFile = {}; ///< of the dataset, where that is no number
+  bool trainable = true;           ///< false: no optimizer updates it, whatever the layer says
+  bool frozen = false;  ///< the same, of a variable that Keras lists among trainable ones
+  bool autocast = true; ///< false: the layer reads it in the dtype that it is stored in
+  bool counter = false; ///< an int64, not a floating tensor
   /// What the layer keeps from call to call: every forward pass may renew it, in inference too, and
   /// Keras's files do not hold it.
   bool stateful = false;
@@ -139,6 +140,10 @@ public:
   void setInferenceOnly();
   /// Integer inputs too become the compute dtype.
   void setCastsIntegers() { root.castsIntegers = true; }
+  /// The layer computes in float32 whatever its policy says.
+  void setIgnoresPolicy() { root.ignoresPolicy = true; }
+  /// What the layer wrote beside the weights; null where it wrote nothing.
+  const std::string *findVocabulary() const;
   /// Floating inputs and variables keep their dtypes (`Layer.autocast = False`).
   void setKeepsTypes() { root.keepsTypes = true; }
 
@@ -187,7 +192,7 @@ private:
   mlir::Value given;        ///< see giveMask
   llvm::MapVector<mlir::Value, mlir::Value> updates; ///< variable in the body to new value
   llvm::SmallVector<std::pair<unsigned, int64_t>> indexLimits; ///< of inputs
-  bool castsIntegers = false, keepsTypes = false;
+  bool castsIntegers = false, keepsTypes = false, ignoresPolicy = false;
   std::string quantization; ///< the mode that the body has; empty: none
   bool failed = false;
 };

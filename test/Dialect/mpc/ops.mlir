@@ -54,6 +54,8 @@ func.func @elementwise(%x: tensor<?x8xf32>, %s: tensor<f32>) -> tensor<?x8xf32> 
   // CHECK: mpc.sin %{{.*}} : tensor<?x8xf32>
   %sin = mpc.sin %f : tensor<?x8xf32>
   %t = mpc.tanh %f : tensor<?x8xf32>
+  // CHECK: mpc.arctan2 %{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<f32>
+  %angle = mpc.arctan2 %f, %s : tensor<?x8xf32>, tensor<f32>
   %q = mpc.divide %t, %c : tensor<?x8xf32>, tensor<f32>
   return %q : tensor<?x8xf32>
 }
@@ -76,6 +78,15 @@ func.func @tensors(%x: tensor<?x8xf32>, %l: tensor<?xi32>, %seed: tensor<2xi64>)
   %tr = mpc.transpose %p {permutation = array<i64: 0, 2, 1>} : tensor<?x2x8xf32> -> tensor<?x8x2xf32>
   %b = mpc.broadcast_like %r, %x : tensor<f32>, tensor<?x8xf32>
   return %r : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @integers
+func.func @integers(%x: tensor<?x8xi32>, %s: tensor<i32>) -> tensor<?x8xi32> {
+  // CHECK: mpc.integer xor %{{.*}}, %{{.*}} : tensor<?x8xi32>, tensor<i32>
+  %0 = mpc.integer xor %x, %s : tensor<?x8xi32>, tensor<i32>
+  // CHECK: mpc.integer floor_divide %{{.*}}, %{{.*}} : tensor<?x8xi32>, tensor<?x8xi32>
+  %1 = mpc.integer floor_divide %0, %x : tensor<?x8xi32>, tensor<?x8xi32>
+  return %1 : tensor<?x8xi32>
 }
 
 // CHECK-LABEL: func.func @training

@@ -9,6 +9,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,8 @@ struct Archive {
   std::string config;                          ///< config.json, UTF-8
   std::string metadata;                        ///< metadata.json; may be empty
   std::unique_ptr<llvm::MemoryBuffer> weights; ///< model.weights.h5; null when missing
+  /// Text members that layers wrote, by name: "assets/layers/integer_lookup/vocabulary.txt".
+  std::map<std::string, std::string> vocabularies;
 };
 
 /// Guards against archives that expand far beyond their size (CVE-2026-0897 and its kind).

@@ -60,6 +60,7 @@ struct ImportedModel {
   llvm::json::Value config = nullptr;
   std::string configText; ///< the text of `config` as the file has it; empty for an older file
   std::string metadata;   ///< metadata.json; empty when the file has none
+  std::map<std::string, std::string> vocabularies; ///< Archive::vocabularies
   /// Where config.json's order puts each variable in model.weights.h5: dataset to variable path.
   std::map<std::string, std::string> datasets;
   /// Groups of model.weights.h5, also those without variables, to the names of their layers.

@@ -3,7 +3,10 @@
 // by halving the sorted vocabulary; the integers stay int64 all the way.
 #include "Categories.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
+
+#include <numeric>
 
 namespace mpc::keras {
 namespace {
@@ -13,6 +16,7 @@ using mlir::Value;
 /// What the config says.
 struct Lookup {
   llvm::SmallVector<int64_t> tokens; ///< without mask and unknown tokens
+  size_t written = 0;                ///< how many there are with those that the vocabulary names
   std::optional<int64_t> mask;
   int64_t unknownToken = -1, unknowns = 1; ///< unknowns: indices of values outside the vocabulary
   int64_t maskIndices = 0;                 ///< 1 where index 0 is the mask's
@@ -24,11 +28,31 @@ struct Lookup {
   static std::optional<Lookup> read(LayerBuilder &b);
 };
 
+/// What an adapted layer wrote beside the weights, a number a line.
+bool readWrittenTokens(LayerBuilder &b, llvm::StringRef text,
+                       llvm::SmallVectorImpl<int64_t> &tokens) {
+  for (llvm::StringRef line : llvm::split(text, '\n')) {
+    int64_t token = 0;
+    if (line.rtrim('\r').getAsInteger(10, token) || int64_t(tokens.size()) >= kMostCategories) {
+      b.error("the vocabulary.txt of IntegerLookup must hold at most " +
+              llvm::Twine(kMostCategories) + " integers, one a line");
+      return false;
+    }
+    tokens.push_back(token);
+  }
+  return true;
+}
+
 bool readTokens(LayerBuilder &b, llvm::SmallVectorImpl<int64_t> &tokens) {
-  const llvm::json::Array *array = b.layer.config.getArray("vocabulary");
+  const llvm::json::Value *configured = b.layer.config.get("vocabulary");
+  const bool isNone = !configured || configured->kind() == llvm::json::Value::Null;
+  if (const std::string *text = isNone ? b.findVocabulary() : nullptr)
+    return readWrittenTokens(b, *text, tokens);
+  const llvm::json::Array *array = configured ? configured->getAsArray() : nullptr;
   if (!array || array->empty() || int64_t(array->size()) > kMostCategories) {
-    b.error("IntegerLookup has no 'vocabulary' in its config; a vocabulary that the layer adapted "
-            "to gets there by IntegerLookup(vocabulary=layer.get_vocabulary())");
+    b.error("IntegerLookup has no 'vocabulary', neither in its config nor in the file's assets; "
+            "save the model as .keras once the layer is adapted, or give the layer "
+            "vocabulary=layer.get_vocabulary()");
     return false;
   }
   for (const llvm::json::Value &item : *array) {
@@ -53,10 +77,9 @@ std::optional<Lookup> Lookup::read(LayerBuilder &b) {
   result.maskIndices = result.mask && result.mode == "int";
   if (b.hasFailed() || !readTokens(b, result.tokens))
     return std::nullopt;
-  if (result.mode == "tf_idf" || result.mode == "tf-idf")
-    b.error("'output_mode' of IntegerLookup is 'tf_idf', which is not supported; use 'count' and a "
-            "Rescaling layer with the weights as its scale");
-  else if (b.getString("oov_method", "floormod") != "floormod")
+  if (result.mode == "tf-idf")
+    result.mode = "tf_idf";
+  if (b.getString("oov_method", "floormod") != "floormod")
     b.error("'oov_method' of IntegerLookup is not 'floormod', which is not supported");
   else if (result.unknowns < (result.invert ? 0 : 1) || result.unknowns > kMostCategories)
     b.error(
@@ -68,6 +91,7 @@ std::optional<Lookup> Lookup::read(LayerBuilder &b) {
   llvm::SmallVector<int64_t> special(result.maskIndices, result.mask.value_or(0));
   special.append(result.unknowns, result.unknownToken);
   llvm::ArrayRef<int64_t> tokens = result.tokens;
+  result.written = tokens.size();
   if (tokens.size() > special.size() && tokens.take_front(special.size()).equals(special))
     result.tokens.erase(result.tokens.begin(), result.tokens.begin() + special.size());
   llvm::SmallVector<int64_t> sorted(result.tokens);
@@ -115,21 +139,31 @@ Value mapKeys(LayerBuilder &b, Value ids, llvm::ArrayRef<std::pair<int64_t, int6
   return b.makeSelect(found, mapped, otherwise);
 }
 
-/// ids modulo a positive number, with its sign, by long division.
-Value floorModulo(LayerBuilder &b, Value ids, int64_t divisor) {
-  Value isNegative = b.makeCompare(ComparePredicate::LT, ids, makeLong(b, 0));
-  auto mirrored = [&](Value x, int64_t sum) { return b.make<SubtractOp>(makeLong(b, sum), x); };
-  // -1 - x of the least number does not overflow.
-  Value rest = b.makeSelect(isNegative, mirrored(ids, -1), ids);
-  unsigned shift = 0;
-  while (divisor <= (std::numeric_limits<int64_t>::max() >> (shift + 1)))
-    ++shift;
-  for (unsigned bit = shift + 1; bit-- > 0;) {
-    Value part = makeLong(b, divisor << bit);
-    rest = b.makeSelect(b.makeCompare(ComparePredicate::GE, rest, part),
-                        b.make<SubtractOp>(rest, part), rest);
-  }
-  return b.makeSelect(isNegative, mirrored(rest, divisor - 1), rest);
+/// The weight of each category, float32: what the config says, else what an adapted layer saved.
+/// Keras's files hold them in both cases, and a file that mpc-convert writes must. Null after an
+/// error.
+Value readWeights(LayerBuilder &b, const Lookup &lookup, int64_t categories) {
+  VariableRequest request;
+  request.name = request.nameInFile = "idf_weights";
+  request.shape = {categories};
+  request.trainable = request.autocast = false;
+  request.ownType = b.builder.getF32Type();
+  Value saved = b.addVariable(request);
+  const llvm::json::Array *array = b.layer.config.getArray("idf_weights");
+  if (!array || !saved)
+    return saved;
+  llvm::SmallVector<double> weights;
+  for (const llvm::json::Value &item : *array)
+    if (std::optional<double> number = item.getAsNumber())
+      weights.push_back(*number);
+  if (weights.size() != array->size() || weights.size() != lookup.written)
+    return b.error("'idf_weights' of IntegerLookup must be as many numbers as 'vocabulary' has");
+  // Without special tokens in the vocabulary these have the mean of all weights.
+  if (lookup.written == lookup.tokens.size())
+    weights.insert(weights.begin(), size_t(lookup.firstIndex()),
+                   std::accumulate(weights.begin(), weights.end(), 0.0) / double(weights.size()));
+  weights.resize(size_t(categories));
+  return b.makeConstant({categories}, weights);
 }
 
 } // namespace
@@ -151,7 +185,8 @@ Value importIntegerLookup(LayerBuilder &b) {
   llvm::sort(pairs);
   Value otherwise = makeLong(b, lookup->invert ? lookup->unknownToken : lookup->maskIndices);
   if (!lookup->invert && lookup->unknowns > 1)
-    otherwise = b.make<AddOp>(floorModulo(b, ids, lookup->unknowns), otherwise);
+    otherwise = b.make<AddOp>(
+        b.make<IntegerOp>(IntegerKind::Modulo, ids, makeLong(b, lookup->unknowns)), otherwise);
   Value y = mapKeys(b, ids, pairs, otherwise);
   const bool isInt = lookup->mode == "int";
   if (lookup->mask) {
@@ -165,8 +200,13 @@ Value importIntegerLookup(LayerBuilder &b) {
   const int64_t most = b.getInteger("max_tokens", lookup->size());
   if (most < lookup->size())
     return b.error("'vocabulary' of IntegerLookup has more tokens than 'max_tokens'");
-  return encodeCategories(b, y, lookup->mode,
-                          b.getFlag("pad_to_max_tokens", false) ? most : lookup->size());
+  const int64_t categories = b.getFlag("pad_to_max_tokens", false) ? most : lookup->size();
+  if (lookup->mode != "tf_idf")
+    return encodeCategories(b, y, lookup->mode, categories);
+  b.setIgnoresPolicy();
+  Value counts = encodeCategories(b, y, "count", categories);
+  Value weights = counts ? readWeights(b, *lookup, categories) : Value();
+  return weights ? b.make<MultiplyOp>(counts, weights) : Value();
 }
 
 } // namespace mpc::keras

@@ -26,7 +26,33 @@ template <typename Op> Value floatBinary(B &b) {
   return x ? b.make<Op>(x, y) : Value();
 }
 
-/// Powers 1 and 2 without a logarithm: exact, and defined for negative numbers.
+/// Bits of integers. A Python number is a tensor of int32 here, as in Keras's backend.
+template <IntegerKind kind> Value bits(B &b) {
+  Operand operands[2] = {b.getOperand(0, "x"), b.getOperand(1, "y")};
+  for (Operand &operand : operands)
+    operand.weak = false;
+  if (b.hasFailed() || !b.promote(operands))
+    return {};
+  auto [x, y] = operands;
+  if (x.isFloat() || elementTypeOf(x.value).isInteger(1))
+    return b.error("'" + b.layer.className + "' takes integers");
+  if (failed(broadcastShapes({b.shapeOf(x.value), b.shapeOf(y.value)})))
+    return b.error("the operands of '" + b.layer.className + "' have shapes that do not broadcast");
+  return b.make<IntegerOp>(kind, x.value, y.value);
+}
+
+/// All bits turned over.
+Value invert(B &b) {
+  Operand x = b.getOperand(0, "x");
+  if (!x)
+    return {};
+  if (x.isFloat() || elementTypeOf(x.value).isInteger(1))
+    return b.error("'" + b.layer.className + "' takes integers");
+  return b.make<IntegerOp>(IntegerKind::Xor, x.value, b.makeScalar(elementTypeOf(x.value), -1));
+}
+
+/// Whole powers by multiplication: without a logarithm, exact, and defined for negative numbers and
+/// for integers.
 Value power(B &b) {
   std::optional<double> exponent;
   if (const llvm::json::Value *literal = b.getLiteral(1, "x2"))
@@ -38,17 +64,28 @@ Value power(B &b) {
     return b.make<MultiplyOp>(x.value, x.value);
   if (exponent == 1.0)
     return x.value;
-  if (!x.isFloat())
-    return b.error("'Power' of integers is supported with the exponents 1 and 2; cast them first");
-  return b.make<PowerOp>(x.value, y.value);
+  if (x.isFloat())
+    return b.make<PowerOp>(x.value, y.value);
+  if (!exponent || *exponent < 0 || *exponent > 64 || *exponent != std::floor(*exponent))
+    return b.error(
+        "'Power' of integers is supported with one exponent of 0 to 64; cast them first");
+  Value result = b.make<BroadcastLikeOp>(b.makeScalar(elementTypeOf(x.value), 1), x.value);
+  for (int64_t bits = int64_t(*exponent); bits > 0; bits /= 2) {
+    if (bits % 2)
+      result = b.make<MultiplyOp>(result, x.value);
+    x.value = b.make<MultiplyOp>(x.value, x.value);
+  }
+  return result;
 }
 
 Value floorDivide(B &b) {
   auto [x, y] = b.getPair();
   if (!x)
     return {};
+  if (elementTypeOf(x.value).isInteger(1))
+    return b.error("'FloorDivide' of truth values is not supported; cast them first");
   if (!x.isFloat())
-    return b.error("'FloorDivide' of integers is not supported; cast them first");
+    return b.make<IntegerOp>(IntegerKind::FloorDivide, x.value, y.value);
   return b.make<FloorOp>(b.make<DivideOp>(x.value, y.value));
 }
 
@@ -57,8 +94,10 @@ Value modulo(B &b) {
   auto [x, y] = b.getPair();
   if (!x)
     return {};
+  if (elementTypeOf(x.value).isInteger(1))
+    return b.error("'Mod' of truth values is not supported; cast them first");
   if (!x.isFloat())
-    return b.error("'Mod' of integers is not supported; cast them first");
+    return b.make<IntegerOp>(IntegerKind::Modulo, x.value, y.value);
   Value times = b.make<FloorOp>(b.make<DivideOp>(x.value, y.value));
   return b.make<SubtractOp>(x.value, b.make<MultiplyOp>(times, y.value));
 }
@@ -271,6 +310,13 @@ constexpr OperationEntry kArithmeticOperations[] = {
     {"Abs", absolute},
     {"Absolute", absolute},
     {"Add", binary<AddOp>},
+    {"BitwiseAnd", bits<IntegerKind::And>},
+    {"BitwiseInvert", invert},
+    {"BitwiseLeftShift", bits<IntegerKind::ShiftLeft>},
+    {"BitwiseNot", invert},
+    {"BitwiseOr", bits<IntegerKind::Or>},
+    {"BitwiseRightShift", bits<IntegerKind::ShiftRight>},
+    {"BitwiseXor", bits<IntegerKind::Xor>},
     {"Cast", castTo},
     {"Ceil", ceil},
     {"Clip", clip},
@@ -294,6 +340,7 @@ constexpr OperationEntry kArithmeticOperations[] = {
     {"Isinf", isInfinite},
     {"Isnan", isNan},
     {"Isreal", isReal},
+    {"LeftShift", bits<IntegerKind::ShiftLeft>},
     {"Less", compare<ComparePredicate::LT>},
     {"LessEqual", compare<ComparePredicate::LE>},
     {"Log", unary<LogOp>},
@@ -314,6 +361,7 @@ constexpr OperationEntry kArithmeticOperations[] = {
     {"OnesLike", fillLike<true>},
     {"Power", power},
     {"Reciprocal", reciprocal},
+    {"RightShift", bits<IntegerKind::ShiftRight>},
     {"Rsqrt", unary<RsqrtOp>},
     {"Select", selectFirst},
     {"Sign", unary<SignOp>},

@@ -301,6 +301,56 @@ Value inverseHyperbolicTangent(B &b) {
   return b.makeCastLike(b.make<MultiplyOp>(difference, b.makeConstant(0.5)), x);
 }
 
+// ---- Angles ------------------------------------------------------------------------------------
+
+Value arcTangent(B &b) {
+  Value x = b.getFloat(0, "x");
+  return x ? b.make<Arctan2Op>(x, b.makeConstant(1.0)) : Value();
+}
+
+/// A Python number is a tensor of float32 here, as in Keras's backend.
+Value arcTangent2(B &b) {
+  auto [y, x] = b.getFloatPair();
+  if (!y)
+    return {};
+  if (b.getLiteral(0, "x1"))
+    y = b.makeCastTo(y, b.builder.getF32Type());
+  if (b.getLiteral(1, "x2"))
+    x = b.makeCastTo(x, b.builder.getF32Type());
+  return b.make<Arctan2Op>(y, x);
+}
+
+/// The angle of the point (sqrt(1 - x^2), x), or of its mirror image, in float32 or wider; NaN
+/// outside of [-1, 1].
+template <bool cosine> Value arcSine(B &b) {
+  Value x = b.getFloat(0, "x");
+  if (!x)
+    return {};
+  Value wide = b.makeCastLike(x, x, /*wide=*/true), one = b.makeConstant(1.0);
+  Value other =
+      b.make<SqrtOp>(b.make<MultiplyOp>(b.make<SubtractOp>(one, wide), b.make<AddOp>(one, wide)));
+  return b.makeCastLike(cosine ? b.make<Arctan2Op>(other, wide) : b.make<Arctan2Op>(wide, other),
+                        x);
+}
+
+/// Also of -0; NaN counts as positive.
+Value signBit(B &b) {
+  Operand operand = b.getOperand(0, "x");
+  if (!operand)
+    return {};
+  Value x = operand.value;
+  if (elementTypeOf(x).isInteger(1))
+    return b.make<BroadcastLikeOp>(b.makeScalar(elementTypeOf(x), 0), x);
+  Value zero = b.makeZero(elementTypeOf(x));
+  Value negative = b.makeCompare(ComparePredicate::LT, x, zero);
+  if (!operand.isFloat())
+    return negative;
+  Value isZero = b.makeCompare(ComparePredicate::EQ, x, zero);
+  Value inverse = b.make<DivideOp>(b.makeConstant(1.0), x);
+  return b.makeOr(negative,
+                  b.make<LogicalAndOp>(isZero, b.makeCompare(ComparePredicate::LT, inverse, zero)));
+}
+
 /// x1 2^x2; zeros and infinities stay.
 Value scaleByPower(B &b) {
   Value x = b.getFloat(0, "x1"), exponent = b.getValue(1, "x2");
@@ -346,8 +396,12 @@ Value vandermonde(B &b) {
 Value itself(B &b) { return b.getValue(0, "x"); }
 
 constexpr OperationEntry kRealFunctions[] = {
+    {"Arccos", arcSine<true>},
     {"Arccosh", inverseHyperbolicCosine},
+    {"Arcsin", arcSine<false>},
     {"Arcsinh", inverseHyperbolicSine},
+    {"Arctan", arcTangent},
+    {"Arctan2", arcTangent2},
     {"Arctanh", inverseHyperbolicTangent},
     {"Cbrt", cubeRoot},
     {"Conj", itself},
@@ -371,6 +425,7 @@ constexpr OperationEntry kRealFunctions[] = {
     {"Real", itself},
     {"Round", round},
     {"SaturateCast", castSaturating},
+    {"Signbit", signBit},
     {"Sinc", sinc},
     {"Sinh", hyperbolic<true>},
     {"Trunc", truncate},

@@ -214,6 +214,7 @@ std::vector<Case> cases() {
       binary<MaximumOp>("maximum", "BMN", "N"),
       binary<MinimumOp>("minimum", "M1", "BMN"),
       binary<PowerOp>("power", "BMN", "N", Domain::Positive),
+      binary<Arctan2Op>("arctan2", "BMN", "N"),
       contract("contract_dense", "BK", "KN", {}, {}, {1}, {0}),
       contract("contract_transposed", "KM", "NK", {}, {}, {0}, {1}),
       contract("contract_dense_3d", "BMK", "KN", {}, {}, {2}, {0}),
