@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define MPC_RT_CUDA_VERSION 2u
+#define MPC_RT_CUDA_VERSION 3u
 
 /* What cuModuleLoadData takes. A cubin runs on its compute capability and later ones of the same
  * major number, PTX on every later one. */
@@ -22,8 +22,8 @@ typedef struct mpc_rt_cuda_image_t {
   uint64_t bytes;
 } mpc_rt_cuda_image_t;
 
-/* `void name(arguments..., long long count)`: each thread does iterations of [0, count) in steps of
- * the whole grid, so any number of blocks gives the same result. */
+/* `void name(arguments..., long long count)`: each thread, or each warp (`lanes`), does iterations of
+ * [0, count) in steps of the whole grid, so any number of blocks gives the same result. */
 typedef struct mpc_rt_cuda_kernel_t {
   const char *name;
   /* One character per argument without the count: 'p' for a buffer, else the size of a scalar in
@@ -31,6 +31,7 @@ typedef struct mpc_rt_cuda_kernel_t {
   const char *arguments;
   uint32_t block_threads;
   uint32_t is_stage; /* 1: only part of groups; the images have no kernel of this name */
+  uint32_t lanes;    /* threads that take an iteration together: 1, or a warp's 32 */
 } mpc_rt_cuda_kernel_t;
 
 /* A kernel with stages that does the work of launches that follow each other. Its parameters are

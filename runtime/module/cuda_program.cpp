@@ -37,7 +37,9 @@ mpc_rt_status_t cudaProgram(const mpc_rt_model_t &model,
     isSound = found->images[i].data && found->images[i].bytes;
   for (uint32_t i = 0; isSound && i < found->kernel_count; ++i)
     isSound = found->kernels[i].name && found->kernels[i].arguments &&
-              found->kernels[i].block_threads >= 1 && found->kernels[i].block_threads <= 1024;
+              found->kernels[i].block_threads >= 1 && found->kernels[i].block_threads <= 1024 &&
+              found->kernels[i].lanes >= 1 &&
+              found->kernels[i].block_threads % found->kernels[i].lanes == 0;
   isSound = isSound && (found->group_count == 0 || found->groups);
   for (uint32_t i = 0; isSound && i < found->group_count; ++i) {
     const mpc_rt_cuda_group_t &group = found->groups[i];

@@ -21,7 +21,10 @@ namespace {
 
 constexpr char shim[] = R"cpp(
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <ucontext.h>
 #define __device__
 #define __global__
 #define __noinline__
@@ -34,6 +37,26 @@ struct Dimensions {
 thread_local Dimensions threadIdx, blockIdx, blockDim, gridDim;
 thread_local int mpc_stage;
 #define MPC_STAGE(number) if (mpc_stage == number)
+
+// The lanes of a warp take turns: each runs until it needs what another one has.
+struct Lane {
+  ucontext_t context;
+  unsigned char given[2][8];
+  int exchanges;
+  bool done; // with the kernel
+  char stack[1 << 16];
+};
+Lane lanes[32];
+ucontext_t scheduler;
+int lane_number;
+void exchange(void *value, size_t bytes, int bit) {
+  Lane &mine = lanes[lane_number];
+  const int slot = mine.exchanges++ % 2;
+  std::memcpy(mine.given[slot], value, bytes);
+  swapcontext(&mine.context, &scheduler);
+  std::memcpy(value, lanes[lane_number ^ bit].given[slot], bytes);
+}
+void __syncwarp() { swapcontext(&lanes[lane_number].context, &scheduler); }
 } // namespace
 using std::fabs;
 )cpp";
@@ -62,6 +85,49 @@ void run_grid(void (*thread)(void *), void *packed, const Grid &grid, int stages
         blockIdx = {block, 0, 0};
         threadIdx = {thread_number, 0, 0};
         thread(packed);
+      }
+}
+
+void (*lane_thread)(void *);
+void *lane_packed;
+void run_lane() {
+  lane_thread(lane_packed);
+  lanes[lane_number].done = true;
+}
+// Until all have come to an end: in each round every lane comes to its next exchange.
+void run_warp(unsigned first_thread) {
+  for (Lane &lane : lanes) {
+    getcontext(&lane.context);
+    lane.context.uc_stack.ss_sp = lane.stack;
+    lane.context.uc_stack.ss_size = sizeof lane.stack;
+    lane.context.uc_link = &scheduler;
+    lane.exchanges = 0;
+    lane.done = false;
+    makecontext(&lane.context, run_lane, 0);
+  }
+  for (int done = 0; done == 0;) {
+    for (lane_number = 0; lane_number < 32; ++lane_number) {
+      threadIdx = {first_thread + lane_number, 0, 0};
+      swapcontext(&scheduler, &lanes[lane_number].context);
+      done += lanes[lane_number].done;
+    }
+    if (done != 0 && done != 32) {
+      std::fprintf(stderr, "fake-cuda: error: %d lanes of a warp are done while others exchange "
+                           "numbers with them\n", done);
+      std::_Exit(99);
+    }
+  }
+}
+void run_warps(void (*thread)(void *), void *packed, const Grid &grid, int stages) {
+  blockDim = {grid.threads[0], grid.threads[1], grid.threads[2]};
+  gridDim = {grid.blocks[0], grid.blocks[1], grid.blocks[2]};
+  lane_thread = thread;
+  lane_packed = packed;
+  for (mpc_stage = 0; mpc_stage < stages; ++mpc_stage)
+    for (unsigned block = 0; block < grid.blocks[0]; ++block)
+      for (unsigned first = 0; first < grid.threads[0]; first += 32) {
+        blockIdx = {block, 0, 0};
+        run_warp(first);
       }
 }
 } // namespace
@@ -101,23 +167,40 @@ struct Declaration {
   std::string name;
   std::vector<std::string> types;
   int stages;
+  bool usesWarps;
 };
+
+// The functions of kernels' stages whose lanes exchange numbers.
+std::vector<std::string> warpFunctions(const std::string &source) {
+  std::vector<std::string> names;
+  const std::string mark = "__noinline__ void ";
+  for (size_t at = source.find(mark); at != std::string::npos; at = source.find(mark, at + 1)) {
+    size_t name = at + mark.size(), end = source.find("\n}\n", at);
+    if (source.substr(at, end - at).find("other_lane(") != std::string::npos)
+      names.push_back(source.substr(name, source.find('(', name) - name));
+  }
+  return names;
+}
 
 std::vector<Declaration> kernelsIn(const std::string &source) {
   std::vector<Declaration> kernels;
+  const std::vector<std::string> ofWarps = warpFunctions(source);
   const std::string mark = "__launch_bounds__(";
   for (size_t at = source.find(mark); at != std::string::npos; at = source.find(mark, at + 1)) {
     size_t open = source.find('(', at + mark.size()), close = source.find(')', open);
     size_t name = source.find_first_not_of(" \n", source.find(')', at) + 1);
     if (close == std::string::npos || name >= open)
       continue;
-    Declaration kernel{source.substr(name, open - name), {}, 0};
+    Declaration kernel{source.substr(name, open - name), {}, 0, false};
     // Bodies end with a brace at the start of a line.
     std::string body = source.substr(close, source.find("\n}\n", close) - close);
     for (size_t stage = body.find("MPC_STAGE("); stage != std::string::npos;
          stage = body.find("MPC_STAGE(", stage + 1))
       ++kernel.stages;
     kernel.stages = std::max(1, kernel.stages);
+    kernel.usesWarps = body.find("other_lane(") != std::string::npos;
+    for (const std::string &function : ofWarps)
+      kernel.usesWarps |= body.find(" " + function + "(") != std::string::npos;
     for (size_t start = open + 1; start < close;) {
       size_t end = std::min(source.find(',', start), close);
       std::string parameter = source.substr(start, end - start);
@@ -149,8 +232,9 @@ std::string callerOf(const Declaration &kernel) {
          "_pack(void **p) { return new " + name + "{" + packs + "}; }\nvoid " + name +
          "_drop(void *a) { delete (" + name + " *)a; }\nvoid " + name +
          "_thread(void *packed) {\n  auto *a = (" + name + " *)packed;\n  " + kernel.name + "(" +
-         calls + ");\n}\nvoid " + name + "_run(void *a, const Grid &grid) { run_grid(" + name +
-         "_thread, a, grid, " + std::to_string(kernel.stages) + "); }\n} // namespace\n";
+         calls + ");\n}\nvoid " + name + "_run(void *a, const Grid &grid) { " +
+         (kernel.usesWarps ? "run_warps(" : "run_grid(") + name + "_thread, a, grid, " +
+         std::to_string(kernel.stages) + "); }\n} // namespace\n";
 }
 
 std::string cacheFolder() {

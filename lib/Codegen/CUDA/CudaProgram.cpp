@@ -123,9 +123,9 @@ void mpc::addCudaTables(llvm::Module &module, const CudaProgram &program) {
                                   b.bytes(image.bytes, "image", /*terminated=*/true),
                                   b.i64(image.bytes.size())}));
   for (const CudaKernel &kernel : program.kernels)
-    kernels.push_back(b.structure({b.bytes(kernel.name, "name", true),
-                                   b.bytes(kernel.arguments, "arguments", true),
-                                   b.i32(kCudaBlockThreads), b.i32(kernel.isStage)}));
+    kernels.push_back(b.structure(
+        {b.bytes(kernel.name, "name", true), b.bytes(kernel.arguments, "arguments", true),
+         b.i32(kCudaBlockThreads), b.i32(kernel.isStage), b.i32(kernel.lanes)}));
   for (const CudaGroup &group : program.groups) {
     std::vector<Constant *> members;
     for (unsigned kernel : group.kernels)

@@ -40,10 +40,13 @@ FailureOr<std::string> KernelPrinter::element(Value buffer, ValueRange indices) 
   auto argument = dyn_cast<BlockArgument>(buffer);
   if (access && argument && access->buffers[argument.getArgNumber()].isElement)
     return nameOf(buffer);
-  auto at = place(cast<MemRefType>(buffer.getType()),
-                  llvm::map_to_vector(indices, [&](Value index) { return nameOf(index); }));
+  auto type = cast<MemRefType>(buffer.getType());
+  auto at = place(type, llvm::map_to_vector(indices, [&](Value index) { return nameOf(index); }));
   if (failed(at))
     return failure();
+  // Of a temporary that lanes share out, each has its own elements, one after the other.
+  if (takesWarps && isSharedOut(buffer))
+    return nameOf(buffer) + "[" + nameOf(indices.back()) + " / 32]";
   return nameOf(buffer) + "[" + *at + "]";
 }
 
@@ -64,7 +67,38 @@ void KernelPrinter::printCarried(ValueRange targets, ValueRange values) {
       line() << nameOf(target) << " = " << name << ";\n";
 }
 
+LogicalResult KernelPrinter::printSharedFor(scf::ForOp loop) {
+  // Each lane starts from nothing; what was there before comes in once, at the end.
+  for (auto [i, carried] : llvm::enumerate(loop.getRegionIterArgs()))
+    line() << cudaType(carried.getType()) << " " << define(carried) << " = "
+           << cudaLiteral(*arith::getNeutralElement(findCombiner(loop, i))) << ";\n";
+  std::string v = define(loop.getInductionVar());
+  line() << "for (index " << v << " = lane; " << v << " < " << nameOf(loop.getUpperBound()) << "; "
+         << v << " += 32) {\n";
+  ++depth;
+  if (failed(printBlock(*loop.getBody())))
+    return failure();
+  printCarried(loop.getRegionIterArgs(), loop.getYieldedValues());
+  --depth;
+  line() << "}\n";
+  for (auto [i, carried, init, result] :
+       llvm::enumerate(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getResults())) {
+    Operation *combiner = findCombiner(loop, i);
+    std::string sum = nameOf(carried), other = "v" + std::to_string(numbers++);
+    line() << "for (int bit = 16; bit; bit /= 2) {\n";
+    line() << "  const " << cudaType(carried.getType()) << " " << other << " = other_lane(" << sum
+           << ", bit);\n";
+    line() << "  " << sum << " = " << cudaExpression(combiner, {sum, other}) << ";\n";
+    line() << "}\n";
+    line() << sum << " = " << cudaExpression(combiner, {nameOf(init), sum}) << ";\n";
+    names[result] = sum;
+  }
+  return success();
+}
+
 LogicalResult KernelPrinter::printFor(scf::ForOp loop) {
+  if (takesWarps)
+    return printSharedFor(loop);
   // One variable is the start, what an iteration carries, and the result.
   for (auto [init, carried, result] :
        llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
@@ -134,8 +168,11 @@ LogicalResult KernelPrinter::printMemory(Operation &op) {
   if (auto alloca = dyn_cast<memref::AllocaOp>(op)) {
     if (!alloca.getType().hasStaticShape())
       return op.emitOpError("has a size that is not known at compile time");
-    line() << cudaStorageType(elementOf(alloca)) << " " << define(alloca) << "["
-           << std::max<int64_t>(1, alloca.getType().getNumElements()) << "];\n";
+    int64_t elements = std::max<int64_t>(1, alloca.getType().getNumElements());
+    if (takesWarps && isSharedOut(alloca))
+      elements = llvm::divideCeil(alloca.getType().getShape().back(), kWarpLanes);
+    line() << cudaStorageType(elementOf(alloca)) << " " << define(alloca) << "[" << elements
+           << "];\n";
     return success();
   }
   if (auto view = dyn_cast<memref::SubViewOp>(op)) {
@@ -204,9 +241,28 @@ LogicalResult KernelPrinter::printOp(Operation &op) {
 }
 
 LogicalResult KernelPrinter::printBlock(Block &block) {
-  for (Operation &op : block.without_terminator())
+  // What all lanes of a warp have in common one of them writes, when all have read.
+  auto isForOne = [&](Operation *op) {
+    auto store = dyn_cast_or_null<memref::StoreOp>(op);
+    return takesWarps && store && &block == &kernel.getBody().front() &&
+           !store.getMemRef().getDefiningOp<memref::AllocaOp>();
+  };
+  for (Operation &op : block.without_terminator()) {
+    const bool isFirst = isForOne(&op) && !isForOne(op.getPrevNode());
+    const bool isLast = isForOne(&op) && !isForOne(op.getNextNode());
+    if (isFirst) {
+      line() << "__syncwarp();\n";
+      line() << "if (lane == 0) {\n";
+    }
+    depth += isForOne(&op);
     if (failed(printOp(op)))
       return failure();
+    depth -= isForOne(&op);
+    if (isLast) {
+      line() << "}\n";
+      line() << "__syncwarp();\n";
+    }
+  }
   return success();
 }
 
@@ -281,7 +337,11 @@ LogicalResult KernelPrinter::print(bool asStage) {
     return printElements(asStage);
   printStart(asStage);
   depth = 2;
-  os << "  for (index i = first_index(); i < count; i += index_step()) {\n";
+  if (takesWarps)
+    os << "  const int lane = threadIdx.x % 32;\n"
+          "  for (index i = first_row(); i < count; i += row_step()) {\n";
+  else
+    os << "  for (index i = first_index(); i < count; i += index_step()) {\n";
   if (!end.use_empty())
     line() << "const index end = i + 1;\n";
   if (failed(printBlock(kernel.getBody().front())))

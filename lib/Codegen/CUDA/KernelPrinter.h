@@ -4,6 +4,7 @@
 #define MPC_LIB_CODEGEN_CUDA_KERNELPRINTER_H
 
 #include "lib/Codegen/CUDA/ElementAccess.h"
+#include "lib/Codegen/CUDA/WarpRows.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
@@ -13,13 +14,16 @@ namespace mpc {
 class KernelPrinter {
 public:
   explicit KernelPrinter(mlir::func::FuncOp kernel)
-      : kernel(kernel), os(text), access(findElementAccess(kernel)) {}
+      : kernel(kernel), os(text), access(findElementAccess(kernel)),
+        takesWarps(!access && isForWarps(kernel)) {}
 
   /// The whole kernel of one iteration (ThreadKernel.h), or, as a stage of others, the function
   /// `<kernel>_body`. Failure, with errors, for ops that have no CUDA form.
   mlir::LogicalResult print(bool asStage = false);
 
   const std::string &str() const { return text; }
+  /// Threads that an iteration takes.
+  unsigned lanes() const { return takesWarps ? kWarpLanes : 1; }
   /// Constant arrays that the kernel reads.
   const llvm::SetVector<mlir::StringAttr> &getGlobals() const { return globals; }
 
@@ -32,6 +36,8 @@ private:
   mlir::LogicalResult printBlock(mlir::Block &block);
   mlir::LogicalResult printOp(mlir::Operation &op);
   mlir::LogicalResult printFor(mlir::scf::ForOp loop);
+  /// A loop of which each lane of a warp takes its part.
+  mlir::LogicalResult printSharedFor(mlir::scf::ForOp loop);
   mlir::LogicalResult printIf(mlir::scf::IfOp branch);
   mlir::LogicalResult printMemory(mlir::Operation &op);
   mlir::LogicalResult printWideProduct(mlir::Operation &op);
@@ -51,6 +57,7 @@ private:
   llvm::DenseMap<mlir::Value, std::string> names;
   llvm::SetVector<mlir::StringAttr> globals;
   std::optional<ElementAccess> access; ///< of a kernel that is printed by elements
+  bool takesWarps;
   unsigned depth = 0, numbers = 0;
 };
 

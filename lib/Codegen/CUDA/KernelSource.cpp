@@ -69,6 +69,7 @@ FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module) {
         break;
       }
       kernels += "\n" + printer.str();
+      source.kernels.back().lanes = printer.lanes();
       globals.insert(printer.getGlobals().begin(), printer.getGlobals().end());
     }
   }

@@ -17,6 +17,7 @@ struct CudaKernel {
   std::string arguments;
   /// Only a stage of groups: there is no kernel of its own.
   bool isStage = false;
+  unsigned lanes = 1; ///< threads that take an iteration together
 };
 
 /// A kernel that does the work of several launches that follow each other.

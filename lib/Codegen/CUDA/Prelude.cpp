@@ -119,6 +119,31 @@ template <class T, int count> struct alignas(sizeof(T) * count) pack {
 __device__ inline index first_index() { return blockIdx.x * (index)blockDim.x + threadIdx.x; }
 __device__ inline index index_step() { return gridDim.x * (index)blockDim.x; }
 
+// Where a warp takes an iteration: all its lanes come to the same places.
+__device__ inline index first_row() { return first_index() / 32; }
+__device__ inline index row_step() { return index_step() / 32; }
+// The variable of the lane whose number differs in `bit`.
+#ifdef __CUDACC_RTC__
+template <class T> __device__ inline T other_lane(const T x, const int bit) {
+  T y;
+  if constexpr (sizeof(T) == 8) {
+    const auto bits = __shfl_xor_sync(0xffffffffu, bits_as<unsigned long long>(x), bit);
+    memcpy(&y, &bits, sizeof y);
+  } else {
+    unsigned bits = 0;
+    memcpy(&bits, &x, sizeof x);
+    bits = __shfl_xor_sync(0xffffffffu, bits, bit);
+    memcpy(&y, &bits, sizeof y);
+  }
+  return y;
+}
+#else
+template <class T> inline T other_lane(T x, const int bit) {
+  exchange(&x, sizeof x, bit); // the software device's
+  return x;
+}
+#endif
+
 // Stages of a kernel: before each but the first, all threads of the grid wait for all others. The
 // launch is cooperative, so that every block runs; the highest bit of `grid_arrivals` flips when the
 // last one has come. (The software device runs stage after stage.)

@@ -81,10 +81,10 @@ mpc_rt_status_t KernelTable::loadGroups() {
 }
 
 mpc_rt_status_t KernelTable::launch(Function function, unsigned threads, void **parameters,
-                                    int64_t count, const char *name) {
+                                    int64_t wanted, const char *name) {
   // Enough blocks to fill the GPU several times over; a thread then takes more than one iteration.
   constexpr int64_t blocksPerMultiprocessor = 32;
-  int64_t blocks = (count + threads - 1) / threads;
+  int64_t blocks = (wanted + threads - 1) / threads;
   blocks = std::min<int64_t>(blocks, session.multiprocessors * blocksPerMultiprocessor);
   return session.check(session.cuda.launchKernel(function, static_cast<unsigned>(blocks), 1, 1,
                                                  threads, 1, 1, 0, session.stream, parameters,
@@ -145,8 +145,8 @@ mpc_rt_status_t KernelTable::launchAlone(Launch &launch) {
   for (uint64_t &word : launch.words)
     parameters.push_back(&word);
   parameters.push_back(&launch.count);
-  return this->launch(kernel.function, kernel.info->block_threads, parameters.data(), launch.count,
-                      kernel.info->name);
+  return this->launch(kernel.function, kernel.info->block_threads, parameters.data(),
+                      launch.count * kernel.info->lanes, kernel.info->name);
 }
 
 mpc_rt_status_t KernelTable::launchTogether(const Group &group, size_t begin) {
@@ -156,7 +156,7 @@ mpc_rt_status_t KernelTable::launchTogether(const Group &group, size_t begin) {
     for (uint64_t &word : waiting[i].words)
       parameters.push_back(&word);
     parameters.push_back(&waiting[i].count);
-    most = std::max(most, waiting[i].count);
+    most = std::max(most, waiting[i].count * kernels[waiting[i].kernel].info->lanes);
   }
   if (most == 0)
     return MPC_RT_OK;

@@ -65,7 +65,8 @@ private:
   mpc_rt_status_t launchAlone(Launch &launch);
   mpc_rt_status_t launchTogether(const Group &group, size_t first);
   const mpc_rt_cuda_image_t *chooseImage() const;
-  mpc_rt_status_t launch(Function function, unsigned threads, void **parameters, int64_t count,
+  // `wanted`: threads that have work.
+  mpc_rt_status_t launch(Function function, unsigned threads, void **parameters, int64_t wanted,
                          const char *name);
 
   DeviceSession &session;

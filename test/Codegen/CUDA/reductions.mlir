@@ -1,20 +1,46 @@
 // RUN: mpc-opt %s --convert-linalg-to-mpcrt=target=cuda --mpc-outline-host-code | mpcc - --compile-from=kernels --target=cuda --emit=cuda | FileCheck %s
 // Sums are in float32, in an order that does not depend on the grid.
 
+// A warp takes a row: each lane every 32nd element, then the lanes in pairs; one writes.
 // CHECK-LABEL: void __launch_bounds__(256) kernel_sum_rows(f16 *a0, float *a1, const index a2, const index count) {
-// CHECK: const float [[START:v[0-9]+]] = a1[i];
-// CHECK: float [[SUM:v[0-9]+]] = [[START]];
-// CHECK-NEXT: #pragma unroll 4
-// CHECK-NEXT: for (index [[C:v[0-9]+]] = 0ll; [[C]] < 512ll; ++[[C]]) {
+// CHECK-NEXT: const int lane = threadIdx.x % 32;
+// CHECK-NEXT: for (index i = first_row(); i < count; i += row_step()) {
+// CHECK-NEXT: const float [[START:v[0-9]+]] = a1[i];
+// CHECK-NEXT: float [[SUM:v[0-9]+]] = {{[(]?-?0.0f[)]?}};
+// CHECK-NEXT: for (index [[C:v[0-9]+]] = lane; [[C]] < 512ll; [[C]] += 32) {
 // CHECK-NEXT: const f16 [[X:v[0-9]+]] = a0[i * 512 + [[C]]];
 // CHECK: [[SUM]] = v{{[0-9]+}};
-// CHECK: a1[i] = [[SUM]];
+// CHECK-NEXT: }
+// CHECK-NEXT: for (int bit = 16; bit; bit /= 2) {
+// CHECK-NEXT: const float [[OTHER:v[0-9]+]] = other_lane([[SUM]], bit);
+// CHECK-NEXT: [[SUM]] = [[SUM]] + [[OTHER]];
+// CHECK-NEXT: }
+// CHECK-NEXT: [[SUM]] = [[START]] + [[SUM]];
+// CHECK-NEXT: __syncwarp();
+// CHECK-NEXT: if (lane == 0) {
+// CHECK-NEXT: a1[i] = [[SUM]];
+// CHECK-NEXT: }
+// CHECK-NEXT: __syncwarp();
 func.func @sum_rows(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<?xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x512xf16>) outs(%out : memref<?xf32>) {
   ^bb0(%i: f16, %o: f32):
     %0 = arith.extf %i : f16 to f32
     %1 = arith.addf %o, %0 fastmath<reassoc> : f32
     linalg.yield %1 : f32
+  }
+  return
+}
+
+// Sums whose order is fixed (no reassoc) stay one thread's.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_ordered(float *a0, float *a1, const index a2, const index count) {
+// CHECK-NEXT: for (index i = first_index(); i < count; i += index_step()) {
+// CHECK: #pragma unroll 4
+// CHECK-NEXT: for (index v{{[0-9]+}} = 0ll;
+func.func @ordered(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<?xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x512xf32>) outs(%out : memref<?xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %o, %i : f32
+    linalg.yield %0 : f32
   }
   return
 }
@@ -47,7 +73,7 @@ func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512
 // CHECK-LABEL: static __device__ __noinline__ void kernel_largest_1_body(
 // CHECK: for (index [[P:v[0-9]+]] = i; [[P]] < 1024ll; [[P]] += 32ll) {
 // CHECK-LABEL: static __device__ __noinline__ void kernel_largest_scalars_0_body(
-// CHECK: for (index v{{[0-9]+}} = 0ll; v{{[0-9]+}} < 32ll; ++v{{[0-9]+}}) {
+// CHECK: for (index v{{[0-9]+}} = lane; v{{[0-9]+}} < 32ll; v{{[0-9]+}} += 32) {
 func.func @largest(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<i16> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %mask = arith.constant 32767 : i16
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%x : memref<?x512xf16>) outs(%out : memref<i16>) {
