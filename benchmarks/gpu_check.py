@@ -1,24 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What scripts/gpu-check packs, run on a machine with a GPU: conformance on cuda:0, then step times of
-the mixed precision guide's model at batch 8192, beside PyTorch where it can be imported.
+"""What scripts/gpu-check packs, run on a machine with a GPU: conformance on cuda:0, then times of training
+steps (the mixed precision guide's model at batch 8192, a CNN, an LSTM, a transformer block), beside PyTorch where it can
+be imported and beside the guide's products alone, by cuBLASLt.
 
-  mpc-gpu-check/run [--conformance-only] [--results FOLDER]
+  mpc-gpu-check/run [--conformance-only | --benchmarks-only] [--quick] [--results FOLDER]
 
-Writes gpu.json and gpu.md into the folder (default: here)."""
+--quick takes batches of 8 and 3 steps: it shows that everything runs, not how fast. Writes gpu.json and gpu.md
+into the folder (default: here)."""
 
 import argparse
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-BATCH = 8192
-PRECISIONS = {"float32": "float32", "tf32": "TF32", "mixed_float16": "mixed_float16", "mixed_bfloat16": "mixed_bfloat16"}  # fmt: skip
+sys.path.insert(0, str(HERE / "gpu"))
+PRECISIONS = {"float32": "float32", "tf32": "TF32", "mixed_float16": "mixed_float16", "mixed_bfloat16": "mixed_bfloat16"}
+WORKLOADS = {"guide": ("the guide's model", 8192), "cnn": ("CNN, 32x32x3", 1024), "lstm": ("LSTM, 128 steps", 512),
+             "transformer": ("transformer block, 128x256", 256)}  # fmt: skip
+CONTENDERS = ["mpc", "torch eager", "torch.compile", "cuBLASLt products"]
 
 
 def environment():
@@ -49,45 +52,24 @@ def conformance():
     return len(results), [r["case"] for r in results if r["status"] != "pass"]
 
 
-def time_mpc(precision):
-    result = mpc_run("bench", str(HERE / "models" / f"guide-{precision}"), "--train", "--batch-size", str(BATCH),
-                     "--steps", "200", "--warmup", "20", "--json", "--device", "cuda:0")  # fmt: skip
+def time_mpc(workload, precision, batch, steps, warmup):
+    result = mpc_run("bench", str(HERE / "models" / f"{workload}-{precision}"), "--train", "--batch-size", str(batch),
+                     "--steps", str(steps), "--warmup", str(warmup), "--json", "--device", "cuda:0")  # fmt: skip
     if result.returncode:
         return {"error": result.stderr.strip()[-400:]}
     return {"ms": json.loads(result.stdout)["ms_median"]}
 
 
-def time_torch(precision, compiled):
-    """Milliseconds of a step of the same model, optimizer and loss."""
-    import torch
+def time_torch(workload, precision, compiled, batch, steps, warmup):
+    from torch_steps import time_torch as measure  # PyTorch need not be there
 
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    reduced = {"mixed_float16": torch.float16, "mixed_bfloat16": torch.bfloat16}.get(precision)
-    model = torch.nn.Sequential(torch.nn.Linear(784, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 4096),
-                                torch.nn.ReLU(), torch.nn.Linear(4096, 10)).cuda()  # fmt: skip
-    optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3, alpha=0.9, eps=1e-7)
-    scaler = torch.amp.GradScaler("cuda", enabled=reduced == torch.float16)
-    x = torch.rand(BATCH, 784, device="cuda")
-    y = torch.randint(0, 10, (BATCH,), device="cuda")
+    return measure(workload, precision, compiled, batch, steps, warmup)
 
-    def loss_of():
-        with torch.autocast("cuda", dtype=reduced or torch.float16, enabled=reduced is not None):
-            return torch.nn.functional.cross_entropy(model(x).float(), y)
 
-    if compiled:
-        loss_of = torch.compile(loss_of)
-    times = []
-    for step in range(220):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        optimizer.zero_grad(set_to_none=True)
-        scaler.scale(loss_of()).backward()
-        scaler.step(optimizer)
-        scaler.update()
-        torch.cuda.synchronize()
-        if step >= 20:
-            times.append(1e3 * (time.perf_counter() - start))
-    return {"ms": statistics.median(times)}
+def time_products(precision, batch, steps, warmup):
+    from products import time_products as measure
+
+    return measure(precision, batch, steps, warmup)
 
 
 def attempt(function, *arguments):
@@ -97,22 +79,50 @@ def attempt(function, *arguments):
         return {"error": f"{type(error).__name__}: {error}"[:400]}
 
 
+def measure(quick):
+    """{workload: {"batch": N, precision: {contender: {"ms": median} or {"error": why}}}}"""
+    steps, warmup = (3, 1) if quick else (200, 20)
+    results = {}
+    for workload, (_, batch) in WORKLOADS.items():
+        batch = 8 if quick else batch
+        rows = results[workload] = {"batch": batch}
+        for precision in PRECISIONS:
+            size = (batch, steps, warmup)
+            rows[precision] = {
+                "mpc": attempt(time_mpc, workload, precision, *size),
+                "torch eager": attempt(time_torch, workload, precision, False, *size),
+                "torch.compile": attempt(time_torch, workload, precision, True, *size),
+            }
+            if workload == "guide":
+                rows[precision]["cuBLASLt products"] = attempt(time_products, precision, *size)
+    return results
+
+
 def table(report):
-    columns = ["mpc", "torch eager", "torch.compile"]
-    lines = [f"# Guide's model on {report['device']}", "", f"Milliseconds of a training step at batch {BATCH}, median of 200; both wait for the GPU after "
-             "each step.", "", "| precision | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]  # fmt: skip
-    for precision, name in PRECISIONS.items():
-        row = report["steps"].get(precision, {})
-        cells = [f"{row[c]['ms']:.3f}" if "ms" in row.get(c, {}) else "not run" for c in columns]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    lines = [f"# Training steps on {report['device']}", "", "Milliseconds, median; all wait for the GPU after each step. \"cuBLASLt "
+             "products\" are the step's eight products alone."]  # fmt: skip
+    for workload, (name, _) in WORKLOADS.items():
+        rows = report["steps"].get(workload, {})
+        columns = CONTENDERS if workload == "guide" else CONTENDERS[:-1]
+        size = f", batch {rows['batch']}" if rows else ""
+        lines += ["", f"## {name[0].upper()}{name[1:]}{size}", "", "| precision | " + " | ".join(columns) + " |",
+                  "|---" * (len(columns) + 1) + "|"]  # fmt: skip
+        for precision, title in PRECISIONS.items():
+            row = rows.get(precision, {})
+            cells = [f"{row[c]['ms']:.3f}" if "ms" in row.get(c, {}) else "not run" for c in columns]
+            lines.append(f"| {title} | " + " | ".join(cells) + " |")
     failures = report["failures"]
-    lines += ["", f"Conformance: {report['cases'] - len(failures)} of {report['cases']} cases pass."]
+    conformance = f"{report['cases'] - len(failures)} of {report['cases']} cases pass" if report["cases"] else "not run"
+    lines += ["", f"Conformance: {conformance}."]
     return "\n".join(lines + [f"- failed: {case}" for case in failures]) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--conformance-only", action="store_true")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--conformance-only", action="store_true")
+    only.add_argument("--benchmarks-only", action="store_true")
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--results", type=pathlib.Path, default=HERE)
     arguments = parser.parse_args()
     gpus = devices()
@@ -120,15 +130,9 @@ def main():
         print("error: no NVIDIA GPU that mpc-run can use; expected a GPU, its driver (CUDA 12 or later) and "
               "libcublasLt on the library path; mpc-run devices says what is missing", file=sys.stderr)  # fmt: skip
         return 1
-    cases, failures = conformance()
-    report = {"device": gpus[0].get("model", "cuda:0"), "cases": cases, "failures": failures, "steps": {}}
-    if not arguments.conformance_only:
-        for precision in PRECISIONS:
-            report["steps"][precision] = {
-                "mpc": attempt(time_mpc, precision),
-                "torch eager": attempt(time_torch, precision, False),
-                "torch.compile": attempt(time_torch, precision, True),
-            }
+    cases, failures = (0, []) if arguments.benchmarks_only else conformance()
+    steps = {} if arguments.conformance_only else measure(arguments.quick)
+    report = {"device": gpus[0].get("model", "cuda:0"), "cases": cases, "failures": failures, "quick": arguments.quick, "steps": steps}
     (arguments.results / "gpu.json").write_text(json.dumps(report, indent=1) + "\n")
     (arguments.results / "gpu.md").write_text(table(report))
     print(table(report))

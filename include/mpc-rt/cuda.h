@@ -22,8 +22,8 @@ typedef struct mpc_rt_cuda_image_t {
   uint64_t bytes;
 } mpc_rt_cuda_image_t;
 
-/* `void name(arguments..., long long count)`: each thread, or each warp (`lanes`), does iterations of
- * [0, count) in steps of the whole grid, so any number of blocks gives the same result. */
+/* `void name(arguments..., long long count)`: each thread, or each warp (`lanes`), does iterations
+ * of [0, count) in steps of the whole grid, so any number of blocks gives the same result. */
 typedef struct mpc_rt_cuda_kernel_t {
   const char *name;
   /* One character per argument without the count: 'p' for a buffer, else the size of a scalar in

@@ -69,6 +69,8 @@ static void build(IRRewriter &rewriter, const RowGroup &group) {
 
 namespace {
 struct GroupRows : mpc::impl::GroupRowsPassBase<GroupRows> {
+  using GroupRowsPassBase::GroupRowsPassBase;
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     for (auto entry : getOperation().getOps<func::FuncOp>())
@@ -77,10 +79,10 @@ struct GroupRows : mpc::impl::GroupRowsPassBase<GroupRows> {
           gather(rewriter, block);
   }
 
-  static void gather(IRRewriter &rewriter, Block &block) {
+  void gather(IRRewriter &rewriter, Block &block) const {
     for (Operation *first = block.empty() ? nullptr : &block.front(); first;) {
       Operation *next = first->getNextNode();
-      if (RowGroup group; group.add(first)) {
+      if (RowGroup group(/*keepsRows=*/target == "cuda"); group.add(first)) {
         for (Operation *op = next;
              op && (group.add(op) || group.canPass(op) || group.postpone(op));)
           op = op->getNextNode();

@@ -123,6 +123,8 @@ bool RowGroup::add(Operation *candidate) {
   }
   if (common == 0 || sumsDownColumns(op, common))
     return false;
+  if (keepsRows && !ops.empty() && common < loops)
+    return false;
   ops.push_back(candidate);
   llvm::append_range(accesses, added);
   loops = common;

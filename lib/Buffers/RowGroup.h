@@ -13,6 +13,9 @@ namespace mpc {
 /// touches.
 class RowGroup {
 public:
+  /// `keepsRows`: rows stay as short as those of the first op.
+  explicit RowGroup(bool keepsRows) : keepsRows(keepsRows) {}
+
   /// Takes `op` when it fits; otherwise the group stays as it is.
   bool add(mlir::Operation *op);
 
@@ -54,6 +57,7 @@ private:
   llvm::SmallVector<Access> accesses, postponedAccesses;
   llvm::SmallVector<BatchExtent> extents; ///< of the loops
   unsigned loops = 0;
+  bool keepsRows;
 };
 
 } // namespace mpc

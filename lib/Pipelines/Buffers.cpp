@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace mpc;
 
-void mpc::buildBuffersPipeline(OpPassManager &manager) {
+void mpc::buildBuffersPipeline(OpPassManager &manager, bool isOnDevice) {
   // First, because afterwards bufferization has no function boundary to cross: state and results
   // are memrefs already, and every conflict is between values of one body.
   manager.addPass(createPassDestinationsPass());
@@ -26,7 +26,9 @@ void mpc::buildBuffersPipeline(OpPassManager &manager) {
   manager.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   // Before the plan: what only one group touches needs no place in the arena, and what a group
   // touches must not share memory within it.
-  manager.addPass(createGroupRowsPass());
+  GroupRowsPassOptions rows;
+  rows.target = isOnDevice ? "cuda" : "cpu";
+  manager.addPass(createGroupRowsPass(rows));
   manager.addPass(createPlanMemoryPass());
   // The plan leaves one view and one constant per use.
   manager.addPass(createCanonicalizerPass());

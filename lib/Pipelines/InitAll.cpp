@@ -29,8 +29,9 @@ void mpc::registerAllPasses() {
   registerMpcTrainingPasses();
   registerMpcTransformsPasses();
   registerPhasePipelines();
-  mlir::PassPipelineRegistration<>("mpc-buffers", "the phase buffers alone, from tensors",
-                                   buildBuffersPipeline);
+  mlir::PassPipelineRegistration<>(
+      "mpc-buffers", "the phase buffers alone, from tensors",
+      [](mlir::OpPassManager &manager) { buildBuffersPipeline(manager); });
   mlir::PassPipelineRegistration<>(
       "mpc-kernels", "the phase kernels alone, from buffers",
       [](mlir::OpPassManager &manager) { buildKernelsPipeline(manager); });

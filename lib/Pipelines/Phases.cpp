@@ -90,8 +90,10 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
 }
 
 static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
-  // cuBLASLt multiplies operands of one type.
-  manager.addPass(createConvertMpcToLinalg({/*narrowWeights=*/!options.isOnDevice()}));
+  // cuBLASLt multiplies operands of one type. A product of a few terms is no work for it: as a
+  // kernel it is part of what comes before and after.
+  manager.addPass(createConvertMpcToLinalg(
+      {/*narrowWeights=*/!options.isOnDevice(), /*shortProducts=*/options.isOnDevice()}));
   cleanUp(manager);
   // Before mpc-fuse-linalg, which would move the roundings of other gradients into the test and
   // could hide the one that is looked for. On CUDA no library finds the largest element of what it
@@ -120,7 +122,7 @@ void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &o
   case Phase::Tensors:
     return addTensors(manager, options);
   case Phase::Buffers:
-    return buildBuffersPipeline(manager);
+    return buildBuffersPipeline(manager, options.isOnDevice());
   case Phase::Kernels:
     return buildKernelsPipeline(manager, options.isOnDevice());
   case Phase::Module:

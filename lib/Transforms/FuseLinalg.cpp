@@ -22,7 +22,7 @@ using namespace mpc;
 using linalg::GenericOp;
 
 /// More operands than this in one kernel spill addresses.
-static constexpr int64_t kMaxOperands = 24;
+static constexpr size_t kMaxOperands = 24;
 /// Ops of a body that is cheaper to repeat than to store.
 static constexpr int64_t kCheapOps = 6;
 
@@ -99,11 +99,19 @@ static Decision decide(OpOperand *operand) {
   for (OpOperand &init : producer.getDpsInitsMutable())
     if (producer.payloadUsesValueFromOperand(&init))
       return {Merge::No, "the producer updates its destination in place"};
-  if (producer->getNumOperands() + consumer->getNumOperands() > kMaxOperands)
+  llvm::SmallPtrSet<Value, 32> operands;
+  operands.insert_range(producer->getOperands());
+  operands.insert_range(consumer->getOperands());
+  if (operands.size() > kMaxOperands)
     return {Merge::No, "the kernel would have too many operands"};
   const Work work = workOf(producer);
   const bool cheap = work == Work::Moves;
   bool repeats = !consumer.getMatchingIndexingMap(operand).isPermutation();
+  // Such as a matrix that was turned so that neighbours read neighbours.
+  for (OpOperand *other : consumer.getDpsInputOperands())
+    if (other->get() == operand->get() &&
+        consumer.getMatchingIndexingMap(other) != consumer.getMatchingIndexingMap(operand))
+      return {Merge::No, "it is read at several places: each would compute it again"};
   bool only = llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; });
   if (repeats && !cheap)
     return {Merge::No, "its value is broadcast: every repetition would compute it again"};

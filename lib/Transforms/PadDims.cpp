@@ -4,6 +4,7 @@
 // once. Products of integers also get the right operand in the one order that cuBLASLt takes.
 #include "DimensionNames.h"
 #include "Fusion.h"
+#include "dialects/mpc/IR/ShortSums.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -34,7 +35,6 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
                                  << ": expected a positive number, or 0";
       return signalPassFailure();
     }
-    const bool isCuda = StringRef(target).starts_with("cuda");
     const DimensionNames dimensionNames(getOperation());
     names = &dimensionNames;
     SmallVector<ContractOp> contracts;
@@ -43,15 +43,15 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
         function.walk([&](Operation *op) {
           if (auto contract = dyn_cast<ContractOp>(op))
             contracts.push_back(contract);
-          else if (isCuda)
+          else if (isCuda())
             explainOther(op);
         });
     IRRewriter rewriter(&getContext());
     for (ContractOp contract : contracts) {
       Type element = elementTypeOf(contract.getLhs());
-      if (isCuda && element.isInteger(8))
+      if (isCuda() && element.isInteger(8))
         orderForIntegers(rewriter, contract);
-      const int64_t step = multiple == 0 && isCuda ? multipleFor(element) : int64_t(multiple);
+      const int64_t step = multiple == 0 && isCuda() ? multipleFor(element) : int64_t(multiple);
       if (step > 1)
         pad(rewriter, contract, step);
       else
@@ -59,6 +59,8 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
             << "no dimension padded: a CPU gains nothing from it";
     }
   }
+
+  bool isCuda() const { return StringRef(target).starts_with("cuda"); }
 
   static int64_t multipleFor(Type element) {
     return kCudaVectorBits / std::min(element.getIntOrFloatBitWidth(), 16u);
@@ -128,6 +130,11 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
     if (element.getIntOrFloatBitWidth() > 16) {
       remark::missed(loc, fusionRemark("not-padded"))
           << "no dimension padded: only 16-bit and 8-bit operands gain from it";
+      return;
+    }
+    if (isCuda() && hasShortSums(contract)) {
+      remark::missed(loc, fusionRemark("not-padded"))
+          << "no dimension padded: sums of so few terms are a kernel, not a product of the library";
       return;
     }
     rewriter.setInsertionPoint(contract);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The contraction: shapes, verifier, derivative, reference value.
 #include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpc/IR/ShortSums.h"
 #include "dialects/mpc/IR/SumOfProducts.h"
 
 using namespace mlir;
@@ -22,6 +23,19 @@ SmallVector<int64_t> ContractOp::getLhsFree() {
 
 SmallVector<int64_t> ContractOp::getRhsFree() {
   return freeDimensions(tensorTypeOf(getRhs()).getRank(), getRhsBatch(), getRhsContracting());
+}
+
+bool mpc::hasShortSums(ContractOp op) {
+  constexpr int64_t kMostTerms = 16;
+  auto lhs = tensorTypeOf(op.getLhs()), rhs = tensorTypeOf(op.getRhs());
+  auto isNarrow = [](Type type) { return type.isF16() || type.isBF16() || type.isF32(); };
+  return lhs.getRank() == 2 && rhs.getRank() == 2 && rhs.hasStaticShape() &&
+         op.getLhsContracting().size() == 1 && op.getLhsFree().size() == 1 &&
+         op.getRhsFree().size() == 1 && rhs.getDimSize(op.getRhsContracting()[0]) <= kMostTerms &&
+         !op.getBias() && op.getActivation() == Activation::None &&
+         lhs.getElementType() == rhs.getElementType() && isNarrow(lhs.getElementType()) &&
+         isNarrow(op.getType().getElementType()) &&
+         (!op.getAccumulate() || op.getAccumulate()->isF32());
 }
 
 static SmallVector<int64_t> resultShape(RankedTensorType lhs, RankedTensorType rhs,

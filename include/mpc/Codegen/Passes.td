@@ -50,9 +50,11 @@ def GroupRowsPass : Pass<"mpc-group-rows", "::mlir::ModuleOp"> {
     nothing of what they write and write nothing of what they read; an op that needs what the group
     computes is postponed until after the group, unless a later op of the group needs that op in turn.
     Library calls end a group, and a group without any reduction over a row is not worth one.
+    On CUDA, where a warp takes a row, an op that would make rows longer starts a group of its own.
 
     Remark `rows` (category mpc-kernels): how many ops and local temporaries a group has.
   }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "cpu or cuda">];
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect"];
 }

@@ -34,7 +34,9 @@ def ConvertMpcToLinalg : Pass<"convert-mpc-to-linalg", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"narrowWeights", "narrow-weights", "bool", "false",
-                        "let products read integer weights as they are stored">];
+                        "let products read integer weights as they are stored">,
+                 Option<"shortProducts", "short-products", "bool", "false",
+                        "products of few terms as elementwise ops instead of library calls">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mpc::mpcrt::MpcrtDialect"];
 }

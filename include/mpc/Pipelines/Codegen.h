@@ -8,7 +8,7 @@
 namespace mpc {
 
 /// tensors to buffers: docs/pipeline.md, phase 8. On a module.
-void buildBuffersPipeline(mlir::OpPassManager &manager);
+void buildBuffersPipeline(mlir::OpPassManager &manager, bool isOnDevice = false);
 
 /// buffers to kernels: phase 9. On a device with memory of its own (`isOnDevice`) entries touch no
 /// buffer.

@@ -2,7 +2,6 @@
 // A GPU moves 16 bytes per thread and instruction as fast as 2.
 #include "lib/Codegen/CUDA/ElementAccess.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
@@ -38,6 +37,42 @@ bool mpc::isLinearPlace(MemRefType type, ValueRange indices, Value linear) {
 
 static unsigned bytesOf(MemRefType type) {
   return type.getElementType().isIndex() ? 8 : llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// Finds what all elements of a pack have in common, their row, and what lies side by side for
+/// them.
+static void findRows(Block &body, Value i, ElementAccess &access) {
+  for (Operation &op : body) {
+    auto remainder = dyn_cast<arith::RemUIOp>(op);
+    auto extent = remainder ? getConstantIntValue(remainder.getRhs()) : std::nullopt;
+    if (!extent || remainder.getLhs() != i || *extent % access.width != 0)
+      continue;
+    access.column = remainder;
+    access.extent = *extent;
+    break;
+  }
+  if (!access.column)
+    return;
+  for (Operation &op : body) {
+    if (auto quotient = dyn_cast<arith::DivUIOp>(op);
+        quotient && quotient.getLhs() == i &&
+        getConstantIntValue(quotient.getRhs()) == access.extent)
+      access.row = quotient;
+    auto load = dyn_cast<memref::LoadOp>(op);
+    auto argument = load ? dyn_cast<BlockArgument>(load.getMemRef()) : BlockArgument();
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (!argument || access.buffers[argument.getArgNumber()].isElement ||
+        load.getIndices().empty() || load.getIndices().back() != access.column ||
+        failed(load.getMemRefType().getStridesAndOffset(strides, offset)) || strides.back() != 1)
+      continue;
+    bool isFixed = true;
+    for (auto [index, stride] :
+         llvm::zip_equal(load.getIndices().drop_back(), ArrayRef(strides).drop_back()))
+      isFixed &= getConstantIntValue(index) && stride % access.width == 0;
+    if (isFixed && bytesOf(load.getMemRefType()) * access.width <= kAccessBytes)
+      access.neighbours.push_back(load);
+  }
 }
 
 std::optional<ElementAccess> mpc::findElementAccess(func::FuncOp kernel) {
@@ -83,5 +118,8 @@ std::optional<ElementAccess> mpc::findElementAccess(func::FuncOp kernel) {
   if (!hasWritten || largest == 0)
     return std::nullopt;
   access.width = std::min(kMostElements, kAccessBytes / largest);
-  return access.width > 1 ? std::optional(access) : std::nullopt;
+  if (access.width < 2)
+    return std::nullopt;
+  findRows(body, i, access);
+  return access;
 }

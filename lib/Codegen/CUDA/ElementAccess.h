@@ -5,6 +5,7 @@
 #define MPC_LIB_CODEGEN_CUDA_ELEMENTACCESS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <optional>
 
 namespace mpc {
@@ -15,7 +16,13 @@ struct ElementAccess {
     bool isRead = false, isWritten = false;
   };
   llvm::SmallVector<Buffer> buffers; ///< per argument of the kernel without `begin` and `end`
-  unsigned width = 1;                ///< elements at a time: a power of two, at least 2
+  /// i / extent and i % extent, where rows of the buffers have `extent` elements, a multiple of
+  /// `width`; null where nothing asks for them.
+  mlir::Value row, column;
+  int64_t extent = 0;
+  /// Loads of element `column` of a fixed row of something else, such as a bias.
+  llvm::SmallVector<mlir::memref::LoadOp> neighbours;
+  unsigned width = 1; ///< elements at a time: a power of two, at least 2
 };
 
 /// For a kernel of one iteration (ThreadKernel.h). None when it writes anything but elements, or

@@ -4,6 +4,7 @@
 #include "lib/Codegen/CUDA/KernelSource.h"
 #include "lib/Codegen/CUDA/ScalarExpression.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -215,6 +216,11 @@ LogicalResult KernelPrinter::printWideProduct(Operation &op) {
 }
 
 LogicalResult KernelPrinter::printOp(Operation &op) {
+  // A parameter already.
+  if (access && op.getNumResults() == 1 &&
+      (op.getResult(0) == access->row || op.getResult(0) == access->column ||
+       llvm::is_contained(access->neighbours, &op)))
+    return success();
   if (isa<arith::ConstantOp>(op)) {
     if (nameOf(op.getResult(0)).empty())
       return op.emitOpError("is no scalar");
@@ -294,22 +300,40 @@ void KernelPrinter::printStart(bool asStage) {
 LogicalResult KernelPrinter::printElements(bool asStage) {
   // A stage's name differs: a kernel may be printed as both.
   std::string one = (kernel.getSymName() + (asStage ? "_body" : "") + "_element").str();
-  os << "static __device__ inline void " << one << "(" << parameters(/*ofElement=*/true)
-     << "const index i) {\n";
+  std::string list = parameters(/*ofElement=*/true);
+  SmallVector<std::string> neighbours;
+  if (access->column)
+    names[access->column] = "column";
+  if (access->row)
+    names[access->row] = "row";
+  for (memref::LoadOp load : access->neighbours) {
+    auto place = element(load.getMemRef(), load.getIndices());
+    if (failed(place))
+      return load.emitOpError("has a stride that is not known at compile time");
+    std::string name = "b" + std::to_string(neighbours.size());
+    neighbours.push_back(*place);
+    names[load.getResult()] = name;
+    list += "const " + cudaStorageType(load.getType()) + " &" + name + ", ";
+  }
+  os << "static __device__ inline void " << one << "(" << list << "const index i"
+     << (access->row ? ", const index row" : "") << (access->column ? ", const index column" : "")
+     << ") {\n";
   depth = 1;
   if (failed(printBlock(kernel.getBody().front())))
     return failure();
   os << "}\n";
+
   printStart(asStage);
   const std::string width = std::to_string(access->width);
-  std::string places, loads, stores, ofPack, ofRest;
+  auto packOf = [&](Type type) { return "pack<" + cudaStorageType(type) + ", " + width + ">"; };
+  SmallVector<std::string> places;
+  std::string loads, stores, ofPack, ofRest;
   for (auto [i, argument, buffer] :
        llvm::enumerate(kernel.getArguments().drop_back(2), access->buffers)) {
-    std::string a = "a" + std::to_string(i), p = "p" + std::to_string(i), pack;
+    std::string a = "a" + std::to_string(i), p = "p" + std::to_string(i);
     if (buffer.isElement) {
-      pack = "pack<" + cudaStorageType(cast<MemRefType>(argument.getType()).getElementType()) +
-             ", " + width + ">";
-      places += (places.empty() ? "" : " | ") + ("(size_t)" + a);
+      std::string pack = packOf(cast<MemRefType>(argument.getType()).getElementType());
+      places.push_back("(size_t)" + a);
       loads += "    " + pack + " " + p +
                (buffer.isRead ? " = ((const " + pack + " *)" + a + ")[i];\n" : ";\n");
       if (buffer.isWritten)
@@ -318,13 +342,35 @@ LogicalResult KernelPrinter::printElements(bool asStage) {
     ofPack += (buffer.isElement ? p + ".at[k]" : a) + ", ";
     ofRest += (buffer.isElement ? a + "[i]" : a) + ", ";
   }
-  os << "  const index packs = (" << places << ") % 16 == 0 ? count / " << width << " : 0;\n"
+  for (auto [j, load] : llvm::enumerate(access->neighbours)) {
+    std::string pack = packOf(load.getType()), b = "b" + std::to_string(j);
+    if (std::string a = "(size_t)" + nameOf(load.getMemRef()); !llvm::is_contained(places, a))
+      places.push_back(a);
+    loads += "    const " + pack + " " + b + " = *(const " + pack + " *)&" + neighbours[j] + ";\n";
+    ofPack += b + ".at[k], ";
+    ofRest += neighbours[j] + ", ";
+  }
+  auto rows = [&](const std::string &first) {
+    std::string extent = std::to_string(access->extent), text;
+    if (access->row)
+      text += "    const index row = " + first + " / " + extent + ";\n";
+    if (access->column)
+      text += "    const index column = " + first + " % " + extent + ";\n";
+    return text;
+  };
+  const std::string atRow = access->row ? ", row" : "";
+  os << "  const index packs = (" << llvm::join(places, " | ") << ") % 16 == 0 ? count / " << width
+     << " : 0;\n"
      << "  for (index i = first_index(); i < packs; i += index_step()) {\n"
-     << loads << "#pragma unroll\n    for (int k = 0; k < " << width << "; ++k)\n      " << one
-     << "(" << ofPack << "i * " << width << " + k);\n"
+     << rows("(unsigned long long)(i * " + width + ")") << loads
+     << "#pragma unroll\n    for (int k = 0; k < " << width << "; ++k)\n      " << one << "("
+     << ofPack << "i * " << width << " + k" << atRow << (access->column ? ", column + k" : "")
+     << ");\n"
      << stores << "  }\n  for (index i = packs * " << width
-     << " + first_index(); i < count; i += index_step())\n    " << one << "(" << ofRest
-     << "i);\n}\n";
+     << " + first_index(); i < count; i += index_step())" << (access->column ? " {" : "") << "\n"
+     << rows("(unsigned long long)i") << "    " << one << "(" << ofRest << "i" << atRow
+     << (access->column ? ", column" : "") << ");\n"
+     << (access->column ? "  }\n" : "") << "}\n";
   return success();
 }
 

@@ -4,6 +4,7 @@
 #include "NarrowWeights.h"
 #include "Patterns.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpc/IR/ShortSums.h"
 #include "dialects/mpc/IR/SumOfProducts.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -54,7 +55,8 @@ static SmallVector<ReassociationIndices> placeReassociation(const Groups &groups
 
 namespace {
 struct LowerContract : OpConversionPattern<ContractOp> {
-  using OpConversionPattern::OpConversionPattern;
+  LowerContract(const TypeConverter &converter, MLIRContext *context, bool shortProducts)
+      : OpConversionPattern(converter, context), shortProducts(shortProducts) {}
 
   /// separateBias makes a contraction without bias, which makes no other.
   void initialize() { setHasBoundedRewriteRecursion(); }
@@ -62,6 +64,10 @@ struct LowerContract : OpConversionPattern<ContractOp> {
   LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
+    if (shortProducts && hasShortSums(op)) {
+      rewriter.replaceOp(op, sumTerms(op, adaptor, rewriter));
+      return success();
+    }
     SmallVector<int64_t> lhsFree = op.getLhsFree(), rhsFree = op.getRhsFree();
     // The bias belongs to the last result dimension, which must be the matrix's whole last one.
     if (op.getBias() && rhsFree.size() != 1) {
@@ -266,6 +272,51 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     return op.getActivation() == Activation::Relu ? Value(ReluOp::create(builder, loc, sum)) : sum;
   }
 
+  /// Each result from its few terms, in float32, rounded once.
+  static Value sumTerms(ContractOp op, OpAdaptor adaptor, OpBuilder &builder) {
+    Location loc = op.getLoc();
+    MLIRContext *context = builder.getContext();
+    const bool lhsTransposed = op.getLhsContracting()[0] == 0;
+    Value lhs = adaptor.getLhs(), rhs = adaptor.getRhs();
+    const int64_t terms = tensorTypeOf(lhs).getDimSize(op.getLhsContracting()[0]);
+    Value out = tensor::EmptyOp::create(builder, loc,
+                                        {extentOf(builder, loc, lhs, lhsTransposed ? 1 : 0),
+                                         extentOf(builder, loc, rhs, op.getRhsFree()[0])},
+                                        op.getType().getElementType());
+    // Neighbouring results read neighbours.
+    if (op.getRhsContracting()[0] == 1)
+      rhs = transposeTo(builder, loc, rhs, {1, 0});
+    SmallVector<Value> inputs;
+    SmallVector<AffineMap> maps;
+    AffineExpr row = builder.getAffineDimExpr(0), column = builder.getAffineDimExpr(1);
+    for (int64_t t = 0; t < terms; ++t) {
+      AffineExpr term = builder.getAffineConstantExpr(t);
+      inputs.append({lhs, rhs});
+      maps.push_back(
+          AffineMap::get(2, 0, lhsTransposed ? ArrayRef{term, row} : ArrayRef{row, term}, context));
+      maps.push_back(AffineMap::get(2, 0, {term, column}, context));
+    }
+    maps.push_back(builder.getMultiDimIdentityMap(2));
+    SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+    auto body = [&](OpBuilder &b, Location l, ValueRange arguments) {
+      Type wide = b.getF32Type(), narrow = op.getType().getElementType();
+      auto widen = [&](Value x) -> Value {
+        return x.getType() == wide ? x : Value(arith::ExtFOp::create(b, l, wide, x));
+      };
+      Value sum;
+      for (int64_t t = 0; t < terms; ++t) {
+        Value term =
+            arith::MulFOp::create(b, l, widen(arguments[2 * t]), widen(arguments[2 * t + 1]));
+        sum = sum ? Value(arith::AddFOp::create(b, l, sum, term)) : term;
+      }
+      if (narrow != wide)
+        sum = arith::TruncFOp::create(b, l, narrow, sum);
+      linalg::YieldOp::create(b, l, sum);
+    };
+    return linalg::GenericOp::create(builder, loc, op.getType(), inputs, out, maps, loops, body)
+        .getResult(0);
+  }
+
   /// The epilogue as ops of its own.
   static Value separateBias(ContractOp op, OpAdaptor adaptor, OpBuilder &builder) {
     auto product = ContractOp::create(
@@ -279,9 +330,13 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       sum = ReluOp::create(builder, op.getLoc(), sum);
     return sum;
   }
+
+private:
+  bool shortProducts;
 };
 } // namespace
 
-void mpc::populateContractPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerContract>(converter, patterns.getContext());
+void mpc::populateContractPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                                   bool shortProducts) {
+  patterns.add<LowerContract>(converter, patterns.getContext(), shortProducts);
 }

@@ -72,7 +72,7 @@ struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg
     populateReturnOpTypeConversionPattern(patterns, converter);
     populateCastPatterns(converter, patterns);
     populateContextPatterns(converter, patterns);
-    populateContractPatterns(converter, patterns);
+    populateContractPatterns(converter, patterns, shortProducts);
     populateConvolutionPatterns(converter, patterns);
     populateElementwisePatterns(converter, patterns);
     populateIndexingPatterns(converter, patterns);

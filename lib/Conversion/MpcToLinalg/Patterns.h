@@ -11,7 +11,7 @@ void populateCastPatterns(const mlir::TypeConverter &converter, mlir::RewritePat
 void populateContextPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns);
 void populateContractPatterns(const mlir::TypeConverter &converter,
-                              mlir::RewritePatternSet &patterns);
+                              mlir::RewritePatternSet &patterns, bool shortProducts);
 void populateConvolutionPatterns(const mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns);
 void populateElementwisePatterns(const mlir::TypeConverter &converter,

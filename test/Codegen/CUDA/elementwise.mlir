@@ -40,15 +40,16 @@ func.func @chain(%x: memref<?x8xbf16> {mpc.input = "x"}, %out: memref<?x8xf32> {
   return
 }
 
-// A vector is added to every row: it is read by its index, what has the shape of the result by packs.
-// CHECK-LABEL: void kernel_broadcast_element(const float &a0, float *a1, float &a2, const index a3, const index i) {
-// CHECK-NEXT: const index [[C:v[0-9]+]] = (index)((unsigned long long)i % (unsigned long long)8ll);
-// CHECK: const float [[X:v[0-9]+]] = a0;
-// CHECK-NEXT: const float [[B:v[0-9]+]] = a1[[[C]]];
-// CHECK-NEXT: const float [[S:v[0-9]+]] = [[X]] + [[B]];
+// A vector is added to every row: it is read by packs, too, each at its column.
+// CHECK-LABEL: void kernel_broadcast_element(const float &a0, float *a1, float &a2, const index a3, const float &b0, const index i, const index row, const index column) {
+// CHECK-NEXT: const float [[X:v[0-9]+]] = a0;
+// CHECK-NEXT: const float [[S:v[0-9]+]] = [[X]] + b0;
 // CHECK-NEXT: a2 = [[S]];
 // CHECK-LABEL: void __launch_bounds__(256) kernel_broadcast(float *a0, float *a1, float *a2, const index a3, const index count) {
-// CHECK-NEXT: const index packs = ((size_t)a0 | (size_t)a2) % 16 == 0 ? count / 4 : 0;
+// CHECK-NEXT: const index packs = ((size_t)a0 | (size_t)a2 | (size_t)a1) % 16 == 0 ? count / 4 : 0;
+// CHECK: const pack<float, 4> b0 = *(const pack<float, 4> *)&a1[column];
+// CHECK: kernel_broadcast_element(p0.at[k], a1, p2.at[k], a3, b0.at[k], i * 4 + k, row, column + k);
+// CHECK: kernel_broadcast_element(a0[i], a1, a2[i], a3, a1[column], i, row, column);
 func.func @broadcast(%x: memref<?x8xf32> {mpc.input = "x"}, %b: memref<8xf32> {mpc.input = "b"}, %out: memref<?x8xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %b : memref<?x8xf32>, memref<8xf32>) outs(%out : memref<?x8xf32>) {
   ^bb0(%i: f32, %j: f32, %o: f32):
@@ -68,6 +69,24 @@ func.func @padded(%x: memref<?x8xf16> {mpc.input = "x"}, %out: memref<?x16xf16> 
   ^bb0(%i: f16, %o: f16):
     %0 = arith.negf %i : f16
     linalg.yield %0 : f16
+  }
+  return
+}
+
+// What lies side by side for the elements of a pack is read at once, what they have in common once.
+// CHECK-LABEL: void kernel_rows_element(bf16 *a0, bf16 *a1, bf16 &a2, const index a3, const bf16 &b0, const index i, const index row, const index column) {
+// CHECK-NEXT: const bf16 v{{[0-9]+}} = a0[row * 2 + 1ll];
+// CHECK-LABEL: void __launch_bounds__(256) kernel_rows(bf16 *a0, bf16 *a1, bf16 *a2, const index a3, const index count) {
+// CHECK-NEXT: const index packs = ((size_t)a2 | (size_t)a1) % 16 == 0 ? count / 8 : 0;
+// CHECK: const index row = (unsigned long long)(i * 8) / 64;
+// CHECK-NEXT: const index column = (unsigned long long)(i * 8) % 64;
+// CHECK: const pack<bf16, 8> b0 = *(const pack<bf16, 8> *)&a1[1ll * 64 + column];
+// CHECK: kernel_rows_element(a0, a1, p2.at[k], a3, b0.at[k], i * 8 + k, row, column + k);
+func.func @rows(%x: memref<?x2xbf16> {mpc.input = "x"}, %w: memref<2x64xbf16> {mpc.input = "w"}, %out: memref<?x64xbf16> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, 1)>, affine_map<(d0, d1) -> (1, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %w : memref<?x2xbf16>, memref<2x64xbf16>) outs(%out : memref<?x64xbf16>) {
+  ^bb0(%i: bf16, %j: bf16, %o: bf16):
+    %0 = arith.mulf %i, %j : bf16
+    linalg.yield %0 : bf16
   }
   return
 }

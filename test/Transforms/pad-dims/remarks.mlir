@@ -4,7 +4,7 @@
 mpc.variable @"dense/kernel" : tensor<12x10xf32> role trainable layer("dense")
 mpc.variable @"lstm/kernel" : tensor<16x20xf32> role trainable layer("lstm")
 mpc.variable @"lstm/recurrent_kernel" : tensor<5x20xf32> role trainable layer("lstm")
-mpc.variable @"embedding/embeddings" : tensor<30x6xf32> role trainable layer("embedding")
+mpc.variable @"embedding/embeddings" : tensor<30x20xf32> role trainable layer("embedding")
 mpc.variable @"conv/kernel" : tensor<3x3x3x9xf32> role trainable layer("conv")
 
 // CHECK-DAG: not-padded{{.*}}channels ('conv') is 3: products of a convolution's columns take it as it is; make it a multiple of 8
@@ -14,12 +14,12 @@ func.func @convolution(%x: tensor<?x8x8x3xf16>, %w: tensor<3x3x3x9xf16>) -> tens
   return %0 : tensor<?x6x6x9xf16>
 }
 
-// CHECK-DAG: not-padded{{.*}}width of the table's rows (width of 'embedding') is 6: rows are copied, not multiplied; make it a multiple of 8
+// CHECK-DAG: not-padded{{.*}}width of the table's rows (width of 'embedding') is 20: rows are copied, not multiplied; make it a multiple of 8
 // CHECK-DAG: padded{{.*}}free dimension of the right operand (vocabulary of 'embedding'); make it a multiple of 8{{.*}}from=30{{.*}}to=32
-// CHECK-DAG: padded{{.*}}contracted dimension (width of 'embedding'); make it a multiple of 8{{.*}}from=6{{.*}}to=8
-func.func @embedding(%ids: tensor<?xi32>, %table: tensor<30x6xf16>) -> tensor<?x30xf16> attributes {mpc.entry} {
-  %0 = mpc.gather %table, %ids {axis = 0 : i64} : tensor<30x6xf16>, tensor<?xi32> -> tensor<?x6xf16> loc("embedding")
-  %1 = mpc.contract %0, %table contracting [1] x [1] : (tensor<?x6xf16>, tensor<30x6xf16>) -> tensor<?x30xf16> loc("embedding")
+// CHECK-DAG: padded{{.*}}contracted dimension (width of 'embedding'); make it a multiple of 8{{.*}}from=20{{.*}}to=24
+func.func @embedding(%ids: tensor<?xi32>, %table: tensor<30x20xf16>) -> tensor<?x30xf16> attributes {mpc.entry} {
+  %0 = mpc.gather %table, %ids {axis = 0 : i64} : tensor<30x20xf16>, tensor<?xi32> -> tensor<?x20xf16> loc("embedding")
+  %1 = mpc.contract %0, %table contracting [1] x [1] : (tensor<?x20xf16>, tensor<30x20xf16>) -> tensor<?x30xf16> loc("embedding")
   return %1 : tensor<?x30xf16>
 }
 
