@@ -102,7 +102,9 @@ static Decision decide(OpOperand *operand) {
   llvm::SmallPtrSet<Value, 32> operands;
   operands.insert_range(producer->getOperands());
   operands.insert_range(consumer->getOperands());
-  if (operands.size() > kMaxOperands)
+  // What one value is read for counts, too: squares of squares would double it each time.
+  if (operands.size() > kMaxOperands ||
+      producer->getNumOperands() + consumer->getNumOperands() > 4 * kMaxOperands)
     return {Merge::No, "the kernel would have too many operands"};
   const Work work = workOf(producer);
   const bool cheap = work == Work::Moves;

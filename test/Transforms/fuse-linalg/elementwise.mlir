@@ -158,3 +158,24 @@ func.func @stored(%x: tensor<?x8xf32>, %m: tensor<8xf32>) -> (tensor<?x8xf32>, t
   %t = mpc.tanh %c : tensor<?x8xf32>
   return %c, %t : tensor<?x8xf32>, tensor<?x8xf32>
 }
+
+// Squares of squares: repeated as often as they are read, they would be read 2^12 times.
+// CHECK-LABEL: func.func @squares
+// CHECK: return
+func.func @squares(%x: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) attributes {mpc.entry} {
+  %0 = mpc.multiply %x, %x : tensor<?x8xf32>, tensor<?x8xf32>
+  %1 = mpc.multiply %0, %0 : tensor<?x8xf32>, tensor<?x8xf32>
+  %2 = mpc.multiply %1, %1 : tensor<?x8xf32>, tensor<?x8xf32>
+  %3 = mpc.multiply %2, %2 : tensor<?x8xf32>, tensor<?x8xf32>
+  %4 = mpc.multiply %3, %3 : tensor<?x8xf32>, tensor<?x8xf32>
+  %5 = mpc.multiply %4, %4 : tensor<?x8xf32>, tensor<?x8xf32>
+  %6 = mpc.multiply %5, %5 : tensor<?x8xf32>, tensor<?x8xf32>
+  %7 = mpc.multiply %6, %6 : tensor<?x8xf32>, tensor<?x8xf32>
+  %8 = mpc.multiply %7, %7 : tensor<?x8xf32>, tensor<?x8xf32>
+  %9 = mpc.multiply %8, %8 : tensor<?x8xf32>, tensor<?x8xf32>
+  %10 = mpc.multiply %9, %9 : tensor<?x8xf32>, tensor<?x8xf32>
+  %11 = mpc.multiply %10, %10 : tensor<?x8xf32>, tensor<?x8xf32>
+  %12 = mpc.tanh %11 : tensor<?x8xf32>
+  %13 = mpc.exp %11 : tensor<?x8xf32>
+  return %12, %13 : tensor<?x8xf32>, tensor<?x8xf32>
+}
