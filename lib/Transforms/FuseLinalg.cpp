@@ -123,8 +123,6 @@ static Decision decide(OpOperand *operand) {
       producer->getUses(), [](OpOperand &use) { return linalg::areElementwiseOpsFusable(&use); });
   if (cheap && (vanishes || readsNoMore(producer)))
     return {Merge::Repeat, ""};
-  if (work == Work::Arithmetic && vanishes && readsNoMore(producer))
-    return {Merge::Repeat, ""};
   if (canShare(producer, consumer, operand))
     return {Merge::Share, ""};
   return {Merge::No, cheap ? "its value is stored anyway and is smaller than its operands"
