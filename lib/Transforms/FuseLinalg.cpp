@@ -26,29 +26,20 @@ static constexpr size_t kMaxOperands = 24;
 /// Ops of a body that is cheaper to repeat than to store.
 static constexpr int64_t kCheapOps = 6;
 
-/// What a body costs where it is repeated.
-enum class Work {
-  Moves,      ///< casts, comparisons and selections
-  Arithmetic, ///< sums, differences and products of these: less than a value from memory
-  Expensive
-};
-
-static Work workOf(GenericOp op) {
+/// Casts, comparisons and selections only.
+static bool isCheap(GenericOp op) {
   int64_t count = 0;
-  Work work = Work::Moves;
   for (Operation &inner : op.getBody()->without_terminator()) {
     if (isa<arith::ConstantOp>(inner))
       continue;
-    if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(inner))
-      work = Work::Arithmetic;
-    else if (!isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
-                  arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp,
-                  arith::BitcastOp, arith::IndexCastOp, arith::CmpFOp, arith::CmpIOp,
-                  arith::SelectOp, arith::AndIOp, arith::NegFOp, linalg::IndexOp>(inner))
-      return Work::Expensive;
+    if (!isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
+             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp,
+             arith::IndexCastOp, arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AndIOp,
+             arith::NegFOp, linalg::IndexOp>(inner))
+      return false;
     ++count;
   }
-  return count <= kCheapOps ? work : Work::Expensive;
+  return count <= kCheapOps;
 }
 
 static int64_t bytesOf(Value value) {
@@ -106,8 +97,7 @@ static Decision decide(OpOperand *operand) {
   if (operands.size() > kMaxOperands ||
       producer->getNumOperands() + consumer->getNumOperands() > 4 * kMaxOperands)
     return {Merge::No, "the kernel would have too many operands"};
-  const Work work = workOf(producer);
-  const bool cheap = work == Work::Moves;
+  bool cheap = isCheap(producer);
   bool repeats = !consumer.getMatchingIndexingMap(operand).isPermutation();
   // Such as a matrix that was turned so that neighbours read neighbours.
   for (OpOperand *other : consumer.getDpsInputOperands())
