@@ -3,6 +3,7 @@
 // rest.
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/Remarks.h"
+#include "mpc/Analysis/LayerPath.h"
 #include "mpc/Autodiff/ReverseMode.h"
 
 using namespace mlir;
@@ -75,12 +76,11 @@ void mpc::remarkSavedValues(Operation *seed) {
     for (Value result : op->getResults()) {
       if (backwardUses(result, seed).empty())
         continue;
-      auto named = op->getLoc()->findInstanceOf<NameLoc>();
       remark::analysis(op->getLoc(), remark::RemarkOpts::name("saved-for-backward")
                                          .category("mpc-autodiff")
                                          .function(function.getSymName()))
           << remark::add("op={0} layer={1} type={2} bytes{3}={4}", op->getName(),
-                         named ? named.getName().getValue() : "", result.getType(),
+                         layerPathOf(op->getLoc()), result.getType(),
                          dependsOnBatch(result) ? "-per-sample" : "", bytesOf(result));
     }
   }

@@ -4,6 +4,7 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "lib/Autodiff/TrainStages.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mpc/Analysis/LayerPath.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <numeric>
@@ -47,18 +48,6 @@ static std::string joinShapes(const std::vector<std::string> &shapes) {
   return result;
 }
 
-static std::string layerOf(Location loc) {
-  std::string name;
-  loc->walk([&](Location inner) {
-    if (auto named = dyn_cast<NameLoc>(inner)) {
-      name = named.getName().str();
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return name;
-}
-
 void Explanation::recordLayers(ModuleOp module) {
   llvm::StringSet<> seen;
   module.walk([&](LayerOp layer) {
@@ -89,7 +78,7 @@ void Explanation::recordOps(ModuleOp module) {
         return;
       Op row;
       row.entry = function.getName().str();
-      row.layer = layerOf(op->getLoc());
+      row.layer = layerPathOf(op->getLoc()).str();
       row.name = op->getName().stripDialect().str();
       row.inputs = shapes(op->getOperandTypes());
       row.outputs = shapes(op->getResultTypes());

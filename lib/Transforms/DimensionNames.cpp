@@ -2,6 +2,7 @@
 // Products of a training step no longer say which of their dimensions was whose; the extents of the
 // layer's variables do, forward and backward.
 #include "DimensionNames.h"
+#include "mpc/Analysis/LayerPath.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,18 +17,6 @@ static SmallVector<StringRef> namesOf(StringRef variable, int64_t rank, bool isR
     return {"units", "gates of the units"};
   if (variable == "kernel" && rank == 2)
     return {"input features", isRecurrent ? "gates of the units" : "units"};
-  return {};
-}
-
-static StringRef layerOf(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName();
-  if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return layerOf(call.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (StringRef layer = layerOf(part); !layer.empty())
-        return layer;
   return {};
 }
 
@@ -51,7 +40,7 @@ DimensionNames::DimensionNames(ModuleOp module) {
 }
 
 std::string DimensionNames::describe(Location loc, int64_t extent) const {
-  const std::string layer = layerOf(loc).str();
+  const std::string layer = layerPathOf(loc).str();
   if (layer.empty())
     return "";
   const std::string path = "'" + layer + "'";

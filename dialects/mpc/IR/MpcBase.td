@@ -25,7 +25,8 @@ def Mpc_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// Argument: name of the model input ("x").
     static constexpr ::llvm::StringLiteral kInputAttr = "mpc.input";
-    /// Argument: name of the target ("y0") or "sample_weight".
+    /// Argument: name of the target ("y0") or of sample weights ("sample_weight"; of several
+    /// compared outputs "sample_weight0", …).
     static constexpr ::llvm::StringLiteral kTargetAttr = "mpc.target";
     /// Argument of integers: every value must lie in [0, limit) (i64); checked before a call.
     static constexpr ::llvm::StringLiteral kIndexLimitAttr = "mpc.index_limit";

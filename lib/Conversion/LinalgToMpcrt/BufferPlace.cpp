@@ -87,17 +87,16 @@ std::optional<SmallVector<BufferUse>> mpc::getBufferUses(Operation *op) {
       }
     return uses;
   }
-  if (!isa<mpcrt::LibraryCallOpInterface, memref::LoadOp, memref::StoreOp, memref::CopyOp>(op))
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!interface)
     return std::nullopt;
-  auto interface = cast<MemoryEffectOpInterface>(op);
   SmallVector<MemoryEffects::EffectInstance> effects;
   interface.getEffects(effects);
-  for (Value operand : op->getOperands())
-    if (isa<MemRefType>(operand.getType()))
-      uses.push_back({operand, llvm::any_of(effects, [&](auto &effect) {
-                        return isa<MemoryEffects::Write>(effect.getEffect()) &&
-                               effect.getValue() == operand;
-                      })});
+  for (const auto &effect : effects) {
+    if (!effect.getValue())
+      return std::nullopt;
+    uses.push_back({effect.getValue(), !isa<MemoryEffects::Read>(effect.getEffect())});
+  }
   return uses;
 }
 

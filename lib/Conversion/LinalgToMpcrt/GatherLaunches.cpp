@@ -3,7 +3,9 @@
 // its, so that a GPU runs more of them as one.
 #include "BufferPlace.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "mpc/Codegen/Passes.h"
 
 namespace mpc {
@@ -32,24 +34,16 @@ static SmallVector<Run> runsOf(Block &block) {
   return runs;
 }
 
-/// Moves `op`, with what computes its operands, before `place`.
-static void moveBefore(Operation *op, Operation *place) {
-  for (Value operand : op->getOperands())
-    if (Operation *producer = operand.getDefiningOp();
-        producer && producer->getBlock() == place->getBlock() && place->isBeforeInBlock(producer))
-      moveBefore(producer, place);
-  op->moveBefore(place);
-}
-
-/// What computes the operands has no effects and does not wait for the device.
-static bool isMovable(Operation *op, Operation *place) {
-  return llvm::all_of(op->getOperands(), [&](Value operand) {
-    Operation *producer = operand.getDefiningOp();
-    return !producer || producer->getBlock() != place->getBlock() ||
-           producer->isBeforeInBlock(place) ||
-           (isMemoryEffectFree(producer) && producer->getNumRegions() == 0 &&
-            isMovable(producer, place));
-  });
+/// Moves the launches behind `last`, and what computes their operands before it; false when that
+/// has effects of its own, such as a wait for the device.
+static bool moveBehind(Operation *last, const Run &launches) {
+  IRRewriter rewriter(last->getContext());
+  for (Operation *launch : launches)
+    if (failed(moveValueDefinitions(rewriter, launch->getOperands(), last)))
+      return false;
+  for (Operation *launch : llvm::reverse(launches))
+    launch->moveAfter(last);
+  return true;
 }
 
 static bool gatherOnce(Block &block) {
@@ -60,11 +54,8 @@ static bool gatherOnce(Block &block) {
     // The nearest launches above, past calls that this run has nothing to do with.
     for (size_t j = i; j-- > 0;) {
       if (isa<mpcrt::LaunchOp>(runs[j].front())) {
-        Operation *place = runs[j].back()->getNextNode();
-        if (!llvm::all_of(runs[i], [&](Operation *op) { return isMovable(op, place); }))
+        if (!moveBehind(runs[j].back(), runs[i]))
           break;
-        for (Operation *op : runs[i])
-          moveBefore(op, place);
         return true;
       }
       bool isFree = llvm::all_of(

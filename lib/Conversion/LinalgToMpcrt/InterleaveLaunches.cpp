@@ -4,8 +4,10 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "mpc/Codegen/Passes.h"
@@ -51,32 +53,12 @@ static std::optional<unsigned> findResult(mpcrt::LaunchOp launch, Value out) {
   return whole && kernel && isReadByElement(kernel.getArgument(*result)) ? result : std::nullopt;
 }
 
-/// Whether `op` and what computes its operands may stand after `place`.
-static bool isMovableBehind(Operation *op, Operation *place) {
-  return llvm::all_of(op->getOperands(), [&](Value operand) {
-    Operation *producer = operand.getDefiningOp();
-    return !producer || producer->getBlock() != place->getBlock() ||
-           producer->isBeforeInBlock(place) ||
-           (isMemoryEffectFree(producer) && producer->getNumRegions() == 0 &&
-            isMovableBehind(producer, place));
-  });
-}
-
-/// Moves `op` directly behind `place`, and then what computes its operands in between.
-static void moveBehind(Operation *op, Operation *place) {
-  op->moveAfter(place);
-  for (Value operand : op->getOperands())
-    if (Operation *producer = operand.getDefiningOp();
-        producer && producer->getBlock() == place->getBlock() && place->isBeforeInBlock(producer))
-      moveBehind(producer, place);
-}
-
 /// Whether nothing between the two ops cares when `launch` runs.
 static bool isFreeToRise(mpcrt::LaunchOp launch, mpcrt::ContractOp contract) {
   for (Operation *op = contract->getNextNode(); op != launch; op = op->getNextNode())
     if (!isMemoryEffectFree(op) && dependOnEachOther(op, launch))
       return false;
-  return isMovableBehind(launch, contract);
+  return true;
 }
 
 /// Whether the launch leaves alone what the contraction reads besides its result.
@@ -135,9 +117,10 @@ static void interleave(mpcrt::ContractOp contract) {
   mpcrt::LaunchOp launch = findPartner(contract, result);
   if (!launch)
     return;
-  moveBehind(launch, contract);
-  OpBuilder builder(contract.getContext());
-  builder.setInsertionPointAfter(launch);
+  IRRewriter builder(contract.getContext());
+  if (failed(moveValueDefinitions(builder, launch->getOperands(), contract)))
+    return;
+  builder.setInsertionPointAfter(contract);
   auto both =
       mpcrt::InterleaveOp::create(builder, contract.getLoc(), result, isConsumed(contract, launch));
   Block &body = both.getBody().emplaceBlock();

@@ -9,6 +9,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "mpc/Analysis/LayerPath.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -22,17 +23,6 @@ static constexpr int64_t kBlockElements = 4096, kBlockBytes = 16384;
 
 KernelOutliner::KernelOutliner(func::FuncOp entry, bool isOnDevice)
     : entry(entry), batch(getBatchArgument(entry)), isOnDevice(isOnDevice) {}
-
-/// The layer path of a location; "" when it names none.
-static std::string layerOf(Location loc) {
-  std::string path;
-  loc->walk([&](Location inner) {
-    if (auto name = dyn_cast<NameLoc>(inner); name && path.empty())
-      path = name.getName().str();
-    return WalkResult::advance();
-  });
-  return path;
-}
 
 static std::string identifierOf(StringRef text) {
   std::string result;
@@ -82,7 +72,7 @@ KernelOutliner::Kernel KernelOutliner::createKernel(ArrayRef<linalg::GenericOp> 
   SmallVector<Type> types(ValueRange(kernel.arguments).getTypes());
   Type index = kernel.builder.getIndexType();
   types.append(2, index);
-  std::string layer = layerOf(loc);
+  std::string layer = layerPathOf(loc).str();
   std::string base =
       identifierOf("kernel_" + entry.getSymName().str() + (layer.empty() ? "" : "_" + layer));
   auto module = entry->getParentOfType<ModuleOp>();

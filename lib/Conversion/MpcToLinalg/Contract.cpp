@@ -8,6 +8,7 @@
 #include "dialects/mpc/IR/SumOfProducts.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mpc/Analysis/LayerPath.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -126,7 +127,7 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
     auto call =
         mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, adaptor.getBias(), out, lhsTransposed,
-                                  rhsTransposed, op.getActivation(), layerOf(loc));
+                                  rhsTransposed, op.getActivation(), layerPathOf(loc));
     if (narrow.size() > 1) {
       call.getScaleMutable().assign(narrow[1]);
       call.getZeroMutable().assign(narrow[2]);

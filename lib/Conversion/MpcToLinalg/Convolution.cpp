@@ -4,6 +4,7 @@
 #include "Patterns.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mpc/Analysis/LayerPath.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -28,7 +29,7 @@ struct LowerConvolution : OpConversionPattern<Op> {
     rewriter.replaceOpWithNewOp<mpcrt::ConvolveOp>(
         op, TypeRange(type), direction, operands[0], operands[1], bias, out, window.strides,
         window.paddingLow, window.paddingHigh, window.dilations, window.groups, activation,
-        layerOf(loc));
+        layerPathOf(loc));
     return success();
   }
 };

@@ -9,18 +9,6 @@
 using namespace mlir;
 using namespace mpc;
 
-StringRef mpc::layerOf(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName();
-  if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return layerOf(call.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (StringRef layer = layerOf(part); !layer.empty())
-        return layer;
-  return {};
-}
-
 OpFoldResult mpc::extentOf(OpBuilder &builder, Location loc, Value value, int64_t dimension) {
   while (cast<RankedTensorType>(value.getType()).isDynamicDim(dimension)) {
     Operation *op = value.getDefiningOp();

@@ -13,9 +13,6 @@ namespace mpc {
 using ScalarBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange inputs, mlir::ValueRange destinations)>;
 
-/// The path of the layer that an op came from: its innermost name location.
-llvm::StringRef layerOf(mlir::Location loc);
-
 /// Extent of a dimension, read as far up as it is known without the value itself: producers that
 /// are asked for nothing but their extents would stay alive.
 mlir::OpFoldResult extentOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,

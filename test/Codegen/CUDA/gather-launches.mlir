@@ -12,9 +12,9 @@ func.func private @fill(%x: memref<4x4xf32>, %begin: index, %end: index) attribu
 // The second fill goes up: the product touches other places of the arena. The third one writes what
 // the product reads, the fourth one what it writes.
 // CHECK-LABEL: func.func @entry
-// CHECK: mpcrt.launch @fill {{.*}} args(%[[A:[^ ]*]] :
-// CHECK-NEXT: mpcrt.view {{.*}} fixed(256)
-// CHECK-NEXT: mpcrt.launch @fill {{.*}} args(%{{[^ ]*}} :
+// CHECK: %[[C:[^ ]*]] = mpcrt.view {{.*}} fixed(256)
+// CHECK-NEXT: mpcrt.launch @fill {{.*}} args(%[[A:[^ ]*]] :
+// CHECK-NEXT: mpcrt.launch @fill {{.*}} args(%[[C]] :
 // CHECK-NEXT: mpcrt.contract
 // CHECK-NEXT: mpcrt.contract
 // CHECK-NEXT: mpcrt.launch @fill {{.*}} args(%[[A]] :
