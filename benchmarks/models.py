@@ -40,13 +40,32 @@ def transformer():
     return inputs, layers.Dense(10)(layers.GlobalAveragePooling1D()(x))
 
 
+def elementwise():
+    inputs = keras.Input((1024,), name="x")
+    gated = layers.Multiply()([layers.Activation("gelu")(inputs), inputs])
+    return inputs, layers.Add()([gated, layers.Activation("tanh")(inputs)])
+
+
+def reductions():
+    """Along rows (variances, softmax) and across them (mean, largest)."""
+    inputs = keras.Input((128, 256), name="x")
+    shares = layers.Softmax()(layers.LayerNormalization()(inputs))
+    return inputs, layers.Add()([layers.GlobalAveragePooling1D()(shares), layers.GlobalMaxPooling1D()(shares)])
+
+
+MODELS = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "elementwise": elementwise, "reductions": reductions}
+
+
 def main():
     workload, policy, folder = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3]
     keras.utils.set_random_seed(1)
     keras.config.set_dtype_policy(policy)
-    inputs, logits = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer}[workload["model"]]()
-    model = keras.Model(inputs, layers.Activation("softmax", dtype="float32")(logits))
-    model.compile(workload.get("optimizer", "rmsprop"), loss="sparse_categorical_crossentropy")
+    inputs, outputs = MODELS[workload["model"]]()
+    # What the sweeps compute is no class's logit.
+    classifies = workload["model"] not in ("elementwise", "reductions")
+    model = keras.Model(inputs, layers.Activation("softmax" if classifies else "linear", dtype="float32")(outputs))
+    if classifies:
+        model.compile(workload.get("optimizer", "rmsprop"), loss="sparse_categorical_crossentropy")
     model.save(os.path.join(folder, "model.keras"))
     random = numpy.random.RandomState(1)
     x = random.uniform(size=(workload["batch"], *inputs.shape[1:])).astype("float32")

@@ -27,8 +27,10 @@ from serve import serve, take_stdout
 channel = take_stdout()
 
 model = keras.saving.load_model(os.path.join(folder, "model.keras"))
-optimizer = model.optimizer
-model.compile(optimizer, loss="sparse_categorical_crossentropy", jit_compile=jit)
+if mode == "train":
+    model.compile(model.optimizer, loss="sparse_categorical_crossentropy", jit_compile=jit)
+else:
+    model.compile(jit_compile=jit)
 data = numpy.load(os.path.join(folder, "data.npz"))
 x, y = keras.ops.convert_to_tensor(data["x"]), keras.ops.convert_to_tensor(data["y0"])
 
@@ -37,7 +39,7 @@ def step():
     if mode == "train":
         model.reset_metrics()
         return float(model.train_on_batch(x, y))
-    numpy.asarray(model.predict_on_batch(x))
+    return numpy.asarray(model.predict_on_batch(x))
 
 
-serve(channel, step, warmup, {"program": "keras", "backend": backend, "jit": jit})
+serve(channel, step, warmup, {"program": "keras", "backend": backend, "jit": jit}, folder)

@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import resource
 import sys
 import time
@@ -15,11 +16,22 @@ def take_stdout():
     return channel
 
 
-def serve(channel, step, warmup, ready):
-    """Serves `step`, which returns the loss or None once its result is on the host; `ready` says what runs."""
-    loss = None
+def difference(result, folder):
+    """How far a prediction is from mpc's (FOLDER/predicted.npz), relative to the largest value; None where there is no other."""
+    path = pathlib.Path(folder) / "predicted.npz" if folder else None
+    if path is None or isinstance(result, (float, type(None))) or not path.exists():
+        return None
+    import numpy
+
+    expected = numpy.load(path)["out0"]
+    return float(numpy.abs(result - expected).max() / numpy.abs(expected).max()) if result.shape == expected.shape else float("inf")
+
+
+def serve(channel, step, warmup, ready, folder=None):
+    """Serves `step`, which returns the loss or the prediction once it is on the host; `ready` says what runs."""
+    result = None
     for _ in range(warmup):
-        loss = step()
+        result = step()
     print("READY " + json.dumps(ready), file=channel)
     for line in sys.stdin:
         if line.strip() == "quit":
@@ -27,8 +39,9 @@ def serve(channel, step, warmup, ready):
         times = []
         for _ in range(int(line.split()[1])):
             start = time.perf_counter()
-            loss = step()
+            result = step()
             times.append((time.perf_counter() - start) * 1e3)
         print("TIMES " + json.dumps(times), file=channel)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print("DONE " + json.dumps({"loss": loss, "bytes_peak": peak}), file=channel)
+    loss = result if isinstance(result, float) else None
+    print("DONE " + json.dumps({"loss": loss, "difference": difference(result, folder), "bytes_peak": peak}), file=channel)

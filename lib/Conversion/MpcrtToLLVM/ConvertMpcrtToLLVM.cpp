@@ -66,6 +66,7 @@ struct ConvertMpcrtToLLVM : mpc::impl::ConvertMpcrtToLLVMPassBase<ConvertMpcrtTo
     lowerToLibm(module);
     if (failed(expandSmallFloats(module)))
       return signalPassFailure();
+    lowerLoopExtremes(module);
     annotateIndependentLoops(module);
     for (func::FuncOp entry : entries)
       if (failed(lowerEntry(entry, tables)))

@@ -30,6 +30,11 @@ void lowerKernel(mlir::func::FuncOp kernel);
 /// same on every ISA and without library calls. Rounds to nearest, ties to even; NaN stays NaN.
 mlir::LogicalResult expandSmallFloats(mlir::ModuleOp module);
 
+/// Extremes that loops carry (softmax's largest value of a row) become LLVM's intrinsics, which its
+/// vectorizer knows as reductions; other ones are expanded later. Wants arithmetic in float32 or
+/// wider.
+void lowerLoopExtremes(mlir::ModuleOp module);
+
 /// Buffers become pointers: loads, stores, views, globals.
 void populateMemoryPatterns(const mlir::LLVMTypeConverter &converter,
                             mlir::RewritePatternSet &patterns);

@@ -18,9 +18,12 @@
 // CHECK-NOT: vfmadd
 // CHECK: vpslld $0x17, %ymm
 // CHECK-NOT: vfmadd
+// The largest value of a row is found in vectors, too.
 // CHECK-LABEL: <kernel_predict.v4>:
 // CHECK-NOT: vfmadd
 // CHECK: vdivps {{.*}}%zmm
+// CHECK-NOT: vfmadd
+// CHECK: vmaxps {{.*}}%zmm
 // CHECK-NOT: vfmadd
 // CHECK: vpslld $0x17, %zmm
 // CHECK-NOT: vfmadd
