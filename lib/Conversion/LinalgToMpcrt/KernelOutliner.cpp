@@ -161,8 +161,8 @@ void KernelOutliner::emitLaunch(linalg::GenericOp op, const IterationSpace &spac
   unsigned firstReduction = space.firstReduction;
   if (space.launched.size() == 1) {
     LoopBounds launched{space.launched[0], kernel.begin, kernel.end};
-    // Columns: all rows of a chunk, one after the other.
-    if (space.split == Split::Columns)
+    // A chunk of columns: all its rows, one after the other.
+    if (space.split == Split::Columns && op.getNumParallelLoops() == 1)
       bounds.push_back(launched);
     else
       bounds.insert(bounds.begin(), launched);

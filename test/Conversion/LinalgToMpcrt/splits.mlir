@@ -18,6 +18,24 @@ func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512
   return
 }
 
+// Of two parallel loops the launch counts the outer one; neighbours in memory stay innermost.
+// CHECK-LABEL: func.func private @kernel_sum_heads
+// CHECK-SAME: %[[BEGIN:[^ ]*]]: index, %[[END:[^ ]*]]: index)
+// CHECK: scf.for %[[H:.*]] = %[[BEGIN]] to %[[END]] step
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: scf.for %[[C:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[H]], %[[C]]] : memref<8x32xf32>
+// CHECK: } {mpcrt.independent}
+func.func @sum_heads(%x: memref<?x8x128x32xf32> {mpc.input = "x"}, %out: memref<8x32xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, d0, d3, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%x : memref<?x8x128x32xf32>) outs(%out : memref<8x32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o fastmath<reassoc> : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
 // 64 partial sums, whatever the number of threads, then one loop in order.
 // CHECK-LABEL: func.func private @kernel_sum
 // CHECK: arith.ceildivui
