@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The runtime's contractions with and without its own micro-kernels.
+#include "kernels.h"
+#include "mpc-rt/status.h"
+#include "runtime/base/cpu.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/memory.h"
+#include "runtime/drivers/contraction.h"
+#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/micro_kernel.h"
+
+#include <algorithm>
+#include <benchmark/benchmark.h>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+using namespace mpc::rt;
+
+namespace {
+
+struct Shape {
+  mpc_rt_contract_t descriptor = {};
+  long long batch = 0, m = 0, n = 0, k = 0;
+};
+
+Shape parse(const std::string &text, mpc_rt_dtype_t dtype, uint32_t id) {
+  Shape shape;
+  int read = 0;
+  if (std::sscanf(text.c_str(), "%lldx%lldx%lldx%lld%n", &shape.batch, &shape.m, &shape.n, &shape.k,
+                  &read) != 4)
+    throw std::invalid_argument(text + " is not BATCHxMxNxK");
+  std::string rest = text.substr(static_cast<size_t>(read));
+  auto &d = shape.descriptor;
+  d.struct_size = sizeof(d);
+  d.id = id;
+  d.lhs_dtype = d.rhs_dtype = d.out_dtype = d.bias_dtype = dtype;
+  d.flags = (rest.find("tl") != rest.npos ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0u) |
+            (rest.find("tr") != rest.npos ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0u);
+  d.batch = {shape.batch, 0}, d.m = {shape.m, 0}, d.n = {shape.n, 0}, d.k = {shape.k, 0};
+  d.rhs_variable = shape.batch == 1 ? static_cast<int32_t>(id) : -1;
+  return shape;
+}
+
+ThreadTeam &team() {
+  static ThreadTeam instance(std::max(1u, std::thread::hardware_concurrency()));
+  return instance;
+}
+
+// One that only has oneDNN, one that is told to use the micro-kernel, one as models use it.
+enum Way { library, own, chosen, ways };
+constexpr const char *wayNames[ways] = {"onednn", "own", "mpc"};
+
+// The products of one dtype, whose weights change or are kept.
+struct Group {
+  mpc_rt_dtype_t dtype;
+  bool kept;
+  std::unique_ptr<Contractor> contractors[ways];
+  std::string choices;
+
+  Group(mpc_rt_dtype_t dtype, bool kept) : dtype(dtype), kept(kept) {
+    for (int way = 0; way < ways; ++way) {
+      contractors[way] =
+          std::make_unique<Contractor>(team(), cpu().isa, onednn::hasNativeBFloat16(),
+                                       onednn::hasExactInt8(), /*ownKernels=*/way != library);
+      contractors[way]->setWeightsConstant(kept);
+    }
+  }
+
+  const MicroKernel *kernel() const {
+    const MicroKernel *bfloat16 = dtype == MPC_RT_BFLOAT16 && onednn::hasNativeBFloat16()
+                                      ? bfloat16MicroKernel(cpu().isa)
+                                      : nullptr;
+    return bfloat16 ? bfloat16 : float32MicroKernel(cpu().isa);
+  }
+
+  // Tells `own` to multiply this one by the micro-kernel.
+  void choose(const Shape &shape) {
+    if (!kernel())
+      return;
+    choices += std::to_string(shape.descriptor.id) + (kept ? " 1 kept " : " 1 changing ") +
+               kernel()->name + "\n";
+    if (contractors[own]->setKernelChoices(choices.c_str()))
+      throw std::runtime_error(mpc_rt_last_error());
+  }
+};
+
+// Operands of all products: as large as the largest, and small numbers in every dtype.
+class Operands {
+public:
+  void grow(const Shape &shape, mpc_rt_dtype_t dtype) {
+    const long long elements[] = {shape.m * shape.k, shape.k * shape.n, shape.m * shape.n};
+    for (int i = 0; i < 3; ++i)
+      bytes[i] =
+          std::max(bytes[i], static_cast<uint64_t>(shape.batch * elements[i]) * dtypeSize(dtype));
+  }
+  uint8_t *operator[](int i) {
+    if (!buffers[i].data()) {
+      reserve(buffers[i], bytes[i]);
+      std::fill_n(buffers[i].data(), bytes[i], uint8_t{0x3c});
+    }
+    return buffers[i].data();
+  }
+
+private:
+  uint64_t bytes[3] = {};
+  Buffer buffers[3];
+};
+
+Operands operands;
+
+void multiply(benchmark::State &state, Group &group, const Shape &shape, Way way) {
+  Contractor &contractor = *group.contractors[way];
+  uint8_t *lhs = operands[0], *rhs = operands[1], *out = operands[2];
+  auto once = [&] {
+    const bool failed = contractor.contract(shape.descriptor, lhs, rhs, nullptr, out, nullptr, 1);
+    if (!group.kept)
+      contractor.forgetWeights();
+    return !failed;
+  };
+  team().begin();
+  bool done = once(); // plans, pages, code
+  for (auto _ : state)
+    if (done)
+      done = once();
+  team().end();
+  if (!done)
+    state.SkipWithError(mpc_rt_last_error());
+  const auto terms = static_cast<double>(shape.batch * shape.m) * static_cast<double>(shape.n) *
+                     static_cast<double>(shape.k);
+  state.counters["flops"] =
+      benchmark::Counter(2 * terms, benchmark::Counter::kIsIterationInvariantRate);
+  if (way == chosen)
+    state.SetLabel(contractor.kernelOf(shape.descriptor, 1));
+}
+
+} // namespace
+
+void mpc::benchmarks::registerProducts(const std::vector<std::string> &specifications) {
+  const std::map<std::string, mpc_rt_dtype_t> dtypes = {
+      {"float32", MPC_RT_FLOAT32}, {"bfloat16", MPC_RT_BFLOAT16}, {"float16", MPC_RT_FLOAT16}};
+  static std::map<std::string, Group> groups;
+  uint32_t id = 0;
+  for (const std::string &specification : specifications) {
+    const size_t last = specification.rfind('/');
+    const std::string name = specification.substr(0, last == specification.npos ? 0 : last);
+    const size_t slash = name.find('/');
+    const auto dtype = dtypes.find(name.substr(0, slash));
+    const bool kept = slash != name.npos;
+    if (dtype == dtypes.end() || (kept && name.substr(slash) != "/kept"))
+      throw std::invalid_argument("product/" + specification +
+                                  ": expected float32, bfloat16 or float16, /kept or nothing, and "
+                                  "a shape");
+    const Shape shape = parse(specification.substr(last + 1), dtype->second, id++);
+    Group &group = groups.try_emplace(name, dtype->second, kept).first->second;
+    group.choose(shape);
+    operands.grow(shape, dtype->second);
+    for (int way = 0; way < ways; ++way)
+      benchmark::RegisterBenchmark(("product/" + specification + "/" + wayNames[way]).c_str(),
+                                   [&group, shape, way](benchmark::State &state) {
+                                     multiply(state, group, shape, static_cast<Way>(way));
+                                   })
+          ->UseRealTime();
+  }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What mpc-benchmark-kernels measures; each function registers benchmarks with Google Benchmark.
+#ifndef MPC_BENCHMARKS_KERNELS_KERNELS_H
+#define MPC_BENCHMARKS_KERNELS_KERNELS_H
+
+#include <string>
+#include <vector>
+
+namespace mpc::benchmarks {
+
+/// Products of the runtime, DTYPE[/kept]/BATCHxMxNxK[tl][tr] each: everything that a step pays for
+/// one, packing and rounding of the result included. tl, tr: lhs or rhs is stored transposed; kept:
+/// weights that do not change, packed before. Named product/SPECIFICATION/WAY, where WAY is onednn,
+/// own (the micro-kernel whether or not it is used) or mpc (what the runtime chooses; the label
+/// says which). Throws std::invalid_argument.
+void registerProducts(const std::vector<std::string> &specifications);
+
+/// oneDNN alone, f32/MxKxN or bf16/MxKxN each, in layouts of its own choice, so that no copy or
+/// transposition is in the figure. Named matmul/SPECIFICATION. Throws std::invalid_argument.
+void registerMatmuls(const std::vector<std::string> &specifications);
+
+/// What no step can beat on this CPU, on all of its cores together: triad (bytes per second) and
+/// peak/KERNEL, the micro-kernels on operands in the first-level cache (flops per second).
+void registerCeilings();
+
+} // namespace mpc::benchmarks
+
+#endif
