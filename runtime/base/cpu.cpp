@@ -70,6 +70,9 @@ Cpu identify() {
               : v2     ? MPC_RT_ISA_X86_64_V2
                        : -1;
 
+  const unsigned family = one.eax >> 8 & 15;
+  found.family = family == 15 ? family + (one.eax >> 20 & 255) : family;
+
   char brand[49] = {};
   if (query(0x80000000u).eax >= 0x80000004u)
     for (unsigned i = 0; i < 3; ++i) {

@@ -36,15 +36,26 @@ template <int hint> void fetch(const void *from) {
 }
 constexpr int64_t stepsAhead = 8;
 
+// Stores the first `lanes` lanes. Masked stores take many cycles on AMD's CPUs: where more steps
+// follow, which overwrite what is too much, eight lanes are stored instead of fewer.
+template <int64_t lanes> void storeLanes(int32_t *to, __m512i values, bool moreFollow) {
+  if constexpr (lanes >= 16)
+    _mm512_storeu_si512(to, values);
+  else if (lanes <= 8 && moreFollow)
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), _mm512_castsi512_si256(values));
+  else
+    _mm512_mask_storeu_epi32(to, firstOf(lanes), values);
+}
+
 // Where k is contiguous. `Operand::alongDepth(from, count)` has 16 steps of a lane, of whose k
 // `count` exist.
 template <typename Operand, int64_t width>
 void packAlongDepth(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
+  static_assert(width < 16 || width % 16 == 0);
   for (int64_t panel = 0; panel < panels; ++panel)
     for (int64_t group = 0; group < width; group += 16) {
       const int64_t lane = panel * width + group;
       int32_t *target = static_cast<int32_t *>(to) + panel * steps * width + group;
-      const __mmask16 kept = firstOf(width - group);
       for (int64_t step = 0; step < steps; step += 16) {
         const int64_t k = step * Operand::depth;
         __m512i lines[16];
@@ -56,7 +67,8 @@ void packAlongDepth(const PanelSource &source, int64_t panels, int64_t steps, vo
         }
         transpose16(lines);
         for (int64_t i = 0; i < 16 && step + i < steps; ++i)
-          _mm512_mask_storeu_epi32(target + (step + i) * width, kept, lines[i]);
+          storeLanes<width % 16 ? width : 16>(target + (step + i) * width, lines[i],
+                                              step + i + 1 < steps);
       }
     }
 }
@@ -72,10 +84,11 @@ void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, v
         const __mmask16 kept = firstOf(width - group);
         for (int64_t i = 0; i < Operand::depth; ++i)
           fetch<_MM_HINT_T0>(at<Operand>(source, k + stepsAhead * Operand::depth + i, lane));
-        _mm512_mask_storeu_epi32(
-            static_cast<int32_t *>(to) + (panel * steps + step) * width + group, kept,
+        storeLanes<width % 16 ? width : 16>(
+            static_cast<int32_t *>(to) + (panel * steps + step) * width + group,
             Operand::acrossDepth(at<Operand>(source, k, lane), source.stride, source.depth - k,
-                                 kept & firstOf(source.lanes - lane)));
+                                 kept & firstOf(source.lanes - lane)),
+            step + 1 < steps);
       }
 }
 

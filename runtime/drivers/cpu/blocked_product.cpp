@@ -54,12 +54,22 @@ struct Blocking {
   }
 };
 
-struct Grid {
+} // namespace
+
+struct BlockedProduct::Grid {
   Blocking rows, columns;
 };
 
+struct BlockedProduct::Block {
+  PanelOperand lhs, rhs;
+  Panels lhsPanels, rhsPanels; // without data: the block packs what it reads
+  RhsPacking rhsPacking;
+  int64_t batch, row = 0, rows = 0, column = 0, columns = 0;
+};
+
 // Few blocks are cut further until every thread has as many. `launches`: a kernel on the result.
-Grid gridOf(const Contraction &shape, const MicroKernel &kernel, int64_t threads, bool launches) {
+BlockedProduct::Grid BlockedProduct::gridOf(const Contraction &shape, bool launches) const {
+  const int64_t threads = team.threads();
   // A kernel on the result reads other arrays where the block lies: long rows, which CPUs foresee.
   // Each block of rows reads the packed columns of its block again, from the shared cache.
   constexpr int64_t kernelColumns = 4096, sharedBytes = 4 << 20;
@@ -87,17 +97,9 @@ Grid gridOf(const Contraction &shape, const MicroKernel &kernel, int64_t threads
   return grid;
 }
 
-} // namespace
-
-struct BlockedProduct::Block {
-  Side lhs, rhs;
-  Panels lhsPanels, rhsPanels; // without data: the block packs what it reads
-  int64_t batch, row = 0, rows = 0, column = 0, columns = 0;
-};
-
 // ---- Operands -----------------------------------------------------------------------------------
 
-BlockedProduct::Side BlockedProduct::lhsOf(const Contraction &shape, const void *data) const {
+PanelOperand BlockedProduct::lhsOf(const Contraction &shape, const void *data) const {
   bool contiguous = !shape.transposeLhs;
   return {data,
           shape.lhs,
@@ -107,10 +109,11 @@ BlockedProduct::Side BlockedProduct::lhsOf(const Contraction &shape, const void 
           contiguous,
           kernel.rows,
           kernel.lhsStepBytes,
+          kernel.depth,
           kernel.packLhs[shape.lhs][contiguous]};
 }
 
-BlockedProduct::Side BlockedProduct::rhsOf(const Contraction &shape, const void *data) const {
+PanelOperand BlockedProduct::rhsOf(const Contraction &shape, const void *data) const {
   bool contiguous = shape.transposeRhs;
   return {data,
           shape.rhs,
@@ -120,6 +123,7 @@ BlockedProduct::Side BlockedProduct::rhsOf(const Contraction &shape, const void 
           contiguous,
           kernel.columns,
           kernel.rhsStepBytes,
+          kernel.depth,
           kernel.packRhs[shape.rhs][contiguous]};
 }
 
@@ -133,28 +137,40 @@ bool BlockedProduct::multiplies(const Contraction &shape) const {
 
 int64_t BlockedProduct::stepsOf(int64_t depth) const { return ceilDivide(depth, kernel.depth); }
 
-const uint8_t *BlockedProduct::chunkOf(const Side &side, const Panels &panels, int64_t chunk,
-                                       int64_t panel) const {
+const uint8_t *BlockedProduct::chunkOf(const PanelOperand &side, const Panels &panels,
+                                       int64_t chunk, int64_t panel) const {
   int64_t before = chunk * kernel.steps;
-  int64_t steps = std::min(kernel.steps, stepsOf(side.depth) - before);
+  int64_t steps = std::min(kernel.steps, side.steps() - before);
   return panels.data +
          (before * panels.panels + (panel - panels.firstPanel) * steps) * side.stepBytes;
 }
 
-void BlockedProduct::pack(const Side &side, int64_t first, int64_t panels, int64_t chunk,
+void BlockedProduct::pack(const PanelOperand &side, int64_t first, int64_t panels, int64_t chunk,
                           uint8_t *to) const {
-  int64_t lane = first * side.panelLanes, step = chunk * kernel.steps, k = step * kernel.depth;
-  int64_t steps = std::min(kernel.steps, stepsOf(side.depth) - step);
-  int64_t offset = side.depthContiguous ? lane * side.stride + k : k * side.stride + lane;
-  side.pack({at(side.data, offset, side.dtype), side.stride, side.lanes - lane, side.depth - k},
-            panels, steps, to);
+  const int64_t step = chunk * kernel.steps;
+  side.pack(first, panels, step, std::min(kernel.steps, side.steps() - step), to);
+}
+
+// While the `tile`th of `tiles` tiles of a panel of rhs is multiplied: a part of what the next
+// panel is packed from.
+void BlockedProduct::fetchNext(const Block &block, int64_t chunk, int64_t panel, int64_t tile,
+                               int64_t tiles) const {
+  const Panels &panels = block.rhsPanels;
+  if (++panel == panels.panels) {
+    panel = 0;
+    ++chunk;
+  }
+  const int64_t step = chunk * kernel.steps;
+  const int64_t steps = std::min(kernel.steps, block.rhs.steps() - step);
+  if (steps > 0)
+    block.rhs.fetch(panels.firstPanel + panel, step, steps, tile, tiles);
 }
 
 // [first, first + panels) of all chunks.
-void BlockedProduct::packAll(const Side &side, int64_t first, int64_t panels, uint8_t *to) {
+void BlockedProduct::packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to) {
   Panels whole{to, first, panels};
   int64_t groups = ceilDivide(panels, groupPanels);
-  int64_t chunks = ceilDivide(stepsOf(side.depth), kernel.steps);
+  int64_t chunks = ceilDivide(side.steps(), kernel.steps);
   team.forRange(groups * chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
       int64_t panel = first + item % groups * groupPanels, chunk = item / groups;
@@ -176,8 +192,27 @@ bool BlockedProduct::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
          shape.k * elementBytes(shape.lhs) <= longestRow && !streamsResult(shape, result.out);
 }
 
-bool BlockedProduct::packsRhsFirst(const Contraction &shape) const {
-  return shape.batch == 1 && shape.m > kernel.blockRows;
+BlockedProduct::RhsPacking BlockedProduct::rhsPackingOf(const Contraction &shape, const Grid &grid,
+                                                        const Result &result) const {
+  if (shape.batch > 1 || shape.m <= kernel.blockRows)
+    return RhsPacking::inGroups;
+  const int64_t threads = team.threads();
+  const int64_t lhsBytes =
+      ceilDivide(shape.m, kernel.rows) * stepsOf(shape.k) * kernel.lhsStepBytes;
+  // Of few blocks of columns threads would pack the same; for strips of lhs, again and again.
+  const bool isOnce = grid.columns.count >= threads && lhsBytes <= stripBytes &&
+                      columnBytesOf(shape, grid) * threads <= stripBytes;
+  return packsOnce && isOnce && !readsLhsAsItLies(shape, /*rhsPacked=*/true, result)
+             ? RhsPacking::once
+             : RhsPacking::first;
+}
+
+int64_t BlockedProduct::columnBytesOf(const Contraction &shape, const Grid &grid) const {
+  return grid.columns.size / kernel.columns * stepsOf(shape.k) * kernel.rhsStepBytes;
+}
+
+bool BlockedProduct::packsRhsFirst(const Contraction &shape, const Result &result) const {
+  return rhsPackingOf(shape, gridOf(shape, result.kernel), result) == RhsPacking::first;
 }
 
 uint64_t BlockedProduct::packedBytes(const Contraction &shape) const {
@@ -200,15 +235,16 @@ uint64_t BlockedProduct::bytes() const noexcept {
 
 void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *rhs,
                          const void *packedRhs, const float *bias, const Result &result) {
-  const Side left = lhsOf(shape, lhs), right = rhsOf(shape, rhs);
+  const PanelOperand left = lhsOf(shape, lhs), right = rhsOf(shape, rhs);
   const int64_t threads = team.threads();
-  const Grid grid = gridOf(shape, kernel, threads, result.kernel);
-  const bool rhsFirst = !packedRhs && packsRhsFirst(shape);
+  const Grid grid = gridOf(shape, result.kernel);
+  const RhsPacking rhsPacking = packedRhs ? RhsPacking::none : rhsPackingOf(shape, grid, result);
+  const bool rhsFirst = rhsPacking == RhsPacking::first;
   const bool lhsAsItLies = readsLhsAsItLies(shape, packedRhs || rhsFirst, result);
   const bool lhsFirst = !lhsAsItLies && shape.batch == 1 && grid.columns.count > 1;
 
-  auto stripOf = [&](const Blocking &blocks, const Side &side, bool first) {
-    int64_t blockBytes = blocks.size / side.panelLanes * stepsOf(side.depth) * side.stepBytes;
+  auto stripOf = [&](const Blocking &blocks, const PanelOperand &side, bool first) {
+    int64_t blockBytes = blocks.size / side.panelLanes * side.steps() * side.stepBytes;
     return first ? std::clamp<int64_t>(stripBytes / blockBytes, 1, blocks.count) : blocks.count;
   };
   const int64_t rowStrip = stripOf(grid.rows, left, lhsFirst);
@@ -224,22 +260,26 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
                           static_cast<int64_t>(sizeof(float)));
     if (!lhsFirst)
       reserve(own.lhs, grid.rows.size / kernel.rows * kernel.steps * kernel.lhsStepBytes);
-    if (!packedRhs && !rhsFirst)
+    if (rhsPacking == RhsPacking::inGroups)
       reserve(own.rhs, groupPanels * kernel.steps * kernel.rhsStepBytes);
+    else if (rhsPacking == RhsPacking::once)
+      reserve(own.rhs, columnBytesOf(shape, grid));
+    own.packedColumn = -1;
   }
 
-  auto packStrip = [&](const Side &side, const Blocking &blocks, int64_t first, int64_t count,
-                       Buffer &buffer) {
+  auto packStrip = [&](const PanelOperand &side, const Blocking &blocks, int64_t first,
+                       int64_t count, Buffer &buffer) {
     int64_t unit = blocks.size / side.panelLanes;
     int64_t end = std::min((first + count) * unit, ceilDivide(side.lanes, side.panelLanes));
     Panels panels{nullptr, first * unit, end - first * unit};
-    reserve(buffer, panels.panels * stepsOf(side.depth) * side.stepBytes);
+    reserve(buffer, panels.panels * side.steps() * side.stepBytes);
     packAll(side, panels.firstPanel, panels.panels, buffer.data());
     panels.data = buffer.data();
     return panels;
   };
 
   std::atomic<uint32_t> most{0};
+  int64_t packedRow = -1;
   Panels leftPanels,
       rightPanels{static_cast<const uint8_t *>(packedRhs), 0, ceilDivide(shape.n, kernel.columns)};
   for (int64_t column = 0; column < grid.columns.count; column += columnStrip) {
@@ -248,8 +288,10 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
       rightPanels = packStrip(right, grid.columns, column, columns, rhsPanels);
     for (int64_t row = 0; row < grid.rows.count; row += rowStrip) {
       const int64_t rows = std::min(rowStrip, grid.rows.count - row);
-      if (lhsFirst)
+      if (lhsFirst && packedRow != row) {
         leftPanels = packStrip(left, grid.rows, row, rows, lhsPanels);
+        packedRow = row;
+      }
       const int64_t blocks = shape.batch * rows * columns;
       team.forRange(threads, 1, [&](int64_t begin, int64_t end) {
         alignas(64) uint8_t state[microKernelStateBytes];
@@ -257,7 +299,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
         uint32_t own = 0;
         for (int64_t slot = begin; slot < end; ++slot)
           for (int64_t i = blocks * slot / threads; i < blocks * (slot + 1) / threads; ++i) {
-            Block block{left, right, leftPanels, rightPanels, i / (rows * columns)};
+            Block block{left, right, leftPanels, rightPanels, rhsPacking, i / (rows * columns)};
             block.row = (row + i % rows) * grid.rows.size;
             block.rows = std::min(grid.rows.size, shape.m - block.row);
             block.column = (column + i / rows % columns) * grid.columns.size;
@@ -269,6 +311,13 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
             if (lhsAsItLies) {
               own = std::max(own, multiplyRows(shape, block, workspace, bias, result));
               continue;
+            }
+            if (rhsPacking == RhsPacking::once) {
+              if (workspace.packedColumn == block.column)
+                block.rhsPacking = RhsPacking::none;
+              workspace.packedColumn = block.column;
+              block.rhsPanels = {workspace.rhs.data(), block.column / kernel.columns,
+                                 ceilDivide(block.columns, kernel.columns)};
             }
             multiplyBlock(block, workspace);
             own = std::max(own, finishBlock(shape, block, workspace, bias, result));
@@ -298,7 +347,9 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
   const int64_t firstRow = block.row / kernel.rows, firstColumn = block.column / kernel.columns;
   const int64_t allSteps = stepsOf(block.lhs.depth);
   const int64_t chunks = ceilDivide(allSteps, kernel.steps);
-  const int64_t group = block.rhsPanels.data ? columnPanels : groupPanels;
+  const bool inGroups = block.rhsPacking == RhsPacking::inGroups;
+  const int64_t group = inGroups ? groupPanels : columnPanels;
+  const bool packsPanels = block.rhsPacking == RhsPacking::once;
   auto *sums = reinterpret_cast<float *>(own.sums.data());
 
   MicroTile tile = {};
@@ -327,16 +378,17 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
     }
     for (int64_t first = 0; first < columnPanels; first += group) {
       const int64_t panels = std::min(group, columnPanels - first);
-      const uint8_t *rhs;
-      if (block.rhsPanels.data) {
-        rhs = chunkOf(block.rhs, block.rhsPanels, chunk, firstColumn + first);
-        tile.nextRhsBytes = share(rhsBytes, rowPanels);
-      } else {
+      const uint8_t *rhs = own.rhs.data();
+      if (inGroups) {
         pack(block.rhs, firstColumn + first, panels, chunk, own.rhs.data());
-        rhs = own.rhs.data();
+      } else {
+        rhs = chunkOf(block.rhs, block.rhsPanels, chunk, firstColumn);
+        tile.nextRhsBytes = share(rhsBytes, rowPanels);
       }
       for (int64_t j = 0; j < panels; ++j) {
         tile.rhs = rhs + j * rhsBytes;
+        if (packsPanels)
+          pack(block.rhs, firstColumn + j, 1, chunk, const_cast<uint8_t *>(tile.rhs));
         if (tile.nextRhsBytes)
           tile.nextRhs = j + 1 < panels ? tile.rhs + rhsBytes
                          : chunk + 1 < chunks
@@ -346,6 +398,8 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
           tile.lhs = lhs + i * lhsBytes;
           tile.nextLhs = nextLhs;
           tile.sums = sums + i * kernel.rows * tile.sumStride + (first + j) * kernel.columns;
+          if (packsPanels)
+            fetchNext(block, chunk, j, i, rowPanels);
           kernel.multiply(tile);
           nextLhs += tile.nextLhsBytes;
           tile.nextRhs += tile.nextRhsBytes;

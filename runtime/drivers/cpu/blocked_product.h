@@ -11,6 +11,7 @@
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/panel_operand.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/result_kernel.h"
 
@@ -20,8 +21,10 @@ namespace mpc::rt {
 
 class BlockedProduct {
 public:
-  BlockedProduct(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel)
-      : team(team), vectors(vectors), kernel(kernel) {}
+  // `packsOnce`: threads pack the columns that they multiply.
+  BlockedProduct(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
+                 bool packsOnce = packsColumnsOnce())
+      : team(team), vectors(vectors), kernel(kernel), packsOnce(packsOnce) {}
 
   const char *name() const { return kernel.name; }
   // Both operands are of dtypes that the kernel packs.
@@ -30,10 +33,6 @@ public:
   bool isWorthwhile(const Contraction &shape, bool rhsKept, bool launches) const {
     return mpc::rt::isWorthwhile(kernel, shape, rhsKept, launches);
   }
-  // Whether rhs is packed as a whole before the product, once: kept copies save that. Otherwise
-  // each block packs what it reads.
-  bool packsRhsFirst(const Contraction &shape) const;
-
   uint64_t packedBytes(const Contraction &shape) const;
   void packRhs(const Contraction &shape, const void *rhs, void *to);
 
@@ -43,21 +42,19 @@ public:
     const ResultKernel *kernel = nullptr; // or null
     bool isConsumed = false;              // by the kernel: nobody reads `out` afterwards
   };
+  // Whether rhs is packed as a whole before the product, once: kept copies save that. Otherwise
+  // each block packs what it reads.
+  bool packsRhsFirst(const Contraction &shape, const Result &result) const;
   // `packedRhs` instead of `rhs`, from packRhs(); one of them is null.
   void run(const Contraction &shape, const void *lhs, const void *rhs, const void *packedRhs,
            const float *bias, const Result &result);
   uint64_t bytes() const noexcept;
 
 private:
-  // An operand: lanes are rows of lhs or columns of rhs.
-  struct Side {
-    const void *data;
-    mpc_rt_dtype_t dtype;
-    int64_t lanes, depth, stride; // stride: as in PanelSource
-    bool depthContiguous;
-    int64_t panelLanes, stepBytes;
-    PackPanels pack;
-  };
+  // When rhs is packed: not at all, where a packed copy is given; all of it before blocks are
+  // multiplied; by each block that reads it, a few panels at a time; or by the thread's first block
+  // of these columns, panel by panel, for those that follow.
+  enum class RhsPacking { none, first, inGroups, once };
   // Panels in memory: of each chunk of steps, all panels one after the other.
   struct Panels {
     const uint8_t *data = nullptr;
@@ -66,17 +63,26 @@ private:
   // Thread's own.
   struct Workspace {
     Buffer sums, lhs, rhs;
+    int64_t packedColumn = -1; // of the result: whose panels of rhs are kept
     std::vector<Piece> pieces;
   };
+  struct Grid;
   struct Block;
 
-  Side lhsOf(const Contraction &shape, const void *data) const;
-  Side rhsOf(const Contraction &shape, const void *data) const;
+  PanelOperand lhsOf(const Contraction &shape, const void *data) const;
+  PanelOperand rhsOf(const Contraction &shape, const void *data) const;
   int64_t stepsOf(int64_t depth) const;
-  const uint8_t *chunkOf(const Side &side, const Panels &panels, int64_t chunk,
+  const uint8_t *chunkOf(const PanelOperand &side, const Panels &panels, int64_t chunk,
                          int64_t panel) const;
-  void pack(const Side &side, int64_t first, int64_t panels, int64_t chunk, uint8_t *to) const;
-  void packAll(const Side &side, int64_t first, int64_t panels, uint8_t *to);
+  void pack(const PanelOperand &side, int64_t first, int64_t panels, int64_t chunk,
+            uint8_t *to) const;
+  void fetchNext(const Block &block, int64_t chunk, int64_t panel, int64_t tile,
+                 int64_t tiles) const;
+  void packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to);
+  // Few blocks are cut further until every thread has as many. `launches`: a kernel on the result.
+  Grid gridOf(const Contraction &shape, bool launches) const;
+  RhsPacking rhsPackingOf(const Contraction &shape, const Grid &grid, const Result &result) const;
+  int64_t columnBytesOf(const Contraction &shape, const Grid &grid) const;
   bool readsLhsAsItLies(const Contraction &shape, bool rhsPacked, const Result &result) const;
   // The block's largest element, where `result` asks for it.
   uint32_t multiplyRows(const Contraction &shape, const Block &block, Workspace &own,
@@ -89,6 +95,7 @@ private:
   ThreadTeam &team;
   const VectorKernels &vectors;
   const MicroKernel &kernel;
+  const bool packsOnce;
   Buffer lhsPanels, rhsPanels;
   std::vector<Workspace> workspaces;
 };

@@ -208,18 +208,18 @@ void Contractor::executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor,
   const Contraction &c = plan.shape;
   const int32_t variable = descriptor.rhs_variable;
   const void *packed = nullptr;
+  uint32_t most = 0;
+  const bool isConsumed = descriptor.flags & MPC_RT_CONTRACT_CONSUMED;
+  const BlockedProduct::Result result{out, largest ? &most : nullptr, kernel, isConsumed};
   if (variable >= 0 && c.batch == 1) {
     PackedWeights &entry = weights[{variable, c.transposeRhs, c.k, c.n, &product}];
     bool keep = false;
     packed = findPacked(entry, keep);
-    if (!packed && (keep || product.packsRhsFirst(c)))
+    if (!packed && (keep || product.packsRhsFirst(c, result)))
       packed = packInto(&entry, keep, product.packedBytes(c),
                         [&](uint8_t *to) { product.packRhs(c, rhs, to); });
   }
-  uint32_t most = 0;
-  const bool isConsumed = descriptor.flags & MPC_RT_CONTRACT_CONSUMED;
-  product.run(c, lhs, rhs, packed, prepareBias(c, bias),
-              {out, largest ? &most : nullptr, kernel, isConsumed});
+  product.run(c, lhs, rhs, packed, prepareBias(c, bias), result);
   if (largest)
     storeLargest(c.out, most, largest);
 }

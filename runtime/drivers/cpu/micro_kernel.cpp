@@ -31,7 +31,12 @@ bool isAmd() {
   return amd;
 }
 
+bool isZen5() { return isAmd() && cpu().family == 26; }
+
 } // namespace
+
+// Measured there alone.
+bool packsColumnsOnce() noexcept { return isZen5(); }
 
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
   if (isa < MPC_RT_ISA_X86_64_V4)
@@ -65,7 +70,18 @@ constexpr int64_t smallProducts = 1 << 24;
 // What oneDNN pays for and the kernel does not: transposed operands, 16-bit ones, rounding.
 bool isFloat32(const Contraction &c) { return c.lhs == MPC_RT_FLOAT32 && c.rhs == MPC_RT_FLOAT32; }
 
-// Zen 5. oneDNN reaches 95 % of what the registers allow; what is left is what comes around it.
+// What oneDNN reaches beyond small products: 95 % of the registers' rate on a Zen 4, 87 to 92 % on
+// a Zen 5, where the kernel reaches 90 to 93 % if threads pack what they multiply.
+bool isFloat32WorthwhileOnAmd(const MicroKernel &kernel, const Contraction &c, bool rhsKept) {
+  constexpr int64_t longSums = 512, manyRows = 2048, manyColumns = 2048;
+  if (c.batch > 1 || rhsKept)
+    return false;
+  if (isZen5() && c.k >= longSums && (c.transposeLhs || (c.m <= manyRows && c.n >= manyColumns)))
+    return true;
+  // Of few rows: rhs is packed on the way.
+  return !c.transposeLhs && c.m <= kernel.blockRows && c.n >= kernel.blockColumns && c.k >= 2048;
+}
+
 bool isWorthwhileOnAmd(const MicroKernel &kernel, const Contraction &c, bool rhsKept,
                        bool launches) {
   const bool single = c.batch == 1;
@@ -75,9 +91,8 @@ bool isWorthwhileOnAmd(const MicroKernel &kernel, const Contraction &c, bool rhs
     return true;
   if (single && c.m * c.n * c.k <= smallProducts * (isFloat32(c) ? 1 : 2))
     return true;
-  if (isFloat32(c)) // of few rows: rhs is packed on the way
-    return single && !rhsKept && !c.transposeLhs && c.m <= kernel.blockRows &&
-           c.n >= kernel.blockColumns && c.k >= 2048;
+  if (isFloat32(c))
+    return isFloat32WorthwhileOnAmd(kernel, c, rhsKept);
   if (rhsKept && c.m <= 64)
     return false;
   // Packed rows of lhs that only a few columns use.

@@ -104,6 +104,10 @@ bool isWorthwhile(const MicroKernel &kernel, const Contraction &shape, bool rhsK
 // The same of a convolution.
 bool isWorthwhile(const MicroKernel &kernel, const Convolution &shape) noexcept;
 
+// Threads of a blocked product pack the columns that they multiply, instead of all of them before
+// the first block.
+bool packsColumnsOnce() noexcept;
+
 // The kernel for operands of that dtype on this CPU, of those up to `isa` (mpc_rt_isa_t); null
 // where oneDNN's products are as fast.
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept;

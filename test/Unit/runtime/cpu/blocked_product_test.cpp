@@ -43,10 +43,11 @@ std::string nameOf(Kernel kernel) {
   return names[static_cast<int>(kernel)];
 }
 
-class BlockedProducts : public ::testing::TestWithParam<Kernel> {
+// Each kernel, with threads that pack the columns that they multiply, and without.
+class BlockedProducts : public ::testing::TestWithParam<std::tuple<Kernel, bool>> {
 protected:
   void SetUp() override {
-    const MicroKernel *kernel = find(GetParam());
+    const MicroKernel *kernel = find(std::get<0>(GetParam()));
     if (!kernel)
       GTEST_SKIP() << "this CPU does not run the kernel";
     small = *kernel;
@@ -66,7 +67,8 @@ protected:
                                  data.out.data(), 1, shape),
               MPC_RT_OK);
     ThreadTeam team(threads);
-    BlockedProduct product(team, vectorKernels(MPC_RT_ISA_X86_64_V4), kernel);
+    BlockedProduct product(team, vectorKernels(MPC_RT_ISA_X86_64_V4), kernel,
+                           std::get<1>(GetParam()));
     ASSERT_TRUE(product.multiplies(shape));
     std::vector<float> bias(static_cast<size_t>(shape.n));
     for (int64_t n = 0; n < shape.n; ++n)
@@ -158,7 +160,7 @@ TEST_P(BlockedProducts, AreExactInBlocksOfTheRealSize) {
   shape.m = 1030, shape.n = 1056, shape.k = 33;
   ContractionData data(shape);
   uint32_t largest = 0;
-  run(data, *find(GetParam()), false, 2, &largest);
+  run(data, *find(std::get<0>(GetParam())), false, 2, &largest);
   EXPECT_EQ(data.difference(), "");
   EXPECT_EQ(largest, data.largest());
 }
@@ -233,7 +235,7 @@ TEST_P(BlockedProducts, RunAKernelOnBlocksOfTheRealSize) {
     std::vector<uint8_t> seen(sums.size());
     void *const arguments[] = {&shape.out, data.out.data(), sums.data(), seen.data()};
     const ResultKernel kernel{addOne, arguments, 4, 1, 1};
-    run(data, *find(GetParam()), false, 2, nullptr, &kernel);
+    run(data, *find(std::get<0>(GetParam())), false, 2, nullptr, &kernel);
     EXPECT_EQ(data.difference(), "");
     for (int64_t e = 0; e < shape.m * n; ++e) {
       ASSERT_EQ(seen[static_cast<size_t>(e)], 1) << "element " << e;
@@ -271,9 +273,14 @@ TEST_P(BlockedProducts, KeepNanAndInfinityInTheirRowsAndColumns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, BlockedProducts,
-                         ::testing::Values(Kernel::amxBFloat16, Kernel::avx512BFloat16,
-                                           Kernel::avx512Float32),
-                         [](const auto &kernel) { return nameOf(kernel.param); });
+                         ::testing::Combine(::testing::Values(Kernel::amxBFloat16,
+                                                              Kernel::avx512BFloat16,
+                                                              Kernel::avx512Float32),
+                                            ::testing::Bool()),
+                         [](const auto &kernel) {
+                           return nameOf(std::get<0>(kernel.param)) +
+                                  (std::get<1>(kernel.param) ? "PackingOnce" : "");
+                         });
 
 } // namespace
 } // namespace mpc::rt

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An operand of a blocked product as its micro-kernel packs it.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_PANEL_OPERAND_H
+#define MPC_RUNTIME_DRIVERS_CPU_PANEL_OPERAND_H
+
+#include "runtime/base/dtype.h"
+#include "runtime/drivers/cpu/micro_kernel.h"
+
+namespace mpc::rt {
+
+// Lanes are rows of lhs or columns of rhs.
+struct PanelOperand {
+  const void *data;
+  mpc_rt_dtype_t dtype;
+  int64_t lanes, depth, stride; // stride: as in PanelSource
+  bool depthContiguous;
+  int64_t panelLanes, stepBytes, stepDepth;
+  PackPanels packPanels;
+
+  int64_t steps() const { return (depth + stepDepth - 1) / stepDepth; }
+  // Steps [first, first + count) of `panels` panels, one panel after the other.
+  void pack(int64_t panel, int64_t panels, int64_t first, int64_t count, void *to) const;
+  // Asks for the `part`th of `parts` parts of what pack() would read of one panel.
+  void fetch(int64_t panel, int64_t first, int64_t count, int64_t part, int64_t parts) const;
+};
+
+} // namespace mpc::rt
+
+#endif
