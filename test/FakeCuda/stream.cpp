@@ -86,3 +86,8 @@ mpc_fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data
 extern "C" __attribute__((visibility("default"))) void mpc_fake_log(const char *line) {
   fake::log(line);
 }
+
+extern "C" __attribute__((visibility("default"))) int mpc_fake_is_device(const void *address,
+                                                                         size_t bytes) {
+  return fake::isDevice(address, bytes);
+}

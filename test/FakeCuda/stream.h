@@ -40,9 +40,10 @@ void log(const std::string &line);
 
 } // namespace fake
 
-// What libcublasLt's look-alike calls in libcuda's.
+// What the look-alikes of libcublasLt and libcudnn call in libcuda's.
 extern "C" void mpc_fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data,
                                  void (*release)(void *));
 extern "C" void mpc_fake_log(const char *line);
+extern "C" int mpc_fake_is_device(const void *address, size_t bytes);
 
 #endif

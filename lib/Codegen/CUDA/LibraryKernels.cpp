@@ -221,6 +221,32 @@ extern "C" __global__ void __launch_bounds__(256)
   turned(w, x, y, count);
 }
 
+// The matrix [rows, columns] as [columns, rows]: filters as cuDNN wants them, and back.
+template <class T>
+__device__ inline void transposed(const T *x, T *y, const index rows, const index columns,
+                                  const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    y[i] = x[i % rows * columns + i / rows];
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_transposed_16(const unsigned short *x, unsigned short *y, const index rows,
+                      const index columns, const index count) {
+  transposed(x, y, rows, columns, count);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_transposed_32(const unsigned *x, unsigned *y, const index rows, const index columns,
+                      const index count) {
+  transposed(x, y, rows, columns, count);
+}
+
+// Bias and relu behind a convolution that has them not in its graph.
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_biased(void *x, const void *bias, const int dtype, const int relu, const index columns,
+               const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    set_element(x, dtype, i, finished(element<float>(x, dtype, i), dtype, bias, dtype, i % columns, relu));
+}
+
 // Sums of float32 as `dtype`.
 extern "C" __global__ void __launch_bounds__(256)
     mpc_rounded(const float *x, void *y, const int dtype, const index count) {

@@ -36,13 +36,6 @@ int64_t rowsOfPiece(int64_t rows, int64_t width, mpc_rt_dtype_t dtype) {
 
 } // namespace
 
-mpc_rt_status_t Convolver::reserve(uint64_t bytes, const char *layer) {
-  bool grew = false;
-  auto status = scratch.reserve(bytes, layer, grew);
-  moved |= grew;
-  return status;
-}
-
 mpc_rt_status_t Convolver::launchColumns(const Convolution &c, const void *from, uint8_t *to,
                                          int64_t first, int64_t rows, int64_t width) {
   Window window(c);
@@ -84,8 +77,8 @@ mpc_rt_status_t Convolver::toPlaces(const Convolution &c, uint32_t id, const voi
       adjoint
           ? alignUp(static_cast<uint64_t>(c.filterElements()) * dtypeSize(c.rhs), placeAlignment)
           : 0;
-  if (auto status =
-          reserve(filterBytes + static_cast<uint64_t>(piece * product.k) * dtypeSize(c.lhs), layer))
+  if (auto status = scratch.reserve(
+          filterBytes + static_cast<uint64_t>(piece * product.k) * dtypeSize(c.lhs), layer))
     return status;
   const void *filter = rhs;
   if (adjoint) {
@@ -131,8 +124,8 @@ mpc_rt_status_t Convolver::toFilter(const Convolution &c, uint32_t id, const voi
   bool inParts = piece < rows && dtypeSize(c.out) == 2;
   uint64_t sumBytes =
       inParts ? alignUp(static_cast<uint64_t>(c.filterElements()) * 4, placeAlignment) : 0;
-  if (auto status =
-          reserve(sumBytes + static_cast<uint64_t>(piece * product.m) * dtypeSize(c.lhs), layer))
+  if (auto status = scratch.reserve(
+          sumBytes + static_cast<uint64_t>(piece * product.m) * dtypeSize(c.lhs), layer))
     return status;
   void *sums = inParts ? scratch.data() : out;
   if (inParts)
@@ -167,11 +160,23 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
   if (c.outElements() == 0)
     return MPC_RT_OK;
   bool isEmpty = c.lhsElements() == 0 || c.rhsElements() == 0;
-  if (c.groups > 1 || isEmpty || !Multiplier::takes(c.lhs, c.rhs, c.out, c.bias))
-    return directly(c, lhs, rhs, bias, out, layer);
-  return c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT
-             ? toFilter(c, descriptor.id, lhs, rhs, out, layer)
-             : toPlaces(c, descriptor.id, lhs, rhs, bias, out, layer);
+  const bool isProduct = Multiplier::takes(c.lhs, c.rhs, c.out, c.bias) && c.groups == 1;
+  std::string kernel = isEmpty || !isProduct ? "direct" : isByOne(c) ? "product" : "columns";
+  mpc_rt_status_t status = MPC_RT_OK;
+  std::string engine;
+  // A kernel of 1 is a product of what lies in memory already.
+  if (!isEmpty && !(isProduct && isByOne(c)))
+    status = library.convolve(c, descriptor.id, lhs, rhs, bias, out, layer, engine);
+  if (!engine.empty())
+    kernel = engine;
+  else if (!status)
+    status = isEmpty || !isProduct ? directly(c, lhs, rhs, bias, out, layer)
+             : c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT
+                 ? toFilter(c, descriptor.id, lhs, rhs, out, layer)
+                 : toPlaces(c, descriptor.id, lhs, rhs, bias, out, layer);
+  if (!status)
+    products.note(descriptor.id, batch, layer, c, kernel);
+  return status;
 }
 
 } // namespace mpc::rt::cuda

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The `convolve` service on a GPU: a product of columns with the filter, in pieces that fit the
-// scratch memory; convolutions with groups or of two dtypes by a kernel of their own.
+// The `convolve` service on a GPU: cuDNN, where it is there and has an engine; else a product of
+// columns with the filter, in pieces that fit the scratch memory; convolutions with groups or of
+// two dtypes by a kernel of their own.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_CONVOLVER_H
 #define MPC_RUNTIME_DRIVERS_CUDA_CONVOLVER_H
 
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cuda/graph_convolver.h"
 #include "runtime/drivers/cuda/multiplier.h"
-
-#include <utility>
+#include "runtime/drivers/cuda/product_list.h"
 
 namespace mpc::rt::cuda {
 
 class Convolver {
 public:
-  Convolver(DeviceSession &session, KernelTable &kernels, Multiplier &multiplier)
-      : kernels(kernels), multiplier(multiplier), scratch(session, Memory::Kind::device) {}
+  Convolver(DeviceSession &session, KernelTable &kernels, Multiplier &multiplier,
+            ProductList &products, bool tf32)
+      : kernels(kernels), multiplier(multiplier), products(products), scratch(session),
+        library(session, kernels, scratch, tf32) {}
 
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch);
   uint64_t bytes() const { return scratch.size(); }
   // Whether the scratch memory moved since the last call of this: recorded steps have its address.
-  bool takeMoved() { return std::exchange(moved, false); }
+  bool takeMoved() { return scratch.takeMoved(); }
 
 private:
   mpc_rt_status_t directly(const Convolution &c, const void *lhs, const void *rhs, const void *bias,
@@ -32,12 +35,12 @@ private:
                            void *out, const char *layer);
   mpc_rt_status_t launchColumns(const Convolution &c, const void *from, uint8_t *to, int64_t first,
                                 int64_t rows, int64_t width);
-  mpc_rt_status_t reserve(uint64_t bytes, const char *layer);
 
   KernelTable &kernels;
   Multiplier &multiplier;
-  Memory scratch;
-  bool moved = false;
+  ProductList &products;
+  Scratch scratch;
+  GraphConvolver library;
 };
 
 } // namespace mpc::rt::cuda

@@ -26,10 +26,10 @@ public:
   CudaDriver(const DriverOptions &options, std::unique_ptr<DeviceSession> opened,
              const mpc_rt_cuda_program_t &program)
       : options(options), session(std::move(opened)), kernels(*session, program),
-        multiplier(*session, kernels, program.tf32 != 0), convolver(*session, kernels, multiplier),
-        variables(*session), arena(*session, Memory::Kind::device),
-        tensors(*session, Memory::Kind::device), staging(*session, Memory::Kind::pinned),
-        graphs(*session) {}
+        multiplier(*session, kernels, list, program.tf32 != 0),
+        convolver(*session, kernels, multiplier, list, program.tf32 != 0), variables(*session),
+        arena(*session, Memory::Kind::device), tensors(*session, Memory::Kind::device),
+        staging(*session, Memory::Kind::pinned), graphs(*session) {}
 
   mpc_rt_status_t open() {
     if (auto status = kernels.load())
@@ -110,6 +110,9 @@ public:
   mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
                       uint32_t variableCount, uint64_t arenaBytes) override;
 
+  void listProducts() noexcept override { list.start(); }
+  std::string products() const override { return list.text(); }
+
   void variablesChanged() noexcept override {}
   uint64_t libraryBytes() const noexcept override { return multiplier.bytes() + convolver.bytes(); }
 
@@ -126,6 +129,7 @@ private:
   DriverOptions options;
   std::unique_ptr<DeviceSession> session;
   KernelTable kernels;
+  ProductList list;
   Multiplier multiplier;
   Convolver convolver;
   VariableMirror variables;

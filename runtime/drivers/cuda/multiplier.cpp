@@ -80,6 +80,12 @@ bool Multiplier::takesIntegers(const Contraction &c) {
          !c.transposeLhs && c.k % 4 == 0 && c.n % 4 == 0 && !c.hasBias && !c.relu && !c.accumulate;
 }
 
+bool Multiplier::takesProduct(const Contraction &c) {
+  const bool isFloating = takes(c.lhs, c.rhs, c.out, c.hasBias ? c.bias : c.out) &&
+                          !(c.accumulate && (c.relu || c.hasBias));
+  return c.k != 0 && (isFloating || takesIntegers(c));
+}
+
 mpc_rt_status_t Multiplier::byKernel(const Contraction &shape, const void *lhs, const void *rhs,
                                      const void *bias, void *out) {
   Product product(shape);
@@ -123,6 +129,7 @@ mpc_rt_status_t Multiplier::contract(const mpc_rt_contract_t &descriptor, const 
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;
+  products.note(descriptor.id, batch, layer, shape, takesProduct(shape) ? "cublaslt" : "direct");
   return multiply({ProductKind::contraction, descriptor.id, batch, 0}, shape, lhs, rhs, bias, out,
                   layer);
 }
@@ -139,10 +146,7 @@ mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &s
                                                         shape.outElements() * dtypeSize(shape.out),
                                                         session.stream),
                                layer);
-  const bool isFloating =
-      takes(shape.lhs, shape.rhs, shape.out, shape.hasBias ? shape.bias : shape.out) &&
-      !(shape.accumulate && (shape.relu || shape.hasBias));
-  if (shape.k == 0 || !(isFloating || takesIntegers(shape)))
+  if (!takesProduct(shape))
     return byKernel(shape, lhs, rhs, bias, out);
   auto [place, isNew] = plans.try_emplace(key);
   Plan &plan = place->second;

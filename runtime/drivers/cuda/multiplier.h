@@ -8,6 +8,7 @@
 #include "runtime/drivers/cuda/algorithm_cache.h"
 #include "runtime/drivers/cuda/cublaslt_api.h"
 #include "runtime/drivers/cuda/kernel_table.h"
+#include "runtime/drivers/cuda/product_list.h"
 
 #include <array>
 #include <map>
@@ -26,8 +27,9 @@ bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type);
 
 class Multiplier {
 public:
-  Multiplier(DeviceSession &session, KernelTable &kernels, bool tf32)
-      : session(session), kernels(kernels), tf32(tf32), workspace(session, Memory::Kind::device) {}
+  Multiplier(DeviceSession &session, KernelTable &kernels, ProductList &products, bool tf32)
+      : session(session), kernels(kernels), products(products), tf32(tf32),
+        workspace(session, Memory::Kind::device) {}
   ~Multiplier();
   Multiplier(const Multiplier &) = delete;
   Multiplier &operator=(const Multiplier &) = delete;
@@ -44,6 +46,8 @@ public:
                     mpc_rt_dtype_t bias);
   // Whether it multiplies these integers.
   static bool takesIntegers(const Contraction &shape);
+  // Whether it multiplies this product at all.
+  static bool takesProduct(const Contraction &shape);
   uint64_t bytes() const { return workspace.size(); }
 
 private:
@@ -77,6 +81,7 @@ private:
 
   DeviceSession &session;
   KernelTable &kernels;
+  ProductList &products;
   bool tf32;
   const lt::Api *blas = nullptr;
   lt::Handle handle = nullptr;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How cuDNN is to compute one convolution: its graph, and the engine that was chosen for it.
+#ifndef MPC_RUNTIME_DRIVERS_CUDA_CONVOLUTION_PLAN_H
+#define MPC_RUNTIME_DRIVERS_CUDA_CONVOLUTION_PLAN_H
+
+#include "runtime/drivers/cuda/convolution_graph.h"
+
+#include <memory>
+
+namespace mpc::rt::cuda::dnn {
+
+// Which engines may be chosen.
+struct EngineRules {
+  // Products of float32 may round their operands to TF32.
+  bool tf32 = false;
+  // Also engines that cuDNN promises no speed of.
+  bool slow = false;
+  int64_t workspaceBytes = 0; // at most
+};
+
+class ConvolutionPlan {
+public:
+  using Addresses = std::array<void *, convolutionTensors>;
+
+  // Null where no engine computes this convolution by the rules.
+  static std::unique_ptr<ConvolutionPlan> make(const Api &library, Handle handle,
+                                               const Convolution &c,
+                                               const ConvolutionAlignments &alignments,
+                                               bool epilogue, const EngineRules &rules);
+
+  // Puts the convolution on the handle's stream; a status of cuDNN. A null address is no tensor of
+  // the graph.
+  int execute(Handle handle, const Addresses &addresses, void *workspace) const;
+  int64_t workspaceBytes() const { return workspace; }
+  // cuDNN's number of the engine among those for such graphs.
+  int64_t engine() const { return index; }
+  // Whether bias and relu are part of it.
+  bool hasEpilogue() const { return epilogue; }
+
+private:
+  ConvolutionPlan(const Api &library, bool epilogue)
+      : library(library), description(library), choice(library), epilogue(epilogue) {}
+  bool choose(Handle handle, Descriptor graph, HeuristicMode mode, const Convolution &c,
+              const EngineRules &rules);
+
+  const Api &library;
+  Descriptions description, choice; // of the graph; of the engine
+  Descriptor plan = nullptr;
+  int64_t workspace = 0, index = -1;
+  bool epilogue;
+};
+
+} // namespace mpc::rt::cuda::dnn
+
+#endif

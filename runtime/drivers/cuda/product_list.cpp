@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The lines that mpc-rt/tuning.h describes.
+#include "runtime/drivers/cuda/product_list.h"
+#include "runtime/base/dtype.h"
+
+#include <sstream>
+
+namespace mpc::rt::cuda {
+
+void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Contraction &c,
+                       const std::string &kernel) {
+  if (!listing)
+    return;
+  std::ostringstream line;
+  line << layer << ' ' << c.batch << 'x' << c.m << 'x' << c.n << 'x' << c.k << ' '
+       << dtypeName(c.lhs) << 'x' << dtypeName(c.rhs) << ' ' << kernel << '\n';
+  lines[{false, id, batch}] = line.str();
+}
+
+void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Convolution &c,
+                       const std::string &kernel) {
+  if (!listing)
+    return;
+  static constexpr const char *directions[] = {"forward", "input_gradient", "filter_gradient"};
+  std::ostringstream line;
+  line << layer << ' ' << directions[c.direction] << ' ' << c.batch;
+  for (size_t d = MPC_RT_MAX_SPATIAL - c.spatial; d < MPC_RT_MAX_SPATIAL; ++d)
+    line << 'x' << c.images[d];
+  line << 'x' << c.channels << ' ';
+  for (size_t d = MPC_RT_MAX_SPATIAL - c.spatial; d < MPC_RT_MAX_SPATIAL; ++d)
+    line << c.kernel[d] << 'x';
+  line << c.channels / c.groups << 'x' << c.filters << ' ' << dtypeName(c.lhs) << 'x'
+       << dtypeName(c.rhs) << ' ' << kernel << '\n';
+  lines[{true, id, batch}] = line.str();
+}
+
+std::string ProductList::text() const {
+  std::string text;
+  for (auto &[key, line] : lines)
+    text += line;
+  return text;
+}
+
+} // namespace mpc::rt::cuda

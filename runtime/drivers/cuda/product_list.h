@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which kernel computed each product and convolution, as mpc_rt_context_products() says it.
+#ifndef MPC_RUNTIME_DRIVERS_CUDA_PRODUCT_LIST_H
+#define MPC_RUNTIME_DRIVERS_CUDA_PRODUCT_LIST_H
+
+#include "runtime/drivers/contraction.h"
+#include "runtime/drivers/convolution.h"
+
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace mpc::rt::cuda {
+
+class ProductList {
+public:
+  // Until then nothing is noted.
+  void start() noexcept { listing = true; }
+  void note(uint32_t id, int64_t batch, const char *layer, const Contraction &c,
+            const std::string &kernel);
+  void note(uint32_t id, int64_t batch, const char *layer, const Convolution &c,
+            const std::string &kernel);
+  // A line each: products, then convolutions, in the order of the model.
+  std::string text() const;
+
+private:
+  bool listing = false;
+  std::map<std::tuple<bool, uint32_t, int64_t>, std::string> lines; // is a convolution, id, batch
+};
+
+} // namespace mpc::rt::cuda
+
+#endif
