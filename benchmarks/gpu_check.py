@@ -21,7 +21,9 @@ sys.path.insert(0, str(HERE / "gpu"))
 PRECISIONS = {"float32": "float32", "tf32": "TF32", "mixed_float16": "mixed_float16", "mixed_bfloat16": "mixed_bfloat16"}
 WORKLOADS = {"guide": ("the guide's model", 8192), "cnn": ("CNN, 32x32x3", 1024), "lstm": ("LSTM, 128 steps", 512),
              "transformer": ("transformer block, 128x256", 256)}  # fmt: skip
-CONTENDERS = ["mpc", "torch eager", "torch.compile", "cuBLASLt products"]
+CONTENDERS = ["mpc", "torch eager", "torch.compile"]
+# Of one workload alone.
+OTHERS = {"guide": ["cuBLASLt products"], "cnn": ["mpc without cuDNN"]}
 
 
 def environment():
@@ -29,8 +31,9 @@ def environment():
     return dict(os.environ, LD_LIBRARY_PATH=":".join(path for path in paths if path))
 
 
-def mpc_run(*arguments):
-    return subprocess.run([HERE / "bin" / "mpc-run", *arguments], env=environment(), text=True, capture_output=True)  # fmt: skip
+def mpc_run(*arguments, **settings):
+    return subprocess.run([HERE / "bin" / "mpc-run", *arguments], env=dict(environment(), **settings), text=True,
+                          capture_output=True)  # fmt: skip
 
 
 def devices():
@@ -52,9 +55,9 @@ def conformance():
     return len(results), [r["case"] for r in results if r["status"] != "pass"]
 
 
-def time_mpc(workload, precision, batch, steps, warmup):
+def time_mpc(workload, precision, batch, steps, warmup, **settings):
     result = mpc_run("bench", str(HERE / "models" / f"{workload}-{precision}"), "--train", "--batch-size", str(batch),
-                     "--steps", str(steps), "--warmup", str(warmup), "--json", "--device", "cuda:0")  # fmt: skip
+                     "--steps", str(steps), "--warmup", str(warmup), "--json", "--device", "cuda:0", **settings)  # fmt: skip
     if result.returncode:
         return {"error": result.stderr.strip()[-400:]}
     return {"ms": json.loads(result.stdout)["ms_median"]}
@@ -72,9 +75,9 @@ def time_products(precision, batch, steps, warmup):
     return measure(precision, batch, steps, warmup)
 
 
-def attempt(function, *arguments):
+def attempt(function, *arguments, **settings):
     try:
-        return function(*arguments)
+        return function(*arguments, **settings)
     except Exception as error:  # One peer that fails must not end the run.
         return {"error": f"{type(error).__name__}: {error}"[:400]}
 
@@ -95,15 +98,19 @@ def measure(quick):
             }
             if workload == "guide":
                 rows[precision]["cuBLASLt products"] = attempt(time_products, precision, *size)
+            if workload == "cnn":
+                rows[precision]["mpc without cuDNN"] = attempt(time_mpc, workload, precision, *size, MPC_CUDNN="off")
     return results
 
 
 def table(report):
     lines = [f"# Training steps on {report['device']}", "", "Milliseconds, median; all wait for the GPU after each step. \"cuBLASLt "
              "products\" are the step's eight products alone."]  # fmt: skip
+    if report["hint"]:
+        lines += ["", f"Hint of mpc-run devices: {report['hint']}."]
     for workload, (name, _) in WORKLOADS.items():
         rows = report["steps"].get(workload, {})
-        columns = CONTENDERS if workload == "guide" else CONTENDERS[:-1]
+        columns = CONTENDERS + OTHERS.get(workload, [])
         size = f", batch {rows['batch']}" if rows else ""
         lines += ["", f"## {name[0].upper()}{name[1:]}{size}", "", "| precision | " + " | ".join(columns) + " |",
                   "|---" * (len(columns) + 1) + "|"]  # fmt: skip
@@ -132,7 +139,7 @@ def main():
         return 1
     cases, failures = (0, []) if arguments.benchmarks_only else conformance()
     steps = {} if arguments.conformance_only else measure(arguments.quick)
-    report = {"device": gpus[0].get("model", "cuda:0"), "cases": cases, "failures": failures, "quick": arguments.quick, "steps": steps}
+    report = {"device": gpus[0].get("model", "cuda:0"), "hint": gpus[0].get("advice", ""), "cases": cases, "failures": failures, "quick": arguments.quick, "steps": steps}
     (arguments.results / "gpu.json").write_text(json.dumps(report, indent=1) + "\n")
     (arguments.results / "gpu.md").write_text(table(report))
     print(table(report))

@@ -38,7 +38,7 @@ typedef struct mpc_rt_device_info_t {
   uint32_t cores;       /* cpu: CPUs that this process may run on */
   uint64_t features;    /* MPC_RT_FEATURE_* */
   uint64_t memory_bytes;
-  const char *advice; /* "" when available */
+  const char *advice; /* what is missing and what to do; of an available device a hint, or "" */
 } mpc_rt_device_info_t;
 
 /* Devices that this version knows, available or not: the first is "cpu". Strings live as long as

@@ -71,6 +71,8 @@ static std::string tableOf(const nlohmann::ordered_json &device) {
   for (const auto &feature : device["features"])
     list += (list.empty() ? "" : " ") + feature.get<std::string>();
   table += "\n" + (list.empty() ? "" : "  features: " + list + "\n");
+  if (!text("advice").empty())
+    table += "  hint: " + text("advice") + "\n";
   for (const auto &[policy, gain] : device["policies"].items()) {
     char numbers[80];
     std::snprintf(numbers, sizeof numbers, "%-15s %-8s peak x%-5.3g memory x%-5.3g ",

@@ -4,6 +4,7 @@
 // float32 units of the same GPU.
 #include "runtime/device/cuda_devices.h"
 #include "runtime/drivers/cuda/cuda_api.h"
+#include "runtime/drivers/cuda/cudnn_api.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -65,6 +66,16 @@ const std::vector<CudaDevice> &cudaDevices(const char *&advice) {
   static const Found found = find();
   advice = found.advice;
   return found.devices;
+}
+
+const char *cudaHint() {
+  static const std::string hint = [] {
+    const char *problem = "";
+    return cuda::dnn::api(problem)
+               ? std::string()
+               : std::string("convolutions run without cuDNN, as products of columns: ") + problem;
+  }();
+  return hint.c_str();
 }
 
 int cudaOrdinal(const char *name) noexcept {

@@ -24,6 +24,9 @@ struct CudaDevice {
 // says why and what to do. The same answer for the whole process.
 const std::vector<CudaDevice> &cudaDevices(const char *&advice);
 
+// What would make GPUs faster and is not installed, as a sentence; "" for nothing.
+const char *cudaHint();
+
 // N of "cuda:N", 0 of "cuda"; -1 for anything else.
 int cudaOrdinal(const char *name) noexcept;
 

@@ -95,6 +95,10 @@ mpc_rt_status_t mpc_rt_device_info(uint32_t index, mpc_rt_device_info_t *info) {
       info->available = 1;
       info->cores = gpu.multiprocessors;
       info->memory_bytes = gpu.memoryBytes;
+      return guard("mpc_rt_device_info", [&] {
+        info->advice = cudaHint();
+        return MPC_RT_OK;
+      });
     }
     return MPC_RT_OK;
   }

@@ -3,6 +3,7 @@
 // The software device notices what a GPU would only sometimes notice: one failing example of each.
 #include "runtime/drivers/cuda/cublaslt_api.h"
 #include "test/FakeCuda/device_memory.h"
+#include "test/FakeCuda/open_device.h"
 #include "test/FakeCuda/stream.h"
 
 #include <cstring>
@@ -13,24 +14,7 @@ namespace {
 using ::testing::ExitedWithCode;
 using ::testing::KilledBySignal;
 using namespace mpc::rt;
-
-struct OpenDevice {
-  OpenDevice() {
-    const char *problem = nullptr;
-    cuda = cuda::api(problem);
-    EXPECT_NE(cuda, nullptr) << problem;
-    cuda->primaryContextRetain(&context, 0);
-    cuda->contextSetCurrent(context);
-    cuda->streamCreate(&stream, 0);
-  }
-  ~OpenDevice() {
-    cuda->streamDestroy(stream);
-    cuda->primaryContextRelease(0);
-  }
-  const cuda::Api *cuda;
-  cuda::Context context = nullptr;
-  cuda::Stream stream = nullptr;
-};
+using fake::OpenDevice;
 
 TEST(FakeCudaFaults, HostCannotTouchDeviceMemory) {
   auto *memory = static_cast<uint8_t *>(fake::allocateDevice(100));

@@ -19,11 +19,12 @@ CASE = os.path.join(SHARED, "fixtures", "keras", "train", "mlp__mixed_float16")
 
 
 def run(*command, fake=True, **settings):
-    environment = dict(os.environ, NO_COLOR="1", **{"MPC_CACHE": "", **settings})
+    environment = dict(os.environ, NO_COLOR="1", MPC_CACHE="")
     if fake:
         folder = os.path.join(BUILD, "lib", "fake-cuda")
         environment["LD_LIBRARY_PATH"] = folder
         environment["MPC_FAKE_CUDA_CACHE"] = os.path.join(BUILD, "fake-cuda-kernels")
+    environment.update(settings)
     tool = os.path.join(BUILD, "bin", command[0])
     return subprocess.run(
         [tool, *command[1:]], capture_output=True, text=True, env=environment, timeout=300
