@@ -35,6 +35,7 @@ enum : int {
   invalidHandle = 400,
   notFound = 500,
   cooperativeLaunchTooLarge = 720,
+  notSupported = 801,
   captureUnsupported = 900
 };
 
@@ -118,6 +119,10 @@ EXPORT int cuGetExportTable(const void **table, const void *) {
   *table = nullptr;
   return notFound;
 }
+// The real cuDNN is linked with these two (cudnn_agreement_test.cpp opens it); none of its kernels
+// runs here.
+EXPORT int cuTensorMapEncodeIm2col() { return notSupported; }
+EXPORT int cuTensorMapEncodeTiled() { return notSupported; }
 EXPORT int cuDeviceGetCount(int *count) {
   if (!initialized)
     return notInitialized;

@@ -13,13 +13,12 @@ Descriptions::~Descriptions() {
 Descriptor Descriptions::make(DescriptorType type) {
   if (failure)
     return nullptr;
-  made.reserve(made.size() + 1);
-  Descriptor descriptor = nullptr;
-  failure = library.createDescriptor(type, &descriptor);
-  if (failure)
-    return nullptr;
-  made.push_back(descriptor);
-  return descriptor;
+  made.push_back(nullptr);
+  failure = library.createDescriptor(type, &made.back());
+  if (!failure)
+    return made.back();
+  made.pop_back();
+  return nullptr;
 }
 
 Descriptions &Descriptions::set(Descriptor descriptor, Attribute name, AttributeType type,

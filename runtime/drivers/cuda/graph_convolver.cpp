@@ -148,8 +148,7 @@ void GraphConvolver::retire(Entry &entry) {
     retired.push_back(std::move(entry.plan));
 }
 
-mpc_rt_status_t GraphConvolver::makePlan(Entry &entry, const Operands &operands,
-                                         const char *layer) {
+void GraphConvolver::makePlan(Entry &entry, const Operands &operands, const char *layer) {
   const Convolution &c = entry.shape;
   dnn::EngineRules rules;
   rules.tf32 = tf32;
@@ -160,11 +159,10 @@ mpc_rt_status_t GraphConvolver::makePlan(Entry &entry, const Operands &operands,
   if (c.hasBias) {
     entry.plan = dnn::ConvolutionPlan::make(*library, handle, c, entry.alignments, true, rules);
     if (entry.plan && (!c.relu || keepsNaN(entry, operands, layer)))
-      return MPC_RT_OK;
+      return;
     retire(entry);
   }
   entry.plan = dnn::ConvolutionPlan::make(*library, handle, c, entry.alignments, false, rules);
-  return MPC_RT_OK;
 }
 
 mpc_rt_status_t GraphConvolver::convolve(const Convolution &c, uint32_t id, const void *lhs,
@@ -195,10 +193,7 @@ mpc_rt_status_t GraphConvolver::convolve(const Convolution &c, uint32_t id, cons
     entry.shape = c;
     entry.alignments = alignments;
     entry.wasRun = false;
-    if (auto status = makePlan(entry, operands, layer)) {
-      entries.erase(place);
-      return status;
-    }
+    makePlan(entry, operands, layer);
   }
   if (!entry.plan)
     return MPC_RT_OK;

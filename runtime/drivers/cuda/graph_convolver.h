@@ -39,7 +39,7 @@ private:
     void *out;
   };
   bool open();
-  mpc_rt_status_t makePlan(Entry &entry, const Operands &operands, const char *layer);
+  void makePlan(Entry &entry, const Operands &operands, const char *layer);
   bool keepsNaN(const Entry &entry, const Operands &operands, const char *layer);
   // `code` is cuDNN's status.
   mpc_rt_status_t issue(const Entry &entry, const Operands &operands, const char *layer, int &code);

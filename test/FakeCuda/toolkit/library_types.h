@@ -4,6 +4,10 @@
 #ifndef MPC_TEST_FAKECUDA_TOOLKIT_LIBRARY_TYPES_H
 #define MPC_TEST_FAKECUDA_TOOLKIT_LIBRARY_TYPES_H
 
-typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType;
+typedef enum libraryPropertyType_t {
+  MAJOR_VERSION,
+  MINOR_VERSION,
+  PATCH_LEVEL
+} libraryPropertyType;
 
 #endif
