@@ -125,11 +125,12 @@ LogicalResult UnpackInt4Op::evaluate(ArrayRef<ReferenceTensor> operands,
   SmallVector<int64_t> shape(packed.shape);
   shape.back() = extent;
   startReference(results[0], elementTypeOf(getResult()), shape);
+  const bool isUnsigned = elementTypeOf(getResult()).isUnsignedInteger();
   for (int64_t i = 0, count = results[0].size(); i < count; ++i) {
     const int64_t row = i / extent, column = i % extent;
     const int64_t byte = packed.integers[row * bytes + column / 2];
     const int64_t half = (column % 2 ? byte >> 4 : byte) & 15;
-    results[0].integers[i] = half < 8 ? half : half - 16;
+    results[0].integers[i] = half < 8 || isUnsigned ? half : half - 16;
   }
   return success();
 }

@@ -36,8 +36,8 @@ def Mpc_UnpackInt4Op : Mpc_Op<"unpack_int4", [Pure, Mpc_Inferred, Mpc_Referenced
 
     Example: `%w = mpc.unpack_int4 %packed {extent = 5 : i64} : tensor<8x3xi8> -> tensor<8x5xi8>`
   }];
-  let arguments = (ins RankedTensorOf<[I8]>:$packed, I64Attr:$extent);
-  let results = (outs RankedTensorOf<[I8]>:$result);
+  let arguments = (ins RankedTensorOf<[I8, UI8]>:$packed, I64Attr:$extent);
+  let results = (outs RankedTensorOf<[I8, UI8]>:$result);
   let assemblyFormat = "$packed attr-dict `:` type($packed) `->` type($result)";
 }
 

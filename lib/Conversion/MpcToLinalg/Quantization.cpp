@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-/// Reads the byte of each number and shifts its half to the top and back, which extends the sign.
+/// Reads the byte of each number and shifts its half to the top and back, which extends the sign,
+/// or brings zeros.
 struct LowerUnpackInt4 : OpConversionPattern<UnpackInt4Op> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -18,6 +19,7 @@ struct LowerUnpackInt4 : OpConversionPattern<UnpackInt4Op> {
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto type = cast<RankedTensorType>(op.getType());
+    const bool isUnsigned = type.getElementType().isUnsignedInteger();
     const unsigned rank = type.getRank();
     SmallVector<AffineExpr> places;
     for (unsigned d = 0; d < rank; ++d)
@@ -33,13 +35,15 @@ struct LowerUnpackInt4 : OpConversionPattern<UnpackInt4Op> {
       Value up = arith::ShLIOp::create(b, l, scalars[0], constant(4));
       Value isLow = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, isHigh, constant(0));
       Value half = arith::SelectOp::create(b, l, isLow, up, scalars[0]);
-      return SmallVector<Value>{arith::ShRSIOp::create(b, l, half, constant(4))};
+      return SmallVector<Value>{isUnsigned
+                                    ? arith::ShRUIOp::create(b, l, half, constant(4)).getResult()
+                                    : arith::ShRSIOp::create(b, l, half, constant(4)).getResult()};
     };
     SmallVector<OpFoldResult> extents;
     for (unsigned d = 0; d + 1 < rank; ++d)
       extents.push_back(extentOf(rewriter, loc, adaptor.getPacked(), d));
     extents.push_back(rewriter.getIndexAttr(op.getExtent()));
-    Value empty = tensor::EmptyOp::create(rewriter, loc, extents, type.getElementType());
+    Value empty = tensor::EmptyOp::create(rewriter, loc, extents, rewriter.getI8Type());
     rewriter.replaceOp(op, buildReduction(rewriter, loc, adaptor.getPacked(), empty,
                                           {AffineMap::get(rank, 0, places, getContext()),
                                            rewriter.getMultiDimIdentityMap(rank)},

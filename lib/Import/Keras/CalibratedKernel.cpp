@@ -60,16 +60,8 @@ Value QuantizedKernel::dequantizeCalibrated() {
   };
   auto [rows, columns] = *findCalibratedMatrix();
   Value values = turn(kernel);
-  if (quantization.weightBits == 4) {
-    mlir::Type i8 = b.builder.getI8Type();
-    values = b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(values), i8), values);
-    values = b.makeCastToFloat(b.make<UnpackInt4Op>(values, columns));
-    // Halves of bytes are numbers of two's complement to the op, and from 0 to 15 here.
-    Value isNegative = b.makeCompare(ComparePredicate::LT, values, b.makeConstant(0));
-    values = b.makeSelect(isNegative, b.make<AddOp>(values, b.makeConstant(16)), values);
-  } else {
-    values = b.makeCastToFloat(values);
-  }
+  if (quantization.weightBits == 4)
+    values = b.make<UnpackInt4Op>(values, columns);
   Value result = dequantizeBlocks(b, values, turn(scale), turn(zero), groups, /*axis=*/0);
   if (inputFactors)
     result = b.make<DivideOp>(result, b.makeReshape(inputFactors, {rows, 1}));

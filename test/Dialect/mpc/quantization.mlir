@@ -2,13 +2,15 @@
 // Ops of quantized layers: forms that read back, and what verifiers refuse.
 
 // CHECK-LABEL: func.func @forms
-func.func @forms(%x: tensor<?x8xf32>, %h: tensor<?x8xbf16>, %packed: tensor<8x3xi8>, %q: tensor<?x8xi8>, %w: tensor<8x5xi8>, %s: tensor<f32>, %history: tensor<6xf32>) {
+func.func @forms(%x: tensor<?x8xf32>, %h: tensor<?x8xbf16>, %packed: tensor<8x3xi8>, %bytes: tensor<8x3xui8>, %q: tensor<?x8xi8>, %w: tensor<8x5xi8>, %s: tensor<f32>, %history: tensor<6xf32>) {
   // CHECK: mpc.round %{{.*}} : tensor<?x8xf32>
   %r = mpc.round %x : tensor<?x8xf32>
   // CHECK: mpc.round_float8 %{{.*}} {format = f8E4M3FN} : tensor<?x8xbf16>
   %f = mpc.round_float8 %h {format = f8E4M3FN} : tensor<?x8xbf16>
   // CHECK: mpc.unpack_int4 %{{.*}} {extent = 5 : i64} : tensor<8x3xi8> -> tensor<8x5xi8>
   %u = mpc.unpack_int4 %packed {extent = 5 : i64} : tensor<8x3xi8> -> tensor<8x5xi8>
+  // CHECK: mpc.unpack_int4 %{{.*}} {extent = 6 : i64} : tensor<8x3xui8> -> tensor<8x6xui8>
+  %n = mpc.unpack_int4 %bytes {extent = 6 : i64} : tensor<8x3xui8> -> tensor<8x6xui8>
   // CHECK: mpc.contract %{{.*}}, %{{.*}} contracting [1] x [0] : (tensor<?x8xi8>, tensor<8x5xi8>) -> tensor<?x5xi32>
   %y = mpc.contract %q, %w contracting [1] x [0] : (tensor<?x8xi8>, tensor<8x5xi8>) -> tensor<?x5xi32>
   // CHECK: mpc.straight_through %{{.*}}, %{{.*}} : tensor<?x8xf32>
