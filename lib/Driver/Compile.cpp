@@ -7,6 +7,7 @@
 #include "lib/Driver/LegacyOptimizerState.h"
 #include "lib/Driver/OptimizerState.h"
 #include "lib/Driver/WeightsBeside.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
@@ -142,11 +143,17 @@ ExitCode Compilation::load() {
     diagnostics.error(options.model + ": ONNX import is not in this version of mpcc");
     return kExitUsage;
   }
-  if (StringRef(options.model).ends_with(".keras")) {
-    diagnostics.error(
-        options.model +
-        ": is not a .keras archive (no zip signature); the file is damaged or of another "
-        "kind; save the model again with model.save(\"model.keras\")");
+  // What is left is IR, as text or as bytecode.
+  const StringRef extension = llvm::sys::path::extension(options.model);
+  const bool isEmpty = bytes.trim().empty(), isArchive = extension == ".keras";
+  const bool isBinary = bytes.contains('\0') && !isBytecode(file->getMemBufferRef());
+  if (isEmpty || isArchive || extension == ".npz" || isBinary) {
+    const StringRef found = isEmpty     ? "is empty"
+                            : isArchive ? "is not a .keras archive (no zip signature)"
+                                        : "is no model (no signature of zip or HDF5)";
+    diagnostics.error(options.model + ": " + found +
+                      "; the file is damaged or of another kind; save the model again with "
+                      "model.save(\"model.keras\")");
     return kExitBadInput;
   }
   return loadIR(file->getMemBufferRef());

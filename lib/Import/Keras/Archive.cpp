@@ -143,6 +143,17 @@ llvm::Error readMember(zip_t *archive, uint64_t index, char *out, uint64_t size,
   return llvm::Error::success();
 }
 
+/// Whether it is what numpy.savez writes.
+bool holdsArrays(zip_t *archive) {
+  const zip_int64_t count = zip_get_num_entries(archive, 0);
+  for (zip_int64_t index = 0; index < count; ++index) {
+    const char *name = zip_get_name(archive, zip_uint64_t(index), ZIP_FL_ENC_RAW);
+    if (!name || !llvm::StringRef(name).ends_with(".npy"))
+      return false;
+  }
+  return count > 0;
+}
+
 } // namespace
 
 FileKind sniffContent(llvm::StringRef bytes) {
@@ -186,6 +197,10 @@ llvm::Expected<Archive> readArchive(llvm::MemoryBufferRef file, const ArchiveLim
   };
 
   Archive result;
+  if (locate(kConfig) < 0 && holdsArrays(archive))
+    return inputError(fileName, "is a .npz of arrays, no model (missing config.json); " +
+                                    llvm::Twine(kArchiveAdvice) +
+                                    ", or give arrays to mpc-run and mpc-convert");
   if (locate(kConfig) < 0)
     return inputError(fileName,
                       "missing config.json in the archive; " + llvm::Twine(kArchiveAdvice));
