@@ -2,6 +2,7 @@
 """Dense layers with given weights in programs that quantize, too.
 
   quantized_peer.py make WEIGHTS.npz IMAGES LABELS FOLDER   writes them; prints {name: {"bytes", "accuracy"}}
+  quantized_peer.py groups WEIGHTS.npz SIZE GROUPS.npz      the weights as Keras's gptq/4/SIZE keeps them, rounded to nearest
   quantized_peer.py serve FOLDER NAME BATCH WARMUP THREADS  the protocol of `mpc-run bench --serve`
 
 WEIGHTS holds dense_0/kernel, dense_0/bias, dense_1/kernel and so on; IMAGES and LABELS are IDX files.
@@ -70,6 +71,29 @@ def make_onnx(values, folder):
     return [plain.name, "onnxruntime, dynamic int8", "onnxruntime, int4/128"]
 
 
+def make_groups(weights, size, target):
+    """Keras/src/quantizers/gptq_core.py without its solver: groups of inputs, asymmetric, numbers from 0 to 15."""
+    stored, parts = numpy.load(weights), {}
+    for name in stored:
+        layer, part = name.rsplit("/", 1)
+        if part != "kernel":
+            parts[name] = stored[name]
+            continue
+        kernel = stored[name].T
+        groups = numpy.arange(kernel.shape[1]) // size
+        scale, zero = (numpy.empty((kernel.shape[0], groups[-1] + 1), "float32") for _ in range(2))
+        for group in range(groups[-1] + 1):
+            own = kernel[:, groups == group]
+            low, high = numpy.minimum(own.min(1), 0), numpy.maximum(own.max(1), 0)
+            scale[:, group] = numpy.maximum(high - low, 1e-8) / 15
+            zero[:, group] = numpy.round(-low / scale[:, group])
+        numbers = numpy.clip(numpy.round(kernel / scale[:, groups]) + zero[:, groups], 0, 15).astype("uint8")
+        numbers = numpy.pad(numbers, ((0, len(numbers) % 2), (0, 0)))
+        parts.update({name: numbers[::2] | numbers[1::2] << 4, f"{layer}/kernel_scale": scale,
+                      f"{layer}/kernel_zero": zero.astype("uint8"), f"{layer}/g_idx": groups.astype("float32")})  # fmt: skip
+    numpy.savez(target, **parts)
+
+
 def load(folder, name, threads):
     """The model as a function of an array."""
     if name.startswith("torch"):
@@ -114,6 +138,9 @@ def main():
     channel = take_stdout()
     if sys.argv[1] == "make":
         print(json.dumps(make(*sys.argv[2:5], pathlib.Path(sys.argv[5]))), file=channel)
+        return
+    if sys.argv[1] == "groups":
+        make_groups(sys.argv[2], int(sys.argv[3]), sys.argv[4])
         return
     folder, name, batch, warmup, threads = pathlib.Path(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:7])
     predict = load(folder, name, threads)
