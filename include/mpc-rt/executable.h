@@ -19,8 +19,9 @@ extern "C" {
 /* The newest version that these declarations describe. An executable states the lowest one that it
  * needs: 2 when it calls services->convolve, 3 when it calls services->contract_with_largest, 4
  * when it contracts int8, 5 when it contracts floating numbers with int8, 6 when it calls
- * services->contract_blocks, 7 when it calls services->contract_and_launch, else 1. */
-#define MPC_RT_ABI_VERSION 7u
+ * services->contract_blocks, 7 when it calls services->contract_and_launch, 8 when it calls
+ * services->contract_groups, else 1. */
+#define MPC_RT_ABI_VERSION 8u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -172,7 +173,8 @@ enum {
   MPC_RT_CONTRACT_TRANSPOSE_RHS = 2, /* rhs is stored [batch, n, k] instead of [batch, k, n] */
   MPC_RT_CONTRACT_ACCUMULATE = 4,    /* out += instead of out = */
   /* Since version 5. The int8 rhs [k, (n + 1) / 2] holds two signed 4-bit numbers per byte, the low
-   * half first; of an odd n the last high half does not count. Batch 1, not transposed. */
+   * half first; of an odd n the last high half does not count. Batch 1, transposed for
+   * contract_groups alone. */
   MPC_RT_CONTRACT_PACKED_RHS = 8,
   /* Since version 7, of contract_and_launch: what `out` holds afterwards is undefined. */
   MPC_RT_CONTRACT_CONSUMED = 16
@@ -265,6 +267,15 @@ typedef struct mpc_rt_services_t {
                                  mpc_rt_kernel_fn kernel, void *const *arguments,
                                  uint32_t argument_count, uint32_t result, int64_t grain,
                                  int64_t batch);
+  /* contract_blocks of weights as gptq and awq store them, with both MPC_RT_CONTRACT_PACKED_RHS and
+   * _TRANSPOSE_RHS: rhs is [(n + 1) / 2, k], a byte having the numbers of two columns, 0 to 15;
+   * scale and zero are [n, groups]. `divisors` [k] may be null; else the rounded (number -
+   * zero[n, p]) * scale[n, p] is divided by divisors[k], which the lhs dtype holds, and rounded
+   * again. Since version 8. */
+  int32_t (*contract_groups)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                             const void *rhs, const void *bias, const void *scale,
+                             const uint8_t *zero, const float *places, int64_t groups,
+                             const float *divisors, void *out, int64_t batch);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

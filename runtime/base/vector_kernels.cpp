@@ -182,6 +182,11 @@ void scaleInt4(const int8_t *__restrict row, const float *__restrict zero,
   }
 }
 
+template <typename Type> void divideWeights(float divisor, float *row) {
+  for (size_t i = 0; i < tileColumns; ++i)
+    row[i] = Type::load(Type::store(row[i] / divisor));
+}
+
 template <typename Type> constexpr void fill(EpilogueRow *row) {
   row[0] = epilogue<Type, 0>;
   row[1] = epilogue<Type, 1>;
@@ -206,6 +211,9 @@ constexpr VectorKernels table() {
   kernels.scaleInt4[0] = scaleInt4<Float32>;
   kernels.scaleInt4[1] = scaleInt4<BFloat16>;
   kernels.scaleInt4[2] = scaleInt4<Float16>;
+  kernels.divideWeights[0] = divideWeights<Float32>;
+  kernels.divideWeights[1] = divideWeights<BFloat16>;
+  kernels.divideWeights[2] = divideWeights<Float16>;
   fill<Float32>(kernels.epilogue[0]);
   fill<BFloat16>(kernels.epilogue[1]);
   fill<Float16>(kernels.epilogue[2]);

@@ -36,6 +36,9 @@ using MultiplyTile = void (*)(const int8_t *tile, size_t k, const float *lhs, si
 // to[column] = round((weight - zero[column]) * scale[column]) of a tile's row of 4-bit numbers.
 using ScaleRow = void (*)(const int8_t *row, const float *zero, const float *scale, float *to);
 
+// row[column] = round(row[column] / divisor) of what a ScaleRow wrote.
+using DivideRow = void (*)(float divisor, float *row);
+
 struct VectorKernels {
   void (*widenBFloat16)(const uint16_t *from, float *to, size_t count);
   void (*widenFloat16)(const uint16_t *from, float *to, size_t count);
@@ -47,6 +50,7 @@ struct VectorKernels {
   uint32_t (*largest32)(const uint32_t *bits, size_t count);
   MultiplyTile multiplyInt8, multiplyInt4;
   ScaleRow scaleInt4[3]; // by dtype
+  DivideRow divideWeights[3];
   // Indexed by dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and epilogue flags.
   EpilogueRow epilogue[3][epilogueFlagCount];
   AddProducts addProducts[3]; // by the dtype of rhs, as above

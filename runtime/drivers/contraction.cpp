@@ -23,9 +23,9 @@ bool fits(int64_t a, int64_t b, int64_t c) {
 
 } // namespace
 
-mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                   const void *rhs, const void *bias, const void *out,
-                                   int64_t batch, Contraction &result) noexcept {
+static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *lhs,
+                               const void *rhs, const void *bias, const void *out, int64_t batch,
+                               bool areGroups, Contraction &result) noexcept {
   const char *layer = descriptor.layer ? descriptor.layer : "contraction";
   if (descriptor.struct_size < sizeof(mpc_rt_contract_t))
     return fail(MPC_RT_FAILED_PRECONDITION,
@@ -71,11 +71,11 @@ mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const vo
   c.transposeRhs = descriptor.flags & MPC_RT_CONTRACT_TRANSPOSE_RHS;
   c.accumulate = descriptor.flags & MPC_RT_CONTRACT_ACCUMULATE;
   c.packedRhs = descriptor.flags & MPC_RT_CONTRACT_PACKED_RHS;
-  if (c.packedRhs && (!isNarrow || c.transposeRhs || c.batch != 1))
-    return fail(
-        MPC_RT_INVALID_ARGUMENT,
-        "%s: only one int8 rhs that is not transposed can be packed; compile the model again",
-        layer);
+  if (c.packedRhs && (!isNarrow || c.transposeRhs != areGroups || c.batch != 1))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: only one int8 rhs can be packed, and only groups of weights are transposed "
+                "then; compile the model again",
+                layer);
   c.relu = descriptor.activation == MPC_RT_ACTIVATION_RELU;
   if ((c.lhsElements() && !lhs) || (c.rhsElements() && !rhs) || (c.outElements() && !out) ||
       (c.hasBias && c.n && !bias))
@@ -84,11 +84,17 @@ mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const vo
   return MPC_RT_OK;
 }
 
+mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                   const void *rhs, const void *bias, const void *out,
+                                   int64_t batch, Contraction &result) noexcept {
+  return resolve(descriptor, lhs, rhs, bias, out, batch, /*areGroups=*/false, result);
+}
+
 mpc_rt_status_t resolveBlocks(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                               const BlockScales &blocks, const void *bias, const void *out,
                               int64_t batch, Contraction &result) noexcept {
   const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, result))
+  if (auto status = resolve(descriptor, lhs, rhs, bias, out, batch, blocks.areGroups, result))
     return status;
   if (!result.packedRhs || result.accumulate)
     return fail(

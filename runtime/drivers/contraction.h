@@ -31,15 +31,35 @@ struct Contraction {
   uint64_t outElements() const { return static_cast<uint64_t>(batch * m * n); }
 };
 
+// The number at (k, n) of an int8 rhs, where it is stored. Those of gptq and awq, transposed and
+// packed, are less by 8 than they count, so that they have the range of the others.
+inline int8_t weightAt(const Contraction &c, const int8_t *rhs, int64_t k, int64_t n) {
+  if (!c.packedRhs)
+    return c.transposeRhs ? rhs[n * c.k + k] : rhs[k * c.n + n];
+  const int byte = c.transposeRhs ? rhs[n / 2 * c.k + k] : rhs[k * ((c.n + 1) / 2) + n / 2];
+  const int half = (n % 2 ? byte >> 4 : byte) & 15;
+  return static_cast<int8_t>(c.transposeRhs ? half - 8 : (half ^ 8) - 8);
+}
+
 // Scales of packed weights: (weight - zero) * scale, rounded to the lhs dtype, of the block that
-// each row is in.
+// each row is in; that by what divides the row, rounded again.
 struct BlockScales {
   const void *scale = nullptr;   // [count, n] of the lhs dtype
-  const int8_t *zero = nullptr;  // [count, n]
+  const void *zero = nullptr;    // [count, n] of int8
   const float *places = nullptr; // [k]: block of each row
   int64_t count = 0;
+  bool areGroups = false;          // scale and zero are [n, count], zeros and weights unsigned
+  const float *divisors = nullptr; // [k], of what the lhs dtype holds; null: none
 
   int64_t blockOf(int64_t row) const { return static_cast<int64_t>(places[row]); }
+  int64_t placeOf(const Contraction &c, int64_t block, int64_t n) const {
+    return areGroups ? n * count + block : block * c.n + n;
+  }
+  // What is taken off weightAt().
+  int zeroAt(int64_t place) const {
+    return areGroups ? static_cast<const uint8_t *>(zero)[place] - 8
+                     : static_cast<const int8_t *>(zero)[place];
+  }
 };
 
 // INVALID_ARGUMENT, naming the layer, for a descriptor that no driver could run: unknown dtypes or

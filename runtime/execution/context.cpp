@@ -107,6 +107,18 @@ int32_t runContractBlocks(void *context, const mpc_rt_contract_t *descriptor, co
   });
 }
 
+int32_t runContractGroups(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                          const void *rhs, const void *bias, const void *scale, const uint8_t *zero,
+                          const float *places, int64_t groups, const float *divisors, void *out,
+                          int64_t batch) {
+  const char *layer = descriptor->layer ? descriptor->layer : "contraction";
+  return guard(layer, [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->contractBlocks(
+        *descriptor, lhs, rhs, {scale, zero, places, groups, /*areGroups=*/true, divisors}, bias,
+        out, batch);
+  });
+}
+
 int32_t runConvolve(void *context, const mpc_rt_convolution_t *descriptor, const void *lhs,
                     const void *rhs, const void *bias, void *out, int64_t batch) {
   const char *layer = descriptor->layer ? descriptor->layer : "convolution";
@@ -186,7 +198,8 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
                       runConvolve,
                       runContractWithLargest,
                       runContractBlocks,
-                      runContractAndLaunch};
+                      runContractAndLaunch,
+                      runContractGroups};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

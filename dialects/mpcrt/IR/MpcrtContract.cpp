@@ -22,11 +22,23 @@ static std::pair<int64_t, int64_t> matrixExtents(ShapedType type, bool transpose
   return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
 }
 
-/// Scales and zeros of packed weights, and the block of each row.
-static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n, bool isPacked) {
+/// Whether each byte of the right operand holds the numbers of two columns.
+static bool isPacked(ContractOp op) {
+  auto rhs = cast<ShapedType>(op.getRhs().getType());
+  const int64_t columns = cast<ShapedType>(op.getOut().getType()).getShape().back();
+  return isa<FloatType>(getElementTypeOrSelf(op.getLhs().getType())) &&
+         rhs.getElementType().isInteger(8) && rhs.getRank() == 2 && columns > 1 &&
+         (!op.getTransposeRhs() || op.getScale()) &&
+         matrixExtents(rhs, op.getTransposeRhs()).second == (columns + 1) / 2;
+}
+
+/// Scales and zeros of packed weights, and the block of each row. With transpose_rhs these are
+/// weights as gptq and awq store them (contract_groups of the ABI), the tables with a row for each
+/// column; a second row of places then has what divides the rows of the weights.
+static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n) {
   if (!op.getScale() && !op.getZero() && !op.getPlaces())
     return success();
-  if (!op.getScale() || !op.getZero() || !op.getPlaces() || !isPacked || op.getAccumulate() ||
+  if (!op.getScale() || !op.getZero() || !op.getPlaces() || !isPacked(op) || op.getAccumulate() ||
       op.getLargest())
     return op.emitOpError("has scales, zeros and places only all together, of packed weights, "
                           "without accumulate and largest");
@@ -34,13 +46,18 @@ static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n, bool isPa
   auto zero = cast<ShapedType>(op.getZero().getType());
   auto places = cast<ShapedType>(op.getPlaces().getType());
   if (scale.getRank() != 2 || scale.getShape() != zero.getShape() || !scale.hasStaticShape() ||
-      scale.getDimSize(0) < 1 || scale.getDimSize(1) != n ||
+      scale.getNumElements() == 0 || matrixExtents(scale, op.getTransposeRhs()).second != n ||
       scale.getElementType() != cast<ShapedType>(op.getLhs().getType()).getElementType())
-    return op.emitOpError() << "scale and zero must be [blocks, " << n
-                            << "], the scale of the left operand's element type, but are " << scale
+    return op.emitOpError() << "scale and zero must be "
+                            << (op.getTransposeRhs() ? "[" + Twine(n) + ", blocks]"
+                                                     : "[blocks, " + Twine(n) + "]")
+                                   .str()
+                            << ", the scale of the left operand's element type, but are " << scale
                             << " and " << zero;
-  if (places.getRank() != 1 || places.getDimSize(0) != k)
-    return op.emitOpError() << "places must be a vector of " << k << ", but is " << places;
+  const bool isDivided = op.getTransposeRhs() && places.getRank() == 2 && places.getDimSize(0) == 2;
+  if ((places.getRank() != 1 && !isDivided) || places.getShape().back() != k)
+    return op.emitOpError() << "places must be a vector of " << k
+                            << (op.getTransposeRhs() ? ", or two," : ",") << " but is " << places;
   return success();
 }
 
@@ -69,10 +86,7 @@ LogicalResult ContractOp::verify() {
   auto [outM, outN] = matrixExtents(out, false);
   if (k != rhsK)
     return emitOpError() << "contracts an extent of " << k << " with one of " << rhsK;
-  // Two numbers in each byte of a row.
-  const bool isPacked =
-      isNarrow && lhs.getRank() == 2 && !getTransposeRhs() && outN > 1 && n == (outN + 1) / 2;
-  if (isPacked)
+  if (isPacked(*this))
     n = outN;
   if (m != outM || n != outN)
     return emitOpError() << "gives " << m << " x " << n << ", but out has " << outM << " x "
@@ -85,7 +99,7 @@ LogicalResult ContractOp::verify() {
     if (bias.getRank() != 1 || bias.getDimSize(0) != n)
       return emitOpError() << "bias must be a vector of " << n << ", but is " << bias;
   }
-  if (failed(verifyBlocks(*this, k, n, isPacked)))
+  if (failed(verifyBlocks(*this, k, n)))
     return failure();
   if (getLargest() && getElementTypeOrSelf(getLargest().getType()).getIntOrFloatBitWidth() !=
                           out.getElementTypeBitWidth())

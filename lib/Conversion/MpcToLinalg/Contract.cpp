@@ -91,9 +91,13 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     }
     Value left = adaptor.getLhs(), right = adaptor.getRhs();
     SmallVector<Value> narrow;
-    if (auto arguments = op->getAttrOfType<DenseI64ArrayAttr>(kNarrowWeightsAttr))
+    bool isUnsigned = false; // and transposed
+    if (auto arguments = op->getAttrOfType<DenseI64ArrayAttr>(kNarrowWeightsAttr)) {
+      auto function = op->getParentOfType<func::FuncOp>();
+      isUnsigned = bool(function.getArgAttr(arguments[0], MpcDialect::kElementTypeAttr));
       for (int64_t argument : arguments.asArrayRef())
-        narrow.push_back(op->getParentOfType<func::FuncOp>().getArgument(argument));
+        narrow.push_back(function.getArgument(argument));
+    }
     // Two numbers per byte are a matrix already.
     const bool isPacked = !narrow.empty() && tensorTypeOf(narrow[0]).getNumElements() !=
                                                  tensorTypeOf(op.getRhs()).getNumElements();
@@ -110,7 +114,7 @@ struct LowerContract : OpConversionPattern<ContractOp> {
 
     auto [lhs, lhsTransposed] = asMatrix(rewriter, loc, left, lhsBatch, lhsFree, lhsContracting);
     auto [rhs, rhsTransposed] =
-        isPacked ? std::pair(narrow[0], false)
+        isPacked ? std::pair(narrow[0], isUnsigned)
                  : asMatrix(rewriter, loc, right, rhsBatch, rhsContracting, rhsFree);
 
     int64_t rank = tensorTypeOf(lhs).getRank();
@@ -125,6 +129,8 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     extents.push_back(isPacked ? rewriter.getIndexAttr(packedColumns)
                                : extentOf(rewriter, loc, rhs, columns));
     Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
+    if (narrow.size() > 4)
+      narrow[3] = stackRows(rewriter, loc, narrow[3], narrow[4]);
     auto call =
         mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, adaptor.getBias(), out, lhsTransposed,
                                   rhsTransposed, op.getActivation(), layerPathOf(loc));
@@ -222,6 +228,25 @@ struct LowerContract : OpConversionPattern<ContractOp> {
                           [](OpBuilder &, Location, ValueRange inputs, ValueRange) {
                             return SmallVector<Value>{inputs[0]};
                           })[0];
+  }
+
+  /// Two vectors as the rows of a matrix, in the element type of the first, which is the wider one.
+  static Value stackRows(OpBuilder &builder, Location loc, Value first, Value second) {
+    auto type = tensorTypeOf(first);
+    const int64_t extent = type.getDimSize(0);
+    Value empty = tensor::EmptyOp::create(builder, loc, {2, extent}, type.getElementType());
+    AffineMap column = AffineMap::get(2, 0, builder.getAffineDimExpr(1));
+    auto body = [&](OpBuilder &b, Location l, ValueRange inputs, ValueRange) {
+      Value row = linalg::IndexOp::create(b, l, 0);
+      Value zero = arith::ConstantIndexOp::create(b, l, 0);
+      Value isFirst = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, row, zero);
+      Value other = inputs[1];
+      if (other.getType() != type.getElementType())
+        other = arith::ExtFOp::create(b, l, type.getElementType(), other);
+      return SmallVector<Value>{arith::SelectOp::create(b, l, isFirst, inputs[0], other)};
+    };
+    return buildReduction(builder, loc, {first, second}, empty,
+                          {column, column, builder.getMultiDimIdentityMap(2)}, {}, body)[0];
   }
 
   /// The inverse of asMatrix for the product.

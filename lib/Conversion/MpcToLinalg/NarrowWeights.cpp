@@ -45,12 +45,33 @@ static bool isStoredMatrix(ContractOp op, int64_t rows, int64_t columns) {
   return contracted == rows && free == columns && columns > 1;
 }
 
+/// What `value` is the transpose of, as gptq and awq store a matrix; null: of none.
+static Value beforeTranspose(Value value) {
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  if (!transpose || transpose.getPermutation() != ArrayRef<int64_t>{1, 0})
+    return {};
+  return transpose.getInput();
+}
+
+/// The vector that divides the rows of a matrix, a column of one number per row; null: none.
+static Value divisorsOf(DivideOp divide) {
+  auto column = divide.getRhs().getDefiningOp<ReshapeOp>();
+  if (!column || tensorTypeOf(column.getInput()).getRank() != 1 ||
+      shapeOf(column) != ArrayRef<int64_t>{shapeOf(divide)[0], 1})
+    return {};
+  return column.getInput();
+}
+
 /// The arguments of (cast(unpacked) - cast(zeros of blocks)) * scales of blocks, where each row's
-/// block is in one and the same variable.
+/// block is in one and the same variable; of unsigned numbers those are stored transposed, and rows
+/// may be divided.
 static SmallVector<int64_t> matchBlocks(ContractOp op) {
   Value scaled = op.getRhs();
   if (auto reshape = scaled.getDefiningOp<ReshapeOp>())
     scaled = reshape.getInput();
+  auto divide = scaled.getDefiningOp<DivideOp>();
+  if (divide)
+    scaled = divide.getLhs();
   auto multiply = scaled.getDefiningOp<MultiplyOp>();
   auto scale = multiply ? multiply.getRhs().getDefiningOp<GatherOp>() : GatherOp();
   auto subtract = multiply ? multiply.getLhs().getDefiningOp<SubtractOp>() : SubtractOp();
@@ -58,7 +79,7 @@ static SmallVector<int64_t> matchBlocks(ContractOp op) {
     return {};
   auto unpack = withoutCast(subtract.getLhs()).getDefiningOp<UnpackInt4Op>();
   auto zero = withoutCast(subtract.getRhs()).getDefiningOp<GatherOp>();
-  if (!unpack || !zero || !elementTypeOf(zero).isInteger(8) ||
+  if (!unpack || !zero || elementTypeOf(zero) != elementTypeOf(unpack) ||
       elementTypeOf(scale) != elementTypeOf(op.getLhs()))
     return {};
   Value groups = scale.getIndices();
@@ -71,10 +92,19 @@ static SmallVector<int64_t> matchBlocks(ContractOp op) {
   for (GatherOp table : {scale, zero})
     if (table.getAxis() != 0 || table.getBatchDims() != 0 || shapeOf(table) != type.getShape())
       return {};
+  const bool isUnsigned = type.getElementType().isUnsignedInteger();
+  if (divide && !isUnsigned)
+    return {};
+  SmallVector<Value> parts{unpack.getPacked(), scale.getTable(), zero.getTable()};
+  if (isUnsigned)
+    for (Value &part : parts)
+      part = beforeTranspose(part);
+  parts.push_back(toIntegers.getInput());
+  if (divide)
+    parts.push_back(divisorsOf(divide));
   SmallVector<int64_t> arguments;
-  for (Value part :
-       {unpack.getPacked(), scale.getTable(), zero.getTable(), toIntegers.getInput()}) {
-    std::optional<int64_t> variable = findVariable(part);
+  for (Value part : parts) {
+    std::optional<int64_t> variable = part ? findVariable(part) : std::nullopt;
     if (!variable)
       return {};
     arguments.push_back(*variable);
@@ -101,7 +131,7 @@ static SmallVector<int64_t> matchNumbers(ContractOp op) {
     return {};
   }
   std::optional<int64_t> variable = findVariable(source);
-  if (!variable || !elementTypeOf(source).isInteger(8))
+  if (!variable || !elementTypeOf(source).isSignlessInteger(8))
     return {};
   return {*variable};
 }

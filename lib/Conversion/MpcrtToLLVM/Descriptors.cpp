@@ -101,11 +101,11 @@ static LogicalResult checkExtent(Operation *op, std::optional<BatchExtent> exten
   return success();
 }
 
-/// Whether each byte of the right operand holds two numbers.
+/// Whether each byte of the right operand holds the numbers of two columns.
 static bool isPacked(mpcrt::ContractOp op) {
   auto rhs = cast<ShapedType>(op.getRhs().getType()), out = cast<ShapedType>(op.getOut().getType());
-  return rhs.getElementType().isInteger(8) && !op.getTransposeRhs() &&
-         rhs.getDimSize(rhs.getRank() - 1) != out.getDimSize(out.getRank() - 1);
+  const int64_t columns = rhs.getDimSize(rhs.getRank() - (op.getTransposeRhs() ? 2 : 1));
+  return rhs.getElementType().isInteger(8) && columns != out.getShape().back();
 }
 
 static bool isConsumed(mpcrt::ContractOp op) {
@@ -196,7 +196,8 @@ Service mpc::serviceOf(mpcrt::LibraryCallOpInterface op) {
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getLargest())
     return {offsetof(mpc_rt_services_t, contract_with_largest), 3};
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getScale())
-    return {offsetof(mpc_rt_services_t, contract_blocks), 6};
+    return contract.getTransposeRhs() ? Service{offsetof(mpc_rt_services_t, contract_groups), 8}
+                                      : Service{offsetof(mpc_rt_services_t, contract_blocks), 6};
   if (getElementTypeOrSelf(op.getLhs().getType()).isInteger(8))
     return {offsetof(mpc_rt_services_t, contract), 4};
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op);

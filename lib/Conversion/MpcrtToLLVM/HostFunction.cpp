@@ -171,14 +171,20 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
     return failure();
   Emitter emit{OpBuilder(op), op.getLoc()};
   Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
-  Value bias = op.getBias() ? pointerTo(emit, op.getBias())
-                            : LLVM::ZeroOp::create(emit.builder, op.getLoc(), ptr).getResult();
+  auto null = [&] { return LLVM::ZeroOp::create(emit.builder, op.getLoc(), ptr).getResult(); };
   SmallVector<Value> arguments{*table, pointerTo(emit, op.getLhs()), pointerTo(emit, op.getRhs()),
-                               bias};
+                               op.getBias() ? pointerTo(emit, op.getBias()) : null()};
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getScale()) {
     for (Value operand : {contract.getScale(), contract.getZero(), contract.getPlaces()})
       arguments.push_back(pointerTo(emit, operand));
-    arguments.push_back(emit.i64(cast<ShapedType>(contract.getScale().getType()).getDimSize(0)));
+    auto scale = cast<ShapedType>(contract.getScale().getType());
+    arguments.push_back(emit.i64(scale.getDimSize(contract.getTransposeRhs() ? 1 : 0)));
+    auto places = cast<ShapedType>(contract.getPlaces().getType());
+    if (contract.getTransposeRhs()) // the divisors, a second row of places
+      arguments.push_back(places.getRank() == 2
+                              ? emit.offset(pointerTo(emit, contract.getPlaces()),
+                                            int64_t(sizeof(float)) * places.getDimSize(1))
+                              : null());
   }
   for (Value init : cast<DestinationStyleOpInterface>(*op).getDpsInits())
     arguments.push_back(pointerTo(emit, init));

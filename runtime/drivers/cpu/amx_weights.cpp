@@ -36,24 +36,22 @@ int64_t partsOf(const Contraction &c) {
   return c.lhs == MPC_RT_BFLOAT16 ? 1 : c.lhs == MPC_RT_FLOAT16 ? 2 : 3;
 }
 
-int8_t numberAt(const Contraction &c, const int8_t *rhs, int64_t k, int64_t n) {
-  if (k >= c.k || n >= c.n)
-    return 0;
-  if (!c.packedRhs)
-    return c.transposeRhs ? rhs[n * c.k + k] : rhs[k * c.n + n];
-  const int byte = rhs[k * ((c.n + 1) / 2) + n / 2];
-  return static_cast<int8_t>(n % 2 ? byte >> 4 : (((byte & 15) ^ 8) - 8));
+int8_t numberAt(const Contraction &c, const int8_t *rhs, const BlockWeights *blocks, int64_t place,
+                int64_t n) {
+  return place < c.k && n < c.n ? weightAt(c, rhs, blocks ? blocks->rowAt(place) : place, n)
+                                : int8_t{0};
 }
 
 // A row of a tile holds two rows of the matrix, column by column: its number e is of row e % 2 and
 // column e / 2. In bytes they follow each other. Of 4 bits, the four bytes of lane j have the two
 // numbers of column j of four rows of the tile.
-void packTile(const Contraction &c, const int8_t *rhs, int64_t k, int64_t n, int8_t *to) {
+void packTile(const Contraction &c, const int8_t *rhs, const BlockWeights *blocks, int64_t k,
+              int64_t n, int8_t *to) {
   if (c.packedRhs)
     std::memset(to, 0, tileNumbers / 2);
   for (int64_t row = 0; row < tileRows; ++row)
     for (int64_t e = 0; e < 2 * tileColumns; ++e) {
-      const int8_t number = numberAt(c, rhs, k + 2 * row + e % 2, n + e / 2);
+      const int8_t number = numberAt(c, rhs, blocks, k + 2 * row + e % 2, n + e / 2);
       if (!c.packedRhs)
         to[row * 2 * tileColumns + e] = number;
       else
@@ -185,29 +183,17 @@ MPC_AMX_INLINE void widenTile(const int8_t *from, const Adjustment &by, uint16_t
   }
 }
 
-// The scales of 16 columns as float32, of which `mask` are there.
-MPC_AMX_INLINE __m512 loadScale(mpc_rt_dtype_t dtype, const void *scale, int64_t first,
-                                __mmask16 mask) {
-  if (dtype == MPC_RT_FLOAT32)
-    return _mm512_maskz_loadu_ps(mask, static_cast<const float *>(scale) + first);
-  return _mm512_castsi512_ps(
-      _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(
-                            mask, static_cast<const uint16_t *>(scale) + first)),
-                        16));
-}
-
 __mmask16 columnMask(const Contraction &c, int64_t first) {
   const int64_t count = std::clamp<int64_t>(c.n - first, 0, tileColumns);
   return static_cast<__mmask16>((1u << count) - 1);
 }
 
-MPC_AMX_INLINE void loadAdjustment(const Contraction &c, const Scales &scales, int64_t block,
-                                   int64_t column, Adjustment &by) {
-  const __mmask16 mask = columnMask(c, column);
-  const int64_t first = block * c.n + column;
-  by.zero =
-      _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, scales.zero + first)));
-  by.scale = loadScale(c.lhs, scales.scale, first, mask);
+// Of 16 columns from `column` on.
+MPC_AMX_INLINE Adjustment loadAdjustment(const Scales &scales, int64_t block, int64_t column) {
+  constexpr auto together = static_cast<int64_t>(mpc::rt::tileColumns);
+  const float *zero =
+      scales.blocks->adjustmentsOf(column / together) + block * 2 * together + column % together;
+  return {_mm512_load_ps(zero), _mm512_load_ps(zero + together)};
 }
 
 // ---- Products -----------------------------------------------------------------------------------
@@ -286,8 +272,8 @@ MPC_AMX void multiplyStrip(const Work &work, int64_t strip, const Scratch &scrat
         const int64_t next = step + 1;
         if (form != Form::numbers && next % stepsOfBlock == 0)
           for (int tile = 0; tile < 2; ++tile)
-            loadAdjustment(c, work.scales, next / stepsOfBlock, column + tile * tileColumns,
-                           by[tile]);
+            by[tile] =
+                loadAdjustment(work.scales, next / stepsOfBlock, column + tile * tileColumns);
         const int8_t *from = weights + next * 2 * bytes;
         for (int64_t line = 0; line < 2 * bytes; line += 64)
           _mm_prefetch(reinterpret_cast<const char *>(from + 16 * bytes + line), _MM_HINT_T0);
@@ -313,9 +299,8 @@ MPC_AMX void multiplyStrip(const Work &work, int64_t strip, const Scratch &scrat
       storeSums(scratch.tiles, lower != 0);
       clearSums();
       for (int tile = 0; tile < 2; ++tile) {
-        const int64_t at = column + tile * tileColumns;
         const __m512 scale =
-            loadScale(c.lhs, work.scales.scale, step / stepsOfBlock * c.n + at, columnMask(c, at));
+            loadAdjustment(work.scales, step / stepsOfBlock, column + tile * tileColumns).scale;
         for (int64_t row = 0; row < upper + lower; ++row) {
           const int64_t place = (row / tileRows * 2 + tile) * tileSums + row % tileRows * 16;
           float *total = scratch.totals + place;
@@ -355,12 +340,13 @@ uint64_t weightBytes(const Contraction &c) {
   return static_cast<uint64_t>(stripsOf(c) * stepsOf(c) * 2 * tileBytes(c));
 }
 
-void packWeights(ThreadTeam &team, const Contraction &c, const int8_t *rhs, int8_t *to) {
+void packWeights(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
+                 const BlockWeights *blocks, int8_t *to) {
   const int64_t steps = stepsOf(c), bytes = tileBytes(c);
   team.forRange(stripsOf(c), 1, [&](int64_t begin, int64_t end) {
     for (int64_t strip = begin; strip < end; ++strip)
       for (int64_t tile = 0; tile < 2 * steps; ++tile)
-        packTile(c, rhs, tile / 2 * stepRows, strip * stripColumns + tile % 2 * tileColumns,
+        packTile(c, rhs, blocks, tile / 2 * stepRows, strip * stripColumns + tile % 2 * tileColumns,
                  to + (strip * steps * 2 + tile) * bytes);
   });
 }
@@ -383,21 +369,21 @@ void packRows(ThreadTeam &team, const Contraction &c, const void *lhs, uint8_t *
   });
 }
 
-bool findScales(const Contraction &c, const BlockScales &blocks, Scales &scales) {
-  if (c.lhs == MPC_RT_FLOAT16)
+bool findScales(const Contraction &c, const BlockWeights &blocks, Scales &scales) {
+  if (c.lhs == MPC_RT_FLOAT16 || !blocks.divisors.empty())
     return false;
+  auto blockOf = [&](int64_t place) { return blocks.blockOfRow[static_cast<size_t>(place)]; };
   int64_t rows = 0;
-  while (rows < c.k && blocks.blockOf(rows) == 0)
+  while (rows < c.k && blockOf(rows) == 0)
     ++rows;
   if (rows == c.k)
     rows = stepsOf(c) * stepRows;
   if (rows == 0 || rows % stepRows)
     return false;
-  for (int64_t k = 0, block = 0; k < c.k; k += rows, ++block)
-    for (int64_t row = k; row < std::min(k + rows, c.k); ++row)
-      if (blocks.blockOf(row) != block)
-        return false;
-  scales = {rows, blocks.scale, blocks.zero};
+  for (int64_t place = 0; place < c.k; ++place)
+    if (blockOf(place) != place / rows)
+      return false;
+  scales = {rows, &blocks};
   return true;
 }
 

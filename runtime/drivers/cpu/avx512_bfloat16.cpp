@@ -45,8 +45,8 @@ constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{
 
 // Two rows of weights as one step. Numbers are exact: what bfloat16 holds is the upper half of its
 // float32.
-template <bool isScaled> __m512i join(__m512 even, __m512 odd) {
-  if (!isScaled)
+template <bool isRounded> __m512i join(__m512 even, __m512 odd) {
+  if (!isRounded)
     return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(_mm512_castps_si512(even), 16),
                                    _mm512_castps_si512(odd));
   const __m512i places =
@@ -56,33 +56,39 @@ template <bool isScaled> __m512i join(__m512 even, __m512 odd) {
   return _mm512_permutexvar_epi16(places, reinterpret_cast<const __m512i &>(rounded));
 }
 
-template <bool isInt4, bool isScaled>
+struct ToBFloat16 {
+  static __m512 round(__m512 x) {
+    const __m256bh rounded = _mm512_cvtneps_pbh(x);
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(reinterpret_cast<const __m256i &>(rounded)), 16));
+  }
+};
+
+template <bool isInt4, Adjust adjust>
 void widen(const WeightRows &from, int64_t steps, void *panel) {
+  constexpr bool isRounded = adjust != Adjust::none;
   auto *to = static_cast<uint16_t *>(panel);
-  const int8_t *numbers = from.numbers;
+  Adjusted<isInt4, adjust, ToBFloat16> adjusted(from);
   // One row of a step whose other row is of another block, or is not there.
-  auto storeHalf = [&](int64_t row, const auto &adjusted) {
+  auto storeHalf = [&](int64_t row) {
     for (int64_t v = 0; v < panelVectors; ++v) {
       uint16_t *target = to + row / 2 * 2 * panelColumns + 32 * v;
-      const __m512 weights = adjusted.weights(numbers + row * rowBytes<isInt4>, v);
-      const __m512 none = _mm512_setzero_ps();
-      const __m512i half = row % 2 ? join<isScaled>(none, weights) : join<isScaled>(weights, none);
+      const __m512 weights = adjusted.weights(row, v), none = _mm512_setzero_ps();
+      const __m512i half =
+          row % 2 ? join<isRounded>(none, weights) : join<isRounded>(weights, none);
       _mm512_store_si512(target, row % 2 ? _mm512_or_si512(half, _mm512_load_si512(target)) : half);
     }
   };
-  forRuns<isInt4, isScaled>(from, [&](int64_t first, int64_t last, const auto &adjusted) {
+  forRuns(from, adjusted, [&](int64_t first, int64_t last) {
     int64_t row = first;
     if (row % 2)
-      storeHalf(row++, adjusted);
+      storeHalf(row++);
     for (; row + 2 <= last; row += 2)
-      for (int64_t v = 0; v < panelVectors; ++v) {
-        const int8_t *even = numbers + row * rowBytes<isInt4>;
+      for (int64_t v = 0; v < panelVectors; ++v)
         _mm512_store_si512(to + row * panelColumns + 32 * v,
-                           join<isScaled>(adjusted.weights(even, v),
-                                          adjusted.weights(even + rowBytes<isInt4>, v)));
-      }
+                           join<isRounded>(adjusted.weights(row, v), adjusted.weights(row + 1, v)));
     if (row < last)
-      storeHalf(row, adjusted);
+      storeHalf(row);
   });
   for (int64_t step = (from.rows + 1) / 2; step < steps; ++step)
     for (int64_t v = 0; v < panelVectors; ++v)
@@ -110,8 +116,9 @@ const MicroKernel avx512BFloat16 = {"avx512_bfloat16",
 const WeightKernel avx512BFloat16Weights = {"avx512_bfloat16_weights",
                                             avx512BFloat16,
                                             /*steps=*/64,
-                                            {widen<false, false>, widen<true, false>},
-                                            {nullptr, widen<true, true>, nullptr},
+                                            {widen<false, Adjust::none>, widen<true, Adjust::none>},
+                                            {nullptr, widen<true, Adjust::scale>, nullptr},
+                                            {nullptr, widen<true, Adjust::divide>, nullptr},
                                             {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>,
                                              multiplyPanels<Step, 3>, multiplyPanels<Step, 4>,
                                              multiplyPanels<Step, 5>, multiplyPanels<Step, 6>}};

@@ -54,21 +54,24 @@ template <int64_t width> struct Packs {
 constexpr PieceKernel manyColumns = pieceKernel<Step, Packs, panelColumns>(UpTo6{});
 constexpr PieceKernel aFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12{});
 
-enum class Form { numbers, float32, float16 };
+struct ToFloat16 {
+  static __m512 round(__m512 x) {
+    return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  }
+};
 
-template <bool isInt4, Form form> void widen(const WeightRows &from, int64_t steps, void *panel) {
+template <bool isInt4, Adjust adjust, typename Round = KeepFloat32>
+void widen(const WeightRows &from, int64_t steps, void *panel) {
   auto *to = static_cast<float *>(panel);
-  const int8_t *numbers = from.numbers;
-  forRuns<isInt4, form != Form::numbers>(
-      from, [&](int64_t first, int64_t last, const auto &adjusted) {
-        for (int64_t row = first; row < last; ++row)
-          for (int64_t v = 0; v < panelVectors; ++v) {
-            __m512 weights = adjusted.weights(numbers + row * rowBytes<isInt4>, v);
-            if (form == Form::float16)
-              weights = _mm512_cvtph_ps(_mm512_cvtps_ph(weights, _MM_FROUND_TO_NEAREST_INT));
-            _mm512_store_ps(to + row * panelColumns + 16 * v, weights);
-          }
-      });
+  Adjusted<isInt4, adjust, Round> adjusted(from);
+  forRuns(from, adjusted, [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row)
+      for (int64_t v = 0; v < panelVectors; ++v) {
+        const __m512 weights = adjusted.weights(row, v);
+        _mm512_store_ps(to + row * panelColumns + 16 * v,
+                        adjust == Adjust::none ? weights : Round::round(weights));
+      }
+  });
   for (int64_t row = from.rows; row < steps; ++row)
     for (int64_t v = 0; v < panelVectors; ++v)
       _mm512_store_ps(to + row * panelColumns + 16 * v, _mm512_setzero_ps());
@@ -96,8 +99,9 @@ const WeightKernel avx512Float32Weights = {
     "avx512_float32_weights",
     avx512Float32,
     /*steps=*/64,
-    {widen<false, Form::numbers>, widen<true, Form::numbers>},
-    {widen<true, Form::float32>, nullptr, widen<true, Form::float16>},
+    {widen<false, Adjust::none>, widen<true, Adjust::none>},
+    {widen<true, Adjust::scale>, nullptr, widen<true, Adjust::scale, ToFloat16>},
+    {widen<true, Adjust::divide>, nullptr, widen<true, Adjust::divide, ToFloat16>},
     {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>, multiplyPanels<Step, 3>,
      multiplyPanels<Step, 4>, multiplyPanels<Step, 5>, multiplyPanels<Step, 6>}};
 

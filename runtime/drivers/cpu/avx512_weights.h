@@ -22,12 +22,23 @@ template <bool isInt4> __m512 loadNumbers(const int8_t *row, int64_t vector) {
   return _mm512_permutexvar_ps(vector < 2 ? halves : _mm512_srli_epi32(halves, 4), table);
 }
 
-// What the weights of a row are made of.
-template <bool isInt4, bool isScaled> class Adjusted {
+template <bool isInt4> constexpr int64_t rowBytes = isInt4 ? panelColumns / 2 : panelColumns;
+
+// What becomes of numbers: nothing; the product with a scale; that divided. What is divided has
+// been rounded by `Round`.
+enum class Adjust { none, scale, divide };
+
+struct KeepFloat32 {
+  static __m512 round(__m512 x) { return x; }
+};
+
+// Vectors of weights of rows of a tile.
+template <bool isInt4, Adjust adjust, typename Round = KeepFloat32> class Adjusted {
 public:
+  explicit Adjusted(const WeightRows &from) : from(from) {}
   // Of `block`; the same for all rows until the next call.
-  void load(const WeightRows &from, int32_t block) {
-    if (!isScaled)
+  void load(int32_t block) {
+    if (adjust == Adjust::none)
       return;
     const float *first = from.adjustments + block * 2 * panelColumns;
     for (int64_t v = 0; v < panelVectors; ++v) {
@@ -35,30 +46,35 @@ public:
       scale[v] = _mm512_load_ps(first + panelColumns + 16 * v);
     }
   }
-  __m512 weights(const int8_t *row, int64_t v) const {
-    const __m512 numbers = loadNumbers<isInt4>(row, v);
-    return isScaled ? _mm512_mul_ps(_mm512_sub_ps(numbers, zero[v]), scale[v]) : numbers;
+  __m512 weights(int64_t row, int64_t v) const {
+    const __m512 numbers = loadNumbers<isInt4>(from.numbers + row * rowBytes<isInt4>, v);
+    if (adjust == Adjust::none)
+      return numbers;
+    const __m512 scaled = _mm512_mul_ps(_mm512_sub_ps(numbers, zero[v]), scale[v]);
+    return adjust == Adjust::scale
+               ? scaled
+               : _mm512_div_ps(Round::round(scaled), _mm512_set1_ps(from.divisors[row]));
   }
 
 private:
-  __m512 zero[isScaled ? panelVectors : 1], scale[isScaled ? panelVectors : 1];
+  const WeightRows &from;
+  static constexpr int64_t kept = adjust == Adjust::none ? 1 : panelVectors;
+  __m512 zero[kept], scale[kept];
 };
 
-// Calls visit(first, last, adjusted) for runs of rows of one block.
-template <bool isInt4, bool isScaled, typename Visit>
-void forRuns(const WeightRows &from, const Visit &visit) {
-  Adjusted<isInt4, isScaled> adjusted;
+// Calls visit(first, last) for runs of rows of one block, whose adjustments are loaded.
+template <bool isInt4, Adjust adjust, typename Round, typename Visit>
+void forRuns(const WeightRows &from, Adjusted<isInt4, adjust, Round> &adjusted,
+             const Visit &visit) {
   int64_t last = from.rows;
   for (int64_t first = 0; first < from.rows; first = last) {
-    if (isScaled)
+    if (adjust != Adjust::none)
       for (last = first + 1; last < from.rows && from.blocks[last] == from.blocks[first];)
         ++last;
-    adjusted.load(from, isScaled ? from.blocks[first] : 0);
-    visit(first, last, adjusted);
+    adjusted.load(adjust == Adjust::none ? 0 : from.blocks[first]);
+    visit(first, last);
   }
 }
-
-template <bool isInt4> constexpr int64_t rowBytes = isInt4 ? panelColumns / 2 : panelColumns;
 
 } // namespace
 } // namespace mpc::rt

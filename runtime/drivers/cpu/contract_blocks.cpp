@@ -7,32 +7,80 @@
 #include "runtime/drivers/cpu/contractor.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace mpc::rt {
 
-void Contractor::dequantize(const Contraction &c, const int8_t *rhs, const BlockScales *blocks,
-                            void *to) {
-  if (!c.packedRhs) {
-    team.forRange(static_cast<int64_t>(c.rhsElements()), conversionGrain,
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t i = begin; i < end; ++i)
-                      storeElement(c.lhs, to, i, rhs[i]);
-                  });
-    return;
+void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales &blocks,
+                      BlockWeights &kept) {
+  constexpr auto columns = static_cast<int64_t>(tileColumns);
+  const auto rows = static_cast<size_t>(c.k);
+  const int64_t tiles = ceilDivide(c.n, columns);
+  kept.count = blocks.count;
+  kept.order.clear();
+  if (!std::is_sorted(blocks.places, blocks.places + rows)) {
+    kept.order.resize(rows);
+    std::iota(kept.order.begin(), kept.order.end(), int64_t{0});
+    std::stable_sort(kept.order.begin(), kept.order.end(),
+                     [&](int64_t a, int64_t b) { return blocks.blockOf(a) < blocks.blockOf(b); });
   }
-  const int64_t stored = (c.n + 1) / 2;
-  team.forRange(c.k, std::max<int64_t>(conversionGrain / c.n, 1), [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k)
-      for (int64_t n = 0; n < c.n; ++n) {
-        const int byte = rhs[k * stored + n / 2];
-        double number = n % 2 ? byte >> 4 : ((byte & 15) ^ 8) - 8;
-        if (blocks) {
-          const int64_t place = blocks->blockOf(k) * c.n + n;
-          number = (number - blocks->zero[place]) * loadElement(c.lhs, blocks->scale, place);
+  kept.blockOfRow.resize(rows);
+  kept.divisors.resize(blocks.divisors ? rows : 0);
+  for (size_t place = 0; place < rows; ++place) {
+    const int64_t row = kept.rowAt(static_cast<int64_t>(place));
+    kept.blockOfRow[place] = static_cast<int32_t>(blocks.blockOf(row));
+    if (blocks.divisors)
+      kept.divisors[place] = blocks.divisors[row];
+  }
+  reserve(kept.adjustments,
+          static_cast<uint64_t>(tiles * blocks.count * 2 * columns) * sizeof(float));
+  auto *adjustments = reinterpret_cast<float *>(kept.adjustments.data());
+  team.forRange(tiles, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t tile = begin; tile < end; ++tile)
+      for (int64_t block = 0; block < blocks.count; ++block) {
+        float *to = adjustments + (tile * blocks.count + block) * 2 * columns;
+        for (int64_t i = 0, n = tile * columns; i < columns; ++i, ++n) {
+          const int64_t place = n < c.n ? blocks.placeOf(c, block, n) : -1;
+          to[i] = place < 0 ? 0.0f : static_cast<float>(blocks.zeroAt(place));
+          to[columns + i] =
+              place < 0 ? 0.0f : static_cast<float>(loadElement(c.lhs, blocks.scale, place));
         }
-        storeElement(c.lhs, to, k * c.n + n, number);
       }
   });
+}
+
+const BlockWeights &Contractor::findBlocks(const mpc_rt_contract_t &descriptor,
+                                           const Contraction &shape, const BlockScales &blocks) {
+  BlockWeights &kept = blockWeights[{descriptor.rhs_variable, shape.lhs}];
+  if (kept.keptVersion != weightVersion) {
+    fillBlockWeights(team, shape, blocks, kept);
+    kept.keptVersion = weightVersion;
+  }
+  return kept;
+}
+
+void Contractor::dequantize(const Contraction &c, const int8_t *rhs, const BlockScales *blocks,
+                            void *to) {
+  // Columns that lie together are read along k, and written in pieces of cache lines.
+  constexpr int64_t columnsAtOnce = 64;
+  team.forRange(ceilDivide(c.n, columnsAtOnce),
+                std::max<int64_t>(conversionGrain / (columnsAtOnce * std::max<int64_t>(c.k, 1)), 1),
+                [&](int64_t begin, int64_t end) {
+                  const int64_t last = std::min(end * columnsAtOnce, c.n);
+                  for (int64_t first = begin * columnsAtOnce; first < last; first += columnsAtOnce)
+                    for (int64_t k = 0; k < c.k; ++k)
+                      for (int64_t n = first; n < std::min(first + columnsAtOnce, last); ++n) {
+                        double number = weightAt(c, rhs, k, n);
+                        if (blocks) {
+                          const int64_t place = blocks->placeOf(c, blocks->blockOf(k), n);
+                          number = (number - blocks->zeroAt(place)) *
+                                   loadElement(c.lhs, blocks->scale, place);
+                          if (blocks->divisors)
+                            number = roundElement(c.lhs, number) / double(blocks->divisors[k]);
+                        }
+                        storeElement(c.lhs, to, k * c.n + n, number);
+                      }
+                });
 }
 
 mpc_rt_status_t Contractor::contractCopy(const mpc_rt_contract_t &descriptor,
@@ -50,7 +98,7 @@ mpc_rt_status_t Contractor::contractCopy(const mpc_rt_contract_t &descriptor,
   }
   mpc_rt_contract_t wide = descriptor;
   wide.rhs_dtype = descriptor.lhs_dtype;
-  wide.flags &= ~static_cast<uint32_t>(MPC_RT_CONTRACT_PACKED_RHS);
+  wide.flags &= ~static_cast<uint32_t>(MPC_RT_CONTRACT_PACKED_RHS | MPC_RT_CONTRACT_TRANSPOSE_RHS);
   return contract(wide, lhs, copy.buffer.data(), bias, out, largest, batch, kernel);
 }
 

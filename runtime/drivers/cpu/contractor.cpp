@@ -59,13 +59,16 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
 
 uint64_t Contractor::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
-                   biasWide.size() + libraryScratch.size() + tileScratch.size() + blockRows.size();
+                   biasWide.size() + libraryScratch.size() + tileScratch.size() +
+                   orderedRows.size();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
   for (auto &entry : tiles)
     total += entry.second.buffer.size();
   for (auto &entry : dequantized)
     total += entry.second.buffer.size();
+  for (auto &entry : blockWeights)
+    total += entry.second.bytes();
   for (auto *product : {bfloat16Product.get(), float32Product.get()})
     total += product ? product->bytes() : 0;
   return total;
@@ -140,7 +143,7 @@ const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
   const auto *rows = static_cast<const int8_t *>(lhs), *numbers = static_cast<const int8_t *>(rhs);
   if (useVnni && weightsConstant && descriptor.rhs_variable >= 0 && shape.batch == 1 &&
       shape.k > 0 && !shape.transposeLhs && !shape.accumulate) {
-    const int8_t *packed = findTiles(descriptor, shape, TileLayout::vnni, rhs);
+    const int8_t *packed = findTiles(descriptor, shape, TileLayout::vnni, rhs, nullptr);
     reserve(sumBlock, static_cast<uint64_t>(shape.m) * sizeof(int32_t));
     vnni::multiply(team, shape, rows, packed, reinterpret_cast<int32_t *>(sumBlock.data()),
                    static_cast<int32_t *>(out));

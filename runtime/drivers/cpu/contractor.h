@@ -9,6 +9,7 @@
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/amx_weights.h"
+#include "runtime/drivers/cpu/block_weights.h"
 #include "runtime/drivers/cpu/blocked_product.h"
 #include "runtime/drivers/cpu/kernel_choices.h"
 #include "runtime/drivers/cpu/onednn.h"
@@ -121,11 +122,16 @@ private:
                      const void *rhs, const BlockScales *blocks, const void *bias, void *out);
   // How integer weights lie in the copy that is kept.
   enum class TileLayout { vectors, amx, vnni };
+  // `blocks` may be null.
   const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                          TileLayout layout, const void *rhs);
+                          TileLayout layout, const void *rhs, const BlockWeights *blocks);
+  const BlockWeights &findBlocks(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                                 const BlockScales &blocks);
+  // Rows of lhs in the order of the tiles' rows.
+  const void *orderRows(const Contraction &shape, const void *lhs, const BlockWeights &blocks);
   // Rows of lhs as panels by tiles as panels.
   void multiplyPanels(const WeightKernel &kernel, const Contraction &shape, const void *lhs,
-                      const int8_t *tiles, const BlockScales *blocks, float *sums);
+                      const int8_t *tiles, const BlockWeights *blocks, float *sums);
   void dequantize(const Contraction &shape, const int8_t *rhs, const BlockScales *blocks, void *to);
   // The product with a copy of the weights in the type of lhs, from where the usual ways go on.
   mpc_rt_status_t contractCopy(const mpc_rt_contract_t &descriptor, const Contraction &shape,
@@ -184,19 +190,23 @@ private:
   std::map<std::tuple<int32_t, int64_t, int64_t, bool, bool, TileLayout>, PackedWeights> tiles;
   // By variable and dtype: integers as floating numbers.
   std::map<std::pair<int32_t, mpc_rt_dtype_t>, PackedWeights> dequantized;
+  // By the same: what belongs to tiles of weights in blocks.
+  std::map<std::pair<int32_t, mpc_rt_dtype_t>, BlockWeights> blockWeights;
   const PackedWeights *packedOnceHolds = nullptr;
-  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, tileScratch, blockRows;
+  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, tileScratch,
+      orderedRows;
   std::unique_ptr<BlockedProduct> bfloat16Product, float32Product; // null: left to oneDNN
 };
 
 // Integer weights as multiplyInt8 and multiplyInt4 read them: bytes, and the tiles themselves.
 uint64_t tileBytes(const Contraction &shape);
-void packTiles(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, int8_t *tiles);
+void packTiles(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
+               const BlockWeights *blocks, int8_t *tiles);
 void multiplyTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &shape,
                    const float *rows, const int8_t *tiles, float *sums);
 // With scales: every few weights become float32 in the first-level cache.
 void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &shape,
-                        const float *rows, const int8_t *tiles, const BlockScales &blocks,
+                        const float *rows, const int8_t *tiles, const BlockWeights &blocks,
                         float *sums);
 // Integers as float32, row by row as they lie.
 void widenIntegers(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, float *to);

@@ -11,12 +11,14 @@ namespace mpc::rt {
 
 // Some rows of a tile of weights.
 struct WeightRows {
-  const int8_t *numbers;    // [rows, 64], of int4 [rows, 32 bytes]
-  int64_t rows;             // that exist
-  const float *adjustments; // [blocks][zeros of 64 columns, their scales]
-  const int32_t *blocks;    // of each row
+  const int8_t *numbers;              // [rows, 64], of int4 [rows, 32 bytes]
+  int64_t rows;                       // that exist
+  const float *adjustments = nullptr; // [blocks][zeros of 64 columns, their scales]
+  const int32_t *blocks = nullptr;    // of each row
+  const float *divisors = nullptr;    // of each row
 };
-// Writes a panel of `steps` steps: the numbers, or (number - zero) * scale, rounded to a dtype.
+// Writes a panel of `steps` steps: the numbers, or (number - zero) * scale, rounded to a dtype, or
+// that divided and rounded again.
 using WidenWeights = void (*)(const WeightRows &from, int64_t steps, void *panel);
 
 struct WeightKernel {
@@ -25,6 +27,7 @@ struct WeightKernel {
   int64_t steps;             // of a panel that stays in the first-level cache
   WidenWeights numbers[2];   // of int8 and int4
   WidenWeights scaled[3];    // of int4, by the dtype of lhs; null where another kernel has it
+  WidenWeights divided[3];   // the same
   // By the rows of a tile that exist, less one; lhs panels always have all.
   void (*multiply[6])(const MicroTile &tile);
 };

@@ -98,3 +98,109 @@ func.func @computed(%x: tensor<?x8xf32>, %q: tensor<8x6xi8>) -> tensor<?x6xf32> 
   %y = mpc.contract %x, %c contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x6xf32>) -> tensor<?x6xf32>
   return %y : tensor<?x6xf32>
 }
+
+// As gptq and awq store them: [columns / 2, rows] bytes of numbers from 0 to 15, tables by columns.
+mpc.variable @pu : tensor<3x8xui8> role non_trainable
+mpc.variable @su : tensor<6x2xbf16> role non_trainable
+mpc.variable @zu : tensor<6x2xui8> role non_trainable
+mpc.variable @a : tensor<8xbf16> role non_trainable
+mpc.variable @b : tensor<6xbf16> role non_trainable
+
+// CHECK-LABEL: func.func @groups
+// CHECK-NOT: linalg.generic
+// CHECK: mpcrt.contract ins(%{{.*}}, %arg1 : tensor<?x8xbf16>, tensor<3x8xi8>) blocks(%arg2, %arg3, %arg4 : tensor<6x2xbf16>, tensor<6x2xi8>, tensor<8xf32>) outs(%{{.*}} : tensor<?x6xbf16>) {{.*}}transpose_rhs
+// WIDE-LABEL: func.func @groups
+// WIDE: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xbf16>, tensor<8x6xbf16>)
+func.func @groups(%x: tensor<?x8xbf16>, %p: tensor<3x8xui8> {mpc.variable = @pu}, %s: tensor<6x2xbf16> {mpc.variable = @su},
+                  %z: tensor<6x2xui8> {mpc.variable = @zu}, %g: tensor<8xf32> {mpc.variable = @g}) -> tensor<?x2x3xbf16> attributes {mpc.entry} {
+  %i = mpc.cast %g : tensor<8xf32> to tensor<8xi32>
+  %pt = mpc.transpose %p {permutation = array<i64: 1, 0>} : tensor<3x8xui8> -> tensor<8x3xui8>
+  %st = mpc.transpose %s {permutation = array<i64: 1, 0>} : tensor<6x2xbf16> -> tensor<2x6xbf16>
+  %zt = mpc.transpose %z {permutation = array<i64: 1, 0>} : tensor<6x2xui8> -> tensor<2x6xui8>
+  %u = mpc.unpack_int4 %pt {extent = 6 : i64} : tensor<8x3xui8> -> tensor<8x6xui8>
+  %zg = mpc.gather %zt, %i {axis = 0 : i64} : tensor<2x6xui8>, tensor<8xi32> -> tensor<8x6xui8>
+  %zf = mpc.cast %zg : tensor<8x6xui8> to tensor<8x6xbf16>
+  %uf = mpc.cast %u : tensor<8x6xui8> to tensor<8x6xbf16>
+  %d = mpc.subtract %uf, %zf : tensor<8x6xbf16>, tensor<8x6xbf16>
+  %sg = mpc.gather %st, %i {axis = 0 : i64} : tensor<2x6xbf16>, tensor<8xi32> -> tensor<8x6xbf16>
+  %w = mpc.multiply %d, %sg : tensor<8x6xbf16>, tensor<8x6xbf16>
+  %k = mpc.reshape %w : tensor<8x6xbf16> -> tensor<8x2x3xbf16>
+  %y = mpc.contract %x, %k contracting [1] x [0] : (tensor<?x8xbf16>, tensor<8x2x3xbf16>) -> tensor<?x2x3xbf16>
+  return %y : tensor<?x2x3xbf16>
+}
+
+// What divides the rows, of awq, comes with the places.
+// CHECK-LABEL: func.func @divided_groups
+// CHECK: %[[BOTH:.*]] = linalg.generic {{.*}} ins(%arg4, %arg5 : tensor<8xf32>, tensor<8xbf16>) outs(%{{.*}} : tensor<2x8xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: mpcrt.contract ins(%{{.*}}, %arg1 : tensor<?x8xbf16>, tensor<3x8xi8>) blocks(%arg2, %arg3, %[[BOTH]] : tensor<6x2xbf16>, tensor<6x2xi8>, tensor<2x8xf32>) outs(%{{.*}} : tensor<?x6xbf16>) {{.*}}transpose_rhs
+func.func @divided_groups(%x: tensor<?x8xbf16>, %p: tensor<3x8xui8> {mpc.variable = @pu}, %s: tensor<6x2xbf16> {mpc.variable = @su},
+                          %z: tensor<6x2xui8> {mpc.variable = @zu}, %g: tensor<8xf32> {mpc.variable = @g}, %a: tensor<8xbf16> {mpc.variable = @a}) -> tensor<?x6xbf16> attributes {mpc.entry} {
+  %i = mpc.cast %g : tensor<8xf32> to tensor<8xi32>
+  %pt = mpc.transpose %p {permutation = array<i64: 1, 0>} : tensor<3x8xui8> -> tensor<8x3xui8>
+  %st = mpc.transpose %s {permutation = array<i64: 1, 0>} : tensor<6x2xbf16> -> tensor<2x6xbf16>
+  %zt = mpc.transpose %z {permutation = array<i64: 1, 0>} : tensor<6x2xui8> -> tensor<2x6xui8>
+  %u = mpc.unpack_int4 %pt {extent = 6 : i64} : tensor<8x3xui8> -> tensor<8x6xui8>
+  %zg = mpc.gather %zt, %i {axis = 0 : i64} : tensor<2x6xui8>, tensor<8xi32> -> tensor<8x6xui8>
+  %zf = mpc.cast %zg : tensor<8x6xui8> to tensor<8x6xbf16>
+  %uf = mpc.cast %u : tensor<8x6xui8> to tensor<8x6xbf16>
+  %d = mpc.subtract %uf, %zf : tensor<8x6xbf16>, tensor<8x6xbf16>
+  %sg = mpc.gather %st, %i {axis = 0 : i64} : tensor<2x6xbf16>, tensor<8xi32> -> tensor<8x6xbf16>
+  %w = mpc.multiply %d, %sg : tensor<8x6xbf16>, tensor<8x6xbf16>
+  %ac = mpc.reshape %a : tensor<8xbf16> -> tensor<8x1xbf16>
+  %v = mpc.divide %w, %ac : tensor<8x6xbf16>, tensor<8x1xbf16>
+  %y = mpc.contract %x, %v contracting [1] x [0] : (tensor<?x8xbf16>, tensor<8x6xbf16>) -> tensor<?x6xbf16>
+  return %y : tensor<?x6xbf16>
+}
+
+// Columns that are divided are not what the library knows.
+// CHECK-LABEL: func.func @divided_columns
+// CHECK-NOT: blocks(
+// CHECK: return
+func.func @divided_columns(%x: tensor<?x8xbf16>, %p: tensor<3x8xui8> {mpc.variable = @pu}, %s: tensor<6x2xbf16> {mpc.variable = @su},
+                           %z: tensor<6x2xui8> {mpc.variable = @zu}, %g: tensor<8xf32> {mpc.variable = @g}, %a: tensor<6xbf16> {mpc.variable = @b}) -> tensor<?x6xbf16> attributes {mpc.entry} {
+  %i = mpc.cast %g : tensor<8xf32> to tensor<8xi32>
+  %pt = mpc.transpose %p {permutation = array<i64: 1, 0>} : tensor<3x8xui8> -> tensor<8x3xui8>
+  %st = mpc.transpose %s {permutation = array<i64: 1, 0>} : tensor<6x2xbf16> -> tensor<2x6xbf16>
+  %zt = mpc.transpose %z {permutation = array<i64: 1, 0>} : tensor<6x2xui8> -> tensor<2x6xui8>
+  %u = mpc.unpack_int4 %pt {extent = 6 : i64} : tensor<8x3xui8> -> tensor<8x6xui8>
+  %zg = mpc.gather %zt, %i {axis = 0 : i64} : tensor<2x6xui8>, tensor<8xi32> -> tensor<8x6xui8>
+  %zf = mpc.cast %zg : tensor<8x6xui8> to tensor<8x6xbf16>
+  %uf = mpc.cast %u : tensor<8x6xui8> to tensor<8x6xbf16>
+  %d = mpc.subtract %uf, %zf : tensor<8x6xbf16>, tensor<8x6xbf16>
+  %sg = mpc.gather %st, %i {axis = 0 : i64} : tensor<2x6xbf16>, tensor<8xi32> -> tensor<8x6xbf16>
+  %w = mpc.multiply %d, %sg : tensor<8x6xbf16>, tensor<8x6xbf16>
+  %v = mpc.divide %w, %a : tensor<8x6xbf16>, tensor<6xbf16>
+  %y = mpc.contract %x, %v contracting [1] x [0] : (tensor<?x8xbf16>, tensor<8x6xbf16>) -> tensor<?x6xbf16>
+  return %y : tensor<?x6xbf16>
+}
+
+// Unsigned numbers whose scales lie the other way are unpacked as before.
+// CHECK-LABEL: func.func @mixed_layouts
+// CHECK-NOT: blocks(
+// CHECK: return
+func.func @mixed_layouts(%x: tensor<?x8xf32>, %p: tensor<3x8xui8> {mpc.variable = @pu}, %s: tensor<2x6xf32> {mpc.variable = @s},
+                         %z: tensor<6x2xui8> {mpc.variable = @zu}, %g: tensor<8xf32> {mpc.variable = @g}) -> tensor<?x6xf32> attributes {mpc.entry} {
+  %i = mpc.cast %g : tensor<8xf32> to tensor<8xi32>
+  %pt = mpc.transpose %p {permutation = array<i64: 1, 0>} : tensor<3x8xui8> -> tensor<8x3xui8>
+  %zt = mpc.transpose %z {permutation = array<i64: 1, 0>} : tensor<6x2xui8> -> tensor<2x6xui8>
+  %u = mpc.unpack_int4 %pt {extent = 6 : i64} : tensor<8x3xui8> -> tensor<8x6xui8>
+  %zg = mpc.gather %zt, %i {axis = 0 : i64} : tensor<2x6xui8>, tensor<8xi32> -> tensor<8x6xui8>
+  %zf = mpc.cast %zg : tensor<8x6xui8> to tensor<8x6xf32>
+  %uf = mpc.cast %u : tensor<8x6xui8> to tensor<8x6xf32>
+  %d = mpc.subtract %uf, %zf : tensor<8x6xf32>, tensor<8x6xf32>
+  %sg = mpc.gather %s, %i {axis = 0 : i64} : tensor<2x6xf32>, tensor<8xi32> -> tensor<8x6xf32>
+  %w = mpc.multiply %d, %sg : tensor<8x6xf32>, tensor<8x6xf32>
+  %y = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x6xf32>) -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}
+
+// Unsigned bytes that no scale makes numbers of are cast: the library reads signed ones.
+mpc.variable @wu : tensor<8x6xui8> role non_trainable
+// CHECK-LABEL: func.func @unsigned_bytes
+// CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xbf16>, tensor<8x6xbf16>)
+func.func @unsigned_bytes(%x: tensor<?x8xbf16>, %w: tensor<8x6xui8> {mpc.variable = @wu}) -> tensor<?x6xbf16> attributes {mpc.entry} {
+  %c = mpc.cast %w : tensor<8x6xui8> to tensor<8x6xbf16>
+  %y = mpc.contract %x, %c contracting [1] x [0] : (tensor<?x8xbf16>, tensor<8x6xbf16>) -> tensor<?x6xbf16>
+  return %y : tensor<?x6xbf16>
+}

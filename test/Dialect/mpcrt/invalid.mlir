@@ -166,6 +166,38 @@ func.func @unpacked_blocks(%x: memref<?x8xf32>, %w: memref<8x4xi8>, %s: memref<2
 
 // -----
 
+func.func @groups_by_rows(%x: memref<?x8xf32>, %w: memref<2x8xi8>, %s: memref<2x4xf32>, %z: memref<2x4xi8>, %g: memref<8xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{scale and zero must be [4, blocks], the scale of the left operand's element type}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<2x8xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<8xf32>) outs(%o : memref<?x4xf32>) {transpose_rhs}
+  return
+}
+
+// -----
+
+func.func @divided_blocks(%x: memref<?x8xf32>, %w: memref<8x2xi8>, %s: memref<2x4xf32>, %z: memref<2x4xi8>, %g: memref<2x8xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{places must be a vector of 8, but is 'memref<2x8xf32>'}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x2xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<2x8xf32>) outs(%o : memref<?x4xf32>)
+  return
+}
+
+// -----
+
+func.func @three_rows(%x: memref<?x8xf32>, %w: memref<2x8xi8>, %s: memref<4x2xf32>, %z: memref<4x2xi8>, %g: memref<3x8xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{places must be a vector of 8, or two, but is 'memref<3x8xf32>'}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<2x8xi8>) blocks(%s, %z, %g : memref<4x2xf32>, memref<4x2xi8>, memref<3x8xf32>) outs(%o : memref<?x4xf32>) {transpose_rhs}
+  return
+}
+
+// -----
+
+func.func @transposed_without_scales(%x: memref<3x8xf32>, %w: memref<2x8xi8>, %o: memref<3x4xf32>) {
+  // expected-error @+1 {{gives 3 x 2, but out has 3 x 4}}
+  mpcrt.contract ins(%x, %w : memref<3x8xf32>, memref<2x8xi8>) outs(%o : memref<3x4xf32>) {transpose_rhs}
+  return
+}
+
+// -----
+
 func.func private @k(%a: memref<?xf32>, %b: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   return
 }

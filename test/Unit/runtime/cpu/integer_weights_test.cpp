@@ -72,34 +72,44 @@ struct Tile {
     for (int block = 0; block < blocks; ++block)
       for (int column = 0; column < columns; ++column) {
         adjustments[block][0][column] = static_cast<float>((block + column) % 16 - 8);
-        storeElement(dtype, &scale, 0, 0.013 * (column + 1) + block);
-        adjustments[block][1][column] = static_cast<float>(loadElement(dtype, &scale, 0));
+        adjustments[block][1][column] =
+            static_cast<float>(roundElement(dtype, 0.013 * (column + 1) + block));
       }
   }
-  double weight(mpc_rt_dtype_t dtype, int64_t row, int64_t column) {
+  float divisorOf(mpc_rt_dtype_t dtype, int64_t row) const {
+    return static_cast<float>(roundElement(dtype, 0.3 + 0.07 * double(row)));
+  }
+  double weight(mpc_rt_dtype_t dtype, int64_t row, int64_t column, bool isDivided) const {
     const int byte = numbers[static_cast<size_t>(row * columns / 2 + column % 32)];
     const int number = column < 32 ? ((byte & 15) ^ 8) - 8 : byte >> 4;
     const auto &own = adjustments[blockOf[row]];
-    storeElement(dtype, &scale, 0, double((float(number) - own[0][column]) * own[1][column]));
-    return loadElement(dtype, &scale, 0);
+    const double scaled =
+        roundElement(dtype, double((float(number) - own[0][column]) * own[1][column]));
+    return isDivided ? roundElement(dtype, scaled / double(divisorOf(dtype, row))) : scaled;
   }
-  float scale = 0;
 };
 
 void checkPanel(const WeightKernel &kernel, mpc_rt_dtype_t dtype) {
   Tile tile(dtype);
   const int64_t depth = kernel.kernel.depth;
+  std::vector<float> divisors;
+  for (int64_t row = 0; row < Tile::rows; ++row)
+    divisors.push_back(tile.divisorOf(dtype, row));
   alignas(64) static uint8_t panel[Tile::steps * 2 * Tile::columns * 4];
-  kernel.scaled[dtype]({tile.numbers.data(), Tile::rows, &tile.adjustments[0][0][0], tile.blockOf},
-                       Tile::steps / depth, panel);
   const mpc_rt_dtype_t stored = depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-  for (int64_t row = 0; row < Tile::steps; ++row)
-    for (int64_t column = 0; column < Tile::columns; ++column) {
-      const int64_t place = (row / depth * Tile::columns + column) * depth + row % depth;
-      EXPECT_EQ(loadElement(stored, panel, place),
-                row < Tile::rows ? tile.weight(dtype, row, column) : 0.0)
-          << "row " << row << ", column " << column;
-    }
+  for (bool isDivided : {false, true}) {
+    (isDivided ? kernel.divided
+               : kernel.scaled)[dtype]({tile.numbers.data(), Tile::rows, &tile.adjustments[0][0][0],
+                                        tile.blockOf, divisors.data()},
+                                       Tile::steps / depth, panel);
+    for (int64_t row = 0; row < Tile::steps; ++row)
+      for (int64_t column = 0; column < Tile::columns; ++column) {
+        const int64_t place = (row / depth * Tile::columns + column) * depth + row % depth;
+        EXPECT_EQ(loadElement(stored, panel, place),
+                  row < Tile::rows ? tile.weight(dtype, row, column, isDivided) : 0.0)
+            << "row " << row << ", column " << column << (isDivided ? ", divided" : "");
+      }
+  }
 }
 
 TEST(IntegerWeights, BecomePanelsOfScaledNumbers) {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scales of packed weights as the kernels that read tiles want them, made once for as long as the
+// tiles are kept.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_BLOCK_WEIGHTS_H
+#define MPC_RUNTIME_DRIVERS_CPU_BLOCK_WEIGHTS_H
+
+#include "runtime/base/memory.h"
+#include "runtime/base/vector_kernels.h"
+#include "runtime/drivers/contraction.h"
+#include "runtime/drivers/cpu/thread_team.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace mpc::rt {
+
+struct BlockWeights {
+  uint64_t keptVersion = 0;
+  int64_t count = 0; // of blocks
+  // [tiles][blocks][zeros of 64 columns, their scales], in float32; zeros of columns that are not
+  // there.
+  Buffer adjustments;
+  // Which row of the weights is the i-th of a tile: those of a block are neighbours, so that its
+  // adjustments are loaded once. Empty where they lie so; else lhs is brought into this order.
+  std::vector<int64_t> order;
+  std::vector<int32_t> blockOfRow; // in that order
+  std::vector<float> divisors;     // of each row, in that order; empty: none
+
+  int64_t rowAt(int64_t place) const {
+    return order.empty() ? place : order[static_cast<size_t>(place)];
+  }
+  const float *adjustmentsOf(int64_t tile) const {
+    constexpr auto columns = static_cast<int64_t>(tileColumns);
+    return reinterpret_cast<const float *>(adjustments.data()) + tile * count * 2 * columns;
+  }
+  uint64_t bytes() const {
+    return adjustments.size() + order.size() * sizeof(int64_t) +
+           blockOfRow.size() * sizeof(int32_t) + divisors.size() * sizeof(float);
+  }
+};
+
+void fillBlockWeights(ThreadTeam &team, const Contraction &shape, const BlockScales &blocks,
+                      BlockWeights &kept);
+
+} // namespace mpc::rt
+
+#endif
