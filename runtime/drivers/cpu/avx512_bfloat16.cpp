@@ -95,6 +95,55 @@ void widen(const WeightRows &from, int64_t steps, void *panel) {
       _mm512_store_si512(to + step * 2 * panelColumns + 32 * v, _mm512_setzero_si512());
 }
 
+// The 16 weights of a block of a column, by their numbers as two's complement, twice: what looks
+// one up shows five bits, of which the highest is the next number's.
+__m512i loadWeights(const float *adjustments) {
+  const __m512 numbers = _mm512_set_ps(-1, -2, -3, -4, -5, -6, -7, -8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512 zero = _mm512_set1_ps(adjustments[0]);
+  const __m512 scale = _mm512_set1_ps(adjustments[panelColumns]);
+  const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_mul_ps(_mm512_sub_ps(numbers, zero), scale));
+  return _mm512_broadcast_i64x4(reinterpret_cast<const __m256i &>(rounded));
+}
+
+template <int64_t rows> void multiplyColumns(const ColumnWork &work) {
+  constexpr int64_t columns = ColumnWork::columns, parts = columnChunk / columnStep;
+  __m512 sums[rows][columns];
+  const int8_t *numbers[columns];
+  for (int64_t c = 0; c < columns; ++c) {
+    // What is not there is read from the first column, and not stored.
+    numbers[c] = work.numbers + (c < work.count ? c : 0) * work.stride;
+    for (int64_t r = 0; r < rows; ++r)
+      sums[r][c] = _mm512_setzero_ps();
+  }
+  for (int64_t first = 0; first < work.steps; first += work.blockSteps) {
+    const float *block = work.adjustments + work.blocks[first * columnStep] * 2 * panelColumns;
+    __m512i weights[columns];
+    for (int64_t c = 0; c < columns; ++c)
+      weights[c] = loadWeights(block + (c < work.count ? c : 0));
+    const int64_t last =
+        first + work.blockSteps < work.steps ? first + work.blockSteps : work.steps;
+    for (int64_t step = first; step < last; ++step) {
+      const __m128i shift = _mm_cvtsi64_si128(step % parts * 4);
+      __m512bh lhs[rows];
+      for (int64_t r = 0; r < rows; ++r) {
+        const __m512i loaded =
+            _mm512_loadu_si512(work.lhs + r * work.lhsStride + step * columnStep);
+        lhs[r] = reinterpret_cast<const __m512bh &>(loaded);
+      }
+      for (int64_t c = 0; c < columns; ++c) {
+        const __m512i packed = _mm512_loadu_si512(numbers[c] + step / parts * 64);
+        const __m512i rhs = _mm512_permutexvar_epi16(_mm512_srl_epi16(packed, shift), weights[c]);
+        for (int64_t r = 0; r < rows; ++r)
+          sums[r][c] =
+              _mm512_dpbf16_ps(sums[r][c], lhs[r], reinterpret_cast<const __m512bh &>(rhs));
+      }
+    }
+  }
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < work.count; ++c)
+      work.sums[r * work.sumStride + c] = _mm512_reduce_add_ps(sums[r][c]);
+}
+
 } // namespace
 
 const MicroKernel avx512BFloat16 = {"avx512_bfloat16",
@@ -113,14 +162,15 @@ const MicroKernel avx512BFloat16 = {"avx512_bfloat16",
                                     multiplyPanels<Step>,
                                     {&manyColumns, &aFewColumns}};
 
-const WeightKernel avx512BFloat16Weights = {"avx512_bfloat16_weights",
-                                            avx512BFloat16,
-                                            /*steps=*/64,
-                                            {widen<false, Adjust::none>, widen<true, Adjust::none>},
-                                            {nullptr, widen<true, Adjust::scale>, nullptr},
-                                            {nullptr, widen<true, Adjust::divide>, nullptr},
-                                            {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>,
-                                             multiplyPanels<Step, 3>, multiplyPanels<Step, 4>,
-                                             multiplyPanels<Step, 5>, multiplyPanels<Step, 6>}};
+const WeightKernel avx512BFloat16Weights = {
+    "avx512_bfloat16_weights",
+    avx512BFloat16,
+    /*steps=*/64,
+    {widen<false, Adjust::none>, widen<true, Adjust::none>},
+    {nullptr, widen<true, Adjust::scale>, nullptr},
+    {nullptr, widen<true, Adjust::divide>, nullptr},
+    {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>, multiplyPanels<Step, 3>,
+     multiplyPanels<Step, 4>, multiplyPanels<Step, 5>, multiplyPanels<Step, 6>},
+    {multiplyColumns<1>, multiplyColumns<2>, multiplyColumns<3>, multiplyColumns<4>}};
 
 } // namespace mpc::rt

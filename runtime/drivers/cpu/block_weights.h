@@ -26,6 +26,8 @@ struct BlockWeights {
   std::vector<int64_t> order;
   std::vector<int32_t> blockOfRow; // in that order
   std::vector<float> divisors;     // of each row, in that order; empty: none
+  // Steps of columnStep rows that every block has, the last one at most; 0 where they differ.
+  int64_t blockSteps = 0;
 
   int64_t rowAt(int64_t place) const {
     return order.empty() ? place : order[static_cast<size_t>(place)];
@@ -40,6 +42,8 @@ struct BlockWeights {
   }
 };
 
+// What blockSteps is, of rows with these blocks.
+int64_t stepsOfBlocks(const std::vector<int32_t> &blockOfRow);
 void fillBlockWeights(ThreadTeam &team, const Contraction &shape, const BlockScales &blocks,
                       BlockWeights &kept);
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace mpc::rt {
 
@@ -21,8 +22,9 @@ void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales 
   if (!std::is_sorted(blocks.places, blocks.places + rows)) {
     kept.order.resize(rows);
     std::iota(kept.order.begin(), kept.order.end(), int64_t{0});
-    std::stable_sort(kept.order.begin(), kept.order.end(),
-                     [&](int64_t a, int64_t b) { return blocks.blockOf(a) < blocks.blockOf(b); });
+    std::sort(kept.order.begin(), kept.order.end(), [&](int64_t a, int64_t b) {
+      return std::pair(blocks.blockOf(a), a) < std::pair(blocks.blockOf(b), b);
+    });
   }
   kept.blockOfRow.resize(rows);
   kept.divisors.resize(blocks.divisors ? rows : 0);
@@ -32,6 +34,7 @@ void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales 
     if (blocks.divisors)
       kept.divisors[place] = blocks.divisors[row];
   }
+  kept.blockSteps = stepsOfBlocks(kept.blockOfRow);
   reserve(kept.adjustments,
           static_cast<uint64_t>(tiles * blocks.count * 2 * columns) * sizeof(float));
   auto *adjustments = reinterpret_cast<float *>(kept.adjustments.data());

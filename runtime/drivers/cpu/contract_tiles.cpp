@@ -135,6 +135,9 @@ const int8_t *Contractor::findTiles(const mpc_rt_contract_t &descriptor, const C
     case TileLayout::vectors:
       pack(tileBytes(c), [&](int8_t *to) { packTiles(team, c, numbers, blocks, to); });
       break;
+    case TileLayout::columns:
+      pack(columnBytes(c), [&](int8_t *to) { packColumns(team, c, numbers, *blocks, to); });
+      break;
     case TileLayout::amx:
       pack(amx::weightBytes(c),
            [&](int8_t *to) { amx::packWeights(team, c, numbers, blocks, to); });
@@ -176,20 +179,28 @@ void Contractor::contractTiles(const mpc_rt_contract_t &descriptor, const Contra
   }
   amx::Scales amxScales;
   const bool amx = useAmx && (!blocks || amx::findScales(c, *blocks, amxScales));
-  const int8_t *packed =
-      findTiles(descriptor, c, amx ? TileLayout::amx : TileLayout::vectors, rhs, blocks);
+  // Of more rows each number that is made is used often enough.
+  constexpr int64_t mostColumnRows = 12;
+  const WeightKernel *panels = weightKernels[c.lhs];
+  const bool byColumns = blocks && blocks->blockSteps && blocks->divisors.empty() && panels &&
+                         panels->columns[0] && c.m <= mostColumnRows;
+  const TileLayout layout = amx         ? TileLayout::amx
+                            : byColumns ? TileLayout::columns
+                                        : TileLayout::vectors;
+  const int8_t *packed = findTiles(descriptor, c, layout, rhs, blocks);
   const float *wideBias = prepareBias(c, bias);
   if (c.out != MPC_RT_FLOAT32)
     reserve(sumBlock, c.outElements() * sizeof(float));
   auto *sums = static_cast<float *>(c.out == MPC_RT_FLOAT32 ? out : sumBlock.data());
   // A few rows by numbers as they are: their tiles are multiplied where they are widened.
   constexpr int64_t mostStreamedRows = 4;
-  const WeightKernel *panels = weightKernels[c.lhs];
   if (amx) {
     reserve(lhsBlock, amx::rowBytes(c));
     reserve(tileScratch, amx::scratchBytes(c) * team.threads());
     amx::packRows(team, c, lhs, lhsBlock.data());
     amx::multiply(team, c, lhsBlock.data(), packed, amxScales, sums, tileScratch.data());
+  } else if (byColumns) {
+    multiplyColumns(*panels, c, lhs, packed, *blocks, sums);
   } else if (panels && (blocks || c.m > mostStreamedRows)) {
     multiplyPanels(*panels, c, lhs, packed, blocks, sums);
   } else if (blocks) {

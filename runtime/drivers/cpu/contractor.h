@@ -121,7 +121,7 @@ private:
   void contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                      const void *rhs, const BlockScales *blocks, const void *bias, void *out);
   // How integer weights lie in the copy that is kept.
-  enum class TileLayout { vectors, amx, vnni };
+  enum class TileLayout { vectors, columns, amx, vnni };
   // `blocks` may be null.
   const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                           TileLayout layout, const void *rhs, const BlockWeights *blocks);
@@ -132,6 +132,9 @@ private:
   // Rows of lhs as panels by tiles as panels.
   void multiplyPanels(const WeightKernel &kernel, const Contraction &shape, const void *lhs,
                       const int8_t *tiles, const BlockWeights *blocks, float *sums);
+  // Rows of lhs by columns whose numbers lie together.
+  void multiplyColumns(const WeightKernel &kernel, const Contraction &shape, const void *lhs,
+                       const int8_t *columns, const BlockWeights &blocks, float *sums);
   void dequantize(const Contraction &shape, const int8_t *rhs, const BlockScales *blocks, void *to);
   // The product with a copy of the weights in the type of lhs, from where the usual ways go on.
   mpc_rt_status_t contractCopy(const mpc_rt_contract_t &descriptor, const Contraction &shape,
@@ -208,6 +211,10 @@ void multiplyTiles(ThreadTeam &team, const VectorKernels &kernels, const Contrac
 void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &shape,
                         const float *rows, const int8_t *tiles, const BlockWeights &blocks,
                         float *sums);
+// The same for multiplyColumns.
+uint64_t columnBytes(const Contraction &shape);
+void packColumns(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
+                 const BlockWeights &blocks, int8_t *columns);
 // Integers as float32, row by row as they lie.
 void widenIntegers(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, float *to);
 

@@ -21,6 +21,26 @@ struct WeightRows {
 // that divided and rounded again.
 using WidenWeights = void (*)(const WeightRows &from, int64_t steps, void *panel);
 
+// Columns of 4-bit weights whose k lie together: 128 numbers are 64 bytes, and number i of them is
+// the part i / 32 (from the low bits on) of 16-bit word i % 32.
+constexpr int64_t columnChunk = 128, columnStep = 32;
+
+// A few rows by a few such columns.
+struct ColumnWork {
+  static constexpr int64_t columns = 4, mostRows = 4;
+  const int8_t *numbers;
+  int64_t stride; // bytes from one column to the next
+  int64_t count;  // columns that exist
+  // Of these columns in their tile: zeros, and 64 numbers behind them the scales, of block 0.
+  const float *adjustments;
+  const int32_t *blocks;     // of each row of the weights
+  int64_t steps, blockSteps; // of columnStep rows: all, and those of a block
+  const uint16_t *lhs;
+  int64_t lhsStride; // elements: steps, filled up with zeros
+  float *sums;
+  int64_t sumStride;
+};
+
 struct WeightKernel {
   const char *name;
   const MicroKernel &kernel; // packs lhs
@@ -30,6 +50,8 @@ struct WeightKernel {
   WidenWeights divided[3];   // the same
   // By the rows of a tile that exist, less one; lhs panels always have all.
   void (*multiply[6])(const MicroTile &tile);
+  // By the rows, less one; null where it has none.
+  void (*columns[ColumnWork::mostRows])(const ColumnWork &work);
 };
 
 extern const WeightKernel avx512Float32Weights, avx512BFloat16Weights;
