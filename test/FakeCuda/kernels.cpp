@@ -113,7 +113,7 @@ void run_warp(unsigned first_thread) {
     }
     if (done != 0 && done != 32) {
       std::fprintf(stderr, "fake-cuda: error: %d lanes of a warp are done while others exchange "
-                           "numbers with them\n", done);
+                           "numbers with them, in stage %d\n", done, mpc_stage);
       std::_Exit(99);
     }
   }
@@ -170,13 +170,19 @@ struct Declaration {
   bool usesWarps;
 };
 
-// The functions of kernels' stages whose lanes exchange numbers.
+// Whether lanes exchange numbers, or one writes what the others then read.
+bool usesWarps(const std::string &body) {
+  return body.find("other_lane(") != std::string::npos ||
+         body.find("__syncwarp(") != std::string::npos;
+}
+
+// The functions of kernels' stages whose lanes wait for each other.
 std::vector<std::string> warpFunctions(const std::string &source) {
   std::vector<std::string> names;
   const std::string mark = "__noinline__ void ";
   for (size_t at = source.find(mark); at != std::string::npos; at = source.find(mark, at + 1)) {
     size_t name = at + mark.size(), end = source.find("\n}\n", at);
-    if (source.substr(at, end - at).find("other_lane(") != std::string::npos)
+    if (usesWarps(source.substr(at, end - at)))
       names.push_back(source.substr(name, source.find('(', name) - name));
   }
   return names;
@@ -198,7 +204,7 @@ std::vector<Declaration> kernelsIn(const std::string &source) {
          stage = body.find("MPC_STAGE(", stage + 1))
       ++kernel.stages;
     kernel.stages = std::max(1, kernel.stages);
-    kernel.usesWarps = body.find("other_lane(") != std::string::npos;
+    kernel.usesWarps = usesWarps(body);
     for (const std::string &function : ofWarps)
       kernel.usesWarps |= body.find(" " + function + "(") != std::string::npos;
     for (size_t start = open + 1; start < close;) {

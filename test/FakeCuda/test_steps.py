@@ -101,6 +101,15 @@ class Steps(unittest.TestCase):
             self.assertIn("type 2 compute 68", line)
             self.assertTrue(all(int(n) % 8 == 0 for n in re.search(r"(\d+)x(\d+)x(\d+)", line).groups()))
 
+    def test_lanes_that_only_wait_for_each_other(self):
+        # One lane writes what the others of its warp read: batch normalisation's factors.
+        folder = os.path.join(self.folder.name, "cnn")
+        result = run("mpcc", os.path.join(ROOT, "benchmarks", "gpu", "cnn.json"), "--policy=mixed_float16", "--initialize",
+                     "--loss=sparse_categorical_crossentropy", "--optimizer=rmsprop", "--target=cuda:source", "--name=cnn", "-o", folder, fake=False)  # fmt: skip
+        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run("mpc-run", "bench", folder, "--train", "--device", "cuda:0", "--batch-size", "2", "--warmup", "1", "--steps", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_products_of_integers_are_on_tensor_cores(self):
         case = os.path.join(SHARED, "fixtures", "keras", "quantized", "int8_mlp__float32")
         folder, log = os.path.join(self.folder.name, "int8"), os.path.join(self.folder.name, "integers")
