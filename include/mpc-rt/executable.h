@@ -20,8 +20,8 @@ extern "C" {
  * needs: 2 when it calls services->convolve, 3 when it calls services->contract_with_largest, 4
  * when it contracts int8, 5 when it contracts floating numbers with int8, 6 when it calls
  * services->contract_blocks, 7 when it calls services->contract_and_launch, 8 when it calls
- * services->contract_groups, else 1. */
-#define MPC_RT_ABI_VERSION 8u
+ * services->contract_groups, 9 when it calls services->parallel_rows, else 1. */
+#define MPC_RT_ABI_VERSION 9u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -231,6 +231,16 @@ typedef struct mpc_rt_convolution_t {
   const char *layer;
 } mpc_rt_convolution_t;
 
+/* A contraction that a loop over time computes again and again, rows at a time, with the same rhs
+ * and bias. */
+typedef struct mpc_rt_rows_product_t {
+  const mpc_rt_contract_t *descriptor; /* batch 1, lhs not transposed */
+  const void *rhs, *bias;
+} mpc_rt_rows_product_t;
+
+/* Does what an entry does to the rows [begin, end), of all steps. 0 or a status code. */
+typedef int32_t (*mpc_rt_rows_fn)(const mpc_rt_call_t *call, int64_t begin, int64_t end);
+
 typedef struct mpc_rt_services_t {
   uint32_t struct_size;
   uint32_t reserved;
@@ -276,6 +286,19 @@ typedef struct mpc_rt_services_t {
                              const void *rhs, const void *bias, const void *scale,
                              const uint8_t *zero, const float *places, int64_t groups,
                              const float *divisors, void *out, int64_t batch);
+  /* Runs body(call, begin, end) on ranges that cover [0, count), each on one thread; or once on all
+   * rows, where its products are better computed by all threads together. The rows are those of
+   * each product (m = count). A body calls launch_rows and contract_rows alone, and with its own
+   * bounds. Results do not depend on how rows are split. The three since version 9. */
+  int32_t (*parallel_rows)(void *context, const mpc_rt_call_t *call, mpc_rt_rows_fn body,
+                           int64_t count, const mpc_rt_rows_product_t *products,
+                           uint32_t product_count, int64_t batch);
+  /* The iterations [begin, end) of a kernel, those of the body's rows. */
+  void (*launch_rows)(void *context, mpc_rt_kernel_fn kernel, void *const *arguments, int64_t begin,
+                      int64_t end, int64_t grain);
+  /* The rows [begin, end) of products[product]; `lhs` and `out` are where row 0 is. */
+  int32_t (*contract_rows)(void *context, uint32_t product, const void *lhs, void *out,
+                           int64_t begin, int64_t end);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

@@ -29,6 +29,9 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, bool isOnDevice) {
   GroupRowsPassOptions rows;
   rows.target = isOnDevice ? "cuda" : "cpu";
   manager.addPass(createGroupRowsPass(rows));
+  // On allocations, which share no memory yet, and after the groups, each of which is one op here.
+  if (!isOnDevice)
+    manager.addPass(createParallelizeRowsPass());
   manager.addPass(createPlanMemoryPass());
   // The plan leaves one view and one constant per use.
   manager.addPass(createCanonicalizerPass());

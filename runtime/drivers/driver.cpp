@@ -17,4 +17,23 @@ mpc_rt_status_t Driver::contractAndLaunch(const mpc_rt_contract_t &descriptor, c
   return MPC_RT_OK;
 }
 
+mpc_rt_status_t Driver::runRows(const RowLoop &loop) {
+  rowLoop = &loop;
+  const int32_t status = loop.body(loop.call, 0, loop.count);
+  rowLoop = nullptr;
+  return static_cast<mpc_rt_status_t>(status);
+}
+
+void Driver::launchRows(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t /*begin*/,
+                        int64_t end, int64_t grain) {
+  parallelFor(kernel, arguments, end, grain);
+}
+
+mpc_rt_status_t Driver::contractRows(uint32_t product, const void *lhs, void *out,
+                                     int64_t /*begin*/, int64_t /*end*/) {
+  const mpc_rt_rows_product_t &own = rowLoop->products[product];
+  return contract(*own.descriptor, lhs, own.rhs, own.bias, out, /*largest=*/nullptr,
+                  rowLoop->batch);
+}
+
 } // namespace mpc::rt

@@ -11,6 +11,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/result_kernel.h"
+#include "runtime/drivers/row_loop.h"
 
 #include <memory>
 #include <string>
@@ -102,6 +103,13 @@ public:
   virtual mpc_rt_status_t contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
                                             const void *rhs, const void *bias, void *out,
                                             const ResultKernel &kernel, int64_t batch);
+  // A loop over time whose rows are independent. Here: all rows at once, by the functions above.
+  virtual mpc_rt_status_t runRows(const RowLoop &loop);
+  // Called by the body of the loop that runs.
+  virtual void launchRows(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t begin,
+                          int64_t end, int64_t grain);
+  virtual mpc_rt_status_t contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
+                                       int64_t end);
   // Weights in blocks are made for drivers that work on memory of the host.
   virtual mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                          const void *rhs, const BlockScales &blocks,
@@ -120,6 +128,9 @@ public:
   virtual void variablesChanged() noexcept = 0;
   // Bytes held for packed weights, converted operands and scratch.
   virtual uint64_t libraryBytes() const noexcept = 0;
+
+private:
+  const RowLoop *rowLoop = nullptr; // that runs, on all rows at once
 };
 
 std::unique_ptr<Driver> makeCpuDriver(const DriverOptions &options);

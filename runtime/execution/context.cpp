@@ -97,6 +97,36 @@ int32_t runContractAndLaunch(void *context, const mpc_rt_contract_t *descriptor,
   });
 }
 
+int32_t runParallelRows(void *context, const mpc_rt_call_t *call, mpc_rt_rows_fn body,
+                        int64_t count, const mpc_rt_rows_product_t *products, uint32_t productCount,
+                        int64_t batch) {
+  return guard("loop over rows", [&] {
+    auto &own = *static_cast<mpc_rt_context_t *>(context);
+    for (uint32_t i = 0; i < productCount; ++i) {
+      bool done = false; // never without the copy, which each step reads
+      if (auto status = useWaitingShadow(own, *products[i].descriptor, /*lhs=*/nullptr,
+                                         products[i].bias, /*out=*/nullptr, batch,
+                                         /*mayDoWithout=*/false, done))
+        return status;
+    }
+    return own.driver->runRows({call, body, count, products, productCount, batch});
+  });
+}
+
+void runLaunchRows(void *context, mpc_rt_kernel_fn kernel, void *const *arguments, int64_t begin,
+                   int64_t end, int64_t grain) noexcept {
+  static_cast<mpc_rt_context_t *>(context)->driver->launchRows(kernel, arguments, begin, end,
+                                                               grain);
+}
+
+int32_t runContractRows(void *context, uint32_t product, const void *lhs, void *out, int64_t begin,
+                        int64_t end) {
+  return guard("contraction of rows", [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->contractRows(product, lhs, out, begin,
+                                                                          end);
+  });
+}
+
 int32_t runContractBlocks(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
                           const void *rhs, const void *bias, const void *scale, const int8_t *zero,
                           const float *places, int64_t blocks, void *out, int64_t batch) {
@@ -199,7 +229,10 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
                       runContractWithLargest,
                       runContractBlocks,
                       runContractAndLaunch,
-                      runContractGroups};
+                      runContractGroups,
+                      runParallelRows,
+                      runLaunchRows,
+                      runContractRows};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

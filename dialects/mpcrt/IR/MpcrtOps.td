@@ -226,6 +226,32 @@ def Mpcrt_RowsOp : Mpcrt_Op<"rows", [RecursiveMemoryEffects, SingleBlock, NoTerm
   let hasVerifier = 1;
 }
 
+def Mpcrt_ParallelRowsOp : Mpcrt_Op<"parallel_rows", [RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+  let summary = "a loop over time that threads share by rows";
+  let description = [{
+    The body, a loop over the steps of a scan, may be run on any part of `count` rows, and on several
+    parts at once: whatever it writes has the rows as its first dimension, and each op that touches
+    it does so row by row (its first loop counts the rows; a contraction's rows are those of its left
+    operand and its result). Right operands and biases of contractions are the same for all steps.
+    So one fork is enough for all steps (services->parallel_rows), and a row's values stay in the
+    caches of one core.
+
+    Example:
+    ```mlir
+    mpcrt.parallel_rows count(%batch) {
+      scf.for %step = %c0 to %c128 step %c1 {
+        mpcrt.contract ins(%h, %w : memref<?x64xf32>, memref<64x64xf32>) outs(%z : memref<?x64xf32>)
+        mpcrt.launch @cell count(%batch) grain(2) args(%z, %h, %batch : memref<?x64xf32>, memref<?x64xf32>, index)
+      }
+    }
+    ```
+  }];
+  let arguments = (ins Index:$count);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`count` `(` $count `)` $body attr-dict";
+  let hasVerifier = 1;
+}
+
 def Mpcrt_ViewOp : Mpcrt_Op<"view", [Pure]> {
   let summary = "buffer in the arena of the call";
   let description = [{

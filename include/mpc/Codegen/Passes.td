@@ -59,6 +59,29 @@ def GroupRowsPass : Pass<"mpc-group-rows", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def ParallelizeRowsPass : Pass<"mpc-parallelize-rows", "::mlir::ModuleOp"> {
+  let summary = "for CPUs: threads share the rows of a loop over time, not each step's work";
+  let description = [{
+    A scan is a loop of small products and kernels. When all of them work row by row of the batch,
+    rows are independent of each other over all steps, and the loop becomes mpcrt.parallel_rows: one
+    fork for the loop instead of one for each op of each step. That they do is proved by their
+    accesses: a buffer that the loop writes is indexed, in every op that touches it, by a first loop
+    over the rows in its first dimension. Products have the same right operand and bias in all steps.
+
+    Remark `parallel-rows` (category mpc-kernels): passed, or missed with the reason.
+
+    ```mlir
+    scf.for %step = %c0 to %c128 step %c1 {
+      mpcrt.contract ins(%h, %w : ...) outs(%z : memref<?x64xf32>)
+      linalg.generic ... ins(%z : ...) outs(%h : memref<?x64xf32>)
+    }
+    // becomes
+    mpcrt.parallel_rows count(%batch) { scf.for ... }
+    ```
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::arith::ArithDialect"];
+}
+
 def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
   let summary = "replace every temporary of an entry by a view of one arena";
   let description = [{

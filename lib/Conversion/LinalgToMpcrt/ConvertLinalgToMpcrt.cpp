@@ -19,12 +19,14 @@ using namespace mpc;
 
 static LogicalResult convert(func::FuncOp entry, bool isOnDevice) {
   IRRewriter rewriter(entry.getContext());
-  // Copies between strided views are loops; dense ones stay, as memory copies of the host.
+  // Copies between strided views are loops, as those of rows; other dense ones stay, as memory
+  // copies of the host.
   entry.walk([&](memref::CopyOp copy) {
     auto isDense = [](Value value) {
       return cast<MemRefType>(value.getType()).getLayout().isIdentity();
     };
-    if (!isOnDevice && isDense(copy.getSource()) && isDense(copy.getTarget()))
+    if (!isOnDevice && isDense(copy.getSource()) && isDense(copy.getTarget()) &&
+        !copy->getParentOfType<mpcrt::ParallelRowsOp>())
       return;
     rewriter.setInsertionPoint(copy);
     linalg::CopyOp::create(rewriter, copy.getLoc(), copy.getSource(), copy.getTarget());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The choice of the split.
 #include "IterationSpace.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mpc/Analysis/LoopExtent.h"
 
@@ -110,7 +111,9 @@ FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op, bool 
     fixed &= extent.isFixed();
     total = std::min<int64_t>(total * guess(extent), int64_t(1) << 40);
   }
-  if (fixed && total <= kInlineIterations) {
+  // What threads share by rows stays launches over rows.
+  const bool isByRows = op->getParentOfType<mpcrt::ParallelRowsOp>() != nullptr;
+  if (fixed && total <= kInlineIterations && !isByRows) {
     space.split = Split::Inline;
     llvm::append_range(space.inner, parallel);
     space.firstReduction = parallel.size();
@@ -168,7 +171,8 @@ FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op, bool 
         space.inner.push_back(column);
       space.firstReduction = space.inner.size(); // sums stay in the output
       space.innermostIndependent = true;
-      if (parallel.size() == 1 && hasFewLongColumns(space.extents, column, reductions)) {
+      if (parallel.size() == 1 && !isByRows &&
+          hasFewLongColumns(space.extents, column, reductions)) {
         space.split = Split::ColumnBlocks;
         return space;
       }

@@ -14,26 +14,37 @@ using namespace mpc;
 using mpcrt::MpcrtDialect;
 
 namespace {
-/// Lowers one entry.
+/// Lowers one entry, or the body of a loop over `rows` (an mpc_rt_rows_fn).
 class HostFunction {
 public:
-  HostFunction(func::FuncOp entry, TablePositions &tables)
-      : entry(entry), tables(tables), module(entry->getParentOfType<ModuleOp>()), views(entry) {}
+  HostFunction(func::FuncOp entry, TablePositions &tables,
+               std::optional<BatchExtent> rows = std::nullopt)
+      : entry(entry), tables(tables), module(entry->getParentOfType<ModuleOp>()), views(entry),
+        rows(rows) {}
   LogicalResult run();
 
 private:
   DictionaryAttr describe();
   LogicalResult lowerCall(mpcrt::LibraryCallOpInterface op);
   LogicalResult lowerLaunch(mpcrt::LaunchOp op);
+  LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
+  LogicalResult lowerContractOfRows(mpcrt::ContractOp op);
+  LogicalResult lowerLaunchOfRows(mpcrt::LaunchOp op);
   LogicalResult lowerInterleave(mpcrt::InterleaveOp op);
   Value argumentsOf(mpcrt::LaunchOp op, Emitter &emit);
   Value kernelOf(mpcrt::LaunchOp op, Emitter &emit);
   void callService(Emitter &emit, Service service, ArrayRef<Value> arguments);
+  void callWithoutStatus(Emitter &emit, int64_t service, ArrayRef<Value> arguments);
   LogicalResult lowerCopy(memref::CopyOp op);
   int32_t variableOf(Value buffer, Operation *reader);
   bool isOnlyContracted(BlockArgument variable);
   bool isWrittenBefore(BlockArgument variable, Operation *op);
   Value pointerTo(Emitter &emit, Value buffer) { return emit.cast(buffer, emit.pointer()); }
+  /// Null without a buffer.
+  Value pointerToOptional(Emitter &emit, Value buffer) {
+    return buffer ? pointerTo(emit, buffer)
+                  : LLVM::ZeroOp::create(emit.builder, emit.loc, emit.pointer()).getResult();
+  }
 
   func::FuncOp entry;
   TablePositions &tables;
@@ -42,6 +53,9 @@ private:
   Value call, services, context, kernels, status;
   DenseMap<Operation *, int32_t> rhsVariables;
   Block *prologue = nullptr;
+  std::optional<BatchExtent> rows;
+  Value begin, end;         // of the rows
+  unsigned productRank = 0; // of the next contraction among those of the rows
 };
 } // namespace
 
@@ -170,10 +184,9 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
   if (failed(table))
     return failure();
   Emitter emit{OpBuilder(op), op.getLoc()};
-  Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
-  auto null = [&] { return LLVM::ZeroOp::create(emit.builder, op.getLoc(), ptr).getResult(); };
+  Type i64 = emit.builder.getI64Type();
   SmallVector<Value> arguments{*table, pointerTo(emit, op.getLhs()), pointerTo(emit, op.getRhs()),
-                               op.getBias() ? pointerTo(emit, op.getBias()) : null()};
+                               pointerToOptional(emit, op.getBias())};
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getScale()) {
     for (Value operand : {contract.getScale(), contract.getZero(), contract.getPlaces()})
       arguments.push_back(pointerTo(emit, operand));
@@ -184,7 +197,7 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
       arguments.push_back(places.getRank() == 2
                               ? emit.offset(pointerTo(emit, contract.getPlaces()),
                                             int64_t(sizeof(float)) * places.getDimSize(1))
-                              : null());
+                              : pointerToOptional(emit, Value()));
   }
   for (Value init : cast<DestinationStyleOpInterface>(*op).getDpsInits())
     arguments.push_back(pointerTo(emit, init));
@@ -221,17 +234,86 @@ Value HostFunction::kernelOf(mpcrt::LaunchOp op, Emitter &emit) {
   return emit.load(kernels, 8 * int64_t(index), emit.pointer());
 }
 
+void HostFunction::callWithoutStatus(Emitter &emit, int64_t service, ArrayRef<Value> arguments) {
+  SmallVector<Value> operands{emit.load(services, service, emit.pointer()), context};
+  operands.append(arguments.begin(), arguments.end());
+  SmallVector<Type> types(ValueRange(operands).drop_front().getTypes());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(entry.getContext()), types);
+  LLVM::CallOp::create(emit.builder, emit.loc, type, operands);
+}
+
 LogicalResult HostFunction::lowerLaunch(mpcrt::LaunchOp op) {
-  Location loc = op.getLoc();
-  Emitter emit{OpBuilder(op), loc};
-  Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
+  Emitter emit{OpBuilder(op), op.getLoc()};
   Value array = argumentsOf(op, emit), kernel = kernelOf(op, emit);
-  Value function = emit.load(services, offsetof(mpc_rt_services_t, parallel_for), ptr);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(op.getContext()),
-                                          {ptr, ptr, ptr, i64, i64});
-  LLVM::CallOp::create(emit.builder, loc, type,
-                       ValueRange{function, context, kernel, array, emit.cast(op.getCount(), i64),
-                                  emit.i64(op.getGrain())});
+  callWithoutStatus(emit, offsetof(mpc_rt_services_t, parallel_for),
+                    {kernel, array, emit.cast(op.getCount(), emit.builder.getI64Type()),
+                     emit.i64(op.getGrain())});
+  op.erase();
+  return success();
+}
+
+// ---- Loops over rows ----------------------------------------------------------------------------
+
+LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
+  Location loc = op.getLoc();
+  auto count = evaluateIndex(op.getCount());
+  if (!count)
+    return op.emitOpError("has a count that is no function of the batch");
+  Emitter emit{OpBuilder(op), loc}, slots{OpBuilder::atBlockBegin(prologue), loc};
+  Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
+  SmallVector<mpcrt::ContractOp> products;
+  op.walk([&](mpcrt::ContractOp contract) { products.push_back(contract); });
+  // mpc_rt_rows_product_t: three addresses.
+  Value array = LLVM::AllocaOp::create(slots.builder, loc, ptr, ptr,
+                                       slots.i64(std::max<int64_t>(1, 3 * products.size())));
+  for (auto [i, contract] : llvm::enumerate(products)) {
+    auto table = describeCall(cast<mpcrt::LibraryCallOpInterface>(*contract),
+                              rhsVariables.lookup(contract), tables);
+    if (failed(table))
+      return failure();
+    table->getDefiningOp()->moveBefore(op);
+    Value fields[] = {*table, pointerTo(emit, contract.getRhs()),
+                      pointerToOptional(emit, contract.getBias())};
+    for (auto [j, field] : llvm::enumerate(fields))
+      LLVM::StoreOp::create(emit.builder, loc, field, emit.offset(array, 8 * (3 * i + j)));
+  }
+  std::string name = (entry.getSymName() + "_rows_" + std::to_string(tables.rowLoops++)).str();
+  auto function = outlineRows(op, name);
+  if (failed(function) || failed(HostFunction(*function, tables, count).run()))
+    return failure();
+  callService(emit, {offsetof(mpc_rt_services_t, parallel_rows), 9},
+              {call, LLVM::AddressOfOp::create(emit.builder, loc, ptr, name),
+               emit.cast(op.getCount(), i64), array, emit.i32(products.size()),
+               emit.cast(getBatchArgument(entry), i64)});
+  op.erase();
+  return success();
+}
+
+LogicalResult HostFunction::lowerContractOfRows(mpcrt::ContractOp op) {
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  callService(emit, {offsetof(mpc_rt_services_t, contract_rows), 9},
+              {emit.i32(productRank++), pointerTo(emit, op.getLhs()), pointerTo(emit, op.getOut()),
+               begin, end});
+  op.erase();
+  return success();
+}
+
+LogicalResult HostFunction::lowerLaunchOfRows(mpcrt::LaunchOp op) {
+  // Iterations are row by row, as the first loop counts the rows.
+  auto count = evaluateIndex(op.getCount());
+  const int64_t all = rows->isFixed() ? rows->fixed : rows->perSample;
+  const int64_t iterations = !count ? 0 : rows->isFixed() ? count->fixed : count->perSample;
+  if (!count || all == 0 || iterations % all != 0 ||
+      !(*count == *rows * BatchExtent{iterations / all, 0}))
+    return op.emitOpError("in mpcrt.parallel_rows has a count that is no multiple of the rows");
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  Value perRow = emit.i64(iterations / all);
+  auto firstOf = [&](Value row) -> Value {
+    return LLVM::MulOp::create(emit.builder, emit.loc, row, perRow);
+  };
+  Value array = argumentsOf(op, emit), kernel = kernelOf(op, emit);
+  callWithoutStatus(emit, offsetof(mpc_rt_services_t, launch_rows),
+                    {kernel, array, firstOf(begin), firstOf(end), emit.i64(op.getGrain())});
   op.erase();
   return success();
 }
@@ -245,15 +327,13 @@ LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
   if (failed(table))
     return failure();
   table->getDefiningOp()->moveBefore(op);
-  Value bias = contract.getBias()
-                   ? pointerTo(emit, contract.getBias())
-                   : LLVM::ZeroOp::create(emit.builder, op.getLoc(), emit.pointer()).getResult();
   Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
   callService(emit, {offsetof(mpc_rt_services_t, contract_and_launch), 7},
-              {*table, pointerTo(emit, contract.getLhs()), pointerTo(emit, contract.getRhs()), bias,
-               pointerTo(emit, contract.getOut()), kernelOf(launch, emit),
-               argumentsOf(launch, emit), emit.i32(launch.getArguments().size()),
-               emit.i32(op.getResult()), emit.i64(launch.getGrain()), batch});
+              {*table, pointerTo(emit, contract.getLhs()), pointerTo(emit, contract.getRhs()),
+               pointerToOptional(emit, contract.getBias()), pointerTo(emit, contract.getOut()),
+               kernelOf(launch, emit), argumentsOf(launch, emit),
+               emit.i32(launch.getArguments().size()), emit.i32(op.getResult()),
+               emit.i64(launch.getGrain()), batch});
   op.erase();
   return success();
 }
@@ -285,10 +365,17 @@ LogicalResult HostFunction::run() {
   Block &body = entry.getBody().front();
 
   // The prologue reads the call; the body is spliced behind it at the end.
+  SmallVector<Type> parameters(rows ? 3 : 1, i64);
+  parameters[0] = ptr;
   auto function = LLVM::LLVMFuncOp::create(before, loc, entry.getSymName(),
-                                           LLVM::LLVMFunctionType::get(i32, {ptr}));
+                                           LLVM::LLVMFunctionType::get(i32, parameters));
   prologue = function.addEntryBlock(before);
   call = prologue->getArgument(0);
+  if (rows) {
+    function.setLinkage(LLVM::Linkage::Internal);
+    begin = prologue->getArgument(1);
+    end = prologue->getArgument(2);
+  }
   Emitter emit{OpBuilder::atBlockBegin(prologue), loc};
   services = emit.load(call, offsetof(mpc_rt_call_t, services), ptr);
   context = emit.load(call, offsetof(mpc_rt_call_t, context), ptr);
@@ -323,10 +410,12 @@ LogicalResult HostFunction::run() {
     bool mayFail = false;
     step.walk([&](Operation *op) {
       bool isLibraryCall = isa<mpcrt::LibraryCallOpInterface>(op);
-      mayFail |= isLibraryCall;
-      if (isa<mpcrt::InterleaveOp>(op->getParentOp()))
+      mayFail |= isLibraryCall || isa<mpcrt::ParallelRowsOp>(op);
+      if (isa<mpcrt::InterleaveOp>(op->getParentOp()) ||
+          op->getParentOfType<mpcrt::ParallelRowsOp>())
         return;
-      if (isLibraryCall || isa<mpcrt::LaunchOp, mpcrt::InterleaveOp, memref::CopyOp>(op))
+      if (isLibraryCall ||
+          isa<mpcrt::LaunchOp, mpcrt::InterleaveOp, mpcrt::ParallelRowsOp, memref::CopyOp>(op))
         calls.push_back(op);
     });
     if (mayFail)
@@ -343,10 +432,16 @@ LogicalResult HostFunction::run() {
   entry.walk([&](mpcrt::LibraryCallOpInterface library) {
     rhsVariables[library] = variableOf(library.getRhs(), library);
   });
-  DictionaryAttr description = describe();
+  DictionaryAttr description = rows ? DictionaryAttr() : describe();
   bool failedOnce = false;
   for (Operation *op : calls) {
-    if (auto library = dyn_cast<mpcrt::LibraryCallOpInterface>(op))
+    if (auto loop = dyn_cast<mpcrt::ParallelRowsOp>(op))
+      failedOnce |= failed(lowerRows(loop));
+    else if (auto contract = dyn_cast<mpcrt::ContractOp>(op); contract && rows)
+      failedOnce |= failed(lowerContractOfRows(contract));
+    else if (auto launch = dyn_cast<mpcrt::LaunchOp>(op); launch && rows)
+      failedOnce |= failed(lowerLaunchOfRows(launch));
+    else if (auto library = dyn_cast<mpcrt::LibraryCallOpInterface>(op))
       failedOnce |= failed(lowerCall(library));
     else if (auto launch = dyn_cast<mpcrt::LaunchOp>(op))
       failedOnce |= failed(lowerLaunch(launch));
@@ -362,7 +457,8 @@ LogicalResult HostFunction::run() {
 
   for (auto [argument, value] : llvm::zip_equal(body.getArguments(), values))
     argument.replaceAllUsesWith(value);
-  function->setAttr("mpcrt.entry", description);
+  if (description)
+    function->setAttr("mpcrt.entry", description);
   Operation *terminator = body.getTerminator();
   prologue->getOperations().splice(prologue->end(), body.getOperations());
   Emitter end{OpBuilder(terminator), loc};
@@ -392,36 +488,4 @@ LogicalResult HostFunction::run() {
 
 LogicalResult mpc::lowerEntry(func::FuncOp entry, TablePositions &tables) {
   return HostFunction(entry, tables).run();
-}
-
-void mpc::lowerKernel(func::FuncOp kernel) {
-  MLIRContext *ctx = kernel.getContext();
-  Location loc = kernel.getLoc();
-  Type ptr = LLVM::LLVMPointerType::get(ctx), i64 = IntegerType::get(ctx, 64);
-  OpBuilder before(kernel);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(ctx), {ptr, i64, i64});
-  auto function = LLVM::LLVMFuncOp::create(before, loc, kernel.getSymName(), type);
-  Block *block = function.addEntryBlock(before);
-  Emitter emit{OpBuilder::atBlockBegin(block), loc};
-  Block &body = kernel.getBody().front();
-  unsigned count = body.getNumArguments() - 2;
-  for (BlockArgument argument : body.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    Type target = argument.getType();
-    Value raw;
-    if (index >= count) {
-      raw = block->getArgument(1 + index - count);
-    } else {
-      raw = emit.load(block->getArgument(0), 8 * int64_t(index), ptr);
-      if (!isa<MemRefType>(target))
-        raw = LLVM::LoadOp::create(emit.builder, loc, target.isIndex() ? i64 : target, raw);
-    }
-    argument.replaceAllUsesWith(emit.cast(raw, target));
-  }
-  Operation *terminator = body.getTerminator();
-  block->getOperations().splice(block->end(), body.getOperations());
-  Emitter end{OpBuilder(terminator), loc};
-  LLVM::ReturnOp::create(end.builder, loc, ValueRange());
-  terminator->erase();
-  kernel.erase();
 }

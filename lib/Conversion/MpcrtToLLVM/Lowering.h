@@ -3,6 +3,7 @@
 #ifndef MPC_LIB_CONVERSION_MPCRTTOLLVM_LOWERING_H
 #define MPC_LIB_CONVERSION_MPCRTTOLLVM_LOWERING_H
 
+#include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -16,12 +17,17 @@ struct TablePositions {
   llvm::SmallVector<mlir::Attribute> kernels;          ///< symbols in table order
   llvm::DenseMap<mlir::StringAttr, unsigned> kernelIndex;
   unsigned contracts = 0, convolutions = 0; ///< ids given so far
+  unsigned rowLoops = 0;                    ///< functions of rows so far
   unsigned abiVersion = 1;                  ///< the lowest one that has every service called
 };
 
 /// Rewrites an entry to `llvm.func @entry(%call: !llvm.ptr) -> i32`: arguments are read from
 /// mpc_rt_call_t, contractions and launches become calls of its services. Other ops stay.
 mlir::LogicalResult lowerEntry(mlir::func::FuncOp entry, TablePositions &tables);
+
+/// A function with the arguments of the entry that does what the body of `op` does; `op` stays.
+/// Failure, with an error on the op, when the body needs what only a run of the entry knows.
+mlir::FailureOr<mlir::func::FuncOp> outlineRows(mpcrt::ParallelRowsOp op, llvm::StringRef name);
 
 /// Rewrites a kernel to `llvm.func @kernel(%arguments: !llvm.ptr, %begin: i64, %end: i64)`.
 void lowerKernel(mlir::func::FuncOp kernel);

@@ -19,6 +19,8 @@ constexpr int64_t cacheLine = 64;
 
 // Of one row of a block.
 constexpr size_t maximalRowBytes = 16384;
+// Of a row of lhs that is read where it lies, and chunks of it.
+constexpr int64_t longestRow = 4096, mostPieces = 16;
 
 int64_t elementBytes(mpc_rt_dtype_t dtype) { return static_cast<int64_t>(dtypeSize(dtype)); }
 
@@ -180,16 +182,20 @@ void BlockedProduct::packAll(const PanelOperand &side, int64_t first, int64_t pa
   });
 }
 
-// Rows of lhs are read where they lie if packing costs more than their distances in memory do, and
-// if rhs is packed as a whole: sums then never leave the registers. Large results are stored by
-// longer rows, around the caches.
+// Rows of lhs are read where they lie if packing costs more than their distances in memory do.
+bool BlockedProduct::mayReadLhsAsItLies(const Contraction &shape) const {
+  const mpc_rt_dtype_t read = kernel.depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+  return kernel.pieces[0] && !shape.transposeLhs && shape.lhs == read &&
+         shape.k % kernel.depth == 0 && shape.k * elementBytes(shape.lhs) <= longestRow &&
+         ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
+}
+
+// They are if rhs is packed as a whole: sums then never leave the registers. Large results are
+// stored by longer rows, around the caches.
 bool BlockedProduct::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
                                       const Result &result) const {
-  constexpr int64_t longestRow = 4096; // bytes
-  const mpc_rt_dtype_t read = kernel.depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-  return kernel.pieces[0] && rhsPacked && !shape.transposeLhs && !result.kernel &&
-         shape.lhs == read && shape.k % kernel.depth == 0 &&
-         shape.k * elementBytes(shape.lhs) <= longestRow && !streamsResult(shape, result.out);
+  return mayReadLhsAsItLies(shape) && rhsPacked && !result.kernel &&
+         !streamsResult(shape, result.out);
 }
 
 BlockedProduct::RhsPacking BlockedProduct::rhsPackingOf(const Contraction &shape, const Grid &grid,
@@ -252,10 +258,8 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
 
   workspaces.resize(static_cast<size_t>(threads));
   for (Workspace &own : workspaces) {
-    if (lhsAsItLies) {
-      own.pieces.reserve(static_cast<size_t>(ceilDivide(stepsOf(shape.k), kernel.steps)));
-      continue;
-    }
+    if (lhsAsItLies)
+      break;
     reserve(own.sums, grid.rows.size * (grid.columns.size + sumPadding) *
                           static_cast<int64_t>(sizeof(float)));
     if (!lhsFirst)
@@ -307,11 +311,11 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
             block.lhs.data = at(lhs, block.batch * shape.m * shape.k, shape.lhs);
             if (rhs)
               block.rhs.data = at(rhs, block.batch * shape.k * shape.n, shape.rhs);
-            Workspace &workspace = workspaces[static_cast<size_t>(slot)];
             if (lhsAsItLies) {
-              own = std::max(own, multiplyRows(shape, block, workspace, bias, result));
+              own = std::max(own, multiplyRows(shape, block, bias, result));
               continue;
             }
+            Workspace &workspace = workspaces[static_cast<size_t>(slot)];
             if (rhsPacking == RhsPacking::once) {
               if (workspace.packedColumn == block.column)
                 block.rhsPacking = RhsPacking::none;
@@ -333,6 +337,25 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
   }
   if (result.largest)
     *result.largest = most.load(std::memory_order_relaxed);
+}
+
+bool BlockedProduct::runsByRows(const Contraction &shape) const {
+  return shape.batch == 1 && multiplies(shape) && mayReadLhsAsItLies(shape);
+}
+
+void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const void *packedRhs,
+                             const float *bias, void *out, int64_t begin, int64_t end) const {
+  const Panels panels{static_cast<const uint8_t *>(packedRhs), 0,
+                      ceilDivide(shape.n, kernel.columns)};
+  Block block{lhsOf(shape, lhs), rhsOf(shape, nullptr), {}, panels, RhsPacking::none, /*batch=*/0};
+  block.columns = shape.n;
+  alignas(64) uint8_t state[microKernelStateBytes];
+  kernel.enter(state);
+  for (block.row = begin; block.row < end; block.row += block.rows) {
+    block.rows = std::min(kernel.blockRows, end - block.row);
+    multiplyRows(shape, block, bias, {out});
+  }
+  kernel.leave(state);
 }
 
 uint32_t BlockedProduct::largestOf(mpc_rt_dtype_t dtype, const uint8_t *row, size_t count) const {
@@ -409,7 +432,7 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
   }
 }
 
-uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &block, Workspace &own,
+uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &block,
                                       const float *bias, const Result &result) const {
   const PieceKernel &pieces = *kernel.pieces[0];
   const EpilogueRow finish = vectors.epilogue[shape.out][epilogueFlags(shape)];
@@ -421,15 +444,15 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
   tile.sums = sums;
   tile.sumStride = pieces.columns;
   tile.first = true;
+  Piece chunks[mostPieces];
+  tile.pieces = chunks;
   for (int64_t column = 0; column < block.columns; column += pieces.columns) {
-    own.pieces.clear();
+    tile.count = 0;
     for (int64_t first = 0; first < steps; first += kernel.steps)
-      own.pieces.push_back({first * pieceLaneBytes,
-                            chunkOf(block.rhs, block.rhsPanels, first / kernel.steps,
-                                    (block.column + column) / pieces.columns),
-                            std::min(kernel.steps, steps - first)});
-    tile.pieces = own.pieces.data();
-    tile.count = static_cast<int64_t>(own.pieces.size());
+      chunks[tile.count++] = {first * pieceLaneBytes,
+                              chunkOf(block.rhs, block.rhsPanels, first / kernel.steps,
+                                      (block.column + column) / pieces.columns),
+                              std::min(kernel.steps, steps - first)};
     const auto count = static_cast<size_t>(std::min(pieces.columns, block.columns - column));
     for (int64_t row = 0; row < block.rows; row += pieces.rows) {
       const int64_t rows = std::min(pieces.rows, block.rows - row);

@@ -48,6 +48,12 @@ public:
   // `packedRhs` instead of `rhs`, from packRhs(); one of them is null.
   void run(const Contraction &shape, const void *lhs, const void *rhs, const void *packedRhs,
            const float *bias, const Result &result);
+  // Whether runRows() computes it.
+  bool runsByRows(const Contraction &shape) const;
+  // The rows [begin, end) of the result, as run() computes them; by the calling thread alone, while
+  // others compute other rows.
+  void runRows(const Contraction &shape, const void *lhs, const void *packedRhs, const float *bias,
+               void *out, int64_t begin, int64_t end) const;
   uint64_t bytes() const noexcept;
 
 private:
@@ -64,7 +70,6 @@ private:
   struct Workspace {
     Buffer sums, lhs, rhs;
     int64_t packedColumn = -1; // of the result: whose panels of rhs are kept
-    std::vector<Piece> pieces;
   };
   struct Grid;
   struct Block;
@@ -83,10 +88,11 @@ private:
   Grid gridOf(const Contraction &shape, bool launches) const;
   RhsPacking rhsPackingOf(const Contraction &shape, const Grid &grid, const Result &result) const;
   int64_t columnBytesOf(const Contraction &shape, const Grid &grid) const;
+  bool mayReadLhsAsItLies(const Contraction &shape) const;
   bool readsLhsAsItLies(const Contraction &shape, bool rhsPacked, const Result &result) const;
   // The block's largest element, where `result` asks for it.
-  uint32_t multiplyRows(const Contraction &shape, const Block &block, Workspace &own,
-                        const float *bias, const Result &result) const;
+  uint32_t multiplyRows(const Contraction &shape, const Block &block, const float *bias,
+                        const Result &result) const;
   uint32_t largestOf(mpc_rt_dtype_t dtype, const uint8_t *row, size_t count) const;
   void multiplyBlock(const Block &block, Workspace &own) const;
   uint32_t finishBlock(const Contraction &shape, const Block &block, const Workspace &own,

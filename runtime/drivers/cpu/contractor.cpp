@@ -69,6 +69,8 @@ uint64_t Contractor::bytes() const noexcept {
     total += entry.second.buffer.size();
   for (auto &entry : blockWeights)
     total += entry.second.bytes();
+  for (auto &product : rowProducts)
+    total += product.ownRhs.size() + product.ownBias.size();
   for (auto *product : {bfloat16Product.get(), float32Product.get()})
     total += product ? product->bytes() : 0;
   return total;
@@ -267,6 +269,15 @@ const void *Contractor::packInto(PackedWeights *entry, bool keep, uint64_t bytes
   else
     packedOnceHolds = entry;
   return target.data();
+}
+
+const void *Contractor::packForSteps(int32_t variable, const Contraction &c,
+                                     BlockedProduct &product, const void *rhs) {
+  PackedWeights &entry = weights[{variable, c.transposeRhs, c.k, c.n, &product}];
+  if (entry.keptVersion == weightVersion)
+    return entry.buffer.data();
+  return packInto(&entry, /*keep=*/true, product.packedBytes(c),
+                  [&](uint8_t *to) { product.packRhs(c, rhs, to); });
 }
 
 const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs) {

@@ -15,11 +15,13 @@
 #include "runtime/drivers/cpu/onednn.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/cpu/weight_kernel.h"
+#include "runtime/drivers/row_loop.h"
 
 #include <map>
 #include <memory>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
 namespace mpc::rt {
 
@@ -48,6 +50,15 @@ public:
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *rhs, const BlockScales &blocks, const void *bias,
                                  void *out, int64_t batch);
+  // Whether the loop's products are computed rows at a time by threads of their own, with the
+  // kernels that contract() takes. Then what they share (packed weights) is there when it returns.
+  bool prepareRows(const RowLoop &loop);
+  // Of the loop that was prepared last; by any number of threads at once.
+  void contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
+                    int64_t end) const {
+    const RowProduct &own = rowProducts[product];
+    own.blocked->runRows(own.shape, lhs, own.packed, own.bias, out, begin, end);
+  }
   uint64_t bytes() const noexcept;
 
   // Contracts of mpc-rt/tuning.h.
@@ -105,9 +116,19 @@ private:
     uint64_t keptVersion = 0;   // of what `buffer` holds
     uint64_t packedVersion = 0; // packed last, wherever
   };
+  // Of a loop whose rows are split.
+  struct RowProduct {
+    Contraction shape;
+    const BlockedProduct *blocked = nullptr;
+    const void *packed = nullptr; // rhs
+    const float *bias = nullptr;
+    Buffer ownRhs, ownBias; // what no variable keeps
+  };
   // A variable, how it lies in memory, and the layout (or kernel) that it is packed for.
   using PackedKey = std::tuple<int32_t, bool, int64_t, int64_t, const void *>;
 
+  bool prepareRows(const mpc_rt_rows_product_t &product, int64_t rows, int64_t batch,
+                   RowProduct &prepared);
   bool isFewRows(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
   // `isMaster`: rhs is float32, to be rounded to what the shape says.
   void contractRows(const Contraction &shape, const void *lhs, const void *rhs, const void *bias,
@@ -165,6 +186,9 @@ private:
                       const void *rhs, const void *bias, void *out, void *largest,
                       const ResultKernel *kernel);
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
+  // A variable as `product` reads it in every step of a loop.
+  const void *packForSteps(int32_t variable, const Contraction &shape, BlockedProduct &product,
+                           const void *rhs);
   // The packed copy of a variable, if there is one. Otherwise null: `keep` then says whether the
   // copy that the caller makes is worth keeping.
   const void *findPacked(PackedWeights &entry, bool &keep);
@@ -198,6 +222,7 @@ private:
   const PackedWeights *packedOnceHolds = nullptr;
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, tileScratch,
       orderedRows;
+  std::vector<RowProduct> rowProducts;
   std::unique_ptr<BlockedProduct> bfloat16Product, float32Product; // null: left to oneDNN
 };
 

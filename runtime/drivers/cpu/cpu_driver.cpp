@@ -7,6 +7,7 @@
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/driver.h"
 
+#include <atomic>
 #include <optional>
 
 namespace mpc::rt {
@@ -57,6 +58,36 @@ public:
                                  const void *rhs, const BlockScales &blocks, const void *bias,
                                  void *out, int64_t batch) override {
     return contractor->contractBlocks(descriptor, lhs, rhs, blocks, bias, out, batch);
+  }
+
+  mpc_rt_status_t runRows(const RowLoop &loop) override {
+    // Fewer rows are less than a micro-kernel computes at a time.
+    constexpr int64_t fewestRows = 8;
+    if (team.threads() == 1 || loop.count < 2 * fewestRows || ThreadTeam::insideRegion() ||
+        !contractor->prepareRows(loop))
+      return Driver::runRows(loop);
+    std::atomic<int32_t> failure{MPC_RT_OK};
+    splitsRows = true;
+    team.forRange(loop.count, fewestRows, [&](int64_t begin, int64_t end) {
+      if (const int32_t status = loop.body(loop.call, begin, end))
+        failure = status;
+    });
+    splitsRows = false;
+    return static_cast<mpc_rt_status_t>(failure.load());
+  }
+  void launchRows(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t begin, int64_t end,
+                  int64_t grain) override {
+    if (splitsRows)
+      kernel(arguments, begin, end);
+    else
+      Driver::launchRows(kernel, arguments, begin, end, grain);
+  }
+  mpc_rt_status_t contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
+                               int64_t end) override {
+    if (!splitsRows)
+      return Driver::contractRows(product, lhs, out, begin, end);
+    contractor->contractRows(product, lhs, out, begin, end);
+    return MPC_RT_OK;
   }
 
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
@@ -119,6 +150,7 @@ private:
   std::optional<Convolver> convolver;
   unsigned forks = 0;
   bool isForkedThread = false, tunes = false, lists = false;
+  bool splitsRows = false; // a loop runs whose threads have rows of their own
   WeightUse weightUse = WeightUse::updated;
 };
 

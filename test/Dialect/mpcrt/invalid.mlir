@@ -265,3 +265,29 @@ func.func @largest_too(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4x
   }
   return
 }
+// -----
+func.func @transposed_rows(%x: memref<8x?xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>, %n: index) {
+  mpcrt.parallel_rows count(%n) {
+    // expected-error @+1 {{transpose_lhs, largest and blocks are not for rows}}
+    mpcrt.contract ins(%x, %w : memref<8x?xf32>, memref<8x4xf32>) outs(%o : memref<?x4xf32>) {transpose_lhs}
+  }
+  return
+}
+// -----
+func.func @weights_of_a_step(%x: memref<?x8xf32>, %w: memref<5x8x4xf32>, %o: memref<?x4xf32>, %n: index, %t: index) {
+  mpcrt.parallel_rows count(%n) {
+    %now = memref.subview %w[0, 0, 0] [1, 8, 4] [1, 1, 1] : memref<5x8x4xf32> to memref<8x4xf32>
+    // expected-error @+1 {{has its right operand and its bias from outside}}
+    mpcrt.contract ins(%x, %now : memref<?x8xf32>, memref<8x4xf32>) outs(%o : memref<?x4xf32>)
+  }
+  return
+}
+// -----
+func.func @rows_in_rows(%n: index) {
+  mpcrt.parallel_rows count(%n) {
+    // expected-error @+1 {{has no form for a part of the rows}}
+    mpcrt.parallel_rows count(%n) {
+    }
+  }
+  return
+}

@@ -115,3 +115,19 @@ func.func @interleaved(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4x
   }
   return
 }
+
+// A loop over time that threads share by rows.
+// CHECK-LABEL: func.func @by_rows
+func.func @by_rows(%h: memref<?x4xf32>, %w: memref<4x4xf32>, %z: memref<?x4xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: mpcrt.parallel_rows count(%{{.*}}) {
+  // CHECK-NEXT: scf.for
+  // CHECK-NEXT: mpcrt.contract
+  mpcrt.parallel_rows count(%n) {
+    scf.for %t = %c0 to %n step %c1 {
+      mpcrt.contract ins(%h, %w : memref<?x4xf32>, memref<4x4xf32>) outs(%z : memref<?x4xf32>)
+    }
+  }
+  return
+}

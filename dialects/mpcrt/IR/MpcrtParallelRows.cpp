@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpcrt.parallel_rows: verifier.
+#include "dialects/mpcrt/IR/Mpcrt.h"
+
+using namespace mlir;
+using namespace mpc::mpcrt;
+
+LogicalResult ParallelRowsOp::verify() {
+  WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
+    if (isa<ParallelRowsOp, ConvolveOp, InterleaveOp, ScatterAddOp>(op))
+      return op->emitOpError("in mpcrt.parallel_rows has no form for a part of the rows");
+    auto contract = dyn_cast<ContractOp>(op);
+    if (!contract)
+      return WalkResult::advance();
+    auto out = dyn_cast<MemRefType>(contract.getOut().getType());
+    if (!out || out.getRank() != 2 || !isa<FloatType>(out.getElementType()) ||
+        contract.getTransposeLhs() || contract.getLargest() || contract.getScale())
+      return contract.emitOpError("in mpcrt.parallel_rows multiplies rows of a floating matrix; "
+                                  "transpose_lhs, largest and blocks are not for rows");
+    for (Value shared : {contract.getRhs(), contract.getBias()})
+      if (shared && getBody().isAncestor(shared.getParentRegion()))
+        return contract.emitOpError("in mpcrt.parallel_rows has its right operand and its bias "
+                                    "from outside: they are the same for all steps");
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
