@@ -339,10 +339,6 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
     *result.largest = most.load(std::memory_order_relaxed);
 }
 
-bool BlockedProduct::runsByRows(const Contraction &shape) const {
-  return shape.batch == 1 && multiplies(shape) && mayReadLhsAsItLies(shape);
-}
-
 void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const void *packedRhs,
                              const float *bias, void *out, int64_t begin, int64_t end) const {
   const Panels panels{static_cast<const uint8_t *>(packedRhs), 0,
@@ -356,12 +352,6 @@ void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const vo
     multiplyRows(shape, block, bias, {out});
   }
   kernel.leave(state);
-}
-
-uint32_t BlockedProduct::largestOf(mpc_rt_dtype_t dtype, const uint8_t *row, size_t count) const {
-  return dtype == MPC_RT_FLOAT32
-             ? vectors.largest32(reinterpret_cast<const uint32_t *>(row), count)
-             : vectors.largest16(reinterpret_cast<const uint16_t *>(row), count);
 }
 
 void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {

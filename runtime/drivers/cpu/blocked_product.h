@@ -33,6 +33,9 @@ public:
   bool isWorthwhile(const Contraction &shape, bool rhsKept, bool launches) const {
     return mpc::rt::isWorthwhile(kernel, shape, rhsKept, launches);
   }
+  bool isWorthwhileByRows(const Contraction &shape) const {
+    return runsByRows(shape) && mpc::rt::isWorthwhileByRows(kernel, shape);
+  }
   uint64_t packedBytes(const Contraction &shape) const;
   void packRhs(const Contraction &shape, const void *rhs, void *to);
 
@@ -49,7 +52,9 @@ public:
   void run(const Contraction &shape, const void *lhs, const void *rhs, const void *packedRhs,
            const float *bias, const Result &result);
   // Whether runRows() computes it.
-  bool runsByRows(const Contraction &shape) const;
+  bool runsByRows(const Contraction &shape) const {
+    return shape.batch == 1 && multiplies(shape) && mayReadLhsAsItLies(shape);
+  }
   // The rows [begin, end) of the result, as run() computes them; by the calling thread alone, while
   // others compute other rows.
   void runRows(const Contraction &shape, const void *lhs, const void *packedRhs, const float *bias,
@@ -93,7 +98,11 @@ private:
   // The block's largest element, where `result` asks for it.
   uint32_t multiplyRows(const Contraction &shape, const Block &block, const float *bias,
                         const Result &result) const;
-  uint32_t largestOf(mpc_rt_dtype_t dtype, const uint8_t *row, size_t count) const;
+  uint32_t largestOf(mpc_rt_dtype_t dtype, const uint8_t *row, size_t count) const {
+    return dtype == MPC_RT_FLOAT32
+               ? vectors.largest32(reinterpret_cast<const uint32_t *>(row), count)
+               : vectors.largest16(reinterpret_cast<const uint16_t *>(row), count);
+  }
   void multiplyBlock(const Block &block, Workspace &own) const;
   uint32_t finishBlock(const Contraction &shape, const Block &block, const Workspace &own,
                        const float *bias, const Result &result) const;

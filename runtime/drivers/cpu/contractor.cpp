@@ -78,7 +78,7 @@ uint64_t Contractor::bytes() const noexcept {
 
 mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
                                      const void *rhs, const void *bias, void *out, void *largest,
-                                     int64_t batch, const ResultKernel *kernel) {
+                                     int64_t batch, const ResultKernel *kernel, bool byRows) {
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;
@@ -133,8 +133,8 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
   }
   if (tuning)
     measure(descriptor, shape, lhs, rhs, bias, batch);
-  execute(findPlan(descriptor, shape, largest != nullptr, kernel != nullptr, batch), descriptor,
-          lhs, rhs, bias, out, largest, kernel);
+  execute(findPlan(descriptor, shape, largest != nullptr, kernel != nullptr, batch, byRows),
+          descriptor, lhs, rhs, bias, out, largest, kernel);
   list(descriptor, shape, batch, kernelOf(descriptor, batch));
   return MPC_RT_OK;
 }

@@ -38,10 +38,11 @@ public:
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
   void forgetWeights() noexcept { weightVersion++; }
 
-  // `largest` may be null, and `kernel`, which then runs on the result.
+  // `largest` may be null, and `kernel`, which then runs on the result. `byRows`: of a loop over
+  // rows, by the kernel that contractRows() takes.
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, void *largest, int64_t batch,
-                           const ResultKernel *kernel = nullptr);
+                           const ResultKernel *kernel = nullptr, bool byRows = false);
   // As Driver::contractMaster.
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *master, const void *bias, void *out, int64_t batch,
@@ -50,9 +51,10 @@ public:
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *rhs, const BlockScales &blocks, const void *bias,
                                  void *out, int64_t batch);
-  // Whether the loop's products are computed rows at a time by threads of their own, with the
-  // kernels that contract() takes. Then what they share (packed weights) is there when it returns.
-  bool prepareRows(const RowLoop &loop);
+  // Whether the loop's products, none of which has more than `mostProducts` multiplications, are
+  // computed rows at a time by threads of their own, with the kernels that contract() takes. Then
+  // what they share (packed weights) is there when it returns.
+  bool prepareRows(const RowLoop &loop, int64_t mostProducts);
   // Of the loop that was prepared last; by any number of threads at once.
   void contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
                     int64_t end) const {
@@ -97,11 +99,11 @@ private:
   };
   struct PlanKey {
     uint32_t id;
-    bool constant, largest, launches;
+    bool constant, largest, launches, byRows;
     int64_t batch;
     bool operator==(const PlanKey &other) const {
       return id == other.id && constant == other.constant && largest == other.largest &&
-             launches == other.launches && batch == other.batch;
+             launches == other.launches && byRows == other.byRows && batch == other.batch;
     }
   };
   struct PlanKeyHash {
@@ -127,8 +129,8 @@ private:
   // A variable, how it lies in memory, and the layout (or kernel) that it is packed for.
   using PackedKey = std::tuple<int32_t, bool, int64_t, int64_t, const void *>;
 
-  bool prepareRows(const mpc_rt_rows_product_t &product, int64_t rows, int64_t batch,
-                   RowProduct &prepared);
+  bool prepareProduct(const RowLoop &loop, const mpc_rt_rows_product_t &product,
+                      int64_t mostProducts, RowProduct &prepared);
   bool isFewRows(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
   // `isMaster`: rhs is float32, to be rounded to what the shape says.
   void contractRows(const Contraction &shape, const void *lhs, const void *rhs, const void *bias,
@@ -164,7 +166,7 @@ private:
                                const ResultKernel *kernel);
   const float *widenRows(const Contraction &shape, const void *lhs);
   Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,
-                 bool launches, int64_t batch);
+                 bool launches, int64_t batch, bool byRows = false);
   void choose(Plan &plan, bool keepWeights);
   void makeProducts(Plan &plan);
   std::unique_ptr<onednn::Product> makeProduct(const Plan &plan, int64_t units) const;

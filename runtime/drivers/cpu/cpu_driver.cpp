@@ -61,10 +61,13 @@ public:
   }
 
   mpc_rt_status_t runRows(const RowLoop &loop) override {
-    // Fewer rows are less than a micro-kernel computes at a time.
-    constexpr int64_t fewestRows = 8;
-    if (team.threads() == 1 || loop.count < 2 * fewestRows || ThreadTeam::insideRegion() ||
-        !contractor->prepareRows(loop))
+    // Of each thread: a micro-kernel computes as many at a time. If there are no more, threads
+    // share large products by columns.
+    constexpr int64_t fewestRows = 8, largeProducts = 1 << 21;
+    const bool isShared = team.threads() == 1 || loop.count > fewestRows;
+    rowLoop = &loop;
+    if (ThreadTeam::insideRegion() ||
+        !contractor->prepareRows(loop, isShared ? INT64_MAX : largeProducts))
       return Driver::runRows(loop);
     std::atomic<int32_t> failure{MPC_RT_OK};
     splitsRows = true;
@@ -84,8 +87,10 @@ public:
   }
   mpc_rt_status_t contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
                                int64_t end) override {
+    const mpc_rt_rows_product_t &own = rowLoop->products[product];
     if (!splitsRows)
-      return Driver::contractRows(product, lhs, out, begin, end);
+      return contractor->contract(*own.descriptor, lhs, own.rhs, own.bias, out, /*largest=*/nullptr,
+                                  rowLoop->batch, /*kernel=*/nullptr, /*byRows=*/true);
     contractor->contractRows(product, lhs, out, begin, end);
     return MPC_RT_OK;
   }
@@ -150,7 +155,8 @@ private:
   std::optional<Convolver> convolver;
   unsigned forks = 0;
   bool isForkedThread = false, tunes = false, lists = false;
-  bool splitsRows = false; // a loop runs whose threads have rows of their own
+  const RowLoop *rowLoop = nullptr; // that ran last
+  bool splitsRows = false;          // a loop runs whose threads have rows of their own
   WeightUse weightUse = WeightUse::updated;
 };
 

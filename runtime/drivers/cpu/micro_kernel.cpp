@@ -64,6 +64,8 @@ bool multipliesInt8(int isa) noexcept {
 
 namespace {
 
+// Below, one call of oneDNN costs less than the forks of a product.
+constexpr int64_t fewestProducts = 1 << 21;
 // A small product is over before oneDNN's threads, which are not ours, are awake.
 constexpr int64_t smallProducts = 1 << 24;
 
@@ -128,12 +130,15 @@ bool isWorthwhileOnIntel(const MicroKernel &kernel, const Contraction &c, bool r
 
 bool isWorthwhile(const MicroKernel &kernel, const Contraction &c, bool rhsKept,
                   bool launches) noexcept {
-  // Below, one call of oneDNN costs less than the forks.
-  constexpr int64_t fewestProducts = 1 << 21;
   if (c.batch * c.m * c.n * c.k < fewestProducts || c.n < kernel.columns / 2)
     return false;
   return isAmd() ? isWorthwhileOnAmd(kernel, c, rhsKept, launches)
                  : isWorthwhileOnIntel(kernel, c, rhsKept);
+}
+
+bool isWorthwhileByRows(const MicroKernel &kernel, const Contraction &c) noexcept {
+  // There is one fork for all steps.
+  return c.n >= kernel.columns / 2 && c.m * c.n * c.k < fewestProducts;
 }
 
 bool isWorthwhile(const MicroKernel &kernel, const Convolution &c) noexcept {

@@ -101,6 +101,9 @@ extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32;
 bool isWorthwhile(const MicroKernel &kernel, const Contraction &shape, bool rhsKept,
                   bool launches) noexcept;
 
+// The same of a product of a loop that threads share by rows, if isWorthwhile() says no.
+bool isWorthwhileByRows(const MicroKernel &kernel, const Contraction &shape) noexcept;
+
 // The same of a convolution.
 bool isWorthwhile(const MicroKernel &kernel, const Convolution &shape) noexcept;
 

@@ -18,9 +18,9 @@ constexpr int64_t packingRows = 16;
 
 Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
                                        const Contraction &shape, bool findLargest, bool launches,
-                                       int64_t batch) {
+                                       int64_t batch, bool byRows) {
   bool keep = weightsConstant && descriptor.rhs_variable >= 0;
-  PlanKey key{descriptor.id, keep, findLargest, launches, batch};
+  PlanKey key{descriptor.id, keep, findLargest, launches, byRows, batch};
   auto found = plans.find(key);
   // The comparison guards against two descriptors with one id: a wrong plan would write out of
   // bounds.
@@ -29,7 +29,9 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
   BlockedProduct *blocked = findBlocked(shape);
   if (blocked) {
     const std::string *chosen = choices.find({descriptor.id, batch, keep});
-    if (chosen ? *chosen != blocked->name() : !blocked->isWorthwhile(shape, keep, launches))
+    if (chosen ? *chosen != blocked->name()
+               : !blocked->isWorthwhile(shape, keep, launches) &&
+                     !(byRows && blocked->isWorthwhileByRows(shape)))
       blocked = nullptr;
   }
   auto plan = makePlan(shape, keep, findLargest, blocked);

@@ -9,23 +9,25 @@
 
 namespace mpc::rt {
 
-bool Contractor::prepareRows(const RowLoop &loop) {
+bool Contractor::prepareRows(const RowLoop &loop, int64_t mostProducts) {
   rowProducts.resize(std::max<size_t>(rowProducts.size(), loop.productCount));
   for (uint32_t i = 0; i < loop.productCount; ++i)
-    if (!prepareRows(loop.products[i], loop.count, loop.batch, rowProducts[i]))
+    if (!prepareProduct(loop, loop.products[i], mostProducts, rowProducts[i]))
       return false;
   return true;
 }
 
 // Refusals of any kind are for contract() to deal with.
-bool Contractor::prepareRows(const mpc_rt_rows_product_t &product, int64_t rows, int64_t batch,
-                             RowProduct &prepared) {
+bool Contractor::prepareProduct(const RowLoop &loop, const mpc_rt_rows_product_t &product,
+                                int64_t mostProducts, RowProduct &prepared) {
+  const int64_t batch = loop.batch;
   const mpc_rt_contract_t &descriptor = *product.descriptor;
   Contraction &c = prepared.shape;
   // Operands of single rows are not known yet; they are not null.
   const void *some = &product;
   if (resolveContraction(descriptor, some, product.rhs, product.bias, some, batch, c) ||
-      c.m != rows || c.outElements() == 0 || c.bias > MPC_RT_FLOAT16)
+      c.m != loop.count || c.outElements() == 0 || c.m * c.n * c.k > mostProducts ||
+      c.bias > MPC_RT_FLOAT16)
     return false;
   BlockedProduct *blocked = findBlocked(c);
   if (!blocked || !blocked->runsByRows(c) || isFewRows(descriptor, c))
@@ -33,7 +35,8 @@ bool Contractor::prepareRows(const mpc_rt_rows_product_t &product, int64_t rows,
   const bool keeps = weightsConstant && descriptor.rhs_variable >= 0;
   if (tuning && !choices.find({descriptor.id, batch, keeps}))
     return false; // contract() measures
-  const Plan &plan = findPlan(descriptor, c, /*findLargest=*/false, /*launches=*/false, batch);
+  const Plan &plan = findPlan(descriptor, c, /*findLargest=*/false, /*launches=*/false, batch,
+                              /*byRows=*/true);
   if (plan.blocked != blocked)
     return false;
 
