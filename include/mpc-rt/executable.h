@@ -20,8 +20,9 @@ extern "C" {
  * needs: 2 when it calls services->convolve, 3 when it calls services->contract_with_largest, 4
  * when it contracts int8, 5 when it contracts floating numbers with int8, 6 when it calls
  * services->contract_blocks, 7 when it calls services->contract_and_launch, 8 when it calls
- * services->contract_groups, 9 when it calls services->parallel_rows, else 1. */
-#define MPC_RT_ABI_VERSION 9u
+ * services->contract_groups, 9 when it calls services->parallel_rows, 10 when it calls
+ * services->contract_with_bits, else 1. */
+#define MPC_RT_ABI_VERSION 10u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -299,6 +300,15 @@ typedef struct mpc_rt_services_t {
   /* The rows [begin, end) of products[product]; `lhs` and `out` are where row 0 is. */
   int32_t (*contract_rows)(void *context, uint32_t product, const void *lhs, void *out,
                            int64_t begin, int64_t end);
+  /* contract of one matrix, with a bit per element of the result: bit j % 8 of byte j / 8 of row i,
+   * each row padded to a multiple of 128 bits. Exactly one of the two is not null. `mask`, with the
+   * activation relu, receives whether the result is positive (or the sum before it was rounded);
+   * what it holds in the padding is undefined. Where a bit of `where`, without bias and activation,
+   * is not set, 0 is written instead of the sum. Not with MPC_RT_CONTRACT_ACCUMULATE. Since
+   * version 10. */
+  int32_t (*contract_with_bits)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                                const void *rhs, const void *bias, const uint8_t *where, void *out,
+                                uint8_t *mask, int64_t batch);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

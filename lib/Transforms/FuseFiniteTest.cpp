@@ -64,6 +64,8 @@ static void fuse(IRRewriter &rewriter, GenericOp test) {
     return refuse("the contraction reports for another test already");
   if (contract.getScale())
     return refuse("the contraction is of weights in blocks");
+  if (contract.getMask() || contract.getWhere())
+    return refuse("the contraction makes or reads bits of relu");
   rewriter.setInsertionPoint(contract);
   auto bits = cast<RankedTensorType>(test.getResultTypes()[0]);
   Value largest =
@@ -71,9 +73,9 @@ static void fuse(IRRewriter &rewriter, GenericOp test) {
   auto merged = mpcrt::ContractOp::create(
       rewriter, contract.getLoc(), TypeRange{contract.getOut().getType(), bits}, contract.getLhs(),
       contract.getRhs(), contract.getBias(), /*scale=*/Value(), /*zero=*/Value(),
-      /*places=*/Value(), contract.getOut(), largest, contract.getTransposeLhsAttr(),
-      contract.getTransposeRhsAttr(), contract.getAccumulateAttr(), contract.getActivationAttr(),
-      contract.getLayerAttr());
+      /*places=*/Value(), /*where=*/Value(), contract.getOut(), largest, /*mask=*/Value(),
+      contract.getTransposeLhsAttr(), contract.getTransposeRhsAttr(), contract.getAccumulateAttr(),
+      contract.getActivationAttr(), contract.getLayerAttr());
   remark::passed(contract.getLoc(), fusionRemark("finite-test"))
       << "tested while the contraction's result is in cache";
   rewriter.replaceOp(test, merged.getResult(1));

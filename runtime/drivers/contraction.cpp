@@ -114,4 +114,22 @@ mpc_rt_status_t resolveBlocks(const mpc_rt_contract_t &descriptor, const void *l
   return MPC_RT_OK;
 }
 
+mpc_rt_status_t resolveBits(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                            const void *bias, const ReluBits &bits, const void *out, int64_t batch,
+                            Contraction &result) noexcept {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
+  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, result))
+    return status;
+  result.makesMask = bits.mask != nullptr;
+  result.readsMask = bits.where != nullptr;
+  const bool isEpilogue = result.readsMask ? !result.relu && !result.hasBias : result.relu;
+  if (result.makesMask == result.readsMask || !isEpilogue || result.batch != 1 ||
+      result.accumulate || !isFloating(result.out))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: bits of relu are made by one matrix with relu, or read by one without "
+                "bias and activation; compile the model again",
+                layer);
+  return MPC_RT_OK;
+}
+
 } // namespace mpc::rt

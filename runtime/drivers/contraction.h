@@ -16,12 +16,14 @@ struct Contraction {
   mpc_rt_dtype_t lhs = 0, rhs = 0, out = 0, bias = 0;
   bool transposeLhs = false, transposeRhs = false, accumulate = false, relu = false;
   bool hasBias = false;
-  bool packedRhs = false; // two numbers per byte
+  bool packedRhs = false;                    // two numbers per byte
+  bool makesMask = false, readsMask = false; // of ReluBits
 
   bool operator==(const Contraction &other) const {
     auto fields = [](const Contraction &c) {
       return std::tie(c.batch, c.m, c.n, c.k, c.lhs, c.rhs, c.out, c.bias, c.transposeLhs,
-                      c.transposeRhs, c.accumulate, c.relu, c.hasBias, c.packedRhs);
+                      c.transposeRhs, c.accumulate, c.relu, c.hasBias, c.packedRhs, c.makesMask,
+                      c.readsMask);
     };
     return fields(*this) == fields(other);
   }
@@ -29,6 +31,15 @@ struct Contraction {
   uint64_t lhsElements() const { return static_cast<uint64_t>(batch * m * k); }
   uint64_t rhsElements() const { return static_cast<uint64_t>(batch * k * n); }
   uint64_t outElements() const { return static_cast<uint64_t>(batch * m * n); }
+  // Of a row of bits, and of all rows.
+  int64_t maskRowBytes() const { return (n + 127) / 128 * 16; }
+  int64_t maskBytes() const { return m * maskRowBytes(); }
+};
+
+// A bit per element of the result, as services->contract_with_bits has them; one is null.
+struct ReluBits {
+  const uint8_t *where = nullptr; // 0 is written where a bit is not set
+  uint8_t *mask = nullptr;        // receives which results are positive
 };
 
 // The number at (k, n) of an int8 rhs, where it is stored. Those of gptq and awq, transposed and
@@ -71,6 +82,11 @@ mpc_rt_status_t resolveContraction(const mpc_rt_contract_t &descriptor, const vo
 mpc_rt_status_t resolveBlocks(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                               const BlockScales &blocks, const void *bias, const void *out,
                               int64_t batch, Contraction &result) noexcept;
+
+// The same with bits of relu.
+mpc_rt_status_t resolveBits(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                            const void *bias, const ReluBits &bits, const void *out, int64_t batch,
+                            Contraction &result) noexcept;
 
 } // namespace mpc::rt
 

@@ -2,8 +2,54 @@
 //
 // What drivers do that leave it to the others' functions.
 #include "runtime/drivers/driver.h"
+#include "runtime/base/dtype.h"
+
+#include <algorithm>
 
 namespace mpc::rt {
+namespace {
+
+// What a kernel on the rows of a result needs to know, as its only argument.
+struct BitRows {
+  const Contraction &shape;
+  const ReluBits &bits;
+  void *out;
+};
+
+// `Pattern` holds an element of a floating dtype, whose sign is its first bit: numbers above 0 are
+// the patterns from 1 to infinity's.
+template <typename Pattern>
+void applyBits(const BitRows &rows, Pattern infinity, int64_t begin, int64_t end) {
+  const int64_t n = rows.shape.n, bytes = rows.shape.maskRowBytes();
+  for (int64_t row = begin; row < end; ++row) {
+    Pattern *values = static_cast<Pattern *>(rows.out) + row * n;
+    if (const uint8_t *where = rows.bits.where) {
+      for (int64_t i = 0; i < n; ++i)
+        values[i] = where[row * bytes + i / 8] >> i % 8 & 1 ? values[i] : Pattern{0};
+      continue;
+    }
+    uint8_t *mask = rows.bits.mask + row * bytes;
+    std::fill_n(mask, bytes, uint8_t{0});
+    for (int64_t i = 0; i < n; ++i)
+      mask[i / 8] |= static_cast<uint8_t>((values[i] > 0 && values[i] <= infinity) << i % 8);
+  }
+}
+
+void runBits(void *const *arguments, int64_t begin, int64_t end) {
+  const auto &rows = *static_cast<const BitRows *>(arguments[0]);
+  switch (rows.shape.out) {
+  case MPC_RT_FLOAT64:
+    return applyBits<int64_t>(rows, 0x7FF0000000000000, begin, end);
+  case MPC_RT_FLOAT32:
+    return applyBits<int32_t>(rows, 0x7F800000, begin, end);
+  case MPC_RT_BFLOAT16:
+    return applyBits<int16_t>(rows, 0x7F80, begin, end);
+  default:
+    return applyBits<int16_t>(rows, 0x7C00, begin, end);
+  }
+}
+
+} // namespace
 
 mpc_rt_status_t Driver::contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
                                           const void *rhs, const void *bias, void *out,
@@ -34,6 +80,23 @@ mpc_rt_status_t Driver::contractRows(uint32_t product, const void *lhs, void *ou
   const mpc_rt_rows_product_t &own = rowLoop->products[product];
   return contract(*own.descriptor, lhs, own.rhs, own.bias, out, /*largest=*/nullptr,
                   rowLoop->batch);
+}
+
+mpc_rt_status_t Driver::contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                         const void *rhs, const void *bias, const ReluBits &bits,
+                                         void *out, int64_t batch) {
+  Contraction shape;
+  if (auto status = resolveBits(descriptor, lhs, rhs, bias, bits, out, batch, shape))
+    return status;
+  if (auto status = contract(descriptor, lhs, rhs, bias, out, /*largest=*/nullptr, batch))
+    return status;
+  if (!computes() || shape.outElements() == 0)
+    return MPC_RT_OK;
+  BitRows rows{shape, bits, out};
+  void *arguments[] = {&rows};
+  constexpr int64_t grainElements = 1 << 14; // more than handing them over costs
+  parallelFor(runBits, arguments, shape.m, std::max<int64_t>(1, grainElements / shape.n));
+  return MPC_RT_OK;
 }
 
 } // namespace mpc::rt

@@ -110,6 +110,10 @@ public:
                           int64_t end, int64_t grain);
   virtual mpc_rt_status_t contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
                                        int64_t end);
+  // Here: the contraction, then its bits on memory of the host.
+  virtual mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                           const void *rhs, const void *bias, const ReluBits &bits,
+                                           void *out, int64_t batch);
   // Weights in blocks are made for drivers that work on memory of the host.
   virtual mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                          const void *rhs, const BlockScales &blocks,

@@ -149,6 +149,20 @@ int32_t runContractGroups(void *context, const mpc_rt_contract_t *descriptor, co
   });
 }
 
+int32_t runContractWithBits(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                            const void *rhs, const void *bias, const uint8_t *where, void *out,
+                            uint8_t *mask, int64_t batch) {
+  const char *layer = descriptor->layer ? descriptor->layer : "contraction";
+  return guard(layer, [&] {
+    auto &own = *static_cast<mpc_rt_context_t *>(context);
+    bool done = false;
+    auto status = useWaitingShadow(own, *descriptor, lhs, bias, out, batch, false, done);
+    return status ? status
+                  : own.driver->contractWithBits(*descriptor, lhs, rhs, bias, {where, mask}, out,
+                                                 batch);
+  });
+}
+
 int32_t runConvolve(void *context, const mpc_rt_convolution_t *descriptor, const void *lhs,
                     const void *rhs, const void *bias, void *out, int64_t batch) {
   const char *layer = descriptor->layer ? descriptor->layer : "convolution";
@@ -232,7 +246,8 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
                       runContractGroups,
                       runParallelRows,
                       runLaunchRows,
-                      runContractRows};
+                      runContractRows,
+                      runContractWithBits};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

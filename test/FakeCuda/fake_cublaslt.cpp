@@ -29,6 +29,8 @@ struct Description {
   int32_t transA = 0, transB = 0;
   uint32_t epilogue = 1;
   const void *bias = nullptr;
+  void *aux = nullptr; // bits of relu
+  int64_t auxLeading = 0;
 };
 struct Layout {
   int type;
@@ -112,6 +114,43 @@ template <typename Type> int destroy(Kind kind, void *object) {
   return success;
 }
 
+// What of cublasLtEpilogue_t is played here. MPC_FAKE_CUBLASLT_BITS=none: a library that knows
+// nothing of the bits of relu.
+const std::string bitsPlayed = [] {
+  const char *value = std::getenv("MPC_FAKE_CUBLASLT_BITS");
+  return std::string(value ? value : "");
+}();
+
+// The header on the attributes: bits of one matrix, 16-byte aligned, rows of multiples of 128 that
+// the columns of D fit in. Nobody gives a bias to the derivative of relu.
+bool isLegalEpilogue(const Description &desc, const Layout &d) {
+  switch (desc.epilogue) {
+  case 1: // default
+  case 2: // relu
+  case 4: // bias
+  case 6: // relu and bias
+    return true;
+  case 130: // relu and bits
+  case 134: // relu, bias and bits
+  case 136: // derivative of relu
+    return bitsPlayed != "none" && (d.type == r16f || d.type == r16bf || d.type == r32f) &&
+           d.batchCount == 1 && desc.aux && reinterpret_cast<uintptr_t>(desc.aux) % 16 == 0 &&
+           desc.auxLeading % 128 == 0 && desc.auxLeading >= static_cast<int64_t>(d.rows);
+  default:
+    return false;
+  }
+}
+
+template <typename Function> Function findInDriver(const char *name) {
+  return reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
+}
+
+// Whether the bits lie in memory of the device.
+bool hasBits(const Description &desc, const Layout &d) {
+  static auto isDevice = findInDriver<decltype(&mpc_fake_is_device)>("mpc_fake_is_device");
+  return isDevice(desc.aux, static_cast<size_t>(desc.auxLeading) / 8 * d.columns);
+}
+
 bool isLegal(const Description &desc, const Layout &a, const Layout &b, const Layout &d) {
   uint64_t m = desc.transA ? a.columns : a.rows, k = desc.transA ? a.rows : a.columns;
   uint64_t n = desc.transB ? b.rows : b.columns, kb = desc.transB ? b.columns : b.rows;
@@ -120,7 +159,7 @@ bool isLegal(const Description &desc, const Layout &a, const Layout &b, const La
   for (const Layout *layout : {&a, &b, &d})
     if (layout->leading < static_cast<int64_t>(layout->rows) || layout->batchCount != d.batchCount)
       return false;
-  if (a.type != b.type)
+  if (a.type != b.type || !isLegalEpilogue(desc, d))
     return false;
   if (a.type == r8i || d.type == r32i || desc.compute == 72)
     return isLegalInIntegers(desc, a, b, d);
@@ -138,7 +177,8 @@ struct Product {
   double alpha, beta;
 };
 
-// Nothing documents what relu makes of NaN: both are played.
+// Nothing documents what relu makes of NaN: both are played. Nor whether the bit of 0 is set ("at
+// zero"), or what the derivative makes of NaN where it is not ("multiplied").
 const bool keepsNaN = std::getenv("MPC_FAKE_CUBLASLT_RELU_KEEPS_NAN") != nullptr;
 
 void multiply(void *data) {
@@ -168,15 +208,20 @@ void multiply(void *data) {
           sum += p.beta * read(p.pointerD, p.d.type, place);
         if (p.desc.epilogue & 4)
           sum += read(p.desc.bias, p.d.type, i);
+        uint8_t *bits = p.desc.epilogue & 128
+                            ? static_cast<uint8_t *>(p.desc.aux) + (i + j * p.desc.auxLeading) / 8
+                            : nullptr;
+        if (p.desc.epilogue & 8)
+          sum = *bits >> i % 8 & 1 ? sum : bitsPlayed == "multiplied" ? sum * 0 : 0;
+        if ((p.desc.epilogue & 130) == 130) {
+          const bool bit = bitsPlayed == "at zero" ? !(sum < 0) : sum > 0;
+          *bits = static_cast<uint8_t>((*bits & ~(1 << i % 8)) | bit << i % 8);
+        }
         if (p.desc.epilogue & 2)
           sum = sum > 0 || (keepsNaN && sum != sum) ? sum : 0;
         write(p.pointerD, p.d.type, place, sum);
       }
   }
-}
-
-template <typename Function> Function findInDriver(const char *name) {
-  return reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
 }
 
 void enqueue(void *stream, const char *name, Product *product) {
@@ -217,6 +262,10 @@ EXPORT int cublasLtMatmulDescSetAttribute(void *handle, int attribute, const voi
     return set(desc.epilogue, value, bytes);
   case 8:
     return set(desc.bias, value, bytes);
+  case 11:
+    return set(desc.aux, value, bytes);
+  case 12:
+    return set(desc.auxLeading, value, bytes);
   default:
     return invalidValue;
   }
@@ -311,7 +360,8 @@ EXPORT int cublasLtMatmul(void *, void *desc, const void *alpha, const void *a, 
   }
   bool legal = isLegal(product->desc, product->a, product->b, product->d) && isAligned(a, 0) &&
                isAligned(b, 1) && isAligned(c, 2) && isAligned(d, 3) &&
-               (!(product->desc.epilogue & 4) || product->desc.bias);
+               (!(product->desc.epilogue & 4) || product->desc.bias) &&
+               (!(product->desc.epilogue & 128) || hasBits(product->desc, product->d));
   if (!legal) {
     delete product;
     return invalidValue;

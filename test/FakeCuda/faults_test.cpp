@@ -179,4 +179,61 @@ TEST(FakeCudaFaults, MisalignedProductsAreRefused) {
   device.cuda->memFree(memory);
 }
 
+// The header on the bits of relu: where they lie, how long their rows are, for which results.
+TEST(FakeCudaFaults, IllegalBitsOfReluAreRefused) {
+  OpenDevice device;
+  const char *problem = nullptr;
+  const cuda::lt::Api *lt = cuda::lt::api(problem);
+  ASSERT_NE(lt, nullptr) << problem;
+  cuda::DevicePointer memory = 0;
+  ASSERT_EQ(device.cuda->memAlloc(&memory, 4096), 0);
+  device.cuda->memsetBytes(memory, 0, 4096, device.stream);
+  cuda::lt::Handle handle;
+  cuda::lt::Preference preference;
+  lt->create(&handle);
+  lt->preferenceCreate(&preference);
+  // One product of 8 x 8, whose bits take 8 rows of 16 bytes.
+  auto multiply = [&](uint32_t epilogue, uint64_t bits, int64_t leading, bool inDouble = false) {
+    const cuda::lt::DataType type = inDouble ? cuda::lt::r64f : cuda::lt::r32f;
+    cuda::lt::MatmulDesc desc;
+    cuda::lt::Layout layout;
+    lt->descCreate(&desc, inDouble ? cuda::lt::compute64f : cuda::lt::compute32f, type);
+    lt->layoutCreate(&layout, type, 8, 8, 8);
+    lt->descSet(desc, cuda::lt::epilogue, &epilogue, sizeof epilogue);
+    lt->descSet(desc, cuda::lt::auxPointer, &bits, sizeof bits);
+    lt->descSet(desc, cuda::lt::auxLeading, &leading, sizeof leading);
+    cuda::lt::Heuristic choice;
+    int found = 0;
+    int code =
+        lt->heuristic(handle, desc, layout, layout, layout, layout, preference, 1, &choice, &found);
+    const double one = 1, zero = 0;
+    const float oneFloat = 1;
+    const void *alpha = inDouble ? static_cast<const void *>(&one) : &oneFloat;
+    auto *a = reinterpret_cast<void *>(memory), *d = reinterpret_cast<void *>(memory + 1024);
+    code = code ? code
+                : lt->matmul(handle, desc, alpha, a, layout, a, layout, &zero, d, layout, d, layout,
+                             &choice.algorithm, nullptr, 0, device.stream);
+    lt->layoutDestroy(layout);
+    lt->descDestroy(desc);
+    return code;
+  };
+  const uint64_t bits = memory + 2048, last = memory + 4096 - 128;
+  char host[256];
+  for (uint32_t epilogue : {cuda::lt::epilogueReluMask, cuda::lt::epilogueReluDerivative}) {
+    EXPECT_EQ(multiply(epilogue, bits, 128), 0);
+    EXPECT_EQ(multiply(epilogue, last, 128), 0);
+    EXPECT_NE(multiply(epilogue, 0, 128), 0);
+    EXPECT_NE(multiply(epilogue, bits + 8, 128), 0);
+    EXPECT_NE(multiply(epilogue, bits, 0), 0);
+    EXPECT_NE(multiply(epilogue, bits, 64), 0);
+    EXPECT_NE(multiply(epilogue, last, 256), 0); // ends behind the allocation
+    EXPECT_NE(multiply(epilogue, reinterpret_cast<uint64_t>(host) / 16 * 16 + 16, 128), 0);
+    EXPECT_NE(multiply(epilogue, bits, 128, /*inDouble=*/true), 0);
+  }
+  EXPECT_NE(multiply(cuda::lt::epilogueReluDerivative | cuda::lt::epilogueBias, bits, 128), 0);
+  lt->preferenceDestroy(preference);
+  lt->destroy(handle);
+  device.cuda->memFree(memory);
+}
+
 } // namespace

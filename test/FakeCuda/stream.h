@@ -5,6 +5,7 @@
 #ifndef MPC_TEST_FAKECUDA_STREAM_H
 #define MPC_TEST_FAKECUDA_STREAM_H
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>

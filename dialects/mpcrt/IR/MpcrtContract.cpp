@@ -12,8 +12,8 @@ void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Val
   if (isa<RankedTensorType>(out.getType()))
     results.push_back(out.getType());
   build(builder, state, results, lhs, rhs, bias, /*scale=*/Value(), /*zero=*/Value(),
-        /*places=*/Value(), out, /*largest=*/Value(), transposeLhs, transposeRhs,
-        /*accumulate=*/false, activation, layer);
+        /*places=*/Value(), /*where=*/Value(), out, /*largest=*/Value(), /*mask=*/Value(),
+        transposeLhs, transposeRhs, /*accumulate=*/false, activation, layer);
 }
 
 /// Rows and columns of an operand as the product sees them.
@@ -61,6 +61,29 @@ static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n) {
   return success();
 }
 
+/// Bits of the derivative of relu, those that are made and those that are read.
+static LogicalResult verifyBits(ContractOp op) {
+  if (!op.getMask() && !op.getWhere())
+    return success();
+  auto out = cast<ShapedType>(op.getOut().getType());
+  if (out.getRank() != 2 || out.isDynamicDim(1) || op.getAccumulate() || op.getLargest() ||
+      op.getScale() || !isa<FloatType>(out.getElementType()))
+    return op.emitOpError(
+        "has a mask or a where only as one floating matrix of known width, without "
+        "accumulate, largest and blocks");
+  const bool isRelu = op.getActivation() == mpc::Activation::Relu;
+  if (op.getMask() && (op.getWhere() || !isRelu))
+    return op.emitOpError("has a mask only with the activation relu and without where");
+  if (op.getWhere() && (op.getBias() || isRelu))
+    return op.emitOpError("has a where only without bias and activation");
+  auto bits = cast<ShapedType>((op.getMask() ? op.getMask() : op.getWhere()).getType());
+  if (bits.getRank() != 2 || bits.getDimSize(0) != out.getDimSize(0) ||
+      bits.getDimSize(1) != ContractOp::getMaskBytes(out.getDimSize(1)))
+    return op.emitOpError() << "has bits " << bits << " for " << out << "; expected rows of "
+                            << ContractOp::getMaskBytes(out.getDimSize(1)) << " bytes";
+  return success();
+}
+
 LogicalResult ContractOp::verify() {
   auto lhs = cast<ShapedType>(getLhs().getType()), rhs = cast<ShapedType>(getRhs().getType());
   auto out = cast<ShapedType>(getOut().getType());
@@ -99,7 +122,7 @@ LogicalResult ContractOp::verify() {
     if (bias.getRank() != 1 || bias.getDimSize(0) != n)
       return emitOpError() << "bias must be a vector of " << n << ", but is " << bias;
   }
-  if (failed(verifyBlocks(*this, k, n)))
+  if (failed(verifyBlocks(*this, k, n)) || failed(verifyBits(*this)))
     return failure();
   if (getLargest() && getElementTypeOrSelf(getLargest().getType()).getIntOrFloatBitWidth() !=
                           out.getElementTypeBitWidth())

@@ -37,8 +37,13 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     is stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k]. With `accumulate` the
     product is added to what `out` holds; otherwise what it holds is not read. `largest` receives
     the largest element of the result without its sign, as the bit pattern of its type: infinities
-    and NaN have the largest ones, so one comparison tells whether all are finite. On tensors the op
-    has a result for `out` and one for `largest`, on memrefs none.
+    and NaN have the largest ones, so one comparison tells whether all are finite.
+
+    For the derivative of relu: `mask` of one matrix whose activation is relu receives a bit per element of the result, whether
+    it is positive (bit j % 8 of byte j / 8 of row i; rows are padded to multiples of 128 bits, and what the
+    padding holds is undefined). A library may ask the sum before it is rounded: the two differ where the rounding
+    gives 0. Where the bit of `where` is not set, the result is 0 instead, also if the sum is NaN. On tensors the op
+    has a result for `out`, one for `largest` and one for `mask`, on memrefs none.
 
     Example:
     ```mlir
@@ -48,15 +53,17 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
   }];
   let arguments = (ins Mpcrt_Factor:$lhs, Mpcrt_Factor:$rhs,
                        Optional<Mpcrt_FloatShaped>:$bias, Optional<Mpcrt_FloatShaped>:$scale,
-                       Optional<Mpcrt_Bytes>:$zero, Optional<Mpcrt_Places>:$places, Mpcrt_Sum:$out,
-                       Optional<Mpcrt_BitsScalar>:$largest, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
+                       Optional<Mpcrt_Bytes>:$zero, Optional<Mpcrt_Places>:$places,
+                       Optional<Mpcrt_Bytes>:$where, Mpcrt_Sum:$out,
+                       Optional<Mpcrt_BitsScalar>:$largest, Optional<Mpcrt_Bytes>:$mask, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` (`bias` `(` $bias^ `:` type($bias) `)`)?
     (`blocks` `(` $scale^ `,` $zero `,` $places `:` type($scale) `,` type($zero) `,` type($places) `)`)?
-    `outs` `(` $out `:` type($out) `)` (`largest` `(` $largest^ `:` type($largest) `)`)? (`activation` `(` $activation^ `)`)? attr-dict
+    (`where` `(` $where^ `:` type($where) `)`)?
+    `outs` `(` $out `:` type($out) `)` (`largest` `(` $largest^ `:` type($largest) `)`)? (`mask` `(` $mask^ `:` type($mask) `)`)? (`activation` `(` $activation^ `)`)? attr-dict
     (`->` type($results)^)?
   }];
   let hasVerifier = 1;
@@ -71,8 +78,11 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       unsigned first = getOutMutable().getOperandNumber();
-      return ::mlir::MutableOperandRange(getOperation(), first, getLargest() ? 2 : 1);
+      return ::mlir::MutableOperandRange(getOperation(), first,
+                                         1 + (getLargest() ? 1 : 0) + (getMask() ? 1 : 0));
     }
+    /// Bytes of a row of `mask` and `where` for a result of so many columns.
+    static int64_t getMaskBytes(int64_t columns) { return (columns + 127) / 128 * 16; }
   }];
 }
 

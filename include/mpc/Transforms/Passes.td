@@ -218,6 +218,31 @@ def FuseFiniteTest : Pass<"mpc-fuse-finite-test", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def FuseReluMasks : Pass<"mpc-fuse-relu-masks", "::mlir::ModuleOp"> {
+  let summary = "let the contraction that produces a cotangent also apply the derivative of relu";
+  let description = [{
+    In entries, after convert-mpc-to-linalg, for targets whose products have such epilogues. The derivative
+    of relu has become a comparison of relu's result with 0 and a selection between the cotangent and
+    0. Where a contraction with the activation relu writes the former and another contraction, for this
+    selection alone, the latter (or reshapes of them), the first one leaves a bit per element and the second one
+    writes 0 where it is not set: the pass over memory is gone.
+
+    ```mlir
+    %y = mpcrt.contract ins(%x, %w : …) bias(%b : …) outs(%e : tensor<?x256xf16>) activation(relu) -> tensor<?x256xf16>
+    %g = mpcrt.contract ins(%dz, %v : …) outs(%e : tensor<?x256xf16>) {transpose_rhs} -> tensor<?x256xf16>
+    %p = linalg.generic … ins(%y) { cmpf ogt, 0 }
+    %d = linalg.generic … ins(%p, %g) { select, 0 }
+    // becomes
+    %y, %m = mpcrt.contract ins(%x, %w : …) bias(%b : …) outs(%e : tensor<?x256xf16>) mask(%f : tensor<?x32xi8>)
+        activation(relu) -> tensor<?x256xf16>, tensor<?x32xi8>
+    %d = mpcrt.contract ins(%dz, %v : …) where(%m : tensor<?x32xi8>) outs(%e : tensor<?x256xf16>) {transpose_rhs}
+    ```
+
+    Remarks: `mpc-fusion` / `relu-mask`, for each derivative of relu that is merged or stays a kernel.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def FuseLinalg : Pass<"mpc-fuse-linalg", "::mlir::ModuleOp"> {
   let summary = "merge chains of elementwise linalg.generic ops into one kernel each";
   let description = [{

@@ -4,6 +4,7 @@
 // all threads, and one kernel does for every combination.
 #include "lib/Codegen/CUDA/LibraryKernels.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -38,6 +39,81 @@ extern "C" __global__ void __launch_bounds__(256) mpc_relu_f16(f16 *x, const ind
 }
 extern "C" __global__ void __launch_bounds__(256) mpc_relu_bf16(bf16 *x, const index count) {
   relu(x, count);
+}
+)cuda";
+
+static const char kReluBits[] = R"cuda(
+// Bits of relu: bit k of a byte is of element 8 b + k of its row, b being the byte's place in the row,
+// which is padded to a multiple of 16 bytes. A thread takes a byte at a time, by packs where rows are
+// multiples of 8 elements and aligned.
+__device__ inline bool is_positive(float x) { return x > 0.0f; }
+__device__ inline bool is_positive(double x) { return x > 0.0; }
+__device__ inline bool is_positive(f16 x) { return widen(x) > 0.0f; }
+__device__ inline bool is_positive(bf16 x) { return widen(x) > 0.0f; }
+template <class T> struct BitElements {
+  static const int width = 16 / sizeof(T);
+  alignas(16) T at[8];
+  T *place;
+  int count; // of a row's last byte fewer than 8, of the padding none
+  bool by_packs;
+  __device__ inline BitElements(T *x, const index columns, const index byte) {
+    const index row_bytes = (columns + 127) / 128 * 16, first = byte % row_bytes * 8;
+    place = x + byte / row_bytes * columns + first;
+    count = columns - first >= 8 ? 8 : columns > first ? (int)(columns - first) : 0;
+    by_packs = columns % 8 == 0 && (size_t)x % 16 == 0 && count != 0;
+  }
+  __device__ inline void load() {
+    if (by_packs)
+#pragma unroll
+      for (int j = 0; j < 8 / width; ++j)
+        ((pack<T, width> *)at)[j] = ((const pack<T, width> *)place)[j];
+    else
+#pragma unroll
+      for (int k = 0; k < 8; ++k)
+        if (k < count)
+          at[k] = place[k];
+  }
+  __device__ inline void store() const {
+    if (by_packs)
+#pragma unroll
+      for (int j = 0; j < 8 / width; ++j)
+        ((pack<T, width> *)place)[j] = ((const pack<T, width> *)at)[j];
+    else
+#pragma unroll
+      for (int k = 0; k < 8; ++k)
+        if (k < count)
+          place[k] = at[k];
+  }
+};
+template <class T>
+__device__ inline void relu_mask(T *x, unsigned char *mask, const index columns, const index count) {
+  for (index i = first_index(); i < count; i += index_step()) {
+    BitElements<T> elements(x, columns, i);
+    elements.load();
+    unsigned byte = 0;
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+      if (k < elements.count) {
+        elements.at[k] = positive(elements.at[k]);
+        byte |= (unsigned)is_positive(elements.at[k]) << k;
+      }
+    elements.store();
+    mask[i] = (unsigned char)byte;
+  }
+}
+template <class T>
+__device__ inline void where(T *x, const unsigned char *bits, const index columns,
+                             const index count) {
+  for (index i = first_index(); i < count; i += index_step()) {
+    BitElements<T> elements(x, columns, i);
+    elements.load();
+    const unsigned byte = bits[i];
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+      if (k < elements.count && !(byte >> k & 1))
+        elements.at[k] = T{0};
+    elements.store();
+  }
 }
 )cuda";
 
@@ -317,17 +393,35 @@ static bool isOfBlas(mpcrt::ContractOp op) {
          !(op.getAccumulate() && op.getActivation() != Activation::None);
 }
 
+/// The kernels of kReluBits, for each dtype.
+static std::string reluBitKernels() {
+  std::string text = kReluBits;
+  for (auto [suffix, type] :
+       {std::pair("f32", "float"), {"f64", "double"}, {"f16", "f16"}, {"bf16", "bf16"}})
+    for (auto [name, bits] :
+         {std::pair("relu_mask", "unsigned char *"), {"where", "const unsigned char *"}})
+      text += llvm::formatv("extern \"C\" __global__ void __launch_bounds__(256)\n"
+                            "    mpc_{0}_{1}({2} *x, {3}bits, const index columns, const index "
+                            "count) {{\n  {0}(x, bits, columns, count);\n}\n",
+                            name, suffix, type, bits)
+                  .str();
+  return text;
+}
+
 std::string mpc::getCudaLibraryKernels(ModuleOp module) {
-  bool relu = false, products = false, convolutions = false;
+  bool relu = false, bits = false, products = false, convolutions = false;
   module.walk([&](mpcrt::ContractOp op) {
     relu |= op.getActivation() != Activation::None;
+    bits |= op.getMask() || op.getWhere();
     products |= !isOfBlas(op);
   });
   // With a window come all of them: runtime/cts runs on the library of such a model.
-  module.walk([&](mpcrt::ConvolveOp) { relu = products = convolutions = true; });
+  module.walk([&](mpcrt::ConvolveOp) { relu = bits = products = convolutions = true; });
   std::string text;
-  if (relu)
-    text += kRelu;
+  if (relu || bits)
+    text += kRelu; // whose functions those of bits call
+  if (bits)
+    text += reluBitKernels();
   if (products || convolutions)
     text += kElements;
   if (products)

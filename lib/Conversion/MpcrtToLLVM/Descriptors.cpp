@@ -198,6 +198,9 @@ Service mpc::serviceOf(mpcrt::LibraryCallOpInterface op) {
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getScale())
     return contract.getTransposeRhs() ? Service{offsetof(mpc_rt_services_t, contract_groups), 8}
                                       : Service{offsetof(mpc_rt_services_t, contract_blocks), 6};
+  if (auto contract = dyn_cast<mpcrt::ContractOp>(*op);
+      contract && (contract.getMask() || contract.getWhere()))
+    return {offsetof(mpc_rt_services_t, contract_with_bits), 10};
   if (getElementTypeOrSelf(op.getLhs().getType()).isInteger(8))
     return {offsetof(mpc_rt_services_t, contract), 4};
   if (auto contract = dyn_cast<mpcrt::ContractOp>(*op);

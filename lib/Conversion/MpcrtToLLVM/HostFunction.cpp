@@ -187,7 +187,8 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
   Type i64 = emit.builder.getI64Type();
   SmallVector<Value> arguments{*table, pointerTo(emit, op.getLhs()), pointerTo(emit, op.getRhs()),
                                pointerToOptional(emit, op.getBias())};
-  if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getScale()) {
+  auto contract = dyn_cast<mpcrt::ContractOp>(*op);
+  if (contract && contract.getScale()) {
     for (Value operand : {contract.getScale(), contract.getZero(), contract.getPlaces()})
       arguments.push_back(pointerTo(emit, operand));
     auto scale = cast<ShapedType>(contract.getScale().getType());
@@ -199,8 +200,14 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
                                             int64_t(sizeof(float)) * places.getDimSize(1))
                               : pointerToOptional(emit, Value()));
   }
-  for (Value init : cast<DestinationStyleOpInterface>(*op).getDpsInits())
-    arguments.push_back(pointerTo(emit, init));
+  if (contract && (contract.getMask() || contract.getWhere())) {
+    arguments.append({pointerToOptional(emit, contract.getWhere()),
+                      pointerTo(emit, contract.getOut()),
+                      pointerToOptional(emit, contract.getMask())});
+  } else {
+    for (Value init : cast<DestinationStyleOpInterface>(*op).getDpsInits())
+      arguments.push_back(pointerTo(emit, init));
+  }
   arguments.push_back(emit.cast(getBatchArgument(entry), i64));
   callService(emit, service, arguments);
   op.erase();

@@ -28,7 +28,14 @@ enum ComputeType : int { // cublasComputeType_t
   compute32i = 72,
   compute32fTf32 = 77
 };
-enum DescAttribute : int { transA = 3, transB = 4, epilogue = 7, biasPointer = 8 };
+enum DescAttribute : int {
+  transA = 3,
+  transB = 4,
+  epilogue = 7,
+  biasPointer = 8,
+  auxPointer = 11, // bits of relu: a row of a row-major result after the other, 16-byte aligned
+  auxLeading = 12  // bits per row, a multiple of 128
+};
 enum LayoutAttribute : int { batchCount = 5, batchStride = 6 };
 enum PreferenceAttribute : int {
   workspaceBytes = 1,
@@ -38,7 +45,13 @@ enum PreferenceAttribute : int {
   alignmentC = 7,
   alignmentD = 8
 };
-enum Epilogue : uint32_t { epilogueDefault = 1, epilogueRelu = 2, epilogueBias = 4 };
+enum Epilogue : uint32_t { // flags
+  epilogueDefault = 1,     // none of them
+  epilogueRelu = 2,
+  epilogueBias = 4,
+  epilogueReluMask = 2 | 128,      // and its bits go to auxPointer
+  epilogueReluDerivative = 8 | 128 // by the bits at auxPointer
+};
 enum LibraryProperty : int { majorVersion = 0, minorVersion = 1, patchLevel = 2 };
 enum Operation : int32_t { none = 0, transpose = 1 };
 // Partial sums of a split contraction stay in the compute type.

@@ -62,6 +62,13 @@ public:
       return status;
     return multiplier.contract(descriptor, lhs, rhs, bias, out, batch);
   }
+  mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                   const void *rhs, const void *bias, const ReluBits &bits,
+                                   void *out, int64_t batch) override {
+    if (auto status = kernels.flush())
+      return status;
+    return multiplier.contractWithBits(descriptor, lhs, rhs, bias, bits, out, batch);
+  }
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *, const void *,
                                  const BlockScales &, const void *, void *, int64_t) override {
     return fail(MPC_RT_FAILED_PRECONDITION,

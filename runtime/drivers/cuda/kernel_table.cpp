@@ -197,13 +197,30 @@ mpc_rt_status_t KernelTable::launchNamed(const char *name, void **parameters, in
   return launch(function, threads, parameters, count, name);
 }
 
+static std::string nameFor(const char *kernel, mpc_rt_dtype_t dtype) {
+  return std::string(kernel) + (dtype == MPC_RT_FLOAT32    ? "f32"
+                                : dtype == MPC_RT_FLOAT64  ? "f64"
+                                : dtype == MPC_RT_BFLOAT16 ? "bf16"
+                                                           : "f16");
+}
+
 mpc_rt_status_t KernelTable::launchRelu(mpc_rt_dtype_t dtype, void *values, int64_t count) {
   void *parameters[] = {&values, &count};
-  return launchNamed(dtype == MPC_RT_FLOAT32    ? "mpc_relu_f32"
-                     : dtype == MPC_RT_FLOAT64  ? "mpc_relu_f64"
-                     : dtype == MPC_RT_BFLOAT16 ? "mpc_relu_bf16"
-                                                : "mpc_relu_f16",
-                     parameters, count);
+  return launchNamed(nameFor("mpc_relu_", dtype).c_str(), parameters, count);
+}
+
+// A thread per byte of bits.
+mpc_rt_status_t KernelTable::launchReluMask(const Contraction &shape, void *values, uint8_t *mask) {
+  int64_t columns = shape.n, count = shape.maskBytes();
+  void *parameters[] = {&values, &mask, &columns, &count};
+  return launchNamed(nameFor("mpc_relu_mask_", shape.out).c_str(), parameters, count);
+}
+
+mpc_rt_status_t KernelTable::launchWhere(const Contraction &shape, void *values,
+                                         const uint8_t *where) {
+  int64_t columns = shape.n, count = shape.maskBytes();
+  void *parameters[] = {&values, &where, &columns, &count};
+  return launchNamed(nameFor("mpc_where_", shape.out).c_str(), parameters, count);
 }
 
 } // namespace mpc::rt::cuda

@@ -6,6 +6,7 @@
 
 #include "mpc-rt/cuda.h"
 #include "mpc-rt/executable.h"
+#include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cuda/device_session.h"
 
 #include <map>
@@ -42,6 +43,10 @@ public:
   mpc_rt_status_t launchNamed(const char *name, void **parameters, int64_t count);
   // x = max(x, 0) that keeps NaN, on `count` numbers of a floating dtype.
   mpc_rt_status_t launchRelu(mpc_rt_dtype_t dtype, void *values, int64_t count);
+  // The same on a matrix, and a bit per element: whether it is positive (mpc-rt/executable.h).
+  mpc_rt_status_t launchReluMask(const Contraction &shape, void *values, uint8_t *mask);
+  // 0 where the bit is not set.
+  mpc_rt_status_t launchWhere(const Contraction &shape, void *values, const uint8_t *where);
 
 private:
   struct Kernel {

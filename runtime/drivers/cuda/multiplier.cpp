@@ -86,10 +86,11 @@ bool Multiplier::takesProduct(const Contraction &c) {
   return c.k != 0 && (isFloating || takesIntegers(c));
 }
 
-mpc_rt_status_t Multiplier::byKernel(const Contraction &shape, const void *lhs, const void *rhs,
-                                     const void *bias, void *out) {
+mpc_rt_status_t Multiplier::byKernel(const Contraction &shape, const Operands &operands) {
   Product product(shape);
-  const void *added = shape.hasBias ? bias : nullptr;
+  const void *added = shape.hasBias ? operands.bias : nullptr;
+  const void *lhs = operands.lhs, *rhs = operands.rhs;
+  void *out = operands.out;
   int64_t count = static_cast<int64_t>(shape.outElements());
   void *parameters[] = {&product, &lhs, &rhs, &added, &out, &count};
   bool inDouble = false;
@@ -101,12 +102,16 @@ mpc_rt_status_t Multiplier::byKernel(const Contraction &shape, const void *lhs, 
                              parameters, count);
 }
 
-mpc_rt_status_t Multiplier::issue(const Plan &plan, const void *lhs, const void *rhs,
-                                  const void *bias, void *out, const char *layer) const {
+mpc_rt_status_t Multiplier::issue(const Plan &plan, const Operands &operands,
+                                  const char *layer) const {
   const Contraction &shape = plan.shape;
   if (shape.hasBias)
-    if (auto status = check(blas->descSet(plan.desc, lt::biasPointer, &bias, sizeof bias), layer,
-                            "setting the bias"))
+    if (auto status =
+            check(blas->descSet(plan.desc, lt::biasPointer, &operands.bias, sizeof operands.bias),
+                  layer, "setting the bias"))
+      return status;
+  if (plan.does(lt::epilogueReluMask) || plan.does(lt::epilogueReluDerivative))
+    if (auto status = setBits(plan, operands.bits, layer))
       return status;
   const float one = 1;
   const double one64 = 1;
@@ -116,9 +121,9 @@ mpc_rt_status_t Multiplier::issue(const Plan &plan, const void *lhs, const void 
                                                  : &one;
   const double none64 = 0; // the same bytes are 0 in every type
   const void *none = &none64;
-  return check(blas->matmul(handle, plan.desc, alpha, rhs, plan.a, lhs, plan.b,
-                            shape.accumulate ? alpha : none, out, plan.d, out, plan.d,
-                            &plan.choice.algorithm, workspace.data(), workspace.size(),
+  return check(blas->matmul(handle, plan.desc, alpha, operands.rhs, plan.a, operands.lhs, plan.b,
+                            shape.accumulate ? alpha : none, operands.out, plan.d, operands.out,
+                            plan.d, &plan.choice.algorithm, workspace.data(), workspace.size(),
                             session.stream),
                layer, "the product");
 }
@@ -134,24 +139,55 @@ mpc_rt_status_t Multiplier::contract(const mpc_rt_contract_t &descriptor, const 
                   layer);
 }
 
+mpc_rt_status_t Multiplier::contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                             const void *rhs, const void *bias,
+                                             const ReluBits &bits, void *out, int64_t batch) {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
+  Contraction shape;
+  if (auto status = resolveBits(descriptor, lhs, rhs, bias, bits, out, batch, shape))
+    return status;
+  products.note(descriptor.id, batch, layer, shape, takesProduct(shape) ? "cublaslt" : "direct");
+  return multiply({ProductKind::contraction, descriptor.id, batch, 0}, shape, lhs, rhs, bias, out,
+                  layer, bits);
+}
+
 mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &shape,
                                      const void *lhs, const void *rhs, const void *bias, void *out,
-                                     const char *layer) {
+                                     const char *layer, const ReluBits &bits) {
   if (shape.outElements() == 0)
     return MPC_RT_OK;
+  uint32_t epilogue = lt::epilogueDefault;
+  if (auto status = product(key, shape, {lhs, rhs, bias, out, bits}, epilogue, layer))
+    return status;
+  auto isLeft = [&](lt::Epilogue part) { return (epilogue & part) != part; };
+  if (shape.makesMask && isLeft(lt::epilogueReluMask))
+    return kernels.launchReluMask(shape, out, bits.mask);
+  if (shape.relu && isLeft(lt::epilogueRelu))
+    return kernels.launchRelu(shape.out, out, static_cast<int64_t>(shape.outElements()));
+  if (shape.readsMask && isLeft(lt::epilogueReluDerivative))
+    return kernels.launchWhere(shape, out, bits.where);
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t Multiplier::product(const ProductKey &key, const Contraction &shape,
+                                    const Operands &operands, uint32_t &epilogue,
+                                    const char *layer) {
+  // Without the library: zeros are the same with relu, and the kernel applies it.
+  epilogue = lt::epilogueRelu;
   if (shape.k == 0 && !shape.hasBias)
     return shape.accumulate
                ? MPC_RT_OK
-               : session.check(session.cuda.memsetBytes(reinterpret_cast<DevicePointer>(out), 0,
-                                                        shape.outElements() * dtypeSize(shape.out),
-                                                        session.stream),
+               : session.check(session.cuda.memsetBytes(
+                                   reinterpret_cast<DevicePointer>(operands.out), 0,
+                                   shape.outElements() * dtypeSize(shape.out), session.stream),
                                layer);
   if (!takesProduct(shape))
-    return byKernel(shape, lhs, rhs, bias, out);
+    return byKernel(shape, operands);
   auto [place, isNew] = plans.try_emplace(key);
   Plan &plan = place->second;
   // Places in the arena move with the batch only, but the arena itself may be another one.
-  std::array<uint32_t, 3> alignments = {alignmentOf(lhs), alignmentOf(rhs), alignmentOf(out)};
+  std::array<uint32_t, 3> alignments = {alignmentOf(operands.lhs), alignmentOf(operands.rhs),
+                                        alignmentOf(operands.out)};
   bool isWorse = false;
   for (size_t i = 0; i < alignments.size(); ++i)
     isWorse |= alignments[i] < plan.alignments[i];
@@ -160,20 +196,14 @@ mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &s
     plan = Plan();
     plan.shape = shape;
     plan.alignments = alignments;
-    mpc_rt_status_t status = makePlan(plan, layer);
-    if (!status && shape.relu)
-      status = placeRelu(plan, rhs, bias, out, layer);
-    if (status) {
+    if (auto status = makePlan(plan, operands, layer)) {
       release(plan);
       plans.erase(place);
       return status;
     }
   }
-  if (auto status = issue(plan, lhs, rhs, bias, out, layer))
-    return status;
-  return shape.relu && !plan.reluInside
-             ? kernels.launchRelu(shape.out, out, static_cast<int64_t>(shape.outElements()))
-             : MPC_RT_OK;
+  epilogue = plan.epilogue;
+  return issue(plan, operands, layer);
 }
 
 } // namespace mpc::rt::cuda

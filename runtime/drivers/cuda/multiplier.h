@@ -38,9 +38,13 @@ public:
   mpc_rt_status_t open();
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch);
+  mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                   const void *rhs, const void *bias, const ReluBits &bits,
+                                   void *out, int64_t batch);
   // A checked product. What cuBLASLt does not take, a kernel of the artifact does.
   mpc_rt_status_t multiply(const ProductKey &key, const Contraction &shape, const void *lhs,
-                           const void *rhs, const void *bias, void *out, const char *layer);
+                           const void *rhs, const void *bias, void *out, const char *layer,
+                           const ReluBits &bits = {});
   // Whether cuBLASLt multiplies these floating dtypes.
   static bool takes(mpc_rt_dtype_t lhs, mpc_rt_dtype_t rhs, mpc_rt_dtype_t out,
                     mpc_rt_dtype_t bias);
@@ -57,25 +61,40 @@ private:
     lt::MatmulDesc desc = nullptr;
     lt::Layout a = nullptr, b = nullptr, d = nullptr;
     lt::Heuristic choice = {};
-    bool reluInside = false;                 // the product applies it
+    uint32_t epilogue = lt::epilogueDefault; // what the product does; kernels do the rest
     lt::DataType factors = lt::r32f;         // type of the sums' factors
     std::array<uint32_t, 3> alignments = {}; // of lhs, rhs and out, in bytes
+
+    bool does(lt::Epilogue part) const { return (epilogue & part) == part; }
   };
-  mpc_rt_status_t makePlan(Plan &plan, const char *layer);
+  struct Operands {
+    const void *lhs, *rhs, *bias;
+    void *out;
+    ReluBits bits;
+  };
+  mpc_rt_status_t makePlan(Plan &plan, const Operands &operands, const char *layer);
+  mpc_rt_status_t describe(Plan &plan, const char *layer) const;
   // The algorithm of a described plan: what was chosen before for such a product, else what the
   // library's heuristic says.
   mpc_rt_status_t choose(Plan &plan, const char *layer);
-  // relu in the epilogue where that keeps NaN.
-  mpc_rt_status_t placeRelu(Plan &plan, const void *rhs, const void *bias, void *out,
-                            const char *layer);
-  bool keepsNaN(const Plan &plan, const void *rhs, const void *bias, void *out);
-  mpc_rt_status_t setEpilogue(Plan &plan, bool relu, const char *layer) const;
-  mpc_rt_status_t issue(const Plan &plan, const void *lhs, const void *rhs, const void *bias,
-                        void *out, const char *layer) const;
+  // An algorithm with as much in the epilogue as the library has and does as it should.
+  mpc_rt_status_t placeEpilogue(Plan &plan, const Operands &operands, const char *layer);
+  mpc_rt_status_t setEpilogue(Plan &plan, uint32_t epilogue, const Operands &operands,
+                              const char *layer) const;
+  mpc_rt_status_t setBits(const Plan &plan, const ReluBits &bits, const char *layer) const;
+  // What nothing documents is tried with the product itself: whether relu leaves NaN what it is,
+  // which bits it makes, and what it makes of those that it is given.
+  bool keepsNaN(const Plan &plan, Operands operands);
+  bool makesBits(const Plan &plan, Operands operands);
+  bool followsBits(const Plan &plan, Operands operands);
+  bool readBack(void *host, const void *device, uint64_t bytes);
+  // The product into what the caller gave, and nothing behind it.
+  mpc_rt_status_t product(const ProductKey &key, const Contraction &shape, const Operands &operands,
+                          uint32_t &epilogue, const char *layer);
+  mpc_rt_status_t issue(const Plan &plan, const Operands &operands, const char *layer) const;
   bool chooseKnown(Plan &plan, const std::string &key) const;
   int askHeuristic(Plan &plan, int &found) const;
-  mpc_rt_status_t byKernel(const Contraction &shape, const void *lhs, const void *rhs,
-                           const void *bias, void *out);
+  mpc_rt_status_t byKernel(const Contraction &shape, const Operands &operands);
   mpc_rt_status_t check(int result, const char *layer, const char *what) const;
   void release(Plan &plan);
 

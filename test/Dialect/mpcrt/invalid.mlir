@@ -57,6 +57,30 @@ func.func @largest_of_other_bits(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: m
 }
 
 // -----
+func.func @bits_of_other_rows(%x: memref<?x8xf32>, %w: memref<8x130xf32>, %o: memref<?x130xf32>, %m: memref<?x16xi8>) {
+  // expected-error @+1 {{has bits 'memref<?x16xi8>' for 'memref<?x130xf32>'; expected rows of 32 bytes}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x130xf32>) outs(%o : memref<?x130xf32>) mask(%m : memref<?x16xi8>) activation(relu)
+  return
+}
+// -----
+func.func @mask_without_relu(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>, %m: memref<?x16xi8>) {
+  // expected-error @+1 {{has a mask only with the activation relu and without where}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%o : memref<?x4xf32>) mask(%m : memref<?x16xi8>)
+  return
+}
+// -----
+func.func @where_with_bias(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %b: memref<4xf32>, %o: memref<?x4xf32>, %m: memref<?x16xi8>) {
+  // expected-error @+1 {{has a where only without bias and activation}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) bias(%b : memref<4xf32>) where(%m : memref<?x16xi8>) outs(%o : memref<?x4xf32>)
+  return
+}
+// -----
+func.func @bits_of_batches(%x: memref<?x3x8xf32>, %w: memref<?x8x4xf32>, %o: memref<?x3x4xf32>, %m: memref<?x16xi8>) {
+  // expected-error @+1 {{has a mask or a where only as one floating matrix of known width}}
+  mpcrt.contract ins(%x, %w : memref<?x3x8xf32>, memref<?x8x4xf32>) where(%m : memref<?x16xi8>) outs(%o : memref<?x3x4xf32>)
+  return
+}
+// -----
 func.func @dense(%x: memref<?x8xf32, strided<[16, 1]>>, %w: memref<8x4xf32>, %o: memref<?x4xf32>) {
   // expected-error @+1 {{operands must be dense and row-major}}
   mpcrt.contract ins(%x, %w : memref<?x8xf32, strided<[16, 1]>>, memref<8x4xf32>) outs(%o : memref<?x4xf32>)

@@ -34,6 +34,18 @@ func.func @divided_groups(%x: memref<?x8xbf16>, %w: memref<2x8xi8>, %s: memref<4
   return
 }
 
+// CHECK-LABEL: func.func @bits
+func.func @bits(%x: tensor<?x8xf16>, %w: tensor<8x130xf16>, %dz: tensor<?x4xf16>, %v: tensor<130x4xf16>, %o: tensor<?x130xf16>, %e: tensor<?x32xi8>)
+    -> (tensor<?x130xf16>, tensor<?x130xf16>) {
+  // CHECK: mpcrt.contract ins({{.*}}) outs(%{{.*}} : tensor<?x130xf16>) mask(%{{.*}} : tensor<?x32xi8>) activation({{ ?}}relu) -> tensor<?x130xf16>, tensor<?x32xi8>
+  %y, %m = mpcrt.contract ins(%x, %w : tensor<?x8xf16>, tensor<8x130xf16>) outs(%o : tensor<?x130xf16>) mask(%e : tensor<?x32xi8>)
+      activation(relu) -> tensor<?x130xf16>, tensor<?x32xi8>
+  // CHECK: mpcrt.contract ins({{.*}}) where(%{{.*}} : tensor<?x32xi8>) outs(%{{.*}} : tensor<?x130xf16>) {transpose_rhs} -> tensor<?x130xf16>
+  %d = mpcrt.contract ins(%dz, %v : tensor<?x4xf16>, tensor<130x4xf16>) where(%m : tensor<?x32xi8>) outs(%o : tensor<?x130xf16>)
+      {transpose_rhs} -> tensor<?x130xf16>
+  return %y, %d : tensor<?x130xf16>, tensor<?x130xf16>
+}
+
 // CHECK-LABEL: func.func @memrefs
 func.func @memrefs(%x: memref<?x8xf32>, %g: memref<?x4xf32>, %o: memref<8x4xf32>) {
   // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : memref<?x8xf32>, memref<?x4xf32>) outs(%{{.*}} : memref<8x4xf32>) {transpose_lhs}

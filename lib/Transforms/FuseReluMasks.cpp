@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpc-fuse-relu-masks: the derivative of relu in the contraction that produces the cotangent, by
+// bits that the contraction with the relu leaves.
+#include "Fusion.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mpc/Transforms/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_FUSERELUMASKS
+#include "mpc/Transforms/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+using linalg::GenericOp;
+
+/// What an op yields that computes each element from those at the same place of its `inputs`
+/// operands; null for others.
+static Value yieldOfElements(GenericOp op, int64_t inputs) {
+  if (!op || op.getNumDpsInputs() != inputs || op.getNumDpsInits() != 1 ||
+      op.getNumReductionLoops() != 0 ||
+      !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }))
+    return {};
+  return cast<linalg::YieldOp>(op.getBody()->getTerminator()).getValues()[0];
+}
+
+/// The tensor of which `condition` says where it is greater than 0; null for other conditions.
+static Value positiveOf(Value condition) {
+  auto op = condition.getDefiningOp<GenericOp>();
+  Value yielded = yieldOfElements(op, 1);
+  auto compare = yielded ? yielded.getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
+  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OGT ||
+      !matchPattern(compare.getRhs(), m_AnyZeroFloat()))
+    return {};
+  Value compared = compare.getLhs();
+  if (auto widened = compared.getDefiningOp<arith::ExtFOp>())
+    compared = widened.getIn();
+  return compared == op.getRegionInputArgs()[0] ? op.getDpsInputs()[0] : Value();
+}
+
+/// Whether the op is its second input where the first one, a condition, holds, and else 0.
+static bool selectsOrZero(GenericOp op) {
+  Value yielded = yieldOfElements(op, 2);
+  auto select = yielded ? yielded.getDefiningOp<arith::SelectOp>() : arith::SelectOp();
+  return select && select.getCondition() == op.getRegionInputArgs()[0] &&
+         select.getTrueValue() == op.getRegionInputArgs()[1] &&
+         matchPattern(select.getFalseValue(), m_PosZeroFloat());
+}
+
+/// The contraction whose result the value is, as it is or in another shape, and whether nothing
+/// else reads it on the way.
+static std::pair<mpcrt::ContractOp, bool> matrixOf(Value value) {
+  bool isOnly = true;
+  while (Operation *op = value.getDefiningOp()) {
+    isOnly &= value.hasOneUse();
+    if (auto contract = dyn_cast<mpcrt::ContractOp>(op))
+      return {value == contract.getResult(0) ? contract : mpcrt::ContractOp(), isOnly};
+    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return {};
+}
+
+/// Nothing in it that bits exclude.
+static bool isPlainMatrix(mpcrt::ContractOp op) {
+  auto type = cast<RankedTensorType>(op.getOut().getType());
+  return type.getRank() == 2 && !type.isDynamicDim(1) && isa<FloatType>(type.getElementType()) &&
+         !op.getAccumulate() && !op.getLargest() && !op.getScale();
+}
+
+/// The same contraction in the place of `op`, with bits that it makes or reads.
+static mpcrt::ContractOp replaceWithBits(IRRewriter &rewriter, mpcrt::ContractOp op, Value where,
+                                         Value mask) {
+  SmallVector<Type> types{op.getOut().getType()};
+  if (mask)
+    types.push_back(mask.getType());
+  auto merged = mpcrt::ContractOp::create(
+      rewriter, op.getLoc(), types, op.getLhs(), op.getRhs(), op.getBias(), /*scale=*/Value(),
+      /*zero=*/Value(), /*places=*/Value(), where, op.getOut(), /*largest=*/Value(), mask,
+      op.getTransposeLhsAttr(), op.getTransposeRhsAttr(), op.getAccumulateAttr(),
+      op.getActivationAttr(), op.getLayerAttr());
+  rewriter.replaceOp(op, merged.getResult(0));
+  return merged;
+}
+
+/// Why the contractions of relu's result and of its cotangent cannot share bits; empty when they
+/// can.
+static StringRef findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backward,
+                              bool isOnlyUse) {
+  if (!forward || forward.getActivation() != Activation::Relu)
+    return "relu is not in the epilogue of a contraction";
+  if (!backward)
+    return "the cotangent is not what a contraction writes";
+  auto type = cast<RankedTensorType>(forward.getOut().getType());
+  if (type.getShape() != cast<RankedTensorType>(backward.getOut().getType()).getShape())
+    return "the two contractions have results of different shapes";
+  if (!isOnlyUse)
+    return "the cotangent has other uses";
+  if (forward->getBlock() != backward->getBlock())
+    return "one of the contractions runs in a loop";
+  if (!isPlainMatrix(forward) || forward.getWhere() || !isPlainMatrix(backward) ||
+      backward.getBias() || backward.getActivation() != Activation::None || backward.getWhere() ||
+      backward.getMask())
+    return "a contraction does something else already";
+  // Rows are padded to 128 bits.
+  const int64_t bytes = type.getDimSize(1) * type.getElementTypeBitWidth() / 8;
+  if (mpcrt::ContractOp::getMaskBytes(type.getDimSize(1)) >= bytes)
+    return "rows of bits would be no shorter than rows of the result";
+  return "";
+}
+
+static void fuseDerivative(IRRewriter &rewriter, GenericOp derivative) {
+  auto [forward, _] = matrixOf(positiveOf(derivative.getDpsInputs()[0]));
+  auto [backward, isOnlyUse] = matrixOf(derivative.getDpsInputs()[1]);
+  StringRef obstacle = findObstacle(forward, backward, isOnlyUse);
+  if (!obstacle.empty()) {
+    remark::missed(derivative.getLoc(), fusionRemark("relu-mask"))
+        << remark::reason("derivative of relu not in a contraction: {0}", obstacle);
+    return;
+  }
+  if (!forward.getMask()) {
+    rewriter.setInsertionPoint(forward);
+    auto type = cast<RankedTensorType>(forward.getOut().getType());
+    SmallVector<OpFoldResult> extents{
+        tensor::getMixedSize(rewriter, forward.getLoc(), forward.getOut(), 0),
+        rewriter.getIndexAttr(mpcrt::ContractOp::getMaskBytes(type.getDimSize(1)))};
+    Value mask = tensor::EmptyOp::create(rewriter, forward.getLoc(), extents, rewriter.getI8Type());
+    forward = replaceWithBits(rewriter, forward, /*where=*/Value(), mask);
+  }
+  rewriter.setInsertionPoint(backward);
+  replaceWithBits(rewriter, backward, forward.getResult(1), /*mask=*/Value());
+  remark::passed(derivative.getLoc(), fusionRemark("relu-mask"))
+      << "derivative of relu applied by the contraction that writes the cotangent";
+  rewriter.replaceOp(derivative, derivative.getDpsInputs()[1]);
+}
+
+namespace {
+struct FuseReluMasks : mpc::impl::FuseReluMasksBase<FuseReluMasks> {
+  void runOnOperation() override {
+    SmallVector<GenericOp> derivatives;
+    getOperation().walk([&](GenericOp op) {
+      if (selectsOrZero(op) && positiveOf(op.getDpsInputs()[0]))
+        derivatives.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (GenericOp derivative : derivatives)
+      fuseDerivative(rewriter, derivative);
+  }
+};
+} // namespace

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the products of a training step do beside multiplying: relu and its derivative by bits, on
+libraries that have them, that lack them, and that mean something else by them. The model is the
+guide's, with 256 units."""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("MPC_BUILD", os.path.join(ROOT, "build", "release"))
+MODEL = os.path.join(ROOT, "examples", "mnist_mlp", "model_256.keras")
+KEEPS = {"MPC_FAKE_CUBLASLT_RELU_KEEPS_NAN": "1"}
+# cublasLtEpilogue_t: relu and bias; both, and bits; derivative of relu.
+RELU, RELU_BITS, DERIVATIVE = "6", "134", "136"
+
+
+def run(*command, fake=False, **settings):
+    environment = dict(os.environ, NO_COLOR="1", MPC_CACHE="", **settings)
+    if fake:
+        environment["LD_LIBRARY_PATH"] = os.path.join(BUILD, "lib", "fake-cuda")
+        environment["MPC_FAKE_CUDA_CACHE"] = os.path.join(BUILD, "fake-cuda-kernels")
+    result = subprocess.run([os.path.join(BUILD, "bin", command[0]), *command[1:]], capture_output=True,
+                            text=True, env=environment, timeout=300)  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result.stderr
+
+
+def read_weights(path):
+    """The bytes behind the header, and the float32 arrays by name."""
+    with open(path, "rb") as handle:
+        data = handle.read()
+    (length,) = struct.unpack("<Q", data[:8])
+    header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
+    arrays = {}
+    for name, entry in header.items():
+        if name != "__metadata__" and entry["dtype"] == "F32":
+            begin, end = entry["data_offsets"]
+            arrays[name] = np.frombuffer(body[begin:end], np.float32)
+    return body, arrays
+
+
+class Epilogues(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # pylint: disable-next=consider-using-with
+        cls.folder = tempfile.TemporaryDirectory(prefix="mpc-epilogues-")
+        cls.models = {}
+        random = np.random.default_rng(1)
+        np.savez(cls.path("data.npz"), digits=random.random((64, 784), np.float32),
+                 y0=random.integers(0, 10, 64).astype(np.int32))  # fmt: skip
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    def compiled(self, policy, *options):
+        key = "-".join((policy, *options)).replace("=", "-")
+        if key not in self.models:
+            self.models[key] = self.path(key)
+            run("mpcc", MODEL, "-q", f"--policy={policy}", "--name=mlp", *options, "-o", self.models[key])
+        return self.models[key]
+
+    def train(self, model, device="cuda:0", **settings):
+        """What the second step recorded, the saved bytes, and the arrays."""
+        log, saved = self.path("log"), self.path("saved.safetensors")
+        open(log, "w").close()
+        run("mpc-run", "train", model, "--data", self.path("data.npz"), "--shuffle=off", "--batch-size", "16",
+            "--epochs", "1", "--steps", "4", "--device", device, "--save", saved,
+            fake=device != "cpu", MPC_FAKE_CUDA_LOG=log, **settings)  # fmt: skip
+        with open(log) as handle:
+            return [line for line in handle.read().splitlines() if line.startswith("record ")], *read_weights(saved)
+
+    def step(self, policy, **settings):
+        """Epilogues of the products, kernels that do what these do not, launches, saved bytes."""
+        launches, saved, _ = self.train(self.compiled(policy, "--target=cuda:source"), **settings)
+        epilogues = sorted(re.findall(r"epilogue (\d+)", "\n".join(launches)))
+        kernels = sorted(re.findall(r"launch mpc_(relu_mask|relu|where)_", "\n".join(launches)))
+        return epilogues, kernels, len(launches), saved
+
+    def check(self, policy):
+        variants = {
+            "all": (KEEPS, ["1"] * 3 + [RELU_BITS, DERIVATIVE, "4", RELU], [], 11),
+            # relu loses NaN: it and its bits are one kernel.
+            "nan": ({}, ["1"] * 3 + [DERIVATIVE, "4", "4", "4"], ["relu", "relu_mask"], 13),
+            # Bits of what is 0 are set, too.
+            "zero": ({**KEEPS, "MPC_FAKE_CUBLASLT_BITS": "at zero"},
+                     ["1"] * 3 + [DERIVATIVE, "4", RELU, RELU], ["relu_mask"], 12),
+            # What the bits take away is multiplied by 0: NaN stays.
+            "times": ({**KEEPS, "MPC_FAKE_CUBLASLT_BITS": "multiplied"},
+                      ["1"] * 4 + [RELU_BITS, "4", RELU], ["where"], 12),
+            # The library has no bits.
+            "none": ({**KEEPS, "MPC_FAKE_CUBLASLT_BITS": "none"},
+                     ["1"] * 4 + ["4", RELU, RELU], ["relu_mask", "where"], 13),
+        }  # fmt: skip
+        weights = {}
+        for name, (settings, wanted, kernels, most) in variants.items():
+            epilogues, others, launches, weights[name] = self.step(policy, **settings)
+            self.assertEqual(epilogues, sorted(wanted), name)
+            self.assertEqual(others, kernels, name)
+            # The step of the guide's model takes at most this many launches.
+            self.assertLessEqual(launches, most, name)
+            self.assertEqual(weights[name], weights["all"], name)
+
+    def test_float16(self):
+        self.check("mixed_float16")
+
+    def test_bfloat16(self):
+        self.check("mixed_bfloat16")
+
+    def test_float32(self):
+        self.check("float32")
+
+    def test_weights_are_those_of_the_cpu(self):
+        # Plain steps downhill: an error of a gradient is one of the weights.
+        options = ("--optimizer=sgd", "--learning-rate=0.1")
+        on_cpu = self.train(self.compiled("float32", *options), "cpu")[2]
+        library = self.compiled("float32", *options, "--target=cuda:source")
+        for device, settings in (("cuda:0", KEEPS), ("cuda:0", {}), ("cpu", {})):
+            arrays = self.train(library, device, **settings)[2]
+            self.assertEqual(arrays.keys(), on_cpu.keys())
+            moved = 0.0
+            for name, wanted in on_cpu.items():
+                np.testing.assert_allclose(arrays[name], wanted, rtol=0, atol=2e-6, err_msg=f"{device} {name}")
+                moved = max(moved, float(np.abs(wanted).max()))
+            self.assertGreater(moved, 0.01)
+
+
+if __name__ == "__main__":
+    program = unittest.main(exit=False, argv=sys.argv[:1])
+    print(f"ran {program.result.testsRun} tests")
+    sys.exit(not program.result.wasSuccessful())
