@@ -142,8 +142,9 @@ def GatherLaunchesPass : Pass<"mpc-gather-launches", "::mlir::ModuleOp"> {
   let summary = "for GPUs: launches next to each other where library calls do not need them apart";
   let description = [{
     Launches that stand between two library calls move before the first one when they touch no
-    buffer that it writes and write none that it reads. What then follows each other becomes one
-    kernel with stages (lib/Codegen/CUDA/LaunchGroups.h).
+    buffer that it writes and write none that it reads, else behind the second one for the same reason:
+    if each of them may go one of the two ways to other launches. What then follows each other becomes
+    one kernel with stages (lib/Codegen/CUDA/LaunchGroups.h).
 
     ```mlir
     mpcrt.launch @cast count(%n) grain(1) args(%x, %half : ...)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pass: launches between two library calls go before the first one when nothing they touch is
-// its, so that a GPU runs more of them as one.
+// The pass: launches between two library calls go before the first one or behind the second one
+// when nothing they touch is its, so that a GPU runs more of them as one.
 #include "BufferPlace.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/IR/PatternMatch.h"
@@ -46,24 +46,44 @@ static bool moveBehind(Operation *last, const Run &launches) {
   return true;
 }
 
+static bool areLaunches(const Run &run) { return isa<mpcrt::LaunchOp>(run.front()); }
+
+/// Whether the order of the launch and the calls between two runs does not matter.
+static bool isFreeOf(Operation *launch, ArrayRef<Run> calls) {
+  return llvm::none_of(calls,
+                       [&](const Run &call) { return dependOnEachOther(launch, call.front()); });
+}
+
+/// Moves every launch of run `i` up to the launches before it or down to those behind it, if each
+/// may go one of the two ways.
+static bool dissolve(ArrayRef<Run> runs, size_t i) {
+  size_t above = i, below = i + 1;
+  while (above > 0 && !areLaunches(runs[above - 1]))
+    --above;
+  while (below < runs.size() && !areLaunches(runs[below]))
+    ++below;
+  Run rising, sinking;
+  for (Operation *launch : runs[i]) {
+    bool rises = above > 0 && isFreeOf(launch, runs.slice(above, i - above)) &&
+                 llvm::none_of(sinking, [&](Operation *earlier) {
+                   return dependOnEachOther(launch, earlier);
+                 });
+    if (!rises && (below == runs.size() || !isFreeOf(launch, runs.slice(i + 1, below - i - 1))))
+      return false;
+    (rises ? rising : sinking).push_back(launch);
+  }
+  if (!rising.empty() && !moveBehind(runs[above - 1].back(), rising))
+    return false;
+  for (Operation *launch : sinking)
+    launch->moveBefore(runs[below].front());
+  return true;
+}
+
 static bool gatherOnce(Block &block) {
   SmallVector<Run> runs = runsOf(block);
-  for (size_t i = 1; i < runs.size(); ++i) {
-    if (!isa<mpcrt::LaunchOp>(runs[i].front()))
-      continue;
-    // The nearest launches above, past calls that this run has nothing to do with.
-    for (size_t j = i; j-- > 0;) {
-      if (isa<mpcrt::LaunchOp>(runs[j].front())) {
-        if (!moveBehind(runs[j].back(), runs[i]))
-          break;
-        return true;
-      }
-      bool isFree = llvm::all_of(
-          runs[i], [&](Operation *launch) { return !dependOnEachOther(launch, runs[j].front()); });
-      if (!isFree)
-        break;
-    }
-  }
+  for (size_t i = 0; i < runs.size(); ++i)
+    if (areLaunches(runs[i]) && dissolve(runs, i))
+      return true;
   return false;
 }
 
