@@ -73,9 +73,9 @@ static void fuse(IRRewriter &rewriter, GenericOp test) {
   auto merged = mpcrt::ContractOp::create(
       rewriter, contract.getLoc(), TypeRange{contract.getOut().getType(), bits}, contract.getLhs(),
       contract.getRhs(), contract.getBias(), /*scale=*/Value(), /*zero=*/Value(),
-      /*places=*/Value(), /*where=*/Value(), contract.getOut(), largest, /*mask=*/Value(),
-      contract.getTransposeLhsAttr(), contract.getTransposeRhsAttr(), contract.getAccumulateAttr(),
-      contract.getActivationAttr(), contract.getLayerAttr());
+      /*places=*/Value(), /*divisors=*/Value(), /*where=*/Value(), contract.getOut(), largest,
+      /*mask=*/Value(), contract.getTransposeLhsAttr(), contract.getTransposeRhsAttr(),
+      contract.getAccumulateAttr(), contract.getActivationAttr(), contract.getLayerAttr());
   remark::passed(contract.getLoc(), fusionRemark("finite-test"))
       << "tested while the contraction's result is in cache";
   rewriter.replaceOp(test, merged.getResult(1));

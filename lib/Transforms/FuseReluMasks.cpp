@@ -81,9 +81,9 @@ static mpcrt::ContractOp replaceWithBits(IRRewriter &rewriter, mpcrt::ContractOp
     types.push_back(mask.getType());
   auto merged = mpcrt::ContractOp::create(
       rewriter, op.getLoc(), types, op.getLhs(), op.getRhs(), op.getBias(), /*scale=*/Value(),
-      /*zero=*/Value(), /*places=*/Value(), where, op.getOut(), /*largest=*/Value(), mask,
-      op.getTransposeLhsAttr(), op.getTransposeRhsAttr(), op.getAccumulateAttr(),
-      op.getActivationAttr(), op.getLayerAttr());
+      /*zero=*/Value(), /*places=*/Value(), /*divisors=*/Value(), where, op.getOut(),
+      /*largest=*/Value(), mask, op.getTransposeLhsAttr(), op.getTransposeRhsAttr(),
+      op.getAccumulateAttr(), op.getActivationAttr(), op.getLayerAttr());
   rewriter.replaceOp(op, merged.getResult(0));
   return merged;
 }

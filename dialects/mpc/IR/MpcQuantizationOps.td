@@ -28,10 +28,10 @@ def Mpc_RoundFloat8Op : Mpc_ElementwiseOp<"round_float8"> {
 }
 
 def Mpc_UnpackInt4Op : Mpc_Op<"unpack_int4", [Pure, Mpc_Inferred, Mpc_Referenced]> {
-  let summary = "the signed 4-bit numbers that bytes hold, two each";
+  let summary = "the 4-bit numbers that bytes hold, two each";
   let description = [{
-    Along the last dimension: the low half of byte i is number 2i, the high half number 2i + 1, each
-    in two's complement, -8 to 7. `extent` is how many numbers there are; with an odd one the last
+    Along the last dimension: the low half of byte i is number 2i, the high half number 2i + 1: of i8 in two's
+    complement, -8 to 7, of ui8 0 to 15 (gptq and awq). `extent` is how many numbers there are; with an odd one the last
     high half is not read (keras/src/quantizers/quantizers.py, unpack_int4).
 
     Example: `%w = mpc.unpack_int4 %packed {extent = 5 : i64} : tensor<8x3xi8> -> tensor<8x5xi8>`

@@ -12,8 +12,8 @@ void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Val
   if (isa<RankedTensorType>(out.getType()))
     results.push_back(out.getType());
   build(builder, state, results, lhs, rhs, bias, /*scale=*/Value(), /*zero=*/Value(),
-        /*places=*/Value(), /*where=*/Value(), out, /*largest=*/Value(), /*mask=*/Value(),
-        transposeLhs, transposeRhs, /*accumulate=*/false, activation, layer);
+        /*places=*/Value(), /*divisors=*/Value(), /*where=*/Value(), out, /*largest=*/Value(),
+        /*mask=*/Value(), transposeLhs, transposeRhs, /*accumulate=*/false, activation, layer);
 }
 
 /// Rows and columns of an operand as the product sees them.
@@ -34,9 +34,9 @@ static bool isPacked(ContractOp op) {
 
 /// Scales and zeros of packed weights, and the block of each row. With transpose_rhs these are
 /// weights as gptq and awq store them (contract_groups of the ABI), the tables with a row for each
-/// column; a second row of places then has what divides the rows of the weights.
+/// column; only there divisors.
 static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n) {
-  if (!op.getScale() && !op.getZero() && !op.getPlaces())
+  if (!op.getScale() && !op.getZero() && !op.getPlaces() && !op.getDivisors())
     return success();
   if (!op.getScale() || !op.getZero() || !op.getPlaces() || !isPacked(op) || op.getAccumulate() ||
       op.getLargest())
@@ -44,7 +44,6 @@ static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n) {
                           "without accumulate and largest");
   auto scale = cast<ShapedType>(op.getScale().getType());
   auto zero = cast<ShapedType>(op.getZero().getType());
-  auto places = cast<ShapedType>(op.getPlaces().getType());
   if (scale.getRank() != 2 || scale.getShape() != zero.getShape() || !scale.hasStaticShape() ||
       scale.getNumElements() == 0 || matrixExtents(scale, op.getTransposeRhs()).second != n ||
       scale.getElementType() != cast<ShapedType>(op.getLhs().getType()).getElementType())
@@ -54,10 +53,12 @@ static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n) {
                                    .str()
                             << ", the scale of the left operand's element type, but are " << scale
                             << " and " << zero;
-  const bool isDivided = op.getTransposeRhs() && places.getRank() == 2 && places.getDimSize(0) == 2;
-  if ((places.getRank() != 1 && !isDivided) || places.getShape().back() != k)
-    return op.emitOpError() << "places must be a vector of " << k
-                            << (op.getTransposeRhs() ? ", or two," : ",") << " but is " << places;
+  for (Value each : {op.getPlaces(), op.getDivisors()})
+    if (each && cast<ShapedType>(each.getType()).getShape() != ArrayRef<int64_t>(k))
+      return op.emitOpError() << "places and divisors must be vectors of " << k << ", but one is "
+                              << each.getType();
+  if (op.getDivisors() && !op.getTransposeRhs())
+    return op.emitOpError("has divisors of weights that are not transposed");
   return success();
 }
 

@@ -33,7 +33,9 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     A right operand alone may be i8, weights that are multiplied as the numbers they are; with half as many columns
     as `out` (which has two or more) each byte holds two numbers, as mpc.unpack_int4 reads them. Such numbers may
     have `scale` and `zero` [blocks, n] and the block of each row, `places` [k] (whole numbers, f32): (number - zero[places[k], n]) *
-    scale[places[k], n], rounded to the element type of lhs, is then multiplied. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
+    scale[places[k], n], rounded to the element type of lhs, is then multiplied. With `transpose_rhs` packed weights are those
+    of gptq and awq as Keras stores them: numbers are unsigned, `scale` and `zero` are [n, blocks], and of awq `divisors` [k]
+    divide the rows, with one more rounding. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
     is stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k]. With `accumulate` the
     product is added to what `out` holds; otherwise what it holds is not read. `largest` receives
     the largest element of the result without its sign, as the bit pattern of its type: infinities
@@ -54,7 +56,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
   let arguments = (ins Mpcrt_Factor:$lhs, Mpcrt_Factor:$rhs,
                        Optional<Mpcrt_FloatShaped>:$bias, Optional<Mpcrt_FloatShaped>:$scale,
                        Optional<Mpcrt_Bytes>:$zero, Optional<Mpcrt_Places>:$places,
-                       Optional<Mpcrt_Bytes>:$where, Mpcrt_Sum:$out,
+                       Optional<Mpcrt_Places>:$divisors, Optional<Mpcrt_Bytes>:$where, Mpcrt_Sum:$out,
                        Optional<Mpcrt_BitsScalar>:$largest, Optional<Mpcrt_Bytes>:$mask, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
@@ -62,7 +64,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
   let assemblyFormat = [{
     `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` (`bias` `(` $bias^ `:` type($bias) `)`)?
     (`blocks` `(` $scale^ `,` $zero `,` $places `:` type($scale) `,` type($zero) `,` type($places) `)`)?
-    (`where` `(` $where^ `:` type($where) `)`)?
+    (`divided` `(` $divisors^ `:` type($divisors) `)`)? (`where` `(` $where^ `:` type($where) `)`)?
     `outs` `(` $out `:` type($out) `)` (`largest` `(` $largest^ `:` type($largest) `)`)? (`mask` `(` $mask^ `:` type($mask) `)`)? (`activation` `(` $activation^ `)`)? attr-dict
     (`->` type($results)^)?
   }];

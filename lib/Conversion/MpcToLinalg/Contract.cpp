@@ -129,8 +129,6 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     extents.push_back(isPacked ? rewriter.getIndexAttr(packedColumns)
                                : extentOf(rewriter, loc, rhs, columns));
     Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
-    if (narrow.size() > 4)
-      narrow[3] = stackRows(rewriter, loc, narrow[3], narrow[4]);
     auto call =
         mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, adaptor.getBias(), out, lhsTransposed,
                                   rhsTransposed, op.getActivation(), layerPathOf(loc));
@@ -138,6 +136,11 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       call.getScaleMutable().assign(narrow[1]);
       call.getZeroMutable().assign(narrow[2]);
       call.getPlacesMutable().assign(narrow[3]);
+    }
+    if (narrow.size() > 4) {
+      rewriter.setInsertionPoint(call);
+      call.getDivisorsMutable().assign(widen(rewriter, loc, narrow[4]));
+      rewriter.setInsertionPointAfter(call);
     }
     Value product = call.getResult(0);
 
@@ -230,23 +233,18 @@ struct LowerContract : OpConversionPattern<ContractOp> {
                           })[0];
   }
 
-  /// Two vectors as the rows of a matrix, in the element type of the first, which is the wider one.
-  static Value stackRows(OpBuilder &builder, Location loc, Value first, Value second) {
-    auto type = tensorTypeOf(first);
-    const int64_t extent = type.getDimSize(0);
-    Value empty = tensor::EmptyOp::create(builder, loc, {2, extent}, type.getElementType());
-    AffineMap column = AffineMap::get(2, 0, builder.getAffineDimExpr(1));
-    auto body = [&](OpBuilder &b, Location l, ValueRange inputs, ValueRange) {
-      Value row = linalg::IndexOp::create(b, l, 0);
-      Value zero = arith::ConstantIndexOp::create(b, l, 0);
-      Value isFirst = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, row, zero);
-      Value other = inputs[1];
-      if (other.getType() != type.getElementType())
-        other = arith::ExtFOp::create(b, l, type.getElementType(), other);
-      return SmallVector<Value>{arith::SelectOp::create(b, l, isFirst, inputs[0], other)};
-    };
-    return buildReduction(builder, loc, {first, second}, empty,
-                          {column, column, builder.getMultiDimIdentityMap(2)}, {}, body)[0];
+  /// A vector in float32.
+  static Value widen(OpBuilder &builder, Location loc, Value vector) {
+    auto type = tensorTypeOf(vector);
+    Type wide = builder.getF32Type();
+    if (type.getElementType() == wide)
+      return vector;
+    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(), wide);
+    AffineMap each = builder.getMultiDimIdentityMap(1);
+    return buildReduction(builder, loc, {vector}, empty, {each, each}, {},
+                          [&](OpBuilder &b, Location l, ValueRange inputs, ValueRange) {
+                            return SmallVector<Value>{arith::ExtFOp::create(b, l, wide, inputs[0])};
+                          })[0];
   }
 
   /// The inverse of asMatrix for the product.

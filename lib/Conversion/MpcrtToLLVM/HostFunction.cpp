@@ -193,12 +193,8 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
       arguments.push_back(pointerTo(emit, operand));
     auto scale = cast<ShapedType>(contract.getScale().getType());
     arguments.push_back(emit.i64(scale.getDimSize(contract.getTransposeRhs() ? 1 : 0)));
-    auto places = cast<ShapedType>(contract.getPlaces().getType());
-    if (contract.getTransposeRhs()) // the divisors, a second row of places
-      arguments.push_back(places.getRank() == 2
-                              ? emit.offset(pointerTo(emit, contract.getPlaces()),
-                                            int64_t(sizeof(float)) * places.getDimSize(1))
-                              : pointerToOptional(emit, Value()));
+    if (contract.getTransposeRhs())
+      arguments.push_back(pointerToOptional(emit, contract.getDivisors()));
   }
   if (contract && (contract.getMask() || contract.getWhere())) {
     arguments.append({pointerToOptional(emit, contract.getWhere()),

@@ -129,11 +129,11 @@ func.func @groups(%x: tensor<?x8xbf16>, %p: tensor<3x8xui8> {mpc.variable = @pu}
   return %y : tensor<?x2x3xbf16>
 }
 
-// What divides the rows, of awq, comes with the places.
+// What divides the rows, of awq, comes in float32.
 // CHECK-LABEL: func.func @divided_groups
-// CHECK: %[[BOTH:.*]] = linalg.generic {{.*}} ins(%arg4, %arg5 : tensor<8xf32>, tensor<8xbf16>) outs(%{{.*}} : tensor<2x8xf32>)
+// CHECK: %[[DIVISORS:.*]] = linalg.generic {{.*}} ins(%arg5 : tensor<8xbf16>) outs(%{{.*}} : tensor<8xf32>)
 // CHECK-NOT: linalg.generic
-// CHECK: mpcrt.contract ins(%{{.*}}, %arg1 : tensor<?x8xbf16>, tensor<3x8xi8>) blocks(%arg2, %arg3, %[[BOTH]] : tensor<6x2xbf16>, tensor<6x2xi8>, tensor<2x8xf32>) outs(%{{.*}} : tensor<?x6xbf16>) {{.*}}transpose_rhs
+// CHECK: mpcrt.contract ins(%{{.*}}, %arg1 : tensor<?x8xbf16>, tensor<3x8xi8>) blocks(%arg2, %arg3, %arg4 : tensor<6x2xbf16>, tensor<6x2xi8>, tensor<8xf32>) divided(%[[DIVISORS]] : tensor<8xf32>) outs(%{{.*}} : tensor<?x6xbf16>) {{.*}}transpose_rhs
 func.func @divided_groups(%x: tensor<?x8xbf16>, %p: tensor<3x8xui8> {mpc.variable = @pu}, %s: tensor<6x2xbf16> {mpc.variable = @su},
                           %z: tensor<6x2xui8> {mpc.variable = @zu}, %g: tensor<8xf32> {mpc.variable = @g}, %a: tensor<8xbf16> {mpc.variable = @a}) -> tensor<?x6xbf16> attributes {mpc.entry} {
   %i = mpc.cast %g : tensor<8xf32> to tensor<8xi32>

@@ -175,7 +175,7 @@ func.func @scale_type(%x: memref<?x8xbf16>, %w: memref<8x2xi8>, %s: memref<2x4xf
 // -----
 
 func.func @place_count(%x: memref<?x8xf32>, %w: memref<8x2xi8>, %s: memref<2x4xf32>, %z: memref<2x4xi8>, %g: memref<7xf32>, %o: memref<?x4xf32>) {
-  // expected-error @+1 {{places must be a vector of 8}}
+  // expected-error @+1 {{places and divisors must be vectors of 8, but one is}}
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x2xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<7xf32>) outs(%o : memref<?x4xf32>)
   return
 }
@@ -198,17 +198,25 @@ func.func @groups_by_rows(%x: memref<?x8xf32>, %w: memref<2x8xi8>, %s: memref<2x
 
 // -----
 
-func.func @divided_blocks(%x: memref<?x8xf32>, %w: memref<8x2xi8>, %s: memref<2x4xf32>, %z: memref<2x4xi8>, %g: memref<2x8xf32>, %o: memref<?x4xf32>) {
-  // expected-error @+1 {{places must be a vector of 8, but is 'memref<2x8xf32>'}}
-  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x2xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<2x8xf32>) outs(%o : memref<?x4xf32>)
+func.func @divided_blocks(%x: memref<?x8xf32>, %w: memref<8x2xi8>, %s: memref<2x4xf32>, %z: memref<2x4xi8>, %g: memref<8xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{has divisors of weights that are not transposed}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x2xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<8xf32>) divided(%g : memref<8xf32>) outs(%o : memref<?x4xf32>)
   return
 }
 
 // -----
 
-func.func @three_rows(%x: memref<?x8xf32>, %w: memref<2x8xi8>, %s: memref<4x2xf32>, %z: memref<4x2xi8>, %g: memref<3x8xf32>, %o: memref<?x4xf32>) {
-  // expected-error @+1 {{places must be a vector of 8, or two, but is 'memref<3x8xf32>'}}
-  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<2x8xi8>) blocks(%s, %z, %g : memref<4x2xf32>, memref<4x2xi8>, memref<3x8xf32>) outs(%o : memref<?x4xf32>) {transpose_rhs}
+func.func @divisor_count(%x: memref<?x8xf32>, %w: memref<2x8xi8>, %s: memref<4x2xf32>, %z: memref<4x2xi8>, %g: memref<8xf32>, %d: memref<4xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{places and divisors must be vectors of 8, but one is 'memref<4xf32>'}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<2x8xi8>) blocks(%s, %z, %g : memref<4x2xf32>, memref<4x2xi8>, memref<8xf32>) divided(%d : memref<4xf32>) outs(%o : memref<?x4xf32>) {transpose_rhs}
+  return
+}
+
+// -----
+
+func.func @divisors_alone(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %d: memref<8xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{has scales, zeros and places only all together, of packed weights}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) divided(%d : memref<8xf32>) outs(%o : memref<?x4xf32>)
   return
 }
 
