@@ -69,9 +69,7 @@ bool RowLoop::addAccess(Operation *op, Value buffer, bool isWritten, bool isRowW
 }
 
 bool RowLoop::addContract(mpcrt::ContractOp op) {
-  auto out = cast<ShapedType>(op.getOut().getType());
-  if (out.getRank() != 2 || !isa<FloatType>(out.getElementType()) || op.getTransposeLhs() ||
-      op.getLargest() || op.getScale())
+  if (!op.isByRows())
     return refuse(op, "has no form for a part of the rows");
   for (Value shared : {op.getRhs(), op.getBias()})
     if (shared && !(loop.isDefinedOutsideOfLoop(shared) &&

@@ -70,12 +70,7 @@ static void fuse(IRRewriter &rewriter, GenericOp test) {
   auto bits = cast<RankedTensorType>(test.getResultTypes()[0]);
   Value largest =
       tensor::EmptyOp::create(rewriter, test.getLoc(), bits.getShape(), bits.getElementType());
-  auto merged = mpcrt::ContractOp::create(
-      rewriter, contract.getLoc(), TypeRange{contract.getOut().getType(), bits}, contract.getLhs(),
-      contract.getRhs(), contract.getBias(), /*scale=*/Value(), /*zero=*/Value(),
-      /*places=*/Value(), /*divisors=*/Value(), /*where=*/Value(), contract.getOut(), largest,
-      /*mask=*/Value(), contract.getTransposeLhsAttr(), contract.getTransposeRhsAttr(),
-      contract.getAccumulateAttr(), contract.getActivationAttr(), contract.getLayerAttr());
+  auto merged = contract.cloneWith(rewriter, largest, /*where=*/Value(), /*mask=*/Value());
   remark::passed(contract.getLoc(), fusionRemark("finite-test"))
       << "tested while the contraction's result is in cache";
   rewriter.replaceOp(test, merged.getResult(1));

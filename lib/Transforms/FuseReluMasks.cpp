@@ -66,24 +66,17 @@ static std::pair<mpcrt::ContractOp, bool> matrixOf(Value value) {
   return {};
 }
 
-/// Nothing in it that bits exclude.
-static bool isPlainMatrix(mpcrt::ContractOp op) {
+/// Of known width, and not added to another one.
+static bool isMatrix(mpcrt::ContractOp op) {
   auto type = cast<RankedTensorType>(op.getOut().getType());
   return type.getRank() == 2 && !type.isDynamicDim(1) && isa<FloatType>(type.getElementType()) &&
-         !op.getAccumulate() && !op.getLargest() && !op.getScale();
+         !op.getAccumulate();
 }
 
 /// The same contraction in the place of `op`, with bits that it makes or reads.
 static mpcrt::ContractOp replaceWithBits(IRRewriter &rewriter, mpcrt::ContractOp op, Value where,
                                          Value mask) {
-  SmallVector<Type> types{op.getOut().getType()};
-  if (mask)
-    types.push_back(mask.getType());
-  auto merged = mpcrt::ContractOp::create(
-      rewriter, op.getLoc(), types, op.getLhs(), op.getRhs(), op.getBias(), /*scale=*/Value(),
-      /*zero=*/Value(), /*places=*/Value(), /*divisors=*/Value(), where, op.getOut(),
-      /*largest=*/Value(), mask, op.getTransposeLhsAttr(), op.getTransposeRhsAttr(),
-      op.getAccumulateAttr(), op.getActivationAttr(), op.getLayerAttr());
+  mpcrt::ContractOp merged = op.cloneWith(rewriter, /*largest=*/Value(), where, mask);
   rewriter.replaceOp(op, merged.getResult(0));
   return merged;
 }
@@ -103,9 +96,9 @@ static StringRef findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backw
     return "the cotangent has other uses";
   if (forward->getBlock() != backward->getBlock())
     return "one of the contractions runs in a loop";
-  if (!isPlainMatrix(forward) || forward.getWhere() || !isPlainMatrix(backward) ||
-      backward.getBias() || backward.getActivation() != Activation::None || backward.getWhere() ||
-      backward.getMask())
+  if (!isMatrix(forward) || forward.getScale() || forward.getLargest() || forward.getWhere() ||
+      !isMatrix(backward) || !backward.isPlain() || backward.getBias() ||
+      backward.getActivation() != Activation::None)
     return "a contraction does something else already";
   // Rows are padded to 128 bits.
   const int64_t bytes = type.getDimSize(1) * type.getElementTypeBitWidth() / 8;

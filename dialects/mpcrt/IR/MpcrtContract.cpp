@@ -22,14 +22,30 @@ static std::pair<int64_t, int64_t> matrixExtents(ShapedType type, bool transpose
   return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
 }
 
-/// Whether each byte of the right operand holds the numbers of two columns.
-static bool isPacked(ContractOp op) {
-  auto rhs = cast<ShapedType>(op.getRhs().getType());
-  const int64_t columns = cast<ShapedType>(op.getOut().getType()).getShape().back();
-  return isa<FloatType>(getElementTypeOrSelf(op.getLhs().getType())) &&
+bool ContractOp::hasPackedRhs() {
+  auto rhs = cast<ShapedType>(getRhs().getType());
+  const int64_t columns = cast<ShapedType>(getOut().getType()).getShape().back();
+  return isa<FloatType>(getElementTypeOrSelf(getLhs().getType())) &&
          rhs.getElementType().isInteger(8) && rhs.getRank() == 2 && columns > 1 &&
-         (!op.getTransposeRhs() || op.getScale()) &&
-         matrixExtents(rhs, op.getTransposeRhs()).second == (columns + 1) / 2;
+         (!getTransposeRhs() || getScale()) &&
+         matrixExtents(rhs, getTransposeRhs()).second == (columns + 1) / 2;
+}
+
+bool ContractOp::isByRows() {
+  auto out = cast<ShapedType>(getOut().getType());
+  return out.getRank() == 2 && isa<FloatType>(out.getElementType()) && !getTransposeLhs() &&
+         isPlain();
+}
+
+ContractOp ContractOp::cloneWith(OpBuilder &builder, Value largest, Value where, Value mask) {
+  SmallVector<Type> types;
+  for (Value init : {Value(getOut()), largest, mask})
+    if (init && isa<RankedTensorType>(init.getType()))
+      types.push_back(init.getType());
+  return ContractOp::create(builder, getLoc(), types, getLhs(), getRhs(), getBias(), getScale(),
+                            getZero(), getPlaces(), getDivisors(), where, getOut(), largest, mask,
+                            getTransposeLhsAttr(), getTransposeRhsAttr(), getAccumulateAttr(),
+                            getActivationAttr(), getLayerAttr());
 }
 
 /// Scales and zeros of packed weights, and the block of each row. With transpose_rhs these are
@@ -38,8 +54,8 @@ static bool isPacked(ContractOp op) {
 static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n) {
   if (!op.getScale() && !op.getZero() && !op.getPlaces() && !op.getDivisors())
     return success();
-  if (!op.getScale() || !op.getZero() || !op.getPlaces() || !isPacked(op) || op.getAccumulate() ||
-      op.getLargest())
+  if (!op.getScale() || !op.getZero() || !op.getPlaces() || !op.hasPackedRhs() ||
+      op.getAccumulate() || op.getLargest())
     return op.emitOpError("has scales, zeros and places only all together, of packed weights, "
                           "without accumulate and largest");
   auto scale = cast<ShapedType>(op.getScale().getType());
@@ -110,7 +126,7 @@ LogicalResult ContractOp::verify() {
   auto [outM, outN] = matrixExtents(out, false);
   if (k != rhsK)
     return emitOpError() << "contracts an extent of " << k << " with one of " << rhsK;
-  if (isPacked(*this))
+  if (hasPackedRhs())
     n = outN;
   if (m != outM || n != outN)
     return emitOpError() << "gives " << m << " x " << n << ", but out has " << outM << " x "

@@ -15,8 +15,8 @@ LogicalResult InterleaveOp::verify() {
   if (!llvm::hasNItems(block, 2) || !isa<ContractOp>(block.front()) || !isa<LaunchOp>(block.back()))
     return emitOpError("holds one mpcrt.contract and then one mpcrt.launch");
   ContractOp contract = getContract();
-  if (!isa<MemRefType>(contract.getOut().getType()) || contract.getLargest() ||
-      contract.getScale() || !isa<FloatType>(getElementTypeOrSelf(contract.getOut().getType())))
+  if (!isa<MemRefType>(contract.getOut().getType()) || !contract.isPlain() ||
+      !isa<FloatType>(getElementTypeOrSelf(contract.getOut().getType())))
     return contract.emitOpError("in mpcrt.interleave has a floating buffer as out, and neither "
                                 "largest nor blocks");
   OperandRange arguments = getLaunch().getArguments();

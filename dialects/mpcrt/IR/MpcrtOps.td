@@ -83,6 +83,14 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
       return ::mlir::MutableOperandRange(getOperation(), first,
                                          1 + (getLargest() ? 1 : 0) + (getMask() ? 1 : 0));
     }
+    /// Whether each byte of the right operand holds the numbers of two columns.
+    bool hasPackedRhs();
+    /// Whether it is a product and its epilogue alone: no weights in blocks, largest or bits.
+    bool isPlain() { return !getScale() && !getLargest() && !getMask() && !getWhere(); }
+    /// Whether it has a form for a part of its rows (services->contract_rows).
+    bool isByRows();
+    /// The same contraction with what else it reads and writes; null for nothing.
+    ContractOp cloneWith(::mlir::OpBuilder &builder, ::mlir::Value largest, ::mlir::Value where, ::mlir::Value mask);
     /// Bytes of a row of `mask` and `where` for a result of so many columns.
     static int64_t getMaskBytes(int64_t columns) { return (columns + 127) / 128 * 16; }
   }];

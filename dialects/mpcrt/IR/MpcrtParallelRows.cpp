@@ -12,11 +12,9 @@ LogicalResult ParallelRowsOp::verify() {
     auto contract = dyn_cast<ContractOp>(op);
     if (!contract)
       return WalkResult::advance();
-    auto out = dyn_cast<MemRefType>(contract.getOut().getType());
-    if (!out || out.getRank() != 2 || !isa<FloatType>(out.getElementType()) ||
-        contract.getTransposeLhs() || contract.getLargest() || contract.getScale())
+    if (!isa<MemRefType>(contract.getOut().getType()) || !contract.isByRows())
       return contract.emitOpError("in mpcrt.parallel_rows multiplies rows of a floating matrix; "
-                                  "transpose_lhs, largest and blocks are not for rows");
+                                  "transpose_lhs, largest, blocks and bits are not for rows");
     for (Value shared : {contract.getRhs(), contract.getBias()})
       if (shared && getBody().isAncestor(shared.getParentRegion()))
         return contract.emitOpError("in mpcrt.parallel_rows has its right operand and its bias "

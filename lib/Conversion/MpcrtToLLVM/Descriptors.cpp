@@ -101,13 +101,6 @@ static LogicalResult checkExtent(Operation *op, std::optional<BatchExtent> exten
   return success();
 }
 
-/// Whether each byte of the right operand holds the numbers of two columns.
-static bool isPacked(mpcrt::ContractOp op) {
-  auto rhs = cast<ShapedType>(op.getRhs().getType()), out = cast<ShapedType>(op.getOut().getType());
-  const int64_t columns = rhs.getDimSize(rhs.getRank() - (op.getTransposeRhs() ? 2 : 1));
-  return rhs.getElementType().isInteger(8) && columns != out.getShape().back();
-}
-
 static bool isConsumed(mpcrt::ContractOp op) {
   auto both = dyn_cast<mpcrt::InterleaveOp>(op->getParentOp());
   return both && both.getConsumed();
@@ -134,7 +127,7 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
   table.add32((transposed ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0) |
               (op.getTransposeRhs() ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
               (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0) |
-              (isPacked(op) ? MPC_RT_CONTRACT_PACKED_RHS : 0) |
+              (op.hasPackedRhs() ? MPC_RT_CONTRACT_PACKED_RHS : 0) |
               (isConsumed(op) ? MPC_RT_CONTRACT_CONSUMED : 0));
   table.add32(codeOf(op.getActivation()));
   for (const auto &extent : {batch, m, n, k})
@@ -193,18 +186,17 @@ FailureOr<Value> mpc::describeCall(mpcrt::LibraryCallOpInterface op, int32_t rhs
 Service mpc::serviceOf(mpcrt::LibraryCallOpInterface op) {
   if (isa<mpcrt::ConvolveOp>(op))
     return {offsetof(mpc_rt_services_t, convolve), 2};
-  if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getLargest())
+  auto contract = cast<mpcrt::ContractOp>(*op);
+  if (contract.getLargest())
     return {offsetof(mpc_rt_services_t, contract_with_largest), 3};
-  if (auto contract = dyn_cast<mpcrt::ContractOp>(*op); contract && contract.getScale())
+  if (contract.getScale())
     return contract.getTransposeRhs() ? Service{offsetof(mpc_rt_services_t, contract_groups), 8}
                                       : Service{offsetof(mpc_rt_services_t, contract_blocks), 6};
-  if (auto contract = dyn_cast<mpcrt::ContractOp>(*op);
-      contract && (contract.getMask() || contract.getWhere()))
+  if (contract.getMask() || contract.getWhere())
     return {offsetof(mpc_rt_services_t, contract_with_bits), 10};
-  if (getElementTypeOrSelf(op.getLhs().getType()).isInteger(8))
+  if (getElementTypeOrSelf(contract.getLhs().getType()).isInteger(8))
     return {offsetof(mpc_rt_services_t, contract), 4};
-  if (auto contract = dyn_cast<mpcrt::ContractOp>(*op);
-      contract && getElementTypeOrSelf(contract.getRhs().getType()).isInteger(8))
+  if (getElementTypeOrSelf(contract.getRhs().getType()).isInteger(8))
     return {offsetof(mpc_rt_services_t, contract), 5};
   return {offsetof(mpc_rt_services_t, contract), 1};
 }
