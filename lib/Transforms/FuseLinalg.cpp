@@ -32,9 +32,7 @@ static bool isCheap(GenericOp op) {
   for (Operation &inner : op.getBody()->without_terminator()) {
     if (isa<arith::ConstantOp>(inner))
       continue;
-    if (!isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
-             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp,
-             arith::IndexCastOp, arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AndIOp,
+    if (!isa<CastOpInterface, arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AndIOp,
              arith::NegFOp, linalg::IndexOp>(inner))
       return false;
     ++count;

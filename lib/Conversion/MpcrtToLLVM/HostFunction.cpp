@@ -3,11 +3,13 @@
 #include "Descriptors.h"
 #include "Emitter.h"
 #include "Lowering.h"
+#include "RhsVariables.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
-#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -19,12 +21,12 @@ class HostFunction {
 public:
   HostFunction(func::FuncOp entry, TablePositions &tables,
                std::optional<BatchExtent> rows = std::nullopt)
-      : entry(entry), tables(tables), module(entry->getParentOfType<ModuleOp>()), views(entry),
-        rows(rows) {}
+      : entry(entry), tables(tables), rhsVariables(entry, tables), rows(rows) {}
   LogicalResult run();
 
 private:
   DictionaryAttr describe();
+  LogicalResult lower(Operation *op);
   LogicalResult lowerCall(mpcrt::LibraryCallOpInterface op);
   LogicalResult lowerLaunch(mpcrt::LaunchOp op);
   LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
@@ -36,9 +38,6 @@ private:
   void callService(Emitter &emit, Service service, ArrayRef<Value> arguments);
   void callWithoutStatus(Emitter &emit, int64_t service, ArrayRef<Value> arguments);
   LogicalResult lowerCopy(memref::CopyOp op);
-  int32_t variableOf(Value buffer, Operation *reader);
-  bool isOnlyContracted(BlockArgument variable);
-  bool isWrittenBefore(BlockArgument variable, Operation *op);
   Value pointerTo(Emitter &emit, Value buffer) { return emit.cast(buffer, emit.pointer()); }
   /// Null without a buffer.
   Value pointerToOptional(Emitter &emit, Value buffer) {
@@ -48,10 +47,9 @@ private:
 
   func::FuncOp entry;
   TablePositions &tables;
-  ModuleOp module;
-  BufferViewFlowAnalysis views;
   Value call, services, context, kernels, status;
-  DenseMap<Operation *, int32_t> rhsVariables;
+  // Asked of the ops as they were before the first rewrite.
+  RhsVariables rhsVariables;
   Block *prologue = nullptr;
   std::optional<BatchExtent> rows;
   Value begin, end;         // of the rows
@@ -84,7 +82,7 @@ DictionaryAttr HostFunction::describe() {
     else if (Attribute name = entry.getArgAttr(i, MpcrtDialect::kOutputAttr))
       outputs.push_back(named(name));
     else if (Attribute symbol = entry.getArgAttr(i, MpcDialect::kVariableAttr);
-             symbol && !isOnlyContracted(entry.getArgument(i)))
+             symbol && !rhsVariables.areOnlyUsesOf(entry.getArgument(i)))
       read.push_back(symbol);
   }
   return builder.getDictionaryAttr(
@@ -93,72 +91,6 @@ DictionaryAttr HostFunction::describe() {
        builder.getNamedAttr("inputs", builder.getArrayAttr(inputs)),
        builder.getNamedAttr("outputs", builder.getArrayAttr(outputs)),
        builder.getNamedAttr("variables_read", builder.getArrayAttr(read))});
-}
-
-/// Whether contractions alone read the variable, as the runtime's: they may take its value from
-/// somewhere else.
-bool HostFunction::isOnlyContracted(BlockArgument variable) {
-  SmallVector<Value> pending{variable};
-  while (!pending.empty()) {
-    Value buffer = pending.pop_back_val();
-    for (OpOperand &use : buffer.getUses()) {
-      Operation *user = use.getOwner();
-      if (isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(user)) {
-        pending.push_back(user->getResult(0));
-        continue;
-      }
-      auto contract = dyn_cast<mpcrt::ContractOp>(user);
-      if (!contract || &use != &contract.getRhsMutable() || rhsVariables.lookup(user) < 0)
-        return false;
-    }
-  }
-  return true;
-}
-
-/// Whether something before `op` in the entry may write the variable: then a packed copy that the
-/// runtime keeps would be stale.
-bool HostFunction::isWrittenBefore(BlockArgument variable, Operation *op) {
-  for (Value alias : views.resolve(variable))
-    for (OpOperand &use : alias.getUses()) {
-      Operation *user = use.getOwner();
-      Operation *top = entry.getBody().front().findAncestorOpInBlock(*user);
-      Operation *reader = entry.getBody().front().findAncestorOpInBlock(*op);
-      if (!top || !(top == reader ? top != op : top->isBeforeInBlock(reader)))
-        continue;
-      if (auto launch = dyn_cast<mpcrt::LaunchOp>(user)) {
-        auto kernel = module.lookupSymbol<func::FuncOp>(launch.getKernel());
-        // Operand 0 is the count.
-        Value inside = kernel.getArgument(use.getOperandNumber() - 1);
-        BufferViewFlowAnalysis kernelViews(kernel);
-        for (Value insideAlias : kernelViews.resolve(inside))
-          for (Operation *access : insideAlias.getUsers())
-            if (isa<memref::StoreOp>(access))
-              return true;
-      } else if (auto effects = dyn_cast<MemoryEffectOpInterface>(user)) {
-        SmallVector<MemoryEffects::EffectInstance> instances;
-        effects.getEffectsOnValue(alias, instances);
-        if (llvm::any_of(instances,
-                         [](auto &e) { return isa<MemoryEffects::Write>(e.getEffect()); }))
-          return true;
-      }
-    }
-  return false;
-}
-
-/// The variable that `buffer` is, as `reader` finds it at the start of the run; else -1.
-int32_t HostFunction::variableOf(Value buffer, Operation *reader) {
-  while (Operation *view = buffer.getDefiningOp()) {
-    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(view))
-      return -1;
-    buffer = view->getOperand(0);
-  }
-  auto argument = dyn_cast<BlockArgument>(buffer);
-  if (!argument || argument.getOwner() != &entry.getBody().front())
-    return -1;
-  Attribute symbol = entry.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr);
-  if (!symbol || isWrittenBefore(argument, reader))
-    return -1;
-  return tables.variables.lookup(symbol);
 }
 
 /// Calls service(context, arguments...), which returns a status.
@@ -359,6 +291,28 @@ LogicalResult HostFunction::lowerCopy(memref::CopyOp op) {
   return success();
 }
 
+/// Ops of mpcrt that do something, and copies: what becomes calls.
+static bool isCall(Operation *op) {
+  return isa<memref::CopyOp>(op) ||
+         (isa_and_nonnull<MpcrtDialect>(op->getDialect()) && !isMemoryEffectFree(op));
+}
+
+LogicalResult HostFunction::lower(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](mpcrt::ParallelRowsOp loop) { return lowerRows(loop); })
+      .Case([&](mpcrt::InterleaveOp both) { return lowerInterleave(both); })
+      .Case([&](mpcrt::LaunchOp launch) {
+        return rows ? lowerLaunchOfRows(launch) : lowerLaunch(launch);
+      })
+      .Case([&](mpcrt::ContractOp contract) {
+        return rows ? lowerContractOfRows(contract)
+                    : lowerCall(cast<mpcrt::LibraryCallOpInterface>(*contract));
+      })
+      .Case([&](mpcrt::LibraryCallOpInterface library) { return lowerCall(library); })
+      .Case([&](memref::CopyOp copy) { return lowerCopy(copy); })
+      .Default([](Operation *other) { return other->emitOpError("has no service"); });
+}
+
 LogicalResult HostFunction::run() {
   MLIRContext *ctx = entry.getContext();
   Location loc = entry.getLoc();
@@ -417,8 +371,7 @@ LogicalResult HostFunction::run() {
       if (isa<mpcrt::InterleaveOp>(op->getParentOp()) ||
           op->getParentOfType<mpcrt::ParallelRowsOp>())
         return;
-      if (isLibraryCall ||
-          isa<mpcrt::LaunchOp, mpcrt::InterleaveOp, mpcrt::ParallelRowsOp, memref::CopyOp>(op))
+      if (isCall(op))
         calls.push_back(op);
     });
     if (mayFail)
@@ -431,28 +384,10 @@ LogicalResult HostFunction::run() {
     OpBuilder builder(resume);
     markers.push_back(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(0)));
   }
-  // What is written before an op is asked of the ops, so answers come before the first rewrite.
-  entry.walk([&](mpcrt::LibraryCallOpInterface library) {
-    rhsVariables[library] = variableOf(library.getRhs(), library);
-  });
   DictionaryAttr description = rows ? DictionaryAttr() : describe();
   bool failedOnce = false;
-  for (Operation *op : calls) {
-    if (auto loop = dyn_cast<mpcrt::ParallelRowsOp>(op))
-      failedOnce |= failed(lowerRows(loop));
-    else if (auto contract = dyn_cast<mpcrt::ContractOp>(op); contract && rows)
-      failedOnce |= failed(lowerContractOfRows(contract));
-    else if (auto launch = dyn_cast<mpcrt::LaunchOp>(op); launch && rows)
-      failedOnce |= failed(lowerLaunchOfRows(launch));
-    else if (auto library = dyn_cast<mpcrt::LibraryCallOpInterface>(op))
-      failedOnce |= failed(lowerCall(library));
-    else if (auto launch = dyn_cast<mpcrt::LaunchOp>(op))
-      failedOnce |= failed(lowerLaunch(launch));
-    else if (auto both = dyn_cast<mpcrt::InterleaveOp>(op))
-      failedOnce |= failed(lowerInterleave(both));
-    else
-      failedOnce |= failed(lowerCopy(cast<memref::CopyOp>(op)));
-  }
+  for (Operation *op : calls)
+    failedOnce |= failed(lower(op));
   if (failedOnce) {
     function.erase();
     return failure();

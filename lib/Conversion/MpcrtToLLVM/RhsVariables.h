@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MPC_LIB_CONVERSION_MPCRTTOLLVM_RHSVARIABLES_H
+#define MPC_LIB_CONVERSION_MPCRTTOLLVM_RHSVARIABLES_H
+
+#include "Lowering.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+
+namespace mpc {
+
+/// Which library calls of an entry read a variable of the model as rhs, as the run finds it: the
+/// runtime may keep a packed copy of it. To be constructed before the first rewrite.
+class RhsVariables {
+public:
+  RhsVariables(mlir::func::FuncOp entry, const TablePositions &tables);
+
+  /// The position of the variable that is the rhs of `call`; else -1.
+  int32_t lookup(mlir::Operation *call) const;
+
+  /// Whether such calls alone read the variable: they may take its value from somewhere else.
+  bool areOnlyUsesOf(mlir::BlockArgument variable) const;
+
+private:
+  int32_t variableOf(mlir::Value buffer, mlir::Operation *reader);
+  bool isWrittenBefore(mlir::BlockArgument variable, mlir::Operation *op);
+
+  mlir::func::FuncOp entry;
+  const TablePositions &tables;
+  mlir::BufferViewFlowAnalysis views;
+  llvm::DenseMap<mlir::Operation *, int32_t> positions;
+};
+
+} // namespace mpc
+
+#endif
