@@ -133,8 +133,8 @@ public:
   // Bytes held for packed weights, converted operands and scratch.
   virtual uint64_t libraryBytes() const noexcept = 0;
 
-private:
-  const RowLoop *rowLoop = nullptr; // that runs, on all rows at once
+protected:
+  const RowLoop *rowLoop = nullptr; // that runs
 };
 
 std::unique_ptr<Driver> makeCpuDriver(const DriverOptions &options);

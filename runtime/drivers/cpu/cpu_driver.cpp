@@ -65,17 +65,18 @@ public:
     // share large products by columns.
     constexpr int64_t fewestRows = 8, largeProducts = 1 << 21;
     const bool isShared = team.threads() == 1 || loop.count > fewestRows;
-    rowLoop = &loop;
     if (ThreadTeam::insideRegion() ||
         !contractor->prepareRows(loop, isShared ? INT64_MAX : largeProducts))
       return Driver::runRows(loop);
     std::atomic<int32_t> failure{MPC_RT_OK};
+    rowLoop = &loop;
     splitsRows = true;
     team.forRange(loop.count, fewestRows, [&](int64_t begin, int64_t end) {
       if (const int32_t status = loop.body(loop.call, begin, end))
         failure = status;
     });
     splitsRows = false;
+    rowLoop = nullptr;
     return static_cast<mpc_rt_status_t>(failure.load());
   }
   void launchRows(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t begin, int64_t end,
@@ -155,8 +156,7 @@ private:
   std::optional<Convolver> convolver;
   unsigned forks = 0;
   bool isForkedThread = false, tunes = false, lists = false;
-  const RowLoop *rowLoop = nullptr; // that ran last
-  bool splitsRows = false;          // a loop runs whose threads have rows of their own
+  bool splitsRows = false; // a loop runs whose threads have rows of their own
   WeightUse weightUse = WeightUse::updated;
 };
 
