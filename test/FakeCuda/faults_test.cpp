@@ -14,6 +14,7 @@ namespace {
 using ::testing::ExitedWithCode;
 using ::testing::KilledBySignal;
 using namespace mpc::rt;
+using fake::OpenBlas;
 using fake::OpenDevice;
 
 TEST(FakeCudaFaults, HostCannotTouchDeviceMemory) {
@@ -142,56 +143,37 @@ TEST(FakeCudaFaults, IllegalProductsOfIntegersAreRefused) {
 }
 
 TEST(FakeCudaFaults, MisalignedProductsAreRefused) {
-  OpenDevice device;
-  const char *problem = nullptr;
-  const cuda::lt::Api *lt = cuda::lt::api(problem);
-  ASSERT_NE(lt, nullptr) << problem;
-  cuda::DevicePointer memory = 0;
-  ASSERT_EQ(device.cuda->memAlloc(&memory, 4096), 0);
-  device.cuda->memsetBytes(memory, 0, 4096, device.stream);
-  cuda::lt::Handle handle;
+  OpenBlas device;
+  const cuda::lt::Api *lt = device.lt;
+  const cuda::DevicePointer memory = device.memory;
   cuda::lt::MatmulDesc desc;
   cuda::lt::Layout layout;
-  cuda::lt::Preference preference;
-  lt->create(&handle);
   lt->descCreate(&desc, cuda::lt::compute32f, cuda::lt::r32f);
   lt->layoutCreate(&layout, cuda::lt::r32f, 8, 8, 8);
-  lt->preferenceCreate(&preference);
   cuda::lt::Heuristic choice;
   int found = 0;
-  ASSERT_EQ(
-      lt->heuristic(handle, desc, layout, layout, layout, layout, preference, 1, &choice, &found),
-      0);
+  ASSERT_EQ(lt->heuristic(device.handle, desc, layout, layout, layout, layout, device.preference, 1,
+                          &choice, &found),
+            0);
   float one = 1, zero = 0;
   auto multiply = [&](uint64_t offset) {
     auto *a = reinterpret_cast<void *>(memory + offset);
     auto *d = reinterpret_cast<void *>(memory + 1024);
-    return lt->matmul(handle, desc, &one, a, layout, a, layout, &zero, d, layout, d, layout,
+    return lt->matmul(device.handle, desc, &one, a, layout, a, layout, &zero, d, layout, d, layout,
                       &choice.algorithm, nullptr, 0, device.stream);
   };
   // Chosen for multiples of 256 bytes, which is what is promised when nothing is said.
   EXPECT_EQ(multiply(0), 0);
   EXPECT_NE(multiply(4), 0);
-  lt->preferenceDestroy(preference);
   lt->layoutDestroy(layout);
   lt->descDestroy(desc);
-  lt->destroy(handle);
-  device.cuda->memFree(memory);
 }
 
 // The header on the bits of relu: where they lie, how long their rows are, for which results.
 TEST(FakeCudaFaults, IllegalBitsOfReluAreRefused) {
-  OpenDevice device;
-  const char *problem = nullptr;
-  const cuda::lt::Api *lt = cuda::lt::api(problem);
-  ASSERT_NE(lt, nullptr) << problem;
-  cuda::DevicePointer memory = 0;
-  ASSERT_EQ(device.cuda->memAlloc(&memory, 4096), 0);
-  device.cuda->memsetBytes(memory, 0, 4096, device.stream);
-  cuda::lt::Handle handle;
-  cuda::lt::Preference preference;
-  lt->create(&handle);
-  lt->preferenceCreate(&preference);
+  OpenBlas device;
+  const cuda::lt::Api *lt = device.lt;
+  const cuda::DevicePointer memory = device.memory;
   // One product of 8 x 8, whose bits take 8 rows of 16 bytes.
   auto multiply = [&](uint32_t epilogue, uint64_t bits, int64_t leading, bool inDouble = false) {
     const cuda::lt::DataType type = inDouble ? cuda::lt::r64f : cuda::lt::r32f;
@@ -204,15 +186,15 @@ TEST(FakeCudaFaults, IllegalBitsOfReluAreRefused) {
     lt->descSet(desc, cuda::lt::auxLeading, &leading, sizeof leading);
     cuda::lt::Heuristic choice;
     int found = 0;
-    int code =
-        lt->heuristic(handle, desc, layout, layout, layout, layout, preference, 1, &choice, &found);
+    int code = lt->heuristic(device.handle, desc, layout, layout, layout, layout, device.preference,
+                             1, &choice, &found);
     const double one = 1, zero = 0;
     const float oneFloat = 1;
     const void *alpha = inDouble ? static_cast<const void *>(&one) : &oneFloat;
     auto *a = reinterpret_cast<void *>(memory), *d = reinterpret_cast<void *>(memory + 1024);
     code = code ? code
-                : lt->matmul(handle, desc, alpha, a, layout, a, layout, &zero, d, layout, d, layout,
-                             &choice.algorithm, nullptr, 0, device.stream);
+                : lt->matmul(device.handle, desc, alpha, a, layout, a, layout, &zero, d, layout, d,
+                             layout, &choice.algorithm, nullptr, 0, device.stream);
     lt->layoutDestroy(layout);
     lt->descDestroy(desc);
     return code;
@@ -231,9 +213,6 @@ TEST(FakeCudaFaults, IllegalBitsOfReluAreRefused) {
     EXPECT_NE(multiply(epilogue, bits, 128, /*inDouble=*/true), 0);
   }
   EXPECT_NE(multiply(cuda::lt::epilogueReluDerivative | cuda::lt::epilogueBias, bits, 128), 0);
-  lt->preferenceDestroy(preference);
-  lt->destroy(handle);
-  device.cuda->memFree(memory);
 }
 
 } // namespace
