@@ -6,54 +6,12 @@ import statistics
 import time
 
 import torch
-from torch import nn
+import torch_modules
 from torch.nn import functional as F
 
 
-class Cnn(nn.Module):
-    def __init__(self):
-        super().__init__()
-        widths = (3, 32, 64, 128)
-        self.convolutions = nn.ModuleList(nn.Conv2d(widths[i], widths[i + 1], 3, stride=2 if i else 1, padding=1, bias=False) for i in range(3))
-        self.normalizations = nn.ModuleList(nn.BatchNorm2d(width) for width in widths[1:])
-        self.last = nn.Linear(128, 10)
-
-    def forward(self, x):
-        x = x.permute(0, 3, 1, 2)
-        for convolution, normalization in zip(self.convolutions, self.normalizations):
-            x = F.relu(normalization(convolution(x)))
-        return self.last(x.mean((2, 3)))
-
-
-class Lstm(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.lstm, self.last = nn.LSTM(32, 128, batch_first=True), nn.Linear(128, 10)
-
-    def forward(self, x):
-        return self.last(self.lstm(x)[0][:, -1])
-
-
-class Transformer(nn.Module):
-    def __init__(self, width=256, heads=8):
-        super().__init__()
-        self.heads, self.inputs, self.outputs = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
-        self.wide, self.narrow, self.last = nn.Linear(width, 4 * width), nn.Linear(4 * width, width), nn.Linear(width, 10)
-
-    def forward(self, x):
-        parts = self.inputs(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        attended = F.scaled_dot_product_attention(parts[0], parts[1], parts[2])
-        x = self.norms[0](x + self.outputs(attended.transpose(1, 2).flatten(2)))
-        x = self.norms[1](x + self.narrow(F.relu(self.wide(x))))
-        return self.last(x.mean(1))
-
-
-def guide():
-    return nn.Sequential(nn.Linear(784, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU(), nn.Linear(4096, 10))
-
-
-MODELS = {"guide": (guide, (784,)), "cnn": (Cnn, (32, 32, 3)), "lstm": (Lstm, (128, 32)), "transformer": (Transformer, (128, 256))}
+MODELS = {"guide": (torch_modules.mlp, (784,)), "cnn": (torch_modules.Cnn, (32, 32, 3)), "lstm": (torch_modules.Lstm, (128, 32)),
+          "transformer": (torch_modules.Transformer, (128, 256))}  # fmt: skip
 
 
 def time_torch(workload, precision, compiled, batch, steps, warmup, device="cuda"):

@@ -2,6 +2,8 @@
 """The workloads' models in plain PyTorch, with the weights of the Keras file."""
 
 import os
+import pathlib
+import sys
 
 import keras
 import numpy
@@ -9,80 +11,57 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "gpu"))
+import torch_modules
+
 
 def parameter(array):
     return nn.Parameter(torch.tensor(numpy.array(array, "float32")))
 
 
-def linear(kernel, bias):
-    layer = nn.Linear(*kernel.shape)
+def fill(layer, kernel, bias):
     layer.weight, layer.bias = parameter(kernel.T), parameter(bias)
-    return layer
 
 
-class Mlp(nn.Sequential):
-    def __init__(self, weights):
-        first, second, last = (linear(weights[i], weights[i + 1]) for i in (0, 2, 4))
-        super().__init__(first, nn.ReLU(), second, nn.ReLU(), last)
+def mlp(weights):
+    model = torch_modules.mlp()
+    for i in (0, 2, 4):
+        fill(model[i], *weights[i : i + 2])
+    return model
 
 
-class Cnn(nn.Module):
-    def __init__(self, weights):
-        super().__init__()
-        self.convolutions, self.normalizations = nn.ModuleList(), nn.ModuleList()
-        for block in range(3):
-            kernel, gamma, beta = weights[5 * block : 5 * block + 3]
-            convolution = nn.Conv2d(kernel.shape[2], kernel.shape[3], 3, stride=2 if block else 1, padding=0 if block else 1, bias=False)
-            convolution.weight = parameter(kernel.transpose(3, 2, 0, 1))
-            normalization = nn.BatchNorm2d(len(gamma), eps=1e-3, momentum=0.01)
-            normalization.weight, normalization.bias = parameter(gamma), parameter(beta)
-            self.convolutions.append(convolution)
-            self.normalizations.append(normalization)
-        self.last = linear(*weights[15:17])
-
-    def forward(self, x):
-        x = x.permute(0, 3, 1, 2)
-        for block, (convolution, normalization) in enumerate(zip(self.convolutions, self.normalizations)):
-            # Keras's "same" of a stride of two pads behind.
-            x = F.relu(normalization(convolution(F.pad(x, (0, 1, 0, 1)) if block else x)))
-        return self.last(x.mean((2, 3)))
+def cnn(weights):
+    model = torch_modules.Cnn()
+    for block, (convolution, normalization) in enumerate(zip(model.convolutions, model.normalizations)):
+        kernel, gamma, beta = weights[5 * block : 5 * block + 3]
+        convolution.weight = parameter(kernel.transpose(3, 2, 0, 1))
+        normalization.weight, normalization.bias = parameter(gamma), parameter(beta)
+    fill(model.last, *weights[15:17])
+    return model
 
 
-class Lstm(nn.Module):
-    def __init__(self, weights):
-        super().__init__()
-        kernel, recurrent, bias = weights[:3]
-        self.lstm = nn.LSTM(kernel.shape[0], recurrent.shape[0], batch_first=True)
-        self.lstm.weight_ih_l0, self.lstm.weight_hh_l0 = parameter(kernel.T), parameter(recurrent.T)
-        self.lstm.bias_ih_l0 = parameter(bias)
-        self.lstm.bias_hh_l0 = nn.Parameter(torch.zeros(len(bias)), requires_grad=False)
-        self.last = linear(*weights[3:5])
-
-    def forward(self, x):
-        return self.last(self.lstm(x)[0][:, -1])
+def lstm(weights):
+    model = torch_modules.Lstm()
+    kernel, recurrent, bias = weights[:3]
+    model.lstm.weight_ih_l0, model.lstm.weight_hh_l0 = parameter(kernel.T), parameter(recurrent.T)
+    model.lstm.bias_ih_l0 = parameter(bias)
+    model.lstm.bias_hh_l0 = nn.Parameter(torch.zeros(len(bias)), requires_grad=False)
+    fill(model.last, *weights[3:5])
+    return model
 
 
-class Transformer(nn.Module):
-    def __init__(self, weights):
-        super().__init__()
-        query, query_bias, key, key_bias, value, value_bias, output, output_bias = weights[:8]
-        width = query.shape[0]
-        merge = lambda kernels: numpy.concatenate([kernel.reshape(width, -1) for kernel in kernels], 1)
-        self.heads = query.shape[1]
-        self.inputs = linear(merge((query, key, value)), numpy.concatenate([query_bias.ravel(), key_bias.ravel(), value_bias.ravel()]))
-        self.outputs = linear(output.reshape(-1, width), output_bias)
-        self.norms = nn.ModuleList(nn.LayerNorm(width, eps=1e-3) for _ in range(2))
-        for norm, first in zip(self.norms, (8, 14)):
-            norm.weight, norm.bias = parameter(weights[first]), parameter(weights[first + 1])
-        self.wide, self.narrow = linear(*weights[10:12]), linear(*weights[12:14])
-        self.last = linear(*weights[16:18])
-
-    def forward(self, x):
-        parts = self.inputs(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        attended = F.scaled_dot_product_attention(parts[0], parts[1], parts[2])
-        x = self.norms[0](x + self.outputs(attended.transpose(1, 2).flatten(2)))
-        x = self.norms[1](x + self.narrow(F.relu(self.wide(x))))
-        return self.last(x.mean(1))
+def transformer(weights):
+    model = torch_modules.Transformer()
+    query, query_bias, key, key_bias, value, value_bias, output, output_bias = weights[:8]
+    width = query.shape[0]
+    kernels = numpy.concatenate([kernel.reshape(width, -1) for kernel in (query, key, value)], 1)
+    fill(model.inputs, kernels, numpy.concatenate([query_bias.ravel(), key_bias.ravel(), value_bias.ravel()]))
+    fill(model.outputs, output.reshape(-1, width), output_bias)
+    for norm, first in zip(model.norms, (8, 14)):
+        norm.weight, norm.bias = parameter(weights[first]), parameter(weights[first + 1])
+    for layer, first in ((model.wide, 10), (model.narrow, 12), (model.last, 16)):
+        fill(layer, *weights[first : first + 2])
+    return model
 
 
 def rounded(x):
@@ -118,5 +97,5 @@ def finish(workload, outputs):
 def load(folder, workload):
     """The model of the workload, with the weights of FOLDER/model.keras; KERAS_BACKEND must be torch."""
     source = keras.saving.load_model(os.path.join(folder, "model.keras"), compile=False)
-    models = {"mlp": Mlp, "cnn": Cnn, "lstm": Lstm, "transformer": Transformer, "elementwise": Elementwise, "reductions": Reductions}
+    models = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "elementwise": Elementwise, "reductions": Reductions}
     return models[workload["model"]]([numpy.array(weight) for weight in source.get_weights()])
