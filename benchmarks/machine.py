@@ -26,6 +26,10 @@ def _extensions():
     return [label for flag, label in EXTENSIONS if flag in flags]
 
 
+def has_amx():
+    return "AMX" in _extensions()
+
+
 def _generation():
     """AMD's generation, which its extensions do not tell: one of two multiply-adds per cycle of the other."""
     if _field("vendor_id") != "AuthenticAMD" or "AVX512" not in _extensions():
