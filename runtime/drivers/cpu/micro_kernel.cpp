@@ -75,14 +75,14 @@ bool isFloat32(const Contraction &c) { return c.lhs == MPC_RT_FLOAT32 && c.rhs =
 // What oneDNN reaches beyond small products: 95 % of the registers' rate on a Zen 4, 87 to 92 % on
 // a Zen 5, where the kernel reaches 90 to 93 % if threads pack what they multiply.
 bool isFloat32WorthwhileOnAmd(const MicroKernel &kernel, const Contraction &c, bool rhsKept) {
-  constexpr int64_t longSums = 512, manyRows = 2048, manyColumns = 2048, fewColumns = 256;
+  constexpr int64_t longSums = 512, manyColumns = 2048, fewColumns = 256;
   const bool isFew = c.m <= kernel.blockRows;
   if (c.batch > 1 || (rhsKept && isFew))
     return false;
   if (isZen5() && c.k >= longSums) {
-    // What is packed of lhs has to be used by enough columns.
-    if (c.transposeLhs ? c.n >= fewColumns && c.m <= 2 * c.n
-                       : c.n >= manyColumns && c.m <= manyRows)
+    // What is packed of lhs has to be used by enough columns. With very many rows both multiply
+    // equally fast, but the kernel adds the bias, applies relu and stores around the caches.
+    if (c.transposeLhs ? c.n >= fewColumns && c.m <= 2 * c.n : c.n >= manyColumns)
       return true;
   }
   // Of few rows: rhs is packed on the way.
