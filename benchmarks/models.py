@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The benchmarks' models and data: models.py WORKLOAD-JSON POLICY FOLDER writes model.keras and data.npz."""
+"""The benchmarks' models and data: models.py WORKLOAD-JSON POLICY,POLICY FOLDER writes model.keras and data.npz into FOLDER/POLICY."""
 
 import json
-import os
+import pathlib
 import sys
 
 import keras
@@ -56,8 +56,7 @@ def reductions():
 MODELS = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "elementwise": elementwise, "reductions": reductions}
 
 
-def main():
-    workload, policy, folder = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3]
+def write(workload, policy, folder):
     keras.utils.set_random_seed(1)
     keras.config.set_dtype_policy(policy)
     inputs, outputs = MODELS[workload["model"]]()
@@ -65,11 +64,20 @@ def main():
     classifies = workload["model"] not in ("elementwise", "reductions")
     model = keras.Model(inputs, layers.Activation("softmax" if classifies else "linear", dtype="float32")(outputs))
     if classifies:
-        model.compile(workload.get("optimizer", "rmsprop"), loss="sparse_categorical_crossentropy")
-    model.save(os.path.join(folder, "model.keras"))
+        # Large steps would take the loss to where Keras's backends differ: TensorFlow's alone does not clip probabilities.
+        optimizer = keras.optimizers.get(workload.get("optimizer", "rmsprop"))
+        optimizer.learning_rate = 1e-4
+        model.compile(optimizer, loss="sparse_categorical_crossentropy")
+    folder.mkdir()
+    model.save(folder / "model.keras")
     random = numpy.random.RandomState(1)
     x = random.uniform(size=(workload["batch"], *inputs.shape[1:])).astype("float32")
-    numpy.savez(os.path.join(folder, "data.npz"), x=x, y0=random.randint(0, 10, size=workload["batch"]).astype("int32"))
+    numpy.savez(folder / "data.npz", x=x, y0=random.randint(0, 10, size=workload["batch"]).astype("int32"))
+
+
+def main():
+    for policy in sys.argv[2].split(","):
+        write(json.loads(sys.argv[1]), policy, pathlib.Path(sys.argv[3]) / policy)
 
 
 if __name__ == "__main__":

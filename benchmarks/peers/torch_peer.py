@@ -25,6 +25,9 @@ torch.set_num_threads(threads)
 channel = take_stdout()
 
 
+RATE = 1e-4  # as in benchmarks/models.py
+
+
 # PyTorch's own optimizers put epsilon elsewhere; these are Keras's formulas.
 @torch.no_grad()
 def rmsprop(parameters, gradients, slots, count):
@@ -32,7 +35,7 @@ def rmsprop(parameters, gradients, slots, count):
     torch._foreach_mul_(velocities, 0.9)
     torch._foreach_addcmul_(velocities, gradients, gradients, 0.1)
     divisors = torch._foreach_sqrt(torch._foreach_add(velocities, 1e-7))
-    torch._foreach_addcdiv_(parameters, gradients, divisors, -1e-3)
+    torch._foreach_addcdiv_(parameters, gradients, divisors, -RATE)
 
 
 @torch.no_grad()
@@ -41,7 +44,7 @@ def adam(parameters, gradients, slots, count):
     torch._foreach_lerp_(momentums, gradients, 0.1)
     torch._foreach_mul_(velocities, 0.999)
     torch._foreach_addcmul_(velocities, gradients, gradients, 0.001)
-    rate = 1e-3 * torch.sqrt(1 - 0.999**count) / (1 - 0.9**count)
+    rate = RATE * torch.sqrt(1 - 0.999**count) / (1 - 0.9**count)
     steps = torch._foreach_div(momentums, torch._foreach_add(torch._foreach_sqrt(velocities), 1e-7))
     torch._foreach_sub_(parameters, torch._foreach_mul(steps, rate))
 
