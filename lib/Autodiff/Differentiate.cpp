@@ -67,8 +67,7 @@ static LogicalResult buildGradientsEntry(ModuleOp module, TrainedModel &model) {
   SmallVector<std::string> names;
   for (VariableOp variable : module.getOps<VariableOp>())
     if (variable.getRole() == VariableRole::Trainable) {
-      independents.push_back(
-          copy->trainedValue(entry, FlatSymbolRefAttr::get(variable.getSymNameAttr())));
+      independents.push_back(entry.variable(FlatSymbolRefAttr::get(variable.getSymNameAttr())));
       names.push_back("grad:" + variable.getSymName().str());
     }
   size_t variables = independents.size();

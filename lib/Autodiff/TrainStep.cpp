@@ -273,8 +273,7 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
       trainable.push_back(variable);
   SmallVector<Value> independents, gradients;
   for (VariableOp variable : trainable)
-    independents.push_back(
-        copy->trainedValue(entry, FlatSymbolRefAttr::get(variable.getSymNameAttr())));
+    independents.push_back(entry.variable(FlatSymbolRefAttr::get(variable.getSymNameAttr())));
   auto seed = GradientSeedOp::create(builder, copy->loss.getLoc(), copy->loss.getType());
   // A LossScaleOptimizer clears the static scale of the optimizer inside it.
   bool isStatic = optimizer.getStaticScale() && module.getOps<LossScaleOp>().empty();
@@ -299,7 +298,7 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
   for (auto [i, variable] : llvm::enumerate(trainable))
     parameters.push_back(
         {variable,
-         independents[i],
+         copy->trainedValue(entry, FlatSymbolRefAttr::get(variable.getSymNameAttr())),
          {gradients[i], gradients[i] ? findParts(gradients[i]) : SmallVector<GradientPart>()},
          state.parameters[i]});
   OptimizerApplication application(entry, optimizer, std::move(state));

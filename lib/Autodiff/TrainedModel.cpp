@@ -167,6 +167,9 @@ FailureOr<TrainedModel::Copy> TrainedModel::emit(EntryBuilder &entry, Mode mode,
     Attribute name = loss.getArgAttr(i, MpcDialect::kInputAttr);
     if (!name) {
       mapArgument(loss, i, values);
+      // Regularizers see what the forward pass has made of a variable.
+      if (auto symbol = loss.getArgAttrOfType<FlatSymbolRefAttr>(i, MpcDialect::kVariableAttr))
+        values.map(loss.getArgument(i), copy.trainedValue(entry, symbol));
       continue;
     }
     Value value = produced.lookup(name);

@@ -25,9 +25,8 @@ struct TrainedModel {
     llvm::SmallVector<NamedValue> outputs, updates, metricUpdates;
     mlir::Value loss; // float32 scalar, all terms included; null without @loss
 
-    /// What the model computed with: the new value where the forward pass renews a trainable
-    /// variable (SpectralNormalization), of which the gradient is taken and which the optimizer
-    /// updates; else the variable.
+    /// What the optimizer updates: the last new value where the forward pass renews a trainable
+    /// variable (SpectralNormalization), else the variable.
     mlir::Value trainedValue(EntryBuilder &entry, mlir::FlatSymbolRefAttr symbol) const;
   };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of layers: a Functional model in dependency order, a Sequential model as a chain, nested
 // models inline, and the mpc.layer of one call. Inputs.cpp has the InputLayers.
+#include "CallOrder.h"
 #include "GraphImporter.h"
 
 #include "CompositeBuilder.h"
@@ -144,7 +145,10 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
     }
   }
   const unsigned firstUpdate = unsigned(results.size());
-  llvm::append_range(results, llvm::make_second_range(lb.updates));
+  // What the next call reads, in training alone: inference renews only the states that stay.
+  for (auto [variable, value] : lb.updates)
+    results.push_back(
+        isStateful(lb.getOperandOf(variable)) ? value : lb.make<InTrainingOp>(value, variable));
   YieldOp::create(lb.builder, loc, results);
   PrecisionAttr precision;
   if (lb.ignoresPolicy) {
@@ -418,6 +422,30 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
     called.node = tensor.node ? tensor.node - 1 : layer->calls.size() - 1;
     return lookup(called);
   };
+
+  // A layer's calls wait for those that Keras runs before.
+  if (!good)
+    return false;
+  std::vector<OrderedCall> ordered;
+  llvm::SmallVector<unsigned> ends;
+  auto numberOf = [&](const Call *call) { return unsigned(call - calls.data()); };
+  for (const Call &call : calls) {
+    ordered.push_back({call.layer, {}});
+    for (const TensorRef *tensor : call.tensors)
+      ordered.back().producers.push_back(numberOf(lookup(*tensor)));
+  }
+  for (const TensorRef *tensor : model.outputs.tensors())
+    if (const Call *producer = lookupOutput(*tensor))
+      ends.push_back(numberOf(producer));
+  llvm::DenseMap<const LayerConfig *, unsigned> previous;
+  for (unsigned number : orderCalls(ordered, ends)) {
+    auto [before, isFirst] = previous.try_emplace(calls[number].layer, number);
+    if (isFirst)
+      continue;
+    calls[before->second].consumers.push_back(number);
+    ++calls[number].waiting;
+    before->second = number;
+  }
 
   // Ready calls in file order, so that the same file gives the same IR.
   std::set<unsigned> ready;

@@ -139,7 +139,9 @@ bool CompositeBuilder::renewVariable(
   BodyBuilder body(mlir::OpBuilder(builder.getContext()), location, own);
   body.builder.setInsertionPointToEnd(block.get());
   auto [newValue, newState] = compute(body, argument, stateArgument);
-  Value used = body.make<InTrainingOp>(newValue, argument);
+  // As with Keras's assignment, which no derivative goes through: the gradient of the variable is
+  // the sum of those of its values in all calls.
+  Value used = body.make<StraightThroughOp>(body.make<InTrainingOp>(newValue, argument), argument);
   YieldOp::create(body.builder, location, mlir::ValueRange{used, newState});
   LayerOp op = LayerOp::create(
       outside, location, mlir::TypeRange{variable.getType(), second.getType()}, own.path,
