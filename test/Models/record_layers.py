@@ -279,6 +279,20 @@ def shared_spectral_normalization():
     return keras.Model(x, layers.Dense(2)(shared(layers.ReLU()(shared(x))) + shared(x)))
 
 
+# ---- Layers of Keras's own models -----------------------------------------------------------------
+
+
+@case("gradient")
+def application_layers():
+    from keras.src.applications.convnext import LayerScale, StochasticDepth
+    from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
+
+    x = keras.Input((5, 4, 3), name="x")
+    y = StochasticDepth(0.0)(LayerScale(0.3, 3)(layers.Dense(3, activation="gelu")(x)))
+    z = LayerScale(1e-6, 3)(CustomScaleLayer(0.17)([x, y]))
+    return keras.Model(x, layers.Dense(2)(z))
+
+
 # ---- ConvLSTM -----------------------------------------------------------------------------------
 
 
@@ -610,6 +624,7 @@ def write(name, kind, build, options):
             model.optimizer.build(model.trainable_variables)
     path = os.path.join(FOLDER, name + options.get("suffix", ".keras"))
     model.save(path)
+    keras.backend.clear_session()  # what has no name is numbered as in a process that only loads
     model = keras.saving.load_model(path)
     if "reference" in options:
         weights = model.get_weights()

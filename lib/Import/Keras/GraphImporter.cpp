@@ -229,6 +229,7 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
     return {};
   variable.overwrite = request.overwrite;
   variable.derived = request.derived;
+  variable.unnamed = request.unnamed;
   variable.quantizer = request.quantizer;
   variable.merge = request.merge;
   if (auto group = groups.find(variable.layer);
@@ -313,7 +314,12 @@ void GraphImporter::nameVariables() {
            std::make_pair(order.lookup(b.layer), b.group);
   });
   llvm::StringSet<> taken;
+  unsigned unnamed = 0;
   for (ModelVariable &variable : variables) {
+    if (variable.unnamed) {
+      variable.name = unnamed == 0 ? "variable" : "variable_" + std::to_string(unnamed);
+      ++unnamed;
+    }
     std::string path = join(variable.layer->name, variable.name);
     if (!taken.insert(path).second) {
       const std::string full = join(variable.layerPath, variable.name);

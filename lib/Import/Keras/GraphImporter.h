@@ -44,6 +44,7 @@ struct ModelVariable {
   bool stateful = false;  ///< VariableRequest::stateful
   bool overwrite = false; ///< VariableRequest::overwrite
   bool derived = false;   ///< VariableRequest::derived
+  bool unnamed = false;   ///< VariableRequest::unnamed
   /// VariableRequest::quantizer, and the paths of the variables that it gives values, too.
   std::shared_ptr<const KernelQuantizer> quantizer;
   std::string scalePath, zeroPath, groupsPath;

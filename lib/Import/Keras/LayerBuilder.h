@@ -56,6 +56,9 @@ struct VariableRequest {
   /// No dataset of the file: the quantizer of another variable of the layer gives the value, or the
   /// initializer.
   bool derived = false;
+  /// Made without a name: Keras numbers such variables of a model, "variable", "variable_1", and
+  /// so on; `name` tells it from the layer's others.
+  bool unnamed = false;
 };
 
 class ScanBuilder;

@@ -14,6 +14,13 @@ void registerLayer(llvm::StringRef registeredName, const LayerEntry &entry) {
   registeredLayers().insert_or_assign(registeredName, entry);
 }
 
+static const LayerEntry *findIn(llvm::ArrayRef<LayerEntry> family, llvm::StringRef className) {
+  for (const LayerEntry &entry : family)
+    if (entry.className == className)
+      return &entry;
+  return nullptr;
+}
+
 const LayerEntry *findLayer(const LayerConfig &layer) {
   // Files of Keras 2 name no module.
   const llvm::StringRef module = layer.module, registered = layer.registeredName;
@@ -22,9 +29,12 @@ const LayerEntry *findLayer(const LayerConfig &layer) {
   // Registered classes have no module of Keras's.
   if (module.empty() && !registered.empty())
     return nullptr;
-  if (!module.empty() && module != "keras.layers" && !module.starts_with("keras.src.layers."))
-    return nullptr;
   if (registered.contains('>'))
+    return nullptr;
+  // Keras exports these classes nowhere: files name the module that defines them.
+  if (module.starts_with("keras.src.applications."))
+    return findIn(applicationLayers(), layer.className);
+  if (!module.empty() && module != "keras.layers" && !module.starts_with("keras.src.layers."))
     return nullptr;
   for (llvm::ArrayRef<LayerEntry> family :
        {coreLayers(), activationLayers(), mergingLayers(), convolutionLayers(), poolingLayers(),
@@ -32,9 +42,8 @@ const LayerEntry *findLayer(const LayerConfig &layer) {
         categoryLayers(), augmentationLayers(), einsumDenseLayers(), embeddingLayers(),
         normalizationLayers(), attentionLayers(), multiHeadAttentionLayers(),
         spectralNormalizationLayers(), recurrentLayers(), recurrentWrappers()})
-    for (const LayerEntry &entry : family)
-      if (entry.className == layer.className)
-        return &entry;
+    if (const LayerEntry *entry = findIn(family, layer.className))
+      return entry;
   return nullptr;
 }
 

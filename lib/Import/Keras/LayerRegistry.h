@@ -60,6 +60,7 @@ llvm::ArrayRef<LayerEntry> regularizationLayers();
 llvm::ArrayRef<LayerEntry> preprocessingLayers();
 llvm::ArrayRef<LayerEntry> categoryLayers();
 llvm::ArrayRef<LayerEntry> augmentationLayers();
+llvm::ArrayRef<LayerEntry> applicationLayers();
 llvm::ArrayRef<LayerEntry> recurrentLayers();
 llvm::ArrayRef<LayerEntry> recurrentWrappers();
 llvm::ArrayRef<LayerEntry> einsumDenseLayers();
