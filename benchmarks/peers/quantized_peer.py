@@ -2,7 +2,7 @@
 """Dense layers with given weights in programs that quantize, too.
 
   quantized_peer.py make WEIGHTS.npz IMAGES LABELS FOLDER   writes them; prints {name: {"bytes", "accuracy"}}
-  quantized_peer.py groups WEIGHTS.npz SIZE GROUPS.npz      the weights as Keras's gptq/4/SIZE keeps them, rounded to nearest
+  quantized_peer.py gptq|awq WEIGHTS.npz SIZE GROUPS.npz    the weights as Keras's gptq/4/SIZE or awq/4/SIZE keeps them
   quantized_peer.py serve FOLDER NAME BATCH WARMUP THREADS  the protocol of `mpc-run bench --serve`
 
 WEIGHTS holds dense_0/kernel, dense_0/bias, dense_1/kernel and so on; IMAGES and LABELS are IDX files.
@@ -71,8 +71,9 @@ def make_onnx(values, folder):
     return [plain.name, "onnxruntime, dynamic int8", "onnxruntime, int4/128"]
 
 
-def make_groups(weights, size, target):
-    """Keras/src/quantizers/gptq_core.py without its solver: groups of inputs, asymmetric, numbers from 0 to 15."""
+def make_groups(mode, weights, size, target):
+    """keras/src/quantizers/gptq_core.py without its solver, or awq_core.py without its search: groups of inputs,
+    asymmetric, numbers from 0 to 15 rounded to nearest. awq multiplies inputs' weights before that, by their size here."""
     stored, parts = numpy.load(weights), {}
     for name in stored:
         layer, part = name.rsplit("/", 1)
@@ -80,6 +81,10 @@ def make_groups(weights, size, target):
             parts[name] = stored[name]
             continue
         kernel = stored[name].T
+        if mode == "awq":
+            size_of = numpy.abs(kernel).mean(0) + 1e-4
+            factors = numpy.sqrt(size_of / size_of.mean()).astype("float32")
+            kernel, parts[f"{layer}/awq_scales"] = kernel * factors, factors
         groups = numpy.arange(kernel.shape[1]) // size
         scale, zero = (numpy.empty((kernel.shape[0], groups[-1] + 1), "float32") for _ in range(2))
         for group in range(groups[-1] + 1):
@@ -139,8 +144,8 @@ def main():
     if sys.argv[1] == "make":
         print(json.dumps(make(*sys.argv[2:5], pathlib.Path(sys.argv[5]))), file=channel)
         return
-    if sys.argv[1] == "groups":
-        make_groups(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    if sys.argv[1] in ("gptq", "awq"):
+        make_groups(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])
         return
     folder, name, batch, warmup, threads = pathlib.Path(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:7])
     predict = load(folder, name, threads)

@@ -3,6 +3,7 @@
 // bfloat16 on AVX-512: a step is two k, whose products VDPBF16PS adds to a sum in float32. It
 // rounds to nearest even and takes subnormal numbers for zero (Intel's Architecture Instruction Set
 // Extensions Programming Reference, chapter 2), as TDPBF16PS of AMX does.
+#include "runtime/drivers/cpu/avx512_columns.h"
 #include "runtime/drivers/cpu/avx512_weights.h"
 
 namespace mpc::rt {
@@ -95,54 +96,50 @@ void widen(const WeightRows &from, int64_t steps, void *panel) {
       _mm512_store_si512(to + step * 2 * panelColumns + 32 * v, _mm512_setzero_si512());
 }
 
-// The 16 weights of a block of a column, by their numbers as two's complement, twice: what looks
-// one up shows five bits, of which the highest is the next number's.
-__m512i loadWeights(const float *adjustments) {
-  const __m512 numbers = _mm512_set_ps(-1, -2, -3, -4, -5, -6, -7, -8, 7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512 zero = _mm512_set1_ps(adjustments[0]);
-  const __m512 scale = _mm512_set1_ps(adjustments[panelColumns]);
-  const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_mul_ps(_mm512_sub_ps(numbers, zero), scale));
-  return _mm512_broadcast_i64x4(reinterpret_cast<const __m256i &>(rounded));
-}
+struct Nothing {};
 
-template <int64_t rows> void multiplyColumns(const ColumnWork &work) {
-  constexpr int64_t columns = ColumnWork::columns, parts = columnChunk / columnStep;
-  __m512 sums[rows][columns];
-  const int8_t *numbers[columns];
-  for (int64_t c = 0; c < columns; ++c) {
-    // What is not there is read from the first column, and not stored.
-    numbers[c] = work.numbers + (c < work.count ? c : 0) * work.stride;
-    for (int64_t r = 0; r < rows; ++r)
-      sums[r][c] = _mm512_setzero_ps();
+// All weights of a block are there in bfloat16, twice: what looks one up shows five bits, of which
+// the highest is the next number's.
+struct LookUp {
+  using Element = uint16_t;
+  using Table = __m512i;
+  using Lhs = __m512bh;
+  using Common = Nothing;
+  static constexpr bool evenFirst = false;
+  static Table makeTable(const float *adjustments) {
+    const __m512 weights = scaleNumbers(adjustments);
+    const __m512bh twice = _mm512_cvtne2ps_pbh(weights, weights);
+    return reinterpret_cast<const __m512i &>(twice);
   }
-  for (int64_t first = 0; first < work.steps; first += work.blockSteps) {
-    const float *block = work.adjustments + work.blocks[first * columnStep] * 2 * panelColumns;
-    __m512i weights[columns];
-    for (int64_t c = 0; c < columns; ++c)
-      weights[c] = loadWeights(block + (c < work.count ? c : 0));
-    const int64_t last =
-        first + work.blockSteps < work.steps ? first + work.blockSteps : work.steps;
-    for (int64_t step = first; step < last; ++step) {
-      const __m128i shift = _mm_cvtsi64_si128(step % parts * 4);
-      __m512bh lhs[rows];
-      for (int64_t r = 0; r < rows; ++r) {
-        const __m512i loaded =
-            _mm512_loadu_si512(work.lhs + r * work.lhsStride + step * columnStep);
-        lhs[r] = reinterpret_cast<const __m512bh &>(loaded);
-      }
-      for (int64_t c = 0; c < columns; ++c) {
-        const __m512i packed = _mm512_loadu_si512(numbers[c] + step / parts * 64);
-        const __m512i rhs = _mm512_permutexvar_epi16(_mm512_srl_epi16(packed, shift), weights[c]);
-        for (int64_t r = 0; r < rows; ++r)
-          sums[r][c] =
-              _mm512_dpbf16_ps(sums[r][c], lhs[r], reinterpret_cast<const __m512bh &>(rhs));
-      }
-    }
+  static Lhs loadLhs(const uint16_t *from) {
+    return reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
   }
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < work.count; ++c)
-      work.sums[r * work.sumStride + c] = _mm512_reduce_add_ps(sums[r][c]);
-}
+  static Common loadCommon(const float *, int64_t) { return {}; }
+  static __m512bh find(__m512i words, Table table, Common) {
+    return reinterpret_cast<__m512bh>(_mm512_permutexvar_epi16(words, table));
+  }
+  static __m512 add(__m512 sums, Lhs lhs, __m512bh weights) {
+    return _mm512_dpbf16_ps(sums, lhs, weights);
+  }
+};
+
+// As LookUp, multiplied with a factor of each row and rounded again.
+struct LookUpAndMultiply : LookUp {
+  using Table = __m512;
+  using Common = Halves;
+  static constexpr bool evenFirst = true;
+  static Table makeTable(const float *adjustments) {
+    return ToBFloat16::round(scaleNumbers(adjustments));
+  }
+  static Common loadCommon(const float *factors, int64_t step) {
+    return loadHalves(factors + step * columnStep);
+  }
+  static __m512bh find(__m512i words, Table table, const Common &factors) {
+    const Halves found = findHalves(words, table);
+    return _mm512_cvtne2ps_pbh(_mm512_mul_ps(found.odd, factors.odd),
+                               _mm512_mul_ps(found.even, factors.even));
+  }
+};
 
 } // namespace
 
@@ -169,8 +166,9 @@ const WeightKernel avx512BFloat16Weights = {
     {widen<false, Adjust::none>, widen<true, Adjust::none>},
     {nullptr, widen<true, Adjust::scale>, nullptr},
     {nullptr, widen<true, Adjust::divide>, nullptr},
+    {nullptr, widen<true, Adjust::multiply>, nullptr},
     {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>, multiplyPanels<Step, 3>,
      multiplyPanels<Step, 4>, multiplyPanels<Step, 5>, multiplyPanels<Step, 6>},
-    {multiplyColumns<1>, multiplyColumns<2>, multiplyColumns<3>, multiplyColumns<4>}};
+    {{}, {columnKernel<LookUp>, columnKernel<LookUpAndMultiply>}, {}}};
 
 } // namespace mpc::rt

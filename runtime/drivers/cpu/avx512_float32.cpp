@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // float32 on AVX-512. A step is one k. 16-bit operands are widened while they are packed.
+#include "runtime/drivers/cpu/avx512_columns.h"
 #include "runtime/drivers/cpu/avx512_weights.h"
 
 namespace mpc::rt {
@@ -77,6 +78,37 @@ void widen(const WeightRows &from, int64_t steps, void *panel) {
       _mm512_store_ps(to + row * panelColumns + 16 * v, _mm512_setzero_ps());
 }
 
+// All weights of a block are there, rounded.
+template <typename Round> struct LookUp {
+  using Element = float;
+  using Table = __m512;
+  using Lhs = Halves;
+  struct Common {};
+  static constexpr bool evenFirst = true;
+  static Table makeTable(const float *adjustments) {
+    return Round::round(scaleNumbers(adjustments));
+  }
+  static Lhs loadLhs(const float *from) { return loadHalves(from); }
+  static Common loadCommon(const float *, int64_t) { return {}; }
+  static Halves find(__m512i words, Table table, Common) { return findHalves(words, table); }
+  static __m512 add(__m512 sums, const Lhs &lhs, const Halves &weights) {
+    return _mm512_fmadd_ps(lhs.odd, weights.odd, _mm512_fmadd_ps(lhs.even, weights.even, sums));
+  }
+};
+
+// That divided by a number of each row, and rounded again.
+template <typename Round> struct LookUpAndDivide : LookUp<Round> {
+  using Common = Halves;
+  static Common loadCommon(const float *factors, int64_t step) {
+    return loadHalves(factors + step * columnStep);
+  }
+  static Halves find(__m512i words, __m512 table, const Common &divisors) {
+    const Halves found = findHalves(words, table);
+    return {Round::round(_mm512_div_ps(found.even, divisors.even)),
+            Round::round(_mm512_div_ps(found.odd, divisors.odd))};
+  }
+};
+
 } // namespace
 
 const MicroKernel avx512Float32 = {"avx512_float32",
@@ -102,8 +134,11 @@ const WeightKernel avx512Float32Weights = {
     {widen<false, Adjust::none>, widen<true, Adjust::none>},
     {widen<true, Adjust::scale>, nullptr, widen<true, Adjust::scale, ToFloat16>},
     {widen<true, Adjust::divide>, nullptr, widen<true, Adjust::divide, ToFloat16>},
+    {},
     {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>, multiplyPanels<Step, 3>,
      multiplyPanels<Step, 4>, multiplyPanels<Step, 5>, multiplyPanels<Step, 6>},
-    {}};
+    {{columnKernel<LookUp<KeepFloat32>>, columnKernel<LookUpAndDivide<KeepFloat32>>},
+     {},
+     {columnKernel<LookUp<ToFloat16>>, columnKernel<LookUpAndDivide<ToFloat16>>}}};
 
 } // namespace mpc::rt

@@ -24,9 +24,9 @@ template <bool isInt4> __m512 loadNumbers(const int8_t *row, int64_t vector) {
 
 template <bool isInt4> constexpr int64_t rowBytes = isInt4 ? panelColumns / 2 : panelColumns;
 
-// What becomes of numbers: nothing; the product with a scale; that divided. What is divided has
-// been rounded by `Round`.
-enum class Adjust { none, scale, divide };
+// What becomes of numbers: nothing; the product with a scale; that divided, or multiplied with what
+// stands for a divisor. That has been rounded by `Round` before.
+enum class Adjust { none, scale, divide, multiply };
 
 struct KeepFloat32 {
   static __m512 round(__m512 x) { return x; }
@@ -51,9 +51,11 @@ public:
     if (adjust == Adjust::none)
       return numbers;
     const __m512 scaled = _mm512_mul_ps(_mm512_sub_ps(numbers, zero[v]), scale[v]);
-    return adjust == Adjust::scale
-               ? scaled
-               : _mm512_div_ps(Round::round(scaled), _mm512_set1_ps(from.divisors[row]));
+    if (adjust == Adjust::scale)
+      return scaled;
+    const __m512 rounded = Round::round(scaled), factor = _mm512_set1_ps(from.factors[row]);
+    return adjust == Adjust::divide ? _mm512_div_ps(rounded, factor)
+                                    : _mm512_mul_ps(rounded, factor);
   }
 
 private:

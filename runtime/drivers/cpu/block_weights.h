@@ -9,6 +9,7 @@
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/cpu/weight_kernel.h"
 
 #include <cstdint>
 #include <vector>
@@ -26,6 +27,12 @@ struct BlockWeights {
   std::vector<int64_t> order;
   std::vector<int32_t> blockOfRow; // in that order
   std::vector<float> divisors;     // of each row, in that order; empty: none
+  // What a row is multiplied with instead, for the same weights bit by bit; empty where that may
+  // not be so.
+  std::vector<float> reciprocals;
+  // The reciprocals, or divisors of other dtypes than bfloat16, as columns want them: in steps of
+  // columnStep rows, those with even numbers first.
+  std::vector<float> columnFactors;
   // Steps of columnStep rows that every block has, the last one at most; 0 where they differ.
   int64_t blockSteps = 0;
 
@@ -38,10 +45,13 @@ struct BlockWeights {
   }
   uint64_t bytes() const {
     return adjustments.size() + order.size() * sizeof(int64_t) +
-           blockOfRow.size() * sizeof(int32_t) + divisors.size() * sizeof(float);
+           blockOfRow.size() * sizeof(int32_t) +
+           (divisors.size() + reciprocals.size() + columnFactors.size()) * sizeof(float);
   }
 };
 
+// The place in a step of columns, of row `i` of it, where those with even numbers come first.
+constexpr int64_t evenFirstPlace(int64_t i) { return i % 2 * (columnStep / 2) + i / 2; }
 // What blockSteps is, of rows with these blocks.
 int64_t stepsOfBlocks(const std::vector<int32_t> &blockOfRow);
 void fillBlockWeights(ThreadTeam &team, const Contraction &shape, const BlockScales &blocks,

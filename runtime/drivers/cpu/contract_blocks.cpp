@@ -7,10 +7,45 @@
 #include "runtime/drivers/cpu/contractor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
 namespace mpc::rt {
+namespace {
+
+// bfloat16 has 8 bits: a quotient of two such numbers is no tie of a rounding to it and at least
+// 2^-17 of itself away from one, 64 times as much as the product with a rounded reciprocal may be
+// off (docs/numerics.md). Reciprocals have to be normal numbers.
+bool haveReciprocals(mpc_rt_dtype_t dtype, const std::vector<float> &divisors) {
+  return dtype == MPC_RT_BFLOAT16 &&
+         std::all_of(divisors.begin(), divisors.end(), [](float divisor) {
+           return std::abs(divisor) > 0x1p-64f && std::abs(divisor) < 0x1p64f;
+         });
+}
+
+void fillFactors(mpc_rt_dtype_t dtype, BlockWeights &kept) {
+  kept.reciprocals.clear();
+  kept.columnFactors.clear();
+  if (kept.divisors.empty())
+    return;
+  const bool exact = haveReciprocals(dtype, kept.divisors);
+  if (exact)
+    for (float divisor : kept.divisors)
+      kept.reciprocals.push_back(1.0f / divisor);
+  else if (dtype == MPC_RT_BFLOAT16)
+    return;
+  const std::vector<float> &factors = exact ? kept.reciprocals : kept.divisors;
+  const auto count = static_cast<int64_t>(factors.size());
+  kept.columnFactors.resize(static_cast<size_t>(ceilDivide(count, columnStep) * columnStep), 1.0f);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t step = i / columnStep * columnStep;
+    kept.columnFactors[static_cast<size_t>(step + evenFirstPlace(i % columnStep))] =
+        factors[static_cast<size_t>(i)];
+  }
+}
+
+} // namespace
 
 void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales &blocks,
                       BlockWeights &kept) {
@@ -34,6 +69,7 @@ void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales 
     if (blocks.divisors)
       kept.divisors[place] = blocks.divisors[row];
   }
+  fillFactors(c.lhs, kept);
   kept.blockSteps = stepsOfBlocks(kept.blockOfRow);
   reserve(kept.adjustments,
           static_cast<uint64_t>(tiles * blocks.count * 2 * columns) * sizeof(float));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A few rows by 4-bit weights in blocks: what takes the time is to make numbers of them. A block of
-// a column has 16 different weights, which are made once and looked up, 32 at a time: weights of
-// one column follow each other here, and lanes are summed at its end.
+// A few rows by 4-bit weights: what takes the time is to make floating numbers of them. A block of
+// a column has 16 different weights, which are made once and looked up, up to 32 at a time: weights
+// of one column follow each other here, and lanes are summed at its end.
 #include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace mpc::rt {
@@ -33,35 +34,91 @@ int64_t stepsOfBlocks(const std::vector<int32_t> &blockOfRow) {
 }
 
 uint64_t columnBytes(const Contraction &c) {
-  return static_cast<uint64_t>(c.n * chunksOf(c) * columnChunk / 2);
+  constexpr int64_t together = ColumnWork::columns;
+  return static_cast<uint64_t>(ceilDivide(c.n, together) * together * chunksOf(c) * columnChunk /
+                               2);
 }
 
 void packColumns(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
-                 const BlockWeights &blocks, int8_t *to) {
+                 const BlockWeights *blocks, int8_t *to) {
+  constexpr int64_t together = ColumnWork::columns;
   const int64_t chunks = chunksOf(c);
-  team.forRange(c.n, std::max<int64_t>(conversionGrain / c.k, 1), [&](int64_t begin, int64_t end) {
-    for (int64_t column = begin; column < end; ++column)
-      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        uint16_t words[columnStep] = {};
-        for (int64_t i = 0; i < std::min(columnChunk, c.k - chunk * columnChunk); ++i) {
-          const int number = weightAt(c, rhs, blocks.rowAt(chunk * columnChunk + i), column) & 15;
-          words[i % columnStep] |= static_cast<uint16_t>(number << (i / columnStep * 4));
-        }
-        std::memcpy(to + (column * chunks + chunk) * (columnChunk / 2), words, sizeof(words));
-      }
-  });
+  team.forRange(
+      ceilDivide(c.n, together) * together, std::max<int64_t>(conversionGrain / c.k, 1),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t column = begin; column < end; ++column)
+          for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+            uint16_t words[columnStep] = {};
+            const int64_t first = chunk * columnChunk;
+            const int64_t rows = column < c.n ? std::min(columnChunk, c.k - first) : 0;
+            for (int64_t i = 0; i < rows; ++i) {
+              const int64_t row = blocks ? blocks->rowAt(first + i) : first + i;
+              const int number = weightAt(c, rhs, row, column) & 15;
+              words[i % columnStep] |= static_cast<uint16_t>(number << (i / columnStep * 4));
+            }
+            std::memcpy(to + ((column / together * chunks + chunk) * together + column % together) *
+                                 sizeof(words),
+                        words, sizeof(words));
+          }
+      });
 }
 
-void Contractor::multiplyColumns(const WeightKernel &weights, const Contraction &c, const void *lhs,
-                                 const int8_t *columns, const BlockWeights &blocks, float *sums) {
-  const int64_t steps = ceilDivide(c.k, columnStep), stride = steps * columnStep;
-  reserve(lhsBlock, static_cast<uint64_t>(c.m * stride) * sizeof(uint16_t));
-  auto *rows = reinterpret_cast<uint16_t *>(lhsBlock.data());
-  for (int64_t m = 0; m < c.m; ++m) {
-    std::memcpy(rows + m * stride, at(lhs, m * c.k, c.lhs),
-                static_cast<size_t>(c.k) * sizeof(uint16_t));
-    std::fill(rows + m * stride + c.k, rows + (m + 1) * stride, uint16_t{0});
+namespace {
+
+// Rows of lhs in steps of columnStep, the last one filled up with zeros.
+template <typename Element>
+void fillSteps(const Element *from, int64_t k, bool evenFirst, Element *to) {
+  for (int64_t step = 0; step < k; step += columnStep) {
+    const int64_t count = std::min(columnStep, k - step);
+    if (count < columnStep)
+      std::fill_n(to + step, columnStep, Element{0});
+    for (int64_t i = 0; i < count; ++i)
+      to[step + (evenFirst ? evenFirstPlace(i) : i)] = from[step + i];
   }
+}
+
+} // namespace
+
+const ColumnKernel *Contractor::findColumnKernel(const Contraction &c,
+                                                 const BlockWeights *blocks) const {
+  const WeightKernel *weights = weightKernels[c.lhs];
+  if (!weights || !c.packedRhs || (blocks && !blocks->blockSteps))
+    return nullptr;
+  const bool hasFactors = blocks && !blocks->divisors.empty();
+  if (hasFactors && blocks->columnFactors.empty())
+    return nullptr;
+  // Of more rows each number that panels and tiles make is used often enough (Zen 5).
+  const int64_t mostRows = c.lhs == MPC_RT_BFLOAT16 ? (hasFactors ? 8 : 12) : blocks ? 4 : 3;
+  if (c.m > mostRows)
+    return nullptr;
+  const ColumnKernel &kernel = weights->columns[c.lhs][hasFactors ? 1 : 0];
+  return kernel.multiply[0] ? &kernel : nullptr;
+}
+
+void Contractor::multiplyColumns(const ColumnKernel &kernel, const Contraction &c, const void *lhs,
+                                 const int8_t *columns, const BlockWeights *blocks, float *sums) {
+  const int64_t steps = ceilDivide(c.k, columnStep), stride = steps * columnStep;
+  const bool isNarrow = c.lhs == MPC_RT_BFLOAT16;
+  const int64_t width = isNarrow ? sizeof(uint16_t) : sizeof(float);
+  const void *wide = isNarrow ? lhs : widenRows(c, lhs);
+  reserve(orderedSteps, static_cast<uint64_t>(c.m * stride * width));
+  for (int64_t m = 0; m < c.m; ++m) {
+    uint8_t *to = orderedSteps.data() + m * stride * width;
+    if (isNarrow)
+      fillSteps(static_cast<const uint16_t *>(wide) + m * c.k, c.k, kernel.evenFirst,
+                reinterpret_cast<uint16_t *>(to));
+    else
+      fillSteps(static_cast<const float *>(wide) + m * c.k, c.k, kernel.evenFirst,
+                reinterpret_cast<float *>(to));
+  }
+  // Numbers without scales, as one block.
+  static constexpr auto asTheyAre = [] {
+    std::array<float, 2 * tileColumns> adjustments{};
+    for (size_t i = tileColumns; i < adjustments.size(); ++i)
+      adjustments[i] = 1.0f;
+    return adjustments;
+  }();
+  static constexpr int32_t firstBlock = 0;
   constexpr int64_t rowsAtOnce = ColumnWork::mostRows, together = ColumnWork::columns;
   constexpr auto ofTile = static_cast<int64_t>(tileColumns);
   const int64_t bytes = chunksOf(c) * columnChunk / 2;
@@ -69,21 +126,21 @@ void Contractor::multiplyColumns(const WeightKernel &weights, const Contraction 
                 [&](int64_t begin, int64_t end) {
                   for (int64_t n = begin * together; n < std::min(end * together, c.n);
                        n += together) {
-                    ColumnWork work{columns + n * bytes,
-                                    bytes,
-                                    std::min(together, c.n - n),
-                                    blocks.adjustmentsOf(n / ofTile) + n % ofTile,
-                                    blocks.blockOfRow.data(),
-                                    steps,
-                                    blocks.blockSteps,
-                                    rows,
-                                    stride,
-                                    sums + n,
-                                    c.n};
+                    ColumnWork work;
+                    work.numbers = columns + n * bytes;
+                    work.count = std::min(together, c.n - n);
+                    work.adjustments =
+                        blocks ? blocks->adjustmentsOf(n / ofTile) + n % ofTile : asTheyAre.data();
+                    work.blocks = blocks ? blocks->blockOfRow.data() : &firstBlock;
+                    work.factors = blocks ? blocks->columnFactors.data() : nullptr;
+                    work.steps = steps;
+                    work.blockSteps = blocks ? blocks->blockSteps : steps;
+                    work.lhsStride = stride;
+                    work.sumStride = c.n;
                     for (int64_t m = 0; m < c.m; m += rowsAtOnce) {
-                      weights.columns[std::min(rowsAtOnce, c.m - m) - 1](work);
-                      work.lhs += rowsAtOnce * stride;
-                      work.sums += rowsAtOnce * c.n;
+                      work.lhs = orderedSteps.data() + m * stride * width;
+                      work.sums = sums + m * c.n + n;
+                      kernel.multiply[std::min(rowsAtOnce, c.m - m) - 1](work);
                     }
                   }
                 });

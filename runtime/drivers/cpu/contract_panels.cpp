@@ -34,7 +34,9 @@ WidenWeights chooseWiden(const WeightKernel &weights, const Contraction &c,
                          const BlockWeights *blocks) {
   if (!blocks)
     return weights.numbers[c.packedRhs ? 1 : 0];
-  return (blocks->divisors.empty() ? weights.scaled : weights.divided)[c.lhs];
+  if (blocks->divisors.empty())
+    return weights.scaled[c.lhs];
+  return (blocks->reciprocals.empty() ? weights.divided : weights.multiplied)[c.lhs];
 }
 
 // All rows by one tile, into the scratch's sums.
@@ -52,7 +54,9 @@ void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contrac
     if (blocks) {
       from.adjustments = blocks->adjustmentsOf(tile);
       from.blocks = blocks->blockOfRow.data() + k;
-      from.divisors = blocks->divisors.empty() ? nullptr : blocks->divisors.data() + k;
+      const std::vector<float> &factors =
+          blocks->reciprocals.empty() ? blocks->divisors : blocks->reciprocals;
+      from.factors = factors.empty() ? nullptr : factors.data() + k;
     }
     widen(from, steps, scratch.panel);
     const auto *next = reinterpret_cast<const uint8_t *>(numbers + (k + rows) * rowBytes);

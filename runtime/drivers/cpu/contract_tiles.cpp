@@ -136,7 +136,7 @@ const int8_t *Contractor::findTiles(const mpc_rt_contract_t &descriptor, const C
       pack(tileBytes(c), [&](int8_t *to) { packTiles(team, c, numbers, blocks, to); });
       break;
     case TileLayout::columns:
-      pack(columnBytes(c), [&](int8_t *to) { packColumns(team, c, numbers, *blocks, to); });
+      pack(columnBytes(c), [&](int8_t *to) { packColumns(team, c, numbers, blocks, to); });
       break;
     case TileLayout::amx:
       pack(amx::weightBytes(c),
@@ -179,14 +179,11 @@ void Contractor::contractTiles(const mpc_rt_contract_t &descriptor, const Contra
   }
   amx::Scales amxScales;
   const bool amx = useAmx && (!blocks || amx::findScales(c, *blocks, amxScales));
-  // Of more rows each number that is made is used often enough.
-  constexpr int64_t mostColumnRows = 12;
   const WeightKernel *panels = weightKernels[c.lhs];
-  const bool byColumns = blocks && blocks->blockSteps && blocks->divisors.empty() && panels &&
-                         panels->columns[0] && c.m <= mostColumnRows;
-  const TileLayout layout = amx         ? TileLayout::amx
-                            : byColumns ? TileLayout::columns
-                                        : TileLayout::vectors;
+  const ColumnKernel *columns = amx ? nullptr : findColumnKernel(c, blocks);
+  const TileLayout layout = amx       ? TileLayout::amx
+                            : columns ? TileLayout::columns
+                                      : TileLayout::vectors;
   const int8_t *packed = findTiles(descriptor, c, layout, rhs, blocks);
   const float *wideBias = prepareBias(c, bias);
   if (c.out != MPC_RT_FLOAT32)
@@ -199,8 +196,8 @@ void Contractor::contractTiles(const mpc_rt_contract_t &descriptor, const Contra
     reserve(tileScratch, amx::scratchBytes(c) * team.threads());
     amx::packRows(team, c, lhs, lhsBlock.data());
     amx::multiply(team, c, lhsBlock.data(), packed, amxScales, sums, tileScratch.data());
-  } else if (byColumns) {
-    multiplyColumns(*panels, c, lhs, packed, *blocks, sums);
+  } else if (columns) {
+    multiplyColumns(*columns, c, lhs, packed, blocks, sums);
   } else if (panels && (blocks || c.m > mostStreamedRows)) {
     multiplyPanels(*panels, c, lhs, packed, blocks, sums);
   } else if (blocks) {

@@ -60,7 +60,7 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
 uint64_t Contractor::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
                    biasWide.size() + libraryScratch.size() + tileScratch.size() +
-                   orderedRows.size();
+                   orderedRows.size() + orderedSteps.size();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
   for (auto &entry : tiles)

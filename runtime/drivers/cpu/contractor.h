@@ -156,8 +156,10 @@ private:
   void multiplyPanels(const WeightKernel &kernel, const Contraction &shape, const void *lhs,
                       const int8_t *tiles, const BlockWeights *blocks, float *sums);
   // Rows of lhs by columns whose numbers lie together.
-  void multiplyColumns(const WeightKernel &kernel, const Contraction &shape, const void *lhs,
-                       const int8_t *columns, const BlockWeights &blocks, float *sums);
+  void multiplyColumns(const ColumnKernel &kernel, const Contraction &shape, const void *lhs,
+                       const int8_t *columns, const BlockWeights *blocks, float *sums);
+  // Null where panels or tiles are multiplied instead.
+  const ColumnKernel *findColumnKernel(const Contraction &shape, const BlockWeights *blocks) const;
   void dequantize(const Contraction &shape, const int8_t *rhs, const BlockScales *blocks, void *to);
   // The product with a copy of the weights in the type of lhs, from where the usual ways go on.
   mpc_rt_status_t contractCopy(const mpc_rt_contract_t &descriptor, const Contraction &shape,
@@ -223,7 +225,7 @@ private:
   std::map<std::pair<int32_t, mpc_rt_dtype_t>, BlockWeights> blockWeights;
   const PackedWeights *packedOnceHolds = nullptr;
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, tileScratch,
-      orderedRows;
+      orderedRows, orderedSteps;
   std::vector<RowProduct> rowProducts;
   std::unique_ptr<BlockedProduct> bfloat16Product, float32Product; // null: left to oneDNN
 };
@@ -241,7 +243,7 @@ void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Co
 // The same for multiplyColumns.
 uint64_t columnBytes(const Contraction &shape);
 void packColumns(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
-                 const BlockWeights &blocks, int8_t *columns);
+                 const BlockWeights *blocks, int8_t *columns);
 // Integers as float32, row by row as they lie.
 void widenIntegers(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, float *to);
 

@@ -15,43 +15,53 @@ struct WeightRows {
   int64_t rows;                       // that exist
   const float *adjustments = nullptr; // [blocks][zeros of 64 columns, their scales]
   const int32_t *blocks = nullptr;    // of each row
-  const float *divisors = nullptr;    // of each row
+  const float *factors = nullptr;     // of each row: what divides it, or what it is multiplied with
 };
 // Writes a panel of `steps` steps: the numbers, or (number - zero) * scale, rounded to a dtype, or
-// that divided and rounded again.
+// that divided (or multiplied) and rounded again.
 using WidenWeights = void (*)(const WeightRows &from, int64_t steps, void *panel);
 
 // Columns of 4-bit weights whose k lie together: 128 numbers are 64 bytes, and number i of them is
-// the part i / 32 (from the low bits on) of 16-bit word i % 32.
+// the part i / 32 (from the low bits on) of 16-bit word i % 32. Those of ColumnWork::columns
+// columns lie next to each other, so that one stream is read.
 constexpr int64_t columnChunk = 128, columnStep = 32;
 
-// A few rows by a few such columns.
+// A few rows by so many columns.
 struct ColumnWork {
-  static constexpr int64_t columns = 4, mostRows = 4;
-  const int8_t *numbers;
-  int64_t stride; // bytes from one column to the next
-  int64_t count;  // columns that exist
+  static constexpr int64_t columns = 8, mostRows = 4;
+  const int8_t *numbers; // [chunks, columns, 64 bytes]
+  int64_t count;         // columns that exist
   // Of these columns in their tile: zeros, and 64 numbers behind them the scales, of block 0.
   const float *adjustments;
   const int32_t *blocks;     // of each row of the weights
+  const float *factors;      // [steps, columnStep], what rows are divided by or multiplied with
   int64_t steps, blockSteps; // of columnStep rows: all, and those of a block
-  const uint16_t *lhs;
-  int64_t lhsStride; // elements: steps, filled up with zeros
+  const void *lhs;           // as the kernel wants it
+  int64_t lhsStride;         // elements: steps, filled up with zeros
   float *sums;
   int64_t sumStride;
 };
 
+struct ColumnKernel {
+  // Steps of lhs and of factors have the rows with even numbers first.
+  bool evenFirst = false;
+  // By the rows, less one; null where there is no such kernel.
+  void (*multiply[ColumnWork::mostRows])(const ColumnWork &work) = {};
+};
+
 struct WeightKernel {
   const char *name;
-  const MicroKernel &kernel; // packs lhs
-  int64_t steps;             // of a panel that stays in the first-level cache
-  WidenWeights numbers[2];   // of int8 and int4
-  WidenWeights scaled[3];    // of int4, by the dtype of lhs; null where another kernel has it
-  WidenWeights divided[3];   // the same
+  const MicroKernel &kernel;  // packs lhs
+  int64_t steps;              // of a panel that stays in the first-level cache
+  WidenWeights numbers[2];    // of int8 and int4
+  WidenWeights scaled[3];     // of int4, by the dtype of lhs; null where another kernel has it
+  WidenWeights divided[3];    // the same
+  WidenWeights multiplied[3]; // where dtypes allow that instead of dividing
   // By the rows of a tile that exist, less one; lhs panels always have all.
   void (*multiply[6])(const MicroTile &tile);
-  // By the rows, less one; null where it has none.
-  void (*columns[ColumnWork::mostRows])(const ColumnWork &work);
+  // By the dtype of lhs, of which those with 16 bits are there in float32 unless the panels have
+  // bfloat16: plain, and of weights with factors.
+  ColumnKernel columns[3][2];
 };
 
 extern const WeightKernel avx512Float32Weights, avx512BFloat16Weights;

@@ -89,40 +89,60 @@ struct Tile {
   }
 };
 
-void checkPanel(const WeightKernel &kernel, mpc_rt_dtype_t dtype) {
+enum class Change { none, division, multiplication };
+
+void checkPanel(const WeightKernel &kernel, mpc_rt_dtype_t dtype, Change change) {
   Tile tile(dtype);
   const int64_t depth = kernel.kernel.depth;
-  std::vector<float> divisors;
-  for (int64_t row = 0; row < Tile::rows; ++row)
-    divisors.push_back(tile.divisorOf(dtype, row));
+  std::vector<float> factors;
+  for (int64_t row = 0; row < Tile::rows; ++row) {
+    const float divisor = tile.divisorOf(dtype, row);
+    factors.push_back(change == Change::multiplication ? 1.0f / divisor : divisor);
+  }
   alignas(64) static uint8_t panel[Tile::steps * 2 * Tile::columns * 4];
   const mpc_rt_dtype_t stored = depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-  for (bool isDivided : {false, true}) {
-    (isDivided ? kernel.divided
-               : kernel.scaled)[dtype]({tile.numbers.data(), Tile::rows, &tile.adjustments[0][0][0],
-                                        tile.blockOf, divisors.data()},
-                                       Tile::steps / depth, panel);
-    for (int64_t row = 0; row < Tile::steps; ++row)
-      for (int64_t column = 0; column < Tile::columns; ++column) {
-        const int64_t place = (row / depth * Tile::columns + column) * depth + row % depth;
-        EXPECT_EQ(loadElement(stored, panel, place),
-                  row < Tile::rows ? tile.weight(dtype, row, column, isDivided) : 0.0)
-            << "row " << row << ", column " << column << (isDivided ? ", divided" : "");
-      }
-  }
+  const WidenWeights *widen = change == Change::none       ? kernel.scaled
+                              : change == Change::division ? kernel.divided
+                                                           : kernel.multiplied;
+  widen[dtype](
+      {tile.numbers.data(), Tile::rows, &tile.adjustments[0][0][0], tile.blockOf, factors.data()},
+      Tile::steps / depth, panel);
+  for (int64_t row = 0; row < Tile::steps; ++row)
+    for (int64_t column = 0; column < Tile::columns; ++column) {
+      const int64_t place = (row / depth * Tile::columns + column) * depth + row % depth;
+      EXPECT_EQ(loadElement(stored, panel, place),
+                row < Tile::rows ? tile.weight(dtype, row, column, change != Change::none) : 0.0)
+          << "row " << row << ", column " << column << ", change " << static_cast<int>(change);
+    }
 }
 
 TEST(IntegerWeights, BecomePanelsOfScaledNumbers) {
   if (!has(MPC_RT_FEATURE_AVX512_V4))
     GTEST_SKIP() << "this CPU has no AVX-512";
-  checkPanel(avx512Float32Weights, MPC_RT_FLOAT32);
-  checkPanel(avx512Float32Weights, MPC_RT_FLOAT16);
+  for (Change change : {Change::none, Change::division}) {
+    checkPanel(avx512Float32Weights, MPC_RT_FLOAT32, change);
+    checkPanel(avx512Float32Weights, MPC_RT_FLOAT16, change);
+  }
 }
 
 TEST(IntegerWeights, BecomePanelsOfBFloat16) {
   if (!has(MPC_RT_FEATURE_AVX512_BF16))
     GTEST_SKIP() << "this CPU has no AVX512-BF16";
-  checkPanel(avx512BFloat16Weights, MPC_RT_BFLOAT16);
+  for (Change change : {Change::none, Change::division, Change::multiplication})
+    checkPanel(avx512BFloat16Weights, MPC_RT_BFLOAT16, change);
+}
+
+// What BlockWeights::reciprocals relies on, for all significands; exponents change nothing.
+TEST(IntegerWeights, AreDividedByMultiplicationInBFloat16) {
+  for (int a = 128; a < 256; ++a)
+    for (int d = 128; d < 256; ++d) {
+      const float divided = float(a) / float(d), multiplied = float(a) * (1.0f / float(d));
+      ASSERT_EQ(roundElement(MPC_RT_BFLOAT16, double(divided)),
+                roundElement(MPC_RT_BFLOAT16, double(multiplied)))
+          << a << " / " << d;
+      ASSERT_EQ(roundElement(MPC_RT_BFLOAT16, double(divided)),
+                roundElement(MPC_RT_BFLOAT16, double(a) / double(d)));
+    }
 }
 
 } // namespace
