@@ -21,8 +21,9 @@ extern "C" {
  * when it contracts int8, 5 when it contracts floating numbers with int8, 6 when it calls
  * services->contract_blocks, 7 when it calls services->contract_and_launch, 8 when it calls
  * services->contract_groups, 9 when it calls services->parallel_rows, 10 when it calls
- * services->contract_with_bits, else 1. */
-#define MPC_RT_ABI_VERSION 10u
+ * services->contract_with_bits, 11 when it calls services->contract_groups with a rhs that is not
+ * packed, else 1. */
+#define MPC_RT_ABI_VERSION 11u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -282,7 +283,8 @@ typedef struct mpc_rt_services_t {
    * _TRANSPOSE_RHS: rhs is [(n + 1) / 2, k], a byte having the numbers of two columns, 0 to 15;
    * scale and zero are [n, groups]. `divisors` [k] may be null; else the rounded (number -
    * zero[n, p]) * scale[n, p] is divided by divisors[k], which the lhs dtype holds, and rounded
-   * again. Since version 8. */
+   * again. Since version 8. Without MPC_RT_CONTRACT_PACKED_RHS, since version 11, rhs is [n, k], a
+   * byte having one number, 0 to 255. */
   int32_t (*contract_groups)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
                              const void *rhs, const void *bias, const void *scale,
                              const uint8_t *zero, const float *places, int64_t groups,

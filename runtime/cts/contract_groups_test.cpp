@@ -18,7 +18,7 @@ namespace {
 struct Groups {
   mpc_rt_dtype_t dtype = MPC_RT_FLOAT32;
   int64_t m = 1, n = 1, k = 1, size = 1;
-  bool isOrdered = true, isDivided = false;
+  bool isOrdered = true, isDivided = false, isPacked = true;
   std::vector<uint8_t> lhs, rhs, scale, zero, places, divisors, out;
 
   int64_t count() const { return (k + size - 1) / size; }
@@ -40,14 +40,17 @@ struct Groups {
     divisors.resize(static_cast<size_t>(k) * sizeof(float));
     zero.resize(static_cast<size_t>(n * count()));
     places.resize(static_cast<size_t>(k) * sizeof(float));
-    rhs.resize(static_cast<size_t>((n + 1) / 2 * k));
+    isPacked = index % 8 < 5;
+    rhs.resize(static_cast<size_t>((isPacked ? (n + 1) / 2 : n) * k));
     auto draw = [&, next = uint32_t{0}]() mutable {
       return philox({{index, next++, 0, 0}}, 77, 0).word[0];
     };
     for (int64_t row = 0; row < m; ++row)
       storeElement(dtype, lhs.data(), row * k + pickedBy(row), 1.0);
+    // Of gptq, one number per byte has 2, 3 or 8 bits.
+    const uint32_t most = isPacked || index % 8 == 7 ? 256 : 8;
     for (uint8_t &byte : rhs)
-      byte = static_cast<uint8_t>(draw());
+      byte = static_cast<uint8_t>(draw() % most);
     for (int64_t i = 0; i < n * count(); ++i) {
       storeElement(dtype, scale.data(), i, 0.01 + double(draw() % 1000) / 997);
       // Mostly what 4 bits hold, as Keras's; the byte may have any value.
@@ -70,15 +73,16 @@ struct Groups {
     c.m = m, c.n = n, c.k = k;
     c.lhs = c.out = dtype;
     c.rhs = MPC_RT_INT8;
-    c.packedRhs = c.transposeRhs = true;
+    c.packedRhs = isPacked;
+    c.transposeRhs = true;
     c.rhsVariable = variable;
     return c.descriptor(id);
   }
 
   // keras/src/quantizers/quantizers.py, dequantize_with_sz_map, then awq's division.
   double weight(int64_t row, int64_t column) const {
-    const int byte = rhs[static_cast<size_t>(column / 2 * k + row)];
-    const int number = column % 2 ? byte >> 4 : byte & 15;
+    const int byte = rhs[static_cast<size_t>((isPacked ? column / 2 : column) * k + row)];
+    const int number = !isPacked ? byte : column % 2 ? byte >> 4 : byte & 15;
     const auto group = static_cast<int64_t>(loadElement(MPC_RT_FLOAT32, places.data(), row));
     const int64_t place = column * count() + group;
     const double shifted = number - zero[static_cast<size_t>(place)];
@@ -133,7 +137,8 @@ TEST_P(ContractGroups, RefusesOtherOperands) {
     if (which == 0)
       descriptor.flags &= ~static_cast<uint32_t>(MPC_RT_CONTRACT_TRANSPOSE_RHS);
     if (which == 1)
-      descriptor.flags &= ~static_cast<uint32_t>(MPC_RT_CONTRACT_PACKED_RHS);
+      descriptor.flags &=
+          ~static_cast<uint32_t>(MPC_RT_CONTRACT_PACKED_RHS | MPC_RT_CONTRACT_TRANSPOSE_RHS);
     if (which == 2)
       storeElement(MPC_RT_FLOAT32, groups.places.data(), 0, double(groups.count()));
     ASSERT_EQ(driver->begin(WeightUse::constant), MPC_RT_OK);

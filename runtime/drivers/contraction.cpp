@@ -96,11 +96,14 @@ mpc_rt_status_t resolveBlocks(const mpc_rt_contract_t &descriptor, const void *l
   const char *layer = descriptor.layer ? descriptor.layer : "contraction";
   if (auto status = resolve(descriptor, lhs, rhs, bias, out, batch, blocks.areGroups, result))
     return status;
-  if (!result.packedRhs || result.accumulate)
+  result.unsignedRhs = blocks.areGroups && !result.packedRhs;
+  if (result.accumulate || result.batch != 1 || result.rhs != MPC_RT_INT8 ||
+      result.lhs == MPC_RT_INT8 || (!result.packedRhs && !result.unsignedRhs) ||
+      (result.unsignedRhs && !result.transposeRhs))
     return fail(
         MPC_RT_INVALID_ARGUMENT,
-        "%s: blocks of weights that are not packed, or added to a result; compile the model "
-        "again",
+        "%s: blocks of weights that are neither packed nor transposed bytes, or added to a result; "
+        "compile the model again",
         layer);
   if (blocks.count < 1 || !blocks.scale || !blocks.zero || !blocks.places)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: blocks of weights with a null operand", layer);

@@ -16,14 +16,16 @@ struct Contraction {
   mpc_rt_dtype_t lhs = 0, rhs = 0, out = 0, bias = 0;
   bool transposeLhs = false, transposeRhs = false, accumulate = false, relu = false;
   bool hasBias = false;
-  bool packedRhs = false;                    // two numbers per byte
+  bool packedRhs = false; // two numbers per byte
+  // Of gptq, one per byte from 0 on. With packedRhs they have 4 bits all the same.
+  bool unsignedRhs = false;
   bool makesMask = false, readsMask = false; // of ReluBits
 
   bool operator==(const Contraction &other) const {
     auto fields = [](const Contraction &c) {
       return std::tie(c.batch, c.m, c.n, c.k, c.lhs, c.rhs, c.out, c.bias, c.transposeLhs,
-                      c.transposeRhs, c.accumulate, c.relu, c.hasBias, c.packedRhs, c.makesMask,
-                      c.readsMask);
+                      c.transposeRhs, c.accumulate, c.relu, c.hasBias, c.packedRhs, c.unsignedRhs,
+                      c.makesMask, c.readsMask);
     };
     return fields(*this) == fields(other);
   }
@@ -42,9 +44,11 @@ struct ReluBits {
   uint8_t *mask = nullptr;        // receives which results are positive
 };
 
-// The number at (k, n) of an int8 rhs, where it is stored. Those of gptq and awq, transposed and
-// packed, are less by 8 than they count, so that they have the range of the others.
+// The number at (k, n) of an int8 rhs, where it is stored. Those of gptq and awq, transposed, are
+// less than they count, by 8 those of 4 bits, so that they have the range of the others.
 inline int8_t weightAt(const Contraction &c, const int8_t *rhs, int64_t k, int64_t n) {
+  if (c.unsignedRhs)
+    return static_cast<int8_t>(static_cast<uint8_t>(rhs[n * c.k + k]) - (c.packedRhs ? 8 : 128));
   if (!c.packedRhs)
     return c.transposeRhs ? rhs[n * c.k + k] : rhs[k * c.n + n];
   const int byte = c.transposeRhs ? rhs[n / 2 * c.k + k] : rhs[k * ((c.n + 1) / 2) + n / 2];
@@ -67,8 +71,9 @@ struct BlockScales {
     return areGroups ? n * count + block : block * c.n + n;
   }
   // What is taken off weightAt().
-  int zeroAt(int64_t place) const {
-    return areGroups ? static_cast<const uint8_t *>(zero)[place] - 8
+  int zeroAt(const Contraction &c, int64_t place) const {
+    const int less = c.packedRhs ? 8 : 128;
+    return areGroups ? static_cast<const uint8_t *>(zero)[place] - less
                      : static_cast<const int8_t *>(zero)[place];
   }
 };

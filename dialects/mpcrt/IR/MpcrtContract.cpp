@@ -49,15 +49,18 @@ ContractOp ContractOp::cloneWith(OpBuilder &builder, Value largest, Value where,
 }
 
 /// Scales and zeros of packed weights, and the block of each row. With transpose_rhs these are
-/// weights as gptq and awq store them (contract_groups of the ABI), the tables with a row for each
-/// column; only there divisors.
+/// weights as gptq and awq store them (contract_groups of the ABI), packed or not, the tables with
+/// a row for each column; only there divisors.
 static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n) {
   if (!op.getScale() && !op.getZero() && !op.getPlaces() && !op.getDivisors())
     return success();
-  if (!op.getScale() || !op.getZero() || !op.getPlaces() || !op.hasPackedRhs() ||
+  auto rhs = cast<ShapedType>(op.getRhs().getType());
+  const bool areBytes =
+      op.getTransposeRhs() && rhs.getElementType().isInteger(8) && rhs.getRank() == 2;
+  if (!op.getScale() || !op.getZero() || !op.getPlaces() || !(op.hasPackedRhs() || areBytes) ||
       op.getAccumulate() || op.getLargest())
-    return op.emitOpError("has scales, zeros and places only all together, of packed weights, "
-                          "without accumulate and largest");
+    return op.emitOpError("has scales, zeros and places only all together, of packed weights or of "
+                          "transposed ones of i8, without accumulate and largest");
   auto scale = cast<ShapedType>(op.getScale().getType());
   auto zero = cast<ShapedType>(op.getZero().getType());
   if (scale.getRank() != 2 || scale.getShape() != zero.getShape() || !scale.hasStaticShape() ||

@@ -35,7 +35,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     have `scale` and `zero` [blocks, n] and the block of each row, `places` [k] (whole numbers, f32): (number - zero[places[k], n]) *
     scale[places[k], n], rounded to the element type of lhs, is then multiplied. With `transpose_rhs` packed weights are those
     of gptq and awq as Keras stores them: numbers are unsigned, `scale` and `zero` are [n, blocks], and of awq `divisors` [k]
-    divide the rows, with one more rounding. [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
+    divide the rows, with one more rounding; those may also be one per byte (gptq of 2, 3 and 8 bits). [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
     is stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k]. With `accumulate` the
     product is added to what `out` holds; otherwise what it holds is not read. `largest` receives
     the largest element of the result without its sign, as the bit pattern of its type: infinities

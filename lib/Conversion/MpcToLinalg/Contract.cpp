@@ -98,10 +98,11 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       for (int64_t argument : arguments.asArrayRef())
         narrow.push_back(function.getArgument(argument));
     }
-    // Two numbers per byte are a matrix already.
-    const bool isPacked = !narrow.empty() && tensorTypeOf(narrow[0]).getNumElements() !=
-                                                 tensorTypeOf(op.getRhs()).getNumElements();
-    if (!narrow.empty() && !isPacked)
+    // Two numbers per byte are a matrix already, and so are those with scales.
+    const bool isMatrix =
+        narrow.size() > 1 || (!narrow.empty() && tensorTypeOf(narrow[0]).getNumElements() !=
+                                                     tensorTypeOf(op.getRhs()).getNumElements());
+    if (!narrow.empty() && !isMatrix)
       right = narrow[0];
     // Only the first dimension of a matrix may be the batch: when lhs has no dimension in the
     // product, it changes sides with rhs.
@@ -114,7 +115,7 @@ struct LowerContract : OpConversionPattern<ContractOp> {
 
     auto [lhs, lhsTransposed] = asMatrix(rewriter, loc, left, lhsBatch, lhsFree, lhsContracting);
     auto [rhs, rhsTransposed] =
-        isPacked ? std::pair(narrow[0], isUnsigned)
+        isMatrix ? std::pair(narrow[0], isUnsigned)
                  : asMatrix(rewriter, loc, right, rhsBatch, rhsContracting, rhsFree);
 
     int64_t rank = tensorTypeOf(lhs).getRank();
@@ -123,10 +124,10 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       extents.push_back(extentOf(rewriter, loc, lhs, 0));
     extents.push_back(extentOf(rewriter, loc, lhs, lhsTransposed ? rank - 1 : rank - 2));
     const int64_t columns = rhsTransposed ? rank - 2 : rank - 1;
-    int64_t packedColumns = 1;
+    int64_t matrixColumns = 1;
     for (int64_t d : rhsFree)
-      packedColumns *= tensorTypeOf(op.getRhs()).getDimSize(d);
-    extents.push_back(isPacked ? rewriter.getIndexAttr(packedColumns)
+      matrixColumns *= tensorTypeOf(op.getRhs()).getDimSize(d);
+    extents.push_back(isMatrix ? rewriter.getIndexAttr(matrixColumns)
                                : extentOf(rewriter, loc, rhs, columns));
     Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
     auto call =
@@ -148,7 +149,7 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     for (int64_t d : llvm::concat<const int64_t>(lhsBatch, lhsFree))
       resultExtents.push_back(extentOf(rewriter, loc, left, d));
     for (int64_t d : rhsFree)
-      resultExtents.push_back(isPacked
+      resultExtents.push_back(isMatrix
                                   ? rewriter.getIndexAttr(tensorTypeOf(op.getRhs()).getDimSize(d))
                                   : extentOf(rewriter, loc, right, d));
     Groups groups{lhsFree, rhsFree};

@@ -63,8 +63,8 @@ static Value divisorsOf(DivideOp divide) {
 }
 
 /// The arguments of (cast(unpacked) - cast(zeros of blocks)) * scales of blocks, where each row's
-/// block is in one and the same variable; of unsigned numbers those are stored transposed, and rows
-/// may be divided.
+/// block is in one and the same variable; of unsigned numbers those are stored transposed, the
+/// numbers may be bytes, and rows may be divided.
 static SmallVector<int64_t> matchBlocks(ContractOp op) {
   Value scaled = op.getRhs();
   if (auto reshape = scaled.getDefiningOp<ReshapeOp>())
@@ -77,16 +77,18 @@ static SmallVector<int64_t> matchBlocks(ContractOp op) {
   auto subtract = multiply ? multiply.getLhs().getDefiningOp<SubtractOp>() : SubtractOp();
   if (!scale || !subtract)
     return {};
-  auto unpack = withoutCast(subtract.getLhs()).getDefiningOp<UnpackInt4Op>();
+  Value numbers = withoutCast(subtract.getLhs());
+  auto unpack = numbers.getDefiningOp<UnpackInt4Op>();
   auto zero = withoutCast(subtract.getRhs()).getDefiningOp<GatherOp>();
-  if (!unpack || !zero || elementTypeOf(zero) != elementTypeOf(unpack) ||
+  if (!(unpack || elementTypeOf(numbers).isUnsignedInteger(8)) || !zero ||
+      elementTypeOf(zero) != elementTypeOf(numbers) ||
       elementTypeOf(scale) != elementTypeOf(op.getLhs()))
     return {};
   Value groups = scale.getIndices();
   auto toIntegers = groups.getDefiningOp<CastOp>();
   if (zero.getIndices() != groups || !toIntegers || !elementTypeOf(toIntegers.getInput()).isF32())
     return {};
-  auto type = tensorTypeOf(unpack);
+  auto type = tensorTypeOf(numbers);
   if (type.getRank() != 2 || !isStoredMatrix(op, type.getDimSize(0), type.getDimSize(1)))
     return {};
   for (GatherOp table : {scale, zero})
@@ -95,7 +97,8 @@ static SmallVector<int64_t> matchBlocks(ContractOp op) {
   const bool isUnsigned = type.getElementType().isUnsignedInteger();
   if (divide && !isUnsigned)
     return {};
-  SmallVector<Value> parts{unpack.getPacked(), scale.getTable(), zero.getTable()};
+  SmallVector<Value> parts{unpack ? unpack.getPacked() : numbers, scale.getTable(),
+                           zero.getTable()};
   if (isUnsigned)
     for (Value &part : parts)
       part = beforeTranspose(part);

@@ -9,8 +9,8 @@ namespace mpc {
 
 /// On an mpc.contract, during the conversion: the numbers of the function's arguments that stand
 /// for the right operand. The first one has its i8 (or packed int4); of int4 in blocks there follow
-/// those of scales, zeros and of the block of each row; unsigned ones are stored transposed, and
-/// what divides each row may be a fifth.
+/// those of scales, zeros and of the block of each row; unsigned ones are stored transposed, two or
+/// one per byte, and what divides each row may be a fifth.
 inline constexpr llvm::StringLiteral kNarrowWeightsAttr = "mpc.narrow_weights";
 
 void markNarrowWeights(mlir::func::FuncOp function);

@@ -189,9 +189,10 @@ Service mpc::serviceOf(mpcrt::LibraryCallOpInterface op) {
   auto contract = cast<mpcrt::ContractOp>(*op);
   if (contract.getLargest())
     return {offsetof(mpc_rt_services_t, contract_with_largest), 3};
+  if (contract.getScale() && !contract.getTransposeRhs())
+    return {offsetof(mpc_rt_services_t, contract_blocks), 6};
   if (contract.getScale())
-    return contract.getTransposeRhs() ? Service{offsetof(mpc_rt_services_t, contract_groups), 8}
-                                      : Service{offsetof(mpc_rt_services_t, contract_blocks), 6};
+    return {offsetof(mpc_rt_services_t, contract_groups), contract.hasPackedRhs() ? 8u : 11u};
   if (contract.getMask() || contract.getWhere())
     return {offsetof(mpc_rt_services_t, contract_with_bits), 10};
   if (getElementTypeOrSelf(contract.getLhs().getType()).isInteger(8))

@@ -80,7 +80,7 @@ void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales 
         float *to = adjustments + (tile * blocks.count + block) * 2 * columns;
         for (int64_t i = 0, n = tile * columns; i < columns; ++i, ++n) {
           const int64_t place = n < c.n ? blocks.placeOf(c, block, n) : -1;
-          to[i] = place < 0 ? 0.0f : static_cast<float>(blocks.zeroAt(place));
+          to[i] = place < 0 ? 0.0f : static_cast<float>(blocks.zeroAt(c, place));
           to[columns + i] =
               place < 0 ? 0.0f : static_cast<float>(loadElement(c.lhs, blocks.scale, place));
         }
@@ -98,6 +98,17 @@ const BlockWeights &Contractor::findBlocks(const mpc_rt_contract_t &descriptor,
   return kept;
 }
 
+bool Contractor::haveFourBits(const mpc_rt_contract_t &descriptor, const Contraction &c,
+                              const void *rhs) {
+  auto &[version, fit] = fourBits[descriptor.rhs_variable];
+  if (version != weightVersion) {
+    const auto *bytes = static_cast<const uint8_t *>(rhs);
+    fit = std::all_of(bytes, bytes + c.rhsElements(), [](uint8_t number) { return number < 16; });
+    version = weightVersion;
+  }
+  return fit;
+}
+
 void Contractor::dequantize(const Contraction &c, const int8_t *rhs, const BlockScales *blocks,
                             void *to) {
   // Columns that lie together are read along k, and written in pieces of cache lines.
@@ -112,7 +123,7 @@ void Contractor::dequantize(const Contraction &c, const int8_t *rhs, const Block
                         double number = weightAt(c, rhs, k, n);
                         if (blocks) {
                           const int64_t place = blocks->placeOf(c, blocks->blockOf(k), n);
-                          number = (number - blocks->zeroAt(place)) *
+                          number = (number - blocks->zeroAt(c, place)) *
                                    loadElement(c.lhs, blocks->scale, place);
                           if (blocks->divisors)
                             number = roundElement(c.lhs, number) / double(blocks->divisors[k]);
@@ -149,7 +160,9 @@ mpc_rt_status_t Contractor::contractBlocks(const mpc_rt_contract_t &descriptor, 
     return status;
   if (shape.outElements() == 0)
     return MPC_RT_OK;
-  if (readsTiles(descriptor, shape)) {
+  if (shape.unsignedRhs && weightsConstant && descriptor.rhs_variable >= 0)
+    shape.packedRhs = haveFourBits(descriptor, shape, rhs);
+  if (shape.packedRhs && readsTiles(descriptor, shape)) {
     contractTiles(descriptor, shape, lhs, rhs, &blocks, bias, out);
     list(descriptor, shape, batch, "integer_blocks");
     return MPC_RT_OK;

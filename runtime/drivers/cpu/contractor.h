@@ -148,6 +148,8 @@ private:
   // `blocks` may be null.
   const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                           TileLayout layout, const void *rhs, const BlockWeights *blocks);
+  // Whether all numbers of a variable with one per byte (gptq of 2 or 3 bits) fit 4 bits.
+  bool haveFourBits(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *rhs);
   const BlockWeights &findBlocks(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                  const BlockScales &blocks);
   // Rows of lhs in the order of the tiles' rows.
@@ -223,6 +225,7 @@ private:
   std::map<std::pair<int32_t, mpc_rt_dtype_t>, PackedWeights> dequantized;
   // By the same: what belongs to tiles of weights in blocks.
   std::map<std::pair<int32_t, mpc_rt_dtype_t>, BlockWeights> blockWeights;
+  std::map<int32_t, std::pair<uint64_t, bool>> fourBits; // by variable: of which version, whether
   const PackedWeights *packedOnceHolds = nullptr;
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, tileScratch,
       orderedRows, orderedSteps;

@@ -129,6 +129,50 @@ func.func @groups(%x: tensor<?x8xbf16>, %p: tensor<3x8xui8> {mpc.variable = @pu}
   return %y : tensor<?x2x3xbf16>
 }
 
+// gptq of 2, 3 and 8 bits: a byte per number.
+mpc.variable @pb : tensor<6x8xui8> role non_trainable
+
+// CHECK-LABEL: func.func @bytes_of_groups
+// CHECK-NOT: linalg.generic
+// CHECK: mpcrt.contract ins(%{{.*}}, %arg1 : tensor<?x8xbf16>, tensor<6x8xi8>) blocks(%arg2, %arg3, %arg4 : tensor<6x2xbf16>, tensor<6x2xi8>, tensor<8xf32>) outs(%{{.*}} : tensor<?x6xbf16>) {{.*}}transpose_rhs
+// WIDE-LABEL: func.func @bytes_of_groups
+// WIDE: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xbf16>, tensor<8x6xbf16>)
+func.func @bytes_of_groups(%x: tensor<?x8xbf16>, %p: tensor<6x8xui8> {mpc.variable = @pb}, %s: tensor<6x2xbf16> {mpc.variable = @su},
+                           %z: tensor<6x2xui8> {mpc.variable = @zu}, %g: tensor<8xf32> {mpc.variable = @g}) -> tensor<?x2x3xbf16> attributes {mpc.entry} {
+  %i = mpc.cast %g : tensor<8xf32> to tensor<8xi32>
+  %pt = mpc.transpose %p {permutation = array<i64: 1, 0>} : tensor<6x8xui8> -> tensor<8x6xui8>
+  %st = mpc.transpose %s {permutation = array<i64: 1, 0>} : tensor<6x2xbf16> -> tensor<2x6xbf16>
+  %zt = mpc.transpose %z {permutation = array<i64: 1, 0>} : tensor<6x2xui8> -> tensor<2x6xui8>
+  %zg = mpc.gather %zt, %i {axis = 0 : i64} : tensor<2x6xui8>, tensor<8xi32> -> tensor<8x6xui8>
+  %zf = mpc.cast %zg : tensor<8x6xui8> to tensor<8x6xbf16>
+  %pf = mpc.cast %pt : tensor<8x6xui8> to tensor<8x6xbf16>
+  %d = mpc.subtract %pf, %zf : tensor<8x6xbf16>, tensor<8x6xbf16>
+  %sg = mpc.gather %st, %i {axis = 0 : i64} : tensor<2x6xbf16>, tensor<8xi32> -> tensor<8x6xbf16>
+  %w = mpc.multiply %d, %sg : tensor<8x6xbf16>, tensor<8x6xbf16>
+  %k = mpc.reshape %w : tensor<8x6xbf16> -> tensor<8x2x3xbf16>
+  %y = mpc.contract %x, %k contracting [1] x [0] : (tensor<?x8xbf16>, tensor<8x2x3xbf16>) -> tensor<?x2x3xbf16>
+  return %y : tensor<?x2x3xbf16>
+}
+
+// Signed bytes with scales of blocks are no form that Keras has.
+mpc.variable @ps : tensor<8x6xi8> role non_trainable
+
+// CHECK-LABEL: func.func @signed_bytes
+// CHECK-NOT: blocks(
+// CHECK: return
+func.func @signed_bytes(%x: tensor<?x8xf32>, %p: tensor<8x6xi8> {mpc.variable = @ps}, %s: tensor<2x6xf32> {mpc.variable = @s},
+                        %z: tensor<2x6xi8> {mpc.variable = @z}, %g: tensor<8xf32> {mpc.variable = @g}) -> tensor<?x6xf32> attributes {mpc.entry} {
+  %i = mpc.cast %g : tensor<8xf32> to tensor<8xi32>
+  %zg = mpc.gather %z, %i {axis = 0 : i64} : tensor<2x6xi8>, tensor<8xi32> -> tensor<8x6xi8>
+  %zf = mpc.cast %zg : tensor<8x6xi8> to tensor<8x6xf32>
+  %uf = mpc.cast %p : tensor<8x6xi8> to tensor<8x6xf32>
+  %d = mpc.subtract %uf, %zf : tensor<8x6xf32>, tensor<8x6xf32>
+  %sg = mpc.gather %s, %i {axis = 0 : i64} : tensor<2x6xf32>, tensor<8xi32> -> tensor<8x6xf32>
+  %w = mpc.multiply %d, %sg : tensor<8x6xf32>, tensor<8x6xf32>
+  %y = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x6xf32>) -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}
+
 // What divides the rows, of awq, comes in float32.
 // CHECK-LABEL: func.func @divided_groups
 // CHECK: %[[DIVISORS:.*]] = linalg.generic {{.*}} ins(%arg5 : tensor<8xbf16>) outs(%{{.*}} : tensor<8xf32>)

@@ -198,6 +198,14 @@ func.func @groups_by_rows(%x: memref<?x8xf32>, %w: memref<2x8xi8>, %s: memref<2x
 
 // -----
 
+func.func @bytes_by_rows(%x: memref<?x8xf32>, %w: memref<8x4xi8>, %s: memref<2x4xf32>, %z: memref<2x4xi8>, %g: memref<8xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{of packed weights or of transposed ones of i8}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<8xf32>) outs(%o : memref<?x4xf32>)
+  return
+}
+
+// -----
+
 func.func @divided_blocks(%x: memref<?x8xf32>, %w: memref<8x2xi8>, %s: memref<2x4xf32>, %z: memref<2x4xi8>, %g: memref<8xf32>, %o: memref<?x4xf32>) {
   // expected-error @+1 {{has divisors of weights that are not transposed}}
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x2xi8>) blocks(%s, %z, %g : memref<2x4xf32>, memref<2x4xi8>, memref<8xf32>) divided(%g : memref<8xf32>) outs(%o : memref<?x4xf32>)

@@ -26,6 +26,14 @@ func.func @groups(%x: memref<?x8xbf16>, %w: memref<2x8xi8>, %s: memref<4x2xbf16>
   return
 }
 
+// CHECK-LABEL: func.func @bytes_of_groups
+func.func @bytes_of_groups(%x: memref<?x8xbf16>, %w: memref<4x8xi8>, %s: memref<4x2xbf16>, %z: memref<4x2xi8>, %g: memref<8xf32>, %o: memref<?x4xbf16>) {
+  // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : memref<?x8xbf16>, memref<4x8xi8>) blocks(%{{.*}}, %{{.*}}, %{{.*}} : memref<4x2xbf16>, memref<4x2xi8>, memref<8xf32>) outs(%{{.*}} : memref<?x4xbf16>) {transpose_rhs}
+  mpcrt.contract ins(%x, %w : memref<?x8xbf16>, memref<4x8xi8>) blocks(%s, %z, %g : memref<4x2xbf16>, memref<4x2xi8>, memref<8xf32>)
+      outs(%o : memref<?x4xbf16>) {transpose_rhs}
+  return
+}
+
 // CHECK-LABEL: func.func @divided_groups
 func.func @divided_groups(%x: memref<?x8xbf16>, %w: memref<2x8xi8>, %s: memref<4x2xbf16>, %z: memref<4x2xi8>, %g: memref<8xf32>, %d: memref<8xf32>, %o: memref<?x4xbf16>) {
   // CHECK: mpcrt.contract {{.*}}blocks(%{{.*}}, %{{.*}}, %{{.*}} : memref<4x2xbf16>, memref<4x2xi8>, memref<8xf32>) divided(%{{.*}} : memref<8xf32>) outs(%{{.*}} : memref<?x4xbf16>) {transpose_rhs}

@@ -13,8 +13,8 @@ import sys
 import numpy
 
 WIDTH, GROUP = 200, 32
-# (mode, units, whether the groups of the inputs are in order)
-LAYERS = [("gptq", 131, True), ("awq", 70, True), ("gptq", 33, False), ("awq", 9, False)]
+# (mode, bits, units, whether the groups of the inputs are in order)
+LAYERS = [("gptq", 4, 131, True), ("awq", 4, 70, True), ("gptq", 4, 33, False), ("gptq", 2, 24, True), ("gptq", 3, 21, False), ("gptq", 8, 11, False), ("awq", 4, 9, False)]
 ROWS = (1, 7, 20, 50)
 
 
@@ -23,9 +23,9 @@ def describe():
         return {"module": "keras.layers", "class_name": class_name, "config": config, "registered_name": None}
 
     layers = [layer("InputLayer", batch_shape=[None, WIDTH], dtype="float32", name="x")]
-    for i, (mode, units, _) in enumerate(LAYERS):
+    for i, (mode, bits, units, _) in enumerate(LAYERS):
         policy = {"module": "keras.dtype_policies", "class_name": f"{mode.upper()}DTypePolicy", "registered_name": None,
-                  "config": {"mode": f"{mode}/4/{GROUP}", "source_name": "float32"}}  # fmt: skip
+                  "config": {"mode": f"{mode}/{bits}/{GROUP}", "source_name": "float32"}}  # fmt: skip
         layers.append(layer("Dense", name=f"dense_{i}", units=units, activation="linear", use_bias=True, dtype=policy))
     return {"module": "keras", "class_name": "Sequential", "registered_name": None,
             "config": {"name": "model", "layers": layers, "build_input_shape": [None, WIDTH]}}  # fmt: skip
@@ -33,13 +33,14 @@ def describe():
 
 def draw():
     random, parts, inputs = numpy.random.RandomState(5), {}, WIDTH
-    for i, (mode, units, in_order) in enumerate(LAYERS):
+    for i, (mode, bits, units, in_order) in enumerate(LAYERS):
         groups = numpy.arange(inputs) // GROUP
         count = groups[-1] + 1
-        own = {"kernel": random.randint(0, 256, ((units + 1) // 2, inputs)).astype("uint8"),
+        stored = random.randint(0, 256, ((units + 1) // 2, inputs)) if bits == 4 else random.randint(0, 2**bits, (units, inputs))
+        own = {"kernel": stored.astype("uint8"),
                "bias": random.uniform(-1, 1, units).astype("float32"),
-               "kernel_scale": random.uniform(0.01, 0.03, (units, count)).astype("float32"),
-               "kernel_zero": random.randint(0, 16, (units, count)).astype("uint8"),
+               "kernel_scale": random.uniform(0.16, 0.48, (units, count)).astype("float32") / 2**bits,
+               "kernel_zero": random.randint(0, 2**bits, (units, count)).astype("uint8"),
                "g_idx": (groups if in_order else random.permutation(groups)).astype("float32")}  # fmt: skip
         if mode == "awq":
             own["awq_scales"] = random.uniform(0.5, 2, inputs).astype("float32")
@@ -50,9 +51,11 @@ def draw():
 
 def expected(parts, x):
     """keras/src/layers/core/dense.py, _gptq_call and _awq_call; sums in float64."""
-    for i, (mode, units, _) in enumerate(LAYERS):
+    for i, (mode, bits, units, _) in enumerate(LAYERS):
         own = {name.split("/")[1]: value for name, value in parts.items() if name.startswith(f"dense_{i}/")}
-        numbers = numpy.stack([own["kernel"] & 15, own["kernel"] >> 4], 1).reshape(-1, x.shape[1])[:units]
+        numbers = own["kernel"]
+        if bits == 4:
+            numbers = numpy.stack([numbers & 15, numbers >> 4], 1).reshape(-1, x.shape[1])[:units]
         groups = own["g_idx"].astype("int32")
         kernel = (numbers - own["kernel_zero"][:, groups].astype("float32")) * own["kernel_scale"][:, groups]
         if mode == "awq":
