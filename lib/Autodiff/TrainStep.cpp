@@ -259,6 +259,26 @@ static void advanceRandomState(EntryBuilder &entry, TrainedModel &model,
   }
 }
 
+/// Kernels of integers, as Keras keeps them in quantized layers, get no gradient. That is what fine
+/// tuning by LoRA wants, of which the layer then has factors; else it may not be what was meant.
+static void warnOfIntegers(ModuleOp module, OptimizerOp optimizer) {
+  llvm::SmallSetVector<StringRef, 8> plain;
+  auto isFactor = [](VariableOp variable) {
+    return variable.getSymName().rsplit('/').second.starts_with("lora_");
+  };
+  for (VariableOp variable : module.getOps<VariableOp>())
+    if (variable.getLayer() && variable.getType().getElementType().isInteger(8))
+      plain.insert(*variable.getLayer());
+  for (VariableOp variable : module.getOps<VariableOp>())
+    if (variable.getLayer() && isFactor(variable))
+      plain.remove(*variable.getLayer());
+  if (!plain.empty())
+    optimizer.emitWarning() << "training leaves the integer kernels of " << plain.size()
+                            << " quantized layers as they are (" << plain.front()
+                            << (plain.size() > 1 ? ", ..." : "")
+                            << "); to train them, use a floating policy, float8 or LoRA";
+}
+
 LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, OptimizerOp optimizer,
                                   bool inStages) {
   EntryBuilder entry(module, "train_step", model.forward.getLoc());
@@ -284,6 +304,7 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
   }
   if (failed(buildGradients(builder, copy->loss, cotangent, independents, gradients)))
     return failure();
+  warnOfIntegers(module, optimizer);
   if (trainable.empty())
     optimizer.emitWarning()
         << "the model has no trainable variables; training only updates metrics";

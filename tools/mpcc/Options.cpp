@@ -224,8 +224,8 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
     errors.report(
         "--calibrate=" + line.calibrate +
         ": nothing to calibrate; int8 scales each row of activations as it comes, int4 has "
-        "floating ones, float8 learns its scales in training; Keras's calibrated modes, "
-        "gptq and awq, are not supported");
+        "floating ones, float8 learns its scales in training; for gptq and awq calibrate with "
+        "model.quantize in Keras and compile the file that it saves");
   if (!line.explain.empty())
     errors.oneOf("explain", line.explain, {"json"});
   readCudaOptions(errors, line, options);
