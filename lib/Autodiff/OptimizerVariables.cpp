@@ -11,17 +11,23 @@ struct Declarations {
   Location loc;
   std::string prefix;
 
-  FlatSymbolRefAttr declare(const Twine &name, Type type, InitializerKind kind, double value = 0) {
+  /// `isListed`: by a LossScaleOptimizer around the optimizer, too, as what Keras makes by
+  /// add_variable.
+  FlatSymbolRefAttr declare(const Twine &name, Type type, InitializerKind kind, double value = 0,
+                            bool isListed = true) {
     MLIRContext *context = builder.getContext();
     auto symbol = builder.getStringAttr(prefix + name);
     auto initializer = InitializerAttr::get(context, kind, builder.getF64FloatAttr(value),
                                             builder.getF64FloatAttr(0));
-    VariableOp::create(builder, loc, symbol, TypeAttr::get(type),
-                       VariableRoleAttr::get(context, VariableRole::Optimizer),
-                       /*layer=*/StringAttr(), initializer,
-                       /*regularizer=*/RegularizerAttr(), /*constraint=*/ConstraintAttr(),
-                       /*autocast=*/builder.getBoolAttr(false),
-                       /*shadow_of=*/FlatSymbolRefAttr());
+    auto variable = VariableOp::create(builder, loc, symbol, TypeAttr::get(type),
+                                       VariableRoleAttr::get(context, VariableRole::Optimizer),
+                                       /*layer=*/StringAttr(), initializer,
+                                       /*regularizer=*/RegularizerAttr(),
+                                       /*constraint=*/ConstraintAttr(),
+                                       /*autocast=*/builder.getBoolAttr(false),
+                                       /*shadow_of=*/FlatSymbolRefAttr());
+    if (!isListed)
+      variable->setAttr(MpcDialect::kUnlistedAttr, builder.getUnitAttr());
     return FlatSymbolRefAttr::get(symbol);
   }
 
@@ -35,7 +41,7 @@ struct Declarations {
     std::replace(name.begin(), name.end(), '/', '_');
     return declare(Twine(name) + "_" + slot.name, slot.type,
                    slot.initial == 0 ? InitializerKind::Zeros : InitializerKind::Constant,
-                   slot.initial);
+                   slot.initial, !slot.isPlaceholder);
   }
 };
 } // namespace
@@ -95,6 +101,7 @@ OptimizerState mpc::declareOptimizerVariables(ModuleOp module, OptimizerOp optim
   declarations.prefix = "optimizer/";
   for (const OptimizerScalar &scalar : rule.getSharedScalars())
     state.shared.push_back(declarations.declare(scalar.name, RankedTensorType::get({}, wide),
-                                                InitializerKind::Constant, scalar.initial));
+                                                InitializerKind::Constant, scalar.initial,
+                                                /*isListed=*/false));
   return state;
 }

@@ -452,6 +452,7 @@ ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &s
   state.layout.groups = std::move(imported->groups);
   state.layout.layers = std::move(imported->layers);
   state.merges = std::move(imported->merges);
+  state.layout.scalesLoss = !module->getOps<LossScaleOp>().empty();
   for (VariableRole role :
        {VariableRole::Trainable, VariableRole::NonTrainable, VariableRole::Optimizer})
     for (VariableOp variable : module->getOps<VariableOp>()) {
@@ -461,11 +462,11 @@ ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &s
       std::string name = variable.getSymName().str();
       state.variables.push_back(
           {name, toRuntimeDtype(type.getElementType()), type.getShape().vec()});
-      if (role == VariableRole::Optimizer)
+      if (role == VariableRole::Optimizer &&
+          (!state.layout.scalesLoss || isListedWhenScaled(variable)))
         state.layout.optimizer.push_back(name);
     }
   for (LossScaleOp scale : module->getOps<LossScaleOp>()) {
-    state.layout.scalesLoss = true;
     state.initialScale = scale.getInitial().convertToDouble();
     state.isFixedScale = !scale.getGrowthSteps();
     state.growthSteps = scale.getGrowthSteps().value_or(0);

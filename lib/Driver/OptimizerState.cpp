@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matching stored optimizer variables with declared ones by order and shape.
 #include "lib/Driver/OptimizerState.h"
-#include "dialects/mpc/IR/Mpc.h"
 #include <cstring>
 
 using namespace mlir;
@@ -18,6 +17,10 @@ static bool hasStepped(ArrayRef<keras::StoredTensor> stored) {
   });
 }
 
+bool mpc::isListedWhenScaled(VariableOp variable) {
+  return !variable->hasAttr(MpcDialect::kUnlistedAttr);
+}
+
 std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTensor> stored,
                                    WeightStore &weights) {
   if (stored.empty())
@@ -30,6 +33,15 @@ std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTen
     return "";
   size_t skipStored = 0, skipDeclared = 0;
   bool scales = !module.getOps<LossScaleOp>().empty();
+  // A LossScaleOptimizer's file lacks some; they start anew, as in Keras.
+  const bool isScaled =
+      stored.size() > kScalerVariables &&
+      llvm::all_of(ArrayRef(stored).take_front(kScalerVariables + 1),
+                   [](const keras::StoredTensor &tensor) { return tensor.dims.empty(); });
+  const size_t listed = llvm::count_if(declared, isListedWhenScaled);
+  if (isScaled && listed < declared.size() &&
+      stored.size() == listed + (scales ? 0 : kScalerVariables))
+    llvm::erase_if(declared, [](VariableOp variable) { return !isListedWhenScaled(variable); });
   if (stored.size() == declared.size() + kScalerVariables && !scales &&
       llvm::all_of(ArrayRef(stored).take_front(kScalerVariables),
                    [](const keras::StoredTensor &tensor) { return tensor.dims.empty(); }))

@@ -3,6 +3,7 @@
 #ifndef MPC_LIB_DRIVER_OPTIMIZERSTATE_H
 #define MPC_LIB_DRIVER_OPTIMIZERSTATE_H
 
+#include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mpc/Codegen/CPU/Emit.h"
 #include "mpc/Import/Keras/Weights.h"
@@ -17,6 +18,9 @@ namespace mpc {
 /// does; empty otherwise, and where the file's optimizer never made a step.
 std::string addOptimizerState(mlir::ModuleOp module, std::vector<keras::StoredTensor> stored,
                               WeightStore &weights);
+
+/// Whether Keras lists the optimizer's variable inside of a LossScaleOptimizer, too.
+bool isListedWhenScaled(VariableOp variable);
 
 /// Gives variables of the optimizer that have no value, while others have one, what they start
 /// from: files of Keras 2 keep no learning rate, files written without a scaler no scale.

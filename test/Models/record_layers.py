@@ -488,6 +488,22 @@ def embedding_regularized():
     return keras.Model(ids, layers.Dense(2)(layers.Flatten()(y)))
 
 
+# ---- Optimizers that go on from what the file holds ------------------------------------------------
+
+
+OPTIMIZERS["adafactor_decay"] = lambda: keras.optimizers.Adafactor(keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5))
+OPTIMIZERS["scaled_adafactor"] = lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.Adafactor(0.1), dynamic_growth_steps=2)
+OPTIMIZERS["scaled_nadam"] = lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.Nadam(0.01), dynamic_growth_steps=2)
+
+
+def two_layers():
+    return chain((4,), layers.Dense(3, activation="tanh"), layers.Dense(2))
+
+
+for _name in ("adafactor_decay", "scaled_adafactor", "scaled_nadam", "nadam", "ftrl", "muon"):
+    CASES["resumed_" + _name] = ("train", two_layers, dict(before=3, steps=3, optimizer=_name))
+
+
 # ---- keras.ops ----------------------------------------------------------------------------------
 
 
@@ -622,6 +638,8 @@ def write(name, kind, build, options):
                       metrics=options.get("metrics"), weighted_metrics=options.get("weighted_metrics"))
         if kind == "train":
             model.optimizer.build(model.trainable_variables)
+        for _ in range(options.get("before", 0)):
+            model.train_on_batch(inputs, target)
     path = os.path.join(FOLDER, name + options.get("suffix", ".keras"))
     model.save(path)
     keras.backend.clear_session()  # what has no name is numbered as in a process that only loads

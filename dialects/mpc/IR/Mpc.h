@@ -30,6 +30,7 @@ struct OptimizerSlot {
   llvm::StringRef name; // Keras's suffix, for example "momentum"
   mlir::RankedTensorType type;
   double initial = 0;
+  bool isPlaceholder = false; // nothing uses it; Keras keeps one all the same
 };
 
 /// A scalar, float32 or float64, that an optimizer keeps once.

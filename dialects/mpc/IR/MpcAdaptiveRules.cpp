@@ -87,8 +87,10 @@ SmallVector<Value> LionAttr::buildUpdate(OpBuilder &builder, Location loc, Value
 unsigned LionAttr::getPowerOfParts() const { return 0; }
 
 SmallVector<OptimizerSlot> AdafactorAttr::getSlots(RankedTensorType variable) const {
-  if (variable.getRank() < 2)
-    return {{"velocity", variable}};
+  if (variable.getRank() < 2) {
+    auto scalar = RankedTensorType::get({}, variable.getElementType());
+    return {{"r", scalar, 0, true}, {"c", scalar, 0, true}, {"velocity", variable}};
+  }
   SmallVector<int64_t> rows(variable.getShape().drop_back()), columns(rows);
   columns.back() = variable.getShape().back();
   return {{"r", RankedTensorType::get(rows, variable.getElementType())},
@@ -123,7 +125,7 @@ SmallVector<Value> AdafactorAttr::buildUpdate(OpBuilder &builder, Location loc, 
     Value velocity = u.mul(unsqueezed(share, rank - 1), unsqueezed(c, rank - 2));
     results.append({r, c, velocity});
   } else {
-    results.push_back(averaged(slots[0], square));
+    results.append({slots[0], slots[1], averaged(slots[2], square)});
   }
   Value update = u.div(gradient, u.sqrt(results.back()));
   Value length = rms(powers ? u.div(powers, results.back()) : u.square(update));

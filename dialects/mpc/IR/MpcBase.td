@@ -51,6 +51,9 @@ def Mpc_Dialect : Dialect {
     /// Variable: what arrives as its gradient is its new value, which the training step stores
     /// (Keras's overwrite_with_gradient).
     static constexpr ::llvm::StringLiteral kOverwriteAttr = "mpc.overwrite_with_gradient";
+    /// Optimizer variable: Keras lists it where the optimizer stands alone; inside of a
+    /// LossScaleOptimizer neither its files nor its lists have it.
+    static constexpr ::llvm::StringLiteral kUnlistedAttr = "mpc.unlisted_when_scaled";
     /// Unit attribute of functions that become entries of the compiled library.
     static constexpr ::llvm::StringLiteral kEntryAttr = "mpc.entry";
     /// Module: the phase that the IR has reached (string, see docs/pipeline.md).
