@@ -127,6 +127,7 @@ bool CompositeBuilder::renewVariable(
     error(own.layer.className + " wraps a layer without '" + names.front() + "'");
     return false;
   }
+  importer.listFirst(variable, own.layer);
   Value second = importer.getVariable(own, state(shapeOf(variable)));
   if (!second)
     return false;

@@ -263,6 +263,15 @@ void GraphImporter::setUpdate(Value current, Value update) {
       variable.updates.push_back(update);
 }
 
+void GraphImporter::listFirst(Value current, const LayerConfig &wrapper) {
+  auto group = groups.find(&wrapper);
+  if (group == groups.end())
+    return;
+  for (ModelVariable &variable : variables)
+    if (variable.getCurrent() == current)
+      variable.copy = group->second + "/vars/0";
+}
+
 bool GraphImporter::isStateful(Value current) const {
   return llvm::any_of(variables, [&](const ModelVariable &variable) {
     return variable.stateful && variable.getCurrent() == current;

@@ -35,6 +35,7 @@ struct ModelVariable {
   std::string name;      ///< "kernel"
   std::string path;      ///< Keras's variable path, unique in the model: "d0/kernel"
   std::string dataset;   ///< in model.weights.h5: "layers/functional/layers/dense/vars/0"
+  std::string copy;      ///< the dataset that holds the value once more; "" for none
   mlir::RankedTensorType type;
   mlir::Type ownType; ///< floating: what it is stored in, whatever the policy; else null
   bool trainable = true, autocast = true;
@@ -89,6 +90,8 @@ public:
   /// The value that later calls read for `current` (a variable's argument, or its last update), and
   /// that the forward pass stores.
   void setUpdate(mlir::Value current, mlir::Value update);
+  /// Keras lists the variable with the value `current` as the first one of `wrapper`, too.
+  void listFirst(mlir::Value current, const LayerConfig &wrapper);
   /// Whether `current` is the value of a variable that inference renews, too.
   bool isStateful(mlir::Value current) const;
   /// What the layer wrote beside the weights; null where it wrote nothing.

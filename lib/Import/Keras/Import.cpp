@@ -124,9 +124,12 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   if (llvm::Error errors = importer.takeErrors())
     return std::move(errors);
   model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
-  for (const ModelVariable &variable : importer.getVariables())
+  for (const ModelVariable &variable : importer.getVariables()) {
     if (!variable.stateful && !variable.derived)
       model.datasets.emplace(variable.dataset, variable.path);
+    if (!variable.copy.empty())
+      model.datasets.emplace(variable.copy, variable.path);
+  }
   for (const auto &[layer, group] : importer.getGroups())
     model.groups.emplace(group, layer->name);
 
