@@ -33,14 +33,14 @@ void MpcDialect::initialize() {
 }
 
 /// An argument or result that names a variable must find it in the module and have its type.
-static LogicalResult verifyVariableReference(Operation *op, NamedAttribute attribute, Type type) {
-  auto symbol = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
+static LogicalResult verifyVariableReference(Operation *op, StringRef name, Attribute value,
+                                             Type type, SymbolTableCollection &symbols) {
+  auto symbol = dyn_cast<FlatSymbolRefAttr>(value);
   if (!symbol)
-    return op->emitOpError() << attribute.getName() << " must be a symbol";
-  auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(op, symbol);
+    return op->emitOpError() << name << " must be a symbol";
+  auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(op, symbol);
   if (!variable)
-    return op->emitOpError() << attribute.getName() << " names " << symbol
-                             << ", which no mpc.variable declares";
+    return op->emitOpError() << name << " names " << symbol << ", which no mpc.variable declares";
   // After bufferization the argument is a memref of the same shape. From phase tensors on its
   // integers are signless.
   auto shaped = dyn_cast<ShapedType>(type);
@@ -50,8 +50,24 @@ static LogicalResult verifyVariableReference(Operation *op, NamedAttribute attri
     element = IntegerType::get(op->getContext(), element.getIntOrFloatBitWidth());
   if (!shaped || !shaped.hasRank() || shaped.getShape() != declared.getShape() ||
       shaped.getElementType() != element)
-    return op->emitOpError() << attribute.getName() << " names " << symbol << " of type "
-                             << declared << ", but has type " << type;
+    return op->emitOpError() << name << " names " << symbol << " of type " << declared
+                             << ", but has type " << type;
+  return success();
+}
+
+/// All arguments or results with an attribute of this name, when asked about the first one of them:
+/// one table of the module's symbols does for all.
+static LogicalResult verifyVariableReferences(Operation *op, StringRef name, unsigned index,
+                                              ArrayRef<Type> types,
+                                              llvm::function_ref<Attribute(unsigned)> valueOf) {
+  for (unsigned i = 0; i < index; ++i)
+    if (valueOf(i))
+      return success();
+  SymbolTableCollection symbols;
+  for (auto [i, type] : llvm::enumerate(types))
+    if (Attribute value = valueOf(i))
+      if (failed(verifyVariableReference(op, name, value, type, symbols)))
+        return failure();
   return success();
 }
 
@@ -61,7 +77,9 @@ LogicalResult MpcDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsi
   if (!function)
     return op->emitOpError() << attribute.getName() << " is for arguments of functions";
   if (attribute.getName() == kVariableAttr)
-    return verifyVariableReference(op, attribute, function.getArgumentTypes()[argIndex]);
+    return verifyVariableReferences(
+        op, kVariableAttr, argIndex, function.getArgumentTypes(),
+        [&](unsigned i) { return function.getArgAttr(i, kVariableAttr); });
   if (attribute.getName() == kInputAttr || attribute.getName() == kTargetAttr) {
     if (!isa<StringAttr>(attribute.getValue()))
       return op->emitOpError() << attribute.getName() << " must be a string";
@@ -84,7 +102,9 @@ LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
   if (!function)
     return op->emitOpError() << attribute.getName() << " is for results of functions";
   if (attribute.getName() == kUpdatesAttr)
-    return verifyVariableReference(op, attribute, function.getResultTypes()[resultIndex]);
+    return verifyVariableReferences(
+        op, kUpdatesAttr, resultIndex, function.getResultTypes(),
+        [&](unsigned i) { return function.getResultAttr(i, kUpdatesAttr); });
   if (attribute.getName() == kOutputAttr) {
     if (!isa<StringAttr>(attribute.getValue()))
       return op->emitOpError() << attribute.getName() << " must be a string";
