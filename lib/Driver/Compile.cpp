@@ -9,7 +9,6 @@
 #include "lib/Driver/WeightsBeside.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mpc/Codegen/CPU/Emit.h"
@@ -24,35 +23,13 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
+#include "llvm/Support/SourceMgr.h"
+#include <future>
 
 using namespace mlir;
 using namespace mpc;
 
 namespace {
-
-/// Feeds remarks of the passes into the explanation.
-class ExplainStreamer : public remark::detail::MLIRRemarkStreamerBase {
-public:
-  explicit ExplainStreamer(Explanation &explanation) : explanation(explanation) {}
-  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    std::string text, pairs;
-    std::map<std::string, std::string> values;
-    for (const remark::detail::Remark::Arg &arg : remark.getArgs()) {
-      // A value after an open sentence is a part of it; the others follow the text.
-      if (arg.key == "Remark" || StringRef(text).ends_with(" ")) {
-        text += arg.val;
-        continue;
-      }
-      pairs += (pairs.empty() ? "" : ", ") + arg.key + "=" + arg.val;
-      values[arg.key] = arg.val;
-    }
-    explanation.recordRemark(placeOf(remark.getLocation()), remark.getRemarkName().str(),
-                             text.empty() ? pairs : text, values);
-  }
-
-private:
-  Explanation &explanation;
-};
 
 class Compilation {
 public:
@@ -81,6 +58,8 @@ private:
   ExitCode runPhases();
   ExitCode runPhase(Phase phase);
   void recordManifest();
+  void recordSourceHash();
+  ExitCode finish(AtomicFiles &files, llvm::Error failure);
   ExitCode writeIR();
   ExitCode writeCudaSource();
   ExitCode emit();
@@ -99,6 +78,7 @@ private:
   std::optional<keras::ImportedModel> imported;
   CompileConfig compileConfig;
   std::unique_ptr<llvm::MemoryBuffer> file;
+  std::future<std::string> sourceHash;
   std::string name;
   Phase first = Phase::Policy, last = Phase::Module;
 };
@@ -296,10 +276,6 @@ void Compilation::recordManifest() {
     }));
   });
   (*module)->setAttr("mpc.layers", builder.getArrayAttr(layers));
-  (*module)->setAttr(
-      "mpc.source_hash",
-      builder.getStringAttr(
-          llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(file->getBuffer())), true)));
   if (options.initialize)
     (*module)->setAttr("mpc.seed", builder.getI64IntegerAttr(int64_t(*options.initialize)));
 }
@@ -325,14 +301,8 @@ ExitCode Compilation::runPhase(Phase phase) {
 }
 
 ExitCode Compilation::runPhases() {
-  if (options.explain != Explain::Off) {
-    // A kind without a filter of its own is off, whatever the filter for all says.
-    const std::string ours = "mpc-.*";
-    remark::RemarkCategories all{std::nullopt, ours, ours, ours, ours};
-    (void)remark::enableOptimizationRemarks(context, std::make_unique<ExplainStreamer>(explanation),
-                                            std::make_unique<remark::RemarkEmittingPolicyAll>(),
-                                            all);
-  }
+  if (options.explain != Explain::Off)
+    explanation.listen(context);
   if (options.compileTo)
     last = *options.compileTo;
   for (int phase = int(first); phase <= int(std::min(last, Phase::Kernels)); ++phase)
@@ -341,7 +311,18 @@ ExitCode Compilation::runPhases() {
   return kExitDone;
 }
 
+/// Commits the files unless one could not be written.
+ExitCode Compilation::finish(AtomicFiles &files, llvm::Error failure) {
+  if (!failure)
+    failure = files.commit();
+  if (!failure)
+    return kExitDone;
+  diagnostics.error(std::move(failure));
+  return kExitBadInput;
+}
+
 ExitCode Compilation::writeIR() {
+  recordSourceHash();
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, OpPrintingFlags().enableDebugInfo(true));
@@ -357,14 +338,13 @@ ExitCode Compilation::writeIR() {
     diagnostics.warning(options.model +
                         ": the optimizer's state in it does not go with IR of phase " +
                         getPhaseName(last) + "; --compile-to=autodiff or a later phase keeps it");
-  std::vector<std::pair<std::string, std::string>> files{{name + ".mlir", text}};
-  if (!weights.all().empty())
-    files.emplace_back(name + ".safetensors", toSafetensors(weights));
-  if (llvm::Error failure = writeFilesAtomically(options.outputDirectory, files)) {
-    diagnostics.error(std::move(failure));
-    return kExitBadInput;
-  }
-  return kExitDone;
+  AtomicFiles files(options.outputDirectory);
+  llvm::Error failure = files.add(name + ".mlir", text);
+  if (!failure && !weights.all().empty())
+    failure = files.add(name + ".safetensors", [&](llvm::raw_ostream &stream) {
+      forSafetensors(weights, [&](StringRef piece) { stream << piece; });
+    });
+  return finish(files, std::move(failure));
 }
 
 ExitCode Compilation::writeCudaSource() {
@@ -375,12 +355,14 @@ ExitCode Compilation::writeCudaSource() {
     llvm::outs() << *source;
     return kExitDone;
   }
-  if (llvm::Error failure =
-          writeFilesAtomically(options.outputDirectory, {{name + ".cu", *source}})) {
-    diagnostics.error(std::move(failure));
-    return kExitBadInput;
-  }
-  return kExitDone;
+  AtomicFiles files(options.outputDirectory);
+  return finish(files, files.add(name + ".cu", *source));
+}
+
+/// Only now: until here it was computed beside everything else.
+void Compilation::recordSourceHash() {
+  if (sourceHash.valid())
+    (*module)->setAttr("mpc.source_hash", StringAttr::get(&context, sourceHash.get()));
 }
 
 void Compilation::takeOptimizerState() {
@@ -393,6 +375,7 @@ void Compilation::takeOptimizerState() {
 }
 
 ExitCode Compilation::emit() {
+  recordSourceHash();
   takeOptimizerState();
   EmitOptions emitOptions;
   emitOptions.name = name;
@@ -414,6 +397,11 @@ ExitCode Compilation::emit() {
 ExitCode Compilation::run() {
   if (ExitCode code = load(); code != kExitDone)
     return code;
+  // Of later phases the IR has it.
+  if (first == Phase::Policy)
+    sourceHash = std::async([content = file->getBuffer()] {
+      return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(content)), true);
+    });
   if (ExitCode code = runPhases(); code != kExitDone) {
     if (code == kExitInternal)
       diagnostics.error(options.model +

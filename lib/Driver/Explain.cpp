@@ -3,15 +3,53 @@
 #include "lib/Driver/Explain.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "lib/Autodiff/TrainStages.h"
+#include "lib/Driver/Diagnostics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 #include "mpc/Analysis/LayerPath.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <numeric>
+#include <set>
 #include <tuple>
 
 using namespace mlir;
 using namespace mpc;
+
+namespace {
+
+/// Feeds remarks of the passes into the explanation.
+class ExplainStreamer : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit ExplainStreamer(Explanation &explanation) : explanation(explanation) {}
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    std::string text, pairs;
+    std::map<std::string, std::string> values;
+    for (const remark::detail::Remark::Arg &arg : remark.getArgs()) {
+      // A value after an open sentence is a part of it; the others follow the text.
+      if (arg.key == "Remark" || StringRef(text).ends_with(" ")) {
+        text += arg.val;
+        continue;
+      }
+      pairs += (pairs.empty() ? "" : ", ") + arg.key + "=" + arg.val;
+      values[arg.key] = arg.val;
+    }
+    explanation.recordRemark(placeOf(remark.getLocation()), remark.getRemarkName().str(),
+                             text.empty() ? pairs : text, values);
+  }
+
+private:
+  Explanation &explanation;
+};
+} // namespace
+
+void Explanation::listen(MLIRContext &context) {
+  // A kind without a filter of its own is off, whatever the filter for all says.
+  const std::string ours = "mpc-.*";
+  remark::RemarkCategories all{std::nullopt, ours, ours, ours, ours};
+  (void)remark::enableOptimizationRemarks(context, std::make_unique<ExplainStreamer>(*this),
+                                          std::make_unique<remark::RemarkEmittingPolicyAll>(), all);
+}
 
 static std::string text(Type type) {
   std::string result;
@@ -227,11 +265,15 @@ void Explanation::printTable(llvm::raw_ostream &os) const {
     return;
   os << "\ndecisions\n";
   std::vector<std::vector<std::string>> rows{{"place", "decision", "reason"}};
+  std::set<std::vector<std::string>> told;
   for (const Decision &decision : decisions) {
     // One for every loop: the ops' tables say what became of them, the JSON has each.
     if (decision.name == "kernel" || decision.name == "elementwise")
       continue;
-    rows.push_back({orDash(decision.place), decision.name, decision.text});
+    std::vector<std::string> row{orDash(decision.place), decision.name, decision.text};
+    // The entries have copies of the same ops, of which the same is decided.
+    if (told.insert(row).second)
+      rows.push_back(std::move(row));
   }
   printColumns(os, rows);
 }

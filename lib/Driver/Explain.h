@@ -19,6 +19,8 @@ public:
   void recordLayers(mlir::ModuleOp module);
   /// After phase fusion: dtypes, accumulator and epilogue of each op of each entry.
   void recordOps(mlir::ModuleOp module);
+  /// Takes the remarks of all passes that run in the context.
+  void listen(mlir::MLIRContext &context);
   /// A remark of a pass: its text and the values that it names.
   void recordRemark(std::string place, std::string name, std::string text,
                     const std::map<std::string, std::string> &values);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Temporary files, fsync, rename.
 #include "mpc/Support/AtomicFile.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 #include <unistd.h>
 
 using namespace mpc;
@@ -16,7 +14,38 @@ static llvm::Error fileError(StringRef path, const llvm::Twine &what, std::error
   return llvm::createStringError(code, path + ": " + what + ": " + code.message());
 }
 
-static llvm::Error writeTemporary(StringRef path, StringRef content) {
+static std::string inside(StringRef directory, const llvm::Twine &name) {
+  llvm::SmallString<128> path(directory);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
+/// The directories on the way to `directory` that do not exist, outermost first.
+static std::vector<std::string> missingDirectories(StringRef directory) {
+  std::vector<std::string> missing;
+  for (; !directory.empty() && !llvm::sys::fs::exists(directory);
+       directory = llvm::sys::path::parent_path(directory))
+    missing.insert(missing.begin(), directory.str());
+  return missing;
+}
+
+AtomicFiles::~AtomicFiles() {
+  for (const File &file : files)
+    llvm::sys::fs::remove(file.temporary);
+  // Only empty ones go.
+  for (const std::string &made : llvm::reverse(madeDirectories))
+    ::rmdir(made.c_str());
+}
+
+llvm::Error AtomicFiles::add(StringRef name, llvm::function_ref<void(llvm::raw_ostream &)> print) {
+  if (files.empty()) {
+    madeDirectories = missingDirectories(directory);
+    if (std::error_code code = llvm::sys::fs::create_directories(directory))
+      return fileError(directory, "the folder cannot be made", code);
+  }
+  files.push_back(
+      {inside(directory, "." + name + ".tmp" + llvm::Twine(::getpid())), inside(directory, name)});
+  const std::string &path = files.back().temporary;
   int descriptor = -1;
   if (std::error_code code =
           llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_CreateAlways))
@@ -24,7 +53,7 @@ static llvm::Error writeTemporary(StringRef path, StringRef content) {
   // raw_fd_ostream would abort the process on an unchecked error; the flag is read and cleared
   // here.
   llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/false);
-  stream << content;
+  print(stream);
   stream.flush();
   std::error_code code = stream.error();
   stream.clear_error();
@@ -34,28 +63,10 @@ static llvm::Error writeTemporary(StringRef path, StringRef content) {
   return code ? fileError(path, "cannot be written", code) : llvm::Error::success();
 }
 
-llvm::Error
-mpc::writeFilesAtomically(StringRef directory,
-                          const std::vector<std::pair<std::string, std::string>> &files) {
-  if (std::error_code code = llvm::sys::fs::create_directories(directory))
-    return fileError(directory, "the folder cannot be made", code);
-  std::vector<std::string> temporaries;
-  llvm::scope_exit removeTemporaries([&] {
-    for (const std::string &path : temporaries)
-      llvm::sys::fs::remove(path);
-  });
-  for (const auto &[name, content] : files) {
-    llvm::SmallString<128> path(directory);
-    llvm::sys::path::append(path, "." + name + ".tmp" + std::to_string(::getpid()));
-    temporaries.push_back(path.str().str());
-    if (llvm::Error error = writeTemporary(path, content))
-      return error;
-  }
-  for (size_t i = 0; i < files.size(); ++i) {
-    llvm::SmallString<128> path(directory);
-    llvm::sys::path::append(path, files[i].first);
-    if (std::error_code code = llvm::sys::fs::rename(temporaries[i], path))
-      return fileError(path, "cannot be replaced", code);
-  }
+llvm::Error AtomicFiles::commit() {
+  for (const File &file : files)
+    if (std::error_code code = llvm::sys::fs::rename(file.temporary, file.path))
+      return fileError(file.path, "cannot be replaced", code);
+  files.clear();
   return llvm::Error::success();
 }

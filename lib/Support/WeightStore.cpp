@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The safetensors writer.
 #include "mpc/Support/WeightStore.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mpc;
+using llvm::StringRef;
 
 static const char *safetensorsName(mpc_rt_dtype_t dtype) {
   switch (dtype) {
@@ -27,7 +30,7 @@ inFileOrder(const WeightStore &weights) {
   return order;
 }
 
-std::string mpc::toSafetensors(const WeightStore &weights) {
+void mpc::forSafetensors(const WeightStore &weights, llvm::function_ref<void(StringRef)> take) {
   const auto order = inFileOrder(weights);
   std::string header;
   llvm::raw_string_ostream stream(header);
@@ -53,13 +56,10 @@ std::string mpc::toSafetensors(const WeightStore &weights) {
   // Data starts on a cache line; the format allows trailing spaces in the header.
   while ((header.size() + 8) % 64 != 0)
     header += ' ';
-  std::string file(8, '\0');
-  for (int i = 0; i < 8; ++i)
-    file[i] = char(uint64_t(header.size()) >> (8 * i));
-  file += header;
-  file.reserve(file.size() + offset);
+  char length[8];
+  llvm::support::endian::write64le(length, header.size());
+  take(StringRef(length, sizeof length));
+  take(header);
   for (const auto *entry : order)
-    file.append(reinterpret_cast<const char *>(entry->second.bytes.data()),
-                entry->second.bytes.size());
-  return file;
+    take(llvm::toStringRef(entry->second.bytes));
 }

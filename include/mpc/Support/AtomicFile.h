@@ -3,18 +3,40 @@
 #ifndef MPC_SUPPORT_ATOMICFILE_H
 #define MPC_SUPPORT_ATOMICFILE_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace mpc {
 
-/// Writes all files into `directory` (made if missing): first every one under a temporary name,
-/// with fsync, then renames them. On an error nothing is replaced and the temporaries are removed.
-llvm::Error writeFilesAtomically(llvm::StringRef directory,
-                                 const std::vector<std::pair<std::string, std::string>> &files);
+/// Files of one directory, which appear together: each is written under a temporary name, with
+/// fsync, and all are renamed by `commit`. Without it nothing is replaced and nothing is left.
+class AtomicFiles {
+public:
+  explicit AtomicFiles(llvm::StringRef directory) : directory(directory) {}
+  AtomicFiles(const AtomicFiles &) = delete;
+  AtomicFiles &operator=(const AtomicFiles &) = delete;
+  ~AtomicFiles();
+
+  /// Writes `name` with what `print` prints. The directory is made if it is missing.
+  llvm::Error add(llvm::StringRef name, llvm::function_ref<void(llvm::raw_ostream &)> print);
+  llvm::Error add(llvm::StringRef name, llvm::StringRef content) {
+    return add(name, [&](llvm::raw_ostream &stream) { stream << content; });
+  }
+
+  llvm::Error commit();
+
+private:
+  struct File {
+    std::string temporary, path;
+  };
+  std::string directory;
+  std::vector<std::string> madeDirectories; ///< by us, outermost first
+  std::vector<File> files;
+};
 
 } // namespace mpc
 

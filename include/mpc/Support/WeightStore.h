@@ -4,6 +4,7 @@
 #define MPC_SUPPORT_WEIGHTSTORE_H
 
 #include "mpc-rt/dtype.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <map>
 #include <string>
@@ -28,10 +29,11 @@ private:
   std::map<std::string, Weight> values;
 };
 
-/// The bytes of a safetensors file (8-byte header length, JSON header, data), without gaps; the
-/// data starts on a 64-byte boundary. Tensors of whole cache lines come first, so that the runtime
-/// can use them where they are; otherwise the order is that of the names.
-std::string toSafetensors(const WeightStore &weights);
+/// Hands out, piece by piece, the bytes of a safetensors file (8-byte header length, JSON header,
+/// data), without gaps; the data starts on a 64-byte boundary. Tensors of whole cache lines come
+/// first, so that the runtime can use them where they are; otherwise the order is that of the
+/// names.
+void forSafetensors(const WeightStore &weights, llvm::function_ref<void(llvm::StringRef)> take);
 
 } // namespace mpc
 

@@ -13,9 +13,12 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Support/AtomicFile.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Target/TargetMachine.h"
+#include <future>
 
 using namespace mlir;
 using namespace mpc;
@@ -42,10 +45,43 @@ static void eraseDeclarations(ModuleOp module) {
   module.walk([](Operation *op) { op->removeDiscardableAttr("mpcrt.entry"); });
 }
 
+/// Everything but what tables point to becomes local to the module.
+static void makeLocal(llvm::Module &module, const ModuleTables &tables,
+                      const KernelVersions &versions) {
+  llvm::StringSet<> named;
+  for (const auto &entry : tables.entries)
+    named.insert(entry.name);
+  for (const std::vector<std::string> &version : versions)
+    named.insert_range(version);
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    if (named.contains(function.getName()))
+      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    else
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+}
+
+/// The tables in an object of their own.
+static llvm::Expected<std::string> compileTables(const ModuleTables &tables,
+                                                 const KernelVersions &versions,
+                                                 const CudaProgram *cuda,
+                                                 llvm::TargetMachine &target) {
+  llvm::LLVMContext context;
+  llvm::Module module("tables", context);
+  module.setDataLayout(target.createDataLayout());
+  module.setTargetTriple(target.getTargetTriple());
+  buildExecutableTables(module, tables, toManifest(tables), versions);
+  if (cuda)
+    addCudaTables(module, *cuda);
+  return emitObject(module, target);
+}
+
 static llvm::Expected<std::string>
 buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
              const std::optional<CudaProgram> &cuda, std::optional<CudaCompilation> &compilation,
-             llvm::function_ref<std::string(const ModuleTables &)> manifest) {
+             llvm::function_ref<llvm::Error(ModuleTables &)> describeWeights) {
   registerBuiltinDialectTranslation(*module.getContext());
   registerLLVMDialectTranslation(*module.getContext());
   eraseDeclarations(module);
@@ -60,28 +96,62 @@ buildLibrary(ModuleOp module, ModuleTables &tables, const EmitOptions &options,
   llvmModule->setTargetTriple((*target)->getTargetTriple());
   // What depends on no instruction set is done once, before kernels are copied for each.
   simplify(*llvmModule, **target);
-  // Only now: nothing refers to entries before the tables are there.
-  for (llvm::Function &function : *llvmModule)
-    if (!function.isDeclaration())
-      function.setLinkage(llvm::GlobalValue::InternalLinkage);
   auto versions = buildKernelVersions(*llvmModule, tables.kernels, options.march, tables.targets);
   if (!versions)
     return versions.takeError();
-  buildExecutableTables(*llvmModule, tables, manifest(tables), *versions);
-  vectorize(*llvmModule, **target);
-  if (cuda) {
+  makeLocal(*llvmModule, tables, *versions);
+  auto objects = compileInParts(*llvmModule);
+  if (!objects)
+    return objects.takeError();
+  // These come last: somebody hashes the weights meanwhile.
+  if (llvm::Error error = describeWeights(tables))
+    return error;
+  if (cuda)
     if (llvm::Error error = compilation->finish())
       return error;
-    addCudaTables(*llvmModule, *cuda);
-  }
-  auto object = emitObject(*llvmModule, **target);
+  auto object = compileTables(tables, *versions, cuda ? &*cuda : nullptr, **target);
   if (!object)
     return object.takeError();
-  return linkSharedLibrary(*object, options.name);
+  objects->push_back(std::move(*object));
+  return linkSharedLibrary(*objects, options.name);
+}
+
+namespace {
+struct WrittenWeights {
+  std::string hash, embedded;
+};
+} // namespace
+
+/// Into NAME.safetensors, or for the library.
+static llvm::Expected<WrittenWeights> writeWeights(const WeightStore &weights,
+                                                   const EmitOptions &options, AtomicFiles &files) {
+  WrittenWeights written;
+  llvm::SHA256 hash;
+  auto print = [&](llvm::raw_ostream &stream) {
+    forSafetensors(weights, [&](StringRef piece) {
+      hash.update(piece);
+      stream << piece;
+    });
+  };
+  if (options.embedWeights) {
+    llvm::raw_string_ostream stream(written.embedded);
+    print(stream);
+  } else if (llvm::Error error = files.add(options.name + ".safetensors", print)) {
+    return error;
+  }
+  written.hash = llvm::toHex(hash.final(), /*LowerCase=*/true);
+  return written;
 }
 
 llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
                             const EmitOptions &options) {
+  AtomicFiles files(options.outputDirectory);
+  // On another thread: what the guide's weights take is a third of everything else.
+  auto written = std::async([&] { return writeWeights(weights, options, files); });
+  llvm::scope_exit dropUnused([&] {
+    if (written.valid())
+      llvm::consumeError(written.get().takeError());
+  });
   std::optional<CudaProgram> cuda;
   std::optional<CudaCompilation> compilation;
   if (options.cuda) {
@@ -106,24 +176,28 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
     for (const CudaImage &image : cuda->images)
       tables->targets.push_back((image.isPtx ? "compute_" : "sm_") +
                                 std::to_string(image.architecture));
-  std::string safetensors = toSafetensors(weights);
-  tables->weightsHash = hashOf(safetensors);
   // The header describes no weights and no instruction set.
   tables->headerHash = hashOf(toManifest(*tables, /*describesBuild=*/false));
-  if (options.embedWeights)
-    tables->embeddedWeights = safetensors;
   auto library = buildLibrary(module, *tables, options, cuda, compilation,
-                              [](const ModuleTables &given) { return toManifest(given); });
+                              [&](ModuleTables &given) -> llvm::Error {
+                                llvm::Expected<WrittenWeights> result = written.get();
+                                if (!result)
+                                  return result.takeError();
+                                given.weightsHash = std::move(result->hash);
+                                given.embeddedWeights = std::move(result->embedded);
+                                return llvm::Error::success();
+                              });
   if (!library)
     return library.takeError();
   const std::string &name = options.name;
-  std::vector<std::pair<std::string, std::string>> files{
+  const std::pair<std::string, std::string> texts[] = {
       {"lib" + name + ".so", std::move(*library)},
       {name + ".h", toHeader(*tables)},
       {name + ".json", toManifest(*tables)},
       {name + "Config.cmake", toCMakeConfig(*tables)},
       {"example.c", toExample(*tables)}};
-  if (!options.embedWeights)
-    files.emplace_back(name + ".safetensors", std::move(safetensors));
-  return writeFilesAtomically(options.outputDirectory, files);
+  for (const auto &[file, text] : texts)
+    if (llvm::Error error = files.add(file, text))
+      return error;
+  return files.commit();
 }

@@ -66,7 +66,7 @@ llvm::Expected<KernelVersions> mpc::buildKernelVersions(llvm::Module &module,
       llvm::Function *clone = llvm::CloneFunction(kernel, mapping);
       clone->setName(name + kLevels[i].suffix);
       setLevel(*clone, kLevels[i]);
-      versions[i].push_back(clone);
+      versions[i].push_back(clone->getName().str());
     }
   }
   // The original stays only if code calls it directly.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Runs lld on one object. A library has no start files: nothing but our code goes into it.
+// Runs lld. A library has no start files: nothing but our code goes into it.
 #include "lib/Codegen/CPU/ObjectFile.h"
 #include "mpc-rt/seal.h"
 #include "llvm/ADT/SmallString.h"
@@ -49,6 +49,18 @@ static std::string readAll(StringRef path) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
+static std::error_code writeAll(StringRef path, StringRef content) {
+  std::error_code code;
+  llvm::raw_fd_ostream stream(path, code);
+  if (code)
+    return code;
+  stream << content;
+  stream.close();
+  code = stream.error();
+  stream.clear_error();
+  return code;
+}
+
 /// Loaders refuse a library whose seal is broken instead of mapping it.
 static void appendSeal(std::string &library) {
   mpc_rt_seal_t seal;
@@ -59,7 +71,8 @@ static void appendSeal(std::string &library) {
   library.append(reinterpret_cast<const char *>(&seal), sizeof seal);
 }
 
-llvm::Expected<std::string> mpc::linkSharedLibrary(StringRef object, StringRef name) {
+llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<std::string> objects,
+                                                   StringRef name) {
   auto linker = findLinker();
   if (!linker)
     return linker.takeError();
@@ -67,19 +80,13 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(StringRef object, StringRef n
   if (folder.code)
     return llvm::createStringError(folder.code,
                                    "cannot make a temporary folder: " + folder.code.message());
-  std::string input = folder.file("model.o"), output = folder.file("model.so"),
-              log = folder.file("log");
-  {
-    std::error_code code;
-    llvm::raw_fd_ostream stream(input, code);
-    if (!code) {
-      stream << object;
-      stream.close();
-      code = stream.error();
-      stream.clear_error();
-    }
-    if (code)
-      return llvm::createStringError(code, input + ": cannot be written: " + code.message());
+  const std::string output = folder.file("model.so"), log = folder.file("log");
+  std::vector<std::string> inputs;
+  for (const std::string &object : objects) {
+    inputs.push_back(folder.file("part" + std::to_string(inputs.size()) + ".o"));
+    if (std::error_code code = writeAll(inputs.back(), object))
+      return llvm::createStringError(code,
+                                     inputs.back() + ": cannot be written: " + code.message());
   }
   std::string soname = "-soname=lib" + name.str() + ".so";
   std::vector<StringRef> arguments = {*linker,
@@ -99,10 +106,9 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(StringRef object, StringRef n
                                       "-L/lib/x86_64-linux-gnu",
                                       "-L/usr/lib/x86_64-linux-gnu",
                                       "-o",
-                                      output,
-                                      input,
-                                      "-l:libm.so.6",
-                                      "-l:libc.so.6"};
+                                      output};
+  llvm::append_range(arguments, inputs);
+  llvm::append_range(arguments, std::initializer_list<StringRef>{"-l:libm.so.6", "-l:libc.so.6"});
   std::string message;
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log), StringRef(log)};
   int status = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects,

@@ -11,10 +11,14 @@
 using namespace mpc;
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> mpc::createTargetMachine() {
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
+  static const bool initialized = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    return true;
+  }();
+  (void)initialized;
   llvm::Triple triple("x86_64-unknown-linux-gnu");
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);

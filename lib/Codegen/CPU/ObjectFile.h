@@ -7,6 +7,7 @@
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class TargetMachine;
@@ -26,9 +27,15 @@ void vectorize(llvm::Module &module, llvm::TargetMachine &target);
 
 llvm::Expected<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &target);
 
-/// Links an object to a shared library that needs at most libc and libm. Everything undefined
+/// Vectorizes the module and makes objects of it, on as many threads as the machine has. What is in
+/// which object depends on the module alone. Functions keep their names; local ones may become
+/// visible to the other objects.
+llvm::Expected<std::vector<std::string>> compileInParts(llvm::Module &module);
+
+/// Links objects to a shared library that needs at most libc and libm. Everything undefined
 /// beyond them is an error that lists the symbols.
-llvm::Expected<std::string> linkSharedLibrary(llvm::StringRef object, llvm::StringRef name);
+llvm::Expected<std::string> linkSharedLibrary(llvm::ArrayRef<std::string> objects,
+                                              llvm::StringRef name);
 
 } // namespace mpc
 

@@ -28,6 +28,13 @@ public:
     return llvm::ConstantStruct::getAnon(context, fields);
   }
 
+  /// A function of another module of the library.
+  Constant *code(StringRef name) {
+    auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), /*isVarArg=*/false);
+    auto *function = llvm::cast<llvm::Function>(module.getOrInsertFunction(name, type).getCallee());
+    function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return function;
+  }
   Constant *string(StringRef text) {
     return global(llvm::ConstantDataArray::getString(context, text), "text");
   }
@@ -77,7 +84,7 @@ public:
                       i64(entry.stream), i32(uint32_t(entry.shadowOf)), i32(entry.flags)});
   }
   Constant *function(const FunctionEntry &entry) {
-    return structure({string(entry.name), module.getFunction(entry.name), i32(entry.inputs.size()),
+    return structure({string(entry.name), code(entry.name), i32(entry.inputs.size()),
                       i32(entry.outputs.size()), tensors(entry.inputs), tensors(entry.outputs),
                       i64(entry.arenaFixed), i64(entry.arenaPerSample)});
   }
@@ -124,8 +131,10 @@ void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables
   for (const std::string &kernel : tables.kernels)
     names.push_back(b.string(kernel));
   auto *pointer = llvm::PointerType::getUnqual(module.getContext());
-  for (const std::vector<llvm::Function *> &version : versions) {
-    std::vector<Constant *> functions(version.begin(), version.end());
+  for (const std::vector<std::string> &version : versions) {
+    std::vector<Constant *> functions;
+    for (const std::string &kernel : version)
+      functions.push_back(b.code(kernel));
     // A model without kernels still says which levels it was compiled for.
     bool compiled = !version.empty() || tables.kernels.empty();
     levels.push_back(!compiled           ? b.null()

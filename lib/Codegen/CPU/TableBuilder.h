@@ -6,14 +6,16 @@
 #include "lib/Codegen/CPU/ModuleTables.h"
 #include "llvm/IR/Module.h"
 #include <array>
+#include <string>
+#include <vector>
 
 namespace mpc {
 
-/// Kernel functions by ISA level (index of mpc_rt_isa_t) in table order; an empty list means that
-/// the level was not compiled.
-using KernelVersions = std::array<std::vector<llvm::Function *>, 3>;
+/// Names of kernel functions by ISA level (index of mpc_rt_isa_t) in table order; an empty list
+/// means that the level was not compiled.
+using KernelVersions = std::array<std::vector<std::string>, 3>;
 
-/// Adds the executable, everything it points to, and the exported query function.
+/// Adds the executable, everything it points to but functions, and the exported query function.
 void buildExecutableTables(llvm::Module &module, const ModuleTables &tables,
                            llvm::StringRef manifest, const KernelVersions &kernels);
 

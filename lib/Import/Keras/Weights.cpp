@@ -200,6 +200,8 @@ llvm::Expected<Hdf5File> readHdf5(llvm::MemoryBufferRef image, const WeightLimit
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return inputError(fileName, "cannot start the HDF5 reader: no pipe");
+  // Fewer turns of the two processes; where the system does not allow it, the usual 64 KiB do.
+  (void)::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
   const pid_t child = ::fork();
   if (child < 0) {
     ::close(ends[0]);
