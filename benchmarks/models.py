@@ -53,7 +53,24 @@ def reductions():
     return inputs, layers.Add()([layers.GlobalAveragePooling1D()(shares), layers.GlobalMaxPooling1D()(shares)])
 
 
-MODELS = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "elementwise": elementwise, "reductions": reductions}
+def deep():
+    inputs = x = keras.Input((64,), name="x")
+    for _ in range(100):
+        x = layers.Dense(64, activation="relu")(x)
+    return inputs, layers.Dense(10)(x)
+
+
+def residual():
+    """136 layers."""
+    inputs = keras.Input((32, 32, 3), name="x")
+    x = layers.Conv2D(16, 3, padding="same")(inputs)
+    for _ in range(33):
+        y = layers.BatchNormalization()(layers.Conv2D(16, 3, padding="same", use_bias=False)(x))
+        x = layers.Add()([x, layers.ReLU()(y)])
+    return inputs, layers.Dense(10)(layers.GlobalAveragePooling2D()(x))
+
+
+MODELS = {"deep": deep, "residual": residual, "mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "elementwise": elementwise, "reductions": reductions}
 
 
 def write(workload, policy, folder):

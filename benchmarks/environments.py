@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Environments of Python with Keras and one backend or peer each."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PACKAGES = {"tensorflow": ["tensorflow-cpu==2.21.0"], "jax": ["jax"], "torch": ["torch"], "onnxruntime": ["torch", "onnxruntime", "onnxscript"]}
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def python_of(backend):
+    """A Python with Keras on the backend; None where it cannot be installed."""
+    given = os.environ.get("MPC_BENCHMARK_PYTHON_" + backend.upper())
+    if given:
+        return given
+    folder = ROOT / "build" / "benchmarks" / backend
+    python = folder / "bin" / "python"
+    if subprocess.run([python, "-c", f"import keras, {backend}"], capture_output=True).returncode if python.exists() else True:
+        say(f"installing Keras on {backend} into {folder.relative_to(ROOT)}")
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        installed = subprocess.run([python, "-m", "pip", "install", "--quiet", "keras==3.15.1", "numpy", *PACKAGES[backend]])
+        if installed.returncode:
+            return None
+    return str(python)
