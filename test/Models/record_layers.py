@@ -293,6 +293,13 @@ def application_layers():
     return keras.Model(x, layers.Dense(2)(z))
 
 
+@case("forward")
+def augmentations():
+    """Inference hands images on."""
+    return chain((6, 5, 3), layers.AugMix(), layers.RandAugment(), layers.CutMix(), layers.MixUp(), layers.RandomElasticTransform(), layers.Solarization(0.5, 0.5),
+                 layers.Conv2D(2, 3))
+
+
 # ---- ConvLSTM -----------------------------------------------------------------------------------
 
 
@@ -650,9 +657,9 @@ def write(name, kind, build, options):
         model.set_weights(weights)
         model.compile(loss="mse")
     if kind == "forward":
-        # Batch by batch, so that states go on.
+        # Batch by batch, so that states go on. Layers that augment images train unless they are told not to.
         size = fixed or rows
-        parts = [model(inputs[i:i + size]) for i in range(0, rows, size)]
+        parts = [model(inputs[i:i + size], training=False) for i in range(0, rows, size)]
         parts = [part if isinstance(part, (list, tuple)) else [part] for part in parts]
         for index in range(len(model.outputs)):
             whole = np.concatenate([np.asarray(part[index] if part[index].dtype.is_integer else tf.cast(part[index], "float32")) for part in parts])
