@@ -53,7 +53,8 @@ Status CheckpointFolder::prepare() {
   if (::mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST)
     return Failure(path_ + ": cannot be made: " + std::strerror(errno) +
                    "; expected a folder for checkpoints");
-  if (::access(path_.c_str(), W_OK | X_OK) != 0)
+  // What stands there may be a file.
+  if (::access((path_ + "/.").c_str(), W_OK | X_OK) != 0)
     return Failure(path_ + ": cannot be written: " + std::strerror(errno) +
                    "; expected a folder for checkpoints");
   for (const std::string &name : filesIn(path_)) {

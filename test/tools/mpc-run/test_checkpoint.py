@@ -149,6 +149,10 @@ class Checkpoint(linear.ToolTest):
         self.train("--epochs=2", "--resume", self.path("c"), "--save", self.path("part"))
         self.assertEqual(self.read("whole"), self.read("part"))
 
+    def test_a_file_where_the_folder_should_be(self):
+        self.fails("train", self.model, "--data", self.data, "--checkpoint", self.data,
+                   message="cannot be written: Not a directory; expected a folder for checkpoints")  # fmt: skip
+
     def test_file_size_limit_keeps_the_old_file(self):
         self.train("--epochs=1", "--save", self.path("w"))
         before = self.read("w")
