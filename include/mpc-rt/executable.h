@@ -22,8 +22,8 @@ extern "C" {
  * services->contract_blocks, 7 when it calls services->contract_and_launch, 8 when it calls
  * services->contract_groups, 9 when it calls services->parallel_rows, 10 when it calls
  * services->contract_with_bits, 11 when it calls services->contract_groups with a rhs that is not
- * packed, else 1. */
-#define MPC_RT_ABI_VERSION 11u
+ * packed, 12 when it calls services->attend or services->attend_gradient, else 1. */
+#define MPC_RT_ABI_VERSION 12u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -233,6 +233,29 @@ typedef struct mpc_rt_convolution_t {
   const char *layer;
 } mpc_rt_convolution_t;
 
+enum {
+  MPC_RT_ATTENTION_CAUSAL = 1 /* sources u > t do not count for target t */
+};
+
+/* Since version 12. Attention of queries [batch, targets, heads, width] to keys [batch, sources,
+ * heads, width] and values [batch, sources, heads, value_width], all row-major, dense and of one
+ * floating dtype: with the scores s[b, h, t, u] = scale * sum_w query[b, t, h, w] * key[b, u, h,
+ * w], out[b, t, h, v] = sum_u softmax_u(s)[b, h, t, u] * value[b, u, h, v] and log_sums[b, h, t] =
+ * log(sum_u e^s[b, h, t, u]), which is float32 (float64 for float64). Sums are in float32 (float64
+ * for float64), results round once; the scores may be rounded before they are scaled, and the
+ * softmax before the second product. `id` is unique among the attentions and derivatives of
+ * attentions of the executable. */
+typedef struct mpc_rt_attention_t {
+  uint32_t struct_size;
+  uint32_t id;
+  mpc_rt_dtype_t dtype;
+  uint32_t flags; /* MPC_RT_ATTENTION_* */
+  mpc_rt_extent_t batch;
+  int64_t targets, sources, heads, width, value_width;
+  double scale;
+  const char *layer;
+} mpc_rt_attention_t;
+
 /* A contraction that a loop over time computes again and again, rows at a time, with the same rhs
  * and bias. */
 typedef struct mpc_rt_rows_product_t {
@@ -311,6 +334,19 @@ typedef struct mpc_rt_services_t {
   int32_t (*contract_with_bits)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
                                 const void *rhs, const void *bias, const uint8_t *where, void *out,
                                 uint8_t *mask, int64_t batch);
+  /* 0 or a status code. The two since version 12. */
+  int32_t (*attend)(void *context, const mpc_rt_attention_t *descriptor, const void *query,
+                    const void *key, const void *value, void *out, void *log_sums, int64_t batch);
+  /* The derivatives with respect to query, key and value: `cotangent` is that of `out`, which with
+   * `log_sums` is what attend gave for the same operands. With p = e^(s - log_sums) and
+   * d[b, h, t, u] = scale * p[b, h, t, u] * sum_v cotangent[b, t, h, v] *
+   * (value[b, u, h, v] - out[b, t, h, v]) they are d key, d^T query and p^T cotangent; p and d may
+   * be rounded for these products. */
+  int32_t (*attend_gradient)(void *context, const mpc_rt_attention_t *descriptor,
+                             const void *cotangent, const void *out, const void *log_sums,
+                             const void *query, const void *key, const void *value,
+                             void *query_gradient, void *key_gradient, void *value_gradient,
+                             int64_t batch);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

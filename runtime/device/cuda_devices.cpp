@@ -73,7 +73,9 @@ const char *cudaHint() {
     const char *problem = "";
     return cuda::dnn::api(problem)
                ? std::string()
-               : std::string("convolutions run without cuDNN, as products of columns: ") + problem;
+               : std::string("convolutions run without cuDNN, as products of columns, and "
+                             "attention with its scores in memory: ") +
+                     problem;
   }();
   return hint.c_str();
 }

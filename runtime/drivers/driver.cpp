@@ -5,6 +5,8 @@
 #include "runtime/base/dtype.h"
 
 #include <algorithm>
+#include <atomic>
+#include <new>
 
 namespace mpc::rt {
 namespace {
@@ -97,6 +99,57 @@ mpc_rt_status_t Driver::contractWithBits(const mpc_rt_contract_t &descriptor, co
   constexpr int64_t grainElements = 1 << 14; // more than handing them over costs
   parallelFor(runBits, arguments, shape.m, std::max<int64_t>(1, grainElements / shape.n));
   return MPC_RT_OK;
+}
+
+namespace {
+// Attention of pairs of sample and head, or its derivative.
+template <typename Operands> struct Heads {
+  const Attention &shape;
+  const Operands &operands;
+  std::atomic<bool> isOutOfMemory{false}; // no exception may leave a thread
+};
+
+void runHeads(const Heads<AttentionOperands> &heads, int64_t begin, int64_t end) {
+  attendDirectly(heads.shape, heads.operands, begin, end);
+}
+void runHeads(const Heads<AttentionGradientOperands> &heads, int64_t begin, int64_t end) {
+  attendGradientDirectly(heads.shape, heads.operands, begin, end);
+}
+
+template <typename Operands>
+mpc_rt_status_t attendByLoops(Driver &driver, const mpc_rt_attention_t &descriptor,
+                              const Operands &operands, int64_t batch) {
+  Attention shape;
+  if (auto status = resolveAttention(descriptor, operands, batch, shape))
+    return status;
+  if (!driver.computes())
+    return MPC_RT_OK;
+  Heads<Operands> heads{shape, operands};
+  void *arguments[] = {&heads};
+  driver.parallelFor(
+      [](void *const *given, int64_t begin, int64_t end) {
+        auto &own = *static_cast<Heads<Operands> *>(given[0]);
+        try {
+          runHeads(own, begin, end);
+        } catch (const std::bad_alloc &) {
+          own.isOutOfMemory = true;
+        }
+      },
+      arguments, shape.batch * shape.heads, /*grain=*/1);
+  if (heads.isOutOfMemory)
+    throw std::bad_alloc(); // as where the caller's own memory ends
+  return MPC_RT_OK;
+}
+} // namespace
+
+mpc_rt_status_t Driver::attend(const mpc_rt_attention_t &descriptor,
+                               const AttentionOperands &operands, int64_t batch) {
+  return attendByLoops(*this, descriptor, operands, batch);
+}
+
+mpc_rt_status_t Driver::attendGradient(const mpc_rt_attention_t &descriptor,
+                                       const AttentionGradientOperands &operands, int64_t batch) {
+  return attendByLoops(*this, descriptor, operands, batch);
 }
 
 } // namespace mpc::rt

@@ -9,6 +9,7 @@
 #include "mpc-rt/executable.h"
 #include "mpc-rt/status.h"
 #include "runtime/base/memory.h"
+#include "runtime/drivers/attention.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/result_kernel.h"
 #include "runtime/drivers/row_loop.h"
@@ -120,6 +121,11 @@ public:
                                          const void *bias, void *out, int64_t batch) = 0;
   virtual mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, void *out, int64_t batch) = 0;
+  // Here: loops on memory of the host.
+  virtual mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor,
+                                 const AttentionOperands &operands, int64_t batch);
+  virtual mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
+                                         const AttentionGradientOperands &operands, int64_t batch);
 
   // Contracts of mpc-rt/tuning.h.
   virtual void tune() noexcept {}

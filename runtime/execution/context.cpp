@@ -172,6 +172,27 @@ int32_t runConvolve(void *context, const mpc_rt_convolution_t *descriptor, const
   });
 }
 
+int32_t runAttend(void *context, const mpc_rt_attention_t *descriptor, const void *query,
+                  const void *key, const void *value, void *out, void *logSums, int64_t batch) {
+  return guard(descriptor->layer ? descriptor->layer : "attention", [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->attend(
+        *descriptor, {query, key, value, out, logSums}, batch);
+  });
+}
+
+int32_t runAttendGradient(void *context, const mpc_rt_attention_t *descriptor,
+                          const void *cotangent, const void *out, const void *logSums,
+                          const void *query, const void *key, const void *value,
+                          void *queryGradient, void *keyGradient, void *valueGradient,
+                          int64_t batch) {
+  return guard(descriptor->layer ? descriptor->layer : "attention", [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->attendGradient(
+        *descriptor,
+        {cotangent, out, logSums, query, key, value, queryGradient, keyGradient, valueGradient},
+        batch);
+  });
+}
+
 mpc_rt_status_t chooseIsa(const mpc_rt_executable_t &executable, int32_t wanted, int &isa) {
   int best = cpu().isa;
   if (best < 0)
@@ -247,7 +268,9 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
                       runParallelRows,
                       runLaunchRows,
                       runContractRows,
-                      runContractWithBits};
+                      runContractWithBits,
+                      runAttend,
+                      runAttendGradient};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

@@ -7,6 +7,7 @@
 //
 //   MPC_CUDNN_LIBRARY        libcudnn.so.9 itself, its other libraries beside it
 //   MPC_FAKE_CUDNN_LIBRARY   the look-alike
+#include "runtime/drivers/cuda/attention_graph.h"
 #include "runtime/drivers/cuda/convolution_plan.h"
 #include "runtime/drivers/cuda/loaded_api.h"
 
@@ -109,6 +110,18 @@ Convolution draw(std::mt19937 &random) {
   return c;
 }
 
+Attention drawAttention(std::mt19937 &random) {
+  auto next = [&](uint32_t bound) { return static_cast<int64_t>(random() % bound); };
+  Attention a;
+  a.dtype = next(2) ? MPC_RT_FLOAT16 : MPC_RT_BFLOAT16;
+  a.causal = next(2);
+  a.batch = 1 + next(40), a.heads = 1 + next(16);
+  a.targets = 1 + next(300), a.sources = next(2) ? a.targets : 1 + next(300);
+  a.width = next(8) ? 8 * (1 + next(16)) : 1 + next(300);
+  a.valueWidth = next(2) ? a.width : 8 * (1 + next(16));
+  return a;
+}
+
 constexpr ConvolutionAlignments aligned = {16, 16, 16, 16};
 
 class CudnnAgreement : public ::testing::Test {
@@ -123,6 +136,21 @@ protected:
   }
   bool hasPlan(const DnnApi &api, const Convolution &c, bool epilogue, const EngineRules &rules) {
     return ConvolutionPlan::make(api, handle, c, aligned, epilogue, rules) != nullptr;
+  }
+
+  Descriptor describe(Descriptions &made, const Attention &a, bool isGradient) {
+    return isGradient ? describeAttentionGradient(made, handle, a)
+                      : describeAttention(made, handle, a);
+  }
+  // The status of describing it, and cuDNN's number of an engine; -1: none.
+  std::pair<int, int64_t> engineOf(const DnnApi &api, const Attention &a, bool isGradient) {
+    Descriptions made(api);
+    EnginePlan plan(api);
+    EngineRules rules;
+    rules.workspaceBytes = int64_t{1} << 40;
+    Descriptor graph = describe(made, a, isGradient);
+    const bool isPlanned = graph && plan.choose(handle, graph, /*isFloat32=*/false, rules);
+    return {made.status(), isPlanned ? plan.engine() : -1};
   }
 
   static inline const DnnApi real = Described::open(), fake = load("MPC_FAKE_CUDNN_LIBRARY");
@@ -148,6 +176,28 @@ TEST_F(CudnnAgreement, LegalConvolutionsAreDescribedAndHaveEngines) {
     }
   }
   EXPECT_GT(engines, 500);
+}
+
+// Plans of the real one are compiled by its NVRTC; their modules are loaded by plan_driver.c.
+TEST_F(CudnnAgreement, AttentionIsDescribedAndHasEngines) {
+  std::mt19937 random(3);
+  int engines = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Attention a = drawAttention(random);
+    for (bool isGradient : {false, true}) {
+      auto [status, engine] = engineOf(fake, a, isGradient);
+      auto [realStatus, realEngine] = engineOf(real, a, isGradient);
+      EXPECT_EQ(status, 0) << i;
+      EXPECT_EQ(realStatus, 0) << i;
+      // Of extents 1 by 1 there is no derivative, and nothing to derive.
+      const bool isOne = isGradient && a.targets == 1 && a.sources == 1;
+      engines += engine >= 0;
+      if (engine >= 0 && !isOne)
+        EXPECT_GE(realEngine, 0) << i << ": " << a.targets << "x" << a.sources << "x" << a.width
+                                 << "x" << a.valueWidth << " causal " << a.causal;
+    }
+  }
+  EXPECT_GT(engines, 60);
 }
 
 // One number of a legal convolution changes: both find that it disagrees, or neither.

@@ -4,6 +4,7 @@
 #include "test/FakeCuda/cudnn_convolution.h"
 #include "runtime/base/element.h"
 #include "runtime/data/half.h"
+#include "test/FakeCuda/cudnn_attention.h"
 #include "test/FakeCuda/cudnn_graph.h"
 #include "test/FakeCuda/stream.h"
 
@@ -83,6 +84,7 @@ Tensor readTensor(const Description &d) {
   t.strides = d.numbers(903);
   t.id = d.get<int64_t>(906);
   t.isVirtual = d.get<bool>(907);
+  t.isByValue = d.get<bool>(908);
   return t;
 }
 
@@ -97,6 +99,8 @@ bool isDense(const Tensor &t) {
 
 void compute(const Description &graph, const Engine &engine,
              const std::map<int64_t, void *> &addresses) {
+  if (isAttention(graph))
+    return computeAttention(graph, addresses);
   Problem p;
   readProblem(graph, p);
   const bool inTf32 = !engine.notes.empty() && engine.notes[0] == 0;

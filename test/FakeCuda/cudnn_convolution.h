@@ -11,7 +11,7 @@ namespace fake::dnn {
 struct Tensor {
   int64_t id = 0, alignment = 0;
   int type = 0; // cudnnDataType_t
-  bool isVirtual = false;
+  bool isVirtual = false, isByValue = false;
   std::vector<int64_t> extents, strides; // samples or filters, channels, space
 
   // From the first element to the last.
@@ -19,7 +19,7 @@ struct Tensor {
     int64_t last = 0;
     for (size_t d = 0; d < extents.size(); ++d)
       last += (extents[d] - 1) * strides[d];
-    return static_cast<size_t>(last + 1) * (type == 1 ? 8 : type == 0 ? 4 : 2);
+    return static_cast<size_t>(last + 1) * (type == 1 ? 8 : type == 0 || type == 4 ? 4 : 2);
   }
 };
 

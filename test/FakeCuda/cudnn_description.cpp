@@ -2,6 +2,7 @@
 //
 // One table says which attributes there are.
 #include "test/FakeCuda/cudnn_description.h"
+#include "test/FakeCuda/cudnn_attention.h"
 #include "test/FakeCuda/cudnn_graph.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ size_t sizeOf(int type) {
   case 10:
   case 11:
   case 14:
+  case 18:
     return 4;
   case 0: // handle
   case 3: // int64
@@ -46,7 +48,11 @@ constexpr int typeHandle = 0, typeData = 1, typeBool = 2, typeInt64 = 3, typeFlo
 
 const std::vector<Attribute> &attributesOf(int kind) {
   static const std::map<int, std::vector<Attribute>> table = {
-      {pointwise, {{0, 14, 1, 1, true}, {1, typeData, 1, 1, true}, {2, 10, 1, 1, false}}},
+      {pointwise,
+       {{0, 14, 1, 1, true},
+        {1, typeData, 1, 1, true},
+        {2, 10, 1, 1, false},
+        {9, typeInt64, 1, 1, false}}},
       {window,
        {{100, typeData, 1, 1, true},
         {101, 7, 1, 1, true},
@@ -90,7 +96,20 @@ const std::vector<Attribute> &attributesOf(int kind) {
        {{750, typeDescriptor, 1, 1, true},
         {751, typeDescriptor, 1, 1, true},
         {752, typeDescriptor, 1, 1, false},
-        {753, typeDescriptor, 1, 1, true}}},
+        {753, typeDescriptor, 1, 1, true},
+        {758, typeDescriptor, 1, 1, false}}},
+      {matmul, {{1500, typeData, 1, 1, true}}},
+      {matmulOperation,
+       {{1520, typeDescriptor, 1, 1, true},
+        {1521, typeDescriptor, 1, 1, true},
+        {1522, typeDescriptor, 1, 1, true},
+        {1523, typeDescriptor, 1, 1, true}}},
+      {reduction, {{1600, 18, 1, 1, true}, {1601, typeData, 1, 1, true}}},
+      {reductionOperation,
+       {{1610, typeDescriptor, 1, 1, true},
+        {1611, typeDescriptor, 1, 1, true},
+        {1612, typeDescriptor, 1, 1, true}}},
+      {reshapeOperation, {{2200, typeDescriptor, 1, 1, true}, {2201, typeDescriptor, 1, 1, true}}},
       {graph, {{800, typeHandle, 1, 1, true}, {801, typeDescriptor, 1, 64, true}}},
       {variantPack,
        {{1000, typeInt64, 1, 64, true},
@@ -102,7 +121,8 @@ const std::vector<Attribute> &attributesOf(int kind) {
         {902, typeInt64, 1, mostExtents, true},
         {903, typeInt64, 1, mostExtents, true},
         {906, typeInt64, 1, 1, true},
-        {907, typeBool, 1, 1, false}}},
+        {907, typeBool, 1, 1, false},
+        {908, typeBool, 1, 1, false}}},
   };
   static const std::vector<Attribute> none;
   auto found = table.find(kind);
@@ -129,18 +149,28 @@ bool takes(int name, int kind) {
     return kind == window;
   case 750:
     return kind == pointwise;
+  case 1523:
+    return kind == matmul;
+  case 1612:
+    return kind == reduction;
   case 801:
-    return kind >= forwardOperation && kind <= pointwiseOperation;
+    return (kind >= forwardOperation && kind <= pointwiseOperation) || kind == matmulOperation ||
+           kind == reductionOperation || kind == reshapeOperation;
   default:
     return kind == tensor;
   }
 }
 
+// Of an element of a cudnnDataType_t.
+int64_t bytesOf(int type) {
+  return type == 1 ? 8 : type == 0 || type == 4 ? 4 : type == 11 ? 1 : 2;
+}
+
 int checkTensor(const Description &d) {
   const int type = d.get<int>(901);
-  if (type != 0 && type != 1 && type != 2 && type != 9)
+  if (type != 0 && type != 1 && type != 2 && type != 4 && type != 9 && type != 11)
     return notSupported;
-  const int64_t bytes = type == 1 ? 8 : type == 0 ? 4 : 2, alignment = d.get<int64_t>(900);
+  const int64_t bytes = bytesOf(type), alignment = d.get<int64_t>(900);
   auto extents = d.numbers(902), strides = d.numbers(903);
   auto isPositive = [](int64_t n) { return n > 0; };
   const bool isSound = extents.size() == strides.size() &&
@@ -301,6 +331,15 @@ int finalize(Description &d) {
     break;
   case pointwiseOperation:
     status = checkPointwise(d);
+    break;
+  case matmulOperation:
+    status = checkMatmul(d);
+    break;
+  case reductionOperation:
+    status = checkReduction(d);
+    break;
+  case reshapeOperation:
+    status = checkReshape(d);
     break;
   case graph:
     status = checkGraph(d);

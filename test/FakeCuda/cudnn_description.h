@@ -40,7 +40,12 @@ enum Kind : int {
   pointwiseOperation = 13,
   graph = 15,
   variantPack = 16,
-  tensor = 17
+  tensor = 17,
+  matmul = 18,
+  matmulOperation = 19,
+  reduction = 21,
+  reductionOperation = 22,
+  reshapeOperation = 31
 };
 
 // What a heuristic offers.

@@ -2,11 +2,14 @@
 //
 // cuDNN's look-alike refuses what the real library refuses, with its statuses (those of
 // cuDNN 9.28), and notices what a GPU would only sometimes notice: one failing example of each.
+#include "runtime/drivers/cuda/attention_graph.h"
 #include "runtime/drivers/cuda/convolution_plan.h"
 #include "test/FakeCuda/device_memory.h"
 #include "test/FakeCuda/open_device.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace {
 
@@ -259,7 +262,7 @@ TEST_F(FakeCudnnFaults, WorkspacesThatAreNoneEndTheProgram) {
   EXPECT_EQ(made->execute(handle, addresses(), at(16384)), 0);
   EXPECT_NE(made->execute(handle, addresses(), nullptr), 0);
   EXPECT_EXIT(made->execute(handle, addresses(), at(bytes - 16)), ExitedWithCode(99),
-              "workspace of a convolution is not in device memory, or too small");
+              "workspace of a graph is not in device memory, or too small");
   EXPECT_EXIT(made->execute(handle, addresses(), at(256)), ExitedWithCode(99),
               "lies over tensor 0");
 }
@@ -302,6 +305,96 @@ TEST_F(FakeCudnnFaults, ExcludedEnginesEndTheProgram) {
       device.cuda->streamSynchronize(device.stream);
   };
   EXPECT_EXIT(runFirst(), ExitedWithCode(99), "engine 91 runs, whose notes promise other numbers");
+}
+
+// What describing an attention with one tensor of other extents gives.
+TEST_F(FakeCudnnFaults, OperationsOfAttentionCheckExtents) {
+  using namespace cuda::dnn;
+  using Extents = std::vector<int64_t>;
+  auto statusOf = [&](DescriptorType type, Attribute description,
+                      Descriptor (*describe)(Descriptions &),
+                      const std::vector<std::pair<Attribute, Extents>> &tensors) {
+    Descriptions made(cudnn);
+    Descriptor operation = made.make(type);
+    if (describe)
+      made.set(operation, description, typeDescriptor, describe(made));
+    int64_t id = 1;
+    for (const auto &[name, extents] : tensors) {
+      Extents strides(extents.size(), 1);
+      for (size_t d = extents.size() - 1; d > 0; --d)
+        strides[d - 1] = strides[d] * extents[d];
+      made.set(operation, name, typeDescriptor, tensor(made, extents, strides, 16, id++));
+    }
+    return made.finalize(operation).status();
+  };
+  auto product = [](Descriptions &made) {
+    Descriptor d = made.make(matmulDescriptor);
+    made.set(d, matmulMathType, typeDataType, cuda::dnn::float32).finalize(d);
+    return d;
+  };
+  auto multiplied = [&](const Extents &a, const Extents &b, const Extents &c) {
+    return statusOf(matmulOperation, matmulDescription, product,
+                    {{matmulA, a}, {matmulB, b}, {matmulC, c}});
+  };
+  EXPECT_EQ(multiplied({2, 3, 4, 5}, {2, 3, 5, 6}, {2, 3, 4, 6}), 0);
+  EXPECT_EQ(multiplied({2, 3, 4, 5}, {2, 3, 4, 6}, {2, 3, 4, 6}), badParameter);
+  EXPECT_EQ(multiplied({2, 3, 4, 5}, {2, 1, 5, 6}, {2, 3, 4, 6}), badParameter);
+  auto reduced = [&](const Extents &x, const Extents &y) {
+    return statusOf(reductionOperation, reductionDescription,
+                    [](Descriptions &made) {
+                      Descriptor d = made.make(reductionDescriptor);
+                      made.set(d, reductionKind, typeReduceOperator, cuda::dnn::sum)
+                          .set(d, reductionMathType, typeDataType, cuda::dnn::float32)
+                          .finalize(d);
+                      return d;
+                    },
+                    {{reductionX, x}, {reductionY, y}});
+  };
+  EXPECT_EQ(reduced({2, 3, 4, 5}, {2, 3, 4, 1}), 0);
+  EXPECT_EQ(reduced({2, 3, 4, 5}, {2, 3, 4, 2}), badParameter);
+  auto reshaped = [&](const Extents &x, const Extents &y) {
+    return statusOf(reshapeOperation, reshapeX, nullptr, {{reshapeX, x}, {reshapeY, y}});
+  };
+  EXPECT_EQ(reshaped({2, 3, 4, 5}, {2, 3, 5, 4}), 0);
+  EXPECT_EQ(reshaped({2, 3, 4, 5}, {2, 3, 5, 5}), badParameter);
+}
+
+// Scalars are the host's, as they are when the graph is executed; all else is the device's.
+TEST_F(FakeCudnnFaults, AttentionReadsScalarsWhenItIsExecuted) {
+  using namespace cuda::dnn;
+  Attention a;
+  a.dtype = MPC_RT_FLOAT16;
+  a.batch = a.heads = 1, a.targets = a.sources = 4, a.width = a.valueWidth = 8;
+  Descriptions made(cudnn);
+  Descriptor graph = describeAttention(made, handle, a);
+  ASSERT_NE(graph, nullptr);
+  rules.workspaceBytes = 1 << 20;
+  EnginePlan plan(cudnn);
+  ASSERT_TRUE(plan.choose(handle, graph, false, rules));
+  EXPECT_EQ(plan.engine(), 2);
+  float scale = 1;
+  auto run = [&](void *query) {
+    return plan.execute(handle,
+                        {{attendedQuery, query},
+                         {attendedKey, at(4096)},
+                         {attendedValue, at(8192)},
+                         {attended, at(12288)},
+                         {attentionLogSums, at(16384)},
+                         {attentionScale, &scale}},
+                        at(20480));
+  };
+  alignas(16) static char host[4096];
+  EXPECT_EXIT(run(host), ExitedWithCode(99), "of an attention is not in device memory");
+  EXPECT_EQ(run(at(8)), misalignedPointer);
+  EXPECT_EXIT(run(at(16384)), ExitedWithCode(99), "an attention writes over what it reads");
+  EXPECT_EQ(run(at(0)), 0);
+  scale = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(device.cuda->streamSynchronize(device.stream), 0);
+  // Zeros everywhere: the logarithm of four equal weights.
+  float logSums[4] = {};
+  EXPECT_EQ(device.cuda->memcpyToHost(logSums, memory + 16384, sizeof logSums, device.stream), 0);
+  EXPECT_EQ(device.cuda->streamSynchronize(device.stream), 0);
+  EXPECT_NEAR(logSums[3], std::log(4.0f), 1e-6f);
 }
 
 TEST(FakeCudnnLeaks, LeakedHandlesOfCudnnEndTheProgram) {

@@ -2,6 +2,7 @@
 //
 // Which graphs are legal, and which engines take them.
 #include "test/FakeCuda/cudnn_graph.h"
+#include "test/FakeCuda/cudnn_attention.h"
 #include "test/FakeCuda/cudnn_convolution.h"
 
 #include <algorithm>
@@ -90,12 +91,15 @@ int checkConvolution(const Description &d) {
 
 int checkPointwise(const Description &d) {
   const int mode = d.description(750)->get<int>(0);
-  if ((mode != 0 && mode != 100) || (mode == 0) != d.has(752))
+  const bool isSelection = mode == 601;
+  const bool isUnary = mode == 13 || mode == 15 || mode == 100 || mode == 501;
+  const bool isBinary = mode == 0 || mode == 1 || mode == 6 || mode == 9 || mode == 303;
+  if ((!isUnary && !isBinary && !isSelection) || isUnary == d.has(752) || isSelection != d.has(758))
     return badParameter;
   const Tensor x = readTensor(*d.description(751)), y = readTensor(*d.description(753));
   if (x.extents != y.extents)
     return badParameter;
-  if (mode == 100)
+  if (isUnary)
     return success;
   const Tensor b = readTensor(*d.description(752));
   if (b.extents.size() != x.extents.size())
@@ -108,6 +112,8 @@ int checkPointwise(const Description &d) {
 
 // A convolution first; then each operation reads what the one before wrote.
 int checkGraph(const Description &d) {
+  if (isAttention(d))
+    return checkAttention(d);
   Problem p;
   return readProblem(d, p) ? success : notSupported;
 }
@@ -139,7 +145,7 @@ bool readProblem(const Description &d, Problem &p) {
         !isSame(p.last, readTensor(*operation.description(751))) || !p.last.isVirtual || p.hasRelu)
       return false;
     const Description &kind = *operation.description(750);
-    if (kind.get<int>(1) != 0)
+    if (kind.get<int>(1) != 0 || (kind.get<int>(0) != 0 && kind.get<int>(0) != 100))
       return false;
     if (operation.has(752)) {
       p.bias = readTensor(*operation.description(752));
@@ -163,6 +169,8 @@ bool readProblem(const Description &d, Problem &p) {
 }
 
 std::vector<Engine> enginesFor(const Description &graph, int mode) {
+  if (isAttention(graph))
+    return attentionEngines(graph, mode);
   Problem p;
   std::vector<Engine> engines;
   if (!readProblem(graph, p) || !isForEngines(p))
@@ -199,6 +207,8 @@ std::vector<Engine> enginesFor(const Description &graph, int mode) {
 }
 
 std::vector<Place> placesOf(const Description &graph) {
+  if (isAttention(graph))
+    return attentionPlaces(graph);
   Problem p;
   readProblem(graph, p);
   std::vector<Place> places;
@@ -212,6 +222,8 @@ std::vector<Place> placesOf(const Description &graph) {
 }
 
 std::string nameOf(const Description &graph) {
+  if (isAttention(graph))
+    return "attend " + attentionName(graph);
   Problem p;
   readProblem(graph, p);
   auto list = [](const std::vector<int64_t> &extents) {
@@ -220,9 +232,9 @@ std::string nameOf(const Description &graph) {
       text += (text.empty() ? "" : "x") + std::to_string(extent);
     return text;
   };
-  return std::string(p.kind == forwardOperation        ? "forward "
-                     : p.kind == dataGradientOperation ? "input gradient "
-                                                       : "filter gradient ") +
+  return std::string(p.kind == forwardOperation        ? "convolve forward "
+                     : p.kind == dataGradientOperation ? "convolve input gradient "
+                                                       : "convolve filter gradient ") +
          list(p.image.extents) + " by " + list(p.filter.extents) + " type " +
          std::to_string(p.result->type) + " epilogue " +
          std::to_string((p.hasBias ? 4 : 0) + (p.hasRelu ? 2 : 0));

@@ -30,6 +30,7 @@ struct Place {
   size_t bytes;
   int64_t alignment;
   bool isResult;
+  bool isByValue = false; // on the host, read when the graph is executed
 };
 std::vector<Place> placesOf(const Description &graph);
 

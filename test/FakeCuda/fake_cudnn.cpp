@@ -5,7 +5,7 @@
 //
 //   MPC_FAKE_CUDNN_RELU_LOSES_NAN  a relu in a graph makes 0 of NaN
 //   MPC_FAKE_CUDNN_BROKEN          cudnnCreate fails, as with a driver that is too old
-#include "test/FakeCuda/cudnn_graph.h"
+#include "test/FakeCuda/cudnn_attention.h"
 #include "test/FakeCuda/stream.h"
 
 #include <cstdio>
@@ -60,17 +60,18 @@ bool overlap(const void *a, size_t bytesOfA, const void *b, size_t bytesOfB) {
   return p < q + bytesOfB && q < p + bytesOfA;
 }
 
-// One convolution on a stream; a recorded one runs as often as its graph.
+// One graph on a stream; a recorded one runs as often as its step.
 struct Run {
   std::shared_ptr<Description> plan;
   std::map<int64_t, void *> addresses;
+  std::map<int64_t, std::vector<uint8_t>> scalars; // as they were when it was executed
   void *workspace;
 };
 
 void run(void *data) {
   const Run &r = *static_cast<Run *>(data);
   if (r.plan->isDestroyed)
-    end(99, "a convolution runs whose plan was destroyed: its kernels went with it");
+    end(99, "a graph runs whose plan was destroyed: its kernels went with it");
   const fake::dnn::Engine &engine = r.plan->choice;
   if (engine.index >= 90)
     end(99, "engine " + std::to_string(engine.index) +
@@ -88,8 +89,10 @@ Description *descriptionOf(void *descriptor) {
 }
 
 // Addresses by the ids of the graph; a status where one is missing or not as it was promised.
-int bindPlaces(const Description &graph, const Description &pack,
-               std::map<int64_t, void *> &addresses, const void *workspace, size_t workspaceBytes) {
+int bindPlaces(const Description &graph, const Description &pack, Run &run, const void *workspace,
+               size_t workspaceBytes) {
+  std::map<int64_t, void *> &addresses = run.addresses;
+  const std::string what = isAttention(graph) ? "an attention" : "a convolution";
   auto ids = pack.numbers(1000);
   for (size_t i = 0; i < ids.size(); ++i)
     addresses[ids[i]] = pack.get<void *>(1001, i);
@@ -100,18 +103,25 @@ int bindPlaces(const Description &graph, const Description &pack,
     auto found = addresses.find(place.id);
     if (found == addresses.end() || !found->second)
       return badParameter;
+    if (place.isByValue) {
+      auto *value = static_cast<const uint8_t *>(found->second);
+      std::vector<uint8_t> &copy = run.scalars[place.id];
+      copy.assign(value, value + place.bytes);
+      found->second = copy.data();
+      continue;
+    }
     if (reinterpret_cast<uintptr_t>(found->second) % static_cast<uintptr_t>(place.alignment))
       return misalignedPointer;
     if (!isDevice(found->second, place.bytes))
-      end(99, "tensor " + std::to_string(place.id) + " of a convolution is not in device memory");
+      end(99, "tensor " + std::to_string(place.id) + " of " + what + " is not in device memory");
     if (workspaceBytes && overlap(found->second, place.bytes, workspace, workspaceBytes))
-      end(99, "the workspace of a convolution lies over tensor " + std::to_string(place.id));
+      end(99, "the workspace of " + what + " lies over tensor " + std::to_string(place.id));
   }
-  const Place &result = places.back();
-  for (const Place &place : places)
-    if (!place.isResult &&
-        overlap(addresses[place.id], place.bytes, addresses[result.id], result.bytes))
-      end(99, "a convolution writes over what it reads");
+  for (const Place &result : places)
+    for (const Place &place : places)
+      if (result.isResult && place.id != result.id && !place.isByValue &&
+          overlap(addresses[place.id], place.bytes, addresses[result.id], result.bytes))
+        end(99, what + " writes over what it reads, or another result");
   return success;
 }
 
@@ -196,14 +206,14 @@ EXPORT int cudnnBackendExecute(Context *context, void *plan, void *variantPack) 
   if (bytes && !workspace)
     return nullPointer;
   if (bytes && !isDevice(workspace, bytes))
-    end(99, "the workspace of a convolution is not in device memory, or too small");
+    end(99, "the workspace of a graph is not in device memory, or too small");
   auto made = std::make_unique<Run>();
   made->plan = static_cast<Handle *>(plan)->is;
   made->workspace = workspace;
-  if (int status = bindPlaces(*chosen->subject, *pack, made->addresses, workspace, bytes))
+  if (int status = bindPlaces(*chosen->subject, *pack, *made, workspace, bytes))
     return status;
   const std::string name =
-      "convolve " + nameOf(*chosen->subject) + " engine " + std::to_string(chosen->choice.index);
+      nameOf(*chosen->subject) + " engine " + std::to_string(chosen->choice.index);
   static auto enqueue = findInDriver<decltype(&mpc_fake_enqueue)>("mpc_fake_enqueue");
   enqueue(context->stream, name.c_str(), run, made.release(),
           [](void *data) { delete static_cast<Run *>(data); });

@@ -176,15 +176,15 @@ bool usesWarps(const std::string &body) {
          body.find("__syncwarp(") != std::string::npos;
 }
 
-// The functions of kernels' stages whose lanes wait for each other.
+// The functions of kernels, and of their stages, whose lanes wait for each other.
 std::vector<std::string> warpFunctions(const std::string &source) {
   std::vector<std::string> names;
-  const std::string mark = "__noinline__ void ";
-  for (size_t at = source.find(mark); at != std::string::npos; at = source.find(mark, at + 1)) {
-    size_t name = at + mark.size(), end = source.find("\n}\n", at);
-    if (usesWarps(source.substr(at, end - at)))
-      names.push_back(source.substr(name, source.find('(', name) - name));
-  }
+  for (const std::string mark : {"__noinline__ void ", "inline void "})
+    for (size_t at = source.find(mark); at != std::string::npos; at = source.find(mark, at + 1)) {
+      size_t name = at + mark.size(), end = source.find("\n}\n", at);
+      if (usesWarps(source.substr(at, end - at)))
+        names.push_back(source.substr(name, source.find('(', name) - name));
+    }
   return names;
 }
 

@@ -24,7 +24,7 @@ void getBufferizedCallEffects(
 #include "dialects/mpcrt/IR/MpcrtOps.h.inc"
 
 namespace mpc::mpcrt {
-/// Lets one-shot bufferize handle mpcrt.contract and mpcrt.convolve.
+/// Lets one-shot bufferize handle service calls and mpcrt.scatter_add.
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 } // namespace mpc::mpcrt
 

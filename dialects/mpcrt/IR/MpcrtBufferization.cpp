@@ -10,8 +10,8 @@ using namespace mpc::mpcrt;
 
 namespace {
 template <typename Op>
-struct LibraryCallBufferization
-    : public DstBufferizableOpInterfaceExternalModel<LibraryCallBufferization<Op>, Op> {
+struct ServiceCallBufferization
+    : public DstBufferizableOpInterfaceExternalModel<ServiceCallBufferization<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
     return isRead(op, operand);
   }
@@ -87,8 +87,10 @@ struct ScatterAddBufferization
 
 void mpc::mpcrt::registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, MpcrtDialect *) {
-    ContractOp::attachInterface<LibraryCallBufferization<ContractOp>>(*context);
-    ConvolveOp::attachInterface<LibraryCallBufferization<ConvolveOp>>(*context);
+    ContractOp::attachInterface<ServiceCallBufferization<ContractOp>>(*context);
+    ConvolveOp::attachInterface<ServiceCallBufferization<ConvolveOp>>(*context);
+    AttendOp::attachInterface<ServiceCallBufferization<AttendOp>>(*context);
+    AttendGradientOp::attachInterface<ServiceCallBufferization<AttendGradientOp>>(*context);
     ScatterAddOp::attachInterface<ScatterAddBufferization>(*context);
   });
 }

@@ -28,12 +28,20 @@ def Mpcrt_BufferizedCallInterface : OpInterface<"BufferizedCallOpInterface"> {
   let verify = "return ::mpc::mpcrt::detail::verifyBufferizedCall($_op);";
 }
 
-def Mpcrt_LibraryCallInterface
-    : OpInterface<"LibraryCallOpInterface", [Mpcrt_BufferizedCallInterface]> {
+def Mpcrt_ServiceCallInterface
+    : OpInterface<"ServiceCallOpInterface", [Mpcrt_BufferizedCallInterface]> {
   let cppNamespace = "::mpc::mpcrt";
   let description = [{
-    A call of a service of the runtime that may fail and that may keep a packed copy of its right
-    operand when this is a variable. Such a call stands in host functions only.
+    A call of a service of the runtime that may fail. Such a call stands in host functions only.
+  }];
+}
+
+def Mpcrt_LibraryCallInterface
+    : OpInterface<"LibraryCallOpInterface", [Mpcrt_ServiceCallInterface]> {
+  let cppNamespace = "::mpc::mpcrt";
+  let description = [{
+    A service that takes two factors and may keep a packed copy of the right one when this is a
+    variable.
   }];
   let methods = [
     InterfaceMethod<"Left operand.", "::mlir::Value", "getLhs">,

@@ -142,6 +142,73 @@ def Mpcrt_ConvolveOp : Mpcrt_Op<"convolve", [DestinationStyleOpInterface,
   }];
 }
 
+class Mpcrt_AttentionOp<string mnemonic, list<Trait> traits = []> : Mpcrt_Op<mnemonic, [DestinationStyleOpInterface,
+    Mpcrt_ServiceCallInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>] # traits> {
+  let results = (outs Variadic<RankedTensorOf<[Mpc_Float]>>:$results);
+  let hasVerifier = 1;
+}
+
+def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend"> {
+  let summary = "library call: attention";
+  let description = [{
+    mpc.attention, the meaning of services->attend: query [batch, targets, heads, width], key and
+    value [batch, sources, heads, ...], `out` [batch, targets, heads, value width], `log_sums` [batch, heads,
+    targets] in float32 (float64 for float64). On tensors the op has two results, on memrefs none.
+
+    Example:
+    ```mlir
+    %y:2 = mpcrt.attend ins(%q, %k, %v : tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>)
+        outs(%o, %l : tensor<?x4x2x8xf16>, tensor<?x2x4xf32>) scale 3.5e-01 {causal}
+        -> tensor<?x4x2x8xf16>, tensor<?x2x4xf32>
+    ```
+  }];
+  let arguments = (ins Mpcrt_FloatShaped:$query, Mpcrt_FloatShaped:$key, Mpcrt_FloatShaped:$value,
+                       Mpcrt_FloatShaped:$out, Mpcrt_FloatShaped:$log_sums, F64Attr:$scale, UnitAttr:$causal,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$layer);
+  let assemblyFormat = [{
+    `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
+    `outs` `(` $out `,` $log_sums `:` type($out) `,` type($log_sums) `)` `scale` $scale attr-dict
+    (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return ::mlir::MutableOperandRange(getOperation(), 3, 2);
+    }
+  }];
+}
+
+def Mpcrt_AttendGradientOp : Mpcrt_AttentionOp<"attend_gradient", [AllTypesMatch<["cotangent", "out"]>]> {
+  let summary = "library call: derivative of attention";
+  let description = [{
+    mpc.attention_gradient, the meaning of services->attend_gradient. On tensors the op has three
+    results, on memrefs none.
+
+    Example:
+    ```mlir
+    %g:3 = mpcrt.attend_gradient ins(%dy of %y, %l, %q, %k, %v : tensor<?x4x2x8xf16>, tensor<?x2x4xf32>,
+            tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>)
+        outs(%dq, %dk, %dv : tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>)
+        scale 3.5e-01 -> tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>
+    ```
+  }];
+  let arguments = (ins Mpcrt_FloatShaped:$cotangent, Mpcrt_FloatShaped:$out, Mpcrt_FloatShaped:$log_sums,
+                       Mpcrt_FloatShaped:$query, Mpcrt_FloatShaped:$key, Mpcrt_FloatShaped:$value,
+                       Mpcrt_FloatShaped:$query_gradient, Mpcrt_FloatShaped:$key_gradient,
+                       Mpcrt_FloatShaped:$value_gradient, F64Attr:$scale, UnitAttr:$causal,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$layer);
+  let assemblyFormat = [{
+    `ins` `(` $cotangent `of` $out `,` $log_sums `,` $query `,` $key `,` $value `:` type($out) `,`
+    type($log_sums) `,` type($query) `,` type($key) `,` type($value) `)`
+    `outs` `(` $query_gradient `,` $key_gradient `,` $value_gradient `:` type($query_gradient) `,`
+    type($key_gradient) `,` type($value_gradient) `)` `scale` $scale attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return ::mlir::MutableOperandRange(getOperation(), 6, 3);
+    }
+  }];
+}
+
 def Mpcrt_ScatterAddOp : Mpcrt_Op<"scatter_add", [DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<Mpcrt_BufferizedCallInterface, ["readsInit"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {

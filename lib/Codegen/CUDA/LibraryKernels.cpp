@@ -409,24 +409,28 @@ static std::string reluBitKernels() {
 }
 
 std::string mpc::getCudaLibraryKernels(ModuleOp module) {
-  bool relu = false, bits = false, products = false, convolutions = false;
+  bool relu = false, bits = false, products = false, convolutions = false, attention = false;
   module.walk([&](mpcrt::ContractOp op) {
     relu |= op.getActivation() != Activation::None;
     bits |= op.getMask() || op.getWhere();
     products |= !isOfBlas(op);
   });
+  module.walk(
+      [&](Operation *op) { attention |= isa<mpcrt::AttendOp, mpcrt::AttendGradientOp>(op); });
   // With a window come all of them: runtime/cts runs on the library of such a model.
-  module.walk([&](mpcrt::ConvolveOp) { relu = bits = products = convolutions = true; });
+  module.walk([&](mpcrt::ConvolveOp) { relu = bits = products = convolutions = attention = true; });
   std::string text;
   if (relu || bits)
     text += kRelu; // whose functions those of bits call
   if (bits)
     text += reluBitKernels();
-  if (products || convolutions)
+  if (products || convolutions || attention)
     text += kElements;
   if (products)
     text += kProduct;
   if (convolutions)
     text += kConvolution;
+  if (attention)
+    text += getCudaAttentionKernels();
   return text;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels that the driver launches itself: what cuBLASLt leaves of products and convolutions.
+// Kernels that the driver launches itself: what libraries leave of products, convolutions
+// and attention.
 #ifndef MPC_LIB_CODEGEN_CUDA_LIBRARYKERNELS_H
 #define MPC_LIB_CODEGEN_CUDA_LIBRARYKERNELS_H
 
@@ -11,6 +12,9 @@ namespace mpc {
 /// Those that the library calls of `module` may need, by the names of runtime/drivers/cuda; empty
 /// for a module without library calls.
 std::string getCudaLibraryKernels(mlir::ModuleOp module);
+
+/// Those around the products of attention, which use the ones for elements of any dtype.
+llvm::StringRef getCudaAttentionKernels();
 
 } // namespace mpc
 

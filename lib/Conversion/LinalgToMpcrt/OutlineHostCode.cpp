@@ -22,7 +22,7 @@ using namespace mpc;
 
 /// What the device does as a whole, in the order of the host's calls.
 static bool isCall(Operation *op) {
-  return isa<mpcrt::LaunchOp, mpcrt::LibraryCallOpInterface>(op);
+  return isa<mpcrt::LaunchOp, mpcrt::ServiceCallOpInterface>(op);
 }
 
 static bool containsCall(Operation *op) {

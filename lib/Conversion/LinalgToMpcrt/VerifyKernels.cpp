@@ -27,7 +27,7 @@ struct VerifyKernels : mpc::impl::VerifyKernelsPassBase<VerifyKernels> {
       auto function = op->getParentOfType<func::FuncOp>();
       bool inKernel = function && function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr);
       if (inKernel &&
-          isa<mpcrt::LibraryCallOpInterface, mpcrt::LaunchOp, mpcrt::ViewOp, CallOpInterface>(op))
+          isa<mpcrt::ServiceCallOpInterface, mpcrt::LaunchOp, mpcrt::ViewOp, CallOpInterface>(op))
         return fail(op, "is for host functions, not kernels");
     });
   }

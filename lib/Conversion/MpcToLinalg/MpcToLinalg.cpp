@@ -70,6 +70,7 @@ struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg
     RewritePatternSet patterns(context);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, converter);
     populateReturnOpTypeConversionPattern(patterns, converter);
+    populateAttentionPatterns(converter, patterns);
     populateCastPatterns(converter, patterns);
     populateContextPatterns(converter, patterns);
     populateContractPatterns(converter, patterns, shortProducts);

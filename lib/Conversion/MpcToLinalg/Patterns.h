@@ -7,6 +7,8 @@
 
 namespace mpc {
 
+void populateAttentionPatterns(const mlir::TypeConverter &converter,
+                               mlir::RewritePatternSet &patterns);
 void populateCastPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateContextPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns);

@@ -175,15 +175,42 @@ static FailureOr<Value> describe(mpcrt::ConvolveOp op, int32_t rhsVariable,
   return table.finish();
 }
 
-FailureOr<Value> mpc::describeCall(mpcrt::LibraryCallOpInterface op, int32_t rhsVariable,
+/// Of attention or its derivative.
+template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePositions &tables) {
+  std::optional<BatchExtent> batch = getExtent(op.getQuery(), 0);
+  if (failed(checkExtent(op, batch)))
+    return failure();
+  ArrayRef<int64_t> query = cast<MemRefType>(op.getQuery().getType()).getShape(),
+                    value = cast<MemRefType>(op.getValue().getType()).getShape();
+  unsigned id = tables.attentions++;
+  ConstantStruct table(op, "mpcrt_attention_" + std::to_string(id));
+  table.add32(sizeof(mpc_rt_attention_t));
+  table.add32(id);
+  table.add32(dtypeOf(op.getQuery()));
+  table.add32(op.getCausal() ? MPC_RT_ATTENTION_CAUSAL : 0);
+  table.add(*batch);
+  for (int64_t extent : {query[1], value[1], query[2], query[3], value[3]})
+    table.add64(extent);
+  table.add64(llvm::bit_cast<int64_t>(op.getScale().convertToDouble()));
+  table.addText(op.getLayer());
+  return table.finish();
+}
+
+FailureOr<Value> mpc::describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhsVariable,
                                    TablePositions &tables) {
   return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
       .Case<mpcrt::ContractOp, mpcrt::ConvolveOp>(
           [&](auto call) { return describe(call, rhsVariable, tables); })
+      .Case<mpcrt::AttendOp, mpcrt::AttendGradientOp>(
+          [&](auto call) { return describeAttention(call, tables); })
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }
 
-Service mpc::serviceOf(mpcrt::LibraryCallOpInterface op) {
+Service mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
+  if (isa<mpcrt::AttendOp>(op))
+    return {offsetof(mpc_rt_services_t, attend), 12};
+  if (isa<mpcrt::AttendGradientOp>(op))
+    return {offsetof(mpc_rt_services_t, attend_gradient), 12};
   if (isa<mpcrt::ConvolveOp>(op))
     return {offsetof(mpc_rt_services_t, convolve), 2};
   auto contract = cast<mpcrt::ContractOp>(*op);

@@ -8,10 +8,10 @@
 
 namespace mpc {
 
-/// The address, at `op`, of a constant descriptor of the call: mpc_rt_contract_t or
-/// mpc_rt_convolution_t. `rhsVariable` is the index of the variable that the right operand is, or
-/// -1.
-mlir::FailureOr<mlir::Value> describeCall(mpcrt::LibraryCallOpInterface op, int32_t rhsVariable,
+/// The address, at `op`, of a constant descriptor of the call: mpc_rt_contract_t,
+/// mpc_rt_convolution_t or mpc_rt_attention_t. `rhsVariable` is the index of the variable that the
+/// right one of two factors is, or -1.
+mlir::FailureOr<mlir::Value> describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhsVariable,
                                           TablePositions &tables);
 
 /// The service that answers a call.
@@ -19,7 +19,7 @@ struct Service {
   int64_t offset; ///< of its function in mpc_rt_services_t
   unsigned since; ///< the first version of the ABI that has it
 };
-Service serviceOf(mpcrt::LibraryCallOpInterface op);
+Service serviceOf(mpcrt::ServiceCallOpInterface op);
 
 } // namespace mpc
 

@@ -28,6 +28,7 @@ private:
   DictionaryAttr describe();
   LogicalResult lower(Operation *op);
   LogicalResult lowerCall(mpcrt::LibraryCallOpInterface op);
+  LogicalResult lowerAttention(mpcrt::ServiceCallOpInterface op);
   LogicalResult lowerLaunch(mpcrt::LaunchOp op);
   LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
   LogicalResult lowerContractOfRows(mpcrt::ContractOp op);
@@ -111,8 +112,9 @@ void HostFunction::callService(Emitter &emit, Service service, ArrayRef<Value> a
 }
 
 LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
-  Service service = serviceOf(op);
-  auto table = describeCall(op, rhsVariables.lookup(op), tables);
+  auto serviceCall = cast<mpcrt::ServiceCallOpInterface>(*op);
+  Service service = serviceOf(serviceCall);
+  auto table = describeCall(serviceCall, rhsVariables.lookup(op), tables);
   if (failed(table))
     return failure();
   Emitter emit{OpBuilder(op), op.getLoc()};
@@ -138,6 +140,21 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
   }
   arguments.push_back(emit.cast(getBatchArgument(entry), i64));
   callService(emit, service, arguments);
+  op.erase();
+  return success();
+}
+
+/// A service that takes what the op has, in its order.
+LogicalResult HostFunction::lowerAttention(mpcrt::ServiceCallOpInterface op) {
+  auto table = describeCall(op, /*rhsVariable=*/-1, tables);
+  if (failed(table))
+    return failure();
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  SmallVector<Value> arguments{*table};
+  for (Value operand : op->getOperands())
+    arguments.push_back(pointerTo(emit, operand));
+  arguments.push_back(emit.cast(getBatchArgument(entry), emit.builder.getI64Type()));
+  callService(emit, serviceOf(op), arguments);
   op.erase();
   return success();
 }
@@ -202,7 +219,7 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
   Value array = LLVM::AllocaOp::create(slots.builder, loc, ptr, ptr,
                                        slots.i64(std::max<int64_t>(1, 3 * products.size())));
   for (auto [i, contract] : llvm::enumerate(products)) {
-    auto table = describeCall(cast<mpcrt::LibraryCallOpInterface>(*contract),
+    auto table = describeCall(cast<mpcrt::ServiceCallOpInterface>(*contract),
                               rhsVariables.lookup(contract), tables);
     if (failed(table))
       return failure();
@@ -257,7 +274,7 @@ LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
   mpcrt::ContractOp contract = op.getContract();
   mpcrt::LaunchOp launch = op.getLaunch();
   Emitter emit{OpBuilder(op), op.getLoc()};
-  auto table = describeCall(cast<mpcrt::LibraryCallOpInterface>(*contract),
+  auto table = describeCall(cast<mpcrt::ServiceCallOpInterface>(*contract),
                             rhsVariables.lookup(contract), tables);
   if (failed(table))
     return failure();
@@ -309,6 +326,7 @@ LogicalResult HostFunction::lower(Operation *op) {
                     : lowerCall(cast<mpcrt::LibraryCallOpInterface>(*contract));
       })
       .Case([&](mpcrt::LibraryCallOpInterface library) { return lowerCall(library); })
+      .Case([&](mpcrt::ServiceCallOpInterface attention) { return lowerAttention(attention); })
       .Case([&](memref::CopyOp copy) { return lowerCopy(copy); })
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }
@@ -366,8 +384,7 @@ LogicalResult HostFunction::run() {
   for (Operation &step : body.without_terminator()) {
     bool mayFail = false;
     step.walk([&](Operation *op) {
-      bool isLibraryCall = isa<mpcrt::LibraryCallOpInterface>(op);
-      mayFail |= isLibraryCall || isa<mpcrt::ParallelRowsOp>(op);
+      mayFail |= isa<mpcrt::ServiceCallOpInterface, mpcrt::ParallelRowsOp>(op);
       if (isa<mpcrt::InterleaveOp>(op->getParentOp()) ||
           op->getParentOfType<mpcrt::ParallelRowsOp>())
         return;

@@ -16,9 +16,9 @@ struct TablePositions {
   llvm::DenseMap<mlir::Attribute, unsigned> variables; ///< symbol to index
   llvm::SmallVector<mlir::Attribute> kernels;          ///< symbols in table order
   llvm::DenseMap<mlir::StringAttr, unsigned> kernelIndex;
-  unsigned contracts = 0, convolutions = 0; ///< ids given so far
-  unsigned rowLoops = 0;                    ///< functions of rows so far
-  unsigned abiVersion = 1;                  ///< the lowest one that has every service called
+  unsigned contracts = 0, convolutions = 0, attentions = 0; ///< ids given so far
+  unsigned rowLoops = 0;                                    ///< functions of rows so far
+  unsigned abiVersion = 1; ///< the lowest one that has every service called
 };
 
 /// Rewrites an entry to `llvm.func @entry(%call: !llvm.ptr) -> i32`: arguments are read from

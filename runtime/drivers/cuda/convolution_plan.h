@@ -5,19 +5,11 @@
 #define MPC_RUNTIME_DRIVERS_CUDA_CONVOLUTION_PLAN_H
 
 #include "runtime/drivers/cuda/convolution_graph.h"
+#include "runtime/drivers/cuda/engine_plan.h"
 
 #include <memory>
 
 namespace mpc::rt::cuda::dnn {
-
-// Which engines may be chosen.
-struct EngineRules {
-  // Products of float32 may round their operands to TF32.
-  bool tf32 = false;
-  // Also engines that cuDNN promises no speed of.
-  bool slow = false;
-  int64_t workspaceBytes = 0; // at most
-};
 
 class ConvolutionPlan {
 public:
@@ -32,22 +24,18 @@ public:
   // Puts the convolution on the handle's stream; a status of cuDNN. A null address is no tensor of
   // the graph.
   int execute(Handle handle, const Addresses &addresses, void *workspace) const;
-  int64_t workspaceBytes() const { return workspace; }
+  int64_t workspaceBytes() const { return choice.workspaceBytes(); }
   // cuDNN's number of the engine among those for such graphs.
-  int64_t engine() const { return index; }
+  int64_t engine() const { return choice.engine(); }
   // Whether bias and relu are part of it.
   bool hasEpilogue() const { return epilogue; }
 
 private:
   ConvolutionPlan(const Api &library, bool epilogue)
-      : library(library), description(library), choice(library), epilogue(epilogue) {}
-  bool choose(Handle handle, Descriptor graph, HeuristicMode mode, const Convolution &c,
-              const EngineRules &rules);
+      : description(library), choice(library), epilogue(epilogue) {}
 
-  const Api &library;
-  Descriptions description, choice; // of the graph; of the engine
-  Descriptor plan = nullptr;
-  int64_t workspace = 0, index = -1;
+  Descriptions description; // of the graph
+  EnginePlan choice;
   bool epilogue;
 };
 

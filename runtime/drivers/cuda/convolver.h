@@ -16,9 +16,9 @@ namespace mpc::rt::cuda {
 class Convolver {
 public:
   Convolver(DeviceSession &session, KernelTable &kernels, Multiplier &multiplier,
-            ProductList &products, bool tf32)
+            dnn::SessionHandle &handle, ProductList &products, bool tf32)
       : kernels(kernels), multiplier(multiplier), products(products), scratch(session),
-        library(session, kernels, scratch, tf32) {}
+        library(session, kernels, scratch, handle, tf32) {}
 
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch);

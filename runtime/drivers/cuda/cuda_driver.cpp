@@ -3,6 +3,7 @@
 // The CUDA driver: what a call needs goes to the GPU, the call is issued or replayed, its results
 // come back.
 #include "runtime/base/dtype.h"
+#include "runtime/drivers/cuda/attender.h"
 #include "runtime/drivers/cuda/convolver.h"
 #include "runtime/drivers/cuda/step_graphs.h"
 #include "runtime/drivers/cuda/variable_mirror.h"
@@ -26,8 +27,9 @@ public:
   CudaDriver(const DriverOptions &options, std::unique_ptr<DeviceSession> opened,
              const mpc_rt_cuda_program_t &program)
       : options(options), session(std::move(opened)), kernels(*session, program),
-        multiplier(*session, kernels, list, program.tf32 != 0),
-        convolver(*session, kernels, multiplier, list, program.tf32 != 0), variables(*session),
+        multiplier(*session, kernels, list, program.tf32 != 0), cudnn(*session),
+        convolver(*session, kernels, multiplier, cudnn, list, program.tf32 != 0),
+        attender(*session, kernels, multiplier, cudnn, list), variables(*session),
         arena(*session, Memory::Kind::device), tensors(*session, Memory::Kind::device),
         staging(*session, Memory::Kind::pinned), graphs(*session) {}
 
@@ -81,6 +83,19 @@ public:
       return status;
     return convolver.convolve(descriptor, lhs, rhs, bias, out, batch);
   }
+  mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor, const AttentionOperands &operands,
+                         int64_t batch) override {
+    if (auto status = kernels.flush())
+      return status;
+    return attender.attend(descriptor, operands, batch);
+  }
+  mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
+                                 const AttentionGradientOperands &operands,
+                                 int64_t batch) override {
+    if (auto status = kernels.flush())
+      return status;
+    return attender.attendGradient(descriptor, operands, batch);
+  }
 
   mpc_rt_status_t bindVariables(uint8_t *host, uint64_t bytes,
                                 const std::vector<MemoryBlock> &blocks) override {
@@ -121,7 +136,9 @@ public:
   std::string products() const override { return list.text(); }
 
   void variablesChanged() noexcept override {}
-  uint64_t libraryBytes() const noexcept override { return multiplier.bytes() + convolver.bytes(); }
+  uint64_t libraryBytes() const noexcept override {
+    return multiplier.bytes() + convolver.bytes() + attender.bytes();
+  }
 
 private:
   // Where the tensors of a call are: inputs, then outputs, each at a multiple of `tensorAlignment`.
@@ -138,7 +155,9 @@ private:
   KernelTable kernels;
   ProductList list;
   Multiplier multiplier;
+  dnn::SessionHandle cudnn; // before those whose plans it runs
   Convolver convolver;
+  Attender attender;
   VariableMirror variables;
   Memory arena, tensors, staging;
   StepGraphs graphs; // last: recorded steps hold addresses of the above
@@ -208,7 +227,9 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
     kernels.discard();
     return issued;
   });
-  if (convolver.takeMoved())
+  // Both: each forgets that it moved.
+  const bool convolverMoved = convolver.takeMoved(), attenderMoved = attender.takeMoved();
+  if (convolverMoved || attenderMoved)
     graphs.forget();
   if (weightUse == WeightUse::updated || std::strcmp(entry.name, "evaluate") == 0)
     variables.deviceChanged();

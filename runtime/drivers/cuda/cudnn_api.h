@@ -12,10 +12,24 @@ namespace mpc::rt::cuda::dnn {
 using Handle = struct OpaqueDnn *;
 using Descriptor = void *; // cudnnBackendDescriptor_t
 
-enum Status : int { success = 0 };                                   // cudnnStatus_t
-enum DataType : int { float32 = 0, float16 = 2, bfloat16 = 9 };      // cudnnDataType_t
-enum ConvolutionMode : int { crossCorrelation = 1 };                 // cudnnConvolutionMode_t
-enum PointwiseMode : int { add = 0, reluForward = 100 };             // cudnnPointwiseMode_t
+enum Status : int { success = 0 }; // cudnnStatus_t
+// cudnnDataType_t.
+enum DataType : int { float32 = 0, float16 = 2, int32 = 4, bfloat16 = 9, boolean = 11 };
+enum ConvolutionMode : int { crossCorrelation = 1 }; // cudnnConvolutionMode_t
+// cudnnPointwiseMode_t.
+enum PointwiseMode : int {
+  add = 0,
+  multiply = 1,
+  divide = 6,
+  subtract = 9,
+  exponential = 13,
+  logarithm = 15,
+  reluForward = 100,
+  isGreaterOrEqual = 303,
+  generateIndex = 501,
+  binarySelect = 601
+};
+enum ReduceOperator : int { sum = 0, maximum = 3 };                  // cudnnReduceTensorOp_t
 enum NanPropagation : int { propagateNaN = 1 };                      // cudnnNanPropagation_t
 enum HeuristicMode : int { modeB = 1, modeFallback = 2, modeA = 3 }; // cudnnBackendHeurMode_t
 
@@ -33,7 +47,12 @@ enum DescriptorType : int {
   pointwiseOperation = 13,
   graphDescriptor = 15,
   variantPackDescriptor = 16,
-  tensorDescriptor = 17
+  tensorDescriptor = 17,
+  matmulDescriptor = 18,
+  matmulOperation = 19,
+  reductionDescriptor = 21,
+  reductionOperation = 22,
+  reshapeOperation = 31
 };
 
 // cudnnBackendAttributeName_t.
@@ -41,6 +60,7 @@ enum Attribute : int {
   pointwiseKind = 0,
   pointwiseMathType = 1,
   pointwiseNanPropagation = 2,
+  pointwiseAxis = 9,
   convolutionMathType = 100,
   convolutionKind = 101,
   convolutionDilations = 102,
@@ -77,6 +97,7 @@ enum Attribute : int {
   pointwiseX = 751,
   pointwiseB = 752,
   pointwiseY = 753,
+  pointwisePredicate = 758,
   graphHandle = 800,
   graphOperations = 801,
   tensorAlignment = 900,
@@ -85,11 +106,24 @@ enum Attribute : int {
   tensorStrides = 903,
   tensorId = 906,
   tensorIsVirtual = 907,
+  tensorIsByValue = 908,
   packIds = 1000,
   packPointers = 1001,
   packWorkspace = 1003,
   engineIndex = 1301,
-  engineNumericalNote = 1303
+  engineNumericalNote = 1303,
+  matmulMathType = 1500,
+  matmulA = 1520,
+  matmulB = 1521,
+  matmulC = 1522,
+  matmulDescription = 1523,
+  reductionKind = 1600,
+  reductionMathType = 1601,
+  reductionX = 1610,
+  reductionY = 1611,
+  reductionDescription = 1612,
+  reshapeX = 2200,
+  reshapeY = 2201
 };
 
 // cudnnBackendAttributeType_t.
@@ -105,7 +139,8 @@ enum AttributeType : int {
   typeNanPropagation = 10,
   typeNumericalNote = 11,
   typePointwiseMode = 14,
-  typeDescriptor = 15
+  typeDescriptor = 15,
+  typeReduceOperator = 18
 };
 
 // cudnnBackendNumericalNote_t.

@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 
 namespace mpc::rt::cuda {
 namespace {
@@ -29,39 +27,9 @@ uint64_t packedFilterBytes(const Convolution &c) {
   return alignUp(static_cast<uint64_t>(c.filterElements()) * dtypeSize(c.out), partAlignment);
 }
 
-bool isCudnnOff() {
-  const char *choice = std::getenv("MPC_CUDNN");
-  return choice && std::strcmp(choice, "off") == 0;
-}
-
 } // namespace
 
-GraphConvolver::~GraphConvolver() {
-  if (!handle)
-    return;
-  session.makeCurrent();
-  session.cuda.streamSynchronize(session.stream);
-  entries.clear();
-  retired.clear();
-  library->destroy(handle);
-}
-
-bool GraphConvolver::open() {
-  if (wasOpened)
-    return handle;
-  wasOpened = true;
-  const char *problem = nullptr;
-  library = isCudnnOff() ? nullptr : dnn::api(problem);
-  if (!library || library->create(&handle)) {
-    handle = nullptr;
-    return false;
-  }
-  if (library->setStream(handle, session.stream)) {
-    library->destroy(handle);
-    handle = nullptr;
-  }
-  return handle;
-}
+GraphConvolver::~GraphConvolver() { handle.drain(); }
 
 mpc_rt_status_t GraphConvolver::transpose(mpc_rt_dtype_t dtype, const void *from, void *to,
                                           int64_t rows, int64_t columns) {
@@ -109,7 +77,7 @@ mpc_rt_status_t GraphConvolver::issue(const Entry &entry, const Operands &operan
   if (!toFilter)
     if (auto status = transpose(c.rhs, rhs, packed, rows, c.filters))
       return status;
-  code = plan.execute(handle, addresses, scratch.data() + packedFilterBytes(c));
+  code = plan.execute(handle.get(), addresses, scratch.data() + packedFilterBytes(c));
   if (code)
     return MPC_RT_OK;
   if (toFilter)
@@ -157,19 +125,21 @@ void GraphConvolver::makePlan(Entry &entry, const Operands &operands, const char
   rules.slow = c.groups > 1;
   // A relu alone is a pass of its own anyway: only a bias of NaN can try it.
   if (c.hasBias) {
-    entry.plan = dnn::ConvolutionPlan::make(*library, handle, c, entry.alignments, true, rules);
+    entry.plan = dnn::ConvolutionPlan::make(handle.library(), handle.get(), c, entry.alignments,
+                                            true, rules);
     if (entry.plan && (!c.relu || keepsNaN(entry, operands, layer)))
       return;
     retire(entry);
   }
-  entry.plan = dnn::ConvolutionPlan::make(*library, handle, c, entry.alignments, false, rules);
+  entry.plan =
+      dnn::ConvolutionPlan::make(handle.library(), handle.get(), c, entry.alignments, false, rules);
 }
 
 mpc_rt_status_t GraphConvolver::convolve(const Convolution &c, uint32_t id, const void *lhs,
                                          const void *rhs, const void *bias, void *out,
                                          const char *layer, std::string &engine) {
   engine.clear();
-  if (!dnn::isOfGraph(c) || !open())
+  if (!dnn::isOfGraph(c) || !handle.open())
     return MPC_RT_OK;
   const Operands operands{lhs, rhs, bias, out};
   // The filter lies in the scratch memory.
@@ -203,7 +173,7 @@ mpc_rt_status_t GraphConvolver::convolve(const Convolution &c, uint32_t id, cons
   if (code && entry.wasRun)
     return fail(MPC_RT_INTERNAL,
                 "%s: cuDNN: the convolution failed: %s; MPC_CUDNN=off runs without it", layer,
-                library->getErrorString(code));
+                handle.library().getErrorString(code));
   if (code) {
     // An engine that cannot be started, as for want of a library that it loads: no plan.
     retire(entry);

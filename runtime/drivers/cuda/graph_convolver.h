@@ -5,6 +5,7 @@
 #define MPC_RUNTIME_DRIVERS_CUDA_GRAPH_CONVOLVER_H
 
 #include "runtime/drivers/cuda/convolution_plan.h"
+#include "runtime/drivers/cuda/cudnn_handle.h"
 #include "runtime/drivers/cuda/kernel_table.h"
 #include "runtime/drivers/cuda/scratch.h"
 
@@ -16,8 +17,9 @@ namespace mpc::rt::cuda {
 
 class GraphConvolver {
 public:
-  GraphConvolver(DeviceSession &session, KernelTable &kernels, Scratch &scratch, bool tf32)
-      : session(session), kernels(kernels), scratch(scratch), tf32(tf32) {}
+  GraphConvolver(DeviceSession &session, KernelTable &kernels, Scratch &scratch,
+                 dnn::SessionHandle &handle, bool tf32)
+      : session(session), kernels(kernels), scratch(scratch), handle(handle), tf32(tf32) {}
   ~GraphConvolver();
   GraphConvolver(const GraphConvolver &) = delete;
   GraphConvolver &operator=(const GraphConvolver &) = delete;
@@ -38,7 +40,6 @@ private:
     const void *lhs, *rhs, *bias;
     void *out;
   };
-  bool open();
   void makePlan(Entry &entry, const Operands &operands, const char *layer);
   bool keepsNaN(const Entry &entry, const Operands &operands, const char *layer);
   // `code` is cuDNN's status.
@@ -52,10 +53,8 @@ private:
   DeviceSession &session;
   KernelTable &kernels;
   Scratch &scratch;
+  dnn::SessionHandle &handle;
   bool tf32;
-  bool wasOpened = false;
-  const dnn::Api *library = nullptr;
-  dnn::Handle handle = nullptr;                          // null: no cuDNN
   std::map<std::pair<uint32_t, int64_t>, Entry> entries; // by id and batch
   // Plans that others took the place of: what waits on the stream, and recorded steps, still run
   // their kernels. A few at most: alignments only change while memory grows.

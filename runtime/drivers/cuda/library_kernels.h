@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Arguments of the kernels that the driver launches itself; their text, and the same structs, are
-// in lib/Codegen/CUDA/LibraryKernels.cpp.
+// in lib/Codegen/CUDA/LibraryKernels.cpp and AttentionKernels.cpp.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_LIBRARY_KERNELS_H
 #define MPC_RUNTIME_DRIVERS_CUDA_LIBRARY_KERNELS_H
 
+#include "runtime/drivers/attention.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/convolution.h"
 
@@ -37,6 +38,31 @@ struct Window {
         bias(static_cast<int32_t>(c.bias)), direction(c.direction), relu(c.relu) {}
 };
 static_assert(sizeof(Window) == 32 + 6 * 24 + 24, "as in the kernels' text");
+
+struct ScoreMatrix {
+  int64_t rows, targets, sources;
+  double scale;
+  int32_t dtype, causal;
+
+  explicit ScoreMatrix(const Attention &a)
+      : rows(a.rows()), targets(a.targets), sources(a.sources), scale(a.scale),
+        dtype(static_cast<int32_t>(a.dtype)), causal(a.causal) {}
+};
+static_assert(sizeof(ScoreMatrix) == 40, "as Scores in the kernels' text");
+
+// Tensors [samples, rows, columns, width] that become [samples, columns, rows, width].
+struct Exchange {
+  struct Part {
+    const void *from;
+    void *to;
+    int64_t rows, columns, width, count; // elements; 0: no part
+  };
+  Part parts[4] = {};
+};
+static_assert(sizeof(Exchange) == 4 * 48, "as in the kernels' text");
+
+// Threads that take a row of scores together.
+constexpr int64_t lanesOfWarp = 32;
 
 } // namespace mpc::rt::cuda
 

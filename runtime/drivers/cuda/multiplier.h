@@ -16,10 +16,11 @@
 
 namespace mpc::rt::cuda {
 
-// Whose product: ids of contractions and of convolutions count apart.
-enum class ProductKind { contraction, convolution };
+// Whose product: ids of contractions, convolutions and attentions count apart.
+enum class ProductKind { contraction, convolution, attention };
 
-// A plan belongs to one of these: kind, id of the descriptor, batch, piece of a convolution.
+// A plan belongs to one of these: kind, id of the descriptor, batch, product or piece among those
+// of the descriptor.
 using ProductKey = std::tuple<ProductKind, uint32_t, int64_t, int>;
 
 // cuBLASLt's number of a dtype; false when it has none.

@@ -15,7 +15,7 @@ void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Cont
   std::ostringstream line;
   line << layer << ' ' << c.batch << 'x' << c.m << 'x' << c.n << 'x' << c.k << ' '
        << dtypeName(c.lhs) << 'x' << dtypeName(c.rhs) << ' ' << kernel << '\n';
-  lines[{false, id, batch}] = line.str();
+  lines[{product, id, batch}] = line.str();
 }
 
 void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Convolution &c,
@@ -32,7 +32,18 @@ void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Conv
     line << c.kernel[d] << 'x';
   line << c.channels / c.groups << 'x' << c.filters << ' ' << dtypeName(c.lhs) << 'x'
        << dtypeName(c.rhs) << ' ' << kernel << '\n';
-  lines[{true, id, batch}] = line.str();
+  lines[{convolution, id, batch}] = line.str();
+}
+
+void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Attention &a,
+                       bool isGradient, const std::string &kernel) {
+  if (!listing)
+    return;
+  std::ostringstream line;
+  line << layer << (isGradient ? " attention_gradient " : " attention ") << a.batch << 'x'
+       << a.heads << 'x' << a.targets << 'x' << a.sources << 'x' << a.width << 'x' << a.valueWidth
+       << (a.causal ? " causal " : " ") << dtypeName(a.dtype) << ' ' << kernel << '\n';
+  lines[{attention, id, batch}] = line.str();
 }
 
 std::string ProductList::text() const {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which kernel computed each product and convolution, as mpc_rt_context_products() says it.
+// Which kernel computed each product, convolution and attention, as mpc_rt_context_products() says
+// it.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_PRODUCT_LIST_H
 #define MPC_RUNTIME_DRIVERS_CUDA_PRODUCT_LIST_H
 
+#include "runtime/drivers/attention.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/convolution.h"
 
@@ -21,12 +23,15 @@ public:
             const std::string &kernel);
   void note(uint32_t id, int64_t batch, const char *layer, const Convolution &c,
             const std::string &kernel);
-  // A line each: products, then convolutions, in the order of the model.
+  void note(uint32_t id, int64_t batch, const char *layer, const Attention &a, bool isGradient,
+            const std::string &kernel);
+  // A line each: products, then convolutions, then attention, in the order of the model.
   std::string text() const;
 
 private:
   bool listing = false;
-  std::map<std::tuple<bool, uint32_t, int64_t>, std::string> lines; // is a convolution, id, batch
+  enum Kind { product, convolution, attention };
+  std::map<std::tuple<Kind, uint32_t, int64_t>, std::string> lines; // by kind, id, batch
 };
 
 } // namespace mpc::rt::cuda

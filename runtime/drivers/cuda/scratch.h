@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that convolutions need while they run, one after the other.
+// Memory that convolutions, or attentions, need while they run, one after the other.
 #ifndef MPC_RUNTIME_DRIVERS_CUDA_SCRATCH_H
 #define MPC_RUNTIME_DRIVERS_CUDA_SCRATCH_H
 

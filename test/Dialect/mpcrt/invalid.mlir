@@ -331,3 +331,27 @@ func.func @rows_in_rows(%n: index) {
   }
   return
 }
+// -----
+func.func @attention_extents(%q: memref<?x3x2x8xf16>, %k: memref<?x4x2x8xf16>, %o: memref<?x4x2x8xf16>, %l: memref<?x2x3xf32>) {
+  // expected-error @+1 {{disagree in their extents}}
+  mpcrt.attend ins(%q, %k, %k : memref<?x3x2x8xf16>, memref<?x4x2x8xf16>, memref<?x4x2x8xf16>) outs(%o, %l : memref<?x4x2x8xf16>, memref<?x2x3xf32>) scale 1.0
+  return
+}
+// -----
+func.func @attention_log_sums(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf16>) {
+  // expected-error @+1 {{log_sums must be float32, or float64 of float64}}
+  mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf16>) scale 1.0
+  return
+}
+// -----
+func.func @attention_types(%q: memref<?x3x2x8xf16>, %k: memref<?x3x2x8xf32>, %l: memref<?x2x3xf32>) {
+  // expected-error @+1 {{of one element type}}
+  mpcrt.attend ins(%q, %k, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf32>, memref<?x3x2x8xf16>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 1.0
+  return
+}
+// -----
+func.func @attention_gradient(%q: memref<?x3x2x8xf16>, %k: memref<?x4x2x8xf16>, %l: memref<?x2x3xf32>) {
+  // expected-error @+1 {{the gradient of 'memref<?x3x2x8xf16>' is 'memref<?x4x2x8xf16>'}}
+  mpcrt.attend_gradient ins(%q of %q, %l, %q, %q, %q : memref<?x3x2x8xf16>, memref<?x2x3xf32>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) outs(%k, %q, %q : memref<?x4x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) scale 1.0
+  return
+}

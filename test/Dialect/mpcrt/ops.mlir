@@ -151,3 +151,14 @@ func.func @by_rows(%h: memref<?x4xf32>, %w: memref<4x4xf32>, %z: memref<?x4xf32>
   }
   return
 }
+
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32>, %o: memref<?x3x2x8xf16>) {
+  // CHECK: mpcrt.attend ins(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) outs(%{{.*}}, %{{.*}} : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 5.000000e-01 {causal, layer = "a"}
+  mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>)
+      outs(%o, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 0.5 {causal, layer = "a"}
+  // CHECK: mpcrt.attend_gradient ins(%{{.*}} of %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) outs(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) scale 5.000000e-01
+  mpcrt.attend_gradient ins(%q of %o, %l, %q, %q, %q : memref<?x3x2x8xf16>, memref<?x2x3xf32>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>)
+      outs(%o, %o, %o : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) scale 0.5
+  return
+}

@@ -62,6 +62,14 @@ Case reduce(std::string name, std::string shape, ReduceKind kind, Dims axes, boo
       }};
 }
 
+Case attention(std::string name) {
+  auto build = [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    auto scale = b.getF64FloatAttr(0.5);
+    return AttentionOp::create(b, l, v[0], v[1], v[2], scale, b.getUnitAttr()).getResult();
+  };
+  return {std::move(name), {"B42K", "B22K", "B223"}, build};
+}
+
 Value state(OpBuilder &b, Location l) {
   return ConstantOp::create(b, l,
                             DenseElementsAttr::get(RankedTensorType::get({2}, b.getI64Type()),
@@ -220,6 +228,7 @@ std::vector<Case> cases() {
       contract("contract_dense_3d", "BMK", "KN", {}, {}, {2}, {0}),
       contract("contract_batch", "BMK", "BKN", {0}, {0}, {2}, {1}),
       contract("contract_scores", "BM2K", "BN2K", {0, 2}, {0, 2}, {3}, {3}),
+      attention("attention"),
       contract("contract_late_batch", "MKN", "K3N", {2}, {2}, {1}, {0}),
       contract("contract_two", "BMKN", "NKM", {}, {}, {3, 1}, {0, 2}),
       contract("contract_outer", "M", "KN", {}, {}, {}, {}),

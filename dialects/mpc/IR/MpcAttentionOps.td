@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Attention as one op, for targets that compute it without the matrix of scores in memory.
+
+#ifndef MPC_ATTENTION_OPS
+#define MPC_ATTENTION_OPS
+
+include "dialects/mpc/IR/MpcTensorOps.td"
+
+def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+  let summary = "softmax(scale query key^T) value for each sample and head";
+  let description = [{
+    Of queries [batch, targets, heads, width], keys [batch, sources, heads, width] and values [batch,
+    sources, heads, value width], with the scores
+    `s[b, h, t, u] = scale * sum_w query[b, t, h, w] * key[b, u, h, w]`:
+    `result[b, t, h, v] = sum_u softmax_u(s[b, h, t, u]) * value[b, u, h, v]`. With `causal` the
+    sources u > t do not count. Scores, their softmax and all sums are in float32 (float64 for float64);
+    the result is rounded once, and an implementation may round the softmax for the second product.
+    `log_sums[b, h, t] = log(sum_u e^s[b, h, t, u])`, in float32 or wider, is what the derivative needs
+    to know of the softmax; it has none of its own.
+
+    Example:
+    ```mlir
+    %y, %l = mpc.attention %q, %k, %v {causal, scale = 0.125 : f64}
+        : tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>
+    ```
+  }];
+  let arguments = (ins Mpc_FloatTensor:$query, Mpc_FloatTensor:$key, Mpc_FloatTensor:$value,
+                       F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs Mpc_FloatTensor:$result, Mpc_FloatTensor:$log_sums);
+  let assemblyFormat = "$query `,` $key `,` $value attr-dict `:` type($query) `,` type($key) `,` type($value)";
+}
+
+def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Referenced,
+    AllTypesMatch<["cotangent", "result"]>]> {
+  let summary = "derivative of mpc.attention";
+  let description = [{
+    The cotangents of query, key and value from that of the result. With the scores s of mpc.attention
+    `p[b, h, t, u] = e^(s[b, h, t, u] - log_sums[b, h, t])`,
+    `d[b, h, t, u] = scale * p[b, h, t, u] * sum_v cotangent[b, t, h, v] * (value[b, u, h, v] - result[b, t, h, v])`:
+    those of query and key are the products of d with key and query, that of value is the product of p with the
+    cotangent. Sums are in float32 or wider, each result is rounded once; p and d may be rounded for these products.
+    It is not differentiable itself.
+
+    Example:
+    ```mlir
+    %dq, %dk, %dv = mpc.attention_gradient %dy of %y, %l, %q, %k, %v {scale = 0.125 : f64}
+        : tensor<?x10x8x64xf16>, tensor<?x8x10xf32>, tensor<?x10x8x64xf16>, tensor<?x12x8x64xf16>, tensor<?x12x8x64xf16>
+    ```
+  }];
+  let arguments = (ins Mpc_FloatTensor:$cotangent, Mpc_FloatTensor:$result, Mpc_FloatTensor:$log_sums,
+                       Mpc_FloatTensor:$query, Mpc_FloatTensor:$key, Mpc_FloatTensor:$value,
+                       F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs Mpc_FloatTensor:$query_gradient, Mpc_FloatTensor:$key_gradient,
+                      Mpc_FloatTensor:$value_gradient);
+  let assemblyFormat = [{
+    $cotangent `of` $result `,` $log_sums `,` $query `,` $key `,` $value attr-dict `:` type($result) `,`
+    type($log_sums) `,` type($query) `,` type($key) `,` type($value)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool staysWide(unsigned operandIndex) { return operandIndex == 2; }
+  }];
+}
+
+#endif // MPC_ATTENTION_OPS

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention by loops, for devices that no library computes it on: models that were compiled for a
+// GPU and run on the CPU. A row of scores at a time.
+#include "runtime/base/element.h"
+#include "runtime/drivers/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace mpc::rt {
+namespace {
+
+using Matrix = std::vector<double>; // [places, width]
+
+// Places and widths of one head in [batch, places, heads, width].
+class Head {
+public:
+  Head(const Attention &shape, int64_t pair) : shape(shape), pair(pair) {}
+
+  Matrix load(const void *from, int64_t places, int64_t width) const {
+    Matrix matrix(static_cast<size_t>(places * width));
+    for (int64_t place = 0; place < places; ++place)
+      for (int64_t w = 0; w < width; ++w)
+        matrix[static_cast<size_t>(place * width + w)] =
+            loadElement(shape.dtype, from, elementOf(place, places, w, width));
+    return matrix;
+  }
+  void store(const Matrix &matrix, void *to, int64_t places, int64_t width) const {
+    for (int64_t place = 0; place < places; ++place)
+      for (int64_t w = 0; w < width; ++w)
+        storeElement(shape.dtype, to, elementOf(place, places, w, width),
+                     matrix[static_cast<size_t>(place * width + w)]);
+  }
+  // Of the scores of a target with the sources that count.
+  void score(const Matrix &query, const Matrix &key, int64_t target,
+             std::vector<double> &row) const {
+    row.resize(
+        static_cast<size_t>(shape.causal ? std::min(target + 1, shape.sources) : shape.sources));
+    const double *q = &query[static_cast<size_t>(target * shape.width)], *k = key.data();
+    for (double &score : row) {
+      score = 0;
+      for (int64_t w = 0; w < shape.width; ++w)
+        score += q[w] * *k++;
+      score *= shape.scale;
+    }
+  }
+  int64_t rowOf(int64_t target) const { return pair * shape.targets + target; }
+
+private:
+  int64_t elementOf(int64_t place, int64_t places, int64_t w, int64_t width) const {
+    const int64_t sample = pair / shape.heads, head = pair % shape.heads;
+    return ((sample * places + place) * shape.heads + head) * width + w;
+  }
+
+  const Attention &shape;
+  int64_t pair;
+};
+
+} // namespace
+
+void attendDirectly(const Attention &shape, const AttentionOperands &operands, int64_t begin,
+                    int64_t end) {
+  std::vector<double> row;
+  for (int64_t pair = begin; pair < end; ++pair) {
+    Head head(shape, pair);
+    const Matrix query = head.load(operands.query, shape.targets, shape.width),
+                 key = head.load(operands.key, shape.sources, shape.width),
+                 value = head.load(operands.value, shape.sources, shape.valueWidth);
+    Matrix out(static_cast<size_t>(shape.targets * shape.valueWidth), 0.0);
+    for (int64_t target = 0; target < shape.targets; ++target) {
+      head.score(query, key, target, row);
+      // NaN is the largest: it must come out.
+      double top = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (double score : row)
+        top = std::isnan(score) ? score : std::max(top, score);
+      for (double &score : row)
+        sum += score = std::exp(score - top);
+      double *to = &out[static_cast<size_t>(target * shape.valueWidth)];
+      const double *v = value.data();
+      for (double weight : row)
+        for (int64_t w = 0; w < shape.valueWidth; ++w)
+          to[w] += weight / sum * *v++;
+      storeElement(shape.wide(), operands.logSums, head.rowOf(target), top + std::log(sum));
+    }
+    head.store(out, operands.out, shape.targets, shape.valueWidth);
+  }
+}
+
+void attendGradientDirectly(const Attention &shape, const AttentionGradientOperands &operands,
+                            int64_t begin, int64_t end) {
+  std::vector<double> row;
+  for (int64_t pair = begin; pair < end; ++pair) {
+    Head head(shape, pair);
+    const int64_t width = shape.width, extent = shape.valueWidth;
+    const Matrix cotangent = head.load(operands.cotangent, shape.targets, extent),
+                 out = head.load(operands.out, shape.targets, extent),
+                 query = head.load(operands.query, shape.targets, width),
+                 key = head.load(operands.key, shape.sources, width),
+                 value = head.load(operands.value, shape.sources, extent);
+    Matrix toQuery(query.size(), 0.0), toKey(key.size(), 0.0), toValue(value.size(), 0.0);
+    for (int64_t target = 0; target < shape.targets; ++target) {
+      head.score(query, key, target, row);
+      const double logSum = loadElement(shape.wide(), operands.logSums, head.rowOf(target));
+      const double *dy = &cotangent[static_cast<size_t>(target * extent)],
+                   *y = &out[static_cast<size_t>(target * extent)],
+                   *q = &query[static_cast<size_t>(target * width)];
+      double *dq = &toQuery[static_cast<size_t>(target * width)];
+      for (size_t source = 0; source < row.size(); ++source) {
+        const double weight = std::exp(row[source] - logSum);
+        const double *v = &value[source * static_cast<size_t>(extent)],
+                     *k = &key[source * static_cast<size_t>(width)];
+        double *dv = &toValue[source * static_cast<size_t>(extent)],
+               *dk = &toKey[source * static_cast<size_t>(width)];
+        double derivative = 0;
+        for (int64_t w = 0; w < extent; ++w) {
+          derivative += dy[w] * (v[w] - y[w]);
+          dv[w] += weight * dy[w];
+        }
+        derivative *= shape.scale * weight;
+        for (int64_t w = 0; w < width; ++w) {
+          dq[w] += derivative * k[w];
+          dk[w] += derivative * q[w];
+        }
+      }
+    }
+    head.store(toQuery, operands.queryGradient, shape.targets, width);
+    head.store(toKey, operands.keyGradient, shape.sources, width);
+    head.store(toValue, operands.valueGradient, shape.sources, extent);
+  }
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks of attention descriptors, shared by all drivers.
+#include "runtime/drivers/attention.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/status.h"
+
+#include <cmath>
+
+namespace mpc::rt {
+namespace {
+
+// Whether these extents have a product that counts bytes.
+bool fits(std::initializer_list<int64_t> extents) {
+  int64_t bytes = 8;
+  for (int64_t extent : extents)
+    if (__builtin_mul_overflow(bytes, extent, &bytes))
+      return false;
+  return true;
+}
+
+mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, bool hasOperands,
+                        Attention &result) {
+  const char *layer = descriptor.layer ? descriptor.layer : "attention";
+  if (descriptor.struct_size < sizeof(mpc_rt_attention_t))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: attention descriptor of %u bytes; this runtime needs %zu; compile the model "
+                "again",
+                layer, descriptor.struct_size, sizeof(mpc_rt_attention_t));
+  if (descriptor.flags & ~uint32_t{MPC_RT_ATTENTION_CAUSAL})
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: attention flags %u are newer than this runtime; update libmpcrt", layer,
+                descriptor.flags);
+  Attention a;
+  a.dtype = descriptor.dtype;
+  a.causal = (descriptor.flags & MPC_RT_ATTENTION_CAUSAL) != 0;
+  a.targets = descriptor.targets, a.sources = descriptor.sources, a.heads = descriptor.heads;
+  a.width = descriptor.width, a.valueWidth = descriptor.value_width;
+  a.scale = descriptor.scale;
+  if (!isFloating(a.dtype))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: attention of %s; it must be floating", layer,
+                dtypeName(a.dtype));
+  if (a.targets < 1 || a.sources < 1 || a.heads < 1 || a.width < 1 || a.valueWidth < 1 ||
+      !std::isfinite(a.scale))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: attention with extents that are not positive or an infinite scale; compile "
+                "the model again",
+                layer);
+  int64_t scaled;
+  if (__builtin_mul_overflow(descriptor.batch.per_sample, batch, &scaled) ||
+      __builtin_add_overflow(descriptor.batch.fixed, scaled, &a.batch) || a.batch < 0 ||
+      !fits({a.batch, a.targets, a.heads, a.width}) ||
+      !fits({a.batch, a.sources, a.heads, a.width}) ||
+      !fits({a.batch, a.sources, a.heads, a.valueWidth}) ||
+      !fits({a.batch, a.targets, a.heads, a.valueWidth}) ||
+      !fits({a.batch, a.targets, a.heads, a.sources}))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: attention extents overflow or are negative with batch %lld; use a smaller "
+                "batch",
+                layer, static_cast<long long>(batch));
+  if (a.batch && !hasOperands)
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: attention with a null operand", layer);
+  result = a;
+  return MPC_RT_OK;
+}
+
+} // namespace
+
+mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor, const AttentionOperands &o,
+                                 int64_t batch, Attention &result) noexcept {
+  return resolve(descriptor, batch, o.query && o.key && o.value && o.out && o.logSums, result);
+}
+
+mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
+                                 const AttentionGradientOperands &o, int64_t batch,
+                                 Attention &result) noexcept {
+  return resolve(descriptor, batch,
+                 o.cotangent && o.out && o.logSums && o.query && o.key && o.value &&
+                     o.queryGradient && o.keyGradient && o.valueGradient,
+                 result);
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An attention descriptor for one batch, checked, and what the two services are given.
+#ifndef MPC_RUNTIME_DRIVERS_ATTENTION_H
+#define MPC_RUNTIME_DRIVERS_ATTENTION_H
+
+#include "mpc-rt/executable.h"
+#include "mpc-rt/status.h"
+
+#include <tuple>
+
+namespace mpc::rt {
+
+struct Attention {
+  mpc_rt_dtype_t dtype = 0;
+  bool causal = false;
+  int64_t batch = 0, targets = 0, sources = 0, heads = 0, width = 0, valueWidth = 0;
+  double scale = 1;
+
+  bool operator==(const Attention &other) const {
+    auto fields = [](const Attention &a) {
+      return std::tie(a.dtype, a.causal, a.batch, a.targets, a.sources, a.heads, a.width,
+                      a.valueWidth, a.scale);
+    };
+    return fields(*this) == fields(other);
+  }
+  // What log_sums is in.
+  mpc_rt_dtype_t wide() const { return dtype == MPC_RT_FLOAT64 ? dtype : MPC_RT_FLOAT32; }
+  int64_t queryElements() const { return batch * targets * heads * width; }
+  int64_t keyElements() const { return batch * sources * heads * width; }
+  int64_t valueElements() const { return batch * sources * heads * valueWidth; }
+  int64_t outElements() const { return batch * targets * heads * valueWidth; }
+  int64_t rows() const { return batch * heads * targets; }
+  int64_t scores() const { return rows() * sources; }
+};
+
+struct AttentionOperands {
+  const void *query, *key, *value;
+  void *out, *logSums;
+};
+
+struct AttentionGradientOperands {
+  const void *cotangent, *out, *logSums, *query, *key, *value;
+  void *queryGradient, *keyGradient, *valueGradient;
+};
+
+// An error status, naming the layer, for a descriptor that no driver could run: unknown dtypes,
+// extents that overflow, missing operands.
+mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
+                                 const AttentionOperands &operands, int64_t batch,
+                                 Attention &result) noexcept;
+mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
+                                 const AttentionGradientOperands &operands, int64_t batch,
+                                 Attention &result) noexcept;
+
+// For the pairs [begin, end) of sample and head (sample * heads + head), on memory of the host. All
+// arithmetic is in float64; nothing is rounded but results.
+void attendDirectly(const Attention &shape, const AttentionOperands &operands, int64_t begin,
+                    int64_t end);
+void attendGradientDirectly(const Attention &shape, const AttentionGradientOperands &operands,
+                            int64_t begin, int64_t end);
+
+} // namespace mpc::rt
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The services `attend` and `attend_gradient` on a GPU: cuDNN, where it is there and has an engine;
+// else products by cuBLASLt with kernels of the artifact between them.
+#ifndef MPC_RUNTIME_DRIVERS_CUDA_ATTENDER_H
+#define MPC_RUNTIME_DRIVERS_CUDA_ATTENDER_H
+
+#include "runtime/drivers/attention.h"
+#include "runtime/drivers/cuda/graph_attender.h"
+#include "runtime/drivers/cuda/library_kernels.h"
+#include "runtime/drivers/cuda/multiplier.h"
+#include "runtime/drivers/cuda/product_list.h"
+
+namespace mpc::rt::cuda {
+
+class Attender {
+public:
+  Attender(DeviceSession &session, KernelTable &kernels, Multiplier &multiplier,
+           dnn::SessionHandle &handle, ProductList &products)
+      : kernels(kernels), multiplier(multiplier), products(products), scratch(session),
+        library(scratch, handle) {}
+
+  mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor, const AttentionOperands &operands,
+                         int64_t batch);
+  mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
+                                 const AttentionGradientOperands &operands, int64_t batch);
+  uint64_t bytes() const { return scratch.size(); }
+  // Whether the scratch memory moved since the last call of this: recorded steps have its address.
+  bool takeMoved() { return scratch.takeMoved(); }
+
+private:
+  // Some of the samples of an attention, with its names in plans and messages.
+  struct Call {
+    Attention shape;
+    uint32_t id;
+    const char *layer;
+  };
+  // The products of a head: operands and results by their places below.
+  enum Product {
+    scoresOf,
+    valuesOf,
+    valueGradientOf,
+    weightGradientOf,
+    queryGradientOf,
+    keyGradientOf
+  };
+
+  mpc_rt_status_t byProducts(const Call &call, const AttentionOperands &operands);
+  mpc_rt_status_t byProducts(const Call &call, const AttentionGradientOperands &operands);
+  mpc_rt_status_t multiply(const Call &call, Product product, const void *lhs, const void *rhs,
+                           void *out);
+  mpc_rt_status_t exchange(const Attention &a, Exchange &parts);
+  mpc_rt_status_t launch(const char *kernel, const Attention &a, void **parameters, int64_t count);
+
+  KernelTable &kernels;
+  Multiplier &multiplier;
+  ProductList &products;
+  Scratch scratch;
+  GraphAttender library;
+};
+
+} // namespace mpc::rt::cuda
+
+#endif

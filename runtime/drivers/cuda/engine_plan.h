@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How cuDNN is to execute one operation graph: the engine that was chosen for it.
+#ifndef MPC_RUNTIME_DRIVERS_CUDA_ENGINE_PLAN_H
+#define MPC_RUNTIME_DRIVERS_CUDA_ENGINE_PLAN_H
+
+#include "runtime/drivers/cuda/cudnn_descriptions.h"
+
+#include <utility>
+#include <vector>
+
+namespace mpc::rt::cuda::dnn {
+
+// Which engines may be chosen.
+struct EngineRules {
+  // Products of float32 may round their operands to TF32.
+  bool tf32 = false;
+  // Also engines that cuDNN promises no speed of.
+  bool slow = false;
+  int64_t workspaceBytes = 0; // at most
+};
+
+// The heuristics of cuDNN order engines by speed: the first one that the rules allow, that can be
+// made ready and whose workspace fits is taken.
+class EnginePlan {
+public:
+  explicit EnginePlan(const Api &library) : library(library), choice(library) {}
+
+  // False where no engine computes the graph by the rules.
+  bool choose(Handle handle, Descriptor graph, bool isFloat32, const EngineRules &rules);
+  // Puts the graph on the handle's stream; a status of cuDNN. An address for each tensor (by id)
+  // that is not virtual, of memory of the host for those by value.
+  int execute(Handle handle, const std::vector<std::pair<int64_t, void *>> &addresses,
+              void *workspace) const;
+  int64_t workspaceBytes() const { return workspace; }
+  // cuDNN's number of the engine among those for such graphs.
+  int64_t engine() const { return index; }
+
+private:
+  bool choose(Handle handle, Descriptor graph, HeuristicMode mode, bool isFloat32,
+              const EngineRules &rules);
+
+  const Api &library;
+  Descriptions choice;
+  Descriptor plan = nullptr;
+  int64_t workspace = 0, index = -1;
+};
+
+} // namespace mpc::rt::cuda::dnn
+
+#endif

@@ -1,0 +1,31 @@
+// RUN: mpc-opt %s -split-input-file -verify-diagnostics
+
+func.func @types(%q: tensor<?x3x2x8xf16>, %k: tensor<?x4x2x8xbf16>) {
+  // expected-error @below {{element types differ: 'f16', 'bf16', 'f16'; insert mpc.cast}}
+  %y, %l = mpc.attention %q, %k, %q {scale = 1.0 : f64} : tensor<?x3x2x8xf16>, tensor<?x4x2x8xbf16>, tensor<?x3x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @rank(%q: tensor<?x3x8xf16>) {
+  // expected-error @below {{must be [batch, places, heads, width]}}
+  %y, %l = mpc.attention %q, %q, %q {scale = 1.0 : f64} : tensor<?x3x8xf16>, tensor<?x3x8xf16>, tensor<?x3x8xf16>
+  return
+}
+
+// -----
+
+func.func @heads(%q: tensor<?x3x2x8xf16>, %k: tensor<?x3x1x8xf16>) {
+  // expected-error @below {{disagree in batch, heads, width or sources}}
+  %y, %l = mpc.attention %q, %k, %k {scale = 1.0 : f64} : tensor<?x3x2x8xf16>, tensor<?x3x1x8xf16>, tensor<?x3x1x8xf16>
+  return
+}
+
+// -----
+
+func.func @log_sums(%q: tensor<?x3x2x8xf16>, %l: tensor<?x3x2xf32>) {
+  // expected-error @below {{log_sums is 'tensor<?x3x2xf32>'; mpc.attention gives 'tensor<?x2x3xf32>'}}
+  %dq, %dk, %dv = mpc.attention_gradient %q of %q, %l, %q, %q, %q {scale = 1.0 : f64} : tensor<?x3x2x8xf16>, tensor<?x3x2xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return
+}

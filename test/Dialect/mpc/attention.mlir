@@ -1,0 +1,18 @@
+// RUN: mpc-opt %s | mpc-opt | FileCheck %s
+// RUN: mpc-opt %s --mlir-print-op-generic | mpc-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: tensor<?x3x2x8xf16>, %k: tensor<?x4x2x8xf16>, %v: tensor<?x4x2x5xf16>, %dy: tensor<?x3x2x5xf16>) -> tensor<?x4x2x5xf16> {
+  // CHECK: %[[Y:.*]], %[[L:.*]] = mpc.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, scale = 5.000000e-01 : f64} : tensor<?x3x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x5xf16>
+  %y, %l = mpc.attention %q, %k, %v {causal, scale = 0.5 : f64} : tensor<?x3x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x5xf16>
+  // CHECK: mpc.attention_gradient %{{.*}} of %[[Y]], %[[L]], %{{.*}}, %{{.*}}, %{{.*}} {causal, scale = 5.000000e-01 : f64} : tensor<?x3x2x5xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x5xf16>
+  %dq, %dk, %dv = mpc.attention_gradient %dy of %y, %l, %q, %k, %v {causal, scale = 0.5 : f64} : tensor<?x3x2x5xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x5xf16>
+  return %dv : tensor<?x4x2x5xf16>
+}
+
+// The logarithms of sums are in float64 only of float64.
+// CHECK-LABEL: func.func @float64
+func.func @float64(%q: tensor<2x3x1x8xf64>) -> tensor<2x1x3xf64> {
+  %y, %l = mpc.attention %q, %q, %q {scale = 1.0 : f64} : tensor<2x3x1x8xf64>, tensor<2x3x1x8xf64>, tensor<2x3x1x8xf64>
+  return %l : tensor<2x1x3xf64>
+}
