@@ -62,6 +62,10 @@ static void addCasts(OpPassManager &manager, const PipelineOptions &options) {
 static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) {
   // Before differentiation, because what is dead has no derivative to build.
   cleanUp(manager);
+  // Before differentiation, because attention has a derivative of its own; after the casts, which
+  // decide in what it is computed. A CPU computes rows of scores in cache (mpc-group-rows).
+  if (options.isOnDevice())
+    manager.addPass(createFormAttention());
   DifferentiatePassOptions differentiate;
   differentiate.customLoop = options.customLoop;
   manager.addPass(createDifferentiatePass(differentiate));

@@ -218,6 +218,31 @@ def FuseFiniteTest : Pass<"mpc-fuse-finite-test", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
+  let summary = "attention as one op";
+  let description = [{
+    For targets that compute attention without the matrix of scores in memory, before
+    mpc-differentiate. The softmax of products of queries and keys, multiplied with values, becomes
+    mpc.attention, whose derivative is an op of its own: in 16 bits, with heads whose widths are multiples of 8
+    up to 256, with no mask or a causal one, where nothing else reads scores or probabilities. Those are no longer rounded
+    to 16 bits one by one (docs/numerics.md).
+
+    ```mlir
+    %s = mpc.contract %q, %k batch [0, 2] x [0, 2] contracting [3] x [3] : (tensor<?x10x8x64xf16>, …) -> tensor<?x8x10x10xf16>
+    %w = mpc.cast %s : tensor<?x8x10x10xf16> to tensor<?x8x10x10xf32>
+    %z = mpc.multiply %w, %scale : tensor<?x8x10x10xf32>, tensor<f32>
+    %p = mpc.softmax %z {axis = 3 : i64} : tensor<?x8x10x10xf32>
+    %n = mpc.cast %p : tensor<?x8x10x10xf32> to tensor<?x8x10x10xf16>
+    %o = mpc.contract %n, %v batch [0, 1] x [0, 2] contracting [3] x [1] : …
+    %y = mpc.transpose %o {permutation = array<i64: 0, 2, 1, 3>} : tensor<?x8x10x64xf16> -> tensor<?x10x8x64xf16>
+    // becomes
+    %y, %l = mpc.attention %q, %k, %v {scale = 0.125 : f64} : tensor<?x10x8x64xf16>, …
+    ```
+
+    Remarks: `mpc-fusion` / `attention`, for each softmax of products of queries and keys.
+  }];
+}
+
 def FuseReluMasks : Pass<"mpc-fuse-relu-masks", "::mlir::ModuleOp"> {
   let summary = "let the contraction that produces a cotangent also apply the derivative of relu";
   let description = [{
