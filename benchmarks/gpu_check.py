@@ -4,10 +4,10 @@
 steps (the mixed precision guide's model at batch 8192, a CNN, an LSTM, a transformer block), beside PyTorch where it can
 be imported and beside the guide's products alone, by cuBLASLt.
 
-  mpc-gpu-check/run [--conformance-only | --benchmarks-only] [--quick] [--results FOLDER]
+  mpc-gpu-check/run [--conformance-only | --benchmarks-only | --not-run] [--quick] [--results FOLDER]
 
 --quick takes batches of 8 and 3 steps: it shows that everything runs, not how fast. Writes gpu.json and gpu.md
-into the folder (default: here)."""
+into the folder (default: here). --not-run needs no GPU: it writes gpu.md with the goals, and that nothing was run."""
 
 import argparse
 import json
@@ -23,7 +23,9 @@ WORKLOADS = {"guide": ("the guide's model", 8192), "cnn": ("CNN, 32x32x3", 1024)
              "transformer": ("transformer block, 128x256", 256)}  # fmt: skip
 CONTENDERS = ["mpc", "torch eager", "torch.compile"]
 # Of one workload alone.
-OTHERS = {"guide": ["cuBLASLt products"], "cnn": ["mpc without cuDNN"]}
+OTHERS = {"guide": ["cuBLASLt products"], "cnn": ["mpc without cuDNN"], "transformer": ["mpc without cuDNN"]}
+GOALS = {"guide": "Goals on an H200: mixed_bfloat16 in 1.45 ms at most, 12 times as fast as float32 and 1.8 times as TF32, ahead of torch.compile in each precision."}
+NOT_RUN = {"device": "a GPU: not run", "hint": "", "cases": 0, "failures": [], "steps": {}}
 
 
 def environment():
@@ -98,7 +100,7 @@ def measure(quick):
             }
             if workload == "guide":
                 rows[precision]["cuBLASLt products"] = attempt(time_products, precision, *size)
-            if workload == "cnn":
+            if "mpc without cuDNN" in OTHERS.get(workload, []):
                 rows[precision]["mpc without cuDNN"] = attempt(time_mpc, workload, precision, *size, MPC_CUDNN="off")
     return results
 
@@ -118,6 +120,8 @@ def table(report):
             row = rows.get(precision, {})
             cells = [f"{row[c]['ms']:.3f}" if "ms" in row.get(c, {}) else "not run" for c in columns]
             lines.append(f"| {title} | " + " | ".join(cells) + " |")
+        if workload in GOALS:
+            lines += ["", GOALS[workload]]
     failures = report["failures"]
     conformance = f"{report['cases'] - len(failures)} of {report['cases']} cases pass" if report["cases"] else "not run"
     lines += ["", f"Conformance: {conformance}."]
@@ -131,7 +135,11 @@ def main():
     only.add_argument("--benchmarks-only", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--results", type=pathlib.Path, default=HERE)
+    only.add_argument("--not-run", action="store_true")
     arguments = parser.parse_args()
+    if arguments.not_run:
+        (arguments.results / "gpu.md").write_text(table(NOT_RUN))
+        return 0
     gpus = devices()
     if not gpus:
         print("error: no NVIDIA GPU that mpc-run can use; expected a GPU, its driver (CUDA 12 or later) and "
