@@ -110,6 +110,9 @@ TrainOptions trainOptions(Arguments &arguments) {
   if (arguments.text("save-freq", "epoch") != "epoch")
     options.saveEvery = arguments.integer("save-freq", 0, 1, INT64_MAX);
   options.keep = arguments.integer("keep", 2, 1, INT32_MAX);
+  for (const std::string option : {"save-freq", "keep"})
+    if (arguments.has(option) && options.checkpoint.empty() && options.resume.empty())
+      arguments.fault("--" + option + " belongs to --checkpoint; add --checkpoint DIR");
   options.csvLog = arguments.text("csv-log");
   options.jsonLog = arguments.text("json-log");
   options.tensorBoard = arguments.text("tensorboard");

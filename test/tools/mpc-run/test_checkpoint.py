@@ -69,6 +69,11 @@ class Checkpoint(linear.ToolTest):
         self.train("--steps=9", "--resume", self.path("c"), "--save", self.path("part"))
         self.assertEqual(self.read("whole"), self.read("part"))
 
+    def test_what_belongs_to_checkpoints_needs_them(self):
+        result = self.train("--save-freq=4", "--keep=2", expect=2)
+        for option in ("--save-freq", "--keep"):
+            self.assertIn(f"error: mpc-run train: {option} belongs to --checkpoint; add --checkpoint DIR", result.stderr)
+
     def test_interrupt_and_resume(self):
         for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
             process = subprocess.Popen(

@@ -44,7 +44,7 @@ class Usage(linear.ToolTest):
         self.usage("bench", self.model, "--train", "--predict", message="exclude each other")
 
     def test_all_faults_at_once(self):
-        result = self.fails("train", self.model, "--epochs=no", "--keep=0", message="--epochs", code=2)
+        result = self.fails("train", self.model, "--epochs=no", "--keep=0", "--checkpoint", self.path("c"), message="--epochs", code=2)
         self.assertEqual(len(result.stderr.splitlines()), 3)
 
     def test_libraries_that_are_none(self):
