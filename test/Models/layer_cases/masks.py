@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Masks, losses, categories and images."""
+
+import keras
+from keras import layers
+from layer_cases.registry import case, chain
+
+
+@case("gradient")
+def attention_value_mask():
+    x = keras.Input((4, 3), name="x")
+    y = layers.Attention()([layers.Dense(3)(x), x], mask=[None, x[:, :, 0] > 0.0])
+    return keras.Model(x, y)
+
+
+@case("gradient")
+def masked_batch_normalization():
+    x = keras.Input((5, 3), name="x")
+    y = layers.Masking(0.0)(keras.ops.relu(x - 0.5))
+    return keras.Model(x, layers.LSTM(2)(layers.BatchNormalization(momentum=0.5)(layers.Dense(3, use_bias=False)(y))))
+
+
+@case("gradient")
+def time_distributed_activity():
+    inner = keras.Sequential([keras.Input((4,)), layers.Dense(3, activity_regularizer="l2"), layers.Dense(2, activity_regularizer="l1")])
+    return chain((5, 4), layers.TimeDistributed(inner))
+
+
+@case("forward")
+def discretization():
+    return chain((4,), layers.Discretization([-0.5, 0.0, 0.7]), layers.Embedding(4, 3))
+
+
+@case("forward")
+def category_planes():
+    """Counts of inputs with several feature dimensions go over the first of them."""
+    x = keras.Input((3, 2), name="x")
+    counts = [layers.Discretization([-0.5, 0.0, 0.7], output_mode=mode)(x) for mode in ("count", "multi_hot", "one_hot")]
+    return keras.Model(x, counts)
+
+
+@case("forward", rows=12, values=[12, -5, 36, 99, 7, 0, 1, 2, 3, -17, 2**53, 2**53 + 1, -(2**63), 2**63 - 2])
+def integer_lookup():
+    x = keras.Input((5,), name="x", dtype="int64")
+    tokens = [12, -5, 2**53 + 1, 99, -17]
+    lookup = lambda **options: layers.IntegerLookup(**{"vocabulary": tokens, **options})
+    places = lookup()(x)
+    return keras.Model(x, [places, lookup(mask_token=7)(x), lookup(mask_token=7, output_mode="multi_hot")(x), lookup(num_oov_indices=3)(x),
+                           lookup(num_oov_indices=2, mask_token=7, output_mode="one_hot")(x), lookup(max_tokens=10, pad_to_max_tokens=True, output_mode="count")(x),
+                           lookup(vocabulary=[7, -1, 36, 2, 3], mask_token=7)(x), lookup(invert=True)(places), lookup(invert=True, mask_token=7)(places),
+                           layers.Embedding(6, 2)(places), layers.Dense(2)(lookup(output_mode="count")(x))])
+
+
+@case("gradient")
+def resized_nearest_float16():
+    return chain((5, 4, 2), layers.Conv2D(2, 1, dtype="mixed_float16"), layers.Resizing(8, 4, interpolation="nearest", dtype="mixed_float16"),
+                 layers.Activation("linear", dtype="float32"))

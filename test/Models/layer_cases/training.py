@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Optimizers, losses and weights of samples."""
+
+import keras
+import numpy as np
+from keras import layers
+from layer_cases.registry import CASES, case, chain
+
+
+# ---- Gradients of embeddings in optimizers ------------------------------------------------------
+
+
+def embedding():
+    ids = keras.Input((7,), name="x", dtype="int32")
+    shared = layers.Embedding(9, 3)
+    y = layers.Add()([shared(ids), layers.Dense(3)(shared(keras.ops.flip(ids, axis=1)))])
+    return keras.Model(ids, layers.Dense(2)(layers.GlobalAveragePooling1D()(y)))
+
+
+OPTIMIZERS = {
+    "sgd": lambda: keras.optimizers.SGD(0.5, momentum=0.9, clipnorm=0.05),
+    "rmsprop": lambda: keras.optimizers.RMSprop(0.01, momentum=0.5),
+    "adam": lambda: keras.optimizers.Adam(0.01, clipnorm=0.05),
+    "adam_global": lambda: keras.optimizers.Adam(0.01, global_clipnorm=0.05),
+    "adam_value": lambda: keras.optimizers.Adam(0.01, clipvalue=0.01),
+    "adagrad": lambda: keras.optimizers.Adagrad(0.1),
+    "adadelta": lambda: keras.optimizers.Adadelta(1.0),
+    "adamax": lambda: keras.optimizers.Adamax(0.01),
+    "nadam": lambda: keras.optimizers.Nadam(0.01),
+    "ftrl": lambda: keras.optimizers.Ftrl(0.1),
+    "lion": lambda: keras.optimizers.Lion(0.01),
+    "lamb": lambda: keras.optimizers.Lamb(0.01),
+    "adafactor": lambda: keras.optimizers.Adafactor(0.1),
+    "muon": lambda: keras.optimizers.Muon(0.01, exclude_embeddings=True),
+}
+for _name in OPTIMIZERS:
+    CASES["embedding_" + _name] = ("train", embedding, dict(steps=4, optimizer=_name))
+
+
+@case("train", steps=3, optimizer="adam")
+def embedding_regularized():
+    ids = keras.Input((5,), name="x", dtype="int32")
+    y = layers.Embedding(9, 3, embeddings_regularizer="l2")(ids)
+    return keras.Model(ids, layers.Dense(2)(layers.Flatten()(y)))
+
+
+# ---- Optimizers that go on from what the file holds ------------------------------------------------
+
+
+OPTIMIZERS["adafactor_decay"] = lambda: keras.optimizers.Adafactor(keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5))
+OPTIMIZERS["scaled_adafactor"] = lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.Adafactor(0.1), dynamic_growth_steps=2)
+OPTIMIZERS["scaled_nadam"] = lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.Nadam(0.01), dynamic_growth_steps=2)
+
+
+def two_layers():
+    return chain((4,), layers.Dense(3, activation="tanh"), layers.Dense(2))
+
+
+for _name in ("adafactor_decay", "scaled_adafactor", "scaled_nadam", "nadam", "ftrl", "muon"):
+    CASES["resumed_" + _name] = ("train", two_layers, dict(before=3, steps=3, optimizer=_name))
+
+
+# ---- Losses of sequences and pairs ---------------------------------------------------------------
+
+
+def labels_of_steps(random, rows, shape):
+    """Class labels padded with the blank 0, among them an empty row, repeated labels, and as many as fit."""
+    labels = np.zeros((rows, shape[1]), np.int32)
+    for row, count in enumerate([0, 1, 2, 3, 4, 7][:rows]):
+        labels[row, :count] = 1 + np.arange(count) % 3 if count == 7 else random.integers(1, 4, size=count)
+    labels[2, :2] = 2
+    return labels
+
+
+@case("train", steps=4, optimizer="sgd", loss="ctc", target=labels_of_steps)
+def ctc():
+    return chain((7, 3), layers.SimpleRNN(5, return_sequences=True), layers.Dense(4))
+
+
+def labels_of_samples(random, rows, shape):
+    return random.integers(0, 2, size=rows).astype(np.int32)
+
+
+@case("train", rows=12, steps=4, optimizer="sgd", loss="circle", target=labels_of_samples)
+def circle():
+    return chain((5,), layers.Dense(4, activation="tanh"), layers.Dense(3), layers.UnitNormalization())
+
+
+# ---- Sample weights -------------------------------------------------------------------------------
+
+
+def weights_of(*shapes):
+    """For each output an array of weights with these dims behind the rows, zeros among them."""
+    def draw(random, rows):
+        return [np.where(random.uniform(size=(rows, *shape)) < 0.2, 0.0, random.uniform(0.2, 2.0, size=(rows, *shape))).astype(np.float32)
+                for shape in shapes]
+    return draw
+
+
+@case("train", steps=3, optimizer="rmsprop", weights=weights_of((), (4,)), target=[lambda random, rows, shape: random.integers(0, 3, size=rows).astype(np.int32), None],
+      loss={"label": "sparse_categorical_crossentropy", "box": "mse"}, weighted_metrics={"label": ["accuracy"], "box": ["mae", "mse"]},
+      metrics={"label": ["accuracy"], "box": ["mae"]})
+def weights_of_outputs():
+    x = keras.Input((4, 3), name="x")
+    y = layers.Dense(5, activation="tanh")(x)
+    return keras.Model(x, [layers.Dense(3, activation="softmax", name="label")(layers.Flatten()(y)), layers.Dense(2, name="box")(y)])
+
+
+@case("train", steps=3, optimizer="adam", weights=weights_of((5,)), loss="sparse_categorical_crossentropy",
+      target=lambda random, rows, shape: random.integers(0, 4, size=(rows, 5)).astype(np.int32),
+      weighted_metrics=["accuracy", keras.metrics.SparseCategoricalCrossentropy(name="ce"), keras.metrics.SparseTopKCategoricalAccuracy(2, name="top")])
+def weights_of_masked_steps():
+    return chain((5, 3), layers.Masking(0.0), layers.LSTM(4, return_sequences=True), layers.Dense(4, activation="softmax"))
+
+
+@case("train", steps=3, optimizer="sgd", weights=weights_of((3, 1)), loss=keras.losses.BinaryCrossentropy(from_logits=True, reduction="sum"),
+      target=lambda random, rows, shape: random.integers(0, 2, size=(rows, 3, 4, 1)).astype(np.float32),
+      weighted_metrics=[keras.metrics.AUC(20, from_logits=True, name="auc"), keras.metrics.Precision(0.3, name="precision"), "mae"])
+def weights_of_columns():
+    return chain((3, 4, 2), layers.Conv2D(3, 2, padding="same", activation="tanh"), layers.Conv2D(1, 1))
+
+
+@case("train", steps=3, optimizer="sgd", weights=weights_of((5,)), loss=keras.losses.MeanAbsoluteError(reduction="mean_with_sample_weight"))
+def weights_divided_by():
+    return chain((5, 3), layers.Dense(2))
