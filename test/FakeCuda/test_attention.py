@@ -7,12 +7,12 @@ import json
 import os
 import re
 import sys
-import tempfile
 import unittest
 
 import numpy as np
 
-from test_steps import BUILD, ROOT, run
+from software_device import ROOT, FolderTest, lines_of, run
+from tensor_files import read_safetensors
 
 TRANSFORMER = os.path.join(ROOT, "benchmarks", "gpu", "transformer.json")
 PLACES, WIDTH = 12, 16
@@ -27,43 +27,15 @@ def changed(value, key, sizes):
     return sizes.get(key, sizes.get(value, value)) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def lines_of(path):
-    if not os.path.exists(path):
-        return []
-    with open(path) as handle:
-        return handle.read().splitlines()
-
-
-def weights_of(path):
-    """The float32 tensors of a safetensors file."""
-    with open(path, "rb") as handle:
-        data = handle.read()
-    size = int.from_bytes(data[:8], "little")
-    tensors = {}
-    for key, entry in json.loads(data[8 : 8 + size]).items():
-        if key != "__metadata__" and entry["dtype"] == "F32":
-            begin, end = entry["data_offsets"]
-            tensors[key] = np.frombuffer(data[8 + size + begin : 8 + size + end], np.float32)
-    return tensors
-
-
-class Attention(unittest.TestCase):
+class Attention(FolderTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="mpc-attention-")
+        super().setUpClass()
         cls.path_of_data = cls.path("data.npz")
         random = np.random.default_rng(3)
         cls.inputs = random.normal(size=(32, PLACES, WIDTH)).astype(np.float32)
         np.savez(cls.path_of_data, x0=cls.inputs,
                  y0=random.integers(0, 10, size=32))  # fmt: skip
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
 
     def compile(self, name, *options, heads=2, width=8, causal=False, target="cuda:source"):
         with open(TRANSFORMER) as handle:
@@ -96,7 +68,7 @@ class Attention(unittest.TestCase):
         self.run_tool("train", model, "--data", self.path_of_data, "--shuffle=off", "--batch-size", "8", "--epochs",
                       "1", "--steps", "4", "--save", weights, device=device, MPC_FAKE_CUDA_LOG=log,
                       **settings)  # fmt: skip
-        return lines_of(log), weights_of(weights)
+        return lines_of(log), read_safetensors(weights)
 
     def predict(self, model, name, device="cuda:0", **settings):
         inputs, outputs, log = self.path(name + ".in.npz"), self.path(name + ".npz"), self.path(name + ".log")

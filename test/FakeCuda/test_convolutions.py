@@ -7,27 +7,21 @@ import json
 import os
 import re
 import sys
-import tempfile
 import unittest
 
 import numpy as np
 
-from test_steps import BUILD, SHARED, run
+from software_device import BUILD, SHARED, FolderTest, lines_of, run
 
 CASE = os.path.join(SHARED, "fixtures", "keras", "train", "cnn__float32")
 # cuDNN is refused for; cannot be opened; is not there.
 WITHOUT = {"MPC_CUDNN": "off"}, {"MPC_FAKE_CUDNN_BROKEN": "1"}, "missing"
 
 
-def lines_of(path):
-    with open(path) as handle:
-        return handle.read().splitlines()
-
-
-class Convolutions(unittest.TestCase):
+class Convolutions(FolderTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="mpc-convolutions-")
+        super().setUpClass()
         cls.model = cls.compile("cnn", os.path.join(CASE, "model.keras"))
         # The libraries of the device but for cuDNN, whose file cannot be opened wherever else it is.
         cls.missing = cls.path("libraries")
@@ -38,14 +32,6 @@ class Convolutions(unittest.TestCase):
                 os.symlink(os.path.join(fake, name), os.path.join(cls.missing, name))
         with open(os.path.join(cls.missing, "libcudnn.so.9"), "w"):
             pass
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
 
     @classmethod
     def compile(cls, name, model, *options):

@@ -4,85 +4,54 @@
 libraries that have them, that lack them, and that mean something else by them. The model is the
 guide's, with 256 units."""
 
-import json
 import os
 import re
-import struct
-import subprocess
 import sys
-import tempfile
 import unittest
 
 import numpy as np
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-BUILD = os.environ.get("MPC_BUILD", os.path.join(ROOT, "build", "release"))
+from software_device import ROOT, FolderTest, lines_of, run
+from tensor_files import read_safetensors
+
 MODEL = os.path.join(ROOT, "examples", "mnist_mlp", "model_256.keras")
 KEEPS = {"MPC_FAKE_CUBLASLT_RELU_KEEPS_NAN": "1"}
 # cublasLtEpilogue_t: relu and bias; both, and bits; derivative of relu.
 RELU, RELU_BITS, DERIVATIVE = "6", "134", "136"
 
 
-def run(*command, fake=False, **settings):
-    environment = dict(os.environ, NO_COLOR="1", MPC_CACHE="", **settings)
-    if fake:
-        environment["LD_LIBRARY_PATH"] = os.path.join(BUILD, "lib", "fake-cuda")
-        environment["MPC_FAKE_CUDA_CACHE"] = os.path.join(BUILD, "fake-cuda-kernels")
-    result = subprocess.run([os.path.join(BUILD, "bin", command[0]), *command[1:]], capture_output=True,
-                            text=True, env=environment, timeout=300)  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    return result.stderr
-
-
-def read_weights(path):
-    """The bytes behind the header, and the float32 arrays by name."""
-    with open(path, "rb") as handle:
-        data = handle.read()
-    (length,) = struct.unpack("<Q", data[:8])
-    header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
-    arrays = {}
-    for name, entry in header.items():
-        if name != "__metadata__" and entry["dtype"] == "F32":
-            begin, end = entry["data_offsets"]
-            arrays[name] = np.frombuffer(body[begin:end], np.float32)
-    return body, arrays
-
-
-class Epilogues(unittest.TestCase):
+class Epilogues(FolderTest):
     @classmethod
     def setUpClass(cls):
-        # pylint: disable-next=consider-using-with
-        cls.folder = tempfile.TemporaryDirectory(prefix="mpc-epilogues-")
+        super().setUpClass()
         cls.models = {}
         random = np.random.default_rng(1)
         np.savez(cls.path("data.npz"), digits=random.random((64, 784), np.float32),
                  y0=random.integers(0, 10, 64).astype(np.int32))  # fmt: skip
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
+    def run_tool(self, *command, **settings):
+        result = run(*command, **settings)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stderr
 
     def compiled(self, policy, *options):
         key = "-".join((policy, *options)).replace("=", "-")
         if key not in self.models:
             self.models[key] = self.path(key)
-            run("mpcc", MODEL, "-q", f"--policy={policy}", "--name=mlp", *options, "-o", self.models[key])
+            self.run_tool("mpcc", MODEL, "-q", f"--policy={policy}", "--name=mlp", *options, "-o", self.models[key], fake=False)
         return self.models[key]
 
     def train(self, model, device="cuda:0", **settings):
         """What the second step recorded, the saved bytes, and the arrays."""
         log, saved = self.path("log"), self.path("saved.safetensors")
-        open(log, "w").close()
-        run("mpc-run", "train", model, "--data", self.path("data.npz"), "--shuffle=off", "--batch-size", "16",
-            "--epochs", "1", "--steps", "4", "--device", device, "--save", saved,
-            fake=device != "cpu", MPC_FAKE_CUDA_LOG=log, **settings)  # fmt: skip
-        with open(log) as handle:
-            return [line for line in handle.read().splitlines() if line.startswith("record ")], *read_weights(saved)
+        if os.path.exists(log):
+            os.remove(log)
+        self.run_tool("mpc-run", "train", model, "--data", self.path("data.npz"), "--shuffle=off", "--batch-size", "16",
+                      "--epochs", "1", "--steps", "4", "--device", device, "--save", saved,
+                      fake=device != "cpu", MPC_FAKE_CUDA_LOG=log, **settings)  # fmt: skip
+        with open(saved, "rb") as handle:
+            content = handle.read()
+        return [line for line in lines_of(log) if line.startswith("record ")], content, read_safetensors(saved)
 
     def step(self, policy, **settings):
         """Epilogues of the products, kernels that do what these do not, launches, saved bytes."""

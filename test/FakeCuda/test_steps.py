@@ -6,43 +6,22 @@ something is missing, and that the device notices what a GPU would only sometime
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-BUILD = os.environ.get("MPC_BUILD", os.path.join(ROOT, "build", "release"))
-SHARED = os.environ.get("MPC_SHARED", os.path.join(ROOT, "..", "shared"))
+from software_device import ROOT, SHARED, FolderTest, run
+
 CASE = os.path.join(SHARED, "fixtures", "keras", "train", "mlp__mixed_float16")
 
 
-def run(*command, fake=True, **settings):
-    environment = dict(os.environ, NO_COLOR="1", MPC_CACHE="")
-    if fake:
-        folder = os.path.join(BUILD, "lib", "fake-cuda")
-        environment["LD_LIBRARY_PATH"] = folder
-        environment["MPC_FAKE_CUDA_CACHE"] = os.path.join(BUILD, "fake-cuda-kernels")
-    environment.update(settings)
-    tool = os.path.join(BUILD, "bin", command[0])
-    return subprocess.run(
-        [tool, *command[1:]], capture_output=True, text=True, env=environment, timeout=300
-    )
-
-
-class Steps(unittest.TestCase):
+class Steps(FolderTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="mpc-cuda-")
+        super().setUpClass()
         cls.model = os.path.join(cls.folder.name, "mlp")
         result = run("mpcc", os.path.join(CASE, "model.keras"), "--target=cuda:sm_80", "--name=mlp",
                      "-o", cls.model, fake=False)  # fmt: skip
         assert result.returncode == 0, result.stderr
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def train(self, *options, **settings):
         return run("mpc-run", "train", self.model, "--data", os.path.join(CASE, "data.npz"),

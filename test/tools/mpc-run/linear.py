@@ -3,8 +3,6 @@
 
 import os
 import shutil
-import struct
-import json
 import subprocess
 import sys
 import tempfile
@@ -12,45 +10,14 @@ import unittest
 
 import numpy
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from tensor_files import read_safetensors, write_safetensors  # tests take them from here
+
 BUILD = os.environ.get(
     "MPC_BUILD", os.path.join(os.path.dirname(__file__), "..", "..", "..", "build", "release")
 )
 TOOL = os.path.join(BUILD, "bin", "mpc-run")
 LIBRARY = os.path.join(BUILD, "test", "linear.mpc", "liblinear.so")
-
-
-def write_safetensors(path, arrays):
-    names = {"float32": "F32", "float64": "F64", "float16": "F16", "int64": "I64", "int32": "I32"}
-    header, data = {}, b""
-    for name, array in sorted(arrays.items()):
-        bytes_ = numpy.ascontiguousarray(array).tobytes()
-        header[name] = {
-            "dtype": names[str(array.dtype)],
-            "shape": list(array.shape),
-            "data_offsets": [len(data), len(data) + len(bytes_)],
-        }
-        data += bytes_
-    text = json.dumps(header).encode()
-    with open(path, "wb") as handle:
-        handle.write(struct.pack("<Q", len(text)) + text + data)
-
-
-def read_safetensors(path):
-    types = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4"}
-    with open(path, "rb") as handle:
-        content = handle.read()
-    (length,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8 : 8 + length])
-    data = content[8 + length :]
-    arrays = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        begin, end = entry["data_offsets"]
-        arrays[name] = numpy.frombuffer(data[begin:end], types[entry["dtype"]]).reshape(
-            entry["shape"]
-        )
-    return arrays
 
 
 class ToolTest(unittest.TestCase):
