@@ -31,17 +31,16 @@ RATIOS = {"peers": ("best peer / mpc", "at least"), "floor": ("mpc / floor", "at
 def goals_met(rows):
     """Lines: each goal of benchmarks/goals.json for this kind of CPU that these rows can answer."""
     kind = "amx" if machine.has_amx() else "others"
+    row_of = {(row["workload"], row["policy"]): row for row in rows}
     lines = []
     for goal in json.loads(GOALS.read_text()):
-        for row in rows:
-            if (row["workload"], row["policy"]) != (goal["workload"], goal["policy"]):
-                continue
-            reached = ratios_of(row, rows).get(goal["ratio"])
-            if reached is None:
-                continue
-            what, bound = RATIOS[goal["ratio"]]
-            met = round(reached, 2) >= goal[kind] if bound == "at least" else round(reached, 2) <= goal[kind]
-            lines.append(f"| {goal['workload']} | {goal['policy']} | {what} | {bound} {goal[kind]} | {reached:.2f} | {'yes' if met else 'no'} |")
+        row = row_of.get((goal["workload"], goal["policy"]))
+        reached = ratios_of(row, rows).get(goal["ratio"]) if row else None
+        if reached is None:
+            continue
+        what, bound = RATIOS[goal["ratio"]]
+        met = round(reached, 2) >= goal[kind] if bound == "at least" else round(reached, 2) <= goal[kind]
+        lines.append(f"| {goal['workload']} | {goal['policy']} | {what} | {bound} {goal[kind]} | {reached:.2f} | {'yes' if met else 'no'} |")
     return ["", "| workload | policy | ratio | goal | measured | reached |", "|---" * 6 + "|", *lines] if lines else []
 
 

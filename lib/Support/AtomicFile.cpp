@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Temporary files, fsync, rename.
+// Temporary files, fsync, rename. llvm::sys::fs::TempFile would take over signals, also where a
+// caller ignores them: a file that grows too large would end the process instead of failing.
 #include "mpc/Support/AtomicFile.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Errno.h"

@@ -26,8 +26,7 @@ struct VerifyKernels : mpc::impl::VerifyKernelsPassBase<VerifyKernels> {
         return fail(op, "allocates; every temporary is an mpcrt.view of the arena");
       auto function = op->getParentOfType<func::FuncOp>();
       bool inKernel = function && function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr);
-      if (inKernel &&
-          isa<mpcrt::ServiceCallOpInterface, mpcrt::LaunchOp, mpcrt::ViewOp, CallOpInterface>(op))
+      if (inKernel && (isa<mpcrt::MpcrtDialect>(op->getDialect()) || isa<CallOpInterface>(op)))
         return fail(op, "is for host functions, not kernels");
     });
   }
