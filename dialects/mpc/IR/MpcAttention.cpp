@@ -77,8 +77,7 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder, ValueRange cotangents, A
 
 namespace {
 /// The heads of one query, key and value: where their rows are, and the scores.
-class Heads {
-public:
+struct Heads {
   Heads(const ReferenceTensor &query, const ReferenceTensor &key, double scale, bool causal)
       : query(query), key(key), scale(scale), causal(causal), batch(query.shape[0]),
         targets(query.shape[1]), sources(key.shape[1]), heads(query.shape[2]),
@@ -110,12 +109,9 @@ public:
   }
   int64_t row(int64_t b, int64_t h, int64_t t) const { return (b * heads + h) * targets + t; }
 
-private:
   const ReferenceTensor &query, &key;
-  double scale;
-  bool causal;
-
-public:
+  const double scale;
+  const bool causal;
   const int64_t batch, targets, sources, heads, width;
 };
 } // namespace

@@ -175,8 +175,9 @@ void WindowedFilterGradient::multiplyBlock(int64_t samples, bool first) {
         const int64_t panel = unit.lane / lhs.panelLanes;
         const uint8_t *start = packed.data() + samples * rows.offset +
                                panel * samples * lhs.rows() * lhs.rowBytes(rows);
-        const uint8_t *lanes[mostPieceRows];
-        for (int64_t lane = 0; lane < unit.lanes; ++lane)
+        // A tap that meets padding only has no pieces, and perhaps nothing is packed.
+        const uint8_t *lanes[mostPieceRows] = {};
+        for (int64_t lane = 0; lane < unit.lanes && !own.empty(); ++lane)
           lanes[lane] = start + (unit.lane % lhs.panelLanes + lane) * pieceLaneBytes;
         PieceTile tile = {};
         tile.lanes = lanes;

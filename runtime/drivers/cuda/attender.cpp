@@ -59,7 +59,7 @@ AttentionGradientOperands from(const Attention &a, AttentionGradientOperands o, 
 
 // Tensors with their heads in front, in scratch memory; of one head they are where they are.
 struct HeadCopies {
-  HeadCopies(const Attention &a, uint8_t *begin) : a(a), end(begin) {}
+  HeadCopies(const Attention &a, uint8_t *begin) : end(begin), a(a) {}
 
   // Where the copy of [samples, count, heads, width] will be.
   const void *add(const void *places, int64_t count, int64_t width) {
@@ -79,6 +79,7 @@ struct HeadCopies {
   }
 
   Exchange exchanged;
+  uint8_t *end; // of the copies
 
 private:
   int64_t elements(int64_t count, int64_t width) const { return a.batch * count * a.heads * width; }
@@ -88,9 +89,6 @@ private:
 
   const Attention &a;
   int parts = 0;
-
-public:
-  uint8_t *end; // of the copies
 };
 
 } // namespace
