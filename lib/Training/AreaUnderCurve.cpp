@@ -125,10 +125,7 @@ MetricParts mpc::areaUnderCurve(MetricInput &in) {
   if (!counts.problem.empty())
     return MetricParts::failure(counts.problem);
   MetricParts parts;
-  parts.states = {{"true_positives", counts.truePositives},
-                  {"false_positives", counts.falsePositives},
-                  {"true_negatives", counts.trueNegatives},
-                  {"false_negatives", counts.falseNegatives}};
+  parts.states = counts.states();
   parts.result = [curve](Expression &e, ValueRange states) { return curve.area(e, states); };
   return parts;
 }

@@ -84,10 +84,7 @@ static MetricParts bestRate(MetricInput &in, Rate wanted, Rate bounded, StringRe
   if (!counts.problem.empty())
     return MetricParts::failure(counts.problem);
   MetricParts parts;
-  parts.states = {{"true_positives", counts.truePositives},
-                  {"false_positives", counts.falsePositives},
-                  {"true_negatives", counts.trueNegatives},
-                  {"false_negatives", counts.falseNegatives}};
+  parts.states = counts.states();
   parts.result = [wanted, bounded, bound](Expression &e, ValueRange states) -> Value {
     Value isEnough = e.compare(ComparePredicate::GE, rateOf(e, states, bounded), e.constant(bound));
     Value rates = e.select(isEnough, rateOf(e, states, wanted), e.constant(0));

@@ -80,6 +80,13 @@ static Value isPositive(Expression &e, Value prediction, const Thresholds &thres
   return e.compare(ComparePredicate::GE, bucket, e.constants(indices, shape));
 }
 
+SmallVector<MetricParts::State> ConfusionCounts::states() const {
+  return {{"true_positives", truePositives},
+          {"false_positives", falsePositives},
+          {"true_negatives", trueNegatives},
+          {"false_negatives", falseNegatives}};
+}
+
 ConfusionCounts mpc::countConfusion(MetricInput &in, const Thresholds &thresholds,
                                     const CountOptions &options) {
   Expression &e = in.e;

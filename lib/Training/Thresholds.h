@@ -27,6 +27,9 @@ struct Thresholds {
 struct ConfusionCounts {
   mlir::Value truePositives, falsePositives, trueNegatives, falseNegatives;
   std::string problem; // why there are none
+
+  /// All four under Keras's names.
+  llvm::SmallVector<MetricParts::State> states() const;
 };
 
 /// What the counts are taken of, besides the thresholds.

@@ -57,6 +57,13 @@ inline mpc_rt_context_t *retain(mpc_rt_context_t *context) {
   return context;
 }
 
+// The entry of that number; null, and INVALID_ARGUMENT is reported, when the model has none.
+const mpc_rt_entry_info_t *findEntry(const mpc_rt_context_t &context, uint32_t entry);
+// The same for a call with so many inputs and outputs, at these arrays.
+const mpc_rt_entry_info_t *findEntry(const mpc_rt_context_t &context, uint32_t entry,
+                                     const void *inputs, uint32_t inputCount, const void *outputs,
+                                     uint32_t outputCount);
+
 // A shadow again from its master, which is there; all of them, with their masters.
 void refreshShadow(mpc_rt_context_t &context, uint32_t shadow);
 mpc_rt_status_t refreshShadows(mpc_rt_context_t &context);

@@ -162,17 +162,12 @@ mpc_rt_status_t mpc_rt_context_run_dlpack(mpc_rt_context_t *context, uint32_t en
                                           DLManagedTensor **outputs, uint32_t output_count) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_run_dlpack: context is null");
-  auto &executable = context->executable();
-  if (entry >= executable.entry_count)
-    return fail(MPC_RT_INVALID_ARGUMENT, "%s: no entry %u; the model has %u", executable.model_name,
-                entry, executable.entry_count);
-  auto &info = executable.entries[entry];
-  if (input_count != info.input_count || output_count != info.output_count ||
-      (input_count && !inputs) || (output_count && !outputs))
-    return fail(MPC_RT_INVALID_ARGUMENT, "%s: %u inputs and %u outputs given; expected %u and %u",
-                info.name, input_count, output_count, info.input_count, info.output_count);
-  return guard(info.name, [&] {
-    TensorCall call(*context, info);
+  const mpc_rt_entry_info_t *info =
+      findEntry(*context, entry, inputs, input_count, outputs, output_count);
+  if (!info)
+    return MPC_RT_INVALID_ARGUMENT;
+  return guard(info->name, [&] {
+    TensorCall call(*context, *info);
     mpc_rt_status_t status = call.take(inputs);
     status = status ? status : call.place(outputs);
     status = status ? status : call.run(entry);

@@ -111,17 +111,36 @@ mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
 
 } // namespace
 
+const mpc_rt_entry_info_t *mpc::rt::findEntry(const mpc_rt_context_t &context, uint32_t entry) {
+  const mpc_rt_executable_t &executable = context.executable();
+  if (entry < executable.entry_count)
+    return &executable.entries[entry];
+  fail(MPC_RT_INVALID_ARGUMENT, "%s: no entry %u; the model has %u", executable.model_name, entry,
+       executable.entry_count);
+  return nullptr;
+}
+
+const mpc_rt_entry_info_t *mpc::rt::findEntry(const mpc_rt_context_t &context, uint32_t entry,
+                                              const void *inputs, uint32_t inputCount,
+                                              const void *outputs, uint32_t outputCount) {
+  const mpc_rt_entry_info_t *info = findEntry(context, entry);
+  if (!info || (inputCount == info->input_count && outputCount == info->output_count &&
+                (inputs || !inputCount) && (outputs || !outputCount)))
+    return info;
+  fail(MPC_RT_INVALID_ARGUMENT, "%s: %u inputs and %u outputs given; expected %u and %u",
+       info->name, inputCount, outputCount, info->input_count, info->output_count);
+  return nullptr;
+}
+
 extern "C" mpc_rt_status_t mpc_rt_context_run(mpc_rt_context_t *context, uint32_t entry,
                                               const void *const *inputs, void *const *outputs,
                                               int64_t batch) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_run: context is null");
-  auto &executable = context->executable();
-  if (entry >= executable.entry_count)
-    return fail(MPC_RT_INVALID_ARGUMENT, "%s: no entry %u; the model has %u", executable.model_name,
-                entry, executable.entry_count);
-  auto &info = executable.entries[entry];
-  if (auto status = checkPointers(info, inputs, outputs, batch))
+  const mpc_rt_entry_info_t *info = findEntry(*context, entry);
+  if (!info)
+    return MPC_RT_INVALID_ARGUMENT;
+  if (auto status = checkPointers(*info, inputs, outputs, batch))
     return status;
-  return guard(info.name, [&] { return run(*context, info, inputs, outputs, batch); });
+  return guard(info->name, [&] { return run(*context, *info, inputs, outputs, batch); });
 }

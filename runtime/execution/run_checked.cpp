@@ -115,31 +115,26 @@ extern "C" mpc_rt_status_t mpc_rt_context_run_checked(mpc_rt_context_t *context,
                                                       uint32_t output_count) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_run_checked: context is null");
-  auto &executable = context->executable();
-  if (entry >= executable.entry_count)
-    return fail(MPC_RT_INVALID_ARGUMENT, "%s: no entry %u; the model has %u", executable.model_name,
-                entry, executable.entry_count);
-  auto &info = executable.entries[entry];
-  if (input_count != info.input_count || output_count != info.output_count ||
-      (input_count && !inputs) || (output_count && !outputs))
-    return fail(MPC_RT_INVALID_ARGUMENT, "%s: %u inputs and %u outputs given; expected %u and %u",
-                info.name, input_count, output_count, info.input_count, info.output_count);
-  return guard(info.name, [&]() -> mpc_rt_status_t {
-    Checker checker{info.name};
+  const mpc_rt_entry_info_t *info =
+      findEntry(*context, entry, inputs, input_count, outputs, output_count);
+  if (!info)
+    return MPC_RT_INVALID_ARGUMENT;
+  return guard(info->name, [&]() -> mpc_rt_status_t {
+    Checker checker{info->name};
     std::vector<const void *> from(input_count);
     std::vector<void *> to(output_count);
     for (uint32_t i = 0; i < input_count; ++i) {
-      if (auto status = checker.shape("input", info.inputs[i], inputs[i]))
+      if (auto status = checker.shape("input", info->inputs[i], inputs[i]))
         return status;
       from[i] = inputs[i].data;
     }
     for (uint32_t i = 0; i < output_count; ++i) {
-      if (auto status = checker.shape("output", info.outputs[i], outputs[i]))
+      if (auto status = checker.shape("output", info->outputs[i], outputs[i]))
         return status;
       to[i] = outputs[i].data;
     }
     for (uint32_t i = 0; i < input_count; ++i)
-      if (auto status = checker.values(info.inputs[i], inputs[i]))
+      if (auto status = checker.values(info->inputs[i], inputs[i]))
         return status;
     // A model without a dynamic dimension has one sample per call.
     int64_t batch = checker.batch < 0 ? 1 : checker.batch;

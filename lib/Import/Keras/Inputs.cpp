@@ -2,9 +2,8 @@
 // InputLayers: an argument of @forward, or inside a nested model the cast to the declared dtype.
 #include "GraphImporter.h"
 
+#include "Dtype.h"
 #include "Objects.h"
-
-#include "llvm/ADT/StringSwitch.h"
 
 namespace mpc::keras {
 
@@ -22,30 +21,14 @@ std::string printShape(llvm::ArrayRef<int64_t> shape) {
 /// The element type that values of a Keras dtype have in the phase import: every floating one is
 /// float32. Null for what mpc has no tensors of.
 mlir::Type importedType(mlir::Builder &builder, llvm::StringRef dtype) {
-  if (dtype.starts_with("float8"))
-    return {};
-  if (dtype.starts_with("float") || dtype == "bfloat16")
-    return builder.getF32Type();
-  if (dtype == "bool")
-    return builder.getI1Type();
-  llvm::StringRef width = dtype;
-  const bool isUnsigned = width.consume_front("u");
-  unsigned bits = 0;
-  if (!width.consume_front("int") || width.getAsInteger(10, bits) ||
-      !llvm::is_contained({8u, 16u, 32u, 64u}, bits))
-    return {};
-  return mlir::IntegerType::get(builder.getContext(), bits,
-                                isUnsigned ? mlir::IntegerType::Unsigned
-                                           : mlir::IntegerType::Signless);
+  mlir::Type element = dtypeElement(builder, dtype);
+  return llvm::isa_and_present<mlir::FloatType>(element) ? builder.getF32Type() : element;
 }
 
 /// The dtype in which an InputLayer hands a floating input on; float32 for integers.
 mlir::Type floatType(mlir::Builder &builder, llvm::StringRef dtype) {
-  return llvm::StringSwitch<mlir::Type>(dtype)
-      .Case("float16", builder.getF16Type())
-      .Case("bfloat16", builder.getBF16Type())
-      .Case("float64", builder.getF64Type())
-      .Default(builder.getF32Type());
+  mlir::Type element = dtypeElement(builder, dtype);
+  return llvm::isa_and_present<mlir::FloatType>(element) ? element : builder.getF32Type();
 }
 
 /// The shape that an InputLayer declares, -1 for unknown; nothing when it is not readable.
