@@ -188,23 +188,24 @@ def VerifyKernelsPass : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {
 def ExpandMathPass : Pass<"mpc-expand-math"> {
   let summary = "exp, expm1, tanh, erf, log and log1p of float32 to straight-line arithmetic";
   let description = [{
-    A call of libm keeps LLVM from vectorising a loop. The arithmetic has no branch and no fused
-    multiply-add, and no fast-math flags: x86-64-v2, v3 and v4 give the same bits. Below 2 units in
-    the last place; NaN, infinities, signed zeros and overflow as in libm (docs/numerics.md).
-    float16 and bfloat16 compute in float32 and round once. float64 and other functions are left to
-    libm.
+    A call of libm keeps LLVM from vectorising a loop. The arithmetic has no branch and no fast-math
+    flags. `llvm.intr.fmuladd` rounds once on x86-64-v3 and v4, which give the same bits, and twice on
+    v2. Below 2 units in the last place; NaN, infinities, signed zeros and overflow as in libm
+    (docs/numerics.md). float16 and bfloat16 compute in float32 and round once. float64 and other
+    functions are left to libm.
 
     ```mlir
     %e = math.exp %x : f32
     ```
     becomes
     ```mlir
-    %t = arith.mulf %x, %log2e : f32
-    %rounded = arith.addf %t, %magic : f32
+    %rounded = llvm.intr.fmuladd(%x, %log2e, %magic) : (f32, f32, f32) -> f32
+    %n = arith.subf %rounded, %magic : f32
     ...
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect"];
 }
 
 def ConvertMpcrtToLLVMPass : Pass<"convert-mpcrt-to-llvm", "::mlir::ModuleOp"> {

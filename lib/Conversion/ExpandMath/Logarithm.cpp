@@ -26,13 +26,14 @@ static Split split(Float32 x) {
 /// n ln 2 + log(1 + f) + correction.
 static Float32 logOfSplit(Float32 n, Float32 f, Float32 correction) {
   Float32 square = f * f;
-  Float32 cubic =
-      f * square *
-      polynomial(f, {0.333333135f, -0.250000089f, 0.200021192f, -0.166679963f, 0.142195523f,
-                     -0.124055892f, 0.11888162f, -0.116756521f, 0.067466408f});
   // ln 2 in two parts; n times the larger one is exact.
-  Float32 low = cubic + (n * -2.12194440e-4f + correction) - square * 0.5f;
-  return (f + low) + n * 0.693359375f;
+  Float32 low = multiplyAdd(n, -2.12194440e-4f, correction);
+  low = multiplyAdd(
+      f * square,
+      polynomial(f, {0.333333135f, -0.250000089f, 0.200021192f, -0.166679963f, 0.142195523f,
+                     -0.124055892f, 0.11888162f, -0.116756521f, 0.067466408f}),
+      low);
+  return multiplyAdd(n, 0.693359375f, f + multiplyAdd(square, -0.5f, low));
 }
 
 /// The values at and beyond the pole; NaN for NaN.
@@ -66,7 +67,7 @@ Float32 mpc::expandLog1p(Float32 x) {
   Float32 f = significand - 1.0f;
   // Where 2^-n would be denormal the error is 0.
   Float32 scaled = error * fromBits((Int32(site, int64_t(127)) - n.atMost(126)).shiftLeft(23));
-  Float32 result = withPole(logOfSplit(toFloat(n), f, scaled - scaled * f), x, -1.0f);
+  Float32 result = withPole(logOfSplit(toFloat(n), f, multiplyAdd(-scaled, f, scaled)), x, -1.0f);
   // -0 keeps its sign.
   return result.when(x.abs().compare(Predicate::OLT, 0x1p-25f), x);
 }

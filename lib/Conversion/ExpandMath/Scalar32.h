@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Formulas on float32 scalars, written as such: each operator makes one arith op without fast-math
-// flags, so that every ISA rounds alike.
+// flags. Where a product may join a sum unrounded, the formula says so.
 #ifndef MPC_LIB_CONVERSION_EXPANDMATH_SCALAR32_H
 #define MPC_LIB_CONVERSION_EXPANDMATH_SCALAR32_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 namespace mpc {
@@ -114,11 +115,22 @@ inline Float32 withSignOf(Float32 magnitude, Float32 other) {
   return fromBits(magnitude.bits() | (other.bits() & 0x80000000));
 }
 
+/// x y + z. Rounded once where the CPU has an instruction for it (x86-64-v3 and later), else twice.
+/// As one op, unlike a product and a sum that may be contracted, it comes out alike whatever else
+/// reads the product.
+inline Float32 multiplyAdd(Float32 x, Float32 y, Float32 z) {
+  const Site &site = *x.site;
+  return {site, mlir::LLVM::FMulAddOp::create(site.builder, site.loc, x.value, y.value, z.value)};
+}
+inline Float32 multiplyAdd(Float32 x, float y, Float32 z) {
+  return multiplyAdd(x, Float32(*x.site, y), z);
+}
+
 /// Horner's scheme, lowest power first.
 inline Float32 horner(Float32 x, llvm::ArrayRef<float> coefficients) {
   Float32 sum(*x.site, coefficients.back());
   for (float coefficient : llvm::reverse(coefficients.drop_back()))
-    sum = sum * x + coefficient;
+    sum = multiplyAdd(sum, x, {*x.site, coefficient});
   return sum;
 }
 
@@ -129,7 +141,7 @@ inline Float32 polynomial(Float32 x, llvm::ArrayRef<float> coefficients) {
   for (auto [power, coefficient] : llvm::enumerate(coefficients))
     (power % 2 ? odd : even).push_back(coefficient);
   Float32 square = x * x;
-  return horner(square, even) + x * horner(square, odd);
+  return multiplyAdd(x, horner(square, odd), horner(square, even));
 }
 
 } // namespace mpc

@@ -3,6 +3,7 @@
 
 // CHECK-LABEL: func.func @float32
 // CHECK-NOT: math.{{exp|expm1|tanh|erf|log|log1p}}
+// CHECK: llvm.intr.fmuladd(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
 // CHECK-NOT: math.fma
 // CHECK-NOT: fastmath
 // CHECK-NOT: scf.if
