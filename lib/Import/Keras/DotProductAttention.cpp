@@ -28,6 +28,8 @@ Value makeWindowMask(ValueBuilder &b, int64_t targets, int64_t sources, int64_t 
 Value makeAnd(ValueBuilder &b, Value lhs, Value rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;
+  if (failed(broadcastShapes({b.shapeOf(lhs), b.shapeOf(rhs)})))
+    return b.error("the masks of the layer's places have shapes that do not broadcast");
   return b.make<LogicalAndOp>(lhs, rhs);
 }
 

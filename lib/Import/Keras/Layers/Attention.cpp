@@ -16,9 +16,11 @@ Value addScalar(B &b, llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
   return b.addVariable(request);
 }
 
-/// tanh(query + key) for each pair of places, [batch, targets, sources, width].
+/// query + key for each pair of places, [batch, targets, sources, width]; null after an error.
 Value addPairs(B &b, Value query, Value key) {
   llvm::SmallVector<int64_t> queryShape(b.shapeOf(query)), keyShape(b.shapeOf(key));
+  if (failed(broadcastShapes({{queryShape.back()}, {keyShape.back()}})))
+    return b.error("query and key of " + b.layer.className + " must have equally many features");
   queryShape.insert(queryShape.end() - 1, 1);
   keyShape.insert(keyShape.end() - 2, 1);
   return b.make<AddOp>(b.makeReshape(query, queryShape), b.makeReshape(key, keyShape));
@@ -44,6 +46,8 @@ Value luongScores(B &b, Value query, Value key) {
   if (!weight)
     return {};
   Value sum = addPairs(b, query, key);
+  if (!sum)
+    return {};
   if (scale)
     sum = b.make<MultiplyOp>(scale, sum);
   return b.make<MultiplyOp>(weight, sumWidth(b, b.make<TanhOp>(sum)));
@@ -51,7 +55,10 @@ Value luongScores(B &b, Value query, Value key) {
 
 /// Bahdanau's scores: the sum of scale tanh(query + key).
 Value bahdanauScores(B &b, Value query, Value key) {
-  Value bent = b.make<TanhOp>(addPairs(b, query, key));
+  Value sum = addPairs(b, query, key);
+  if (!sum)
+    return {};
+  Value bent = b.make<TanhOp>(sum);
   if (b.getFlag("use_scale", true)) {
     Value scale = addScalar(b, "scale", b.shapeOf(query).back(), "glorot_uniform");
     if (!scale)
@@ -98,6 +105,10 @@ Value importAttention(B &b, Value (*scoresOf)(B &, Value, Value)) {
   if (!scores)
     return {};
   const int64_t targets = b.shapeOf(scores)[1], sources = b.shapeOf(scores)[2];
+  for (auto [mask, places] : {std::pair(queryMask, targets), std::pair(valueMask, sources)})
+    if (mask && (b.rankOf(mask) != 2 || b.shapeOf(mask)[1] != places))
+      return b.error("the masks of " + b.layer.className +
+                     " must be [batch, places], with the places of query and value");
   Value visible;
   if (valueMask)
     visible = b.makeReshape(valueMask, {b.shapeOf(valueMask)[0], 1, sources});
