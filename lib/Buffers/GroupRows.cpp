@@ -29,19 +29,38 @@ static bool isLocal(memref::AllocOp alloc, const RowGroup &group) {
   return group.isRowWise(alloc);
 }
 
+/// Temporaries of the group, which become memory of a block of rows.
+static SmallVector<memref::AllocOp> findLocals(const RowGroup &group) {
+  llvm::SetVector<Value> written;
+  for (Operation *member : group.getOps())
+    for (Value output : cast<linalg::LinalgOp>(member).getDpsInits())
+      written.insert(output);
+  SmallVector<memref::AllocOp> locals;
+  for (Value buffer : written)
+    if (auto alloc = buffer.getDefiningOp<memref::AllocOp>(); alloc && isLocal(alloc, group))
+      locals.push_back(alloc);
+  return locals;
+}
+
+/// Whether `longer`, the group with one more op, which counts rows by fewer loops, costs more than
+/// it saves: temporaries that no longer fit into a block are written to the arena, while the op
+/// alone reads again what the group has just touched.
+static bool spills(const RowGroup &group, const RowGroup &longer) {
+  int64_t spilled = 0, reread = 0;
+  for (memref::AllocOp alloc : findLocals(group))
+    if (!isLocal(alloc, longer))
+      spilled += longer.bytesPerRow(alloc.getType()).value_or(0);
+  for (OpOperand *input : cast<linalg::LinalgOp>(longer.getOps().back()).getDpsInputOperands())
+    if (auto type = dyn_cast<MemRefType>(input->get().getType()))
+      reread += longer.bytesPerRow(type).value_or(0);
+  return spilled > reread;
+}
+
 /// Moves the group's ops into an mpcrt.rows where the last of them stands, and what waited for them
 /// behind it.
 static void build(IRRewriter &rewriter, const RowGroup &group) {
   ArrayRef<Operation *> members = group.getOps();
-  SmallVector<memref::AllocOp> locals;
-  llvm::SetVector<Value> written;
-  for (Operation *member : members)
-    for (Value output : cast<linalg::LinalgOp>(member).getDpsInits())
-      written.insert(output);
-  for (Value buffer : written)
-    if (auto alloc = buffer.getDefiningOp<memref::AllocOp>(); alloc && isLocal(alloc, group))
-      locals.push_back(alloc);
-
+  SmallVector<memref::AllocOp> locals = findLocals(group);
   Location loc = members.front()->getLoc();
   rewriter.setInsertionPoint(members.back());
   auto rows = mpcrt::RowsOp::create(rewriter, loc, group.getLoops());
@@ -79,12 +98,20 @@ struct GroupRows : mpc::impl::GroupRowsPassBase<GroupRows> {
           gather(rewriter, block);
   }
 
+  static bool add(RowGroup &group, Operation *op) {
+    RowGroup longer = group;
+    if (!longer.add(op) || (longer.getLoops() < group.getLoops() && spills(group, longer)))
+      return false;
+    group = std::move(longer);
+    return true;
+  }
+
   void gather(IRRewriter &rewriter, Block &block) const {
     for (Operation *first = block.empty() ? nullptr : &block.front(); first;) {
       Operation *next = first->getNextNode();
       if (RowGroup group(/*keepsRows=*/target == "cuda"); group.add(first)) {
         for (Operation *op = next;
-             op && (group.add(op) || group.canPass(op) || group.postpone(op));)
+             op && (add(group, op) || group.canPass(op) || group.postpone(op));)
           op = op->getNextNode();
         if (group.isWorthwhile()) {
           next = group.getOps().back()->getNextNode();

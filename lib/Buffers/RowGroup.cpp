@@ -86,8 +86,8 @@ bool RowGroup::add(Operation *candidate) {
   unsigned common = 0;
   while (common < iterators.size() && iterators[common] == utils::IteratorType::parallel)
     ++common;
-  // An elementwise op keeps a loop inside the row.
-  if (common == iterators.size() && common > 1)
+  // Elsewhere another op of the group reduces over a row (isWorthwhile) and gives it its loops.
+  if (keepsRows && common == iterators.size() && common > 1)
     --common;
   if (!ops.empty())
     common = std::min(common, loops);

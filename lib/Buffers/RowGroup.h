@@ -13,7 +13,8 @@ namespace mpc {
 /// touches.
 class RowGroup {
 public:
-  /// `keepsRows`: rows stay as short as those of the first op.
+  /// `keepsRows`: rows stay as short as those of the first op, which if elementwise keeps a loop
+  /// inside of them.
   explicit RowGroup(bool keepsRows) : keepsRows(keepsRows) {}
 
   /// Takes `op` when it fits; otherwise the group stays as it is.

@@ -157,3 +157,110 @@ func.func @apart(%x: memref<?x10xf32> {mpc.input = "x"}, %s: memref<10x10xf32> {
   }
   return
 }
+
+#cube = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#line = affine_map<(d0, d1, d2) -> (d0, d1)>
+#column = affine_map<(d0, d1, d2) -> (d0, d2)>
+
+// All loops of the fill count rows, of 256 elements, though it has no other.
+// REMARK: rows{{.*}}local=1, ops=3
+// CHECK-LABEL: func.func @each_place
+// CHECK: mpcrt.rows loops(2) {
+// CHECK: memref.alloca(%{{.*}}) : memref<?x128xf32>
+// CHECK-COUNT-3: linalg.generic
+func.func @each_place(%x: memref<?x128x256xf32> {mpc.input = "x"}, %out: memref<?x128x256xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  %low = arith.constant 0xFF800000 : f32
+  %max = memref.alloc(%n) : memref<?x128xf32>
+  linalg.fill ins(%low : f32) outs(%max : memref<?x128xf32>)
+  linalg.generic {indexing_maps = [#cube, #line], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : memref<?x128x256xf32>) outs(%max : memref<?x128xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.maximumf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#cube, #line, #cube], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %max : memref<?x128x256xf32>, memref<?x128xf32>) outs(%out : memref<?x128x256xf32>) {
+  ^bb0(%i: f32, %m: f32, %o: f32):
+    %0 = arith.subf %i, %m : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// The sum over places would make rows of 128 x 256 elements, too long for two temporaries to stay in a
+// block: a group of its own reads the differences again.
+// REMARK: rows{{.*}}local=3, ops=5
+// REMARK: rows{{.*}}local=0, ops=2
+// CHECK-LABEL: func.func @too_long
+// CHECK: %[[LAST:.*]] = memref.alloc(%{{.*}}) : memref<?x128x256xf32>
+// CHECK: mpcrt.rows loops(2) {
+// CHECK-COUNT-5: linalg.generic
+// CHECK: mpcrt.rows loops(1) {
+// CHECK: linalg.generic
+// CHECK: linalg.generic {{.*}} ins(%[[LAST]] : memref<?x128x256xf32>) outs(%arg1 : memref<?x256xf32>)
+func.func @too_long(%x: memref<?x128x256xf32> {mpc.input = "x"}, %out: memref<?x256xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %max = memref.alloc(%n) : memref<?x128xf32>
+  %first = memref.alloc(%n) : memref<?x128x256xf32>
+  %second = memref.alloc(%n) : memref<?x128x256xf32>
+  %last = memref.alloc(%n) : memref<?x128x256xf32>
+  linalg.fill ins(%low : f32) outs(%max : memref<?x128xf32>)
+  linalg.generic {indexing_maps = [#cube, #line], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : memref<?x128x256xf32>) outs(%max : memref<?x128xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.maximumf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#cube, #line, #cube], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %max : memref<?x128x256xf32>, memref<?x128xf32>) outs(%first : memref<?x128x256xf32>) {
+  ^bb0(%i: f32, %m: f32, %o: f32):
+    %0 = arith.subf %i, %m : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#cube, #cube], iterator_types = ["parallel", "parallel", "parallel"]} ins(%first : memref<?x128x256xf32>) outs(%second : memref<?x128x256xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = math.exp %i : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#cube, #cube, #cube], iterator_types = ["parallel", "parallel", "parallel"]} ins(%first, %second : memref<?x128x256xf32>, memref<?x128x256xf32>) outs(%last : memref<?x128x256xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    linalg.yield %0 : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%out : memref<?x256xf32>)
+  linalg.generic {indexing_maps = [#cube, #column], iterator_types = ["parallel", "reduction", "parallel"]} ins(%last : memref<?x128x256xf32>) outs(%out : memref<?x256xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// One temporary of as many bytes as the sum reads: together they stay, in rows of a sample.
+// REMARK: rows{{.*}}ops=5
+// CHECK-LABEL: func.func @as_long
+// CHECK: mpcrt.rows loops(1) {
+// CHECK-COUNT-5: linalg.generic
+// CHECK-NOT: mpcrt.rows
+// CHECK: return
+func.func @as_long(%x: memref<?x128x256xf32> {mpc.input = "x"}, %out: memref<?x256xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %max = memref.alloc(%n) : memref<?x128xf32>
+  %last = memref.alloc(%n) : memref<?x128x256xf32>
+  linalg.fill ins(%low : f32) outs(%max : memref<?x128xf32>)
+  linalg.generic {indexing_maps = [#cube, #line], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : memref<?x128x256xf32>) outs(%max : memref<?x128xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.maximumf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#cube, #line, #cube], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %max : memref<?x128x256xf32>, memref<?x128xf32>) outs(%last : memref<?x128x256xf32>) {
+  ^bb0(%i: f32, %m: f32, %o: f32):
+    %0 = arith.subf %i, %m : f32
+    linalg.yield %0 : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%out : memref<?x256xf32>)
+  linalg.generic {indexing_maps = [#cube, #column], iterator_types = ["parallel", "reduction", "parallel"]} ins(%last : memref<?x128x256xf32>) outs(%out : memref<?x256xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
