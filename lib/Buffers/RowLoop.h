@@ -11,7 +11,7 @@ namespace mpc {
 
 namespace mpcrt {
 class ContractOp;
-}
+} // namespace mpcrt
 
 /// The accesses of a loop of an entry on buffers, before allocations share memory. The rows are the
 /// first dimension of what the loop writes.

@@ -117,12 +117,13 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
     block->addArgument(input.getType(), loc);
   LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
   Values results = {import(lb)};
+  llvm::append_range(results, lb.laterOutputs);
+  lb.reportEmpty(results);
   // Before masks pass on, which reads the keyword `mask`: a class without that argument refuses it.
   lb.reportUnreadKeywords();
   mlir::StringAttr policy = getPolicy(layer, path);
   if (!results.front() || lb.hasFailed())
     return false;
-  llvm::append_range(results, lb.laterOutputs);
   const unsigned count = unsigned(results.size());
 
   Values given(count); // masks in the body

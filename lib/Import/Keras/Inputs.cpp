@@ -4,19 +4,13 @@
 
 #include "Dtype.h"
 #include "Objects.h"
+#include "Shape.h"
 
 namespace mpc::keras {
 
 using mlir::Value;
 
 namespace {
-
-std::string printShape(llvm::ArrayRef<int64_t> shape) {
-  std::string text = "(";
-  for (const auto &[axis, extent] : llvm::enumerate(shape))
-    text += (axis ? ", " : "") + (extent < 0 ? "None" : std::to_string(extent));
-  return text + ")";
-}
 
 /// The element type that values of a Keras dtype have in the phase import: every floating one is
 /// float32. Null for what mpc has no tensors of.
@@ -157,6 +151,10 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
   // The batch is free at run time, also where the file fixes it, unless states depend on it.
   if (!keepsBatch)
     shape->front() = mlir::ShapedType::kDynamic;
+  if (llvm::is_contained(*shape, 0)) {
+    report(path, "the input has the shape " + printShape(*shape) + " and so no elements");
+    return {};
+  }
   if (!outer) {
     if (!closeShape(path, layer.name, *shape))
       return {};

@@ -3,6 +3,7 @@
 
 #include "GraphImporter.h"
 #include "ScanBuilder.h"
+#include "Shape.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -102,6 +103,13 @@ void LayerBuilder::reportUnreadKeywords() {
     if (!argument.tensors().empty() && !readKeywords.contains(&argument))
       error("a tensor is passed as the keyword '" + keyword + "', which mpc does not support for " +
             layer.className);
+}
+
+void LayerBuilder::reportEmpty(llvm::ArrayRef<mlir::Value> results) {
+  for (mlir::Value result : results)
+    if (result && llvm::is_contained(shapeOf(result), 0))
+      error("the layer gives a tensor of shape " + printShape(shapeOf(result)) +
+            " and so without elements, which mpc does not compile");
 }
 
 const llvm::json::Value *LayerBuilder::getLiteral(unsigned position, llvm::StringRef name) const {

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelWeights.h"
 
+#include "Shape.h"
 #include "mpc/Import/Keras/InputError.h"
 
 namespace mpc::keras {
 namespace {
-
-std::string printShape(llvm::ArrayRef<int64_t> dims) {
-  std::string text = "(";
-  for (size_t axis = 0; axis < dims.size(); ++axis)
-    text += (axis ? ", " : "") + std::to_string(dims[axis]);
-  return text + ")";
-}
 
 bool isFloating(mpc_rt_dtype_t dtype) {
   return dtype == MPC_RT_FLOAT32 || dtype == MPC_RT_FLOAT16 || dtype == MPC_RT_BFLOAT16 ||

@@ -10,12 +10,12 @@ using B = OperationBuilder;
 
 constexpr double kEpsilon = 1e-7; ///< keras.config.epsilon()
 
-/// An optional floating operand in the dtype of `like`; false after an error.
+/// An optional floating operand in the dtype of `like`, or its own; false after an error.
 bool readFactor(B &b, unsigned position, llvm::StringRef name, Value like, Value &factor) {
   if (!b.findArgument(position, name))
     return true;
   Value given = b.getFloat(position, name);
-  factor = given ? b.makeCastLike(given, like) : given;
+  factor = given && like ? b.makeCastLike(given, like) : given;
   return bool(factor);
 }
 
@@ -37,7 +37,8 @@ Value alongAxes(B &b, Value factor, llvm::ArrayRef<int64_t> axes, Value x) {
   return b.makeReshape(factor, shape);
 }
 
-/// x inv + (offset - mean inv), inv = rsqrt(variance + epsilon) scale.
+/// x inv + (offset - mean inv), inv = rsqrt(variance + epsilon) scale, both factors of x in the
+/// dtype of what they are made of (tf.nn.batch_normalization).
 Value normalizeWith(B &b, Value x, Value mean, Value variance, double epsilon, Value scale,
                     Value offset) {
   Value inv = b.make<RsqrtOp>(b.make<AddOp>(variance, b.makeConstant(epsilon)));
@@ -46,7 +47,7 @@ Value normalizeWith(B &b, Value x, Value mean, Value variance, double epsilon, V
   Value shift = b.make<NegateOp>(b.make<MultiplyOp>(mean, inv));
   if (offset)
     shift = b.make<AddOp>(shift, offset);
-  return b.make<AddOp>(b.make<MultiplyOp>(x, inv), shift);
+  return b.make<AddOp>(b.make<MultiplyOp>(x, b.makeCastLike(inv, x)), b.makeCastLike(shift, x));
 }
 
 using Axes = llvm::SmallVector<int64_t>;
@@ -103,19 +104,24 @@ Value batchNorm(B &b) {
   std::optional<int64_t> axis = x ? b.getAxis(UINT_MAX, "axis", -1, b.rankOf(x)) : std::nullopt;
   if (!axis)
     return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true);
   Value factors[4];
   const llvm::StringLiteral names[4] = {"mean", "variance", "offset", "scale"};
   for (unsigned i = 0; i < 4; ++i) {
-    if (!readFactor(b, 1 + i, names[i], wide, factors[i]))
+    if (!readFactor(b, 1 + i, names[i], /*like=*/{}, factors[i]))
       return {};
     factors[i] = alongAxes(b, factors[i], {*axis}, x);
   }
   if (!factors[0] || !factors[1])
     return b.hasFailed() ? Value() : b.error("'BatchNorm' needs 'mean' and 'variance'");
+  llvm::SmallVector<Value> given;
+  llvm::copy_if(factors, std::back_inserter(given), [](Value factor) { return bool(factor); });
+  for (Value &factor : factors)
+    if (factor)
+      factor = b.makeCastLike(factor, given, /*wide=*/true);
   const double epsilon = b.getNumber(UINT_MAX, "epsilon").value_or(1e-3);
-  return b.makeCastLike(
-      normalizeWith(b, wide, factors[0], factors[1], epsilon, factors[3], factors[2]), x);
+  return b.makeCastLike(normalizeWith(b, b.makeCastLike(x, x, /*wide=*/true), factors[0],
+                                      factors[1], epsilon, factors[3], factors[2]),
+                        x);
 }
 
 // ---- Cross-entropies ----------------------------------------------------------------------------

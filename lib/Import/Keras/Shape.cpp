@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shape.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+std::string mpc::keras::printShape(llvm::ArrayRef<int64_t> shape) {
+  std::string text = "(";
+  for (const auto &[axis, extent] : llvm::enumerate(shape))
+    text += (axis ? ", " : "") + (extent < 0 ? "None" : std::to_string(extent));
+  return text + ")";
+}
