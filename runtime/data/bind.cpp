@@ -194,9 +194,10 @@ private:
     std::vector<int64_t> wanted = spec.dims;
     wanted.insert(wanted.begin(), array.rows());
     if (!fitShape(array, wanted)) {
+      const char *advice = array.elements() == countOf(wanted) ? "reshape it" : "pad or crop it";
       wanted[0] = batchDimension;
       return fail(found, "has shape " + formatShape(array.dims()) + "; expected " +
-                             formatShape(wanted) + " for " + label + "; reshape it");
+                             formatShape(wanted) + " for " + label + "; " + advice);
     }
     accept(spec, label, found, std::move(array), divisor);
   }

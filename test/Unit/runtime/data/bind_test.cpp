@@ -63,6 +63,11 @@ TEST(Bind, OneTrailingOneMoreOrLess) {
   source.arrays["image"] = source.arrays["image"].reshaped({3, 1, 2});
   EXPECT_EQ(firstMessage(bindSource(source, imageModel(), true)),
             "d:image: has shape [3, 1, 2]; expected [batch, 2, 1] for input 'image'; reshape it");
+  source.arrays["image"] = source.arrays["image"].reshaped({1, 3, 2});
+  source.arrays["label"] = source.arrays["label"].reshaped({1, 3});
+  EXPECT_EQ(
+      firstMessage(bindSource(source, imageModel(), true)),
+      "d:image: has shape [1, 3, 2]; expected [batch, 2, 1] for input 'image'; pad or crop it");
 }
 
 TEST(Bind, MissingArraysListWhatIsThere) {
