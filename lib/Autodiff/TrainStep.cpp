@@ -213,7 +213,7 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
     for (GradientPart &part : parameter->gradient.parts)
       part.values = mark(part.values);
   }
-  if (clips) {
+  if (clips && !updated.empty()) {
     SmallVector<Gradient *> gradients =
         llvm::map_to_vector(updated, [](Parameter *p) { return &p->gradient; });
     clipGradients(builder, optimizer, gradients);
