@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Feeds mpcc damaged model files: cut off, with flipped bytes, with changed JSON.
+"""Feeds mpcc damaged model files: cut off, with flipped bytes, with changed JSON, and architectures of
+every fixture with a number or a flag that is a little off.
 
 Whatever comes in, mpcc must end with 0 (the damage did not matter) or 1 and a message, never with a
 crash, an internal error or a timeout, and a failing run must leave no output folder. The damage is
 the same on every run. Reads the fixtures of MPC_SHARED. Usage: damaged_models.py BIN [TRIES]
 """
 
+import glob
 import io
 import json
 import os
@@ -28,6 +30,21 @@ def flip(data, generator):
     for _ in range(generator.choice([1, 4, 64])):
         damaged[generator.randrange(len(damaged))] ^= 1 << generator.randrange(8)
     return bytes(damaged)
+
+
+def nudge(data, generator):
+    """The architecture alone, which needs no weights that fit, with one or two numbers or flags made a
+    little larger or smaller, or turned."""
+    text = zipfile.ZipFile(io.BytesIO(data)).read("config.json").decode()
+    for _ in range(generator.choice([1, 1, 2])):
+        place = generator.choice(list(re.finditer(r"(?<![\w.])-?\d+(?![\w.])|\b(?:true|false|null)\b", text)))
+        old = place.group()
+        if old[0].isalpha():
+            new = generator.choice(["true", "false", "null", "1"])
+        else:
+            new = str(generator.choice([int(old) + 1, int(old) - 1, int(old) * 2, 0, 1, 3]))
+        text = text[: place.start()] + new + text[place.end() :]
+    return text.encode()
 
 
 def change_json(data, generator):
@@ -57,21 +74,22 @@ def change_json(data, generator):
 
 def main():
     tools = sys.argv[1]
-    tries = int(sys.argv[2]) if len(sys.argv) > 2 else 300
+    tries = int(sys.argv[2]) if len(sys.argv) > 2 else 700
     fixtures = os.path.join(os.environ["MPC_SHARED"], "fixtures", "keras")
     models = [
         os.path.join(fixtures, name, "model.keras")
         for name in ("forward/sequential_mlp__float32", "train/mlp__mixed_float16",
                      "forward/activations_layers__float32")
     ]  # fmt: skip
+    every = sorted(glob.glob(os.path.join(fixtures, "*", "*", "model.keras")))
     generator = random.Random(20261121)
     work = tempfile.mkdtemp(prefix="mpc-damaged-")
     failures = 0
     for number in range(tries):
-        with open(generator.choice(models), "rb") as handle:
+        damage = generator.choice([cut, flip, change_json, nudge, nudge, nudge])
+        with open(generator.choice(every if damage is nudge else models), "rb") as handle:
             data = handle.read()
-        damage = generator.choice([cut, flip, change_json])
-        path = os.path.join(work, "model.keras")
+        path = os.path.join(work, "model.json" if damage is nudge else "model.keras")
         with open(path, "wb") as handle:
             handle.write(damage(data, generator))
         output = os.path.join(work, "out")
@@ -88,11 +106,13 @@ def main():
             problem = f"exit {code}"
         elif code == 1 and not re.search(r"^error: ", message, re.M):
             problem = "exit 1 without a message"
+        elif "internal error" in message:
+            problem = "an internal error"
         elif code == 1 and os.path.exists(output):
             problem = "failed, but left its output"
         if problem:
             failures += 1
-            kept = os.path.join(tempfile.gettempdir(), f"damaged-{number}.keras")
+            kept = os.path.join(tempfile.gettempdir(), f"damaged-{number}{os.path.splitext(path)[1]}")
             shutil.copy(path, kept)
             print(f"{damage.__name__} {number}: {problem}; kept {kept}\n{message[-500:]}")
         if os.path.isdir(output):
