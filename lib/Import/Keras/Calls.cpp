@@ -210,14 +210,13 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
                                     Values &outputs) {
   OperationBuilder b(builder, mlir::NameLoc::get(builder.getStringAttr(path)), layer, node,
                      tensors);
-  Value result = findOperation(layer)(b);
-  if (!result || b.hasFailed()) {
-    report(path, b.hasFailed() ? b.getError() : "the operation could not be imported");
-    return false;
-  }
-  outputs.push_back(result);
+  outputs = {findOperation(layer)(b)};
   llvm::append_range(outputs, b.furtherResults);
-  return true;
+  b.reportEmpty(outputs);
+  if (outputs.front() && !b.hasFailed())
+    return true;
+  report(path, b.hasFailed() ? b.getError() : "the operation could not be imported");
+  return false;
 }
 
 /// (l1 sum|y| + l2 sum y^2) / batch (keras/src/layers/layer.py). Keras computes it in the layer's

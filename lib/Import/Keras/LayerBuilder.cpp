@@ -3,7 +3,6 @@
 
 #include "GraphImporter.h"
 #include "ScanBuilder.h"
-#include "Shape.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -103,13 +102,6 @@ void LayerBuilder::reportUnreadKeywords() {
     if (!argument.tensors().empty() && !readKeywords.contains(&argument))
       error("a tensor is passed as the keyword '" + keyword + "', which mpc does not support for " +
             layer.className);
-}
-
-void LayerBuilder::reportEmpty(llvm::ArrayRef<mlir::Value> results) {
-  for (mlir::Value result : results)
-    if (result && llvm::is_contained(shapeOf(result), 0))
-      error("the layer gives a tensor of shape " + printShape(shapeOf(result)) +
-            " and so without elements, which mpc does not compile");
 }
 
 const llvm::json::Value *LayerBuilder::getLiteral(unsigned position, llvm::StringRef name) const {

@@ -178,8 +178,6 @@ private:
   /// The value of @forward that an argument of the body stands for.
   mlir::Value getOperandOf(mlir::Value argument) const;
   void reportUnreadKeywords();
-  /// Says which of the layer's results has no elements.
-  void reportEmpty(llvm::ArrayRef<mlir::Value> results);
   const Argument *findArgument(unsigned position, llvm::StringRef name) const;
 
   GraphImporter &importer;

@@ -2,12 +2,20 @@
 #include "ValueBuilder.h"
 
 #include "Einsum.h"
+#include "Shape.h"
 
 #include <cmath>
 
 namespace mpc::keras {
 
 using mlir::Value;
+
+void ValueBuilder::reportEmpty(llvm::ArrayRef<Value> results) {
+  for (Value result : results)
+    if (result && llvm::is_contained(shapeOf(result), 0))
+      error("the result is a tensor of shape " + printShape(shapeOf(result)) +
+            " and so without elements, which mpc does not compile");
+}
 
 std::optional<int64_t> ValueBuilder::resolveAxis(int64_t axis, Value value) {
   const int64_t rank = rankOf(value);
