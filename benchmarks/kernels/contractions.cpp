@@ -114,7 +114,7 @@ void multiply(benchmark::State &state, Group &group, const Shape &shape, Way way
   Contractor &contractor = *group.contractors[way];
   uint8_t *lhs = operands[0], *rhs = operands[1], *out = operands[2];
   auto once = [&] {
-    const bool failed = contractor.contract(shape.descriptor, lhs, rhs, nullptr, out, nullptr, 1);
+    const bool failed = contractor.contract(shape.descriptor, lhs, rhs, nullptr, out, {}, 1);
     if (!group.kept)
       contractor.forgetWeights();
     return !failed;

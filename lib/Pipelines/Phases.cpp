@@ -104,10 +104,8 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
   // multiplies: the test stays a kernel.
   if (!options.isOnDevice())
     manager.addPass(createFuseFiniteTest());
-  // Before mpc-fuse-linalg, too, which would merge relu's derivative with what follows it. A CPU
-  // reads relu's result as fast as bits.
-  if (options.isOnDevice())
-    manager.addPass(createFuseReluMasks());
+  // Before mpc-fuse-linalg, too, which would merge relu's derivative with what follows it.
+  manager.addPass(createFuseReluMasks());
   manager.addPass(createFuseLinalg());
   cleanUp(manager);
   manager.addPass(createVerifyTensors());

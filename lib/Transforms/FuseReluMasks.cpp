@@ -94,7 +94,8 @@ static StringRef findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backw
     return "the two contractions have results of different shapes";
   if (!isOnlyUse)
     return "the cotangent has other uses";
-  if (forward->getBlock() != backward->getBlock())
+  if (forward->getBlock() != backward->getBlock() ||
+      !isa<FunctionOpInterface>(forward->getParentOp()))
     return "one of the contractions runs in a loop";
   if (!isMatrix(forward) || forward.getScale() || forward.getLargest() || forward.getWhere() ||
       !isMatrix(backward) || !backward.isPlain() || backward.getBias() ||

@@ -6,9 +6,7 @@
 #include "runtime/base/vector_kernels.h"
 #include "runtime/base/rounding.h"
 
-#if MPC_ISA_LEVEL >= 3
 #include <immintrin.h>
-#endif
 
 #define MPC_CONCAT_(a, b) a##b
 #define MPC_CONCAT(a, b) MPC_CONCAT_(a, b)
@@ -70,6 +68,141 @@ template <typename Bits> uint32_t largest(const Bits *bits, size_t count) {
     most = value > most ? value : most;
   }
   return most;
+}
+
+// ---- Bits of relu -------------------------------------------------------------------------------
+
+// Patterns from 1 to that of infinity are numbers above 0.
+constexpr int32_t infinity32 = 0x7F800000;
+constexpr int16_t infinityOfBFloat16 = 0x7F80, infinityOfFloat16 = 0x7C00;
+
+// Elements that are looked at at once: whole bytes of bits.
+constexpr size_t maskWidth = 16;
+
+inline uint16_t positive(const int16_t *values, int16_t infinity) {
+#if MPC_ISA_LEVEL >= 4
+  const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(values));
+  const __mmask16 above = _mm256_cmpgt_epi16_mask(v, _mm256_setzero_si256());
+  return _mm256_mask_cmple_epi16_mask(above, v, _mm256_set1_epi16(infinity));
+#elif MPC_ISA_LEVEL == 3
+  const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(values));
+  const __m256i nan = _mm256_set1_epi16(static_cast<int16_t>(infinity + 1));
+  const __m256i above =
+      _mm256_and_si256(_mm256_cmpgt_epi16(v, _mm256_setzero_si256()), _mm256_cmpgt_epi16(nan, v));
+  return static_cast<uint16_t>(_mm_movemask_epi8(
+      _mm_packs_epi16(_mm256_castsi256_si128(above), _mm256_extracti128_si256(above, 1))));
+#else
+  const __m128i zero = _mm_setzero_si128(),
+                nan = _mm_set1_epi16(static_cast<int16_t>(infinity + 1));
+  auto above = [&](const int16_t *eight) {
+    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i *>(eight));
+    return _mm_and_si128(_mm_cmpgt_epi16(v, zero), _mm_cmpgt_epi16(nan, v));
+  };
+  return static_cast<uint16_t>(
+      _mm_movemask_epi8(_mm_packs_epi16(above(values), above(values + 8))));
+#endif
+}
+
+inline uint16_t positive(const int32_t *values, int32_t infinity) {
+#if MPC_ISA_LEVEL >= 4
+  const __m512i v = _mm512_loadu_si512(values);
+  const __mmask16 above = _mm512_cmpgt_epi32_mask(v, _mm512_setzero_si512());
+  return _mm512_mask_cmple_epi32_mask(above, v, _mm512_set1_epi32(infinity));
+#elif MPC_ISA_LEVEL == 3
+  const __m256i zero = _mm256_setzero_si256(), nan = _mm256_set1_epi32(infinity + 1);
+  auto above = [&](const int32_t *eight) {
+    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(eight));
+    const __m256i both = _mm256_and_si256(_mm256_cmpgt_epi32(v, zero), _mm256_cmpgt_epi32(nan, v));
+    return _mm256_movemask_ps(_mm256_castsi256_ps(both));
+  };
+  return static_cast<uint16_t>(above(values) | above(values + 8) << 8);
+#else
+  const __m128i zero = _mm_setzero_si128(), nan = _mm_set1_epi32(infinity + 1);
+  int bits = 0;
+  for (int part = 3; part >= 0; --part) {
+    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i *>(values + 4 * part));
+    const __m128i above = _mm_and_si128(_mm_cmpgt_epi32(v, zero), _mm_cmpgt_epi32(nan, v));
+    bits = bits << 4 | _mm_movemask_ps(_mm_castsi128_ps(above));
+  }
+  return static_cast<uint16_t>(bits);
+#endif
+}
+
+inline void keep(int16_t *values, uint16_t bits) {
+#if MPC_ISA_LEVEL >= 4
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(values), _mm256_maskz_loadu_epi16(bits, values));
+#elif MPC_ISA_LEVEL == 3
+  const __m256i places = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096,
+                                           8192, 16384, INT16_MIN);
+  const __m256i all = _mm256_set1_epi16(static_cast<int16_t>(bits));
+  const __m256i kept = _mm256_cmpeq_epi16(_mm256_and_si256(all, places), places);
+  auto *at = reinterpret_cast<__m256i *>(values);
+  _mm256_storeu_si256(at, _mm256_and_si256(_mm256_loadu_si256(at), kept));
+#else
+  const __m128i places = _mm_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128);
+  for (int part = 0; part < 2; ++part) {
+    const __m128i byte = _mm_set1_epi16(static_cast<int16_t>(bits >> 8 * part & 0xFF));
+    const __m128i kept = _mm_cmpeq_epi16(_mm_and_si128(byte, places), places);
+    auto *at = reinterpret_cast<__m128i *>(values + 8 * part);
+    _mm_storeu_si128(at, _mm_and_si128(_mm_loadu_si128(at), kept));
+  }
+#endif
+}
+
+inline void keep(int32_t *values, uint16_t bits) {
+#if MPC_ISA_LEVEL >= 4
+  _mm512_storeu_si512(values, _mm512_maskz_loadu_epi32(bits, values));
+#elif MPC_ISA_LEVEL == 3
+  const __m256i places = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  const __m256i all = _mm256_set1_epi32(bits);
+  for (int part = 0; part < 2; ++part) {
+    const __m256i own = part ? _mm256_slli_epi32(places, 8) : places;
+    const __m256i kept = _mm256_cmpeq_epi32(_mm256_and_si256(all, own), own);
+    auto *at = reinterpret_cast<__m256i *>(values + 8 * part);
+    _mm256_storeu_si256(at, _mm256_and_si256(_mm256_loadu_si256(at), kept));
+  }
+#else
+  const __m128i places = _mm_setr_epi32(1, 2, 4, 8);
+  for (int part = 0; part < 4; ++part) {
+    const __m128i four = _mm_set1_epi32(bits >> 4 * part & 0xF);
+    const __m128i kept = _mm_cmpeq_epi32(_mm_and_si128(four, places), places);
+    auto *at = reinterpret_cast<__m128i *>(values + 4 * part);
+    _mm_storeu_si128(at, _mm_and_si128(_mm_loadu_si128(at), kept));
+  }
+#endif
+}
+
+template <typename Pattern, Pattern infinity>
+void maskPositive(const void *values, uint8_t *mask, size_t count) {
+  const auto *from = static_cast<const Pattern *>(values);
+  size_t i = 0;
+  for (; i + maskWidth <= count; i += maskWidth) {
+    const uint16_t bits = positive(from + i, infinity);
+    __builtin_memcpy(mask + i / 8, &bits, sizeof(bits));
+  }
+  if (i == count)
+    return;
+  Pattern rest[maskWidth] = {};
+  __builtin_memcpy(rest, from + i, (count - i) * sizeof(Pattern));
+  const uint16_t bits = positive(rest, infinity);
+  __builtin_memcpy(mask + i / 8, &bits, (count - i + 7) / 8);
+}
+
+template <typename Pattern> void keepWhere(const uint8_t *where, void *values, size_t count) {
+  auto *at = static_cast<Pattern *>(values);
+  size_t i = 0;
+  uint16_t bits = 0;
+  for (; i + maskWidth <= count; i += maskWidth) {
+    __builtin_memcpy(&bits, where + i / 8, sizeof(bits));
+    keep(at + i, bits);
+  }
+  if (i == count)
+    return;
+  Pattern rest[maskWidth] = {};
+  __builtin_memcpy(rest, at + i, (count - i) * sizeof(Pattern));
+  __builtin_memcpy(&bits, where + i / 8, (count - i + 7) / 8);
+  keep(rest, bits);
+  __builtin_memcpy(at + i, rest, (count - i) * sizeof(Pattern));
 }
 
 template <typename Type, uint32_t flags>
@@ -206,6 +339,11 @@ constexpr VectorKernels table() {
   kernels.roundFloat16 = narrow<Float16>;
   kernels.largest16 = largest<uint16_t>;
   kernels.largest32 = largest<uint32_t>;
+  kernels.keepWhere16 = keepWhere<int16_t>;
+  kernels.keepWhere32 = keepWhere<int32_t>;
+  kernels.maskPositive[0] = maskPositive<int32_t, infinity32>;
+  kernels.maskPositive[1] = maskPositive<int16_t, infinityOfBFloat16>;
+  kernels.maskPositive[2] = maskPositive<int16_t, infinityOfFloat16>;
   kernels.multiplyInt8 = multiplyTile<false>;
   kernels.multiplyInt4 = multiplyTile<true>;
   kernels.scaleInt4[0] = scaleInt4<Float32>;

@@ -39,6 +39,13 @@ using ScaleRow = void (*)(const int8_t *row, const float *zero, const float *sca
 // row[column] = round(row[column] / divisor) of what a ScaleRow wrote.
 using DivideRow = void (*)(float divisor, float *row);
 
+// Bit i % 8 of mask[i / 8]: values[i] is greater than 0 (not NaN). What is left of the last byte is
+// 0.
+using MaskPositive = void (*)(const void *values, uint8_t *mask, size_t count);
+
+// values[i] becomes 0 where bit i % 8 of where[i / 8] is not set.
+using KeepWhere = void (*)(const uint8_t *where, void *values, size_t count);
+
 struct VectorKernels {
   void (*widenBFloat16)(const uint16_t *from, float *to, size_t count);
   void (*widenFloat16)(const uint16_t *from, float *to, size_t count);
@@ -48,6 +55,9 @@ struct VectorKernels {
   // infinite or NaN.
   uint32_t (*largest16)(const uint16_t *bits, size_t count);
   uint32_t (*largest32)(const uint32_t *bits, size_t count);
+  // By the width of elements: 16 bits, 32.
+  KeepWhere keepWhere16, keepWhere32;
+  MaskPositive maskPositive[3]; // by dtype
   MultiplyTile multiplyInt8, multiplyInt4;
   ScaleRow scaleInt4[3]; // by dtype
   DivideRow divideWeights[3];

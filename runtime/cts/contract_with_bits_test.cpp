@@ -116,6 +116,20 @@ TEST_P(ContractWithBits, WritesWhatTheBitsLeave) {
     }
 }
 
+// Products that are worth a kernel of the driver's own, which has an epilogue of its own.
+TEST_P(ContractWithBits, OfLargeProducts) {
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
+    for (bool isLong : {false, true}) {
+      ContractionCase shape;
+      shape.m = isLong ? 40 : 260, shape.n = 277, shape.k = isLong ? 2100 : 70;
+      shape.lhs = shape.rhs = shape.out = shape.bias = static_cast<mpc_rt_dtype_t>(dtype);
+      shape.transposeRhs = isLong;
+      checkRead(shape);
+      shape.relu = shape.hasBias = true;
+      checkMade(shape);
+    }
+}
+
 // relu keeps NaN, whose bit is not set; what the bits take away is 0, also of NaN and infinity.
 TEST_P(ContractWithBits, TreatsNaNAndInfinity) {
   if (!driver->computes())

@@ -44,6 +44,15 @@ struct ReluBits {
   uint8_t *mask = nullptr;        // receives which results are positive
 };
 
+struct ResultKernel;
+
+// What happens beside a product and its epilogue; null: not asked for.
+struct ContractionExtras {
+  void *largest = nullptr;              // as services->contract_with_largest has it
+  const ResultKernel *kernel = nullptr; // runs on the result
+  ReluBits bits = {};
+};
+
 // The number at (k, n) of an int8 rhs, where it is stored. Those of gptq and awq, transposed, are
 // less than they count, by 8 those of 4 bits, so that they have the range of the others.
 inline int8_t weightAt(const Contraction &c, const int8_t *rhs, int64_t k, int64_t n) {

@@ -246,8 +246,7 @@ def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
 def FuseReluMasks : Pass<"mpc-fuse-relu-masks", "::mlir::ModuleOp"> {
   let summary = "let the contraction that produces a cotangent also apply the derivative of relu";
   let description = [{
-    In entries, after convert-mpc-to-linalg, for targets whose products have such epilogues. The derivative
-    of relu has become a comparison of relu's result with 0 and a selection between the cotangent and
+    In entries, after convert-mpc-to-linalg, outside of loops. The derivative of relu has become a comparison of relu's result with 0 and a selection between the cotangent and
     0. Where a contraction with the activation relu writes the former and another contraction, for this
     selection alone, the latter (or reshapes of them), the first one leaves a bit per element and the second one
     writes 0 where it is not set: the pass over memory is gone.

@@ -11,8 +11,6 @@ namespace {
 
 // Of what is packed before blocks are multiplied, per operand: more than that is done in strips.
 constexpr int64_t stripBytes = 32 << 20;
-// Panels of rhs that a block packs at a time: a row of them is some whole lines of memory.
-constexpr int64_t groupPanels = 8;
 // Behind each row of sums, so that rows do not fall on the same few sets of the caches.
 constexpr int64_t sumPadding = 16;
 constexpr int64_t cacheLine = 64;
@@ -99,59 +97,7 @@ BlockedProduct::Grid BlockedProduct::gridOf(const Contraction &shape, bool launc
   return grid;
 }
 
-// ---- Operands -----------------------------------------------------------------------------------
-
-PanelOperand BlockedProduct::lhsOf(const Contraction &shape, const void *data) const {
-  bool contiguous = !shape.transposeLhs;
-  return {data,
-          shape.lhs,
-          shape.m,
-          shape.k,
-          contiguous ? shape.k : shape.m,
-          contiguous,
-          kernel.rows,
-          kernel.lhsStepBytes,
-          kernel.depth,
-          kernel.packLhs[shape.lhs][contiguous]};
-}
-
-PanelOperand BlockedProduct::rhsOf(const Contraction &shape, const void *data) const {
-  bool contiguous = shape.transposeRhs;
-  return {data,
-          shape.rhs,
-          shape.n,
-          shape.k,
-          contiguous ? shape.k : shape.n,
-          contiguous,
-          kernel.columns,
-          kernel.rhsStepBytes,
-          kernel.depth,
-          kernel.packRhs[shape.rhs][contiguous]};
-}
-
-bool BlockedProduct::multiplies(const Contraction &shape) const {
-  auto packs = [](PackTable packs, mpc_rt_dtype_t dtype) {
-    return dtype <= MPC_RT_FLOAT16 && packs[dtype][0];
-  };
-  return shape.k > 0 && packs(kernel.packLhs, shape.lhs) && packs(kernel.packRhs, shape.rhs) &&
-         shape.out <= MPC_RT_FLOAT16;
-}
-
-int64_t BlockedProduct::stepsOf(int64_t depth) const { return ceilDivide(depth, kernel.depth); }
-
-const uint8_t *BlockedProduct::chunkOf(const PanelOperand &side, const Panels &panels,
-                                       int64_t chunk, int64_t panel) const {
-  int64_t before = chunk * kernel.steps;
-  int64_t steps = std::min(kernel.steps, side.steps() - before);
-  return panels.data +
-         (before * panels.panels + (panel - panels.firstPanel) * steps) * side.stepBytes;
-}
-
-void BlockedProduct::pack(const PanelOperand &side, int64_t first, int64_t panels, int64_t chunk,
-                          uint8_t *to) const {
-  const int64_t step = chunk * kernel.steps;
-  side.pack(first, panels, step, std::min(kernel.steps, side.steps() - step), to);
-}
+// ---- How blocks read operands -------------------------------------------------------------------
 
 // While the `tile`th of `tiles` tiles of a panel of rhs is multiplied: a part of what the next
 // panel is packed from.
@@ -166,20 +112,6 @@ void BlockedProduct::fetchNext(const Block &block, int64_t chunk, int64_t panel,
   const int64_t steps = std::min(kernel.steps, block.rhs.steps() - step);
   if (steps > 0)
     block.rhs.fetch(panels.firstPanel + panel, step, steps, tile, tiles);
-}
-
-// [first, first + panels) of all chunks.
-void BlockedProduct::packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to) {
-  Panels whole{to, first, panels};
-  int64_t groups = ceilDivide(panels, groupPanels);
-  int64_t chunks = ceilDivide(side.steps(), kernel.steps);
-  team.forRange(groups * chunks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      int64_t panel = first + item % groups * groupPanels, chunk = item / groups;
-      pack(side, panel, std::min(groupPanels, first + panels - panel), chunk,
-           const_cast<uint8_t *>(chunkOf(side, whole, chunk, panel)));
-    }
-  });
 }
 
 // Rows of lhs are read where they lie if packing costs more than their distances in memory do.
@@ -219,15 +151,6 @@ int64_t BlockedProduct::columnBytesOf(const Contraction &shape, const Grid &grid
 
 bool BlockedProduct::packsRhsFirst(const Contraction &shape, const Result &result) const {
   return rhsPackingOf(shape, gridOf(shape, result.kernel), result) == RhsPacking::first;
-}
-
-uint64_t BlockedProduct::packedBytes(const Contraction &shape) const {
-  return static_cast<uint64_t>(ceilDivide(shape.n, kernel.columns) * stepsOf(shape.k) *
-                               kernel.rhsStepBytes);
-}
-
-void BlockedProduct::packRhs(const Contraction &shape, const void *rhs, void *to) {
-  packAll(rhsOf(shape, rhs), 0, ceilDivide(shape.n, kernel.columns), static_cast<uint8_t *>(to));
 }
 
 uint64_t BlockedProduct::bytes() const noexcept {
@@ -422,6 +345,18 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
   }
 }
 
+uint32_t BlockedProduct::completeRow(const Contraction &shape, const Result &result, int64_t row,
+                                     int64_t column, uint8_t *values, size_t count) const {
+  // Of one matrix. Blocks begin where a byte of bits does: panels are multiples of 8 columns.
+  const int64_t byte = row * shape.maskRowBytes() + column / 8;
+  if (result.bits.where)
+    (shape.out == MPC_RT_FLOAT32 ? vectors.keepWhere32
+                                 : vectors.keepWhere16)(result.bits.where + byte, values, count);
+  if (result.bits.mask)
+    vectors.maskPositive[shape.out](values, result.bits.mask + byte, count);
+  return result.largest ? largestOf(shape.out, values, count) : 0;
+}
+
 uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &block,
                                       const float *bias, const Result &result) const {
   const PieceKernel &pieces = *kernel.pieces[0];
@@ -457,8 +392,8 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
         auto *target = const_cast<uint8_t *>(at(result.out, first, shape.out));
         finish(sums + i * pieces.columns, bias ? bias + block.column + column : nullptr, target,
                count);
-        if (result.largest)
-          most = std::max(most, largestOf(shape.out, target, count));
+        most = std::max(most, completeRow(shape, result, block.row + row + i, block.column + column,
+                                          target, count));
       }
     }
   }
@@ -484,8 +419,8 @@ uint32_t BlockedProduct::finishBlock(const Contraction &shape, const Block &bloc
     auto *target = const_cast<uint8_t *>(at(result.out, first, shape.out));
     uint8_t *finished = streams || isConsumed ? staged : target;
     finish(sums + row * stride, bias ? bias + block.column : nullptr, finished, count);
-    if (result.largest)
-      most = std::max(most, largestOf(shape.out, finished, count));
+    most =
+        std::max(most, completeRow(shape, result, block.row + row, block.column, finished, count));
     if (result.kernel)
       result.kernel->run(finished, shape.out, first, first + block.columns);
     if (streams)

@@ -44,6 +44,7 @@ public:
     uint32_t *largest = nullptr;          // or null
     const ResultKernel *kernel = nullptr; // or null
     bool isConsumed = false;              // by the kernel: nobody reads `out` afterwards
+    ReluBits bits = {};
   };
   // Whether rhs is packed as a whole before the product, once: kept copies save that. Otherwise
   // each block packs what it reads.
@@ -66,6 +67,8 @@ private:
   // multiplied; by each block that reads it, a few panels at a time; or by the thread's first block
   // of these columns, panel by panel, for those that follow.
   enum class RhsPacking { none, first, inGroups, once };
+  // Panels that are packed at a time: a row of them is some whole lines of memory.
+  static constexpr int64_t groupPanels = 8;
   // Panels in memory: of each chunk of steps, all panels one after the other.
   struct Panels {
     const uint8_t *data = nullptr;
@@ -103,6 +106,10 @@ private:
                ? vectors.largest32(reinterpret_cast<const uint32_t *>(row), count)
                : vectors.largest16(reinterpret_cast<const uint16_t *>(row), count);
   }
+  // What is done to a part of a row of the result, from `column` on, once it is finished at
+  // `values`; its largest element, where `result` asks for it.
+  uint32_t completeRow(const Contraction &shape, const Result &result, int64_t row, int64_t column,
+                       uint8_t *values, size_t count) const;
   void multiplyBlock(const Block &block, Workspace &own) const;
   uint32_t finishBlock(const Contraction &shape, const Block &block, const Workspace &own,
                        const float *bias, const Result &result) const;

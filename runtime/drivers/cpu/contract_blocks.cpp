@@ -136,7 +136,7 @@ void Contractor::dequantize(const Contraction &c, const int8_t *rhs, const Block
 mpc_rt_status_t Contractor::contractCopy(const mpc_rt_contract_t &descriptor,
                                          const Contraction &shape, const void *lhs, const void *rhs,
                                          const BlockScales *blocks, const void *bias, void *out,
-                                         void *largest, int64_t batch, const ResultKernel *kernel) {
+                                         const ContractionExtras &extras, int64_t batch) {
   PackedWeights &copy = dequantized[{descriptor.rhs_variable, shape.lhs}];
   const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
   if (!keep || copy.keptVersion != weightVersion) {
@@ -149,7 +149,7 @@ mpc_rt_status_t Contractor::contractCopy(const mpc_rt_contract_t &descriptor,
   mpc_rt_contract_t wide = descriptor;
   wide.rhs_dtype = descriptor.lhs_dtype;
   wide.flags &= ~static_cast<uint32_t>(MPC_RT_CONTRACT_PACKED_RHS | MPC_RT_CONTRACT_TRANSPOSE_RHS);
-  return contract(wide, lhs, copy.buffer.data(), bias, out, largest, batch, kernel);
+  return contract(wide, lhs, copy.buffer.data(), bias, out, extras, batch);
 }
 
 mpc_rt_status_t Contractor::contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
@@ -167,8 +167,7 @@ mpc_rt_status_t Contractor::contractBlocks(const mpc_rt_contract_t &descriptor, 
     list(descriptor, shape, batch, "integer_blocks");
     return MPC_RT_OK;
   }
-  return contractCopy(descriptor, shape, lhs, rhs, &blocks, bias, out, /*largest=*/nullptr, batch,
-                      /*kernel=*/nullptr);
+  return contractCopy(descriptor, shape, lhs, rhs, &blocks, bias, out, /*extras=*/{}, batch);
 }
 
 } // namespace mpc::rt

@@ -77,66 +77,85 @@ uint64_t Contractor::bytes() const noexcept {
 }
 
 mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                     const void *rhs, const void *bias, void *out, void *largest,
-                                     int64_t batch, const ResultKernel *kernel, bool byRows) {
+                                     const void *rhs, const void *bias, void *out,
+                                     const ContractionExtras &extras, int64_t batch, bool byRows) {
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;
-  if (largest)
-    std::memset(largest, 0, dtypeSize(shape.out));
+  shape.makesMask = extras.bits.mask;
+  shape.readsMask = extras.bits.where;
+  if (extras.largest)
+    std::memset(extras.largest, 0, dtypeSize(shape.out));
   if (shape.outElements() == 0)
     return MPC_RT_OK;
   if (shape.lhs == MPC_RT_INT8) {
-    if (largest)
+    if (extras.largest)
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: the largest of int32 is not computed",
                   descriptor.layer ? descriptor.layer : "contraction");
     list(descriptor, shape, batch, contractIntegers(descriptor, shape, lhs, rhs, out, batch));
-    if (kernel)
-      kernel->run(team, shape.outElements());
+    finish(shape, out, extras);
     return MPC_RT_OK;
   }
   if (shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 ||
       shape.bias == MPC_RT_FLOAT64) {
     contractFloat64(team, shape, lhs, rhs, bias, out);
     list(descriptor, shape, batch, "");
-    if (largest)
-      storeLargest(shape.out,
-                   shape.out == MPC_RT_FLOAT64
-                       ? largestFloat64(out, shape.outElements())
-                       : largestOf(shape.out, out, static_cast<int64_t>(shape.outElements())),
-                   largest);
-    if (kernel)
-      kernel->run(team, shape.outElements());
+    finish(shape, out, extras);
     return MPC_RT_OK;
   }
-  if (!largest && readsTiles(descriptor, shape)) {
+  if (!extras.largest && readsTiles(descriptor, shape)) {
     contractTiles(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out);
     list(descriptor, shape, batch, "integer_tiles");
-    if (kernel)
-      kernel->run(team, shape.outElements());
+    finish(shape, out, extras);
     return MPC_RT_OK;
   }
   // bfloat16 holds the integers, and its products are faster than float32's.
   if (shape.rhs == MPC_RT_INT8 && shape.lhs == MPC_RT_BFLOAT16 && nativeBFloat16 &&
       shape.batch == 1)
-    return contractCopy(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out, largest, batch,
-                        kernel);
+    return contractCopy(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out, extras, batch);
   if (shape.rhs != MPC_RT_INT8 && isFewRows(descriptor, shape)) {
     contractRows(shape, lhs, rhs, bias, out);
     list(descriptor, shape, batch, "streamed_weights");
-    if (largest)
-      storeLargest(shape.out, largestOf(shape.out, out, static_cast<int64_t>(shape.outElements())),
-                   largest);
-    if (kernel)
-      kernel->run(team, shape.outElements());
+    finish(shape, out, extras);
     return MPC_RT_OK;
   }
   if (tuning)
-    measure(descriptor, shape, lhs, rhs, bias, batch);
-  execute(findPlan(descriptor, shape, largest != nullptr, kernel != nullptr, batch, byRows),
-          descriptor, lhs, rhs, bias, out, largest, kernel);
+    measure(descriptor, shape, lhs, rhs, bias, extras.bits, batch);
+  execute(findPlan(descriptor, shape, extras.largest, extras.kernel, batch, byRows), descriptor,
+          lhs, rhs, bias, out, extras);
   list(descriptor, shape, batch, kernelOf(descriptor, batch));
   return MPC_RT_OK;
+}
+
+void Contractor::finish(const Contraction &c, void *out, const ContractionExtras &extras) {
+  if (c.makesMask || c.readsMask)
+    applyBits(c, extras.bits, 0, out, c.m);
+  if (extras.largest)
+    storeLargest(c.out,
+                 c.out == MPC_RT_FLOAT64
+                     ? largestFloat64(out, c.outElements())
+                     : largestOf(c.out, out, static_cast<int64_t>(c.outElements())),
+                 extras.largest);
+  if (extras.kernel)
+    extras.kernel->run(team, c.outElements());
+}
+
+void Contractor::applyBits(const Contraction &c, const ReluBits &bits, int64_t first, void *values,
+                           int64_t rows) {
+  const auto keepWhere = c.out == MPC_RT_FLOAT32 ? kernels.keepWhere32 : kernels.keepWhere16;
+  const auto maskPositive = kernels.maskPositive[c.out];
+  const auto count = static_cast<size_t>(c.n);
+  const int64_t grain = std::max<int64_t>(conversionGrain / c.n, 1);
+  team.forRange(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      auto *own = const_cast<uint8_t *>(at(values, row * c.n, c.out));
+      const int64_t byte = (first + row) * c.maskRowBytes();
+      if (bits.where)
+        keepWhere(bits.where + byte, own, count);
+      else
+        maskPositive(own, bits.mask + byte, count);
+    }
+  });
 }
 
 const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
@@ -155,7 +174,7 @@ const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
     team.prepareWorkers();
     Plan &plan = findPlan(descriptor, shape, /*findLargest=*/false, /*launches=*/false, batch);
     if (plan.body->isFast()) {
-      execute(plan, descriptor, lhs, rhs, /*bias=*/nullptr, out, /*largest=*/nullptr);
+      execute(plan, descriptor, lhs, rhs, /*bias=*/nullptr, out, /*extras=*/{});
       return plan.body->kernel();
     }
   }
@@ -166,11 +185,11 @@ const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
 // ---- Execution ----------------------------------------------------------------------------------
 
 void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
-                         const void *rhs, const void *bias, void *out, void *largest,
-                         const ResultKernel *kernel) {
+                         const void *rhs, const void *bias, void *out,
+                         const ContractionExtras &extras) {
   const Contraction &c = plan.shape;
   if (plan.blocked)
-    return executeBlocked(plan, descriptor, lhs, rhs, bias, out, largest, kernel);
+    return executeBlocked(plan, descriptor, lhs, rhs, bias, out, extras);
   team.prepareWorkers();
   uint32_t most = 0;
   const void *ready = c.k > 0 ? prepareRhs(plan, descriptor.rhs_variable, rhs) : nullptr;
@@ -197,25 +216,28 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
     }
     if (plan.epilogue || zero)
       applyEpilogue(c, sums, wideBias, target, rows);
+    if (c.makesMask || c.readsMask)
+      applyBits(c, extras.bits, first, target, rows);
     if (plan.findLargest)
       most = std::max(most, largestOf(c.out, target, rows * c.n));
   }
-  if (largest)
-    storeLargest(c.out, most, largest);
-  if (kernel)
-    kernel->run(team, c.outElements());
+  if (extras.largest)
+    storeLargest(c.out, most, extras.largest);
+  if (extras.kernel)
+    extras.kernel->run(team, c.outElements());
 }
 
 void Contractor::executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
-                                const void *rhs, const void *bias, void *out, void *largest,
-                                const ResultKernel *kernel) {
+                                const void *rhs, const void *bias, void *out,
+                                const ContractionExtras &extras) {
   BlockedProduct &product = *plan.blocked;
   const Contraction &c = plan.shape;
   const int32_t variable = descriptor.rhs_variable;
   const void *packed = nullptr;
   uint32_t most = 0;
   const bool isConsumed = descriptor.flags & MPC_RT_CONTRACT_CONSUMED;
-  const BlockedProduct::Result result{out, largest ? &most : nullptr, kernel, isConsumed};
+  const BlockedProduct::Result result{out, extras.largest ? &most : nullptr, extras.kernel,
+                                      isConsumed, extras.bits};
   if (variable >= 0 && c.batch == 1) {
     PackedWeights &entry = weights[{variable, c.transposeRhs, c.k, c.n, &product}];
     bool keep = false;
@@ -225,8 +247,8 @@ void Contractor::executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor,
                         [&](uint8_t *to) { product.packRhs(c, rhs, to); });
   }
   product.run(c, lhs, rhs, packed, prepareBias(c, bias), result);
-  if (largest)
-    storeLargest(c.out, most, largest);
+  if (extras.largest)
+    storeLargest(c.out, most, extras.largest);
 }
 
 uint32_t Contractor::largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count) {

@@ -38,11 +38,10 @@ public:
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
   void forgetWeights() noexcept { weightVersion++; }
 
-  // `largest` may be null, and `kernel`, which then runs on the result. `byRows`: of a loop over
-  // rows, by the kernel that contractRows() takes.
+  // `byRows`: of a loop over rows, by the kernel that contractRows() takes.
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, void *largest, int64_t batch,
-                           const ResultKernel *kernel = nullptr, bool byRows = false);
+                           const void *bias, void *out, const ContractionExtras &extras,
+                           int64_t batch, bool byRows = false);
   // As Driver::contractMaster.
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *master, const void *bias, void *out, int64_t batch,
@@ -166,8 +165,8 @@ private:
   // The product with a copy of the weights in the type of lhs, from where the usual ways go on.
   mpc_rt_status_t contractCopy(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                const void *lhs, const void *rhs, const BlockScales *blocks,
-                               const void *bias, void *out, void *largest, int64_t batch,
-                               const ResultKernel *kernel);
+                               const void *bias, void *out, const ContractionExtras &extras,
+                               int64_t batch);
   const float *widenRows(const Contraction &shape, const void *lhs);
   Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,
                  bool launches, int64_t batch, bool byRows = false);
@@ -177,7 +176,10 @@ private:
   std::shared_ptr<onednn::PackedLayout> layout(int64_t k, int64_t n, onednn::Element element);
 
   void execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-               const void *bias, void *out, void *largest, const ResultKernel *kernel = nullptr);
+               const void *bias, void *out, const ContractionExtras &extras);
+  // Bits of the rows [first, first + rows) of the result, which are at `values`.
+  void applyBits(const Contraction &shape, const ReluBits &bits, int64_t first, void *values,
+                 int64_t rows);
   uint32_t largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count);
   // The product that could multiply this; null if oneDNN alone can.
   BlockedProduct *findBlocked(const Contraction &shape) const;
@@ -187,10 +189,12 @@ private:
             const char *kernel);
   // Runs the contraction by each kernel, into memory of its own, and keeps the fastest.
   void measure(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
-               const void *rhs, const void *bias, int64_t batch);
+               const void *rhs, const void *bias, const ReluBits &bits, int64_t batch);
   void executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
-                      const void *rhs, const void *bias, void *out, void *largest,
-                      const ResultKernel *kernel);
+                      const void *rhs, const void *bias, void *out,
+                      const ContractionExtras &extras);
+  // What nothing computes on the way, of the whole result.
+  void finish(const Contraction &shape, void *out, const ContractionExtras &extras);
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
   // A variable as `product` reads it in every step of a loop.
   const void *packForSteps(int32_t variable, const Contraction &shape, BlockedProduct &product,

@@ -47,12 +47,23 @@ public:
 
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, void *largest, int64_t batch) override {
-    return contractor->contract(descriptor, lhs, rhs, bias, out, largest, batch);
+    return contractor->contract(descriptor, lhs, rhs, bias, out, {largest}, batch);
   }
   mpc_rt_status_t contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
                                     const void *rhs, const void *bias, void *out,
                                     const ResultKernel &kernel, int64_t batch) override {
-    return contractor->contract(descriptor, lhs, rhs, bias, out, nullptr, batch, &kernel);
+    return contractor->contract(descriptor, lhs, rhs, bias, out, {/*largest=*/nullptr, &kernel},
+                                batch);
+  }
+  mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                   const void *rhs, const void *bias, const ReluBits &bits,
+                                   void *out, int64_t batch) override {
+    Contraction shape;
+    if (auto status = resolveBits(descriptor, lhs, rhs, bias, bits, out, batch, shape))
+      return status;
+    if (shape.out == MPC_RT_FLOAT64)
+      return Driver::contractWithBits(descriptor, lhs, rhs, bias, bits, out, batch);
+    return contractor->contract(descriptor, lhs, rhs, bias, out, {nullptr, nullptr, bits}, batch);
   }
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *rhs, const BlockScales &blocks, const void *bias,
@@ -90,8 +101,8 @@ public:
                                int64_t end) override {
     const mpc_rt_rows_product_t &own = rowLoop->products[product];
     if (!splitsRows)
-      return contractor->contract(*own.descriptor, lhs, own.rhs, own.bias, out, /*largest=*/nullptr,
-                                  rowLoop->batch, /*kernel=*/nullptr, /*byRows=*/true);
+      return contractor->contract(*own.descriptor, lhs, own.rhs, own.bias, out, /*extras=*/{},
+                                  rowLoop->batch, /*byRows=*/true);
     contractor->contractRows(product, lhs, out, begin, end);
     return MPC_RT_OK;
   }

@@ -97,7 +97,7 @@ void Contractor::choose(Plan &plan, bool keepWeights) {
 
   plan.units = plan.batched ? c.batch : c.m;
   plan.block = plan.units;
-  const bool readsResult = plan.epilogue || plan.findLargest;
+  const bool readsResult = plan.epilogue || plan.findLargest || c.makesMask || c.readsMask;
   if (plan.widenLhs || readsResult) {
     int64_t rows = plan.batched ? c.m : 1;
     int64_t unitBytes = 4 * rows * ((plan.widenLhs ? c.k : 0) + (readsResult ? c.n : 0));

@@ -17,7 +17,8 @@ constexpr char libraryKernel[] = "onednn";
 } // namespace
 
 void Contractor::measure(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                         const void *lhs, const void *rhs, const void *bias, int64_t batch) {
+                         const void *lhs, const void *rhs, const void *bias, const ReluBits &bits,
+                         int64_t batch) {
   BlockedProduct *blocked = findBlocked(shape);
   const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
   const KernelChoices::Product product{descriptor.id, batch, keep};
@@ -35,7 +36,7 @@ void Contractor::measure(const mpc_rt_contract_t &descriptor, const Contraction 
     double seconds = 0;
     for (int i = 0; i <= repetitions; ++i) {
       auto start = std::chrono::steady_clock::now();
-      execute(*plan, alone, lhs, rhs, bias, result.data(), /*largest=*/nullptr);
+      execute(*plan, alone, lhs, rhs, bias, result.data(), {nullptr, nullptr, bits});
       std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
       if (i > 0) // the first one makes plans and touches pages
         seconds = i == 1 ? taken.count() : std::min(seconds, taken.count());

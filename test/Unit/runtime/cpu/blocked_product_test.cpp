@@ -60,7 +60,8 @@ protected:
 
   void run(ContractionData &data, const MicroKernel &kernel, bool packed = false,
            unsigned threads = 2, uint32_t *largest = nullptr,
-           const ResultKernel *onResult = nullptr, bool isConsumed = false) {
+           const ResultKernel *onResult = nullptr, bool isConsumed = false,
+           const ReluBits &bits = {}) {
     Contraction shape;
     auto descriptor = data.shape.descriptor(1);
     ASSERT_EQ(resolveContraction(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
@@ -82,7 +83,7 @@ protected:
     }
     product.run(shape, data.lhs.data(), packed ? nullptr : data.rhs.data(), copy.data(),
                 shape.hasBias ? bias.data() : nullptr,
-                {data.out.data(), largest, onResult, isConsumed});
+                {data.out.data(), largest, onResult, isConsumed, bits});
     team.end();
   }
 
@@ -241,6 +242,39 @@ TEST_P(BlockedProducts, RunAKernelOnBlocksOfTheRealSize) {
       ASSERT_EQ(seen[static_cast<size_t>(e)], 1) << "element " << e;
       ASSERT_EQ(sums[static_cast<size_t>(e)], 1 + loadElement(shape.out, data.out.data(), e));
     }
+  }
+}
+
+// Bits that a product makes, and another one reads.
+TEST_P(BlockedProducts, MakeAndReadBits) {
+  for (uint32_t i = 0; i < 60; ++i) {
+    ContractionCase shape = draw(i);
+    const bool reads = i % 2;
+    shape.batch = 1;
+    shape.accumulate = false;
+    shape.relu = !reads;
+    shape.hasBias &= !reads;
+    ContractionData data(shape), whole(shape);
+    run(whole, small);
+    const int64_t rowBytes = (shape.n + 127) / 128 * 16;
+    std::vector<uint8_t> bits(static_cast<size_t>(shape.m * rowBytes));
+    for (size_t byte = 0; reads && byte < bits.size(); ++byte)
+      bits[byte] = static_cast<uint8_t>(byte * 37 + byte / 11);
+    const std::vector<uint8_t> given = bits;
+    run(data, small, i % 3 == 0, 1 + i % 3, nullptr, nullptr, false,
+        reads ? ReluBits{bits.data(), nullptr} : ReluBits{nullptr, bits.data()});
+    if (reads)
+      EXPECT_EQ(bits, given);
+    for (int64_t m = 0; m < shape.m; ++m)
+      for (int64_t n = 0; n < shape.n; ++n) {
+        const bool bit = bits[static_cast<size_t>(m * rowBytes + n / 8)] >> n % 8 & 1;
+        const double product = loadElement(shape.out, whole.out.data(), m * shape.n + n);
+        ASSERT_EQ(loadElement(shape.out, data.out.data(), m * shape.n + n),
+                  reads && !bit ? 0 : product)
+            << "case " << i << " at " << m << ", " << n;
+        if (!reads)
+          ASSERT_EQ(bit, product > 0) << "case " << i << " at " << m << ", " << n;
+      }
   }
 }
 

@@ -51,7 +51,7 @@ protected:
     auto descriptor = shape.descriptor(5);
     team.begin();
     ASSERT_EQ(contractor.contract(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
-                                  data.out.data(), nullptr, 9),
+                                  data.out.data(), {}, 9),
               MPC_RT_OK);
     team.end();
     EXPECT_EQ(data.difference(), "");

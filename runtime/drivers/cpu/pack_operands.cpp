@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operands of a blocked product: how they are seen and packed.
+#include "runtime/drivers/cpu/blocked_product.h"
+#include "runtime/drivers/cpu/blocking.h"
+
+#include <algorithm>
+
+namespace mpc::rt {
+
+PanelOperand BlockedProduct::lhsOf(const Contraction &shape, const void *data) const {
+  bool contiguous = !shape.transposeLhs;
+  return {data,
+          shape.lhs,
+          shape.m,
+          shape.k,
+          contiguous ? shape.k : shape.m,
+          contiguous,
+          kernel.rows,
+          kernel.lhsStepBytes,
+          kernel.depth,
+          kernel.packLhs[shape.lhs][contiguous]};
+}
+
+PanelOperand BlockedProduct::rhsOf(const Contraction &shape, const void *data) const {
+  bool contiguous = shape.transposeRhs;
+  return {data,
+          shape.rhs,
+          shape.n,
+          shape.k,
+          contiguous ? shape.k : shape.n,
+          contiguous,
+          kernel.columns,
+          kernel.rhsStepBytes,
+          kernel.depth,
+          kernel.packRhs[shape.rhs][contiguous]};
+}
+
+bool BlockedProduct::multiplies(const Contraction &shape) const {
+  auto packs = [](PackTable packs, mpc_rt_dtype_t dtype) {
+    return dtype <= MPC_RT_FLOAT16 && packs[dtype][0];
+  };
+  return shape.k > 0 && packs(kernel.packLhs, shape.lhs) && packs(kernel.packRhs, shape.rhs) &&
+         shape.out <= MPC_RT_FLOAT16;
+}
+
+int64_t BlockedProduct::stepsOf(int64_t depth) const { return ceilDivide(depth, kernel.depth); }
+
+const uint8_t *BlockedProduct::chunkOf(const PanelOperand &side, const Panels &panels,
+                                       int64_t chunk, int64_t panel) const {
+  int64_t before = chunk * kernel.steps;
+  int64_t steps = std::min(kernel.steps, side.steps() - before);
+  return panels.data +
+         (before * panels.panels + (panel - panels.firstPanel) * steps) * side.stepBytes;
+}
+
+void BlockedProduct::pack(const PanelOperand &side, int64_t first, int64_t panels, int64_t chunk,
+                          uint8_t *to) const {
+  const int64_t step = chunk * kernel.steps;
+  side.pack(first, panels, step, std::min(kernel.steps, side.steps() - step), to);
+}
+
+// [first, first + panels) of all chunks.
+void BlockedProduct::packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to) {
+  Panels whole{to, first, panels};
+  int64_t groups = ceilDivide(panels, groupPanels);
+  int64_t chunks = ceilDivide(side.steps(), kernel.steps);
+  team.forRange(groups * chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      int64_t panel = first + item % groups * groupPanels, chunk = item / groups;
+      pack(side, panel, std::min(groupPanels, first + panels - panel), chunk,
+           const_cast<uint8_t *>(chunkOf(side, whole, chunk, panel)));
+    }
+  });
+}
+
+uint64_t BlockedProduct::packedBytes(const Contraction &shape) const {
+  return static_cast<uint64_t>(ceilDivide(shape.n, kernel.columns) * stepsOf(shape.k) *
+                               kernel.rhsStepBytes);
+}
+
+void BlockedProduct::packRhs(const Contraction &shape, const void *rhs, void *to) {
+  packAll(rhsOf(shape, rhs), 0, ceilDivide(shape.n, kernel.columns), static_cast<uint8_t *>(to));
+}
+
+} // namespace mpc::rt
