@@ -89,6 +89,20 @@ void repeatRows(const Column &column, const int64_t *rows, int64_t count, void *
 
 } // namespace
 
+bool isAsWanted(const Column &column) {
+  return column.array.dtype() == column.spec.dtype &&
+         column.array.elements() == column.array.rows() * elementsPerRow(column);
+}
+
+const void *findRows(const Column &column, const int64_t *rows, int64_t count) {
+  if (!isAsWanted(column) || count == 0)
+    return nullptr;
+  for (int64_t i = 1; i < count; ++i)
+    if (rows[i] != rows[0] + i)
+      return nullptr;
+  return column.array.data() + static_cast<size_t>(column.firstRow + rows[0]) * rowBytes(column);
+}
+
 void gatherRows(const Column &column, const int64_t *rows, int64_t count, void *out) {
   int64_t perRow = elementsPerRow(column);
   if (column.array.elements() != column.array.rows() * perRow)

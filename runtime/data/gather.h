@@ -10,6 +10,13 @@ namespace mpc::data {
 /// Bytes of one row of the column's tensor.
 size_t rowBytes(const Column &column);
 
+/// Whether rows of the column lie as the entry wants them.
+bool isAsWanted(const Column &column);
+
+/// Where rows[0 .. count) are when they follow each other and lie as the entry wants them; else
+/// null.
+const void *findRows(const Column &column, const int64_t *rows, int64_t count);
+
 /// Writes rows[0 .. count) of the column to `out` ([count, spec.dims...] of spec.dtype), as Keras
 /// converts arrays: through float32 to floating types.
 void gatherRows(const Column &column, const int64_t *rows, int64_t count, void *out);

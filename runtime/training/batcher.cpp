@@ -38,6 +38,8 @@ Status Batcher::run(const data::Dataset &data, const int64_t *rows, int64_t coun
   std::vector<const void *> pointers(entry_.input_count);
   for (uint32_t i = 0; i < entry_.input_count; ++i) {
     const data::Column &column = data.columns[i];
+    if ((pointers[i] = data::findRows(column, rows, count)))
+      continue;
     if (inputs_[i].bytes() < data::rowBytes(column) * static_cast<size_t>(count) ||
         !inputs_[i].data()) {
       Result<Array> array =
