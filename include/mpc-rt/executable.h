@@ -22,8 +22,9 @@ extern "C" {
  * services->contract_blocks, 7 when it calls services->contract_and_launch, 8 when it calls
  * services->contract_groups, 9 when it calls services->parallel_rows, 10 when it calls
  * services->contract_with_bits, 11 when it calls services->contract_groups with a rhs that is not
- * packed, 12 when it calls services->attend or services->attend_gradient, else 1. */
-#define MPC_RT_ABI_VERSION 12u
+ * packed, 12 when it calls services->attend or services->attend_gradient, 13 when it calls
+ * services->contract_and_launch without `out`, else 1. */
+#define MPC_RT_ABI_VERSION 13u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -178,7 +179,8 @@ enum {
    * half first; of an odd n the last high half does not count. Batch 1, transposed for
    * contract_groups alone. */
   MPC_RT_CONTRACT_PACKED_RHS = 8,
-  /* Since version 7, of contract_and_launch: what `out` holds afterwards is undefined. */
+  /* Since version 7, of contract_and_launch: what `out` holds afterwards is undefined. Since
+   * version 13 `out` may then be null. */
   MPC_RT_CONTRACT_CONSUMED = 16
 };
 
@@ -296,7 +298,9 @@ typedef struct mpc_rt_services_t {
    * one: it runs on ranges that cover all elements, each as soon as these are there.
    * arguments[result] (of argument_count <= MPC_RT_MAX_KERNEL_ARGUMENTS) is `out`; the kernel may
    * get another address there, at which the elements [begin, end) of its call are found. Neither
-   * writes what the other one reads. Since version 7. */
+   * writes what the other one reads. Since version 7. With MPC_RT_CONTRACT_CONSUMED `out` and
+   * arguments[result] may both be null, since version 13: the runtime then has memory for the
+   * result where it needs some. */
   int32_t (*contract_and_launch)(void *context, const mpc_rt_contract_t *descriptor,
                                  const void *lhs, const void *rhs, const void *bias, void *out,
                                  mpc_rt_kernel_fn kernel, void *const *arguments,

@@ -205,6 +205,13 @@ typedef struct mpc_rt_memory_t {
 MPC_RT_API mpc_rt_status_t mpc_rt_context_memory(const mpc_rt_context_t *context,
                                                  mpc_rt_memory_t *memory);
 
+/* What mpc_rt_context_memory will say once `entry` has run with `batch`, before it has. All is
+ * taken at once, its pages come when they are first used; nothing is computed and no variable
+ * changes. `library_bytes` is what is held now on devices with memory of their own, and lacks the
+ * copies of integer weights, which depend on their values. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_plan_memory(mpc_rt_context_t *context, uint32_t entry,
+                                                      int64_t batch, mpc_rt_memory_t *memory);
+
 /* What a context takes from its allocator, for host memory and any batch up to the one asked for:
  * the variables at once, the others when they are first needed. Each is one piece. */
 typedef struct mpc_rt_workspace_t {

@@ -27,6 +27,8 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, bool isOnDevice) {
   } else {
     // After CSE: equal views of one buffer are then one value.
     manager.addPass(createInterleaveLaunchesPass());
+    // After it: only now is known whose results nobody stores.
+    manager.addPass(createCompactArenaPass());
   }
   manager.addPass(createVerifyKernelsPass());
 }

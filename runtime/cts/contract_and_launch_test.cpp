@@ -40,7 +40,8 @@ TEST_P(ContractAndLaunch, VisitsEachElementOnceWithItsValue) {
                                   {3, 20, 33, 17},
                                   {1, 300, 520, 64},
                                   {1, 4, 4, 0}})
-      for (bool consumed : {false, true}) {
+      // The last: consumed, and the driver has memory for it where it needs some.
+      for (auto [consumed, isPlaced] : {std::pair{false, true}, {true, true}, {true, false}}) {
         ContractionCase shape;
         shape.batch = batch, shape.m = m, shape.n = n, shape.k = k;
         shape.lhs = shape.rhs = shape.out = shape.bias = dtype;
@@ -50,10 +51,11 @@ TEST_P(ContractAndLaunch, VisitsEachElementOnceWithItsValue) {
         Seen seen{dtype, std::vector<double>(elements), std::vector<uint8_t>(elements)};
         auto descriptor = shape.descriptor(++id);
         descriptor.flags |= consumed ? MPC_RT_CONTRACT_CONSUMED : 0u;
-        void *const arguments[] = {data.out.data(), &seen};
+        void *out = isPlaced ? data.out.data() : nullptr;
+        void *const arguments[] = {out, &seen};
         ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
         auto status = driver->contractAndLaunch(descriptor, data.lhs.data(), data.rhs.data(),
-                                                data.bias.data(), data.out.data(),
+                                                data.bias.data(), out,
                                                 {doubleElements, arguments, 2, 0, 7}, 1);
         driver->end();
         ASSERT_EQ(status, MPC_RT_OK) << mpc_rt_last_error();

@@ -77,7 +77,8 @@ static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *
                 "then; compile the model again",
                 layer);
   c.relu = descriptor.activation == MPC_RT_ACTIVATION_RELU;
-  if ((c.lhsElements() && !lhs) || (c.rhsElements() && !rhs) || (c.outElements() && !out) ||
+  const bool needsOut = c.outElements() && !(descriptor.flags & MPC_RT_CONTRACT_CONSUMED);
+  if ((c.lhsElements() && !lhs) || (c.rhsElements() && !rhs) || (needsOut && !out) ||
       (c.hasBias && c.n && !bias))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: contraction with a null operand", layer);
   result = c;

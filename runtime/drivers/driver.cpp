@@ -59,9 +59,13 @@ mpc_rt_status_t Driver::contractAndLaunch(const mpc_rt_contract_t &descriptor, c
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;
+  if (!out && shape.outElements()) {
+    reserve(consumedResult, shape.outElements() * dtypeSize(shape.out));
+    out = consumedResult.data();
+  }
   if (auto status = contract(descriptor, lhs, rhs, bias, out, /*largest=*/nullptr, batch))
     return status;
-  kernel.run(*this, shape.outElements());
+  kernel.run(*this, out, shape.outElements());
   return MPC_RT_OK;
 }
 

@@ -101,6 +101,7 @@ public:
     return MPC_RT_OK;
   }
   // Here: one after the other.
+  // `out` may be null where the descriptor says that the kernel consumes it.
   virtual mpc_rt_status_t contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
                                             const void *rhs, const void *bias, void *out,
                                             const ResultKernel &kernel, int64_t batch);
@@ -134,6 +135,10 @@ public:
   virtual void listProducts() noexcept {}
   virtual std::string products() const { return {}; }
 
+  // Until the next call, runs take the memory that they need and compute nothing. False where that
+  // is known after a run only.
+  virtual bool setReserving(bool /*reserves*/) noexcept { return false; }
+
   // Variables were written from outside of a run.
   virtual void variablesChanged() noexcept = 0;
   // Bytes held for packed weights, converted operands and scratch.
@@ -141,6 +146,9 @@ public:
 
 protected:
   const RowLoop *rowLoop = nullptr; // that runs
+
+private:
+  Buffer consumedResult; // where contractAndLaunch has no `out`
 };
 
 std::unique_ptr<Driver> makeCpuDriver(const DriverOptions &options);

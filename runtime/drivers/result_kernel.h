@@ -25,9 +25,12 @@ struct ResultKernel {
                                            static_cast<uintptr_t>(begin) * dtypeSize(dtype));
     function(own, begin, end);
   }
-  // All of it, by `team`.
-  template <typename Team> void run(Team &team, uint64_t elements) const {
-    team.parallelFor(function, arguments, static_cast<int64_t>(elements), grain);
+  // All of it, at `values`, by `team`.
+  template <typename Team> void run(Team &team, void *values, uint64_t elements) const {
+    void *own[MPC_RT_MAX_KERNEL_ARGUMENTS];
+    std::copy_n(arguments, argumentCount, own);
+    own[result] = values;
+    team.parallelFor(function, own, static_cast<int64_t>(elements), grain);
   }
 };
 

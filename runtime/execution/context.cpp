@@ -4,6 +4,7 @@
 #include "runtime/execution/context.h"
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
+#include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
 #include "runtime/device/cuda_devices.h"
 
@@ -22,14 +23,20 @@ void runParallelFor(void *context, mpc_rt_kernel_fn kernel, void *const *argumen
   static_cast<mpc_rt_context_t *>(context)->driver->parallelFor(kernel, arguments, count, grain);
 }
 
+bool hasWaitingShadow(const mpc_rt_context_t &context, const mpc_rt_contract_t &descriptor) {
+  const auto shadow = static_cast<uint32_t>(descriptor.rhs_variable);
+  return !context.isReserving && descriptor.rhs_variable >= 0 &&
+         shadow < context.variables.size() &&
+         context.values.states[shadow] == VariableValues::State::undrawn;
+}
+
 // Brings the rhs there when it is a shadow that waits, or does without it. `done`: all is done.
 mpc_rt_status_t useWaitingShadow(mpc_rt_context_t &context, const mpc_rt_contract_t &descriptor,
                                  const void *lhs, const void *bias, void *out, int64_t batch,
                                  bool mayDoWithout, bool &done) {
   const auto shadow = static_cast<uint32_t>(descriptor.rhs_variable);
   done = false;
-  if (descriptor.rhs_variable < 0 || shadow >= context.variables.size() ||
-      context.values.states[shadow] != VariableValues::State::undrawn)
+  if (!hasWaitingShadow(context, descriptor))
     return MPC_RT_OK;
   const auto master = static_cast<uint32_t>(context.executable().variables[shadow].shadow_of);
   // Whoever reads it twice (a loop over time, a second prediction) is better off with the copy.
@@ -75,25 +82,30 @@ int32_t runContractAndLaunch(void *context, const mpc_rt_contract_t *descriptor,
                              void *const *arguments, uint32_t argumentCount, uint32_t result,
                              int64_t grain, int64_t batch) {
   const char *layer = descriptor->layer ? descriptor->layer : "contraction";
-  return guard(layer, [&] {
+  return guard(layer, [&]() -> mpc_rt_status_t {
     if (argumentCount > MPC_RT_MAX_KERNEL_ARGUMENTS || result >= argumentCount)
       return fail(MPC_RT_FAILED_PRECONDITION,
                   "%s: a kernel of %u arguments on argument %u; this runtime takes %d; update "
                   "libmpcrt",
                   layer, argumentCount, result, MPC_RT_MAX_KERNEL_ARGUMENTS);
     auto &own = *static_cast<mpc_rt_context_t *>(context);
+    const ResultKernel launched{kernel, arguments, argumentCount, result, grain};
+    if (!hasWaitingShadow(own, *descriptor))
+      return own.driver->contractAndLaunch(*descriptor, lhs, rhs, bias, out, launched, batch);
+    Contraction shape;
+    if (auto status = resolveContraction(*descriptor, lhs, rhs, bias, out, batch, shape))
+      return status;
+    if (!out) {
+      reserve(own.consumedResult, shape.outElements() * dtypeSize(shape.out));
+      out = own.consumedResult.data();
+    }
     bool done = false;
     if (auto status = useWaitingShadow(own, *descriptor, lhs, bias, out, batch, true, done))
       return status;
     if (!done)
-      return own.driver->contractAndLaunch(*descriptor, lhs, rhs, bias, out,
-                                           {kernel, arguments, argumentCount, result, grain},
-                                           batch);
-    Contraction shape;
-    auto status = resolveContraction(*descriptor, lhs, rhs, bias, out, batch, shape);
-    if (!status)
-      own.driver->parallelFor(kernel, arguments, static_cast<int64_t>(shape.outElements()), grain);
-    return status;
+      return own.driver->contractAndLaunch(*descriptor, lhs, rhs, bias, out, launched, batch);
+    launched.run(*own.driver, out, shape.outElements());
+    return MPC_RT_OK;
   });
 }
 

@@ -42,8 +42,10 @@ struct mpc_rt_context_t {
   const unsigned madeAfterForks = mpc::rt::forksSeen();
   unsigned runsAfterForks = 0; // of the run in progress
   bool isRunning = false;
+  bool isReserving = false;      // services take memory and compute nothing
   std::vector<void *> variables; // where each is now
   mpc::rt::VariableValues values;
+  mpc::rt::Buffer consumedResult; // of a few rows by a shadow that waits
   uint64_t arenaPlanned = 0;
   std::string kernelsText, productsText; // what mpc_rt_context_kernels() returned
   std::unique_ptr<mpc::rt::TrainLoop> trainLoop;
@@ -63,6 +65,26 @@ const mpc_rt_entry_info_t *findEntry(const mpc_rt_context_t &context, uint32_t e
 const mpc_rt_entry_info_t *findEntry(const mpc_rt_context_t &context, uint32_t entry,
                                      const void *inputs, uint32_t inputCount, const void *outputs,
                                      uint32_t outputCount);
+
+// Of a run, in this order. Whether a fork left the context as it should be.
+mpc_rt_status_t checkForks(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry);
+// Until it goes, a fork finds the context in use.
+class RunMark {
+public:
+  explicit RunMark(mpc_rt_context_t &context) : context(context) {
+    context.runsAfterForks = forksSeen();
+    context.isRunning = true;
+  }
+  ~RunMark() { context.isRunning = false; }
+
+private:
+  mpc_rt_context_t &context;
+};
+mpc_rt_status_t reserveArena(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                             int64_t batch);
+mpc_rt_status_t runEntry(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                         const void *const *inputs, void *const *outputs, void *const *variables,
+                         int64_t batch);
 
 // A shadow again from its master, which is there; all of them, with their masters.
 void refreshShadow(mpc_rt_context_t &context, uint32_t shadow);

@@ -43,7 +43,10 @@ mpc_rt_status_t checkPointers(const mpc_rt_entry_info_t &entry, const void *cons
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t checkForks(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry) {
+} // namespace
+
+mpc_rt_status_t mpc::rt::checkForks(const mpc_rt_context_t &context,
+                                    const mpc_rt_entry_info_t &entry) {
   if (context.cudaOrdinal >= 0 && context.madeAfterForks != forksSeen())
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: the process forked after the context was made, and GPUs do not survive fork; "
@@ -57,24 +60,8 @@ mpc_rt_status_t checkForks(const mpc_rt_context_t &context, const mpc_rt_entry_i
   return MPC_RT_OK;
 }
 
-// Until it goes, a fork finds the context in use.
-class RunMark {
-public:
-  explicit RunMark(mpc_rt_context_t &context) : context(context) {
-    context.runsAfterForks = forksSeen();
-    context.isRunning = true;
-  }
-  ~RunMark() { context.isRunning = false; }
-
-private:
-  mpc_rt_context_t &context;
-};
-
-mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
-                    const void *const *inputs, void *const *outputs, int64_t batch) {
-  if (auto status = checkForks(context, entry))
-    return status;
-  RunMark mark(context);
+mpc_rt_status_t mpc::rt::reserveArena(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                                      int64_t batch) {
   uint64_t bytes = 0;
   if (!arenaBytes(entry, batch, bytes))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld overflows the scratch memory's size",
@@ -82,25 +69,29 @@ mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
   if (!context.driver->ownsMemory() && !context.arena.reserve(bytes))
     return failToAllocate(entry.name, bytes, context.arena.problem());
   context.arenaPlanned = std::max(context.arenaPlanned, bytes);
+  return MPC_RT_OK;
+}
 
-  const WeightUse use = weightUse(entry);
-  if (auto status = readyForRun(context, use == WeightUse::updated))
-    return status;
-  if (auto status = context.driver->begin(use))
+mpc_rt_status_t mpc::rt::runEntry(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                                  const void *const *inputs, void *const *outputs,
+                                  void *const *variables, int64_t batch) {
+  if (auto status = context.driver->begin(weightUse(entry)))
     return status;
   mpc_rt_call_t call = {};
   call.struct_size = sizeof(call);
   call.batch = batch;
   call.inputs = inputs;
   call.outputs = outputs;
-  call.variables = context.variables.data();
+  call.variables = variables;
   call.arena = context.arena.data();
   call.kernels = context.kernels;
   call.services = &context.services;
   call.context = &context;
+  uint64_t arena = 0;
+  arenaBytes(entry, batch, arena); // as reserveArena() found
   unsigned long failuresBefore = failureCount();
   mpc_rt_status_t status =
-      context.driver->run(entry, call, context.executable().variable_count, bytes);
+      context.driver->run(entry, call, context.executable().variable_count, arena);
   context.driver->end();
   if (status && failureCount() == failuresBefore)
     return fail(static_cast<mpc_rt_status_code_t>(status),
@@ -109,7 +100,17 @@ mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
   return status;
 }
 
-} // namespace
+static mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                           const void *const *inputs, void *const *outputs, int64_t batch) {
+  if (auto status = checkForks(context, entry))
+    return status;
+  RunMark mark(context);
+  if (auto status = reserveArena(context, entry, batch))
+    return status;
+  if (auto status = readyForRun(context, weightUse(entry) == WeightUse::updated))
+    return status;
+  return runEntry(context, entry, inputs, outputs, context.variables.data(), batch);
+}
 
 const mpc_rt_entry_info_t *mpc::rt::findEntry(const mpc_rt_context_t &context, uint32_t entry) {
   const mpc_rt_executable_t &executable = context.executable();

@@ -343,12 +343,15 @@ def Mpcrt_ViewOp : Mpcrt_Op<"view", [Pure]> {
   let summary = "buffer in the arena of the call";
   let description = [{
     A memref at byte `fixed + batch * per_sample` of the arena. The layout is dense; a dynamic
-    leading dimension has `extent * batch` rows (1 when absent).
+    leading dimension has `extent * batch` rows (1 when absent). With `unstored` it has no memory: the
+    result of an mpcrt.interleave that its kernel consumes, for which the runtime has memory where it
+    needs some.
 
     Example: `%0 = mpcrt.view %arena[%batch] fixed(128) per_sample(256) : memref<?xi8> -> memref<?x64xf32>`
   }];
   let arguments = (ins MemRefRankOf<[I8], [1]>:$arena, Index:$batch, I64Attr:$fixed,
-                       I64Attr:$per_sample, DefaultValuedAttr<I64Attr, "1">:$extent);
+                       I64Attr:$per_sample, DefaultValuedAttr<I64Attr, "1">:$extent,
+                       UnitAttr:$unstored);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = [{
     $arena `[` $batch `]` `fixed` `(` $fixed `)` `per_sample` `(` $per_sample `)` attr-dict

@@ -180,6 +180,28 @@ def InterleaveLaunchesPass : Pass<"mpc-interleave-launches", "::mlir::ModuleOp">
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
+def CompactArenaPass : Pass<"mpc-compact-arena", "::mlir::ModuleOp"> {
+  let summary = "for CPUs: no memory for results that kernels consume";
+  let description = [{
+    mpc-plan-memory gave every temporary a place, before it was known which results of contractions
+    never reach memory (`mpcrt.interleave ... consumed`). These become `unstored`, and what lay behind
+    places that nothing else uses moves up: `mpcrt.arena_fixed` and `mpcrt.arena_per_sample` are then
+    what a run touches. Places that buffers shared they go on to share; alignments stay.
+
+    Remark `arena` (category mpc-memory): the bytes that are left.
+
+    ```mlir
+    %dw = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<784x64xf32>
+    %db = mpcrt.view %arena[%n] fixed(200704) per_sample(0) : memref<?xi8> -> memref<64xf32>
+    mpcrt.interleave result(0) consumed { ... outs(%dw : ...) ... }
+    // becomes
+    %dw = mpcrt.view %arena[%n] fixed(0) per_sample(0) {unstored} : memref<?xi8> -> memref<784x64xf32>
+    %db = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
+}
+
 def VerifyKernelsPass : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase kernels";
   let description = [{

@@ -11,17 +11,7 @@
 using namespace mlir;
 using namespace mpc;
 
-namespace {
-/// Bytes [fixed, fixedEnd) of the arena, each bound plus a multiple of the batch.
-struct ByteRange {
-  int64_t fixed, perSample, fixedEnd, perSampleEnd;
-  bool isBefore(const ByteRange &other) const {
-    return fixedEnd <= other.fixed && perSampleEnd <= other.perSample;
-  }
-};
-} // namespace
-
-static ByteRange rangeOf(mpcrt::ViewOp view) {
+ByteRange mpc::rangeOf(mpcrt::ViewOp view) {
   auto type = cast<MemRefType>(view.getResult().getType());
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   for (int64_t extent : type.getShape())
@@ -38,6 +28,8 @@ bool mpc::mayOverlap(Value a, Value b) {
   if (a == b)
     return true;
   auto viewA = a.getDefiningOp<mpcrt::ViewOp>(), viewB = b.getDefiningOp<mpcrt::ViewOp>();
+  if ((viewA && viewA.getUnstored()) || (viewB && viewB.getUnstored()))
+    return false;
   if (viewA && viewB) {
     ByteRange first = rangeOf(viewA), second = rangeOf(viewB);
     return !first.isBefore(second) && !second.isBefore(first);

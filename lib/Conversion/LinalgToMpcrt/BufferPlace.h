@@ -3,10 +3,20 @@
 #ifndef MPC_LIB_CONVERSION_LINALGTOMPCRT_BUFFERPLACE_H
 #define MPC_LIB_CONVERSION_LINALGTOMPCRT_BUFFERPLACE_H
 
+#include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Value.h"
 
 namespace mpc {
+
+/// Bytes [fixed, fixedEnd) of the arena, each bound plus a multiple of the batch.
+struct ByteRange {
+  int64_t fixed, perSample, fixedEnd, perSampleEnd;
+  bool isBefore(const ByteRange &other) const {
+    return fixedEnd <= other.fixed && perSampleEnd <= other.perSample;
+  }
+};
+ByteRange rangeOf(mpcrt::ViewOp view);
 
 /// Whether two buffers of an entry may share a byte for some batch: views of the arena by their
 /// ranges, arguments by being the same.

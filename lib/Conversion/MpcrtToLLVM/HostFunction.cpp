@@ -6,6 +6,7 @@
 #include "RhsVariables.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
@@ -280,7 +281,10 @@ LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
     return failure();
   table->getDefiningOp()->moveBefore(op);
   Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
-  callService(emit, {offsetof(mpc_rt_services_t, contract_and_launch), 7},
+  auto place =
+      memref::skipViewLikeOps(cast<MemrefValue>(contract.getOut())).getDefiningOp<mpcrt::ViewOp>();
+  const unsigned since = place && place.getUnstored() ? 13 : 7;
+  callService(emit, {offsetof(mpc_rt_services_t, contract_and_launch), since},
               {*table, pointerTo(emit, contract.getLhs()), pointerTo(emit, contract.getRhs()),
                pointerToOptional(emit, contract.getBias()), pointerTo(emit, contract.getOut()),
                kernelOf(launch, emit), argumentsOf(launch, emit),

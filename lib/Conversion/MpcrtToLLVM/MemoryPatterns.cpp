@@ -161,6 +161,11 @@ struct ViewPattern : Pattern<mpcrt::ViewOp> {
   LogicalResult matchAndRewrite(mpcrt::ViewOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
+    if (op.getUnstored()) {
+      rewriter.replaceOpWithNewOp<LLVM::ZeroOp>(op,
+                                                LLVM::LLVMPointerType::get(rewriter.getContext()));
+      return success();
+    }
     Value offset = constant(rewriter, loc, op.getFixed());
     if (op.getPerSample() != 0) {
       Value scaled = LLVM::MulOp::create(rewriter, loc, adaptor.getBatch(),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/drivers/cpu/blocked_product.h"
-#include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/blocked_product_way.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,18 +8,10 @@
 namespace mpc::rt {
 namespace {
 
-// Of what is packed before blocks are multiplied, per operand: more than that is done in strips.
-constexpr int64_t stripBytes = 32 << 20;
-// Behind each row of sums, so that rows do not fall on the same few sets of the caches.
-constexpr int64_t sumPadding = 16;
 constexpr int64_t cacheLine = 64;
 
-// Of one row of a block.
-constexpr size_t maximalRowBytes = 16384;
 // Of a row of lhs that is read where it lies, and chunks of it.
 constexpr int64_t longestRow = 4096, mostPieces = 16;
-
-int64_t elementBytes(mpc_rt_dtype_t dtype) { return static_cast<int64_t>(dtypeSize(dtype)); }
 
 // A large result is written without reading what was there before, and without displacing what the
 // caches hold: by the time somebody reads it, it would have left them anyway.
@@ -42,30 +33,7 @@ uint32_t epilogueFlags(const Contraction &shape) {
          (shape.accumulate ? epilogueAccumulate : 0u);
 }
 
-// An extent cut into `count` blocks of `size`, the last one smaller.
-struct Blocking {
-  int64_t count, size;
-  static Blocking atMost(int64_t extent, int64_t most, int64_t unit) {
-    return inParts(extent, ceilDivide(extent, most), unit);
-  }
-  static Blocking inParts(int64_t extent, int64_t parts, int64_t unit) {
-    int64_t size = ceilDivide(ceilDivide(extent, parts), unit) * unit;
-    return {ceilDivide(extent, size), size};
-  }
-};
-
 } // namespace
-
-struct BlockedProduct::Grid {
-  Blocking rows, columns;
-};
-
-struct BlockedProduct::Block {
-  PanelOperand lhs, rhs;
-  Panels lhsPanels, rhsPanels; // without data: the block packs what it reads
-  RhsPacking rhsPacking;
-  int64_t batch, row = 0, rows = 0, column = 0, columns = 0;
-};
 
 // Few blocks are cut further until every thread has as many. `launches`: a kernel on the result.
 BlockedProduct::Grid BlockedProduct::gridOf(const Contraction &shape, bool launches) const {
@@ -153,53 +121,21 @@ bool BlockedProduct::packsRhsFirst(const Contraction &shape, const Result &resul
   return rhsPackingOf(shape, gridOf(shape, result.kernel), result) == RhsPacking::first;
 }
 
-uint64_t BlockedProduct::bytes() const noexcept {
-  uint64_t total = lhsPanels.size() + rhsPanels.size();
-  for (const Workspace &own : workspaces)
-    total += own.sums.size() + own.lhs.size() + own.rhs.size();
-  return total;
-}
-
 // ---- Products -----------------------------------------------------------------------------------
 
 void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *rhs,
                          const void *packedRhs, const float *bias, const Result &result) {
   const PanelOperand left = lhsOf(shape, lhs), right = rhsOf(shape, rhs);
   const int64_t threads = team.threads();
-  const Grid grid = gridOf(shape, result.kernel);
-  const RhsPacking rhsPacking = packedRhs ? RhsPacking::none : rhsPackingOf(shape, grid, result);
+  const Way way = prepare(shape, packedRhs != nullptr, result);
+  const Grid &grid = way.grid;
+  const RhsPacking rhsPacking = way.rhsPacking;
   const bool rhsFirst = rhsPacking == RhsPacking::first;
-  const bool lhsAsItLies = readsLhsAsItLies(shape, packedRhs || rhsFirst, result);
-  const bool lhsFirst = !lhsAsItLies && shape.batch == 1 && grid.columns.count > 1;
-
-  auto stripOf = [&](const Blocking &blocks, const PanelOperand &side, bool first) {
-    int64_t blockBytes = blocks.size / side.panelLanes * side.steps() * side.stepBytes;
-    return first ? std::clamp<int64_t>(stripBytes / blockBytes, 1, blocks.count) : blocks.count;
-  };
-  const int64_t rowStrip = stripOf(grid.rows, left, lhsFirst);
-  const int64_t columnStrip = stripOf(grid.columns, right, rhsFirst);
-
-  workspaces.resize(static_cast<size_t>(threads));
-  for (Workspace &own : workspaces) {
-    if (lhsAsItLies)
-      break;
-    reserve(own.sums, grid.rows.size * (grid.columns.size + sumPadding) *
-                          static_cast<int64_t>(sizeof(float)));
-    if (!lhsFirst)
-      reserve(own.lhs, grid.rows.size / kernel.rows * kernel.steps * kernel.lhsStepBytes);
-    if (rhsPacking == RhsPacking::inGroups)
-      reserve(own.rhs, groupPanels * kernel.steps * kernel.rhsStepBytes);
-    else if (rhsPacking == RhsPacking::once)
-      reserve(own.rhs, columnBytesOf(shape, grid));
-    own.packedColumn = -1;
-  }
+  const int64_t rowStrip = way.rowStrip, columnStrip = way.columnStrip;
 
   auto packStrip = [&](const PanelOperand &side, const Blocking &blocks, int64_t first,
                        int64_t count, Buffer &buffer) {
-    int64_t unit = blocks.size / side.panelLanes;
-    int64_t end = std::min((first + count) * unit, ceilDivide(side.lanes, side.panelLanes));
-    Panels panels{nullptr, first * unit, end - first * unit};
-    reserve(buffer, panels.panels * side.steps() * side.stepBytes);
+    Panels panels = panelsOf(side, blocks, first, count);
     packAll(side, panels.firstPanel, panels.panels, buffer.data());
     panels.data = buffer.data();
     return panels;
@@ -215,7 +151,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
       rightPanels = packStrip(right, grid.columns, column, columns, rhsPanels);
     for (int64_t row = 0; row < grid.rows.count; row += rowStrip) {
       const int64_t rows = std::min(rowStrip, grid.rows.count - row);
-      if (lhsFirst && packedRow != row) {
+      if (way.lhsFirst && packedRow != row) {
         leftPanels = packStrip(left, grid.rows, row, rows, lhsPanels);
         packedRow = row;
       }
@@ -234,7 +170,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
             block.lhs.data = at(lhs, block.batch * shape.m * shape.k, shape.lhs);
             if (rhs)
               block.rhs.data = at(rhs, block.batch * shape.k * shape.n, shape.rhs);
-            if (lhsAsItLies) {
+            if (way.lhsAsItLies) {
               own = std::max(own, multiplyRows(shape, block, bias, result));
               continue;
             }
@@ -416,7 +352,7 @@ uint32_t BlockedProduct::finishBlock(const Contraction &shape, const Block &bloc
   uint32_t most = 0;
   for (int64_t row = 0; row < block.rows; ++row) {
     const int64_t first = (block.batch * shape.m + block.row + row) * shape.n + block.column;
-    auto *target = const_cast<uint8_t *>(at(result.out, first, shape.out));
+    auto *target = isConsumed ? nullptr : const_cast<uint8_t *>(at(result.out, first, shape.out));
     uint8_t *finished = streams || isConsumed ? staged : target;
     finish(sums + row * stride, bias ? bias + block.column : nullptr, finished, count);
     most =

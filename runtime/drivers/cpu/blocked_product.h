@@ -49,6 +49,10 @@ public:
   // Whether rhs is packed as a whole before the product, once: kept copies save that. Otherwise
   // each block packs what it reads.
   bool packsRhsFirst(const Contraction &shape, const Result &result) const;
+  // Whether run() does without result.out.
+  bool storesNothing(const Contraction &shape, const Result &result) const;
+  // Takes the memory that run() will need; its pages come when they are used.
+  void reserveFor(const Contraction &shape, bool rhsIsPacked, const Result &result);
   // `packedRhs` instead of `rhs`, from packRhs(); one of them is null.
   void run(const Contraction &shape, const void *lhs, const void *rhs, const void *packedRhs,
            const float *bias, const Result &result);
@@ -79,7 +83,9 @@ private:
     Buffer sums, lhs, rhs;
     int64_t packedColumn = -1; // of the result: whose panels of rhs are kept
   };
+  struct Blocking;
   struct Grid;
+  struct Way;
   struct Block;
 
   PanelOperand lhsOf(const Contraction &shape, const void *data) const;
@@ -91,6 +97,11 @@ private:
             uint8_t *to) const;
   void fetchNext(const Block &block, int64_t chunk, int64_t panel, int64_t tile,
                  int64_t tiles) const;
+  // Of the blocks [first, first + count).
+  static Panels panelsOf(const PanelOperand &side, const Blocking &blocks, int64_t first,
+                         int64_t count);
+  // Decides, and takes the memory.
+  Way prepare(const Contraction &shape, bool rhsIsPacked, const Result &result);
   void packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to);
   // Few blocks are cut further until every thread has as many. `launches`: a kernel on the result.
   Grid gridOf(const Contraction &shape, bool launches) const;

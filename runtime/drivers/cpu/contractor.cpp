@@ -60,7 +60,7 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
 uint64_t Contractor::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
                    biasWide.size() + libraryScratch.size() + tileScratch.size() +
-                   orderedRows.size() + orderedSteps.size();
+                   orderedRows.size() + orderedSteps.size() + consumedResult.size();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
   for (auto &entry : tiles)
@@ -89,6 +89,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
   if (shape.outElements() == 0)
     return MPC_RT_OK;
   if (shape.lhs == MPC_RT_INT8) {
+    out = placeOf(shape, out);
     if (extras.largest)
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: the largest of int32 is not computed",
                   descriptor.layer ? descriptor.layer : "contraction");
@@ -98,12 +99,14 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
   }
   if (shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 ||
       shape.bias == MPC_RT_FLOAT64) {
+    out = placeOf(shape, out);
     contractFloat64(team, shape, lhs, rhs, bias, out);
     list(descriptor, shape, batch, "");
     finish(shape, out, extras);
     return MPC_RT_OK;
   }
   if (!extras.largest && readsTiles(descriptor, shape)) {
+    out = placeOf(shape, out);
     contractTiles(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out);
     list(descriptor, shape, batch, "integer_tiles");
     finish(shape, out, extras);
@@ -114,6 +117,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
       shape.batch == 1)
     return contractCopy(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out, extras, batch);
   if (shape.rhs != MPC_RT_INT8 && isFewRows(descriptor, shape)) {
+    out = placeOf(shape, out);
     contractRows(shape, lhs, rhs, bias, out);
     list(descriptor, shape, batch, "streamed_weights");
     finish(shape, out, extras);
@@ -137,7 +141,7 @@ void Contractor::finish(const Contraction &c, void *out, const ContractionExtras
                      : largestOf(c.out, out, static_cast<int64_t>(c.outElements())),
                  extras.largest);
   if (extras.kernel)
-    extras.kernel->run(team, c.outElements());
+    extras.kernel->run(team, out, c.outElements());
 }
 
 void Contractor::applyBits(const Contraction &c, const ReluBits &bits, int64_t first, void *values,
@@ -191,6 +195,7 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
   if (plan.blocked)
     return executeBlocked(plan, descriptor, lhs, rhs, bias, out, extras);
   team.prepareWorkers();
+  out = placeOf(c, out);
   uint32_t most = 0;
   const void *ready = c.k > 0 ? prepareRhs(plan, descriptor.rhs_variable, rhs) : nullptr;
   const float *wideBias = prepareBias(c, bias);
@@ -224,7 +229,14 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
   if (extras.largest)
     storeLargest(c.out, most, extras.largest);
   if (extras.kernel)
-    extras.kernel->run(team, c.outElements());
+    extras.kernel->run(team, out, c.outElements());
+}
+
+void *Contractor::placeOf(const Contraction &c, void *out) {
+  if (out)
+    return out;
+  reserve(consumedResult, c.outElements() * dtypeSize(c.out));
+  return consumedResult.data();
 }
 
 void Contractor::executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
@@ -236,8 +248,10 @@ void Contractor::executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor,
   const void *packed = nullptr;
   uint32_t most = 0;
   const bool isConsumed = descriptor.flags & MPC_RT_CONTRACT_CONSUMED;
-  const BlockedProduct::Result result{out, extras.largest ? &most : nullptr, extras.kernel,
-                                      isConsumed, extras.bits};
+  BlockedProduct::Result result{out, extras.largest ? &most : nullptr, extras.kernel, isConsumed,
+                                extras.bits};
+  if (!product.storesNothing(c, result))
+    result.out = placeOf(c, out);
   if (variable >= 0 && c.batch == 1) {
     PackedWeights &entry = weights[{variable, c.transposeRhs, c.k, c.n, &product}];
     bool keep = false;
@@ -278,28 +292,15 @@ const void *Contractor::findPacked(PackedWeights &entry, bool &keep) {
   return nullptr;
 }
 
-template <typename Pack>
-const void *Contractor::packInto(PackedWeights *entry, bool keep, uint64_t bytes,
-                                 const Pack &pack) {
-  Buffer &target = keep ? entry->buffer : packedOnce;
-  if (!keep)
-    packedOnceHolds = nullptr; // until it is packed: that may fail
-  reserve(target, bytes);
-  pack(target.data());
-  if (keep)
-    entry->keptVersion = weightVersion;
-  else
-    packedOnceHolds = entry;
-  return target.data();
-}
-
 const void *Contractor::packForSteps(int32_t variable, const Contraction &c,
-                                     BlockedProduct &product, const void *rhs) {
+                                     BlockedProduct &product, const void *rhs, bool packs) {
   PackedWeights &entry = weights[{variable, c.transposeRhs, c.k, c.n, &product}];
   if (entry.keptVersion == weightVersion)
     return entry.buffer.data();
-  return packInto(&entry, /*keep=*/true, product.packedBytes(c),
-                  [&](uint8_t *to) { product.packRhs(c, rhs, to); });
+  return packInto(&entry, /*keep=*/true, product.packedBytes(c), [&](uint8_t *to) {
+    if (packs)
+      product.packRhs(c, rhs, to);
+  });
 }
 
 const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs) {

@@ -42,6 +42,10 @@ public:
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, const ContractionExtras &extras,
                            int64_t batch, bool byRows = false);
+  // Takes the memory that contract() will need, and computes nothing.
+  mpc_rt_status_t reserveFor(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                             const void *bias, void *out, const ContractionExtras &extras,
+                             int64_t batch);
   // As Driver::contractMaster.
   mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *master, const void *bias, void *out, int64_t batch,
@@ -53,7 +57,8 @@ public:
   // Whether the loop's products, none of which has more than `mostProducts` multiplications, are
   // computed rows at a time by threads of their own, with the kernels that contract() takes. Then
   // what they share (packed weights) is there when it returns.
-  bool prepareRows(const RowLoop &loop, int64_t mostProducts);
+  // Without `packs` it takes the memory for that alone.
+  bool prepareRows(const RowLoop &loop, int64_t mostProducts, bool packs = true);
   // Of the loop that was prepared last; by any number of threads at once.
   void contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
                     int64_t end) const {
@@ -129,7 +134,11 @@ private:
   using PackedKey = std::tuple<int32_t, bool, int64_t, int64_t, const void *>;
 
   bool prepareProduct(const RowLoop &loop, const mpc_rt_rows_product_t &product,
-                      int64_t mostProducts, RowProduct &prepared);
+                      int64_t mostProducts, bool packs, RowProduct &prepared);
+  void reserveBias(const Contraction &shape);
+  void reserveBlocked(Plan &plan, const mpc_rt_contract_t &descriptor, void *out,
+                      const ContractionExtras &extras);
+  void reserveProducts(Plan &plan, const mpc_rt_contract_t &descriptor, void *out);
   bool isFewRows(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
   // `isMaster`: rhs is float32, to be rounded to what the shape says.
   void contractRows(const Contraction &shape, const void *lhs, const void *rhs, const void *bias,
@@ -181,6 +190,8 @@ private:
   void applyBits(const Contraction &shape, const ReluBits &bits, int64_t first, void *values,
                  int64_t rows);
   uint32_t largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count);
+  // `out`, or memory for a result that its kernel consumes.
+  void *placeOf(const Contraction &shape, void *out);
   // The product that could multiply this; null if oneDNN alone can.
   BlockedProduct *findBlocked(const Contraction &shape) const;
   std::unique_ptr<Plan> makePlan(const Contraction &shape, bool rhsKept, bool findLargest,
@@ -198,7 +209,7 @@ private:
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
   // A variable as `product` reads it in every step of a loop.
   const void *packForSteps(int32_t variable, const Contraction &shape, BlockedProduct &product,
-                           const void *rhs);
+                           const void *rhs, bool packs);
   // The packed copy of a variable, if there is one. Otherwise null: `keep` then says whether the
   // copy that the caller makes is worth keeping.
   const void *findPacked(PackedWeights &entry, bool &keep);
@@ -232,10 +243,25 @@ private:
   std::map<int32_t, std::pair<uint64_t, bool>> fourBits; // by variable: of which version, whether
   const PackedWeights *packedOnceHolds = nullptr;
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, tileScratch,
-      orderedRows, orderedSteps;
+      orderedRows, orderedSteps, consumedResult;
   std::vector<RowProduct> rowProducts;
   std::unique_ptr<BlockedProduct> bfloat16Product, float32Product; // null: left to oneDNN
 };
+
+template <typename Pack>
+const void *Contractor::packInto(PackedWeights *entry, bool keep, uint64_t bytes,
+                                 const Pack &pack) {
+  Buffer &target = keep ? entry->buffer : packedOnce;
+  if (!keep)
+    packedOnceHolds = nullptr; // until it is packed: that may fail
+  reserve(target, bytes);
+  pack(target.data());
+  if (keep)
+    entry->keptVersion = weightVersion;
+  else
+    packedOnceHolds = entry;
+  return target.data();
+}
 
 // Integer weights as multiplyInt8 and multiplyInt4 read them: bytes, and the tiles themselves.
 uint64_t tileBytes(const Contraction &shape);

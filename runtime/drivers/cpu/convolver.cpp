@@ -199,6 +199,44 @@ void Convolver::makePrimitives(Plan &plan) {
     plan.body.reset(), plan.tail.reset();
 }
 
+mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, const void *lhs,
+                                      const void *rhs, const void *bias, const void *out,
+                                      int64_t batch) {
+  Convolution c;
+  if (auto status = resolveConvolution(descriptor, lhs, rhs, bias, out, batch, c))
+    return status;
+  if (c.outElements() == 0 || c.batch == 0)
+    return MPC_RT_OK;
+  const Plan &plan = findPlan(descriptor, c, batch);
+  if (plan.filterGradient || (!plan.windowed && !plan.body))
+    return MPC_RT_OK; // has its memory, needs none
+  const bool isWhole = toFilter(c);
+  const int64_t samples = isWhole ? c.batch : plan.block;
+  if (plan.widenLhs)
+    floats(lhsBlock, c.lhsElements() / c.batch * samples);
+  if (plan.throughScratch)
+    floats(sumBlock, isWhole ? c.outElements() : c.outElements() / c.batch * samples);
+  if (c.hasBias && c.bias != MPC_RT_FLOAT32)
+    floats(biasWide, c.outColumns());
+  if (plan.body)
+    plan.body->reserveFor(libraryScratch, filterScratch);
+  if (isWhole) {
+    if (plan.widenRhs)
+      floats(rhsWhole, c.rhsElements());
+    return MPC_RT_OK;
+  }
+  const void *layout = plan.windowed ? plan.windowed->filterLayout() : plan.body->filterLayout();
+  PackedFilter *kept = nullptr;
+  if (weightsConstant && descriptor.rhs_variable >= 0 && (layout || plan.widenRhs))
+    kept = &weights[{descriptor.rhs_variable, plan.element, c.direction, layout}];
+  if (plan.widenRhs)
+    floats(kept && !layout ? kept->buffer : rhsWhole, c.rhsElements());
+  if (layout)
+    reserve(kept ? kept->buffer : packedOnce,
+            plan.windowed ? plan.windowed->filterBytes() : plan.body->filterBytes());
+  return MPC_RT_OK;
+}
+
 // ---- Execution ----------------------------------------------------------------------------------
 
 void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs,

@@ -32,6 +32,9 @@ public:
 
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch);
+  // Takes the memory that convolve() will need, and computes nothing.
+  mpc_rt_status_t reserveFor(const mpc_rt_convolution_t &descriptor, const void *lhs,
+                             const void *rhs, const void *bias, const void *out, int64_t batch);
   uint64_t bytes() const noexcept;
 
 private:

@@ -42,18 +42,18 @@ public:
 
   void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                    int64_t grain) override {
-    team.parallelFor(kernel, arguments, count, grain);
+    if (!reserves)
+      team.parallelFor(kernel, arguments, count, grain);
   }
 
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, void *largest, int64_t batch) override {
-    return contractor->contract(descriptor, lhs, rhs, bias, out, {largest}, batch);
+    return multiply(descriptor, lhs, rhs, bias, out, {largest}, batch);
   }
   mpc_rt_status_t contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
                                     const void *rhs, const void *bias, void *out,
                                     const ResultKernel &kernel, int64_t batch) override {
-    return contractor->contract(descriptor, lhs, rhs, bias, out, {/*largest=*/nullptr, &kernel},
-                                batch);
+    return multiply(descriptor, lhs, rhs, bias, out, {/*largest=*/nullptr, &kernel}, batch);
   }
   mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const ReluBits &bits,
@@ -63,11 +63,13 @@ public:
       return status;
     if (shape.out == MPC_RT_FLOAT64)
       return Driver::contractWithBits(descriptor, lhs, rhs, bias, bits, out, batch);
-    return contractor->contract(descriptor, lhs, rhs, bias, out, {nullptr, nullptr, bits}, batch);
+    return multiply(descriptor, lhs, rhs, bias, out, {nullptr, nullptr, bits}, batch);
   }
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *rhs, const BlockScales &blocks, const void *bias,
                                  void *out, int64_t batch) override {
+    if (reserves) // the copies of integer weights depend on their values
+      return MPC_RT_OK;
     return contractor->contractBlocks(descriptor, lhs, rhs, blocks, bias, out, batch);
   }
 
@@ -77,8 +79,10 @@ public:
     constexpr int64_t fewestRows = 8, largeProducts = 1 << 21;
     const bool isShared = team.threads() == 1 || loop.count > fewestRows;
     if (ThreadTeam::insideRegion() ||
-        !contractor->prepareRows(loop, isShared ? INT64_MAX : largeProducts))
+        !contractor->prepareRows(loop, isShared ? INT64_MAX : largeProducts, /*packs=*/!reserves))
       return Driver::runRows(loop);
+    if (reserves)
+      return MPC_RT_OK;
     std::atomic<int32_t> failure{MPC_RT_OK};
     rowLoop = &loop;
     splitsRows = true;
@@ -100,6 +104,9 @@ public:
   mpc_rt_status_t contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
                                int64_t end) override {
     const mpc_rt_rows_product_t &own = rowLoop->products[product];
+    if (reserves)
+      return contractor->reserveFor(*own.descriptor, lhs, own.rhs, own.bias, out, /*extras=*/{},
+                                    rowLoop->batch);
     if (!splitsRows)
       return contractor->contract(*own.descriptor, lhs, own.rhs, own.bias, out, /*extras=*/{},
                                   rowLoop->batch, /*byRows=*/true);
@@ -115,7 +122,22 @@ public:
 
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch) override {
-    return convolver->convolve(descriptor, lhs, rhs, bias, out, batch);
+    return reserves ? convolver->reserveFor(descriptor, lhs, rhs, bias, out, batch)
+                    : convolver->convolve(descriptor, lhs, rhs, bias, out, batch);
+  }
+  mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor, const AttentionOperands &operands,
+                         int64_t batch) override {
+    return reserves ? MPC_RT_OK : Driver::attend(descriptor, operands, batch);
+  }
+  mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
+                                 const AttentionGradientOperands &operands,
+                                 int64_t batch) override {
+    return reserves ? MPC_RT_OK : Driver::attendGradient(descriptor, operands, batch);
+  }
+
+  bool setReserving(bool wanted) noexcept override {
+    reserves = wanted;
+    return true;
   }
 
   void tune() noexcept override {
@@ -141,6 +163,12 @@ public:
   }
 
 private:
+  mpc_rt_status_t multiply(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                           const void *bias, void *out, const ContractionExtras &extras,
+                           int64_t batch) {
+    return reserves ? contractor->reserveFor(descriptor, lhs, rhs, bias, out, extras, batch)
+                    : contractor->contract(descriptor, lhs, rhs, bias, out, extras, batch);
+  }
   void makeKernels() {
     contractor.emplace(team, isa);
     convolver.emplace(team, isa);
@@ -167,6 +195,7 @@ private:
   std::optional<Convolver> convolver;
   unsigned forks = 0;
   bool isForkedThread = false, tunes = false, lists = false;
+  bool reserves = false;   // instead of computing
   bool splitsRows = false; // a loop runs whose threads have rows of their own
   WeightUse weightUse = WeightUse::updated;
 };

@@ -157,6 +157,8 @@ Product::~Product() = default;
 const char *Product::kernel() const { return implementation->name; }
 bool Product::isFast() const { return std::strncmp(implementation->name, "ref", 3) != 0; }
 
+uint64_t Product::scratchBytes() const { return implementation->scratchBytes; }
+
 void Product::run(const void *lhs, const void *rhs, const float *bias, void *out, Buffer &scratch) {
   auto &own = *implementation;
   reserve(scratch, own.scratchBytes);

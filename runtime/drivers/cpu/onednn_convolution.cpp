@@ -224,17 +224,22 @@ void ConvolutionPrimitive::packFilter(const void *from, void *to, Buffer &scratc
   implementation->reorder.run(from, to, scratch);
 }
 
+void ConvolutionPrimitive::reserveFor(Buffer &scratch, Buffer &filterScratch) const {
+  auto &own = *implementation;
+  if (own.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT && !own.plain)
+    reserve(filterScratch, filterBytes());
+  reserve(scratch, own.scratchpad.get_desc().get_size());
+}
+
 void ConvolutionPrimitive::run(const void *lhs, const void *rhs, const float *bias, float *out,
                                Buffer &scratch, Buffer &filterScratch) {
   auto &own = *implementation;
   bool toFilter = own.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
   bool toImages = own.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT;
   void *target = out;
-  if (toFilter && !own.plain) {
-    reserve(filterScratch, filterBytes());
+  reserveFor(scratch, filterScratch);
+  if (toFilter && !own.plain)
     target = filterScratch.data();
-  }
-  reserve(scratch, own.scratchpad.get_desc().get_size());
   setHandle(own.scratchpad, scratch.data());
   setHandle(own.images, toImages ? target : const_cast<void *>(lhs));
   setHandle(own.filter, toFilter ? target : const_cast<void *>(rhs));

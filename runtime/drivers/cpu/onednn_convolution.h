@@ -45,6 +45,9 @@ public:
   // From the plain row-major filter of the element type.
   void packFilter(const void *from, void *to, Buffer &scratch) const;
 
+  // Takes the memory that run() will need.
+  void reserveFor(Buffer &scratch, Buffer &filterScratch) const;
+
   // Operands as mpc_rt_convolution_t orders them; a filter operand is packed. `out` is float32; the
   // gradient of a filter comes out plain.
   void run(const void *lhs, const void *rhs, const float *bias, float *out, Buffer &scratch,

@@ -9,17 +9,17 @@
 
 namespace mpc::rt {
 
-bool Contractor::prepareRows(const RowLoop &loop, int64_t mostProducts) {
+bool Contractor::prepareRows(const RowLoop &loop, int64_t mostProducts, bool packs) {
   rowProducts.resize(std::max<size_t>(rowProducts.size(), loop.productCount));
   for (uint32_t i = 0; i < loop.productCount; ++i)
-    if (!prepareProduct(loop, loop.products[i], mostProducts, rowProducts[i]))
+    if (!prepareProduct(loop, loop.products[i], mostProducts, packs, rowProducts[i]))
       return false;
   return true;
 }
 
 // Refusals of any kind are for contract() to deal with.
 bool Contractor::prepareProduct(const RowLoop &loop, const mpc_rt_rows_product_t &product,
-                                int64_t mostProducts, RowProduct &prepared) {
+                                int64_t mostProducts, bool packs, RowProduct &prepared) {
   const int64_t batch = loop.batch;
   const mpc_rt_contract_t &descriptor = *product.descriptor;
   Contraction &c = prepared.shape;
@@ -43,10 +43,11 @@ bool Contractor::prepareProduct(const RowLoop &loop, const mpc_rt_rows_product_t
   prepared.blocked = blocked;
   if (descriptor.rhs_variable < 0) {
     reserve(prepared.ownRhs, blocked->packedBytes(c));
-    blocked->packRhs(c, product.rhs, prepared.ownRhs.data());
+    if (packs)
+      blocked->packRhs(c, product.rhs, prepared.ownRhs.data());
     prepared.packed = prepared.ownRhs.data();
   } else {
-    prepared.packed = packForSteps(descriptor.rhs_variable, c, *blocked, product.rhs);
+    prepared.packed = packForSteps(descriptor.rhs_variable, c, *blocked, product.rhs, packs);
   }
   prepared.bias = static_cast<const float *>(product.bias);
   if (c.hasBias && c.bias != MPC_RT_FLOAT32) {

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
+// RUN: mpc-opt %s --convert-mpcrt-to-llvm --split-input-file | FileCheck %s
 
 // A kernel on a contraction's result is a service of version 7 of the ABI: behind the contraction's
 // operands stand the kernel, its arguments, how many and which one is the result, and the grain.
@@ -23,6 +23,33 @@ func.func @train_step(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4xf32
   mpcrt.interleave result(0) consumed {
     mpcrt.contract ins(%x, %dy : memref<?x8xf32>, memref<?x4xf32>) outs(%dw : memref<8x4xf32>) {layer = "dense", transpose_lhs}
     mpcrt.launch @update count(%count) grain(1000) args(%flat, %weights : memref<32xf32>, memref<32xf32>)
+  }
+  return
+}
+}
+
+// -----
+
+// A result without memory is null, for the product and for the kernel: version 13 of the ABI.
+// CHECK: module attributes {mpcrt.abi_version = 13 : i32
+module {
+func.func private @sum(%y: memref<?xf32>, %z: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+// CHECK-LABEL: llvm.func @predict
+// CHECK: %[[BIAS:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK: %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK: llvm.store %[[NULL]], %{{.*}} : !llvm.ptr, !llvm.ptr
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %[[BIAS]], %[[NULL]], %{{.*}}) : !llvm.ptr
+func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %z: memref<?xf32> {mpcrt.output = "out0"},
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  %y = mpcrt.view %arena[%n] fixed(0) per_sample(0) {unstored} : memref<?xi8> -> memref<?x4xf32>
+  %flat = memref.collapse_shape %y [[0, 1]] : memref<?x4xf32> into memref<?xf32>
+  %c4 = arith.constant 4 : index
+  %count = arith.muli %n, %c4 : index
+  mpcrt.interleave result(0) consumed {
+    mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%y : memref<?x4xf32>) {layer = "dense"}
+    mpcrt.launch @sum count(%count) grain(1000) args(%flat, %z : memref<?xf32>, memref<?xf32>)
   }
   return
 }

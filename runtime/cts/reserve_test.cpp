@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Conformance of setReserving: a driver that says beforehand what memory it needs takes no more
+// when it computes, and has computed nothing before.
+#include "runtime/cts/contraction_case.h"
+#include "runtime/cts/convolution_case.h"
+#include "runtime/cts/driver_fixture.h"
+
+#include <functional>
+
+namespace mpc::rt::cts {
+namespace {
+
+class Reserve : public DriverTest {
+protected:
+  // `call` reads `out` of `data` as what it was before, unless it is computed.
+  template <typename Data>
+  void expectSameMemory(Data &data, WeightUse use, const std::function<mpc_rt_status_t()> &call) {
+    const std::vector<uint8_t> before = data.out;
+    const bool isKnown = driver->setReserving(true);
+    if (isKnown) {
+      ASSERT_EQ(driver->begin(use), MPC_RT_OK);
+      ASSERT_EQ(call(), MPC_RT_OK) << mpc_rt_last_error();
+      driver->end();
+      EXPECT_EQ(data.out, before) << data.shape.text();
+    }
+    driver->setReserving(false);
+    driver->variablesChanged();
+    const uint64_t reserved = driver->libraryBytes();
+    ASSERT_EQ(driver->begin(use), MPC_RT_OK);
+    ASSERT_EQ(call(), MPC_RT_OK) << mpc_rt_last_error();
+    driver->end();
+    if (driver->computes())
+      EXPECT_EQ(differenceOf(data), "");
+    if (isKnown)
+      EXPECT_EQ(driver->libraryBytes(), reserved) << data.shape.text();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Every, Reserve, ::testing::ValuesIn(everyDriver()), driverName);
+
+TEST_P(Reserve, TakesBeforehandWhatContractionsNeed) {
+  uint32_t id = 0;
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16, MPC_RT_FLOAT64})
+    for (auto [batch, m, n, k] : {std::tuple{1, 2, 70, 33},
+                                  {1, 40, 10, 5},
+                                  {3, 20, 33, 17},
+                                  {1, 300, 520, 64},
+                                  {1, 700, 130, 300}})
+      for (int operands = 0; operands < 8; ++operands) {
+        ContractionCase shape;
+        shape.batch = batch, shape.m = m, shape.n = n, shape.k = k;
+        shape.lhs = shape.rhs = shape.out = shape.bias = dtype;
+        shape.transposeLhs = operands & 1;
+        shape.transposeRhs = operands & 2;
+        shape.hasBias = shape.relu = batch == 1;
+        shape.rhsVariable = operands & 4 ? 0 : -1;
+        ContractionData data(shape);
+        const mpc_rt_contract_t descriptor = shape.descriptor(++id);
+        expectSameMemory(data, operands & 4 ? WeightUse::constant : WeightUse::updated, [&] {
+          return driver->contract(descriptor, data.lhs.data(), data.storedRhs().data(),
+                                  data.bias.data(), data.out.data(), /*largest=*/nullptr, 1);
+        });
+      }
+}
+
+TEST_P(Reserve, TakesBeforehandWhatConvolutionsNeed) {
+  uint32_t id = 0;
+  for (auto direction : {MPC_RT_CONVOLUTION_FORWARD, MPC_RT_CONVOLUTION_INPUT_GRADIENT,
+                         MPC_RT_CONVOLUTION_FILTER_GRADIENT})
+    for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
+      for (int64_t channels : {3, 32})
+        for (bool isVariable : {false, true}) {
+          ConvolutionCase shape;
+          shape.direction = direction;
+          shape.lhs = shape.rhs = shape.out = shape.bias = dtype;
+          shape.batch = 5, shape.channels = channels, shape.filters = 32;
+          shape.images = {9, 9}, shape.kernel = {3, 3};
+          shape.strides = {1, 1}, shape.dilations = {1, 1};
+          shape.low = {1, 1}, shape.high = {1, 1};
+          const bool hasFilter = direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+          shape.rhsVariable = hasFilter && isVariable ? 0 : -1;
+          ConvolutionData data(shape);
+          const mpc_rt_convolution_t descriptor = shape.descriptor(++id);
+          expectSameMemory(data, isVariable ? WeightUse::constant : WeightUse::updated, [&] {
+            return driver->convolve(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
+                                    data.out.data(), 1);
+          });
+        }
+}
+
+} // namespace
+} // namespace mpc::rt::cts

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The memory that a blocked product needs besides its operands, and whether it needs its result's.
+#include "runtime/drivers/cpu/blocked_product_way.h"
+
+namespace mpc::rt {
+
+bool BlockedProduct::storesNothing(const Contraction &shape, const Result &result) const {
+  if (!result.kernel || !result.isConsumed || shape.accumulate)
+    return false;
+  const int64_t columns = std::min(gridOf(shape, /*launches=*/true).columns.size, shape.n);
+  return columns * elementBytes(shape.out) <= static_cast<int64_t>(maximalRowBytes);
+}
+
+uint64_t BlockedProduct::bytes() const noexcept {
+  uint64_t total = lhsPanels.size() + rhsPanels.size();
+  for (const Workspace &own : workspaces)
+    total += own.sums.size() + own.lhs.size() + own.rhs.size();
+  return total;
+}
+
+BlockedProduct::Panels BlockedProduct::panelsOf(const PanelOperand &side, const Blocking &blocks,
+                                                int64_t first, int64_t count) {
+  const int64_t unit = blocks.size / side.panelLanes;
+  const int64_t end = std::min((first + count) * unit, ceilDivide(side.lanes, side.panelLanes));
+  return {nullptr, first * unit, end - first * unit};
+}
+
+BlockedProduct::Way BlockedProduct::prepare(const Contraction &shape, bool rhsIsPacked,
+                                            const Result &result) {
+  const PanelOperand left = lhsOf(shape, nullptr), right = rhsOf(shape, nullptr);
+  Way way{gridOf(shape, result.kernel)};
+  const Grid &grid = way.grid;
+  way.rhsPacking = rhsIsPacked ? RhsPacking::none : rhsPackingOf(shape, grid, result);
+  const bool rhsFirst = way.rhsPacking == RhsPacking::first;
+  way.lhsAsItLies = readsLhsAsItLies(shape, rhsIsPacked || rhsFirst, result);
+  way.lhsFirst = !way.lhsAsItLies && shape.batch == 1 && grid.columns.count > 1;
+
+  // The first strip is the largest one.
+  auto stripOf = [&](const Blocking &blocks, const PanelOperand &side, bool first, Buffer &buffer) {
+    if (!first)
+      return blocks.count;
+    const int64_t blockBytes = blocks.size / side.panelLanes * side.steps() * side.stepBytes;
+    const int64_t strip = std::clamp<int64_t>(stripBytes / blockBytes, 1, blocks.count);
+    reserve(buffer, panelsOf(side, blocks, 0, strip).panels * side.steps() * side.stepBytes);
+    return strip;
+  };
+  way.rowStrip = stripOf(grid.rows, left, way.lhsFirst, lhsPanels);
+  way.columnStrip = stripOf(grid.columns, right, rhsFirst, rhsPanels);
+
+  workspaces.resize(static_cast<size_t>(team.threads()));
+  for (Workspace &own : workspaces) {
+    if (way.lhsAsItLies)
+      break;
+    reserve(own.sums, grid.rows.size * (grid.columns.size + sumPadding) *
+                          static_cast<int64_t>(sizeof(float)));
+    if (!way.lhsFirst)
+      reserve(own.lhs, grid.rows.size / kernel.rows * kernel.steps * kernel.lhsStepBytes);
+    if (way.rhsPacking == RhsPacking::inGroups)
+      reserve(own.rhs, groupPanels * kernel.steps * kernel.rhsStepBytes);
+    else if (way.rhsPacking == RhsPacking::once)
+      reserve(own.rhs, columnBytesOf(shape, grid));
+    own.packedColumn = -1;
+  }
+  return way;
+}
+
+void BlockedProduct::reserveFor(const Contraction &shape, bool rhsIsPacked, const Result &result) {
+  prepare(shape, rhsIsPacked, result);
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a blocked product goes about: what its two sources share.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_BLOCKED_PRODUCT_WAY_H
+#define MPC_RUNTIME_DRIVERS_CPU_BLOCKED_PRODUCT_WAY_H
+
+#include "runtime/base/dtype.h"
+#include "runtime/drivers/cpu/blocked_product.h"
+#include "runtime/drivers/cpu/blocking.h"
+
+#include <algorithm>
+
+namespace mpc::rt {
+
+// Of what is packed before blocks are multiplied, per operand: more than that is done in strips.
+constexpr int64_t stripBytes = 32 << 20;
+// Behind each row of sums, so that rows do not fall on the same few sets of the caches.
+constexpr int64_t sumPadding = 16;
+// Of one row of a block.
+constexpr size_t maximalRowBytes = 16384;
+
+inline int64_t elementBytes(mpc_rt_dtype_t dtype) { return static_cast<int64_t>(dtypeSize(dtype)); }
+
+// An extent cut into `count` blocks of `size`, the last one smaller.
+struct BlockedProduct::Blocking {
+  int64_t count, size;
+  static Blocking atMost(int64_t extent, int64_t most, int64_t unit) {
+    return inParts(extent, ceilDivide(extent, most), unit);
+  }
+  static Blocking inParts(int64_t extent, int64_t parts, int64_t unit) {
+    int64_t size = ceilDivide(ceilDivide(extent, parts), unit) * unit;
+    return {ceilDivide(extent, size), size};
+  }
+};
+
+struct BlockedProduct::Grid {
+  Blocking rows, columns;
+};
+
+// How a product is computed.
+struct BlockedProduct::Way {
+  Grid grid;
+  RhsPacking rhsPacking = RhsPacking::none;
+  bool lhsAsItLies = false;
+  bool lhsFirst = false;                 // lhs is packed before blocks are multiplied
+  int64_t rowStrip = 0, columnStrip = 0; // blocks whose operands are packed at a time
+};
+
+struct BlockedProduct::Block {
+  PanelOperand lhs, rhs;
+  Panels lhsPanels, rhsPanels; // without data: the block packs what it reads
+  RhsPacking rhsPacking;
+  int64_t batch, row = 0, rows = 0, column = 0, columns = 0;
+};
+
+} // namespace mpc::rt
+
+#endif
