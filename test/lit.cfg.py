@@ -48,6 +48,8 @@ if getattr(config, "mpc_nvrtc", ""):
     config.available_features.add("nvrtc")
 # C and C++ programs of users; beside a sanitized runtime they link its sanitizers.
 sanitizers = f"clang-22 -fsanitize={config.mpc_sanitize}" if config.mpc_sanitize else ""
+if sanitizers:
+    config.available_features.add("sanitized")
 config.substitutions.append(("%cc", sanitizers or "cc"))
 config.substitutions.append(("%cxx", sanitizers.replace("clang-22", "clang++-22") or "c++"))
 config.substitutions.append(("%python", "/usr/bin/python3"))

@@ -297,6 +297,8 @@ ExitCode Compilation::runPhase(Phase phase) {
   }
   if (phase == Phase::Fusion)
     explanation.recordOps(*module);
+  if (phase == Phase::Kernels)
+    explanation.recordMemory(*module);
   return kExitDone;
 }
 

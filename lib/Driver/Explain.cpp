@@ -2,6 +2,7 @@
 // The table of decisions: which layer runs in which dtype and why.
 #include "lib/Driver/Explain.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Autodiff/TrainStages.h"
 #include "lib/Driver/Diagnostics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,6 +10,8 @@
 #include "mpc/Analysis/LayerPath.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
+#include <climits>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -147,6 +150,26 @@ void Explanation::recordOps(ModuleOp module) {
   }
 }
 
+void Explanation::recordMemory(ModuleOp module) {
+  for (auto variable : module.getOps<VariableOp>()) {
+    std::string role = stringifyVariableRole(variable.getRole()).str();
+    auto type = cast<RankedTensorType>(variable.getType());
+    int64_t bytes =
+        type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), CHAR_BIT);
+    auto same = llvm::find_if(variables, [&](const Memory &row) { return row.place == role; });
+    if (same == variables.end())
+      variables.push_back({role, bytes, 0});
+    else
+      same->fixed += bytes;
+  }
+  for (auto entry : module.getOps<func::FuncOp>()) {
+    auto fixed = entry->getAttrOfType<IntegerAttr>(mpcrt::MpcrtDialect::kArenaFixedAttr);
+    auto perSample = entry->getAttrOfType<IntegerAttr>(mpcrt::MpcrtDialect::kArenaPerSampleAttr);
+    if (fixed && perSample)
+      entries.push_back({entry.getSymName().str(), fixed.getInt(), perSample.getInt()});
+  }
+}
+
 Explanation::Layer *Explanation::findLayer(StringRef path) {
   for (Layer &layer : layers)
     if (layer.path == path)
@@ -227,6 +250,20 @@ void Explanation::printLayers(llvm::raw_ostream &os) const {
   printColumns(os, rows);
 }
 
+void Explanation::printMemory(llvm::raw_ostream &os) const {
+  if (entries.empty())
+    return;
+  std::vector<std::vector<std::string>> rows{{"memory", "bytes", "per sample"}};
+  for (const Memory &row : variables)
+    rows.push_back({"variables, " + row.place, std::to_string(row.fixed), "-"});
+  for (const Memory &row : entries)
+    rows.push_back(
+        {"arena of @" + row.place, std::to_string(row.fixed), std::to_string(row.perSample)});
+  os << '\n';
+  printColumns(os, rows);
+  os << "What the kernels of a CPU need besides: mpc-run bench LIB --memory\n";
+}
+
 void Explanation::printEntry(llvm::raw_ostream &os, StringRef entry) const {
   std::vector<std::vector<std::string>> rows{
       {"layer", "op", "inputs", "accumulate", "output", "kernel"}};
@@ -261,6 +298,7 @@ void Explanation::printTable(llvm::raw_ostream &os) const {
   // The other entries are parts of these two.
   printEntry(os, "predict");
   printEntry(os, "train_step");
+  printMemory(os);
   if (decisions.empty())
     return;
   os << "\ndecisions\n";
@@ -312,6 +350,19 @@ void Explanation::printJson(llvm::raw_ostream &os) const {
           });
           json.attribute("kernel", op.kernel);
         });
+    });
+    json.attributeObject("memory", [&] {
+      json.attributeObject("variables", [&] {
+        for (const Memory &row : variables)
+          json.attribute(row.place, row.fixed);
+      });
+      json.attributeObject("arenas", [&] {
+        for (const Memory &row : entries)
+          json.attributeObject(row.place, [&] {
+            json.attribute("bytes", row.fixed);
+            json.attribute("per_sample", row.perSample);
+          });
+      });
     });
     json.attributeArray("decisions", [&] {
       for (const Decision &decision : decisions)

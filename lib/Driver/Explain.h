@@ -19,6 +19,8 @@ public:
   void recordLayers(mlir::ModuleOp module);
   /// After phase fusion: dtypes, accumulator and epilogue of each op of each entry.
   void recordOps(mlir::ModuleOp module);
+  /// After phase kernels: the memory that variables and entries need.
+  void recordMemory(mlir::ModuleOp module);
   /// Takes the remarks of all passes that run in the context.
   void listen(mlir::MLIRContext &context);
   /// A remark of a pass: its text and the values that it names.
@@ -43,13 +45,21 @@ private:
     std::string place, name, text;
   };
 
+  /// Bytes: a fixed part, and one per sample of the batch.
+  struct Memory {
+    std::string place; // role of variables or name of an entry
+    int64_t fixed, perSample;
+  };
+
   Layer *findLayer(llvm::StringRef path);
   void printLayers(llvm::raw_ostream &os) const;
+  void printMemory(llvm::raw_ostream &os) const;
   void printEntry(llvm::raw_ostream &os, llvm::StringRef entry) const;
 
   std::map<std::string, std::string> policies; // by layer, before the layers are recorded
   std::vector<Layer> layers;
   std::vector<Op> ops;
+  std::vector<Memory> variables, entries;
   std::vector<Decision> decisions;
 };
 

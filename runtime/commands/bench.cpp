@@ -23,6 +23,7 @@ static BenchOptions benchOptions(Arguments &arguments) {
   options.serve = arguments.has("serve");
   options.json = arguments.has("json");
   options.kernels = arguments.has("kernels");
+  options.memory = arguments.has("memory");
   options.data = arguments.text("data");
   if (options.train && options.predict)
     arguments.fault("--train and --predict exclude each other");
@@ -57,8 +58,10 @@ int bench(Arguments &arguments, Console &console) {
       (*steps)->mode(), static_cast<long long>((*steps)->batchSize()),
       static_cast<long long>(options.steps), formatDuration(times.front() / 1e3).c_str(),
       formatDuration(median / 1e3).c_str(), formatDuration(times.back() / 1e3).c_str(),
-      formatCount(rate).c_str(), static_cast<double>((*steps)->plannedBytes()) / 1e6,
-      static_cast<double>(peakBytes()) / 1e6);
+      formatCount(rate).c_str(), static_cast<double>((*steps)->plan().total()) / 1e6,
+      static_cast<double>(training::peakBytes()) / 1e6);
+  if (options.memory)
+    std::fprintf(console.err(), "memory: %s\n", training::describe((*steps)->plan()).c_str());
   if (options.kernels)
     std::fprintf(console.err(), "%s", (*steps)->products());
   if (!options.json)

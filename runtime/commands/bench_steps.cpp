@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 
 namespace mpc::commands {
 
@@ -123,6 +122,11 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
   steps->data_ = std::move(*dataset);
   steps->rows_.resize(static_cast<size_t>(batchSize));
   steps->batcher_ = std::make_unique<training::Batcher>(model, **entry);
+  Result<training::MemoryPlan> plan =
+      training::planMemory(model, **entry, batchSize, steps->data_, /*inOrder=*/true);
+  if (!plan)
+    return plan.failure();
+  steps->plan_ = *plan;
   for (int64_t i = 0; i < options.warmup; ++i)
     if (Result<double> time = steps->step(); !time)
       return time.failure();
@@ -144,14 +148,6 @@ std::optional<float> BenchSteps::loss() const {
   return loss ? std::optional<float>(*loss->as<float>()) : std::nullopt;
 }
 
-uint64_t BenchSteps::plannedBytes() const {
-  mpc_rt_memory_t memory = {};
-  memory.struct_size = sizeof memory;
-  if (mpc_rt_context_memory(session_->context(), &memory))
-    return 0;
-  return memory.variable_bytes + memory.arena_planned_bytes;
-}
-
 const char *BenchSteps::products() const { return mpc_rt_context_products(session_->context()); }
 
 std::string BenchSteps::describe() const {
@@ -165,15 +161,14 @@ std::string BenchSteps::describe() const {
   json["threads"] = mpc_rt_context_threads(session_->context());
   if (isa >= 0 && isa < MPC_RT_ISA_COUNT)
     json["isa"] = isaNames[isa];
-  json["bytes_planned"] = plannedBytes();
-  json["bytes_peak"] = peakBytes();
+  json["bytes_planned"] = plan_.total();
+  json["bytes_peak"] = training::peakBytes();
+  json["plan"] = {{"program", plan_.program},
+                  {"variables", plan_.variables},
+                  {"arena", plan_.arena},
+                  {"workspaces", plan_.workspaces},
+                  {"data", plan_.data}};
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-uint64_t peakBytes() {
-  struct rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 } // namespace mpc::commands

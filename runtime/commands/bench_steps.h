@@ -5,6 +5,7 @@
 
 #include "commands/arguments.h"
 #include "training/batcher.h"
+#include "training/memory_plan.h"
 
 namespace mpc::commands {
 
@@ -12,7 +13,7 @@ struct BenchOptions {
   training::SessionOptions session;
   int64_t batchSize = 0; // 0: what the model was compiled for, else 32
   int64_t steps = 20, warmup = 3;
-  bool train = false, predict = false, serve = false, json = false, kernels = false;
+  bool train = false, predict = false, serve = false, json = false, kernels = false, memory = false;
   std::string data; // "" = random values
 };
 
@@ -34,7 +35,7 @@ public:
   std::string describe() const;
   const char *mode() const { return train_ ? "train" : "predict"; }
   int64_t batchSize() const { return options_.batchSize; }
-  uint64_t plannedBytes() const;
+  const training::MemoryPlan &plan() const { return plan_; }
 
 private:
   BenchSteps() = default;
@@ -45,10 +46,8 @@ private:
   data::Dataset data_;
   std::vector<int64_t> rows_;
   int64_t next_ = 0;
+  training::MemoryPlan plan_;
 };
-
-/// The largest memory that this process has held so far.
-uint64_t peakBytes();
 
 /// bench --serve: READY, then `go N` and `quit` from `in`.
 int serve(BenchSteps &steps, FILE *in, class Console &console);

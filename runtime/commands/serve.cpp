@@ -60,8 +60,8 @@ int serve(BenchSteps &steps, FILE *in, Console &console) {
   } else {
     done["loss"] = nullptr;
   }
-  done["bytes_planned"] = steps.plannedBytes();
-  done["bytes_peak"] = peakBytes();
+  done["bytes_planned"] = steps.plan().total();
+  done["bytes_peak"] = training::peakBytes();
   return console.data("DONE " + done.dump() + "\n") ? Done : BadInput;
 }
 

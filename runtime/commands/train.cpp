@@ -8,11 +8,14 @@
 #include "data/atomic_file.h"
 #include "mpc-rt/tuning.h"
 #include "training/epoch_log.h"
+#include "training/memory_plan.h"
 #include "training/moving_average.h"
 #include "training/scale_watch.h"
 #include "training/trace.h"
 #include "training/weights.h"
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <sstream>
 
@@ -99,6 +102,9 @@ private:
     if (options_.tune)
       if (mpc_rt_status_t status = mpc_rt_context_tune(session_.context()))
         return session_.runtimeFailure(status);
+    if (options_.memory)
+      if (Status status = notePlan(); !status)
+        return status;
     if (!options_.trace.empty())
       trace_ = std::make_unique<training::Trace>(session_);
     if (options_.resume.empty())
@@ -112,6 +118,28 @@ private:
       return status;
     for (const auto &callback : callbacks_)
       callback->restore(saved);
+    return Status();
+  }
+
+  /// --memory: before the first step. What validation needs more comes first.
+  Status notePlan() {
+    training::MemoryPlan plan;
+    const bool inOrder = options_.shuffle == training::Shuffle::Off;
+    for (const char *name : {"evaluate", "train_step"}) {
+      const mpc_rt_entry_info_t *entry = session_.findEntry(name);
+      const bool isValidation = std::strcmp(name, "evaluate") == 0;
+      if (!entry || (isValidation && !data_.validation))
+        continue;
+      Result<training::MemoryPlan> own =
+          training::planMemory(session_, *entry, options_.batchSize,
+                               isValidation ? *data_.validation : data_.train, inOrder);
+      if (!own)
+        return own.failure();
+      own->program += plan.program - std::min(plan.program, session_.residentWhenOpened());
+      own->data += options_.validationData.empty() ? 0 : plan.data; // else rows of the same arrays
+      plan = *own;
+    }
+    console_.note("memory: " + training::describe(plan));
     return Status();
   }
 
@@ -176,6 +204,8 @@ private:
   int end(bool interrupted) {
     if (options_.tune)
       noteKernels();
+    if (options_.memory)
+      console_.note("memory: " + training::formatMegabytes(training::peakBytes()) + " MB peak");
     if (!state_.stopReason.empty())
       console_.note("stopped after epoch " + std::to_string(state_.epoch) + ": " +
                     state_.stopReason);

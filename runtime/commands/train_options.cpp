@@ -137,6 +137,7 @@ TrainOptions trainOptions(Arguments &arguments) {
     options.session.initialize = true; // the checkpoint overwrites everything
   }
   options.tune = arguments.has("tune");
+  options.memory = arguments.has("memory");
   return options;
 }
 

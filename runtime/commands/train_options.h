@@ -18,7 +18,7 @@ struct TrainOptions {
   int64_t batchSize = 0; // 0 = the compiled batch, else 32
   int64_t steps = 0, saveEvery = 0, keep = 2;
   training::Shuffle shuffle = training::Shuffle::EachPass;
-  bool terminateOnNaN = false, tune = false, json = false, quiet = false;
+  bool terminateOnNaN = false, tune = false, memory = false, json = false, quiet = false;
   std::optional<training::EarlyStopOptions> earlyStop;
   std::optional<training::ReduceLearningRateOptions> reduceLearningRate;
 };

@@ -6,6 +6,7 @@
 #include "data/variable_tensor.h"
 #include "mpc-rt/device.h"
 #include "mpc-rt/training.h"
+#include "training/memory_plan.h"
 #include "training/weights.h"
 
 #include <charconv>
@@ -39,6 +40,7 @@ Result<std::unique_ptr<Session>> Session::openTables(const std::string &library)
   if (mpc_rt_status_t status = mpc_rt_model_load(library.c_str(), &session->model_))
     return session->runtimeFailure(status);
   session->path_ = mpc_rt_model_path(session->model_);
+  session->residentWhenOpened_ = residentBytes();
   return session;
 }
 

@@ -55,6 +55,9 @@ public:
   /// A copy of a variable with its shape.
   data::Array variableArray(uint32_t index);
 
+  /// What the process had resident before the context's memory.
+  uint64_t residentWhenOpened() const { return residentWhenOpened_; }
+
   /// A Failure from the runtime's last error, naming the library.
   data::Failure runtimeFailure(mpc_rt_status_t status) const;
 
@@ -66,6 +69,7 @@ private:
 
   mpc_rt_model_t *model_ = nullptr;
   mpc_rt_context_t *context_ = nullptr;
+  uint64_t residentWhenOpened_ = 0;
   std::string path_;
   std::vector<std::string> notes_;
 };

@@ -29,4 +29,6 @@ assert len(steps) == 6, len(steps)
 assert steps[0]["inputs"] == ["f32[784x4096]"] * 3 + ["f32[]"] * 2, steps[0]
 contractions = [op for op in explanation["ops"] if op["op"] == "contract"]
 assert all(op["accumulate"] == "f32" for op in contractions)
+assert explanation["memory"]["variables"]["trainable"] == 80150568, explanation["memory"]
+assert explanation["memory"]["arenas"]["train_step"]["bytes"] < 1 << 17, explanation["memory"]
 assert {"place", "name", "text"} == set(explanation["decisions"][0]), explanation["decisions"][0]
