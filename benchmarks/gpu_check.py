@@ -22,7 +22,8 @@ PRECISIONS = {"float32": "float32", "tf32": "TF32", "mixed_float16": "mixed_floa
 WORKLOADS = {"guide": ("the guide's model", 8192), "cnn": ("CNN, 32x32x3", 1024), "lstm": ("LSTM, 128 steps", 512),
              "transformer": ("transformer block, 128x256", 256)}  # fmt: skip
 CONTENDERS = ["mpc", "torch eager", "torch.compile"]
-# Of one workload alone.
+# Of one workload alone; the precisions are mpc's only.
+OWN_PRECISIONS = {"guide": {"float8_from_mixed_bfloat16": "float8_from_mixed_bfloat16"}}
 OTHERS = {"guide": ["cuBLASLt products"], "cnn": ["mpc without cuDNN"], "transformer": ["mpc without cuDNN"]}
 GOALS = {"guide": "Goals on an H200: mixed_bfloat16 in 1.45 ms at most, 12 times as fast as float32 and 1.8 times as TF32, ahead of torch.compile in each precision."}
 NOT_RUN = {"device": "a GPU: not run", "hint": "", "cases": 0, "failures": [], "steps": {}}
@@ -102,6 +103,8 @@ def measure(quick):
                 rows[precision]["cuBLASLt products"] = attempt(time_products, precision, *size)
             if "mpc without cuDNN" in OTHERS.get(workload, []):
                 rows[precision]["mpc without cuDNN"] = attempt(time_mpc, workload, precision, *size, MPC_CUDNN="off")
+        for precision in OWN_PRECISIONS.get(workload, {}):
+            rows[precision] = {"mpc": attempt(time_mpc, workload, precision, batch, steps, warmup)}
     return results
 
 
@@ -119,6 +122,10 @@ def table(report):
         for precision, title in PRECISIONS.items():
             row = rows.get(precision, {})
             cells = [f"{row[c]['ms']:.3f}" if "ms" in row.get(c, {}) else "not run" for c in columns]
+            lines.append(f"| {title} | " + " | ".join(cells) + " |")
+        for precision, title in OWN_PRECISIONS.get(workload, {}).items():
+            own = rows.get(precision, {}).get("mpc", {})
+            cells = [f"{own['ms']:.3f}" if "ms" in own else "not run"] + ["-"] * (len(columns) - 1)
             lines.append(f"| {title} | " + " | ".join(cells) + " |")
         if workload in GOALS:
             lines += ["", GOALS[workload]]

@@ -23,8 +23,8 @@ extern "C" {
  * services->contract_groups, 9 when it calls services->parallel_rows, 10 when it calls
  * services->contract_with_bits, 11 when it calls services->contract_groups with a rhs that is not
  * packed, 12 when it calls services->attend or services->attend_gradient, 13 when it calls
- * services->contract_and_launch without `out`, else 1. */
-#define MPC_RT_ABI_VERSION 13u
+ * services->contract_and_launch without `out`, 14 when it contracts float8, else 1. */
+#define MPC_RT_ABI_VERSION 14u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -188,9 +188,11 @@ enum {
  * dense; the sum in float32 (float64 for float64 operands), each round to the out dtype, as Keras's
  * op-by-op execution. `id` is unique in the executable and keys the primitive cache together with
  * the batch. Of int8 operands the out dtype is int32 and the sum exact, without bias, activation or
- * rounding (since version 4). Of a floating lhs the rhs may be int8, numbers like others (since
- * version 5). `rhs_variable` >= 0 says that rhs is that variable's buffer: between two changes of
- * it the runtime may keep a packed copy. */
+ * rounding (since version 4). Of float8 operands, at most one of them MPC_RT_FLOAT8_E5M2, the out
+ * dtype is float32, without bias, activation or MPC_RT_CONTRACT_ACCUMULATE (since version 14). Of a
+ * floating lhs the rhs may be int8, numbers like others (since version 5). `rhs_variable` >= 0 says
+ * that rhs is that variable's buffer: between two changes of it the runtime may keep a packed copy.
+ */
 typedef struct mpc_rt_contract_t {
   uint32_t struct_size;
   uint32_t id;

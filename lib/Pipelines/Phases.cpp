@@ -83,6 +83,10 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
   // After scaling, because it extends the optimizer steps that scaling predicates; before anything
   // that could move a weight's cast into the op that reads it.
   manager.addPass(createShadowWeights());
+  // Before mpc-fuse, which would put a bias between the sums and their scales. On a CPU the numbers
+  // of float8 are multiplied in the type that computes.
+  if (options.isOnDevice())
+    manager.addPass(createFormFloat8());
   manager.addPass(createFuse());
   // After mpc-fuse, which finds an epilogue only next to its contraction: padding puts a slice
   // between them, but pads a bias that is already inside.

@@ -4,6 +4,7 @@
 // once. Products of integers also get the right operand in the one order that cuBLASLt takes.
 #include "DimensionNames.h"
 #include "Fusion.h"
+#include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/ShortSums.h"
 #include "mpc/Transforms/Passes.h"
 
@@ -139,6 +140,12 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
     }
     rewriter.setInsertionPoint(contract);
     Value lhs = contract.getLhs(), rhs = contract.getRhs(), bias = contract.getBias();
+    // Of float8 the driver takes any number of rows, and copies to rows of zeros behind them what
+    // is summed over samples.
+    auto hasSamples = [&](RankedTensorType type, ArrayRef<int64_t> axes) {
+      return isFloat8(element) &&
+             llvm::any_of(axes, [&](int64_t axis) { return type.isDynamicDim(axis); });
+    };
     auto paddedExtent = [&](StringRef what, RankedTensorType type, int64_t axis) {
       int64_t extent = type.getDimSize(axis);
       if (ShapedType::isDynamic(extent)) {
@@ -165,7 +172,8 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
     // Neighbours in one group would merge into a dimension with holes; each is padded for itself,
     // which keeps the group's extent a multiple too.
     auto lhsType = tensorTypeOf(lhs), rhsType = tensorTypeOf(rhs);
-    if (!contract.getLhsContracting().empty()) {
+    if (!contract.getLhsContracting().empty() &&
+        !hasSamples(lhsType, contract.getLhsContracting())) {
       int64_t l = contract.getLhsContracting().back(), r = contract.getRhsContracting().back();
       int64_t extent = paddedExtent("contracted dimension", lhsType, l);
       if (!ShapedType::isDynamic(extent)) {
@@ -175,7 +183,7 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
     }
     auto padFree = [&](StringRef what, Value &operand, RankedTensorType type,
                        ArrayRef<int64_t> free) {
-      if (free.empty())
+      if (free.empty() || hasSamples(type, free))
         return;
       int64_t extent = paddedExtent(what, type, free.back());
       if (!ShapedType::isDynamic(extent))

@@ -13,6 +13,9 @@ size_t dtypeSize(mpc_rt_dtype_t dtype) noexcept {
     return bytes;
 #include "mpc-rt/dtype.inc"
 #undef MPC_RT_DTYPE
+  case MPC_RT_FLOAT8_E4M3FN:
+  case MPC_RT_FLOAT8_E5M2:
+    return 1;
   }
   return 0;
 }
@@ -24,11 +27,19 @@ const char *dtypeName(mpc_rt_dtype_t dtype) noexcept {
     return keras;
 #include "mpc-rt/dtype.inc"
 #undef MPC_RT_DTYPE
+  case MPC_RT_FLOAT8_E4M3FN:
+    return "float8_e4m3fn";
+  case MPC_RT_FLOAT8_E5M2:
+    return "float8_e5m2";
   }
   return "unknown";
 }
 
 bool isFloating(mpc_rt_dtype_t dtype) noexcept { return dtype <= MPC_RT_FLOAT64; }
+
+bool isFloat8(mpc_rt_dtype_t dtype) noexcept {
+  return dtype == MPC_RT_FLOAT8_E4M3FN || dtype == MPC_RT_FLOAT8_E5M2;
+}
 
 bool countElements(const int64_t *dims, uint32_t rank, uint64_t &count) noexcept {
   uint64_t product = 1;

@@ -11,7 +11,11 @@ namespace mpc::rt {
 size_t dtypeSize(mpc_rt_dtype_t dtype) noexcept;      // 0 when unknown
 const char *dtypeName(mpc_rt_dtype_t dtype) noexcept; // Keras's name
 bool isFloating(mpc_rt_dtype_t dtype) noexcept;
-inline bool isKnown(mpc_rt_dtype_t dtype) noexcept { return dtypeSize(dtype) != 0; }
+bool isFloat8(mpc_rt_dtype_t dtype) noexcept; // operands of contractions alone
+// Whether variables, inputs and outputs may have it.
+inline bool isKnown(mpc_rt_dtype_t dtype) noexcept {
+  return dtypeSize(dtype) != 0 && !isFloat8(dtype);
+}
 
 // Elements of a shape; false on a negative extent or overflow.
 bool countElements(const int64_t *dims, uint32_t rank, uint64_t &count) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One element of a buffer of any floating dtype, int8 or int32 as float64, for loops that no
-// library has a kernel for.
+// One element of a buffer of any floating dtype, float8, int8 or int32 as float64, for loops that
+// no library has a kernel for.
 #ifndef MPC_RUNTIME_BASE_ELEMENT_H
 #define MPC_RUNTIME_BASE_ELEMENT_H
 
@@ -16,6 +16,10 @@ inline double loadElement(mpc_rt_dtype_t dtype, const void *base, int64_t i) {
     return static_cast<const int8_t *>(base)[i];
   case MPC_RT_INT32:
     return static_cast<const int32_t *>(base)[i];
+  case MPC_RT_FLOAT8_E4M3FN:
+    return widenFloat8E4M3FN(static_cast<const uint8_t *>(base)[i]);
+  case MPC_RT_FLOAT8_E5M2:
+    return widenFloat8E5M2(static_cast<const uint8_t *>(base)[i]);
   case MPC_RT_FLOAT64:
     return static_cast<const double *>(base)[i];
   case MPC_RT_FLOAT32:
@@ -36,6 +40,12 @@ inline void storeElement(mpc_rt_dtype_t dtype, void *base, int64_t i, double val
     return;
   case MPC_RT_INT32:
     static_cast<int32_t *>(base)[i] = static_cast<int32_t>(value);
+    return;
+  case MPC_RT_FLOAT8_E4M3FN:
+    static_cast<uint8_t *>(base)[i] = roundToFloat8E4M3FN(static_cast<float>(value));
+    return;
+  case MPC_RT_FLOAT8_E5M2:
+    static_cast<uint8_t *>(base)[i] = roundToFloat8E5M2(static_cast<float>(value));
     return;
   case MPC_RT_FLOAT64:
     static_cast<double *>(base)[i] = value;

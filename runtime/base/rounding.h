@@ -74,6 +74,50 @@ static inline float widenFloat16(uint16_t value) {
   return floatOf(sign | ((leading + 103u) << 23) | ((mantissa << (23u - leading)) & 0x7fffffu));
 }
 
+// float8 of `fraction` bits whose smallest normal number has the exponent field `smallest` in
+// float32, without its sign and before what is too large.
+static inline uint32_t roundToFloat8(uint32_t magnitude, uint32_t fraction, uint32_t smallest) {
+  if (magnitude >> 23 >= smallest) {
+    uint32_t shift = 23u - fraction, rebased = magnitude - ((smallest - 1u) << 23);
+    return (rebased + (1u << (shift - 1u)) - 1u + ((rebased >> shift) & 1u)) >> shift;
+  }
+  uint32_t shift = 23u - fraction + smallest - (magnitude >> 23);
+  if (shift > 24u)
+    return 0;
+  uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
+  uint32_t kept = mantissa >> shift, dropped = mantissa & ((1u << shift) - 1u);
+  uint32_t half = 1u << (shift - 1u);
+  return kept + ((dropped > half || (dropped == half && (kept & 1u))) ? 1u : 0u);
+}
+
+static inline uint8_t roundToFloat8E4M3FN(float value) {
+  uint32_t sign = (bitsOf(value) >> 24) & 0x80u, magnitude = bitsOf(value) & 0x7fffffffu;
+  if (magnitude > 0x43e80000u) // above 464, the midpoint behind 448; NaN
+    return static_cast<uint8_t>(sign | 0x7fu);
+  return static_cast<uint8_t>(sign | roundToFloat8(magnitude, 3, 121));
+}
+
+static inline uint8_t roundToFloat8E5M2(float value) {
+  uint32_t sign = (bitsOf(value) >> 24) & 0x80u, magnitude = bitsOf(value) & 0x7fffffffu;
+  if (magnitude > 0x7f800000u)
+    return static_cast<uint8_t>(sign | 0x7eu);
+  if (magnitude >= 0x47700000u) // 61440, the midpoint above 57344, and beyond
+    return static_cast<uint8_t>(sign | 0x7cu);
+  return static_cast<uint8_t>(sign | roundToFloat8(magnitude, 2, 113));
+}
+
+// Its bits are float16's with a bias that is 8 less; all set are NaN.
+static inline float widenFloat8E4M3FN(uint8_t value) {
+  uint32_t sign = static_cast<uint32_t>(value & 0x80u) << 8, magnitude = value & 0x7fu;
+  if (magnitude == 0x7fu)
+    return floatOf(sign << 16 | 0x7fc00000u);
+  return widenFloat16(static_cast<uint16_t>(sign | magnitude << 7)) * 256.0f;
+}
+
+static inline float widenFloat8E5M2(uint8_t value) {
+  return widenFloat16(static_cast<uint16_t>(value << 8));
+}
+
 } // namespace mpc::rt
 
 #endif

@@ -51,13 +51,22 @@ static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *
                 "%s: a contraction of int8 takes neither bias nor activation; compile the model "
                 "again",
                 layer);
+  const bool isPair = isFloat8(c.lhs) && isFloat8(c.rhs) && c.out == MPC_RT_FLOAT32 &&
+                      (c.lhs == MPC_RT_FLOAT8_E4M3FN || c.rhs == MPC_RT_FLOAT8_E4M3FN);
+  if (isPair && (c.hasBias || descriptor.activation != MPC_RT_ACTIVATION_NONE ||
+                 descriptor.flags & MPC_RT_CONTRACT_ACCUMULATE))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: a contraction of float8 takes neither bias nor activation and is added to "
+                "nothing; compile the model again",
+                layer);
   const bool isNarrow = c.rhs == MPC_RT_INT8 && isFloating(c.lhs) && c.lhs != MPC_RT_FLOAT64;
-  if (!isInteger && (!isFloating(c.lhs) || !(isFloating(c.rhs) || isNarrow) || !isFloating(c.out) ||
-                     !isFloating(c.bias)))
+  if (!isInteger && !isPair &&
+      (!isFloating(c.lhs) || !(isFloating(c.rhs) || isNarrow) || !isFloating(c.out) ||
+       !isFloating(c.bias)))
     return fail(
         MPC_RT_INVALID_ARGUMENT,
-        "%s: contraction of %s by %s to %s (bias %s); all must be floating (or rhs int8), or int8 "
-        "by int8 to int32",
+        "%s: contraction of %s by %s to %s (bias %s); all must be floating (or rhs int8), int8 by "
+        "int8 to int32, or float8 (one e4m3fn at least) to float32",
         layer, dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias));
   constexpr uint32_t knownFlags = MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS |
                                   MPC_RT_CONTRACT_ACCUMULATE | MPC_RT_CONTRACT_PACKED_RHS |

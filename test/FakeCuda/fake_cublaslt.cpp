@@ -22,7 +22,16 @@ using namespace mpc::data;
 namespace {
 
 enum : int { success = 0, invalidValue = 7, notSupported = 15 };
-enum : int { r32f = 0, r64f = 1, r16f = 2, r8i = 3, r32i = 10, r16bf = 14 };
+enum : int {
+  r32f = 0,
+  r64f = 1,
+  r16f = 2,
+  r8i = 3,
+  r32i = 10,
+  r16bf = 14,
+  r8fE4M3 = 28,
+  r8fE5M2 = 29
+};
 
 struct Description {
   int compute, scale;
@@ -56,12 +65,14 @@ struct Heuristic {
 };
 
 mpc_rt_dtype_t dtypeOf(int type) {
-  return type == r64f   ? MPC_RT_FLOAT64
-         : type == r32f ? MPC_RT_FLOAT32
-         : type == r16f ? MPC_RT_FLOAT16
-         : type == r8i  ? MPC_RT_INT8
-         : type == r32i ? MPC_RT_INT32
-                        : MPC_RT_BFLOAT16;
+  return type == r64f      ? MPC_RT_FLOAT64
+         : type == r32f    ? MPC_RT_FLOAT32
+         : type == r16f    ? MPC_RT_FLOAT16
+         : type == r8i     ? MPC_RT_INT8
+         : type == r32i    ? MPC_RT_INT32
+         : type == r8fE4M3 ? MPC_RT_FLOAT8_E4M3FN
+         : type == r8fE5M2 ? MPC_RT_FLOAT8_E5M2
+                           : MPC_RT_BFLOAT16;
 }
 
 double read(const void *base, int type, int64_t i) {
@@ -82,6 +93,27 @@ bool isLegalInIntegers(const Description &desc, const Layout &a, const Layout &b
     isMultiple &= layout->leading % 4 == 0;
   return a.type == r8i && d.type == r32i && desc.compute == 72 && desc.scale == r32i &&
          desc.transA == 1 && desc.transB == 0 && desc.epilogue == 1 && isMultiple;
+}
+
+bool isFloat8(int type) { return type == r8fE4M3 || type == r8fE5M2; }
+
+// The guide's rules "to use FP8 kernels": compute capability 8.9 at least, sums in float32, "TN"
+// there and on 9.0 and 12.x, and every extent and leading dimension of 16 bytes, that of D in its
+// own type. Its tables have no pair of E5M2. MPC_FAKE_CUBLASLT_FLOAT8=none: a library without an
+// algorithm.
+bool isLegalInFloat8(const Description &desc, const Layout &a, const Layout &b, const Layout &d) {
+  static const int capability = [] {
+    const char *text = std::getenv("MPC_FAKE_CUDA_CAPABILITY");
+    return text ? std::atoi(text) : 90;
+  }();
+  static const char *played = std::getenv("MPC_FAKE_CUBLASLT_FLOAT8");
+  bool isMultiple = d.rows * sizeof(float) % 16 == 0;
+  for (const Layout *layout : {&a, &b})
+    isMultiple &= layout->rows % 16 == 0 && layout->leading % 16 == 0;
+  return capability >= 89 && !(played && std::string(played) == "none") &&
+         !(a.type == r8fE5M2 && b.type == r8fE5M2) && d.type == r32f && desc.compute == 68 &&
+         desc.scale == r32f && desc.transA == 1 && desc.transB == 0 && desc.epilogue == 1 &&
+         isMultiple;
 }
 
 // What was made and not yet destroyed: handles, descriptions, layouts, preferences.
@@ -159,7 +191,9 @@ bool isLegal(const Description &desc, const Layout &a, const Layout &b, const La
   for (const Layout *layout : {&a, &b, &d})
     if (layout->leading < static_cast<int64_t>(layout->rows) || layout->batchCount != d.batchCount)
       return false;
-  if (a.type != b.type || !isLegalEpilogue(desc, d))
+  if (isFloat8(a.type) && isFloat8(b.type))
+    return isLegalInFloat8(desc, a, b, d);
+  if (isFloat8(a.type) || a.type != b.type || !isLegalEpilogue(desc, d))
     return false;
   if (a.type == r8i || d.type == r32i || desc.compute == 72)
     return isLegalInIntegers(desc, a, b, d);
@@ -326,6 +360,10 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *, void *desc, void *a, void *b, 
   // The choice relies on the alignments that it was promised.
   std::memset(results, 0, sizeof *results);
   auto &alignment = static_cast<Preference *>(preference)->alignment;
+  if (isFloat8(static_cast<Layout *>(a)->type))
+    for (uint32_t promised : alignment)
+      if (promised % 16)
+        return notSupported;
   for (int i = 0; i < 4; ++i)
     results->algorithm.data[i] = alignment[i];
   results->algorithm.data[7] = algorithmMark;
@@ -353,8 +391,8 @@ EXPORT int cublasLtMatmul(void *, void *desc, const void *alpha, const void *a, 
   auto isAligned = [&](const void *pointer, int i) {
     return reinterpret_cast<uintptr_t>(pointer) % algorithm->data[i] == 0;
   };
-  const bool isInteger = product->a.type == r8i;
-  if (isInteger && (reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b)) % 4) {
+  const unsigned narrow = product->a.type == r8i ? 4 : isFloat8(product->a.type) ? 16 : 1;
+  if ((reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b)) % narrow) {
     delete product;
     return invalidValue;
   }

@@ -142,6 +142,68 @@ TEST(FakeCudaFaults, IllegalProductsOfIntegersAreRefused) {
   lt->destroy(handle);
 }
 
+// The guide's rules for float8: one order of the operands, rows of 16 bytes, one operand at least
+// in e4m3, sums in float32, which are the result.
+TEST(FakeCudaFaults, IllegalProductsOfFloat8AreRefused) {
+  OpenBlas device;
+  const cuda::lt::Api *lt = device.lt;
+  struct Product {
+    cuda::lt::DataType a = cuda::lt::r8fE4M3, b = cuda::lt::r8fE4M3, d = cuda::lt::r32f;
+    int32_t transposed = cuda::lt::transpose;
+    uint64_t columns = 16, sums = 32;
+    cuda::lt::ComputeType compute = cuda::lt::compute32f;
+    uint32_t epilogue = cuda::lt::epilogueDefault, alignment = 16;
+    uint64_t offset = 0;
+  };
+  auto choose = [&](const Product &p) {
+    cuda::lt::MatmulDesc desc;
+    cuda::lt::Layout a, b, d;
+    cuda::lt::Preference preference;
+    lt->descCreate(&desc, p.compute, cuda::lt::r32f);
+    lt->descSet(desc, cuda::lt::transA, &p.transposed, sizeof p.transposed);
+    lt->descSet(desc, cuda::lt::epilogue, &p.epilogue, sizeof p.epilogue);
+    const uint64_t rows = p.transposed ? p.sums : p.columns;
+    lt->layoutCreate(&a, p.a, rows, p.transposed ? p.columns : p.sums, rows);
+    lt->layoutCreate(&b, p.b, p.sums, 3, p.sums);
+    lt->layoutCreate(&d, p.d, p.columns, 3, p.columns);
+    lt->preferenceCreate(&preference);
+    for (auto which : {cuda::lt::alignmentA, cuda::lt::alignmentB})
+      lt->preferenceSet(preference, which, &p.alignment, sizeof p.alignment);
+    cuda::lt::Heuristic choice;
+    int found = 0;
+    int code = lt->heuristic(device.handle, desc, a, b, d, d, preference, 1, &choice, &found);
+    float one = 1, zero = 0;
+    auto place = [&](uint64_t at) { return reinterpret_cast<void *>(device.memory + at); };
+    if (code == 0)
+      code =
+          lt->matmul(device.handle, desc, &one, place(p.offset), a, place(1024), b, &zero,
+                     place(2048), d, place(2048), d, &choice.algorithm, nullptr, 0, device.stream);
+    lt->preferenceDestroy(preference);
+    for (cuda::lt::Layout layout : {a, b, d})
+      lt->layoutDestroy(layout);
+    lt->descDestroy(desc);
+    return code;
+  };
+  const auto with = [&](auto change) {
+    Product p;
+    change(p);
+    return choose(p);
+  };
+  EXPECT_EQ(choose({}), 0);
+  EXPECT_EQ(with([](Product &p) { p.a = cuda::lt::r8fE5M2; }), 0);
+  EXPECT_EQ(with([](Product &p) { p.b = cuda::lt::r8fE5M2; }), 0);
+  EXPECT_NE(with([](Product &p) { p.a = p.b = cuda::lt::r8fE5M2; }), 0);
+  EXPECT_NE(with([](Product &p) { p.a = cuda::lt::r16f; }), 0);
+  EXPECT_NE(with([](Product &p) { p.transposed = cuda::lt::none; }), 0);
+  EXPECT_NE(with([](Product &p) { p.columns = 18; }), 0);
+  EXPECT_NE(with([](Product &p) { p.sums = 24; }), 0);
+  EXPECT_NE(with([](Product &p) { p.compute = cuda::lt::compute32fTf32; }), 0);
+  EXPECT_NE(with([](Product &p) { p.d = cuda::lt::r64f; }), 0);
+  EXPECT_NE(with([](Product &p) { p.alignment = 8; }), 0);
+  EXPECT_NE(with([](Product &p) { p.offset = 8; }), 0);
+  device.cuda->streamSynchronize(device.stream);
+}
+
 TEST(FakeCudaFaults, MisalignedProductsAreRefused) {
   OpenBlas device;
   const cuda::lt::Api *lt = device.lt;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The conformance suite of drivers (runtime/cts) on the CUDA driver and the software device; its
-convolutions and attention with cuDNN and without. The driver's own kernels are those of a model with a
-convolution."""
+convolutions and attention with cuDNN and without, float8 on a GPU that multiplies it and on one that
+does not. The driver's own kernels are those of a model with a convolution."""
 
 import os
 import re
@@ -20,15 +20,16 @@ MODEL = os.path.join(SHARED, "fixtures", "keras", "forward", "conv2d_same__float
 def main():
     suite = sys.argv[1]
     with tempfile.TemporaryDirectory(prefix="mpc-cts-") as folder:
-        subprocess.run([os.path.join(BUILD, "bin", "mpcc"), MODEL, "--target=cuda:sm_90", "--mode=infer",
+        subprocess.run([os.path.join(BUILD, "bin", "mpcc"), MODEL, "--target=cuda:sm_80,sm_90", "--mode=infer",
                         "--march=x86-64-v2", "--name=cts", "-o", folder], check=True)  # fmt: skip
         environment = dict(os.environ, MPC_CACHE="", MPC_CTS_CUDA_MODEL=os.path.join(folder, "libcts.so"),
                            LD_LIBRARY_PATH=os.path.join(BUILD, "lib", "fake-cuda"),
                            MPC_FAKE_CUDA_CACHE=os.path.join(BUILD, "fake-cuda-kernels"))  # fmt: skip
         with_library = run(suite, "*/cuda", 20, environment)
         without = run(suite, "*/Convolve.*/cuda:*/Attend.*/cuda", 13, dict(environment, MPC_CUDNN="off"))
-    print(f"ran {with_library + without} tests")
-    return 0 if with_library and without else 1
+        widened = run(suite, "*/ContractFloat8.*/cuda", 3, dict(environment, MPC_FAKE_CUDA_CAPABILITY="80"))
+    print(f"ran {with_library + without + widened} tests")
+    return 0 if with_library and without and widened else 1
 
 
 def run(suite, tests, least, environment):

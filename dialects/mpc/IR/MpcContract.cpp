@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The contraction: shapes, verifier, derivative, reference value.
+#include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpc/IR/ShortSums.h"
 #include "dialects/mpc/IR/SumOfProducts.h"
@@ -54,6 +55,8 @@ static SmallVector<int64_t> resultShape(RankedTensorType lhs, RankedTensorType r
 
 /// The element type that a contraction has where nobody asks for another.
 static Type sumTypeOf(Type factor) {
+  if (isFloat8(factor))
+    return Float32Type::get(factor.getContext());
   return factor.isInteger(8) ? IntegerType::get(factor.getContext(), 32) : factor;
 }
 
@@ -93,7 +96,8 @@ LogicalResult ContractOp::verify() {
   if (failed(pairs(getLhsBatch(), getRhsBatch(), "batch")) ||
       failed(pairs(getLhsContracting(), getRhsContracting(), "contracting")))
     return failure();
-  if (lhs.getElementType() != rhs.getElementType())
+  const bool isPair = isFloat8(lhs.getElementType()) && isFloat8(rhs.getElementType());
+  if (lhs.getElementType() != rhs.getElementType() && !isPair)
     return emitOpError() << "operands have element types " << lhs.getElementType() << " and "
                          << rhs.getElementType() << "; insert mpc.cast, no op promotes implicitly";
   SmallVector<int64_t> shape =
@@ -107,6 +111,17 @@ LogicalResult ContractOp::verify() {
                          << result;
   if (isInteger)
     return success();
+  if (isPair) {
+    const bool hasFraction =
+        isa<Float8E4M3FNType>(lhs.getElementType()) || isa<Float8E4M3FNType>(rhs.getElementType());
+    if (!hasFraction || !result.getElementType().isF32() || getBias() || getAccumulate() ||
+        getActivation() != Activation::None)
+      return emitOpError() << "of float8, one operand at least in f8E4M3FN, gives f32, without "
+                              "bias, accumulator type or activation; got "
+                           << lhs.getElementType() << " x " << rhs.getElementType() << " -> "
+                           << result;
+    return success();
+  }
   Type accumulate = getAccumulate().value_or(getDefaultAccumulator(lhs.getElementType()));
   if (result.getElementType() != lhs.getElementType() && result.getElementType() != accumulate)
     return emitOpError() << "result must have the operands' element type or the accumulator's";
@@ -126,6 +141,8 @@ PrecisionClass ContractOp::getPrecisionClass() { return PrecisionClass::Safe; }
 StringRef ContractOp::findBiasObstacle() {
   if (getType().getElementType().isInteger(32))
     return "sums of integers take no bias";
+  if (isFloat8(elementTypeOf(getLhs())))
+    return "sums of float8 are scaled first";
   return getRhsFree().size() == 1
              ? ""
              : "the last dimension is not the only free one of the right operand";

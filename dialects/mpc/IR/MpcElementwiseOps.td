@@ -142,12 +142,12 @@ def Mpc_CastOp : Mpc_Op<"cast", [Pure, DeclareOpInterfaceMethods<CastOpInterface
   let description = [{
     Floating to floating rounds to nearest even (overflow gives infinity); floating to integer
     truncates toward zero; integer to floating rounds once; to i1 tests against zero. The derivative
-    of a cast between floating types is the reverse cast.
+    of a cast between floating types is the reverse cast. f8E4M3FN has no infinity: NaN instead; nothing casts from float8.
 
     Example: `%h = mpc.cast %x : tensor<?x8xf32> to tensor<?x8xbf16>`
   }];
   let arguments = (ins Mpc_Tensor:$input);
-  let results = (outs Mpc_Tensor:$result);
+  let results = (outs Mpc_CastTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
   let hasFolder = 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops of quantized layers: scalar code, reference values, derivatives.
+#include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -154,14 +155,19 @@ LogicalResult StraightThroughOp::evaluate(ArrayRef<ReferenceTensor> operands,
 
 // ---- float8_quantize, float8_quantize_gradient --------------------------------------------------
 
-Value mpc::quantizeFloat8(OpBuilder &builder, Location loc, Value value, Value scale, Type format) {
+Value mpc::scaleForFloat8(OpBuilder &builder, Location loc, Value value, Value &scale,
+                          Type format) {
   Type element = elementTypeOf(value);
   const double largest = largestOf(format);
   if (elementTypeOf(scale) != element)
     scale = CastOp::create(builder, loc, tensorTypeOf(scale).clone(element), scale);
   Value scaled = DivideOp::create(builder, loc, value, scale);
   scaled = MaximumOp::create(builder, loc, scaled, scalarConstant(builder, loc, element, -largest));
-  scaled = MinimumOp::create(builder, loc, scaled, scalarConstant(builder, loc, element, largest));
+  return MinimumOp::create(builder, loc, scaled, scalarConstant(builder, loc, element, largest));
+}
+
+Value mpc::quantizeFloat8(OpBuilder &builder, Location loc, Value value, Value scale, Type format) {
+  Value scaled = scaleForFloat8(builder, loc, value, scale, format);
   Value rounded =
       RoundFloat8Op::create(builder, loc, scaled.getType(), scaled, TypeAttr::get(format));
   return MultiplyOp::create(builder, loc, rounded, scale);

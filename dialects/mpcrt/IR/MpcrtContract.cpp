@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcrt.contract: builder, shapes, memory effects.
+#include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 
 using namespace mlir;
@@ -33,8 +34,9 @@ bool ContractOp::hasPackedRhs() {
 
 bool ContractOp::isByRows() {
   auto out = cast<ShapedType>(getOut().getType());
-  return out.getRank() == 2 && isa<FloatType>(out.getElementType()) && !getTransposeLhs() &&
-         isPlain();
+  return out.getRank() == 2 && isa<FloatType>(out.getElementType()) &&
+         !mpc::isFloat8(cast<ShapedType>(getLhs().getType()).getElementType()) &&
+         !getTransposeLhs() && isPlain();
 }
 
 ContractOp ContractOp::cloneWith(OpBuilder &builder, Value largest, Value where, Value mask) {
@@ -117,12 +119,21 @@ LogicalResult ContractOp::verify() {
     return emitOpError("operands must all be matrices or all be batches of matrices");
   const bool isInteger = lhs.getElementType().isInteger(8);
   const bool isNarrow = !isInteger && rhs.getElementType().isInteger(8);
-  if (lhs.getElementType() != rhs.getElementType() && !isNarrow)
+  const bool isPair = mpc::isFloat8(lhs.getElementType()) && mpc::isFloat8(rhs.getElementType());
+  if (lhs.getElementType() != rhs.getElementType() && !isNarrow && !isPair)
     return emitOpError() << "operands have element types " << lhs.getElementType() << " and "
                          << rhs.getElementType();
   if (isInteger != out.getElementType().isInteger(32) ||
       (isInteger && (getBias() || getLargest() || getActivation() != mpc::Activation::None)))
     return emitOpError() << "of i8 gives i32, without bias, largest or activation; got "
+                         << out.getElementType();
+  if (isPair &&
+      (!out.getElementType().isF32() || getBias() || getLargest() || getMask() || getWhere() ||
+       getAccumulate() || getActivation() != mpc::Activation::None ||
+       (isa<Float8E5M2Type>(lhs.getElementType()) && isa<Float8E5M2Type>(rhs.getElementType()))))
+    return emitOpError() << "of float8, one operand at least in f8E4M3FN, gives f32, without bias, "
+                            "largest, bits, accumulate or activation; got "
+                         << lhs.getElementType() << " x " << rhs.getElementType() << " -> "
                          << out.getElementType();
   auto [m, k] = matrixExtents(lhs, getTransposeLhs());
   auto [rhsK, n] = matrixExtents(rhs, getTransposeRhs());

@@ -13,8 +13,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Mpcrt_FloatShaped : AnyTypeOf<[RankedTensorOf<[Mpc_Float]>, MemRefOf<[Mpc_Float]>],
     "ranked tensor or memref of a floating type">;
-def Mpcrt_Factor : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I8]>, MemRefOf<[Mpc_Float, I8]>],
-    "ranked tensor or memref of a floating type or i8">;
+def Mpcrt_Factor : AnyTypeOf<[RankedTensorOf<[Mpc_Float, Mpc_Float8, I8]>, MemRefOf<[Mpc_Float, Mpc_Float8, I8]>],
+    "ranked tensor or memref of a floating type, float8 or i8">;
 def Mpcrt_Sum : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I32]>, MemRefOf<[Mpc_Float, I32]>],
     "ranked tensor or memref of a floating type or i32">;
 def Mpcrt_Bytes : AnyTypeOf<[RankedTensorOf<[I8]>, MemRefOf<[I8]>], "ranked tensor or memref of i8">;
@@ -29,7 +29,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
   let description = [{
     `out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n])))`, the sum
     in float32 (float64 for float64 operands), each round to the element type of `out`; the meaning
-    of mpc_rt_contract_t. Of i8 operands `out` is i32, exact, with neither bias nor activation.
+    of mpc_rt_contract_t. Of i8 operands `out` is i32, exact, with neither bias nor activation; of float8 ones (f8E4M3FN, one may be f8E5M2) f32.
     A right operand alone may be i8, weights that are multiplied as the numbers they are; with half as many columns
     as `out` (which has two or more) each byte holds two numbers, as mpc.unpack_int4 reads them. Such numbers may
     have `scale` and `zero` [blocks, n] and the block of each row, `places` [k] (whole numbers, f32): (number - zero[places[k], n]) *

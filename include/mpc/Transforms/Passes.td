@@ -243,6 +243,29 @@ def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
   }];
 }
 
+def FormFloat8 : Pass<"mpc-form-float8", "::mlir::ModuleOp"> {
+  let summary = "contractions of quantized tensors in float8";
+  let description = [{
+    For targets that multiply float8, after mpc-differentiate and before mpc-fuse. Where both operands of a contraction
+    are what mpc.float8_quantize gives (or its elementary ops, as the derivative of mpc.float8_quantize_gradient
+    has them), the numbers are stored in float8, and the sums, in float32, are multiplied with both scales.
+    The rounding of each number times its scale to the type that computes is left out (docs/numerics.md).
+
+    ```mlir
+    %q = mpc.float8_quantize %x scale %s history %h {format = f8E4M3FN} : tensor<?x64xbf16>, …
+    %p = mpc.float8_quantize %w scale %t history %i {format = f8E4M3FN} : tensor<64x32xbf16>, …
+    %y = mpc.contract %q, %p contracting [1] x [0] : … -> tensor<?x32xbf16>
+    // becomes
+    %q = mpc.cast %c : tensor<?x64xbf16> to tensor<?x64xf8E4M3FN>  // %c: x / s, clipped
+    %p = mpc.cast %d : tensor<64x32xbf16> to tensor<64x32xf8E4M3FN>
+    %m = mpc.contract %q, %p contracting [1] x [0] : … -> tensor<?x32xf32>
+    %y = … %m * s * t, cast to bf16
+    ```
+
+    Remarks: `mpc-fusion` / `float8`, for each contraction that reads such a tensor.
+  }];
+}
+
 def FuseReluMasks : Pass<"mpc-fuse-relu-masks", "::mlir::ModuleOp"> {
   let summary = "let the contraction that produces a cotangent also apply the derivative of relu";
   let description = [{

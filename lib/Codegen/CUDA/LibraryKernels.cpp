@@ -3,6 +3,7 @@
 // runtime/drivers/cuda. Dtypes are mpc_rt_dtype_t, known at run time: the branches are the same for
 // all threads, and one kernel does for every combination.
 #include "lib/Codegen/CUDA/LibraryKernels.h"
+#include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -409,16 +410,21 @@ static std::string reluBitKernels() {
 }
 
 std::string mpc::getCudaLibraryKernels(ModuleOp module) {
-  bool relu = false, bits = false, products = false, convolutions = false, attention = false;
+  bool relu = false, bits = false, products = false, convolutions = false, attention = false,
+       float8 = false;
   module.walk([&](mpcrt::ContractOp op) {
     relu |= op.getActivation() != Activation::None;
     bits |= op.getMask() || op.getWhere();
-    products |= !isOfBlas(op);
+    const bool isPair = isFloat8(getElementTypeOrSelf(op.getLhs()));
+    float8 |= isPair;
+    products |= !isPair && !isOfBlas(op);
   });
   module.walk(
       [&](Operation *op) { attention |= isa<mpcrt::AttendOp, mpcrt::AttendGradientOp>(op); });
   // With a window come all of them: runtime/cts runs on the library of such a model.
-  module.walk([&](mpcrt::ConvolveOp) { relu = bits = products = convolutions = attention = true; });
+  module.walk([&](mpcrt::ConvolveOp) {
+    relu = bits = products = convolutions = attention = float8 = true;
+  });
   std::string text;
   if (relu || bits)
     text += kRelu; // whose functions those of bits call
@@ -428,6 +434,8 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
     text += kElements;
   if (products)
     text += kProduct;
+  if (float8)
+    text += getCudaFloat8Kernels();
   if (convolutions)
     text += kConvolution;
   if (attention)

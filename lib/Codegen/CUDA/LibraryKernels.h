@@ -16,6 +16,9 @@ std::string getCudaLibraryKernels(mlir::ModuleOp module);
 /// Those around the products of attention, which use the ones for elements of any dtype.
 llvm::StringRef getCudaAttentionKernels();
 
+/// Those around products of float8.
+llvm::StringRef getCudaFloat8Kernels();
+
 } // namespace mpc
 
 #endif // MPC_LIB_CODEGEN_CUDA_LIBRARYKERNELS_H

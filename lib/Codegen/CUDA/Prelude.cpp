@@ -71,6 +71,51 @@ inline f16 narrow_f16(float x) {
 }
 #endif
 
+// float8: bits that only products read. What is too large is NaN where there is no infinity.
+struct f8e4m3 {
+  unsigned char bits;
+};
+struct f8e5m2 {
+  unsigned char bits;
+};
+template <int fraction, int smallest> __device__ inline unsigned narrow_8(unsigned magnitude) {
+  // Its last bit has the weight of the smallest number.
+  const unsigned magic = (unsigned)(smallest + 23 - fraction) << 23;
+  const int lost = 23 - fraction;
+  if (magnitude < (unsigned)smallest << 23)
+    return bits_as<unsigned>(f32_of_bits(magnitude) + f32_of_bits(magic)) - magic;
+  const unsigned half = (1u << (lost - 1)) - 1 + (magnitude >> lost & 1);
+  return (magnitude - ((unsigned)(smallest - 1) << 23) + half) >> lost;
+}
+__device__ inline f8e4m3 narrow_f8e4m3(float x) {
+  const unsigned magnitude = bits_as<unsigned>(x) & 0x7fffffffu;
+#if defined(__CUDACC_RTC__) && __CUDA_ARCH__ >= 890
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(f32_of_bits(magnitude)));
+  const unsigned y = pair;
+#else
+  const unsigned y = narrow_8<3, 121>(magnitude);
+#endif
+  // 464 and less rounds to 448, the largest number.
+  const unsigned sign = bits_as<unsigned>(x) >> 24 & 0x80;
+  return f8e4m3{(unsigned char)(magnitude > 0x43e80000 ? sign | 0x7f : sign | y)};
+}
+__device__ inline f8e5m2 narrow_f8e5m2(float x) {
+  const unsigned magnitude = bits_as<unsigned>(x) & 0x7fffffffu;
+#if defined(__CUDACC_RTC__) && __CUDA_ARCH__ >= 890
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(f32_of_bits(magnitude)));
+  const unsigned y = pair;
+#else
+  const unsigned y = narrow_8<2, 113>(magnitude);
+#endif
+  // Less than 61440 rounds to 57344, the largest number.
+  const unsigned sign = bits_as<unsigned>(x) >> 24 & 0x80;
+  return f8e5m2{(unsigned char)(magnitude > 0x7f800000    ? sign | 0x7e
+                                : magnitude >= 0x47700000 ? sign | 0x7c
+                                                          : sign | y)};
+}
+
 // float64 to a small float in one rounding: through float32 with the last bit set when inexact.
 __device__ inline float round_to_odd(double x) {
   const float nearest = (float)x;

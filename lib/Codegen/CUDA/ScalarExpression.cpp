@@ -2,6 +2,7 @@
 // Each op means what it means on the CPU, bit by bit where a result is exact: integers wrap,
 // maximum and minimum propagate NaN, a small float is rounded after every op.
 #include "lib/Codegen/CUDA/ScalarExpression.h"
+#include "dialects/mpc/IR/Float8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -13,6 +14,9 @@ using namespace mlir;
 using namespace mpc;
 
 static bool isSmall(Type type) { return type.isF16() || type.isBF16(); }
+
+/// Types whose numbers are structs of bits in the text.
+static bool isBits(Type type) { return isSmall(type) || isFloat8(type); }
 
 static unsigned widthOf(Type type) { return type.isIndex() ? 64 : type.getIntOrFloatBitWidth(); }
 
@@ -44,6 +48,8 @@ std::string mpc::cudaType(Type type) {
     return "f16";
   if (type.isBF16())
     return "bf16";
+  if (isFloat8(type))
+    return isa<Float8E4M3FNType>(type) ? "f8e4m3" : "f8e5m2";
   if (auto integer = dyn_cast<IntegerType>(type))
     return integerType(integer.getWidth(), /*isUnsigned=*/false);
   return "";
@@ -55,8 +61,9 @@ std::string mpc::cudaStorageType(Type element) {
 
 static std::string floatLiteral(const APFloat &value, Type type) {
   uint64_t bits = value.bitcastToAPInt().getZExtValue();
-  if (isSmall(type))
-    return cudaType(type) + "{0x" + llvm::utohexstr(bits, /*LowerCase=*/true, 4) + "}";
+  if (isBits(type))
+    return cudaType(type) + "{0x" +
+           llvm::utohexstr(bits, /*LowerCase=*/true, type.getIntOrFloatBitWidth() / 4) + "}";
   bool isDouble = type.isF64();
   if (!value.isFinite())
     return isDouble ? "f64_of_bits(0x" + llvm::utohexstr(bits, true) + "ull)"
@@ -97,7 +104,7 @@ static std::string widened(const std::string &name, Type type) {
 
 /// `text`, of float32 or float64, as `type`.
 static std::string rounded(const std::string &text, Type type) {
-  return isSmall(type) ? "narrow_" + cudaType(type) + "(" + text + ")" : text;
+  return isBits(type) ? "narrow_" + cudaType(type) + "(" + text + ")" : text;
 }
 
 static std::string asUnsigned(const std::string &name, Type type) {
@@ -283,7 +290,7 @@ static std::string convert(Operation *op, const std::string &x) {
   return llvm::TypeSwitch<Operation *, std::string>(op)
       .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) -> std::string {
         std::string wide = widened(x, from);
-        if (isSmall(to))
+        if (isBits(to))
           return rounded(wide, to); // narrow_* are overloaded: float64 rounds once
         return "(" + cudaType(to) + ")" + wide;
       })

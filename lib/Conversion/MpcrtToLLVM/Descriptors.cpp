@@ -3,6 +3,7 @@
 // out as their elements are.
 #include "Descriptors.h"
 #include "Emitter.h"
+#include "dialects/mpc/IR/Float8.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -85,6 +86,8 @@ static int64_t dtypeOf(Value value) {
     return MPC_RT_BFLOAT16;
   if (type.isInteger(8))
     return MPC_RT_INT8;
+  if (isFloat8(type))
+    return isa<Float8E4M3FNType>(type) ? MPC_RT_FLOAT8_E4M3FN : MPC_RT_FLOAT8_E5M2;
   if (type.isInteger(32))
     return MPC_RT_INT32;
   return type.isF16() ? MPC_RT_FLOAT16 : MPC_RT_FLOAT64;
@@ -222,6 +225,8 @@ Service mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
     return {offsetof(mpc_rt_services_t, contract_groups), contract.hasPackedRhs() ? 8u : 11u};
   if (contract.getMask() || contract.getWhere())
     return {offsetof(mpc_rt_services_t, contract_with_bits), 10};
+  if (isFloat8(getElementTypeOrSelf(contract.getLhs().getType())))
+    return {offsetof(mpc_rt_services_t, contract), 14};
   if (getElementTypeOrSelf(contract.getLhs().getType()).isInteger(8))
     return {offsetof(mpc_rt_services_t, contract), 4};
   if (getElementTypeOrSelf(contract.getRhs().getType()).isInteger(8))

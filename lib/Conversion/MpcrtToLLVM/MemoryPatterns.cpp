@@ -2,6 +2,7 @@
 // Buffers as pointers. A pointer stands at the element of index 0 (offsets of views are in it);
 // strides are static.
 #include "Lowering.h"
+#include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -17,6 +18,8 @@ Type mpc::storageType(Type element) {
     return IntegerType::get(context, 8);
   if (element.isF16() || element.isBF16())
     return IntegerType::get(context, 16);
+  if (isFloat8(element))
+    return IntegerType::get(context, 8);
   if (auto integer = dyn_cast<IntegerType>(element))
     return IntegerType::get(context, integer.getWidth());
   return element;

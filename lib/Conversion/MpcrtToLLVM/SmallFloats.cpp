@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// float16 and bfloat16 as storage types.
+// float16, bfloat16 and float8 as storage types.
 //
 // Conversions of float16 follow F. Giesen's float_to_half_fast3_rtne and half_to_float. They use no
 // denormal float32, so that the flush-to-zero mode of a call does not change them. From float64 a
 // rounding to odd comes first: two roundings to nearest would not be one.
 #include "Lowering.h"
+#include "dialects/mpc/IR/Float8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace mpc;
 
-static bool isSmall(Type type) { return type.isF16() || type.isBF16(); }
+static bool isSmall(Type type) { return type.isF16() || type.isBF16() || isFloat8(type); }
 
 namespace {
 /// Shorthands for integer code.
@@ -91,6 +92,35 @@ static Value floatToBfloat(Bits k, Value value) {
   return arith::BitcastOp::create(k.b, k.loc, k.b.getBF16Type(), narrow);
 }
 
+/// As float16, with the format's own numbers of bits. Only products read it again.
+static Value floatToFloat8(Bits k, Value value, FloatType type) {
+  using P = arith::CmpIPredicate;
+  const bool hasInfinity = isa<Float8E5M2Type>(type);
+  const APFloat least = APFloat::getSmallestNormalized(type.getFloatSemantics());
+  const uint64_t smallest = 127 + ilogb(least); // as float32 has it
+  const unsigned lost = 24 - type.getFPMantissaWidth();
+  Value x = k.ofFloat(value);
+  Value sign = k.band(k.shr(x, 24), k.i32(0x80));
+  Value magnitude = k.band(x, k.i32(0x7fffffff));
+  Value magic =
+      k.i32((smallest + lost) << 23); // its last bit has the weight of the smallest number
+  Value denormal =
+      k.sub(k.ofFloat(arith::AddFOp::create(k.b, k.loc, k.f32(magnitude), k.f32(magic))), magic);
+  Value odd = k.band(k.shr(magnitude, lost), k.i32(1));
+  Value rebased = k.sub(magnitude, k.i32(((smallest - 1) << 23) - (1u << (lost - 1)) + 1));
+  Value normal = k.shr(k.add(rebased, odd), lost);
+  Value isDenormal = k.compare(P::ult, magnitude, k.i32(smallest << 23));
+  Value bits = k.select(isDenormal, denormal, normal);
+  if (hasInfinity) { // from 61440 on, the midpoint above the largest number
+    bits = k.select(k.compare(P::uge, magnitude, k.i32(0x47700000)), k.i32(0x7c), bits);
+    bits = k.select(k.compare(P::ugt, magnitude, k.i32(0x7f800000)), k.i32(0x7e), bits);
+  } else { // above 464, the midpoint behind the largest number
+    bits = k.select(k.compare(P::ugt, magnitude, k.i32(0x43e80000)), k.i32(0x7f), bits);
+  }
+  Value narrow = arith::TruncIOp::create(k.b, k.loc, k.b.getI8Type(), k.bor(bits, sign));
+  return arith::BitcastOp::create(k.b, k.loc, type, narrow);
+}
+
 /// float64 to float32, truncated, with the last bit set when inexact.
 static Value roundToOdd(Bits k, Value value) {
   Value nearest = arith::TruncFOp::create(k.b, k.loc, k.b.getF32Type(), value);
@@ -112,6 +142,8 @@ static Value narrow(OpBuilder &builder, Location loc, Value wide, Type small) {
   Bits k{builder, loc};
   if (wide.getType().isF64())
     wide = roundToOdd(k, wide);
+  if (isFloat8(small))
+    return floatToFloat8(k, wide, cast<FloatType>(small));
   return small.isF16() ? floatToHalf(k, wide) : floatToBfloat(k, wide);
 }
 
@@ -137,6 +169,8 @@ LogicalResult mpc::expandSmallFloats(ModuleOp module) {
     }
     if (isa<arith::TruncFOp>(op)) {
       Value source = op->getOperand(0);
+      if (isSmall(source.getType())) // to float8
+        source = widen(builder, loc, source, builder.getF32Type());
       op->getResult(0).replaceAllUsesWith(narrow(builder, loc, source, op->getResult(0).getType()));
       op->erase();
       continue;

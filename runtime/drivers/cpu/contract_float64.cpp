@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products that touch float64, which oneDNN does not know: rows in parallel, columns in blocks
-// whose sums stay in cache, sums in float64.
+// Products that touch float64, which oneDNN does not know, and of float8, which models for a CPU do
+// not have: rows in parallel, columns in blocks whose sums stay in cache, sums in float64.
 #include "runtime/base/element.h"
 #include "runtime/drivers/cpu/contractor.h"
 

@@ -97,8 +97,8 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     finish(shape, out, extras);
     return MPC_RT_OK;
   }
-  if (shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 ||
-      shape.bias == MPC_RT_FLOAT64) {
+  if (isFloat8(shape.lhs) || shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 ||
+      shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64) {
     out = placeOf(shape, out);
     contractFloat64(team, shape, lhs, rhs, bias, out);
     list(descriptor, shape, batch, "");

@@ -20,7 +20,9 @@ enum DataType : int {
   r16f = 2,
   r8i = 3,
   r32i = 10,
-  r16bf = 14
+  r16bf = 14,
+  r8fE4M3 = 28,
+  r8fE5M2 = 29
 }; // cudaDataType_t
 enum ComputeType : int { // cublasComputeType_t
   compute32f = 68,

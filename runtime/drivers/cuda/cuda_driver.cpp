@@ -5,6 +5,7 @@
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/cuda/attender.h"
 #include "runtime/drivers/cuda/convolver.h"
+#include "runtime/drivers/cuda/float8_multiplier.h"
 #include "runtime/drivers/cuda/step_graphs.h"
 #include "runtime/drivers/cuda/variable_mirror.h"
 #include "runtime/drivers/driver.h"
@@ -27,7 +28,8 @@ public:
   CudaDriver(const DriverOptions &options, std::unique_ptr<DeviceSession> opened,
              const mpc_rt_cuda_program_t &program)
       : options(options), session(std::move(opened)), kernels(*session, program),
-        multiplier(*session, kernels, list, program.tf32 != 0), cudnn(*session),
+        multiplier(*session, kernels, list, program.tf32 != 0),
+        float8(*session, kernels, multiplier, list), cudnn(*session),
         convolver(*session, kernels, multiplier, cudnn, list, program.tf32 != 0),
         attender(*session, kernels, multiplier, cudnn, list), variables(*session),
         arena(*session, Memory::Kind::device), tensors(*session, Memory::Kind::device),
@@ -62,6 +64,8 @@ public:
                   descriptor.layer ? descriptor.layer : "contraction");
     if (auto status = kernels.flush())
       return status;
+    if (isFloat8(descriptor.lhs_dtype))
+      return float8.contract(descriptor, lhs, rhs, out, batch);
     return multiplier.contract(descriptor, lhs, rhs, bias, out, batch);
   }
   mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
@@ -137,7 +141,7 @@ public:
 
   void variablesChanged() noexcept override {}
   uint64_t libraryBytes() const noexcept override {
-    return multiplier.bytes() + convolver.bytes() + attender.bytes();
+    return multiplier.bytes() + float8.bytes() + convolver.bytes() + attender.bytes();
   }
 
 private:
@@ -155,6 +159,7 @@ private:
   KernelTable kernels;
   ProductList list;
   Multiplier multiplier;
+  Float8Multiplier float8;
   dnn::SessionHandle cudnn; // before those whose plans it runs
   Convolver convolver;
   Attender attender;
@@ -227,9 +232,10 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
     kernels.discard();
     return issued;
   });
-  // Both: each forgets that it moved.
-  const bool convolverMoved = convolver.takeMoved(), attenderMoved = attender.takeMoved();
-  if (convolverMoved || attenderMoved)
+  // All: each forgets that it moved.
+  const bool convolverMoved = convolver.takeMoved(), attenderMoved = attender.takeMoved(),
+             float8Moved = float8.takeMoved();
+  if (convolverMoved || attenderMoved || float8Moved)
     graphs.forget();
   if (weightUse == WeightUse::updated || std::strcmp(entry.name, "evaluate") == 0)
     variables.deviceChanged();

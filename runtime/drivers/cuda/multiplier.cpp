@@ -65,10 +65,6 @@ mpc_rt_status_t Multiplier::open() {
 
 bool Multiplier::takes(mpc_rt_dtype_t lhs, mpc_rt_dtype_t rhs, mpc_rt_dtype_t out,
                        mpc_rt_dtype_t bias) {
-  auto isFloating = [](mpc_rt_dtype_t dtype) {
-    lt::DataType type;
-    return dataType(dtype, type) && type != lt::r8i && type != lt::r32i;
-  };
   return isFloating(lhs) && isFloating(out) && lhs == rhs && bias == out &&
          (lhs == out || (out == MPC_RT_FLOAT32 && lhs != MPC_RT_FLOAT64));
 }
@@ -80,10 +76,17 @@ bool Multiplier::takesIntegers(const Contraction &c) {
          !c.transposeLhs && c.k % 4 == 0 && c.n % 4 == 0 && !c.hasBias && !c.relu && !c.accumulate;
 }
 
+// The same guide, "to use FP8 kernels": "TN" on compute capability 8.9, 9.0 and 12.x, rows of
+// multiples of 16 bytes. The columns of the row-major left operand and of the result are free.
+bool Multiplier::takesFloat8(const Contraction &c) {
+  return isFloat8(c.lhs) && isFloat8(c.rhs) && c.out == MPC_RT_FLOAT32 && c.transposeRhs &&
+         !c.transposeLhs && c.k % 16 == 0 && c.n % 16 == 0;
+}
+
 bool Multiplier::takesProduct(const Contraction &c) {
   const bool isFloating = takes(c.lhs, c.rhs, c.out, c.hasBias ? c.bias : c.out) &&
                           !(c.accumulate && (c.relu || c.hasBias));
-  return c.k != 0 && (isFloating || takesIntegers(c));
+  return c.k != 0 && (isFloating || takesIntegers(c) || takesFloat8(c));
 }
 
 mpc_rt_status_t Multiplier::byKernel(const Contraction &shape, const Operands &operands) {

@@ -51,6 +51,8 @@ public:
                     mpc_rt_dtype_t bias);
   // Whether it multiplies these integers.
   static bool takesIntegers(const Contraction &shape);
+  // Whether it multiplies these codes of float8, on a GPU that has such Tensor Cores.
+  static bool takesFloat8(const Contraction &shape);
   // Whether it multiplies this product at all.
   static bool takesProduct(const Contraction &shape);
   uint64_t bytes() const { return workspace.size(); }

@@ -32,6 +32,12 @@ bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type) {
   case MPC_RT_INT32:
     type = lt::r32i;
     return true;
+  case MPC_RT_FLOAT8_E4M3FN:
+    type = lt::r8fE4M3;
+    return true;
+  case MPC_RT_FLOAT8_E5M2:
+    type = lt::r8fE5M2;
+    return true;
   default:
     return false;
   }
@@ -41,10 +47,11 @@ bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type) {
 static std::string keyOf(const Contraction &c, const std::array<uint32_t, 3> &alignments,
                          uint32_t epilogue, bool tf32, uint64_t workspaceBytes) {
   std::string key;
+  const auto operands = static_cast<int64_t>(c.lhs == c.rhs ? c.lhs : c.lhs << 8 | c.rhs);
   for (int64_t number :
-       {c.batch, c.m, c.n, c.k, static_cast<int64_t>(c.lhs), static_cast<int64_t>(c.out),
-        int64_t{c.transposeLhs}, int64_t{c.transposeRhs}, int64_t{c.accumulate}, int64_t{epilogue},
-        int64_t{tf32}, int64_t{alignments[0]}, int64_t{alignments[1]}, int64_t{alignments[2]},
+       {c.batch, c.m, c.n, c.k, operands, static_cast<int64_t>(c.out), int64_t{c.transposeLhs},
+        int64_t{c.transposeRhs}, int64_t{c.accumulate}, int64_t{epilogue}, int64_t{tf32},
+        int64_t{alignments[0]}, int64_t{alignments[1]}, int64_t{alignments[2]},
         static_cast<int64_t>(workspaceBytes)})
     key += (key.empty() ? "" : ",") + std::to_string(number);
   return key;

@@ -79,3 +79,57 @@ func.func @one_integer(%q: tensor<?x8xi8>, %w: tensor<8x5xf32>) {
   %y = mpc.contract %q, %w contracting [1] x [0] : (tensor<?x8xi8>, tensor<8x5xf32>) -> tensor<?x5xi32>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @float8
+func.func @float8(%x: tensor<?x8xbf16>, %w: tensor<8x5xf32>) {
+  // CHECK: mpc.cast %{{.*}} : tensor<?x8xbf16> to tensor<?x8xf8E5M2>
+  %a = mpc.cast %x : tensor<?x8xbf16> to tensor<?x8xf8E5M2>
+  %b = mpc.cast %w : tensor<8x5xf32> to tensor<8x5xf8E4M3FN>
+  // CHECK: mpc.pad %{{.*}} : tensor<8x5xf8E4M3FN> -> tensor<8x16xf8E4M3FN>
+  %p = mpc.pad %b {axis = 1 : i64, low = 0 : i64, high = 11 : i64, value = 0.0 : f64} : tensor<8x5xf8E4M3FN> -> tensor<8x16xf8E4M3FN>
+  // CHECK: mpc.contract %{{.*}}, %{{.*}} contracting [1] x [0] : (tensor<?x8xf8E5M2>, tensor<8x16xf8E4M3FN>) -> tensor<?x16xf32>
+  %y = mpc.contract %a, %p contracting [1] x [0] : (tensor<?x8xf8E5M2>, tensor<8x16xf8E4M3FN>) -> tensor<?x16xf32>
+  return
+}
+
+// -----
+
+func.func @float8_without_fraction(%a: tensor<?x8xf8E5M2>, %b: tensor<8x5xf8E5M2>) {
+  // expected-error@+1 {{of float8, one operand at least in f8E4M3FN, gives f32, without bias, accumulator type or activation}}
+  %y = mpc.contract %a, %b contracting [1] x [0] : (tensor<?x8xf8E5M2>, tensor<8x5xf8E5M2>) -> tensor<?x5xf32>
+  return
+}
+
+// -----
+
+func.func @float8_into_bfloat16(%a: tensor<?x8xf8E4M3FN>, %b: tensor<8x5xf8E4M3FN>) {
+  // expected-error@+1 {{of float8, one operand at least in f8E4M3FN, gives f32}}
+  %y = mpc.contract %a, %b contracting [1] x [0] : (tensor<?x8xf8E4M3FN>, tensor<8x5xf8E4M3FN>) -> tensor<?x5xbf16>
+  return
+}
+
+// -----
+
+func.func @float8_with_bias(%a: tensor<?x8xf8E4M3FN>, %b: tensor<8x5xf8E4M3FN>, %c: tensor<5xf32>) {
+  // expected-error@+1 {{of float8, one operand at least in f8E4M3FN, gives f32, without bias}}
+  %y = mpc.contract %a, %b bias %c contracting [1] x [0] : (tensor<?x8xf8E4M3FN>, tensor<8x5xf8E4M3FN>, tensor<5xf32>) -> tensor<?x5xf32>
+  return
+}
+
+// -----
+
+func.func @float8_by_float(%a: tensor<?x8xf8E4M3FN>, %b: tensor<8x5xf32>) {
+  // expected-error@+1 {{operands have element types 'f8E4M3FN' and 'f32'}}
+  %y = mpc.contract %a, %b contracting [1] x [0] : (tensor<?x8xf8E4M3FN>, tensor<8x5xf32>) -> tensor<?x5xf32>
+  return
+}
+
+// -----
+
+func.func @float8_is_only_multiplied(%a: tensor<?x8xf8E4M3FN>) {
+  // expected-error@+1 {{operand #0 must be}}
+  %y = mpc.cast %a : tensor<?x8xf8E4M3FN> to tensor<?x8xf32>
+  return
+}

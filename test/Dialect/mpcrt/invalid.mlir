@@ -355,3 +355,27 @@ func.func @attention_gradient(%q: memref<?x3x2x8xf16>, %k: memref<?x4x2x8xf16>, 
   mpcrt.attend_gradient ins(%q of %q, %l, %q, %q, %q : memref<?x3x2x8xf16>, memref<?x2x3xf32>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) outs(%k, %q, %q : memref<?x4x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) scale 1.0
   return
 }
+// -----
+func.func @float8_without_fraction(%x: memref<?x8xf8E5M2>, %w: memref<8x4xf8E5M2>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{of float8, one operand at least in f8E4M3FN, gives f32, without bias, largest, bits, accumulate or activation}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf8E5M2>, memref<8x4xf8E5M2>) outs(%o : memref<?x4xf32>)
+  return
+}
+// -----
+func.func @float8_into_float16(%x: memref<?x8xf8E5M2>, %w: memref<8x4xf8E4M3FN>, %o: memref<?x4xf16>) {
+  // expected-error @+1 {{of float8, one operand at least in f8E4M3FN, gives f32}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf8E5M2>, memref<8x4xf8E4M3FN>) outs(%o : memref<?x4xf16>)
+  return
+}
+// -----
+func.func @float8_with_relu(%x: memref<?x8xf8E5M2>, %w: memref<8x4xf8E4M3FN>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{of float8, one operand at least in f8E4M3FN, gives f32, without bias, largest, bits, accumulate or activation}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf8E5M2>, memref<8x4xf8E4M3FN>) outs(%o : memref<?x4xf32>) activation(relu)
+  return
+}
+// -----
+func.func @float8_accumulates(%x: memref<?x8xf8E5M2>, %w: memref<8x4xf8E4M3FN>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{of float8, one operand at least in f8E4M3FN, gives f32, without bias, largest, bits, accumulate or activation}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf8E5M2>, memref<8x4xf8E4M3FN>) outs(%o : memref<?x4xf32>) {accumulate}
+  return
+}

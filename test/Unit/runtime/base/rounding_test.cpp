@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conversions between float32 and the 16-bit formats against LLVM's APFloat: all 2^16 patterns, and
-// every midpoint between neighbours with the float32 values just below and above it. Scalar code
-// and the vector kernels of each ISA level that this CPU has.
+// Conversions between float32 and the 16-bit formats, and float8, against LLVM's APFloat: all
+// patterns, and every midpoint between neighbours with the float32 values just below and above it.
+// Scalar code and the vector kernels of each ISA level that this CPU has.
 #include "runtime/base/cpu.h"
 #include "runtime/base/rounding.h"
 #include "runtime/base/vector_kernels.h"
@@ -118,6 +118,54 @@ TEST_P(Rounding, VectorKernelsWidenEveryPattern) {
         want |= 0x400000u, have |= 0x400000u;
       ASSERT_EQ(have, want) << isaName(isa) << " " << std::hex << i;
     }
+  }
+}
+
+struct Float8 {
+  const llvm::fltSemantics &(*semantics)();
+  uint8_t (*round)(float);
+  float (*widen)(uint8_t);
+};
+
+const llvm::fltSemantics &e4m3() { return llvm::APFloat::Float8E4M3FN(); }
+const llvm::fltSemantics &e5m2() { return llvm::APFloat::Float8E5M2(); }
+
+TEST(RoundingToFloat8, AgreesWithReference) {
+  for (const Float8 &format : {Float8{e4m3, roundToFloat8E4M3FN, widenFloat8E4M3FN},
+                               Float8{e5m2, roundToFloat8E5M2, widenFloat8E5M2}}) {
+    const llvm::fltSemantics &semantics = format.semantics();
+    auto widened = [&](uint32_t code) {
+      llvm::APFloat value(semantics, llvm::APInt(8, code));
+      bool lost;
+      value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &lost);
+      return value.convertToFloat();
+    };
+    std::vector<uint32_t> patterns = {0x1u,        0x007fffffu, 0x00800000u, 0x477fffffu,
+                                      0x47800000u, 0x7f7fffffu, 0x7f800000u, 0x7fc00000u};
+    for (uint32_t code = 0; code < 256; ++code) {
+      const float low = widened(code), high = widened((code + 1) % 256);
+      const float own = format.widen(static_cast<uint8_t>(code));
+      ASSERT_TRUE(own == low || (own != own && low != low)) << std::hex << code;
+      for (float base : {low, (low + high) / 2})
+        for (uint32_t offset : {0u, 1u, ~0u})
+          patterns.push_back(bitsOf(base) + offset);
+    }
+    // The midpoints behind the largest numbers.
+    for (float base : {464.0f, 61440.0f})
+      for (uint32_t offset : {0u, 1u, ~0u})
+        patterns.push_back(bitsOf(base) + offset);
+    for (uint32_t magnitude : patterns)
+      for (uint32_t bits : {magnitude, magnitude ^ 0x80000000u}) {
+        llvm::APFloat value(llvm::APFloat::IEEEsingle(), llvm::APInt(32, bits));
+        const bool isNaN = value.isNaN();
+        bool lost;
+        value.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &lost);
+        const uint8_t code = format.round(floatOf(bits));
+        if (isNaN) // of any payload
+          ASSERT_NE(format.widen(code), format.widen(code)) << std::hex << bits;
+        else
+          ASSERT_EQ(code, value.bitcastToAPInt().getZExtValue()) << std::hex << bits;
+      }
   }
 }
 

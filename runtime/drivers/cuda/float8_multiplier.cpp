@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cuBLASLt multiplies rows of float8 with rows. What is stored the other way round is copied first;
+// rows of sums over samples are filled up with zeros, so that every batch will do.
+#include "runtime/drivers/cuda/float8_multiplier.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/memory.h"
+
+namespace mpc::rt::cuda {
+namespace {
+
+constexpr uint64_t copyAlignment = 256;
+constexpr int64_t rowMultiple = 16;  // bytes: what Tensor Cores and the kernel take at once
+constexpr int64_t columnsOfTile = 4; // of the kernel
+
+// The same product of rows with rows.
+Contraction ofRows(const Contraction &c) {
+  Contraction result = c;
+  // Both are copied: the copies may have longer rows.
+  if (c.transposeLhs && !c.transposeRhs)
+    result.k = static_cast<int64_t>(alignUp(static_cast<uint64_t>(c.k), rowMultiple));
+  result.transposeLhs = false;
+  result.transposeRhs = true;
+  return result;
+}
+
+} // namespace
+
+mpc_rt_status_t Float8Multiplier::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                           const void *rhs, void *out, int64_t batch) {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
+  Contraction stored;
+  if (auto status = resolveContraction(descriptor, lhs, rhs, nullptr, out, batch, stored))
+    return status;
+  if (stored.outElements() == 0)
+    return MPC_RT_OK;
+  const Contraction rows = ofRows(stored);
+  const ProductKey key{ProductKind::contraction, descriptor.id, batch, asFloat8};
+  if (hasTensorCores() && Multiplier::takesFloat8(rows) && stored.k != 0 && !refused.count(key)) {
+    auto status = multiplyFloat8(key, stored, rows, lhs, rhs, out, layer);
+    if (status == MPC_RT_OK) {
+      products.note(descriptor.id, batch, layer, stored, "cublaslt");
+      return status;
+    }
+    // No algorithm for it, or a library that does not know the types. Whatever else is wrong is so
+    // without float8, too.
+    refused.insert(key);
+  }
+  products.note(descriptor.id, batch, layer, stored, "cublaslt:float16");
+  return multiplyFloat16({ProductKind::contraction, descriptor.id, batch, asFloat16}, stored, lhs,
+                         rhs, out, layer);
+}
+
+mpc_rt_status_t Float8Multiplier::multiplyFloat8(const ProductKey &key, const Contraction &stored,
+                                                 const Contraction &c, const void *lhs,
+                                                 const void *rhs, void *out, const char *layer) {
+  const uint64_t lhsBytes = stored.transposeLhs ? alignUp(c.lhsElements(), copyAlignment) : 0;
+  const uint64_t rhsBytes = stored.transposeRhs ? 0 : c.rhsElements();
+  if (lhsBytes + rhsBytes)
+    if (auto status = scratch.reserve(lhsBytes + rhsBytes, layer))
+      return status;
+  if (stored.transposeLhs) {
+    if (auto status = turn(lhs, scratch.data(), c.batch, stored.k, c.m, c.k))
+      return status;
+    lhs = scratch.data();
+  }
+  if (!stored.transposeRhs) {
+    uint8_t *copy = scratch.data() + lhsBytes;
+    if (auto status = turn(rhs, copy, c.batch, stored.k, c.n, c.k))
+      return status;
+    rhs = copy;
+  }
+  return multiplier.multiply(key, c, lhs, rhs, nullptr, out, layer);
+}
+
+mpc_rt_status_t Float8Multiplier::multiplyFloat16(const ProductKey &key, const Contraction &c,
+                                                  const void *lhs, const void *rhs, void *out,
+                                                  const char *layer) {
+  const size_t width = dtypeSize(MPC_RT_FLOAT16);
+  const uint64_t lhsBytes = alignUp(c.lhsElements() * width, copyAlignment);
+  if (auto status = scratch.reserve(lhsBytes + c.rhsElements() * width, layer))
+    return status;
+  uint8_t *wideLhs = scratch.data(), *wideRhs = scratch.data() + lhsBytes;
+  if (auto status = widen(c.lhs, lhs, wideLhs, c.lhsElements()))
+    return status;
+  if (auto status = widen(c.rhs, rhs, wideRhs, c.rhsElements()))
+    return status;
+  Contraction wide = c;
+  wide.lhs = wide.rhs = MPC_RT_FLOAT16;
+  return multiplier.multiply(key, wide, wideLhs, wideRhs, nullptr, out, layer);
+}
+
+mpc_rt_status_t Float8Multiplier::turn(const void *from, uint8_t *to, int64_t matrices,
+                                       int64_t rows, int64_t columns, int64_t length) {
+  int64_t count =
+      matrices * ((columns + columnsOfTile - 1) / columnsOfTile) * (length / rowMultiple);
+  void *parameters[] = {&from, &to, &rows, &columns, &length, &count};
+  return kernels.launchNamed("mpc_turned_8", parameters, count);
+}
+
+mpc_rt_status_t Float8Multiplier::widen(mpc_rt_dtype_t dtype, const void *from, uint8_t *to,
+                                        uint64_t elements) {
+  int64_t count = static_cast<int64_t>(elements);
+  void *parameters[] = {&from, &to, &count};
+  return kernels.launchNamed(
+      dtype == MPC_RT_FLOAT8_E4M3FN ? "mpc_widened_e4m3" : "mpc_widened_e5m2", parameters, count);
+}
+
+} // namespace mpc::rt::cuda
