@@ -15,7 +15,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import tensorflow as tf
-from layer_cases import applications, legacy, masks, operations, recurrence, shared_layers  # they register cases
+from layer_cases import applications, augmentation, legacy, masks, operations, recurrence, shared_layers  # they register cases
 from layer_cases.registry import CASES
 from layer_cases.training import OPTIMIZERS
 
@@ -96,7 +96,7 @@ def write(name, kind, build, options):
         for variable, gradient in zip(model.trainable_variables, gradients):
             arrays["grad:" + variable.path] = np.asarray(tf.cast(gradient, "float32"))
         for variable in model.non_trainable_variables:
-            if not np.array_equal(before[variable.path], np.asarray(variable)):
+            if "seed_generator" not in variable.path and not np.array_equal(before[variable.path], np.asarray(variable)):
                 arrays["after:" + variable.path] = np.asarray(variable)
     else:
         model.run_eagerly = True

@@ -137,6 +137,36 @@ def check_masks(tools, work):
         raise Failure("every step of SpatialDropout1D has the same mask")
 
 
+def check_draws(tools, work):
+    """What augmentation draws: for each sample another number, in every step others, in its range; prediction draws
+    nothing."""
+    folder = os.path.join(work, "draws")
+    run(tools["mpcc"], os.path.join(HERE, "layers", "augmented_draws.keras"), "--name=model", "-o", folder)
+    data, output = os.path.join(folder, "data.npz"), os.path.join(folder, "out.npz")
+    images = np.random.default_rng(0).normal(size=(400, 4, 5, 1)).astype(np.float32)
+    np.savez(data, x=images, y0=np.zeros_like(images), y1=np.zeros_like(images))
+    run(tools["mpc-run"], "gradients", folder, "--data", data, "--outputs", output)
+    with np.load(output) as arrays:
+        flipped, brightened = arrays["out0"], arrays["out1"]
+    is_flipped = (flipped == images[:, :, ::-1]).all(axis=(1, 2, 3))
+    if not (is_flipped | (flipped == images).all(axis=(1, 2, 3))).all():
+        raise Failure("a sample is neither flipped nor as it was")
+    if not 0.4 < is_flipped.mean() < 0.6:
+        raise Failure(f"{is_flipped.mean():.0%} of the samples are flipped")
+    deltas = (brightened - images).reshape(400, -1)
+    if np.ptp(deltas, axis=1).max() > 1e-5:
+        raise Failure("the places of an image do not have one brightness")
+    deltas = deltas.mean(axis=1) / 20  # of the value range
+    if not (-0.1001 < deltas.min() < -0.09 and 0.29 < deltas.max() < 0.3001 and 0.08 < deltas.mean() < 0.12):
+        raise Failure(f"brightness changes by {deltas.min()} to {deltas.max()}, {deltas.mean()} in the mean")
+    if abs(np.corrcoef(deltas, is_flipped)[0, 1]) > 0.2:
+        raise Failure("two layers draw the same numbers")
+    run(tools["mpc-run"], "predict", folder, "--inputs", data, "--outputs", output)
+    with np.load(output) as arrays:
+        if not (np.array_equal(arrays["out0"], images) and np.array_equal(arrays["out1"], images)):
+            raise Failure("prediction changes the images")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -169,6 +199,7 @@ def main():
         "dgaintel as it is": lambda: run(tools["mpcc"], os.path.join(models, "dgaintel.h5"), "-o",
                                          os.path.join(options.work, "asis")),
     }
+    tests["draws of augmentation"] = lambda: check_draws(tools, options.work)
     tests["masks of TimeDistributed"] = lambda: check_masks(tools, options.work)
     for name in sorted(os.listdir(os.path.join(HERE, "layers"))):
         if name.endswith(".npz"):

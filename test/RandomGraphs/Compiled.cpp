@@ -270,8 +270,9 @@ static int graphOf(StringRef name) {
 }
 
 StringRef mpc::test::reasonForFloat32(const RandomGraph &graph) {
-  if (graph.counts().count(NormalNoiseOp::getOperationName().str()))
-    return "normal noise is defined in float32";
+  for (StringRef noise : {NormalNoiseOp::getOperationName(), UniformNoiseOp::getOperationName()})
+    if (graph.counts().count(noise.str()))
+      return "noise is defined in float32";
   return {};
 }
 

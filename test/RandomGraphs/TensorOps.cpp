@@ -162,6 +162,15 @@ static bool makeNoise(Scope &s) {
                                         s.builder.getI64IntegerAttr(s.random().below(9)));
 }
 
+static bool makeUniformNoise(Scope &s) {
+  Value x = s.pickFloat(1);
+  Value state = x ? makeState(s) : Value();
+  const double low = s.random().real(-1, 1);
+  return state && s.make<UniformNoiseOp>(x, state, s.builder.getF64FloatAttr(low),
+                                         s.builder.getF64FloatAttr(low + s.random().real(0, 1)),
+                                         s.builder.getI64IntegerAttr(s.random().below(9)));
+}
+
 void mpc::test::addTensorOps(OpMakers &makers) {
   makers[ContractOp::getOperationName()] = makeContract;
   makers[ReduceOp::getOperationName()] = makeReduce;
@@ -173,4 +182,5 @@ void mpc::test::addTensorOps(OpMakers &makers) {
   makers[InTrainingOp::getOperationName()] = makeInTraining;
   makers[DropoutOp::getOperationName()] = makeDropout;
   makers[NormalNoiseOp::getOperationName()] = makeNoise;
+  makers[UniformNoiseOp::getOperationName()] = makeUniformNoise;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Mean and variance, and normally distributed noise.
+// Mean and variance.
 #include "dialects/mpc/IR/Mpc.h"
 
 #include <cmath>
@@ -86,37 +86,6 @@ LogicalResult MomentsOp::evaluate(ArrayRef<ReferenceTensor> operands,
       squares += std::pow(input.floats[start + offset] - mean, 2);
     results[0].set(i, mean);
     results[1].set(i, squares / double(reduced.size()));
-  }
-  return success();
-}
-
-// ---- normal_noise -------------------------------------------------------------------------------
-
-LogicalResult NormalNoiseOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                              ValueRange operands, DictionaryAttr, OpaqueProperties,
-                                              RegionRange, SmallVectorImpl<Type> &types) {
-  types.push_back(operands[0].getType());
-  return success();
-}
-
-/// Nothing that a gradient reaches decides the numbers.
-LogicalResult NormalNoiseOp::buildVjp(OpBuilder &, ValueRange, ArrayRef<bool>,
-                                      MutableArrayRef<Value>) {
-  return success();
-}
-
-LogicalResult NormalNoiseOp::evaluate(ArrayRef<ReferenceTensor> operands,
-                                      MutableArrayRef<ReferenceTensor> results) {
-  const ReferenceTensor &like = operands[0], &state = operands[1];
-  startReference(results[0], like.elementType, like.shape);
-  uint64_t seed = state.integers[0];
-  for (int64_t i = 0, count = like.size(); i < count; ++i) {
-    auto words = philox4x32({uint32_t(i), uint32_t(uint64_t(i) >> 32), uint32_t(getStream()),
-                             uint32_t(state.integers[1])},
-                            {uint32_t(seed), uint32_t(seed >> 32)});
-    double u = ((words[0] >> 8) + 0.5) * 0x1p-24, v = (words[1] >> 8) * 0x1p-24;
-    double z = std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * v);
-    results[0].set(i, getMean().convertToDouble() + getStddev().convertToDouble() * z);
   }
   return success();
 }

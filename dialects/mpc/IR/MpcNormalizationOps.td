@@ -39,4 +39,20 @@ def Mpc_NormalNoiseOp : Mpc_Op<"normal_noise", [Pure, Mpc_Inferred, Mpc_Precise,
   let assemblyFormat = "`like` $like `,` $state attr-dict `:` type($like) `,` type($state)";
 }
 
+def Mpc_UniformNoiseOp : Mpc_Op<"uniform_noise", [Pure, Mpc_Inferred, Mpc_Precise, Mpc_Differentiable, Mpc_Referenced]> {
+  let summary = "uniformly distributed numbers in the shape of a tensor";
+  let description = [{
+    low + (high - low) u with u = (w0 >> 8) 2^-24 in [0, 1), of the first word of the Philox generator
+    that mpc.dropout describes, `element` being the row-major index: in float32, rounded once. Where
+    `low` equals `high`, every number is that one. Of `like` the shape and the element type matter.
+
+    Example: `%n = mpc.uniform_noise like %x, %state {low = -0.1 : f64, high = 0.1 : f64, stream = 3 : i64} : tensor<?x8xf32>, tensor<2xi64>`
+  }];
+  let arguments = (ins Mpc_FloatTensor:$like, Mpc_RandomState:$state, F64Attr:$low, F64Attr:$high,
+                       I64Attr:$stream);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "`like` $like `,` $state attr-dict `:` type($like) `,` type($state)";
+  let hasVerifier = 1;
+}
+
 #endif // MPC_NORMALIZATION_OPS

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Dropout and the random state.
+// Dropout, noise and the random state.
 #include "dialects/mpc/IR/Mpc.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -61,3 +63,73 @@ LogicalResult DropoutOp::evaluate(ArrayRef<ReferenceTensor> operands,
 }
 
 Value DropoutOp::getInferenceValue() { return getInput(); }
+
+// ---- normal_noise, uniform_noise ----------------------------------------------------------------
+
+/// Numbers in the shape of `like`, element by element of the first two words of its block.
+static void fillWithNoise(ArrayRef<ReferenceTensor> operands, int64_t stream,
+                          ReferenceTensor &result,
+                          function_ref<double(uint32_t, uint32_t)> numberOf) {
+  const ReferenceTensor &like = operands[0], &state = operands[1];
+  startReference(result, like.elementType, like.shape);
+  const uint64_t seed = state.integers[0];
+  for (int64_t i = 0, count = like.size(); i < count; ++i) {
+    auto words = philox4x32(
+        {uint32_t(i), uint32_t(uint64_t(i) >> 32), uint32_t(stream), uint32_t(state.integers[1])},
+        {uint32_t(seed), uint32_t(seed >> 32)});
+    result.set(i, numberOf(words[0], words[1]));
+  }
+}
+
+LogicalResult NormalNoiseOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                              ValueRange operands, DictionaryAttr, OpaqueProperties,
+                                              RegionRange, SmallVectorImpl<Type> &types) {
+  types.push_back(operands[0].getType());
+  return success();
+}
+
+/// Nothing that a gradient reaches decides the numbers.
+LogicalResult NormalNoiseOp::buildVjp(OpBuilder &, ValueRange, ArrayRef<bool>,
+                                      MutableArrayRef<Value>) {
+  return success();
+}
+
+LogicalResult NormalNoiseOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                      MutableArrayRef<ReferenceTensor> results) {
+  const double mean = getMean().convertToDouble(), stddev = getStddev().convertToDouble();
+  fillWithNoise(operands, getStream(), results[0], [&](uint32_t first, uint32_t second) {
+    const double u = ((first >> 8) + 0.5) * 0x1p-24, v = (second >> 8) * 0x1p-24;
+    return mean + stddev * std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * v);
+  });
+  return success();
+}
+
+LogicalResult UniformNoiseOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                               ValueRange operands, DictionaryAttr,
+                                               OpaqueProperties, RegionRange,
+                                               SmallVectorImpl<Type> &types) {
+  types.push_back(operands[0].getType());
+  return success();
+}
+
+LogicalResult UniformNoiseOp::verify() {
+  // So written, NaN fails too.
+  if (!(getLow() <= getHigh()))
+    return emitOpError() << "low must not be above high";
+  return success();
+}
+
+/// Nothing that a gradient reaches decides the numbers.
+LogicalResult UniformNoiseOp::buildVjp(OpBuilder &, ValueRange, ArrayRef<bool>,
+                                       MutableArrayRef<Value>) {
+  return success();
+}
+
+LogicalResult UniformNoiseOp::evaluate(ArrayRef<ReferenceTensor> operands,
+                                       MutableArrayRef<ReferenceTensor> results) {
+  const double low = getLow().convertToDouble(), high = getHigh().convertToDouble();
+  fillWithNoise(operands, getStream(), results[0], [&](uint32_t first, uint32_t) {
+    return low + (high - low) * ((first >> 8) * 0x1p-24);
+  });
+  return success();
+}

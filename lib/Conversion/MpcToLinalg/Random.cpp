@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Dropout, normally distributed noise and the random state.
+// Dropout, noise and the random state.
 #include "Generic.h"
 #include "Patterns.h"
 #include "Philox.h"
@@ -63,55 +63,79 @@ struct LowerDropout : OpConversionPattern<DropoutOp> {
   }
 };
 
+/// Numbers in the shape of the op's `like`. `numberOf` makes a float32 of the first two words of an
+/// element's block, each shifted to 24 bits, which are exact in float32.
+template <typename Op, typename Number>
+LogicalResult lowerNoise(Op op, typename Op::Adaptor adaptor, ConversionPatternRewriter &rewriter,
+                         Number numberOf) {
+  Location loc = op.getLoc();
+  auto type = tensorTypeOf(adaptor.getLike());
+  for (int64_t d = 1; d < type.getRank(); ++d)
+    if (type.isDynamicDim(d))
+      return rewriter.notifyMatchFailure(op, "the batch is not the first dimension");
+  auto pick = [&](int64_t word) {
+    return AffineMap::get(type.getRank(), 0, getAffineConstantExpr(word, rewriter.getContext()));
+  };
+  Value empty = emptyFrom(rewriter, loc, type, adaptor.getLike());
+  Value state = adaptor.getState();
+  Value result =
+      buildReduction(rewriter, loc, {state, state}, empty,
+                     {pick(0), pick(1), rewriter.getMultiDimIdentityMap(type.getRank())}, {},
+                     [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+                       Philox philox{b, l};
+                       Value place = elementIndex(b, l, type.getShape(), {});
+                       auto words =
+                           philox.words({philox.low(place), philox.high(place),
+                                         philox.constant(op.getStream()), philox.low(scalars[1])},
+                                        {philox.low(scalars[0]), philox.high(scalars[0])});
+                       auto bits = [&](Value word) -> Value {
+                         Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
+                         return arith::UIToFPOp::create(b, l, b.getF32Type(), top);
+                       };
+                       Value noise = numberOf(b, l, bits(words[0]), bits(words[1]));
+                       Type element = type.getElementType();
+                       noise = element.isF64() ? Value(arith::ExtFOp::create(b, l, element, noise))
+                                               : roundTo(b, l, noise, element);
+                       return SmallVector<Value>{noise};
+                     })[0];
+  rewriter.replaceOp(op, result);
+  return success();
+}
+
 /// mean + stddev * sqrt(-2 ln u) cos(2 pi v) (Box and Muller, 1958), in float32.
 struct LowerNormalNoise : OpConversionPattern<NormalNoiseOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult matchAndRewrite(NormalNoiseOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    auto type = tensorTypeOf(adaptor.getLike());
-    for (int64_t d = 1; d < type.getRank(); ++d)
-      if (type.isDynamicDim(d))
-        return rewriter.notifyMatchFailure(op, "the batch is not the first dimension");
-    auto pick = [&](int64_t word) {
-      return AffineMap::get(type.getRank(), 0, getAffineConstantExpr(word, getContext()));
-    };
-    Value empty = emptyFrom(rewriter, loc, type, adaptor.getLike());
-    Value state = adaptor.getState();
-    Value result = buildReduction(
-        rewriter, loc, {state, state}, empty,
-        {pick(0), pick(1), rewriter.getMultiDimIdentityMap(type.getRank())}, {},
-        [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
-          Philox philox{b, l};
-          Value place = elementIndex(b, l, type.getShape(), {});
-          auto words = philox.words({philox.low(place), philox.high(place),
-                                     philox.constant(op.getStream()), philox.low(scalars[1])},
-                                    {philox.low(scalars[0]), philox.high(scalars[0])});
-          Type f32 = b.getF32Type();
-          auto constant = [&](double value) { return scalarOf(b, l, f32, value); };
+    return lowerNoise(
+        op, adaptor, rewriter, [&](OpBuilder &b, Location l, Value first, Value second) -> Value {
+          auto constant = [&](double value) { return scalarOf(b, l, b.getF32Type(), value); };
           auto mul = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, l, x, y); };
-          // 24 bits are exact in float32.
-          auto bits = [&](Value word) -> Value {
-            Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
-            return arith::UIToFPOp::create(b, l, f32, top);
-          };
-          Value u =
-              mul(arith::AddFOp::create(b, l, bits(words[0]), constant(0.5)), constant(0x1p-24));
-          Value angle = mul(bits(words[1]), constant(2 * M_PI * 0x1p-24));
+          Value u = mul(arith::AddFOp::create(b, l, first, constant(0.5)), constant(0x1p-24));
+          Value angle = mul(second, constant(2 * M_PI * 0x1p-24));
           Value radius =
               math::SqrtOp::create(b, l, mul(constant(-2), math::LogOp::create(b, l, u)));
           Value z = mul(radius, math::CosOp::create(b, l, angle));
-          Value noise =
-              arith::AddFOp::create(b, l, mul(z, constant(op.getStddev().convertToDouble())),
-                                    constant(op.getMean().convertToDouble()));
-          Type element = type.getElementType();
-          noise = element.isF64() ? Value(arith::ExtFOp::create(b, l, element, noise))
-                                  : roundTo(b, l, noise, element);
-          return SmallVector<Value>{noise};
-        })[0];
-    rewriter.replaceOp(op, result);
-    return success();
+          return arith::AddFOp::create(b, l, mul(z, constant(op.getStddev().convertToDouble())),
+                                       constant(op.getMean().convertToDouble()));
+        });
+  }
+};
+
+/// low + (high - low) u, in float32.
+struct LowerUniformNoise : OpConversionPattern<UniformNoiseOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(UniformNoiseOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const double low = op.getLow().convertToDouble(), high = op.getHigh().convertToDouble();
+    return lowerNoise(
+        op, adaptor, rewriter, [&](OpBuilder &b, Location l, Value first, Value) -> Value {
+          auto constant = [&](double value) { return scalarOf(b, l, b.getF32Type(), value); };
+          Value part = arith::MulFOp::create(b, l, first, constant((high - low) * 0x1p-24));
+          return arith::AddFOp::create(b, l, part, constant(low));
+        });
   }
 };
 
@@ -153,6 +177,7 @@ struct LowerRandomStep : OpConversionPattern<RandomStepOp> {
 } // namespace
 
 void mpc::populateRandomPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerDropout, LowerNormalNoise, LowerRandomAdvance, LowerRandomStep>(
-      converter, patterns.getContext());
+  patterns
+      .add<LowerDropout, LowerNormalNoise, LowerUniformNoise, LowerRandomAdvance, LowerRandomStep>(
+          converter, patterns.getContext());
 }

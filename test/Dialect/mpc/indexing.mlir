@@ -15,6 +15,8 @@ func.func @forms(%table: tensor<100x8xf32>, %ids: tensor<?x5xi32>, %x: tensor<?x
   %mk, %vk = mpc.moments %x {axes = array<i64: 2>, keep_dims} : tensor<?x6x4xf32> -> tensor<?x6x1xf32>, tensor<?x6x1xf32>
   // CHECK: mpc.normal_noise like %{{.*}}, %{{.*}} {mean = 0.000000e+00 : f64, stddev = 1.000000e-01 : f64, stream = 3 : i64} : tensor<?x6x4xf32>, tensor<2xi64>
   %n = mpc.normal_noise like %x, %s {mean = 0.0 : f64, stddev = 0.1 : f64, stream = 3 : i64} : tensor<?x6x4xf32>, tensor<2xi64>
+  // CHECK: mpc.uniform_noise like %{{.*}}, %{{.*}} {high = 1.000000e-01 : f64, low = -1.000000e-01 : f64, stream = 3 : i64} : tensor<?x6x4xf32>, tensor<2xi64>
+  %u = mpc.uniform_noise like %x, %s {low = -0.1 : f64, high = 0.1 : f64, stream = 3 : i64} : tensor<?x6x4xf32>, tensor<2xi64>
   // CHECK: mpc.cast_like %{{.*}} like(%{{.*}}) {wide} : (tensor<?x6x4xf32>, tensor<?x6x4xf32>) -> tensor<?x6x4xf32>
   %w = mpc.cast_like %x like(%x) {wide} : (tensor<?x6x4xf32>, tensor<?x6x4xf32>) -> tensor<?x6x4xf32>
   // CHECK: mpc.cast_like %{{.*}} {to = f16} : (tensor<?x5xi32>) -> tensor<?x5xf32>

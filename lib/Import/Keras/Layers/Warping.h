@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Images that are moved, turned, stretched and slanted, each by numbers of its own.
+#ifndef MPC_LIB_IMPORT_KERAS_LAYERS_WARPING_H
+#define MPC_LIB_IMPORT_KERAS_LAYERS_WARPING_H
+
+#include "Spatial.h"
+
+namespace mpc::keras {
+
+/// Column x and row y of the result lie at column `a0 x + a1 y + a2` and row `b0 x + b1 y + b2` of
+/// the image. float32, [batch, 1, 1] or scalars; null is 0.
+struct AffineMatrix {
+  mlir::Value a0, a1, a2, b0, b1, b2;
+};
+
+/// What is read between places and outside of the image.
+struct WarpSampling {
+  bool nearest = false; ///< the nearest place; else bilinear
+  std::string fillMode = "reflect";
+  double fill = 0.0; ///< outside, with the fill mode "constant"
+};
+
+/// The config's "interpolation", "fill_mode" and "fill_value"; nothing after an error.
+std::optional<WarpSampling> getWarpSampling(LayerBuilder &b);
+
+/// Images [batch, height, width, channels] of the same size, computed in float32 and rounded once
+/// (keras/src/backend/tensorflow/image.py, affine_transform: tensorflow/core/kernels/image/
+/// image_ops.h, ProjectiveGenerator, which this follows).
+mlir::Value warpImages(ValueBuilder &b, mlir::Value images, const AffineMatrix &matrix,
+                       const WarpSampling &sampling);
+
+} // namespace mpc::keras
+
+#endif
