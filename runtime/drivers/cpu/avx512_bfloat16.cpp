@@ -4,6 +4,7 @@
 // rounds to nearest even and takes subnormal numbers for zero (Intel's Architecture Instruction Set
 // Extensions Programming Reference, chapter 2), as TDPBF16PS of AMX does.
 #include "runtime/drivers/cpu/avx512_columns.h"
+#include "runtime/drivers/cpu/avx512_pairs.h"
 #include "runtime/drivers/cpu/avx512_weights.h"
 
 namespace mpc::rt {
@@ -167,6 +168,7 @@ const WeightKernel avx512BFloat16Weights = {
     {nullptr, widen<true, Adjust::scale>, nullptr},
     {nullptr, widen<true, Adjust::divide>, nullptr},
     {nullptr, widen<true, Adjust::multiply>, nullptr},
+    {widenPairs<false>, widenPairs<true>},
     {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>, multiplyPanels<Step, 3>,
      multiplyPanels<Step, 4>, multiplyPanels<Step, 5>, multiplyPanels<Step, 6>},
     {{}, {columnKernel<LookUp>, columnKernel<LookUpAndMultiply>}, {}}};

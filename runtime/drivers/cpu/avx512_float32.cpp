@@ -135,6 +135,7 @@ const WeightKernel avx512Float32Weights = {
     {widen<true, Adjust::scale>, nullptr, widen<true, Adjust::scale, ToFloat16>},
     {widen<true, Adjust::divide>, nullptr, widen<true, Adjust::divide, ToFloat16>},
     {},
+    {},
     {multiplyPanels<Step, 1>, multiplyPanels<Step, 2>, multiplyPanels<Step, 3>,
      multiplyPanels<Step, 4>, multiplyPanels<Step, 5>, multiplyPanels<Step, 6>},
     {{columnKernel<LookUp<KeepFloat32>>, columnKernel<LookUpAndDivide<KeepFloat32>>},

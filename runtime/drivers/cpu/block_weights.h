@@ -28,13 +28,16 @@ struct BlockWeights {
   std::vector<int32_t> blockOfRow; // in that order
   std::vector<float> divisors;     // of each row, in that order; empty: none
   // What a row is multiplied with instead, for the same weights bit by bit; empty where that may
-  // not be so.
+  // not be so. Filled up to a multiple of pairRun.
   std::vector<float> reciprocals;
   // The reciprocals, or divisors of other dtypes than bfloat16, as columns want them: in steps of
   // columnStep rows, those with even numbers first.
   std::vector<float> columnFactors;
   // Steps of columnStep rows that every block has, the last one at most; 0 where they differ.
   int64_t blockSteps = 0;
+  // Numbers that lie in pairs become these weights (avx512_pairs.h): blocks begin at multiples of
+  // pairRun, and their scales times 2^16 are finite.
+  bool fitsPairs = false;
 
   int64_t rowAt(int64_t place) const {
     return order.empty() ? place : order[static_cast<size_t>(place)];

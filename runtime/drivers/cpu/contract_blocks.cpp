@@ -36,13 +36,25 @@ void fillFactors(mpc_rt_dtype_t dtype, BlockWeights &kept) {
   else if (dtype == MPC_RT_BFLOAT16)
     return;
   const std::vector<float> &factors = exact ? kept.reciprocals : kept.divisors;
-  const auto count = static_cast<int64_t>(factors.size());
+  const auto count = static_cast<int64_t>(kept.divisors.size());
   kept.columnFactors.resize(static_cast<size_t>(ceilDivide(count, columnStep) * columnStep), 1.0f);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t step = i / columnStep * columnStep;
     kept.columnFactors[static_cast<size_t>(step + evenFirstPlace(i % columnStep))] =
         factors[static_cast<size_t>(i)];
   }
+  if (exact)
+    kept.reciprocals.resize(static_cast<size_t>(ceilDivide(count, pairRun) * pairRun), 1.0f);
+}
+
+bool fitsPairs(const Contraction &c, const BlockScales &blocks, const BlockWeights &kept) {
+  for (size_t row = 1; row < kept.blockOfRow.size(); ++row)
+    if (row % pairRun && kept.blockOfRow[row] != kept.blockOfRow[row - 1])
+      return false;
+  for (int64_t i = 0; i < blocks.count * c.n; ++i)
+    if (!(std::abs(loadElement(c.lhs, blocks.scale, i)) < 0x1p100))
+      return false;
+  return kept.divisors.empty() || !kept.reciprocals.empty();
 }
 
 } // namespace
@@ -71,6 +83,7 @@ void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales 
   }
   fillFactors(c.lhs, kept);
   kept.blockSteps = stepsOfBlocks(kept.blockOfRow);
+  kept.fitsPairs = c.lhs == MPC_RT_BFLOAT16 && fitsPairs(c, blocks, kept);
   reserve(kept.adjustments,
           static_cast<uint64_t>(tiles * blocks.count * 2 * columns) * sizeof(float));
   auto *adjustments = reinterpret_cast<float *>(kept.adjustments.data());

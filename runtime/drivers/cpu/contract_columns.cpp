@@ -87,9 +87,11 @@ const ColumnKernel *Contractor::findColumnKernel(const Contraction &c,
   const bool hasFactors = blocks && !blocks->divisors.empty();
   if (hasFactors && blocks->columnFactors.empty())
     return nullptr;
-  // Of more rows each number that panels and tiles make is used often enough (Zen 5).
+  // Of more rows each number that panels and tiles make is used often enough (Zen 5), unless they
+  // make many for columns that are not there.
   const int64_t mostRows = c.lhs == MPC_RT_BFLOAT16 ? (hasFactors ? 8 : 12) : blocks ? 4 : 3;
-  if (c.m > mostRows)
+  const auto rounded = [&](int64_t together) { return ceilDivide(c.n, together) * together; };
+  if (c.m * rounded(ColumnWork::columns) > mostRows * rounded(static_cast<int64_t>(tileColumns)))
     return nullptr;
   const ColumnKernel &kernel = weights->columns[c.lhs][hasFactors ? 1 : 0];
   return kernel.multiply[0] ? &kernel : nullptr;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr auto columnsOfTile = static_cast<int64_t>(tileColumns);
 
+constexpr int64_t lineBytes = 64;
+
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // What one thread needs.
@@ -21,17 +23,32 @@ struct Scratch {
 };
 
 struct Sizes {
-  int64_t rowPanels, steps, panel, sums; // the last two in numbers of float32
+  int64_t rows, rowsOfPanel, rowPanels, steps;
+  int64_t panel, sums; // in numbers of float32
 
   Sizes(const WeightKernel &weights, const Contraction &c)
-      : rowPanels(divideUp(c.m, weights.kernel.rows)), steps(divideUp(c.k, weights.kernel.depth)),
-        panel(weights.steps * columnsOfTile),
-        sums(rowPanels * weights.kernel.rows * columnsOfTile) {}
+      : rows(c.m), rowsOfPanel(weights.kernel.rows), rowPanels(divideUp(c.m, rowsOfPanel)),
+        steps(divideUp(c.k, weights.kernel.depth)), panel(weights.steps * columnsOfTile),
+        sums(c.m * columnsOfTile) {}
   int64_t total() const { return panel + sums; }
+  // Of a panel of rows. The last two share what is left: the sums of one or two rows are too few to
+  // hide how long an addition takes.
+  int64_t firstRow(int64_t at) const {
+    const bool isLast = at == rowPanels - 1 && at > 0;
+    return isLast ? (at - 1) * rowsOfPanel + divideUp(rows - (at - 1) * rowsOfPanel, 2)
+                  : std::min(at * rowsOfPanel, rows);
+  }
 };
+
+int64_t tileBytesOf(const Contraction &c, bool isPaired) {
+  const int64_t rows = isPaired ? divideUp(c.k, pairRun) * pairRun : c.k;
+  return rows * (c.packedRhs ? columnsOfTile / 2 : columnsOfTile);
+}
 
 WidenWeights chooseWiden(const WeightKernel &weights, const Contraction &c,
                          const BlockWeights *blocks) {
+  if (readsPairs(weights, blocks))
+    return weights.pairs[blocks->divisors.empty() ? 0 : 1];
   if (!blocks)
     return weights.numbers[c.packedRhs ? 1 : 0];
   if (blocks->divisors.empty())
@@ -45,7 +62,8 @@ void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contrac
                   const Scratch &scratch) {
   const MicroKernel &kernel = weights.kernel;
   const int64_t rowBytes = c.packedRhs ? columnsOfTile / 2 : columnsOfTile;
-  const int8_t *numbers = tiles + tile * c.k * rowBytes;
+  const bool isPaired = readsPairs(weights, blocks);
+  const int8_t *numbers = tiles + tile * tileBytesOf(c, isPaired);
   const WidenWeights widen = chooseWiden(weights, c, blocks);
   for (int64_t step = 0; step < sizes.steps; step += weights.steps) {
     const int64_t steps = std::min(weights.steps, sizes.steps - step), k = step * kernel.depth;
@@ -59,18 +77,52 @@ void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contrac
       from.factors = factors.empty() ? nullptr : factors.data() + k;
     }
     widen(from, steps, scratch.panel);
+    // Panels of rows share out what is widened next, half of it on each side of their products.
     const auto *next = reinterpret_cast<const uint8_t *>(numbers + (k + rows) * rowBytes);
+    const int64_t share = divideUp(rows * rowBytes, 2 * sizes.rowPanels * lineBytes) * lineBytes;
     for (int64_t panel = 0; panel < sizes.rowPanels; ++panel) {
-      const int64_t left = std::min(kernel.rows, c.m - panel * kernel.rows);
-      weights.multiply[left - 1]({lhs + (panel * sizes.steps + step) * kernel.lhsStepBytes,
-                                  reinterpret_cast<const uint8_t *>(scratch.panel), steps,
-                                  scratch.sums + panel * kernel.rows * columnsOfTile, columnsOfTile,
-                                  step == 0, nullptr, next, 0, rows * rowBytes});
+      const int64_t row = sizes.firstRow(panel), count = sizes.firstRow(panel + 1) - row;
+      weights.multiply[count - 1]({lhs + (panel * sizes.steps + step) * kernel.lhsStepBytes,
+                                   reinterpret_cast<const uint8_t *>(scratch.panel), steps,
+                                   scratch.sums + row * columnsOfTile, columnsOfTile, step == 0,
+                                   next, next + share, share, share});
+      next += 2 * share;
     }
   }
 }
 
 } // namespace
+
+bool readsPairs(const WeightKernel &kernel, const BlockWeights *blocks) {
+  return kernel.pairs[0] && blocks && blocks->fitsPairs;
+}
+
+uint64_t pairBytes(const Contraction &c) {
+  return static_cast<uint64_t>(divideUp(c.n, columnsOfTile) * tileBytesOf(c, /*isPaired=*/true));
+}
+
+void packPairs(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
+               const BlockWeights &blocks, int8_t *to) {
+  const int64_t runs = divideUp(c.k, pairRun);
+  constexpr int64_t groups = columnsOfTile / pairColumns, lineWords = 2 * pairColumns;
+  team.forRange(divideUp(c.n, columnsOfTile) * runs, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; ++at)
+      for (int64_t group = 0; group < groups; ++group) {
+        uint32_t words[lineWords] = {};
+        for (int64_t i = 0; i < pairRun; ++i)
+          for (int64_t column = 0; column < pairColumns; ++column) {
+            const int64_t place = at % runs * pairRun + i;
+            const int64_t n = at / runs * columnsOfTile + group * pairColumns + column;
+            if (place < c.k && n < c.n) {
+              const int number = weightAt(c, rhs, blocks.rowAt(place), n);
+              words[2 * column + i % 2] |= static_cast<uint32_t>((number + 8) & 15) << (i / 2 * 4);
+            }
+          }
+        std::memcpy(to + (at * groups + group) * static_cast<int64_t>(sizeof words), words,
+                    sizeof words);
+      }
+  });
+}
 
 void Contractor::multiplyPanels(const WeightKernel &weights, const Contraction &c, const void *lhs,
                                 const int8_t *tiles, const BlockWeights *blocks, float *sums) {
@@ -79,10 +131,12 @@ void Contractor::multiplyPanels(const WeightKernel &weights, const Contraction &
   reserve(lhsBlock, static_cast<uint64_t>(sizes.rowPanels * sizes.steps * kernel.lhsStepBytes));
   team.forRange(sizes.rowPanels, std::max<int64_t>(conversionGrain / (c.k * kernel.rows), 1),
                 [&](int64_t begin, int64_t end) {
-                  const int64_t first = begin * kernel.rows;
-                  kernel.packLhs[c.lhs][1](
-                      {at(lhs, first * c.k, c.lhs), c.k, c.m - first, c.k}, end - begin,
-                      sizes.steps, lhsBlock.data() + begin * sizes.steps * kernel.lhsStepBytes);
+                  for (int64_t panel = begin; panel < end; ++panel) {
+                    const int64_t row = sizes.firstRow(panel);
+                    kernel.packLhs[c.lhs][1](
+                        {at(lhs, row * c.k, c.lhs), c.k, sizes.firstRow(panel + 1) - row, c.k}, 1,
+                        sizes.steps, lhsBlock.data() + panel * sizes.steps * kernel.lhsStepBytes);
+                  }
                 });
   const int64_t count = divideUp(c.n, columnsOfTile);
   const int64_t parts = std::min<int64_t>(count, team.threads());

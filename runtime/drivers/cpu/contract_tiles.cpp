@@ -135,6 +135,9 @@ const int8_t *Contractor::findTiles(const mpc_rt_contract_t &descriptor, const C
     case TileLayout::vectors:
       pack(tileBytes(c), [&](int8_t *to) { packTiles(team, c, numbers, blocks, to); });
       break;
+    case TileLayout::pairs:
+      pack(pairBytes(c), [&](int8_t *to) { packPairs(team, c, numbers, *blocks, to); });
+      break;
     case TileLayout::columns:
       pack(columnBytes(c), [&](int8_t *to) { packColumns(team, c, numbers, blocks, to); });
       break;
@@ -181,16 +184,18 @@ void Contractor::contractTiles(const mpc_rt_contract_t &descriptor, const Contra
   const bool amx = useAmx && (!blocks || amx::findScales(c, *blocks, amxScales));
   const WeightKernel *panels = weightKernels[c.lhs];
   const ColumnKernel *columns = amx ? nullptr : findColumnKernel(c, blocks);
-  const TileLayout layout = amx       ? TileLayout::amx
-                            : columns ? TileLayout::columns
-                                      : TileLayout::vectors;
+  // A few rows by numbers as they are: their tiles are multiplied where they are widened.
+  constexpr int64_t mostStreamedRows = 4;
+  const bool multipliesPanels = !amx && !columns && panels && (blocks || c.m > mostStreamedRows);
+  const TileLayout layout = amx                                               ? TileLayout::amx
+                            : columns                                         ? TileLayout::columns
+                            : multipliesPanels && readsPairs(*panels, blocks) ? TileLayout::pairs
+                                                                              : TileLayout::vectors;
   const int8_t *packed = findTiles(descriptor, c, layout, rhs, blocks);
   const float *wideBias = prepareBias(c, bias);
   if (c.out != MPC_RT_FLOAT32)
     reserve(sumBlock, c.outElements() * sizeof(float));
   auto *sums = static_cast<float *>(c.out == MPC_RT_FLOAT32 ? out : sumBlock.data());
-  // A few rows by numbers as they are: their tiles are multiplied where they are widened.
-  constexpr int64_t mostStreamedRows = 4;
   if (amx) {
     reserve(lhsBlock, amx::rowBytes(c));
     reserve(tileScratch, amx::scratchBytes(c) * team.threads());
@@ -198,7 +203,7 @@ void Contractor::contractTiles(const mpc_rt_contract_t &descriptor, const Contra
     amx::multiply(team, c, lhsBlock.data(), packed, amxScales, sums, tileScratch.data());
   } else if (columns) {
     multiplyColumns(*columns, c, lhs, packed, blocks, sums);
-  } else if (panels && (blocks || c.m > mostStreamedRows)) {
+  } else if (multipliesPanels) {
     multiplyPanels(*panels, c, lhs, packed, blocks, sums);
   } else if (blocks) {
     multiplyBlockTiles(team, kernels, c, widenRows(c, lhs), packed, *blocks, sums);

@@ -152,7 +152,7 @@ private:
   void contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                      const void *rhs, const BlockScales *blocks, const void *bias, void *out);
   // How integer weights lie in the copy that is kept.
-  enum class TileLayout { vectors, columns, amx, vnni };
+  enum class TileLayout { vectors, pairs, columns, amx, vnni };
   // `blocks` may be null.
   const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                           TileLayout layout, const void *rhs, const BlockWeights *blocks);
@@ -162,7 +162,7 @@ private:
                                  const BlockScales &blocks);
   // Rows of lhs in the order of the tiles' rows.
   const void *orderRows(const Contraction &shape, const void *lhs, const BlockWeights &blocks);
-  // Rows of lhs as panels by tiles as panels.
+  // Rows of lhs as panels by tiles as panels; the tiles have numbers in pairs, if readsPairs().
   void multiplyPanels(const WeightKernel &kernel, const Contraction &shape, const void *lhs,
                       const int8_t *tiles, const BlockWeights *blocks, float *sums);
   // Rows of lhs by columns whose numbers lie together.
@@ -277,6 +277,12 @@ void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Co
 uint64_t columnBytes(const Contraction &shape);
 void packColumns(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
                  const BlockWeights *blocks, int8_t *columns);
+// The same for multiplyPanels, of numbers in pairs; those of blocks only, since without scales they
+// are no slower to widen as they lie in tiles.
+bool readsPairs(const WeightKernel &kernel, const BlockWeights *blocks);
+uint64_t pairBytes(const Contraction &shape);
+void packPairs(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
+               const BlockWeights &blocks, int8_t *to);
 // Integers as float32, row by row as they lie.
 void widenIntegers(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, float *to);
 

@@ -26,6 +26,11 @@ using WidenWeights = void (*)(const WeightRows &from, int64_t steps, void *panel
 // columns lie next to each other, so that one stream is read.
 constexpr int64_t columnChunk = 128, columnStep = 32;
 
+// Columns of 4-bit weights in pairs of rows: pairRun rows of pairColumns columns are 64 bytes, and
+// those of a tile's columns follow each other. 32-bit word 2 * c + p has of column c, from the low
+// bits on, the numbers of rows p, p + 2, p + 4 and so on, each with 8 added.
+constexpr int64_t pairRun = 16, pairColumns = 8;
+
 // A few rows by so many columns.
 struct ColumnWork {
   static constexpr int64_t columns = 8, mostRows = 4;
@@ -57,6 +62,9 @@ struct WeightKernel {
   WidenWeights scaled[3];     // of int4, by the dtype of lhs; null where another kernel has it
   WidenWeights divided[3];    // the same
   WidenWeights multiplied[3]; // where dtypes allow that instead of dividing
+  // Of numbers in pairs: scaled, and multiplied with factors as well. Blocks begin with runs;
+  // factors and the panel have room for whole ones. Null where there is no such kernel.
+  WidenWeights pairs[2];
   // By the rows of a tile that exist, less one; lhs panels always have all.
   void (*multiply[6])(const MicroTile &tile);
   // By the dtype of lhs, of which those with 16 bits are there in float32 unless the panels have

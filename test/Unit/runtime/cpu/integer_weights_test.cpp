@@ -132,6 +132,66 @@ TEST(IntegerWeights, BecomePanelsOfBFloat16) {
     checkPanel(avx512BFloat16Weights, MPC_RT_BFLOAT16, change);
 }
 
+// Numbers in pairs, of runs that belong to blocks in any order, with zeros and scales at the ends
+// of what they may be. The panel has whole runs.
+struct PairTile {
+  static constexpr int64_t runs = 6, rows = runs * pairRun - 9, steps = runs * pairRun / 2;
+  static constexpr int64_t columns = 64, blocks = 3;
+  static constexpr int32_t blockOfRun[runs] = {0, 0, 2, 1, 1, 0};
+  alignas(64) uint32_t numbers[runs][columns][2] = {};
+  alignas(64) float adjustments[blocks][2][columns];
+  int32_t blockOf[rows];
+  float divisors[2 * steps], reciprocals[2 * steps];
+
+  static int numberAt(int64_t row, int64_t column) {
+    return static_cast<int>((row * 31 + column * 7 + row / 5) % 16) - 8;
+  }
+
+  PairTile() {
+    constexpr double scales[] = {0.013, -3.7, 0x1p99, 0x1p-60, 0.0};
+    for (int64_t row = 0; row < rows; ++row) {
+      blockOf[row] = blockOfRun[row / pairRun];
+      for (int64_t column = 0; column < columns; ++column)
+        numbers[row / pairRun][column][row % 2] |= static_cast<uint32_t>(numberAt(row, column) + 8)
+                                                   << (row % pairRun / 2 * 4);
+    }
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t column = 0; column < columns; ++column) {
+        adjustments[block][0][column] = static_cast<float>((block * 64 + column) * 2 - 128);
+        adjustments[block][1][column] = static_cast<float>(roundElement(
+            MPC_RT_BFLOAT16, scales[(block + column) % 5] * (1 + double(column) / 64)));
+      }
+    for (int64_t row = 0; row < 2 * steps; ++row) {
+      divisors[row] = static_cast<float>(roundElement(MPC_RT_BFLOAT16, 0.3 + 0.07 * double(row)));
+      reciprocals[row] = 1.0f / divisors[row];
+    }
+  }
+  double weight(int64_t row, int64_t column, bool isDivided) const {
+    const auto &own = adjustments[blockOf[row]];
+    const double scaled = roundElement(
+        MPC_RT_BFLOAT16, (numberAt(row, column) - double(own[0][column])) * double(own[1][column]));
+    return isDivided ? roundElement(MPC_RT_BFLOAT16, scaled / double(divisors[row])) : scaled;
+  }
+};
+
+TEST(IntegerWeights, InPairsBecomePanelsOfBFloat16) {
+  if (!has(MPC_RT_FEATURE_AVX512_BF16))
+    GTEST_SKIP() << "this CPU has no AVX512-BF16";
+  const PairTile tile;
+  alignas(64) static uint16_t panel[PairTile::steps][PairTile::columns][2];
+  for (bool isDivided : {false, true}) {
+    avx512BFloat16Weights.pairs[isDivided ? 1 : 0]({reinterpret_cast<const int8_t *>(tile.numbers),
+                                                    PairTile::rows, &tile.adjustments[0][0][0],
+                                                    tile.blockOf, tile.reciprocals},
+                                                   PairTile::steps, panel);
+    for (int64_t row = 0; row < 2 * PairTile::steps; ++row)
+      for (int64_t column = 0; column < PairTile::columns; ++column)
+        ASSERT_EQ(loadElement(MPC_RT_BFLOAT16, &panel[row / 2][column][row % 2], 0),
+                  row < PairTile::rows ? tile.weight(row, column, isDivided) : 0.0)
+            << "row " << row << ", column " << column << ", divided " << isDivided;
+  }
+}
+
 // What BlockWeights::reciprocals relies on, for all significands; exponents change nothing.
 TEST(IntegerWeights, AreDividedByMultiplicationInBFloat16) {
   for (int a = 128; a < 256; ++a)
