@@ -357,10 +357,36 @@ def reversible(d):
 
 
 def augmented(d):
-    """Random layers at inference (training is refused)."""
+    """Random layers at inference; what they draw in training are other numbers."""
     layer = d.choice([layers.RandomFlip(), layers.RandomRotation(0.2), layers.RandomZoom(0.2), layers.RandomTranslation(0.1, 0.1),
                       layers.RandomContrast(0.2), layers.RandomBrightness(0.2)])  # fmt: skip
     return (lambda x: layers.Conv2D(2, 2)(layers.Rescaling(0.5)(layer(x)))), [image(d, 2, "channels_last")]
+
+
+def augmented_in_training(d):
+    """Both ends of a range are one number, so that nothing is left to chance."""
+    form = data_format(d)
+
+    def fixed(low=-0.9, high=0.9):
+        number = round(d.uniform(low, high), 3)
+        return (number, number)
+
+    options = dict(fill_mode=d.choice(["reflect", "wrap", "constant", "nearest"]), fill_value=d.choice([0.0, -1.3]),
+                   interpolation=d.choice(["bilinear", "bilinear", "nearest"]), data_format=form)  # fmt: skip
+    contrast = round(d.uniform(0, 0.8), 3)
+    stack = [d.choice([
+        lambda: layers.RandomRotation(fixed(), **options), lambda: layers.RandomTranslation(fixed(), fixed(), **options),
+        lambda: layers.RandomZoom(fixed(), d.choice([None, fixed()]), **options), lambda: layers.RandomShear((0.0, 0.0), (0.0, 0.0), **options),
+        lambda: layers.RandomContrast((-contrast, contrast), value_range=(-1, d.size(1, 3)), data_format=form),
+        lambda: layers.RandomBrightness(fixed(), value_range=(-d.size(1, 3), 1)),
+    ])() for _ in range(d.size(1, 2))]  # fmt: skip
+
+    def build(x):
+        for layer in stack:
+            x = layer(x)
+        return layers.Dense(2)(layers.Flatten()(x))
+
+    return build, [image(d, 2, form, 1, 9)]
 
 
 def recorded_vectors(d):
@@ -465,7 +491,7 @@ FAMILIES = {
     "recorded_vectors": recorded_vectors, "recorded_matrices": recorded_matrices, "recorded_images": recorded_images,
     "recorded_vectors2": recorded_vectors, "recorded_images2": recorded_images,
     "masked2": masked, "attention2": attention, "states2": states, "cell_policies": cell_policies,
-    "recorded_angles": recorded_angles, "recorded_integers": recorded_integers,
+    "recorded_angles": recorded_angles, "recorded_integers": recorded_integers, "augmented_in_training": augmented_in_training,
 }  # fmt: skip
 
 
