@@ -23,8 +23,9 @@ extern "C" {
  * services->contract_groups, 9 when it calls services->parallel_rows, 10 when it calls
  * services->contract_with_bits, 11 when it calls services->contract_groups with a rhs that is not
  * packed, 12 when it calls services->attend or services->attend_gradient, 13 when it calls
- * services->contract_and_launch without `out`, 14 when it contracts float8, else 1. */
-#define MPC_RT_ABI_VERSION 14u
+ * services->contract_and_launch without `out`, 14 when it contracts float8, 15 when it calls
+ * services->prepare, else 1. */
+#define MPC_RT_ABI_VERSION 15u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -270,6 +271,9 @@ typedef struct mpc_rt_rows_product_t {
 /* Does what an entry does to the rows [begin, end), of all steps. 0 or a status code. */
 typedef int32_t (*mpc_rt_rows_fn)(const mpc_rt_call_t *call, int64_t begin, int64_t end);
 
+/* Computes what an entry wants to have of its weights alone. 0 or a status code. */
+typedef int32_t (*mpc_rt_prepare_fn)(const mpc_rt_call_t *call, void *memory);
+
 typedef struct mpc_rt_services_t {
   uint32_t struct_size;
   uint32_t reserved;
@@ -353,6 +357,12 @@ typedef struct mpc_rt_services_t {
                              const void *query, const void *key, const void *value,
                              void *query_gradient, void *key_gradient, void *value_gradient,
                              int64_t batch);
+  /* Gives `bytes` of memory, at a multiple of 64, that stay with the entry of this call, after
+   * `fill` has written it for the variables as they are. `fill` reads variables that the entry does
+   * not write, and the memory; it is called unless it has been for these values. 0 or a status
+   * code. Since version 15. */
+  int32_t (*prepare)(void *context, const mpc_rt_call_t *call, mpc_rt_prepare_fn fill,
+                     uint64_t bytes, void **memory);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

@@ -57,13 +57,15 @@ static LogicalResult verifyEntry(func::FuncOp entry) {
     auto has = [&](StringRef name) { return entry.getArgAttr(index, name) != nullptr; };
     unsigned roles = has(MpcDialect::kInputAttr) + has(MpcDialect::kTargetAttr) +
                      has(MpcDialect::kVariableAttr) + has(MpcrtDialect::kOutputAttr) +
-                     has(MpcrtDialect::kBatchAttr) + has(MpcrtDialect::kArenaAttr);
+                     has(MpcrtDialect::kBatchAttr) + has(MpcrtDialect::kArenaAttr) +
+                     has(MpcrtDialect::kPreparedAttr);
     batches += has(MpcrtDialect::kBatchAttr);
     arenas += has(MpcrtDialect::kArenaAttr);
     if (roles != 1)
       return entry.emitOpError() << "argument " << index
                                  << " must be one of input, target, variable, "
-                                 << "output, batch and arena, but is " << roles << " of them";
+                                 << "output, batch, arena and prepared, but is " << roles
+                                 << " of them";
     if (auto memref = dyn_cast<MemRefType>(argument.getType()))
       if (!memref.getLayout().isIdentity())
         return entry.emitOpError() << "argument " << index << " must be dense";

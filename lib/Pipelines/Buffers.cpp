@@ -32,6 +32,10 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, bool isOnDevice) {
   // On allocations, which share no memory yet, and after the groups, each of which is one op here.
   if (!isOnDevice)
     manager.addPass(createParallelizeRowsPass());
+  // On allocations, too, after the groups, whose ops stay; before the plan, because what is kept
+  // between calls shares its memory with nothing.
+  if (isOnDevice)
+    manager.addPass(createPrepareWeightsPass());
   manager.addPass(createPlanMemoryPass());
   // The plan leaves one view and one constant per use.
   manager.addPass(createCanonicalizerPass());

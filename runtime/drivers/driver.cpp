@@ -53,6 +53,13 @@ void runBits(void *const *arguments, int64_t begin, int64_t end) {
 
 } // namespace
 
+mpc_rt_status_t Driver::prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
+                                void *&memory) {
+  reserve(prepared, bytes);
+  memory = prepared.data();
+  return static_cast<mpc_rt_status_t>(fill(&call, memory));
+}
+
 mpc_rt_status_t Driver::contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
                                           const void *rhs, const void *bias, void *out,
                                           const ResultKernel &kernel, int64_t batch) {

@@ -128,6 +128,10 @@ public:
   virtual mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
                                          const AttentionGradientOperands &operands, int64_t batch);
 
+  // Here: filled in every call.
+  virtual mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
+                                  void *&memory);
+
   // Contracts of mpc-rt/tuning.h.
   virtual void tune() noexcept {}
   virtual std::string kernelChoices() const { return {}; }
@@ -149,6 +153,7 @@ protected:
 
 private:
   Buffer consumedResult; // where contractAndLaunch has no `out`
+  Buffer prepared;
 };
 
 std::unique_ptr<Driver> makeCpuDriver(const DriverOptions &options);

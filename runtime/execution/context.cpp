@@ -192,6 +192,13 @@ int32_t runAttend(void *context, const mpc_rt_attention_t *descriptor, const voi
   });
 }
 
+int32_t runPrepare(void *context, const mpc_rt_call_t *call, mpc_rt_prepare_fn fill, uint64_t bytes,
+                   void **memory) {
+  return guard("prepared weights", [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->prepare(*call, fill, bytes, *memory);
+  });
+}
+
 int32_t runAttendGradient(void *context, const mpc_rt_attention_t *descriptor,
                           const void *cotangent, const void *out, const void *logSums,
                           const void *query, const void *key, const void *value,
@@ -282,7 +289,8 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
                       runContractRows,
                       runContractWithBits,
                       runAttend,
-                      runAttendGradient};
+                      runAttendGradient,
+                      runPrepare};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

@@ -24,6 +24,8 @@ def Mpcrt_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kBatchAttr = "mpcrt.batch";
     /// Argument of an entry after mpc-plan-memory: memref<?xi8>, the scratch memory of the call.
     static constexpr ::llvm::StringLiteral kArenaAttr = "mpcrt.arena";
+    /// Argument of an entry after mpc-prepare-weights: memref<?xi8>, memory that stays between calls.
+    static constexpr ::llvm::StringLiteral kPreparedAttr = "mpcrt.prepared";
     /// Entry after mpc-plan-memory: bytes of the arena, arena_fixed + batch * arena_per_sample.
     static constexpr ::llvm::StringLiteral kArenaFixedAttr = "mpcrt.arena_fixed";
     static constexpr ::llvm::StringLiteral kArenaPerSampleAttr = "mpcrt.arena_per_sample";

@@ -37,11 +37,11 @@ LogicalResult MpcrtDialect::verifyRegionArgAttribute(Operation *op, unsigned, un
                                << type;
     return success();
   }
-  if (attribute.getName() == kArenaAttr) {
+  if (attribute.getName() == kArenaAttr || attribute.getName() == kPreparedAttr) {
     auto arena = dyn_cast<MemRefType>(type);
     if (!arena || arena.getRank() != 1 || !arena.getElementType().isInteger(8))
-      return op->emitOpError() << kArenaAttr << " is for memref<?xi8>, but the argument has type "
-                               << type;
+      return op->emitOpError() << attribute.getName().strref()
+                               << " is for memref<?xi8>, but the argument has type " << type;
     return success();
   }
   return op->emitOpError() << "unknown argument attribute " << attribute.getName();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mpcrt.launch and mpcrt.view: verifiers.
+// mpcrt.launch, mpcrt.prepare and mpcrt.view: verifiers.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 
 using namespace mlir;
@@ -24,6 +24,30 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (argument.getType() != types[index])
       return emitOpError() << "argument " << index << " has type " << argument.getType() << ", but "
                            << getKernelAttr() << " takes " << types[index];
+  return success();
+}
+
+LogicalResult PrepareOp::verify() {
+  auto entry = (*this)->getParentOfType<FunctionOpInterface>();
+  auto memory = dyn_cast<BlockArgument>(getMemory());
+  if (!entry || (*this)->getParentOp() != entry || !memory ||
+      !entry.getArgAttr(memory.getArgNumber(), MpcrtDialect::kPreparedAttr))
+    return emitOpError() << "stands in an entry, whose argument " << MpcrtDialect::kPreparedAttr
+                         << " is its memory";
+  if (static_cast<int64_t>(getBytes()) < 1)
+    return emitOpError() << "needs at least a byte, but has " << static_cast<int64_t>(getBytes());
+  for (Operation *user : memory.getUsers()) {
+    auto view = dyn_cast<ViewOp>(user);
+    auto type = view ? cast<MemRefType>(view.getType()) : MemRefType();
+    if (view && (!type.hasStaticShape() || view.getPerSample() != 0 ||
+                 view.getFixed() + type.getNumElements() *
+                                       llvm::divideCeil(type.getElementTypeBitWidth(), 8) >
+                     getBytes()))
+      return emitOpError() << "has a view " << type << " outside of its " << getBytes() << " bytes";
+  }
+  for (Operation *other = (*this)->getNextNode(); other; other = other->getNextNode())
+    if (isa<PrepareOp>(other))
+      return emitOpError("is not the only one of its entry");
   return success();
 }
 

@@ -339,10 +339,32 @@ def Mpcrt_ParallelRowsOp : Mpcrt_Op<"parallel_rows", [RecursiveMemoryEffects, Si
   let hasVerifier = 1;
 }
 
+def Mpcrt_PrepareOp : Mpcrt_Op<"prepare", [RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+  let summary = "what an entry computes of its weights alone";
+  let description = [{
+    The body writes views of `memory`, an argument of the entry with the attribute `mpcrt.prepared`, and
+    reads those and variables that the entry does not write. It runs when these have changed since
+    it last did (services->prepare), before the rest of the entry; `memory` keeps what it wrote. An
+    entry has at most one.
+
+    Example:
+    ```mlir
+    mpcrt.prepare %prepared bytes(2048) {
+      mpcrt.launch @dequantize count(%c512) grain(512) args(%numbers, %k : memref<16x32xi8>, memref<16x32xf32>)
+    } : memref<?xi8>
+    ```
+  }];
+  let arguments = (ins MemRefRankOf<[I8], [1]>:$memory, I64Attr:$bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$memory `bytes` `(` $bytes `)` $body attr-dict `:` type($memory)";
+  let hasVerifier = 1;
+}
+
 def Mpcrt_ViewOp : Mpcrt_Op<"view", [Pure]> {
   let summary = "buffer in the arena of the call";
   let description = [{
-    A memref at byte `fixed + batch * per_sample` of the arena. The layout is dense; a dynamic
+    A memref at byte `fixed + batch * per_sample` of the arena, or of memory that stays between calls
+    (mpcrt.prepare). The layout is dense; a dynamic
     leading dimension has `extent * batch` rows (1 when absent). With `unstored` it has no memory: the
     result of an mpcrt.interleave that its kernel consumes, for which the runtime has memory where it
     needs some.

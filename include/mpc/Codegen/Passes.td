@@ -84,6 +84,31 @@ def ParallelizeRowsPass : Pass<"mpc-parallelize-rows", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::arith::ArithDialect"];
 }
 
+def PrepareWeightsPass : Pass<"mpc-prepare-weights", "::mlir::ModuleOp"> {
+  let summary = "for CUDA: compute what depends on weights alone when these change, not in every call";
+  let description = [{
+    Buffers that structured ops and copies of an entry compute of constants and of weights that it does
+    not write (dequantized, transposed or padded kernels) get a place in memory that stays between
+    calls, the argument `mpcrt.prepared`, and the ops that write them move into an mpcrt.prepare at the
+    beginning. Only of predict, evaluate and train_step: the entries of a caller's own loop run once per
+    update. A CPU's library calls pack weights themselves.
+
+    Precondition: buffers, before mpc-plan-memory. Remark `prepare-weights` (category mpc-memory): the
+    bytes that stay.
+
+    ```mlir
+    %k = memref.alloc() : memref<784x256xbf16>
+    linalg.generic ... ins(%numbers : memref<784x128xi8>) outs(%k : memref<784x256xbf16>)
+    // becomes
+    %k = mpcrt.view %prepared[%batch] fixed(0) per_sample(0) : memref<?xi8> -> memref<784x256xbf16>
+    mpcrt.prepare %prepared bytes(401408) {
+      linalg.generic ... ins(%numbers : memref<784x128xi8>) outs(%k : memref<784x256xbf16>)
+    } : memref<?xi8>
+    ```
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
+}
+
 def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
   let summary = "replace every temporary of an entry by a view of one arena";
   let description = [{

@@ -30,6 +30,8 @@ bool mpc::mayOverlap(Value a, Value b) {
   auto viewA = a.getDefiningOp<mpcrt::ViewOp>(), viewB = b.getDefiningOp<mpcrt::ViewOp>();
   if ((viewA && viewA.getUnstored()) || (viewB && viewB.getUnstored()))
     return false;
+  if (viewA && viewB && viewA.getArena() != viewB.getArena())
+    return false;
   if (viewA && viewB) {
     ByteRange first = rangeOf(viewA), second = rangeOf(viewB);
     return !first.isBefore(second) && !second.isBefore(first);

@@ -17,7 +17,10 @@ HostSpill::HostSpill(func::FuncOp entry) : entry(entry), batch(getBatchArgument(
   for (BlockArgument argument : entry.getArguments())
     if (entry.getArgAttr(argument.getArgNumber(), MpcrtDialect::kArenaAttr))
       arena = argument;
-  entry.walk([&](mpcrt::ViewOp view) { existing.push_back(view); });
+  entry.walk([&](mpcrt::ViewOp view) {
+    if (view.getArena() == arena)
+      existing.push_back(view);
+  });
 }
 
 Value HostSpill::allocate(MemRefType type) {

@@ -26,6 +26,9 @@ static bool isCall(Operation *op) {
 }
 
 static bool containsCall(Operation *op) {
+  // Its memory has a place in the entry, whatever the body is.
+  if (isa<mpcrt::PrepareOp>(op))
+    return true;
   return op
       ->walk([](Operation *inner) {
         return isCall(inner) ? WalkResult::interrupt() : WalkResult::advance();

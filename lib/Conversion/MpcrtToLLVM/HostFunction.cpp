@@ -17,12 +17,14 @@ using namespace mpc;
 using mpcrt::MpcrtDialect;
 
 namespace {
-/// Lowers one entry, or the body of a loop over `rows` (an mpc_rt_rows_fn).
+/// Lowers one entry, the body of a loop over `rows` (an mpc_rt_rows_fn), or that of mpcrt.prepare
+/// (an mpc_rt_prepare_fn).
 class HostFunction {
 public:
-  HostFunction(func::FuncOp entry, TablePositions &tables,
+  enum class Kind { entry, rows, preparation };
+  HostFunction(func::FuncOp entry, TablePositions &tables, Kind kind = Kind::entry,
                std::optional<BatchExtent> rows = std::nullopt)
-      : entry(entry), tables(tables), rhsVariables(entry, tables), rows(rows) {}
+      : entry(entry), tables(tables), kind(kind), rhsVariables(entry, tables), rows(rows) {}
   LogicalResult run();
 
 private:
@@ -32,6 +34,8 @@ private:
   LogicalResult lowerAttention(mpcrt::ServiceCallOpInterface op);
   LogicalResult lowerLaunch(mpcrt::LaunchOp op);
   LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
+  /// The memory that the entry's mpcrt.prepare wrote; called in the prologue.
+  FailureOr<Value> prepare();
   LogicalResult lowerContractOfRows(mpcrt::ContractOp op);
   LogicalResult lowerLaunchOfRows(mpcrt::LaunchOp op);
   LogicalResult lowerInterleave(mpcrt::InterleaveOp op);
@@ -49,6 +53,7 @@ private:
 
   func::FuncOp entry;
   TablePositions &tables;
+  Kind kind;
   Value call, services, context, kernels, status;
   // Asked of the ops as they were before the first rewrite.
   RhsVariables rhsVariables;
@@ -231,8 +236,8 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
       LLVM::StoreOp::create(emit.builder, loc, field, emit.offset(array, 8 * (3 * i + j)));
   }
   std::string name = (entry.getSymName() + "_rows_" + std::to_string(tables.rowLoops++)).str();
-  auto function = outlineRows(op, name);
-  if (failed(function) || failed(HostFunction(*function, tables, count).run()))
+  auto function = outlineBody(op, name);
+  if (failed(function) || failed(HostFunction(*function, tables, Kind::rows, count).run()))
     return failure();
   callService(emit, {offsetof(mpc_rt_services_t, parallel_rows), 9},
               {call, LLVM::AddressOfOp::create(emit.builder, loc, ptr, name),
@@ -269,6 +274,24 @@ LogicalResult HostFunction::lowerLaunchOfRows(mpcrt::LaunchOp op) {
                     {kernel, array, firstOf(begin), firstOf(end), emit.i64(op.getGrain())});
   op.erase();
   return success();
+}
+
+FailureOr<Value> HostFunction::prepare() {
+  auto ops = entry.getBody().front().getOps<mpcrt::PrepareOp>();
+  if (ops.empty())
+    return entry.emitOpError("has memory for what no mpcrt.prepare writes");
+  mpcrt::PrepareOp op = *ops.begin();
+  std::string name = (entry.getSymName() + "_prepare").str();
+  auto function = outlineBody(op, name);
+  if (failed(function) || failed(HostFunction(*function, tables, Kind::preparation).run()))
+    return failure();
+  Emitter emit{OpBuilder::atBlockEnd(prologue), op.getLoc()};
+  Type ptr = emit.pointer();
+  Value slot = LLVM::AllocaOp::create(emit.builder, emit.loc, ptr, ptr, emit.i64(1));
+  callService(emit, {offsetof(mpc_rt_services_t, prepare), 15},
+              {call, LLVM::AddressOfOp::create(emit.builder, emit.loc, ptr, name),
+               emit.i64(static_cast<int64_t>(op.getBytes())), slot});
+  return LLVM::LoadOp::create(emit.builder, emit.loc, ptr, slot).getResult();
 }
 
 LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
@@ -322,6 +345,10 @@ LogicalResult HostFunction::lower(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](mpcrt::ParallelRowsOp loop) { return lowerRows(loop); })
       .Case([&](mpcrt::InterleaveOp both) { return lowerInterleave(both); })
+      .Case([&](mpcrt::PrepareOp op) {
+        op.erase(); // the prologue has called it
+        return success();
+      })
       .Case([&](mpcrt::LaunchOp launch) {
         return rows ? lowerLaunchOfRows(launch) : lowerLaunch(launch);
       })
@@ -344,14 +371,18 @@ LogicalResult HostFunction::run() {
   Block &body = entry.getBody().front();
 
   // The prologue reads the call; the body is spliced behind it at the end.
-  SmallVector<Type> parameters(rows ? 3 : 1, i64);
-  parameters[0] = ptr;
+  SmallVector<Type> parameters{ptr};
+  if (kind == Kind::rows)
+    parameters.append(2, i64);
+  if (kind == Kind::preparation)
+    parameters.push_back(ptr);
   auto function = LLVM::LLVMFuncOp::create(before, loc, entry.getSymName(),
                                            LLVM::LLVMFunctionType::get(i32, parameters));
   prologue = function.addEntryBlock(before);
   call = prologue->getArgument(0);
-  if (rows) {
+  if (kind != Kind::entry)
     function.setLinkage(LLVM::Linkage::Internal);
+  if (kind == Kind::rows) {
     begin = prologue->getArgument(1);
     end = prologue->getArgument(2);
   }
@@ -378,7 +409,15 @@ LogicalResult HostFunction::run() {
       raw = emit.load(variables, 8 * int64_t(tables.variables.lookup(symbol)), ptr);
     else if (entry.getArgAttr(index, MpcrtDialect::kArenaAttr))
       raw = emit.load(call, offsetof(mpc_rt_call_t, arena), ptr);
-    else
+    else if (entry.getArgAttr(index, MpcrtDialect::kPreparedAttr)) {
+      auto memory =
+          kind == Kind::preparation ? FailureOr<Value>(prologue->getArgument(1)) : prepare();
+      if (failed(memory)) {
+        function.erase();
+        return failure();
+      }
+      raw = *memory;
+    } else
       raw = emit.load(call, offsetof(mpc_rt_call_t, batch), i64);
     values.push_back(emit.cast(raw, argument.getType()));
   }
@@ -388,9 +427,9 @@ LogicalResult HostFunction::run() {
   for (Operation &step : body.without_terminator()) {
     bool mayFail = false;
     step.walk([&](Operation *op) {
-      mayFail |= isa<mpcrt::ServiceCallOpInterface, mpcrt::ParallelRowsOp>(op);
+      mayFail |= isa<mpcrt::ServiceCallOpInterface, mpcrt::ParallelRowsOp, mpcrt::PrepareOp>(op);
       if (isa<mpcrt::InterleaveOp>(op->getParentOp()) ||
-          op->getParentOfType<mpcrt::ParallelRowsOp>())
+          op->getParentOfType<mpcrt::ParallelRowsOp>() || op->getParentOfType<mpcrt::PrepareOp>())
         return;
       if (isCall(op))
         calls.push_back(op);
@@ -405,7 +444,7 @@ LogicalResult HostFunction::run() {
     OpBuilder builder(resume);
     markers.push_back(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(0)));
   }
-  DictionaryAttr description = rows ? DictionaryAttr() : describe();
+  DictionaryAttr description = kind == Kind::entry ? describe() : DictionaryAttr();
   bool failedOnce = false;
   for (Operation *op : calls)
     failedOnce |= failed(lower(op));

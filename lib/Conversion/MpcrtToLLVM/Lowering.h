@@ -27,7 +27,7 @@ mlir::LogicalResult lowerEntry(mlir::func::FuncOp entry, TablePositions &tables)
 
 /// A function with the arguments of the entry that does what the body of `op` does; `op` stays.
 /// Failure, with an error on the op, when the body needs what only a run of the entry knows.
-mlir::FailureOr<mlir::func::FuncOp> outlineRows(mpcrt::ParallelRowsOp op, llvm::StringRef name);
+mlir::FailureOr<mlir::func::FuncOp> outlineBody(mlir::Operation *op, llvm::StringRef name);
 
 /// Rewrites a kernel to `llvm.func @kernel(%arguments: !llvm.ptr, %begin: i64, %end: i64)`.
 void lowerKernel(mlir::func::FuncOp kernel);

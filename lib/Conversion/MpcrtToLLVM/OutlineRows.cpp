@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The body of mpcrt.parallel_rows as a function of the call and a range of rows: all that it needs
-// from outside are addresses and extents, which it computes again from the same arguments.
+// The body of an op as a function of the call (and of a range of rows for mpcrt.parallel_rows, of
+// the memory for mpcrt.prepare): all that it needs from outside are addresses and extents, which it
+// computes again from the same arguments.
 #include "Lowering.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -23,7 +24,7 @@ static LogicalResult recompute(OpBuilder &builder, Value value, IRMapping &mappi
   return success();
 }
 
-FailureOr<func::FuncOp> mpc::outlineRows(mpcrt::ParallelRowsOp op, StringRef name) {
+FailureOr<func::FuncOp> mpc::outlineBody(Operation *op, StringRef name) {
   auto entry = op->getParentOfType<func::FuncOp>();
   OpBuilder before(entry);
   auto function = cast<func::FuncOp>(before.cloneWithoutRegions(*entry));
@@ -34,14 +35,15 @@ FailureOr<func::FuncOp> mpc::outlineRows(mpcrt::ParallelRowsOp op, StringRef nam
   mapping.map(entry.getArguments(), block->getArguments());
   OpBuilder builder = OpBuilder::atBlockEnd(block);
   llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op.getBody(), captured);
+  getUsedValuesDefinedAbove(op->getRegion(0), captured);
   for (Value value : captured)
     if (failed(recompute(builder, value, mapping))) {
       function.erase();
-      return op.emitOpError() << "uses a value that is not computed from the call alone: " << value;
+      return op->emitOpError() << "uses a value that is not computed from the call alone: "
+                               << value;
     }
-  for (Operation &inner : op.getBody().front())
+  for (Operation &inner : op->getRegion(0).front())
     builder.clone(inner, mapping);
-  func::ReturnOp::create(builder, op.getLoc());
+  func::ReturnOp::create(builder, op->getLoc());
   return function;
 }

@@ -6,6 +6,7 @@
 #include "runtime/drivers/cuda/attender.h"
 #include "runtime/drivers/cuda/convolver.h"
 #include "runtime/drivers/cuda/float8_multiplier.h"
+#include "runtime/drivers/cuda/prepared_weights.h"
 #include "runtime/drivers/cuda/step_graphs.h"
 #include "runtime/drivers/cuda/variable_mirror.h"
 #include "runtime/drivers/driver.h"
@@ -32,8 +33,9 @@ public:
         float8(*session, kernels, multiplier, list), cudnn(*session),
         convolver(*session, kernels, multiplier, cudnn, list, program.tf32 != 0),
         attender(*session, kernels, multiplier, cudnn, list), variables(*session),
-        arena(*session, Memory::Kind::device), tensors(*session, Memory::Kind::device),
-        staging(*session, Memory::Kind::pinned), graphs(*session) {}
+        prepared(*session), arena(*session, Memory::Kind::device),
+        tensors(*session, Memory::Kind::device), staging(*session, Memory::Kind::pinned),
+        graphs(*session) {}
 
   mpc_rt_status_t open() {
     if (auto status = kernels.load())
@@ -104,15 +106,28 @@ public:
   mpc_rt_status_t bindVariables(uint8_t *host, uint64_t bytes,
                                 const std::vector<MemoryBlock> &blocks) override {
     graphs.forget();
+    prepared.variablesChanged();
     return variables.bind(host, bytes, blocks);
   }
   mpc_rt_status_t fetchVariables(uint64_t offset, uint64_t bytes) override {
     return variables.fetch(offset, bytes);
   }
   mpc_rt_status_t storeVariables(uint64_t offset, uint64_t bytes) override {
+    prepared.variablesChanged();
     return variables.store(offset, bytes);
   }
-  mpc_rt_status_t storeFetchedVariables() override { return variables.storeAll(); }
+  mpc_rt_status_t storeFetchedVariables() override {
+    prepared.variablesChanged();
+    return variables.storeAll();
+  }
+  mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
+                          void *&memory) override {
+    if (auto status = kernels.flush())
+      return status;
+    if (auto status = prepared.prepare(call, fill, bytes, memory))
+      return status;
+    return kernels.flush();
+  }
 
   mpc_rt_status_t copyFromDevice(void *to, const void *from, uint64_t bytes) override {
     if (auto status = session->makeCurrent())
@@ -139,9 +154,10 @@ public:
   void listProducts() noexcept override { list.start(); }
   std::string products() const override { return list.text(); }
 
-  void variablesChanged() noexcept override {}
+  void variablesChanged() noexcept override { prepared.variablesChanged(); }
   uint64_t libraryBytes() const noexcept override {
-    return multiplier.bytes() + float8.bytes() + convolver.bytes() + attender.bytes();
+    return multiplier.bytes() + float8.bytes() + convolver.bytes() + attender.bytes() +
+           prepared.bytes();
   }
 
 private:
@@ -164,6 +180,7 @@ private:
   Convolver convolver;
   Attender attender;
   VariableMirror variables;
+  PreparedWeights prepared;
   Memory arena, tensors, staging;
   StepGraphs graphs; // last: recorded steps hold addresses of the above
   WeightUse weightUse = WeightUse::updated;
@@ -226,6 +243,10 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
                                                         layout.inputBytes, session->stream),
                            entry.name))
       return status;
+  if (auto status = prepared.begin(&entry, onDevice))
+    return status;
+  if (auto status = kernels.flush())
+    return status;
   auto status = graphs.run(&entry, call.batch, [&]() -> mpc_rt_status_t {
     mpc_rt_status_t issued = entry.fn(&onDevice);
     issued = issued ? issued : kernels.flush();
@@ -237,8 +258,10 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
              float8Moved = float8.takeMoved();
   if (convolverMoved || attenderMoved || float8Moved)
     graphs.forget();
-  if (weightUse == WeightUse::updated || std::strcmp(entry.name, "evaluate") == 0)
+  if (weightUse == WeightUse::updated || std::strcmp(entry.name, "evaluate") == 0) {
     variables.deviceChanged();
+    prepared.entryChangedVariables();
+  }
   if (status)
     return status;
   uint64_t outputBytes = layout.bytes - layout.inputBytes;

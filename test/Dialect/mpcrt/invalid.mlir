@@ -379,3 +379,39 @@ func.func @float8_accumulates(%x: memref<?x8xf8E5M2>, %w: memref<8x4xf8E4M3FN>, 
   mpcrt.contract ins(%x, %w : memref<?x8xf8E5M2>, memref<8x4xf8E4M3FN>) outs(%o : memref<?x4xf32>) {accumulate}
   return
 }
+// -----
+func.func @prepared_elsewhere(%m: memref<?xi8>) {
+  // expected-error @+1 {{stands in an entry, whose argument mpcrt.prepared is its memory}}
+  mpcrt.prepare %m bytes(256) {
+  } : memref<?xi8>
+  return
+}
+// -----
+func.func @prepared_of_nothing(%m: memref<?xi8> {mpcrt.prepared}) {
+  // expected-error @+1 {{needs at least a byte, but has 0}}
+  mpcrt.prepare %m bytes(0) {
+  } : memref<?xi8>
+  return
+}
+// -----
+func.func @prepared_outside(%m: memref<?xi8> {mpcrt.prepared}, %n: index) {
+  %k = mpcrt.view %m[%n] fixed(256) per_sample(0) : memref<?xi8> -> memref<4xf32>
+  // expected-error @+1 {{has a view 'memref<4xf32>' outside of its 256 bytes}}
+  mpcrt.prepare %m bytes(256) {
+  } : memref<?xi8>
+  return
+}
+// -----
+func.func @prepared_twice(%m: memref<?xi8> {mpcrt.prepared}) {
+  // expected-error @+1 {{is not the only one of its entry}}
+  mpcrt.prepare %m bytes(256) {
+  } : memref<?xi8>
+  mpcrt.prepare %m bytes(256) {
+  } : memref<?xi8>
+  return
+}
+// -----
+// expected-error @+1 {{mpcrt.prepared is for memref<?xi8>}}
+func.func @prepared_as_numbers(%m: memref<?xf32> {mpcrt.prepared}) {
+  return
+}

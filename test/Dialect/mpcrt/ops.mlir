@@ -152,6 +152,19 @@ func.func @by_rows(%h: memref<?x4xf32>, %w: memref<4x4xf32>, %z: memref<?x4xf32>
   return
 }
 
+// What is computed when weights change.
+// CHECK-LABEL: func.func @prepared
+func.func @prepared(%m: memref<?xi8> {mpcrt.prepared}, %w: memref<4xf32>, %n: index) {
+  %k = mpcrt.view %m[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<4xf32>
+  // CHECK: mpcrt.prepare %{{.*}} bytes(256) {
+  // CHECK-NEXT: memref.copy
+  // CHECK-NEXT: } : memref<?xi8>
+  mpcrt.prepare %m bytes(256) {
+    memref.copy %w, %k : memref<4xf32> to memref<4xf32>
+  } : memref<?xi8>
+  return
+}
+
 // CHECK-LABEL: func.func @attention
 func.func @attention(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32>, %o: memref<?x3x2x8xf16>) {
   // CHECK: mpcrt.attend ins(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) outs(%{{.*}}, %{{.*}} : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 5.000000e-01 {causal, layer = "a"}
