@@ -119,8 +119,14 @@ class Float8(FolderTest):
             if "multiply" in line:
                 self.assertIn("compute 68", line)
                 self.assertTrue(all(int(n) % 16 == 0 for n in re.search(r"x(\d+)x(\d+)", line).groups()), line)
+        # Six products have operands to turn, whether one or both: a launch each.
+        copies = [line for line in launches if "mpc_turned" in line]
+        self.assertEqual(len(copies), 6, launches)
+        self.assertEqual(len(launches), 20, launches)
         for settings in (WITHOUT, {"MPC_FAKE_CUBLASLT_FLOAT8": "none"}):
             others, same = self.train(policy, batch, **settings)
+            self.assertEqual(len([line for line in others if "mpc_widened" in line]), 7, others)
+            self.assertEqual(len(others), 21, others)
             self.assertEqual(set(self.types(others)), {FLOAT16}, others)
             self.assertEqual(len(self.types(others)), len(types))
             self.assertEqual(saved, same, settings)

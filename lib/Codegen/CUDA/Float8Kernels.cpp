@@ -5,35 +5,58 @@
 
 llvm::StringRef mpc::getCudaFloat8Kernels() {
   return R"cuda(
+// What runtime/drivers/cuda/library_kernels.h has.
+struct Turn {
+  const unsigned char *from;
+  unsigned char *to;
+  index rows, columns, length, count;
+};
+struct Turns {
+  Turn parts[2];
+};
+struct Widening {
+  const unsigned char *from;
+  f16 *to;
+  index count, packs;
+  int e5m2, unused;
+};
+struct Widenings {
+  Widening parts[2];
+};
 // [rows, columns] of bytes as [columns, length], length being a multiple of 16, with zeros behind the
 // rows: a thread takes 16 rows of 4 columns.
-extern "C" __global__ void __launch_bounds__(256)
-    mpc_turned_8(const unsigned char *x, unsigned char *y, const index rows, const index columns,
-                 const index length, const index count) {
-  const index across = (columns + 3) / 4, along = length / 16;
-  const bool by_words = columns % 4 == 0 && (size_t)x % 4 == 0;
-  for (index i = first_index(); i < count; i += index_step()) {
-    const index column = i % across * 4, row = i / across % along * 16;
-    const unsigned char *from = x + i / across / along * rows * columns;
-    unsigned char *to = y + i / across / along * length * columns;
-    pack<unsigned char, 16> turned[4];
+__device__ inline void turned(const Turn &t, const index i) {
+  const index across = (t.columns + 3) / 4, along = t.length / 16;
+  const bool by_words = t.columns % 4 == 0 && (size_t)t.from % 4 == 0;
+  const index column = i % across * 4, row = i / across % along * 16;
+  const unsigned char *from = t.from + i / across / along * t.rows * t.columns;
+  unsigned char *to = t.to + i / across / along * t.length * t.columns;
+  pack<unsigned char, 16> columns[4];
 #pragma unroll
-    for (int r = 0; r < 16; ++r) {
-      pack<unsigned char, 4> word = {};
-      if (row + r < rows) {
-        if (by_words)
-          word = *(const pack<unsigned char, 4> *)(from + (row + r) * columns + column);
-        else
-          for (int c = 0; c < 4 && column + c < columns; ++c)
-            word.at[c] = from[(row + r) * columns + column + c];
-      }
-#pragma unroll
-      for (int c = 0; c < 4; ++c)
-        turned[c].at[r] = word.at[c];
+  for (int r = 0; r < 16; ++r) {
+    pack<unsigned char, 4> word = {};
+    if (row + r < t.rows) {
+      if (by_words)
+        word = *(const pack<unsigned char, 4> *)(from + (row + r) * t.columns + column);
+      else
+        for (int c = 0; c < 4 && column + c < t.columns; ++c)
+          word.at[c] = from[(row + r) * t.columns + column + c];
     }
-    for (int c = 0; c < 4 && column + c < columns; ++c)
-      *(pack<unsigned char, 16> *)(to + (column + c) * length + row) = turned[c];
+#pragma unroll
+    for (int c = 0; c < 4; ++c)
+      columns[c].at[r] = word.at[c];
   }
+  for (int c = 0; c < 4 && column + c < t.columns; ++c)
+    *(pack<unsigned char, 16> *)(to + (column + c) * t.length + row) = columns[c];
+}
+// The operands of a product, one or both.
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_turned_operands_8(const Turns turns, const index count) {
+  for (index i = first_index(); i < count; i += index_step())
+    if (i < turns.parts[0].count)
+      turned(turns.parts[0], i);
+    else
+      turned(turns.parts[1], i - turns.parts[0].count);
 }
 // As float16, which holds every number of both formats.
 __device__ inline f16 of_e4m3(unsigned char x) {
@@ -42,27 +65,32 @@ __device__ inline f16 of_e4m3(unsigned char x) {
   return f16{(unsigned short)(sign | (magnitude == 0x7f ? 0x7e00 : narrow_f16(scaled).bits))};
 }
 __device__ inline f16 of_e5m2(unsigned char x) { return f16{(unsigned short)(x << 8)}; }
-template <f16 (*as_f16)(unsigned char)>
-__device__ inline void widened(const unsigned char *x, f16 *y, const index count) {
-  const index packs = (size_t)x % 8 == 0 && (size_t)y % 16 == 0 ? count / 8 : 0;
-  for (index i = first_index(); i < packs; i += index_step()) {
-    const pack<unsigned char, 8> from = ((const pack<unsigned char, 8> *)x)[i];
+template <f16 (*as_f16)(unsigned char)> __device__ inline void widened(const Widening &w, index i) {
+  if (i < w.packs) {
+    const pack<unsigned char, 8> from = ((const pack<unsigned char, 8> *)w.from)[i];
     pack<f16, 8> to;
 #pragma unroll
     for (int k = 0; k < 8; ++k)
       to.at[k] = as_f16(from.at[k]);
-    ((pack<f16, 8> *)y)[i] = to;
+    ((pack<f16, 8> *)w.to)[i] = to;
+    return;
   }
-  for (index i = packs * 8 + first_index(); i < count; i += index_step())
-    y[i] = as_f16(x[i]);
+  i += 7 * w.packs; // the first number that no pack has, and those behind it
+  w.to[i] = as_f16(w.from[i]);
 }
+// Both operands of a product: packs of 8 numbers, then what is left.
 extern "C" __global__ void __launch_bounds__(256)
-    mpc_widened_e4m3(const unsigned char *x, f16 *y, const index count) {
-  widened<of_e4m3>(x, y, count);
-}
-extern "C" __global__ void __launch_bounds__(256)
-    mpc_widened_e5m2(const unsigned char *x, f16 *y, const index count) {
-  widened<of_e5m2>(x, y, count);
+    mpc_widened_operands_8(const Widenings widenings, const index count) {
+  const index first = widenings.parts[0].count - 7 * widenings.parts[0].packs;
+  for (index i = first_index(); i < count; i += index_step()) {
+    const bool is_first = i < first;
+    const Widening &w = widenings.parts[is_first ? 0 : 1];
+    const index at = is_first ? i : i - first;
+    if (w.e5m2)
+      widened<of_e5m2>(w, at);
+    else
+      widened<of_e4m3>(w, at);
+  }
 }
 )cuda";
 }

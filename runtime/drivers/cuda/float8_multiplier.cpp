@@ -5,6 +5,7 @@
 #include "runtime/drivers/cuda/float8_multiplier.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/memory.h"
+#include "runtime/drivers/cuda/library_kernels.h"
 
 namespace mpc::rt::cuda {
 namespace {
@@ -22,6 +23,14 @@ Contraction ofRows(const Contraction &c) {
   result.transposeLhs = false;
   result.transposeRhs = true;
   return result;
+}
+
+int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+Widenings::Part widening(mpc_rt_dtype_t dtype, const void *from, void *to, uint64_t elements) {
+  const auto count = static_cast<int64_t>(elements);
+  const bool inPacks = reinterpret_cast<uintptr_t>(from) % 8 == 0; // the copies are aligned
+  return {from, to, count, inPacks ? count / 8 : 0, dtype == MPC_RT_FLOAT8_E5M2, 0};
 }
 
 } // namespace
@@ -59,17 +68,21 @@ mpc_rt_status_t Float8Multiplier::multiplyFloat8(const ProductKey &key, const Co
   if (lhsBytes + rhsBytes)
     if (auto status = scratch.reserve(lhsBytes + rhsBytes, layer))
       return status;
-  if (stored.transposeLhs) {
-    if (auto status = turn(lhs, scratch.data(), c.batch, stored.k, c.m, c.k))
-      return status;
-    lhs = scratch.data();
-  }
-  if (!stored.transposeRhs) {
-    uint8_t *copy = scratch.data() + lhsBytes;
-    if (auto status = turn(rhs, copy, c.batch, stored.k, c.n, c.k))
-      return status;
-    rhs = copy;
-  }
+  Turns turns;
+  int copies = 0;
+  auto turn = [&](const void *&operand, uint8_t *copy, int64_t columns) {
+    const int64_t threads = c.batch * divideUp(columns, columnsOfTile) * (c.k / rowMultiple);
+    turns.parts[copies++] = {operand, copy, stored.k, columns, c.k, threads};
+    operand = copy;
+  };
+  if (stored.transposeLhs)
+    turn(lhs, scratch.data(), c.m);
+  if (!stored.transposeRhs)
+    turn(rhs, scratch.data() + lhsBytes, c.n);
+  int64_t count = turns.parts[0].count + turns.parts[1].count;
+  void *parameters[] = {&turns, &count};
+  if (auto status = kernels.launchNamed("mpc_turned_operands_8", parameters, count))
+    return status;
   return multiplier.multiply(key, c, lhs, rhs, nullptr, out, layer);
 }
 
@@ -81,29 +94,15 @@ mpc_rt_status_t Float8Multiplier::multiplyFloat16(const ProductKey &key, const C
   if (auto status = scratch.reserve(lhsBytes + c.rhsElements() * width, layer))
     return status;
   uint8_t *wideLhs = scratch.data(), *wideRhs = scratch.data() + lhsBytes;
-  if (auto status = widen(c.lhs, lhs, wideLhs, c.lhsElements()))
-    return status;
-  if (auto status = widen(c.rhs, rhs, wideRhs, c.rhsElements()))
+  Widenings widenings = {{widening(c.lhs, lhs, wideLhs, c.lhsElements()),
+                          widening(c.rhs, rhs, wideRhs, c.rhsElements())}};
+  int64_t count = widenings.parts[0].threads() + widenings.parts[1].threads();
+  void *parameters[] = {&widenings, &count};
+  if (auto status = kernels.launchNamed("mpc_widened_operands_8", parameters, count))
     return status;
   Contraction wide = c;
   wide.lhs = wide.rhs = MPC_RT_FLOAT16;
   return multiplier.multiply(key, wide, wideLhs, wideRhs, nullptr, out, layer);
-}
-
-mpc_rt_status_t Float8Multiplier::turn(const void *from, uint8_t *to, int64_t matrices,
-                                       int64_t rows, int64_t columns, int64_t length) {
-  int64_t count =
-      matrices * ((columns + columnsOfTile - 1) / columnsOfTile) * (length / rowMultiple);
-  void *parameters[] = {&from, &to, &rows, &columns, &length, &count};
-  return kernels.launchNamed("mpc_turned_8", parameters, count);
-}
-
-mpc_rt_status_t Float8Multiplier::widen(mpc_rt_dtype_t dtype, const void *from, uint8_t *to,
-                                        uint64_t elements) {
-  int64_t count = static_cast<int64_t>(elements);
-  void *parameters[] = {&from, &to, &count};
-  return kernels.launchNamed(
-      dtype == MPC_RT_FLOAT8_E4M3FN ? "mpc_widened_e4m3" : "mpc_widened_e5m2", parameters, count);
 }
 
 } // namespace mpc::rt::cuda

@@ -34,10 +34,6 @@ private:
                                  const char *layer);
   mpc_rt_status_t multiplyFloat16(const ProductKey &key, const Contraction &c, const void *lhs,
                                   const void *rhs, void *out, const char *layer);
-  // [rows, columns] of each of `matrices` as [columns, length], with zeros behind the rows.
-  mpc_rt_status_t turn(const void *from, uint8_t *to, int64_t matrices, int64_t rows,
-                       int64_t columns, int64_t length);
-  mpc_rt_status_t widen(mpc_rt_dtype_t dtype, const void *from, uint8_t *to, uint64_t elements);
 
   DeviceSession &session;
   KernelTable &kernels;

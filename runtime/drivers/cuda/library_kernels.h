@@ -61,6 +61,31 @@ struct Exchange {
 };
 static_assert(sizeof(Exchange) == 4 * 48, "as in the kernels' text");
 
+// Matrices of bytes [rows, columns] that become [columns, length], a thread taking 16 rows of 4
+// columns; `count` threads.
+struct Turns {
+  struct Part {
+    const void *from;
+    void *to;
+    int64_t rows, columns, length, count; // 0: no part
+  };
+  Part parts[2] = {};
+};
+static_assert(sizeof(Turns) == 2 * 48, "as in the kernels' text");
+
+// `count` numbers of float8 that become float16, the first 8 * packs of them 8 per thread.
+struct Widenings {
+  struct Part {
+    const void *from;
+    void *to;
+    int64_t count, packs;
+    int32_t isE5M2, unused;
+    int64_t threads() const { return count - 7 * packs; }
+  };
+  Part parts[2] = {};
+};
+static_assert(sizeof(Widenings) == 2 * 40, "as in the kernels' text");
+
 // Threads that take a row of scores together.
 constexpr int64_t lanesOfWarp = 32;
 
