@@ -3,8 +3,10 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mpc/InitAll.h"
+#include "tools/BugReport.h"
 
 int main(int argc, char **argv) {
+  mpc::askForReports();
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));

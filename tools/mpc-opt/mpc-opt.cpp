@@ -4,8 +4,10 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mpc/InitAll.h"
+#include "tools/BugReport.h"
 
 int main(int argc, char **argv) {
+  mpc::askForReports();
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
   mlir::registerAllPasses();

@@ -5,8 +5,10 @@
 #include "mlir/Reducer/Passes.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "mpc/InitAll.h"
+#include "tools/BugReport.h"
 
 int main(int argc, char **argv) {
+  mpc::askForReports();
   mlir::registerReducerPasses();
   mpc::registerAllPasses();
   mlir::DialectRegistry registry;

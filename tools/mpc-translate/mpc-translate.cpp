@@ -3,8 +3,10 @@
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mpc/Import/Keras/Import.h"
 #include "mpc/Target/Dot.h"
+#include "tools/BugReport.h"
 
 int main(int argc, char **argv) {
+  mpc::askForReports();
   mpc::keras::registerImportKeras();
   mpc::registerExportDot();
   return mlir::failed(mlir::mlirTranslateMain(argc, argv, "mpc translation\n"));

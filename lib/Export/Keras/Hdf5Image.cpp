@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Builds an HDF5 file in memory (core driver without a backing store).
 #include "Hdf5Image.h"
+#include "lib/Support/Hdf5HalfType.h"
 
 #include <algorithm>
 #include <hdf5.h>
@@ -10,14 +11,6 @@ namespace {
 
 /// An attribute must fit into an object header (keras: HDF5_OBJECT_HEADER_LIMIT).
 constexpr size_t kMaxListBytes = 64512;
-
-hid_t makeHalfType() {
-  hid_t type = H5Tcopy(H5T_IEEE_F32LE);
-  H5Tset_fields(type, 15, 10, 5, 0, 10);
-  H5Tset_size(type, 2);
-  H5Tset_ebias(type, 15);
-  return type;
-}
 
 hid_t makeBoolType() {
   hid_t type = H5Tenum_create(H5T_STD_I8LE);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The only file that calls libhdf5; it runs in a child process (Weights.cpp says why).
 #include "Hdf5Child.h"
+#include "lib/Support/Hdf5HalfType.h"
 
 #include <hdf5.h>
 
@@ -57,15 +58,6 @@ bool Walker::send(Hdf5Record record, const std::string &path, const std::vector<
   return writeAll(&record, sizeof(record)) && writeAll(path.data(), record.pathBytes) &&
          writeAll(extents.data(), extents.size() * sizeof(uint64_t)) &&
          writeAll(data, record.dataBytes);
-}
-
-/// The two-byte IEEE type as h5py makes it for NumPy's float16.
-hid_t makeHalfType() {
-  hid_t type = H5Tcopy(H5T_IEEE_F32LE);
-  H5Tset_fields(type, 15, 10, 5, 0, 10);
-  H5Tset_size(type, 2);
-  H5Tset_ebias(type, 15);
-  return type;
 }
 
 /// The strings of an attribute, at most `budget` bytes of them; nothing when it holds something
