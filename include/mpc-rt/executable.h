@@ -24,8 +24,9 @@ extern "C" {
  * services->contract_with_bits, 11 when it calls services->contract_groups with a rhs that is not
  * packed, 12 when it calls services->attend or services->attend_gradient, 13 when it calls
  * services->contract_and_launch without `out`, 14 when it contracts float8, 15 when it calls
- * services->prepare, else 1. */
-#define MPC_RT_ABI_VERSION 15u
+ * services->prepare, 16 when it calls services->contract_and_sum or services->parallel_for_all, or
+ * a contraction rounds its lhs, else 1. */
+#define MPC_RT_ABI_VERSION 16u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -182,7 +183,10 @@ enum {
   MPC_RT_CONTRACT_PACKED_RHS = 8,
   /* Since version 7, of contract_and_launch: what `out` holds afterwards is undefined. Since
    * version 13 `out` may then be null. */
-  MPC_RT_CONTRACT_CONSUMED = 16
+  MPC_RT_CONTRACT_CONSUMED = 16,
+  /* Since version 16. The lhs is float32 and rounded to the rhs dtype, bfloat16 or float16, before
+   * it is multiplied. */
+  MPC_RT_CONTRACT_ROUND_LHS = 32
 };
 
 /* out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n]))), row-major,
@@ -273,6 +277,21 @@ typedef int32_t (*mpc_rt_rows_fn)(const mpc_rt_call_t *call, int64_t begin, int6
 
 /* Computes what an entry wants to have of its weights alone. 0 or a status code. */
 typedef int32_t (*mpc_rt_prepare_fn)(const mpc_rt_call_t *call, void *memory);
+/* A kernel whose iteration i reads element i of a contraction's result and no other one, as
+ * services->contract_and_launch takes it. */
+typedef struct mpc_rt_result_kernel_t {
+  mpc_rt_kernel_fn function;
+  void *const *arguments;
+  uint32_t argument_count, result;
+  int64_t grain;
+} mpc_rt_result_kernel_t;
+
+/* A call of services->parallel_for. */
+typedef struct mpc_rt_launch_t {
+  mpc_rt_kernel_fn kernel;
+  void *const *arguments;
+  int64_t count, grain;
+} mpc_rt_launch_t;
 
 typedef struct mpc_rt_services_t {
   uint32_t struct_size;
@@ -363,6 +382,17 @@ typedef struct mpc_rt_services_t {
    * code. Since version 15. */
   int32_t (*prepare)(void *context, const mpc_rt_call_t *call, mpc_rt_prepare_fn fill,
                      uint64_t bytes, void **memory);
+  /* contract of one matrix without bias, whose rhs is float32, bfloat16 or float16 and not
+   * transposed; and to sums[n] the float32 sum of column n of rhs, from 0 on and row by row.
+   * `largest` (as in contract_with_largest) and `kernel` (as in contract_and_launch) may be null.
+   * Since version 16. */
+  int32_t (*contract_and_sum)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                              const void *rhs, void *out, void *largest, float *sums,
+                              const mpc_rt_result_kernel_t *kernel, int64_t batch);
+  /* parallel_for of kernels none of which reads or writes what another one writes, in any order or
+   * at once. Grains say how much the iterations of one cost beside those of the others. Since
+   * version 16. */
+  void (*parallel_for_all)(void *context, const mpc_rt_launch_t *launches, uint32_t launch_count);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

@@ -29,6 +29,8 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, bool isOnDevice) {
     manager.addPass(createInterleaveLaunchesPass());
     // After it: only now is known whose results nobody stores.
     manager.addPass(createCompactArenaPass());
+    // Last: what became part of a product is no launch any more.
+    manager.addPass(createJoinLaunchesPass());
   }
   manager.addPass(createVerifyKernelsPass());
 }

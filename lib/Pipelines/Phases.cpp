@@ -110,6 +110,13 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
     manager.addPass(createFuseFiniteTest());
   // Before mpc-fuse-linalg, too, which would merge relu's derivative with what follows it.
   manager.addPass(createFuseReluMasks());
+  // After the masks: a cotangent is then what a contraction writes. On CUDA the sums are stages of
+  // other kernels (docs/decisions/0042).
+  if (!options.isOnDevice())
+    manager.addPass(createFuseColumnSums());
+  // cuBLASLt multiplies operands of one type.
+  if (!options.isOnDevice())
+    manager.addPass(createFuseInputCasts());
   manager.addPass(createFuseLinalg());
   cleanUp(manager);
   manager.addPass(createVerifyTensors());

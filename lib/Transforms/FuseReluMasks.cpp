@@ -98,7 +98,7 @@ static StringRef findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backw
       !isa<FunctionOpInterface>(forward->getParentOp()))
     return "one of the contractions runs in a loop";
   if (!isMatrix(forward) || forward.getScale() || forward.getLargest() || forward.getWhere() ||
-      !isMatrix(backward) || !backward.isPlain() || backward.getBias() ||
+      forward.getSums() || !isMatrix(backward) || !backward.isPlain() || backward.getBias() ||
       backward.getActivation() != Activation::None)
     return "a contraction does something else already";
   // Rows are padded to 128 bits.

@@ -248,6 +248,14 @@ void addProducts(const float *__restrict lhs, const void *weights, size_t stride
       sums[i] += lhs[row] * Type::load(rhs[i]);
 }
 
+template <typename Type>
+void addRows(const void *values, size_t stride, size_t rows, float *__restrict sums, size_t count) {
+  const auto *row = static_cast<const typename Type::Storage *>(values);
+  for (; rows; --rows, row += stride)
+    for (size_t i = 0; i < count; ++i)
+      sums[i] += Type::load(row[i]);
+}
+
 // ---- Integer weights ----------------------------------------------------------------------------
 
 constexpr size_t lanes = MPC_ISA_LEVEL == 4 ? 16 : MPC_ISA_LEVEL == 3 ? 8 : 4;
@@ -361,6 +369,9 @@ constexpr VectorKernels table() {
   kernels.addRoundedProducts[0] = addProducts<Float32>;
   kernels.addRoundedProducts[1] = addProducts<Rounded<BFloat16>>;
   kernels.addRoundedProducts[2] = addProducts<Rounded<Float16>>;
+  kernels.addRows[0] = addRows<Float32>;
+  kernels.addRows[1] = addRows<BFloat16>;
+  kernels.addRows[2] = addRows<Float16>;
   return kernels;
 }
 

@@ -46,6 +46,9 @@ using MaskPositive = void (*)(const void *values, uint8_t *mask, size_t count);
 // values[i] becomes 0 where bit i % 8 of where[i / 8] is not set.
 using KeepWhere = void (*)(const uint8_t *where, void *values, size_t count);
 
+// sums[i] += values[i], then the row that begins `stride` elements later, in this order.
+using AddRows = void (*)(const void *values, size_t stride, size_t rows, float *sums, size_t count);
+
 struct VectorKernels {
   void (*widenBFloat16)(const uint16_t *from, float *to, size_t count);
   void (*widenFloat16)(const uint16_t *from, float *to, size_t count);
@@ -66,6 +69,7 @@ struct VectorKernels {
   AddProducts addProducts[3]; // by the dtype of rhs, as above
   // The same of a float32 rhs, each element rounded to the dtype first.
   AddProducts addRoundedProducts[3];
+  AddRows addRows[3]; // by the dtype of values
 };
 
 // `isa` is an mpc_rt_isa_t that this CPU has.

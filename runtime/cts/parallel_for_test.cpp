@@ -53,6 +53,29 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Every, ParallelFor, ::testing::ValuesIn(everyDriver()), driverName);
 
+TEST_P(ParallelFor, OfAllVisitsEachIterationOnce) {
+  Record seen(1001), others(64), single(1), none(0);
+  void *arguments[][1] = {{&seen}, {&others}, {&single}, {&none}};
+  for (int64_t grain : {0, 1, 3, 64, 5000}) {
+    const mpc_rt_launch_t launches[] = {{cts::record, arguments[0], 1001, grain},
+                                        {cts::record, arguments[1], 64, 8},
+                                        {cts::record, arguments[2], 1, 1},
+                                        {cts::record, arguments[3], 0, 1}};
+    for (Record *record : {&seen, &others, &single})
+      for (auto &visits : record->visits)
+        visits = 0;
+    ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
+    driver->parallelForAll(launches, 4);
+    driver->end();
+    if (!driver->computes())
+      continue;
+    for (Record *record : {&seen, &others, &single})
+      for (auto &visits : record->visits)
+        ASSERT_EQ(visits, 1) << "grain " << grain;
+    EXPECT_TRUE(none.chunks.empty());
+  }
+}
+
 TEST_P(ParallelFor, VisitsEachIterationOnce) {
   for (int64_t count : {0, 1, 2, 3, 7, 64, 1001}) {
     for (int64_t grain : {0, 1, 3, 64, 5000}) {

@@ -2,6 +2,7 @@
 //
 // Conformance of setReserving: a driver that says beforehand what memory it needs takes no more
 // when it computes, and has computed nothing before.
+#include "runtime/base/element.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/convolution_case.h"
 #include "runtime/cts/driver_fixture.h"
@@ -22,7 +23,8 @@ protected:
   }
   // `call` reads `out` of `data` as what it was before, unless it is computed.
   template <typename Data>
-  void expectSameMemory(Data &data, WeightUse use, const std::function<mpc_rt_status_t()> &call) {
+  void expectSameMemory(Data &data, WeightUse use, const std::function<mpc_rt_status_t()> &call,
+                        bool computesOut = true) {
     const std::vector<uint8_t> before = data.out;
     const bool isKnown = driver->setReserving(true);
     if (isKnown) {
@@ -37,7 +39,7 @@ protected:
     ASSERT_EQ(driver->begin(use), MPC_RT_OK);
     ASSERT_EQ(call(), MPC_RT_OK) << mpc_rt_last_error();
     driver->end();
-    if (driver->computes())
+    if (driver->computes() && computesOut)
       EXPECT_EQ(differenceOf(data), "");
     if (isKnown)
       EXPECT_EQ(driver->libraryBytes(), reserved) << data.shape.text();
@@ -69,6 +71,82 @@ TEST_P(Reserve, TakesBeforehandWhatContractionsNeed) {
                                   data.bias.data(), data.out.data(), /*largest=*/nullptr, 1);
         });
       }
+}
+
+void doNothing(void *const * /*arguments*/, int64_t /*begin*/, int64_t /*end*/) {}
+
+void noteRun(void *const *arguments, int64_t /*begin*/, int64_t /*end*/) {
+  *static_cast<bool *>(arguments[0]) = true;
+}
+
+TEST_P(Reserve, RunsNoKernels) {
+  if (!driver->setReserving(true))
+    GTEST_SKIP() << "this driver does not reserve";
+  bool hasRun = false;
+  void *const arguments[] = {&hasRun};
+  const mpc_rt_launch_t launches[] = {{noteRun, arguments, 3, 1}, {noteRun, arguments, 5, 2}};
+  ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
+  driver->parallelFor(noteRun, arguments, 3, 1);
+  driver->parallelForAll(launches, 2);
+  driver->end();
+  EXPECT_FALSE(hasRun);
+}
+
+// With and without a place for the result, which a kernel consumes.
+TEST_P(Reserve, TakesBeforehandWhatSumsNeed) {
+  uint32_t id = 0;
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
+    for (auto [m, n, k] : {std::tuple{2, 70, 33}, {40, 10, 5}, {300, 520, 64}, {700, 130, 300}})
+      for (bool isVariable : {false, true})
+        for (bool isConsumed : {false, true}) {
+          ContractionCase shape;
+          shape.m = m, shape.n = n, shape.k = k;
+          shape.lhs = shape.rhs = shape.out = dtype;
+          shape.transposeLhs = true;
+          shape.rhsVariable = isVariable ? 0 : -1;
+          ContractionData data(shape);
+          mpc_rt_contract_t descriptor = shape.descriptor(++id);
+          if (isConsumed)
+            descriptor.flags |= MPC_RT_CONTRACT_CONSUMED;
+          std::vector<float> sums(static_cast<size_t>(n));
+          void *const arguments[] = {nullptr};
+          const ResultKernel kernel{doNothing, arguments, 1, 0, 100};
+          expectSameMemory(
+              data, WeightUse::updated,
+              [&] {
+                return driver->contractAndSum(
+                    descriptor, data.lhs.data(), data.rhs.data(),
+                    isConsumed ? nullptr : data.out.data(),
+                    {nullptr, isConsumed ? &kernel : nullptr, {}, sums.data()}, 1);
+              },
+              /*computesOut=*/!isConsumed);
+        }
+}
+
+TEST_P(Reserve, TakesBeforehandWhatRoundingNeeds) {
+  uint32_t id = 0;
+  for (mpc_rt_dtype_t dtype : {MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
+    for (auto [m, n, k] : {std::tuple{2, 70, 33}, {40, 10, 5}, {300, 520, 64}, {700, 130, 300}})
+      for (bool transposed : {false, true})
+        for (bool isVariable : {false, true}) {
+          ContractionCase shape;
+          shape.m = m, shape.n = n, shape.k = k;
+          shape.lhs = shape.rhs = dtype;
+          shape.transposeLhs = transposed;
+          shape.rhsVariable = isVariable ? 0 : -1;
+          ContractionData data(shape);
+          std::vector<float> wide(static_cast<size_t>(m * k));
+          for (size_t i = 0; i < wide.size(); ++i)
+            wide[i] =
+                static_cast<float>(loadElement(dtype, data.lhs.data(), static_cast<int64_t>(i)));
+          mpc_rt_contract_t descriptor = shape.descriptor(++id);
+          descriptor.lhs_dtype = MPC_RT_FLOAT32;
+          descriptor.flags |= MPC_RT_CONTRACT_ROUND_LHS;
+          expectSameMemory(data, isVariable ? WeightUse::constant : WeightUse::updated, [&] {
+            return driver->contract(descriptor, wide.data(), data.storedRhs().data(),
+                                    data.bias.data(), data.out.data(), /*largest=*/nullptr, 1);
+          });
+        }
 }
 
 TEST_P(Reserve, TakesBeforehandWhatConvolutionsNeed) {

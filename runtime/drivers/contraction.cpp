@@ -70,7 +70,7 @@ static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *
         layer, dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias));
   constexpr uint32_t knownFlags = MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS |
                                   MPC_RT_CONTRACT_ACCUMULATE | MPC_RT_CONTRACT_PACKED_RHS |
-                                  MPC_RT_CONTRACT_CONSUMED;
+                                  MPC_RT_CONTRACT_CONSUMED | MPC_RT_CONTRACT_ROUND_LHS;
   if ((descriptor.flags & ~knownFlags) || descriptor.activation > MPC_RT_ACTIVATION_RELU)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: contraction flags %#x, activation %u are newer than this runtime; update "
@@ -85,6 +85,15 @@ static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *
                 "%s: only one int8 rhs can be packed, and only groups of weights are transposed "
                 "then; compile the model again",
                 layer);
+  c.roundsLhs = descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS;
+  if (c.roundsLhs) {
+    if (c.lhs != MPC_RT_FLOAT32 || (c.rhs != MPC_RT_BFLOAT16 && c.rhs != MPC_RT_FLOAT16))
+      return fail(MPC_RT_INVALID_ARGUMENT,
+                  "%s: a lhs of %s is not rounded to a rhs of %s; only float32 is, to bfloat16 or "
+                  "float16; compile the model again",
+                  layer, dtypeName(c.lhs), dtypeName(c.rhs));
+    c.lhs = c.rhs;
+  }
   c.relu = descriptor.activation == MPC_RT_ACTIVATION_RELU;
   const bool needsOut = c.outElements() && !(descriptor.flags & MPC_RT_CONTRACT_CONSUMED);
   if ((c.lhsElements() && !lhs) || (c.rhsElements() && !rhs) || (needsOut && !out) ||
@@ -142,6 +151,18 @@ mpc_rt_status_t resolveBits(const mpc_rt_contract_t &descriptor, const void *lhs
                 "%s: bits of relu are made by one matrix with relu, or read by one without "
                 "bias and activation; compile the model again",
                 layer);
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t resolveSums(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                            const void *out, int64_t batch, Contraction &result) noexcept {
+  if (auto status = resolveContraction(descriptor, lhs, rhs, /*bias=*/nullptr, out, batch, result))
+    return status;
+  if (result.transposeRhs || result.batch != 1 || result.rhs > MPC_RT_FLOAT16)
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: columns are summed of one rhs of float32, bfloat16 or float16 that is not "
+                "transposed; compile the model again",
+                descriptor.layer ? descriptor.layer : "contraction");
   return MPC_RT_OK;
 }
 

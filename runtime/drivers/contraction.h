@@ -16,6 +16,7 @@ struct Contraction {
   mpc_rt_dtype_t lhs = 0, rhs = 0, out = 0, bias = 0;
   bool transposeLhs = false, transposeRhs = false, accumulate = false, relu = false;
   bool hasBias = false;
+  bool roundsLhs = false; // which is float32 in memory, and `lhs` what is multiplied
   bool packedRhs = false; // two numbers per byte
   // Of gptq, one per byte from 0 on. With packedRhs they have 4 bits all the same.
   bool unsignedRhs = false;
@@ -25,7 +26,7 @@ struct Contraction {
     auto fields = [](const Contraction &c) {
       return std::tie(c.batch, c.m, c.n, c.k, c.lhs, c.rhs, c.out, c.bias, c.transposeLhs,
                       c.transposeRhs, c.accumulate, c.relu, c.hasBias, c.packedRhs, c.unsignedRhs,
-                      c.makesMask, c.readsMask);
+                      c.makesMask, c.readsMask, c.roundsLhs);
     };
     return fields(*this) == fields(other);
   }
@@ -51,6 +52,7 @@ struct ContractionExtras {
   void *largest = nullptr;              // as services->contract_with_largest has it
   const ResultKernel *kernel = nullptr; // runs on the result
   ReluBits bits = {};
+  float *rhsSums = nullptr; // as services->contract_and_sum has them
 };
 
 // The number at (k, n) of an int8 rhs, where it is stored. Those of gptq and awq, transposed, are
@@ -101,6 +103,10 @@ mpc_rt_status_t resolveBlocks(const mpc_rt_contract_t &descriptor, const void *l
 mpc_rt_status_t resolveBits(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                             const void *bias, const ReluBits &bits, const void *out, int64_t batch,
                             Contraction &result) noexcept;
+
+// The same with sums of the columns of rhs.
+mpc_rt_status_t resolveSums(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                            const void *out, int64_t batch, Contraction &result) noexcept;
 
 } // namespace mpc::rt
 

@@ -3,6 +3,7 @@
 // What drivers do that leave it to the others' functions.
 #include "runtime/drivers/driver.h"
 #include "runtime/base/dtype.h"
+#include "runtime/base/element.h"
 
 #include <algorithm>
 #include <atomic>
@@ -60,20 +61,29 @@ mpc_rt_status_t Driver::prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fil
   return static_cast<mpc_rt_status_t>(fill(&call, memory));
 }
 
+void Driver::parallelForAll(const mpc_rt_launch_t *launches, uint32_t count) {
+  for (const mpc_rt_launch_t *launch = launches; launch != launches + count; ++launch)
+    parallelFor(launch->kernel, launch->arguments, launch->count, launch->grain);
+}
+
 mpc_rt_status_t Driver::contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
                                           const void *rhs, const void *bias, void *out,
                                           const ResultKernel &kernel, int64_t batch) {
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;
-  if (!out && shape.outElements()) {
-    reserve(consumedResult, shape.outElements() * dtypeSize(shape.out));
-    out = consumedResult.data();
-  }
+  out = placeOf(shape, out);
   if (auto status = contract(descriptor, lhs, rhs, bias, out, /*largest=*/nullptr, batch))
     return status;
   kernel.run(*this, out, shape.outElements());
   return MPC_RT_OK;
+}
+
+void *Driver::placeOf(const Contraction &shape, void *out) {
+  if (out || shape.outElements() == 0)
+    return out;
+  reserve(consumedResult, shape.outElements() * dtypeSize(shape.out));
+  return consumedResult.data();
 }
 
 mpc_rt_status_t Driver::runRows(const RowLoop &loop) {
@@ -109,6 +119,42 @@ mpc_rt_status_t Driver::contractWithBits(const mpc_rt_contract_t &descriptor, co
   void *arguments[] = {&rows};
   constexpr int64_t grainElements = 1 << 14; // more than handing them over costs
   parallelFor(runBits, arguments, shape.m, std::max<int64_t>(1, grainElements / shape.n));
+  return MPC_RT_OK;
+}
+
+namespace {
+// Columns of rhs, as a kernel's only argument.
+struct ColumnSums {
+  const Contraction &shape;
+  const void *rhs;
+  float *sums;
+};
+
+void sumColumns(void *const *arguments, int64_t begin, int64_t end) {
+  const auto &own = *static_cast<const ColumnSums *>(arguments[0]);
+  std::fill(own.sums + begin, own.sums + end, 0.0f);
+  for (int64_t k = 0; k < own.shape.k; ++k)
+    for (int64_t n = begin; n < end; ++n)
+      own.sums[n] += static_cast<float>(loadElement(own.shape.rhs, own.rhs, k * own.shape.n + n));
+}
+} // namespace
+
+mpc_rt_status_t Driver::contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                       const void *rhs, void *out, const ContractionExtras &extras,
+                                       int64_t batch) {
+  Contraction shape;
+  if (auto status = resolveSums(descriptor, lhs, rhs, out, batch, shape))
+    return status;
+  out = placeOf(shape, out);
+  if (auto status = contract(descriptor, lhs, rhs, /*bias=*/nullptr, out, extras.largest, batch))
+    return status;
+  if (!computes())
+    return MPC_RT_OK;
+  ColumnSums sums{shape, rhs, extras.rhsSums};
+  void *arguments[] = {&sums};
+  parallelFor(sumColumns, arguments, shape.n, /*grain=*/64);
+  if (extras.kernel)
+    extras.kernel->run(*this, out, shape.outElements());
   return MPC_RT_OK;
 }
 

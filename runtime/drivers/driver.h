@@ -87,6 +87,8 @@ public:
   // Contracts of mpc_rt_services_t. Only between begin() and end().
   virtual void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                            int64_t grain) = 0;
+  // Here: one after the other.
+  virtual void parallelForAll(const mpc_rt_launch_t *launches, uint32_t count);
   // `largest` is null for the plain service.
   virtual mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, void *out, void *largest,
@@ -116,6 +118,11 @@ public:
   virtual mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
                                            const void *rhs, const void *bias, const ReluBits &bits,
                                            void *out, int64_t batch);
+  // A contraction with some of the extras, without bias and bits. Here: the contraction, then loops
+  // on memory of the host.
+  virtual mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                         const void *rhs, void *out,
+                                         const ContractionExtras &extras, int64_t batch);
   // Weights in blocks are made for drivers that work on memory of the host.
   virtual mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                          const void *rhs, const BlockScales &blocks,
@@ -152,7 +159,9 @@ protected:
   const RowLoop *rowLoop = nullptr; // that runs
 
 private:
-  Buffer consumedResult; // where contractAndLaunch has no `out`
+  // `out`, or memory for the result where the caller has none.
+  void *placeOf(const Contraction &shape, void *out);
+  Buffer consumedResult;
   Buffer prepared;
 };
 

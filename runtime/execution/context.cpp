@@ -23,6 +23,11 @@ void runParallelFor(void *context, mpc_rt_kernel_fn kernel, void *const *argumen
   static_cast<mpc_rt_context_t *>(context)->driver->parallelFor(kernel, arguments, count, grain);
 }
 
+void runParallelForAll(void *context, const mpc_rt_launch_t *launches,
+                       uint32_t launchCount) noexcept {
+  static_cast<mpc_rt_context_t *>(context)->driver->parallelForAll(launches, launchCount);
+}
+
 bool hasWaitingShadow(const mpc_rt_context_t &context, const mpc_rt_contract_t &descriptor) {
   const auto shadow = static_cast<uint32_t>(descriptor.rhs_variable);
   return !context.isReserving && descriptor.rhs_variable >= 0 &&
@@ -77,17 +82,23 @@ int32_t runContractWithLargest(void *context, const mpc_rt_contract_t *descripto
   });
 }
 
+mpc_rt_status_t checkKernel(const char *layer, uint32_t argumentCount, uint32_t result) {
+  if (argumentCount > MPC_RT_MAX_KERNEL_ARGUMENTS || result >= argumentCount)
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: a kernel of %u arguments on argument %u; this runtime takes %d; update "
+                "libmpcrt",
+                layer, argumentCount, result, MPC_RT_MAX_KERNEL_ARGUMENTS);
+  return MPC_RT_OK;
+}
+
 int32_t runContractAndLaunch(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
                              const void *rhs, const void *bias, void *out, mpc_rt_kernel_fn kernel,
                              void *const *arguments, uint32_t argumentCount, uint32_t result,
                              int64_t grain, int64_t batch) {
   const char *layer = descriptor->layer ? descriptor->layer : "contraction";
   return guard(layer, [&]() -> mpc_rt_status_t {
-    if (argumentCount > MPC_RT_MAX_KERNEL_ARGUMENTS || result >= argumentCount)
-      return fail(MPC_RT_FAILED_PRECONDITION,
-                  "%s: a kernel of %u arguments on argument %u; this runtime takes %d; update "
-                  "libmpcrt",
-                  layer, argumentCount, result, MPC_RT_MAX_KERNEL_ARGUMENTS);
+    if (auto status = checkKernel(layer, argumentCount, result))
+      return status;
     auto &own = *static_cast<mpc_rt_context_t *>(context);
     const ResultKernel launched{kernel, arguments, argumentCount, result, grain};
     if (!hasWaitingShadow(own, *descriptor))
@@ -106,6 +117,29 @@ int32_t runContractAndLaunch(void *context, const mpc_rt_contract_t *descriptor,
       return own.driver->contractAndLaunch(*descriptor, lhs, rhs, bias, out, launched, batch);
     launched.run(*own.driver, out, shape.outElements());
     return MPC_RT_OK;
+  });
+}
+
+int32_t runContractAndSum(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                          const void *rhs, void *out, void *largest, float *sums,
+                          const mpc_rt_result_kernel_t *kernel, int64_t batch) {
+  const char *layer = descriptor->layer ? descriptor->layer : "contraction";
+  return guard(layer, [&] {
+    auto &own = *static_cast<mpc_rt_context_t *>(context);
+    bool done = false; // never without the copy, which is summed
+    if (auto status = useWaitingShadow(own, *descriptor, lhs, /*bias=*/nullptr, out, batch,
+                                       /*mayDoWithout=*/false, done))
+      return status;
+    ResultKernel onResult{};
+    if (kernel) {
+      if (auto status = checkKernel(layer, kernel->argument_count, kernel->result))
+        return status;
+      onResult = {kernel->function, kernel->arguments, kernel->argument_count, kernel->result,
+                  kernel->grain};
+    }
+    return own.driver->contractAndSum(*descriptor, lhs, rhs, out,
+                                      {largest, kernel ? &onResult : nullptr, /*bits=*/{}, sums},
+                                      batch);
   });
 }
 
@@ -290,7 +324,9 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
                       runContractWithBits,
                       runAttend,
                       runAttendGradient,
-                      runPrepare};
+                      runPrepare,
+                      runContractAndSum,
+                      runParallelForAll};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

@@ -14,7 +14,8 @@ void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Val
     results.push_back(out.getType());
   build(builder, state, results, lhs, rhs, bias, /*scale=*/Value(), /*zero=*/Value(),
         /*places=*/Value(), /*divisors=*/Value(), /*where=*/Value(), out, /*largest=*/Value(),
-        /*mask=*/Value(), transposeLhs, transposeRhs, /*accumulate=*/false, activation, layer);
+        /*mask=*/Value(), /*sums=*/Value(), transposeLhs, transposeRhs, /*accumulate=*/false,
+        activation, layer);
 }
 
 /// Rows and columns of an operand as the product sees them.
@@ -32,21 +33,27 @@ bool ContractOp::hasPackedRhs() {
          matrixExtents(rhs, getTransposeRhs()).second == (columns + 1) / 2;
 }
 
+bool ContractOp::roundsLhs() {
+  Type rhs = getElementTypeOrSelf(getRhs().getType());
+  return getElementTypeOrSelf(getLhs().getType()).isF32() && (rhs.isBF16() || rhs.isF16());
+}
+
 bool ContractOp::isByRows() {
   auto out = cast<ShapedType>(getOut().getType());
   return out.getRank() == 2 && isa<FloatType>(out.getElementType()) &&
          !mpc::isFloat8(cast<ShapedType>(getLhs().getType()).getElementType()) &&
-         !getTransposeLhs() && isPlain();
+         !getTransposeLhs() && isPlain() && !roundsLhs();
 }
 
-ContractOp ContractOp::cloneWith(OpBuilder &builder, Value largest, Value where, Value mask) {
+ContractOp ContractOp::cloneWith(OpBuilder &builder, Value largest, Value where, Value mask,
+                                 Value sums) {
   SmallVector<Type> types;
-  for (Value init : {Value(getOut()), largest, mask})
+  for (Value init : {Value(getOut()), largest, mask, sums})
     if (init && isa<RankedTensorType>(init.getType()))
       types.push_back(init.getType());
   return ContractOp::create(builder, getLoc(), types, getLhs(), getRhs(), getBias(), getScale(),
                             getZero(), getPlaces(), getDivisors(), where, getOut(), largest, mask,
-                            getTransposeLhsAttr(), getTransposeRhsAttr(), getAccumulateAttr(),
+                            sums, getTransposeLhsAttr(), getTransposeRhsAttr(), getAccumulateAttr(),
                             getActivationAttr(), getLayerAttr());
 }
 
@@ -106,6 +113,23 @@ static LogicalResult verifyBits(ContractOp op) {
   return success();
 }
 
+/// Sums of the columns of the right operand.
+static LogicalResult verifySums(ContractOp op, int64_t n) {
+  if (!op.getSums())
+    return success();
+  auto rhs = cast<ShapedType>(op.getRhs().getType());
+  Type element = rhs.getElementType();
+  if (rhs.getRank() != 2 || op.getTransposeRhs() || !isa<FloatType>(element) || element.isF64() ||
+      op.getBias() || op.getActivation() != mpc::Activation::None || op.getScale() ||
+      op.getMask() || op.getWhere())
+    return op.emitOpError("has sums only of one right matrix of f32, bf16 or f16 that is not "
+                          "transposed, without bias, activation, blocks and bits");
+  auto sums = cast<ShapedType>(op.getSums().getType());
+  if (sums.getRank() != 1 || sums.getDimSize(0) != n)
+    return op.emitOpError() << "sums must be a vector of " << n << ", but is " << sums;
+  return success();
+}
+
 LogicalResult ContractOp::verify() {
   auto lhs = cast<ShapedType>(getLhs().getType()), rhs = cast<ShapedType>(getRhs().getType());
   auto out = cast<ShapedType>(getOut().getType());
@@ -120,7 +144,7 @@ LogicalResult ContractOp::verify() {
   const bool isInteger = lhs.getElementType().isInteger(8);
   const bool isNarrow = !isInteger && rhs.getElementType().isInteger(8);
   const bool isPair = mpc::isFloat8(lhs.getElementType()) && mpc::isFloat8(rhs.getElementType());
-  if (lhs.getElementType() != rhs.getElementType() && !isNarrow && !isPair)
+  if (lhs.getElementType() != rhs.getElementType() && !isNarrow && !isPair && !roundsLhs())
     return emitOpError() << "operands have element types " << lhs.getElementType() << " and "
                          << rhs.getElementType();
   if (isInteger != out.getElementType().isInteger(32) ||
@@ -153,7 +177,8 @@ LogicalResult ContractOp::verify() {
     if (bias.getRank() != 1 || bias.getDimSize(0) != n)
       return emitOpError() << "bias must be a vector of " << n << ", but is " << bias;
   }
-  if (failed(verifyBlocks(*this, k, n)) || failed(verifyBits(*this)))
+  if (failed(verifyBlocks(*this, k, n)) || failed(verifyBits(*this)) ||
+      failed(verifySums(*this, n)))
     return failure();
   if (getLargest() && getElementTypeOrSelf(getLargest().getType()).getIntOrFloatBitWidth() !=
                           out.getElementTypeBitWidth())

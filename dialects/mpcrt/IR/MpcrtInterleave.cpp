@@ -15,10 +15,10 @@ LogicalResult InterleaveOp::verify() {
   if (!llvm::hasNItems(block, 2) || !isa<ContractOp>(block.front()) || !isa<LaunchOp>(block.back()))
     return emitOpError("holds one mpcrt.contract and then one mpcrt.launch");
   ContractOp contract = getContract();
-  if (!isa<MemRefType>(contract.getOut().getType()) || !contract.isPlain() ||
+  if (!isa<MemRefType>(contract.getOut().getType()) || !contract.isPlainBesideSums() ||
       !isa<FloatType>(getElementTypeOrSelf(contract.getOut().getType())))
     return contract.emitOpError("in mpcrt.interleave has a floating buffer as out, and neither "
-                                "largest nor blocks");
+                                "largest, blocks nor bits");
   OperandRange arguments = getLaunch().getArguments();
   if (getResult() >= arguments.size())
     return emitOpError() << "result(" << getResult() << ") is none of the launch's "

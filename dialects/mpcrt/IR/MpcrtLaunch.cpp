@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mpcrt.launch, mpcrt.prepare and mpcrt.view: verifiers.
+// mpcrt.launch, mpcrt.launch_all, mpcrt.prepare and mpcrt.view: verifiers.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 
 using namespace mlir;
@@ -48,6 +48,14 @@ LogicalResult PrepareOp::verify() {
   for (Operation *other = (*this)->getNextNode(); other; other = other->getNextNode())
     if (isa<PrepareOp>(other))
       return emitOpError("is not the only one of its entry");
+  return success();
+}
+
+LogicalResult LaunchAllOp::verify() {
+  Block &block = getBody().front();
+  if (block.empty() || llvm::hasSingleElement(block) ||
+      !llvm::all_of(block, [](Operation &op) { return isa<LaunchOp>(op); }))
+    return emitOpError("holds two or more of mpcrt.launch, and nothing else");
   return success();
 }
 

@@ -19,6 +19,7 @@ def Mpcrt_Sum : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I32]>, MemRefOf<[Mpc_Float
     "ranked tensor or memref of a floating type or i32">;
 def Mpcrt_Bytes : AnyTypeOf<[RankedTensorOf<[I8]>, MemRefOf<[I8]>], "ranked tensor or memref of i8">;
 def Mpcrt_Places : AnyTypeOf<[RankedTensorOf<[F32]>, MemRefOf<[F32]>], "ranked tensor or memref of f32">;
+def Mpcrt_Sums : AnyTypeOf<[RankedTensorOf<[F32]>, MemRefOf<[F32]>], "ranked tensor or memref of f32">;
 def Mpcrt_BitsScalar : AnyTypeOf<[0DTensorOf<[I16, I32, I64]>, MemRefRankOf<[I16, I32, I64], [0]>],
     "scalar tensor or memref of 16, 32 or 64 bits">;
 
@@ -30,6 +31,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     `out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n])))`, the sum
     in float32 (float64 for float64 operands), each round to the element type of `out`; the meaning
     of mpc_rt_contract_t. Of i8 operands `out` is i32, exact, with neither bias nor activation; of float8 ones (f8E4M3FN, one may be f8E5M2) f32.
+    A left operand of f32 is rounded to the element type of a right one of bf16 or f16.
     A right operand alone may be i8, weights that are multiplied as the numbers they are; with half as many columns
     as `out` (which has two or more) each byte holds two numbers, as mpc.unpack_int4 reads them. Such numbers may
     have `scale` and `zero` [blocks, n] and the block of each row, `places` [k] (whole numbers, f32): (number - zero[places[k], n]) *
@@ -45,7 +47,10 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     it is positive (bit j % 8 of byte j / 8 of row i; rows are padded to multiples of 128 bits, and what the
     padding holds is undefined). A library may ask the sum before it is rounded: the two differ where the rounding
     gives 0. Where the bit of `where` is not set, the result is 0 instead, also if the sum is NaN. On tensors the op
-    has a result for `out`, one for `largest` and one for `mask`, on memrefs none.
+    has a result for `out`, one for `largest`, one for `mask` and one for `sums`, on memrefs none.
+
+    For the gradient of a bias: `sums` [n] receives the sums of the columns of rhs, a matrix that is not transposed,
+    in float32 from 0 on and row by row. Then there is neither bias nor activation.
 
     Example:
     ```mlir
@@ -57,7 +62,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
                        Optional<Mpcrt_FloatShaped>:$bias, Optional<Mpcrt_FloatShaped>:$scale,
                        Optional<Mpcrt_Bytes>:$zero, Optional<Mpcrt_Places>:$places,
                        Optional<Mpcrt_Places>:$divisors, Optional<Mpcrt_Bytes>:$where, Mpcrt_Sum:$out,
-                       Optional<Mpcrt_BitsScalar>:$largest, Optional<Mpcrt_Bytes>:$mask, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
+                       Optional<Mpcrt_BitsScalar>:$largest, Optional<Mpcrt_Bytes>:$mask, Optional<Mpcrt_Sums>:$sums, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -65,7 +70,8 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` (`bias` `(` $bias^ `:` type($bias) `)`)?
     (`blocks` `(` $scale^ `,` $zero `,` $places `:` type($scale) `,` type($zero) `,` type($places) `)`)?
     (`divided` `(` $divisors^ `:` type($divisors) `)`)? (`where` `(` $where^ `:` type($where) `)`)?
-    `outs` `(` $out `:` type($out) `)` (`largest` `(` $largest^ `:` type($largest) `)`)? (`mask` `(` $mask^ `:` type($mask) `)`)? (`activation` `(` $activation^ `)`)? attr-dict
+    `outs` `(` $out `:` type($out) `)` (`largest` `(` $largest^ `:` type($largest) `)`)? (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`sums` `(` $sums^ `:` type($sums) `)`)? (`activation` `(` $activation^ `)`)? attr-dict
     (`->` type($results)^)?
   }];
   let hasVerifier = 1;
@@ -81,16 +87,22 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       unsigned first = getOutMutable().getOperandNumber();
       return ::mlir::MutableOperandRange(getOperation(), first,
-                                         1 + (getLargest() ? 1 : 0) + (getMask() ? 1 : 0));
+                                         1 + (getLargest() ? 1 : 0) + (getMask() ? 1 : 0) +
+                                             (getSums() ? 1 : 0));
     }
     /// Whether each byte of the right operand holds the numbers of two columns.
     bool hasPackedRhs();
-    /// Whether it is a product and its epilogue alone: no weights in blocks, largest or bits.
-    bool isPlain() { return !getScale() && !getLargest() && !getMask() && !getWhere(); }
+    /// Whether it is a product and its epilogue alone: no weights in blocks, largest, bits or sums.
+    bool isPlain() { return isPlainBesideSums() && !getSums(); }
+    /// The same but for sums.
+    bool isPlainBesideSums() { return !getScale() && !getLargest() && !getMask() && !getWhere(); }
+    /// Whether the left operand is rounded to the right one's element type first.
+    bool roundsLhs();
     /// Whether it has a form for a part of its rows (services->contract_rows).
     bool isByRows();
     /// The same contraction with what else it reads and writes; null for nothing.
-    ContractOp cloneWith(::mlir::OpBuilder &builder, ::mlir::Value largest, ::mlir::Value where, ::mlir::Value mask);
+    ContractOp cloneWith(::mlir::OpBuilder &builder, ::mlir::Value largest, ::mlir::Value where, ::mlir::Value mask,
+                         ::mlir::Value sums = {});
     /// Bytes of a row of `mask` and `where` for a result of so many columns.
     static int64_t getMaskBytes(int64_t columns) { return (columns + 127) / 128 * 16; }
   }];
@@ -256,6 +268,25 @@ def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpI
     $kernel `count` `(` $count `)` `grain` `(` $grain `)` (`args` `(` $arguments^ `:` type($arguments) `)`)?
     attr-dict
   }];
+  let hasVerifier = 1;
+}
+
+def Mpcrt_LaunchAllOp : Mpcrt_Op<"launch_all", [RecursiveMemoryEffects, SingleBlock, NoTerminator]> {
+  let summary = "launches that are independent of each other, shared by the threads at once";
+  let description = [{
+    The body holds two or more mpcrt.launch, none of which writes what another one reads or writes
+    (services->parallel_for_all).
+
+    Example:
+    ```mlir
+    mpcrt.launch_all {
+      mpcrt.launch @update count(%n) grain(1365) args(%da, %a : memref<?xf32>, memref<?xf32>)
+      mpcrt.launch @update count(%m) grain(1365) args(%db, %b : memref<?xf32>, memref<?xf32>)
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
   let hasVerifier = 1;
 }
 

@@ -7,7 +7,8 @@ using namespace mpc::mpcrt;
 
 LogicalResult ParallelRowsOp::verify() {
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
-    if (isa<ParallelRowsOp, ConvolveOp, AttendOp, AttendGradientOp, InterleaveOp, ScatterAddOp>(op))
+    if (isa<ParallelRowsOp, ConvolveOp, AttendOp, AttendGradientOp, InterleaveOp, LaunchAllOp,
+            ScatterAddOp>(op))
       return op->emitOpError("in mpcrt.parallel_rows has no form for a part of the rows");
     auto contract = dyn_cast<ContractOp>(op);
     if (!contract)

@@ -227,6 +227,27 @@ def CompactArenaPass : Pass<"mpc-compact-arena", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
+def JoinLaunchesPass : Pass<"mpc-join-launches", "::mlir::ModuleOp"> {
+  let summary = "for CPUs: launches that are independent of each other become one fork of the threads";
+  let description = [{
+    Of the launches of an entry between two library calls, those that neither read nor write what another one
+    writes, nor depend on what the host does between them but for stores that can move up, too, move up to the
+    first one and become mpcrt.launch_all: sums of losses and of metrics, tests of gradients, an optimizer's updates that had
+    to wait for all gradients. Remark `join-launches` (category mpc-kernels).
+
+    ```mlir
+    mpcrt.launch @update count(%n) grain(1365) args(%da, %a : ...)
+    mpcrt.launch @update count(%m) grain(1365) args(%db, %b : ...)
+    // becomes
+    mpcrt.launch_all {
+      mpcrt.launch @update count(%n) grain(1365) args(%da, %a : ...)
+      mpcrt.launch @update count(%m) grain(1365) args(%db, %b : ...)
+    }
+    ```
+  }];
+  let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
+}
+
 def VerifyKernelsPass : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase kernels";
   let description = [{

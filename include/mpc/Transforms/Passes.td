@@ -290,6 +290,47 @@ def FuseReluMasks : Pass<"mpc-fuse-relu-masks", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def FuseColumnSums : Pass<"mpc-fuse-column-sums", "::mlir::ModuleOp"> {
+  let summary = "let the contraction that reads a cotangent also sum its columns";
+  let description = [{
+    In entries, after convert-mpc-to-linalg, outside of loops. The gradient of a bias is the sum of the
+    cotangent's rows, which are also the right operand of the contraction that makes the gradient of the weights
+    (or reshapes of one another). That contraction then sums the columns while it packs them: row by row in float32, as
+    the kernel would. What is computed from the sums before it (a rounding) moves behind it. Sums of something else, in another
+    type, or that the contraction depends on stay kernels.
+
+    ```mlir
+    %s = linalg.generic {iterator_types = ["reduction", "parallel"]} ins(%dy : tensor<?x64xbf16>) outs(%zeros : tensor<64xf32>) { addf(extf) }
+    %g = mpcrt.contract ins(%x, %dy : …) outs(%e : tensor<8x64xbf16>) {transpose_lhs} -> tensor<8x64xbf16>
+    // becomes
+    %g, %s = mpcrt.contract ins(%x, %dy : …) outs(%e : tensor<8x64xbf16>) sums(%f : tensor<64xf32>) {transpose_lhs}
+        -> tensor<8x64xbf16>, tensor<64xf32>
+    ```
+
+    Remarks: `mpc-fusion` / `column-sums`, for each sum of columns that is merged or stays a kernel.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def FuseInputCasts : Pass<"mpc-fuse-input-casts", "::mlir::ModuleOp"> {
+  let summary = "let contractions round the inputs of the model that they multiply";
+  let description = [{
+    In entries, after convert-mpc-to-linalg. An input of the model that is rounded from f32 to bf16 or f16 as a
+    whole, for left operands of contractions outside of loops alone (or reshapes of it), is no
+    kernel and no copy: the contractions take it as it is and round while they pack it. What other ops compute is
+    rounded where it is computed.
+
+    ```mlir
+    %c = linalg.generic ins(%input : tensor<?x8xf32>) outs(%e : tensor<?x8xbf16>) { truncf }
+    %y = mpcrt.contract ins(%c, %w : tensor<?x8xbf16>, tensor<8x64xbf16>) …
+    // becomes
+    %y = mpcrt.contract ins(%input, %w : tensor<?x8xf32>, tensor<8x64xbf16>) …
+    ```
+
+    Remarks: `mpc-fusion` / `input-cast`, for each rounding of an input that is merged or stays a kernel.
+  }];
+}
+
 def FuseLinalg : Pass<"mpc-fuse-linalg", "::mlir::ModuleOp"> {
   let summary = "merge chains of elementwise linalg.generic ops into one kernel each";
   let description = [{

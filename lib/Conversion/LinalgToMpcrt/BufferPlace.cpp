@@ -36,8 +36,10 @@ bool mpc::mayOverlap(Value a, Value b) {
     ByteRange first = rangeOf(viewA), second = rangeOf(viewB);
     return !first.isBefore(second) && !second.isBefore(first);
   }
-  // Inputs, outputs, variables and the arena have memory of their own.
-  auto isOwn = [](Value value) { return isa<BlockArgument>(value); };
+  // Inputs, outputs, variables, the arena and arrays of the stack have memory of their own.
+  auto isOwn = [](Value value) {
+    return isa<BlockArgument>(value) || value.getDefiningOp<memref::AllocaOp>();
+  };
   return !(viewA || isOwn(a)) || !(viewB || isOwn(b));
 }
 

@@ -111,7 +111,7 @@ static mpcrt::LaunchOp findPartner(mpcrt::ContractOp contract, unsigned &result)
 
 static void interleave(mpcrt::ContractOp contract) {
   auto out = dyn_cast<MemRefType>(contract.getOut().getType());
-  if (!out || !contract.isPlain() || !isa<FloatType>(out.getElementType()))
+  if (!out || !contract.isPlainBesideSums() || !isa<FloatType>(out.getElementType()))
     return;
   unsigned result = 0;
   mpcrt::LaunchOp launch = findPartner(contract, result);

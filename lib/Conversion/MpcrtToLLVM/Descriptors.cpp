@@ -120,6 +120,8 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
   for (const auto &extent : {batch, m, n, k})
     if (failed(checkExtent(op, extent)))
       return failure();
+  if (op.roundsLhs())
+    tables.abiVersion = std::max(tables.abiVersion, 16u);
   unsigned id = tables.contracts++;
   ConstantStruct table(op, "mpcrt_contract_" + std::to_string(id));
   table.add32(sizeof(mpc_rt_contract_t));
@@ -131,6 +133,7 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
               (op.getTransposeRhs() ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0) |
               (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0) |
               (op.hasPackedRhs() ? MPC_RT_CONTRACT_PACKED_RHS : 0) |
+              (op.roundsLhs() ? MPC_RT_CONTRACT_ROUND_LHS : 0) |
               (isConsumed(op) ? MPC_RT_CONTRACT_CONSUMED : 0));
   table.add32(codeOf(op.getActivation()));
   for (const auto &extent : {batch, m, n, k})
@@ -217,6 +220,8 @@ Service mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
   if (isa<mpcrt::ConvolveOp>(op))
     return {offsetof(mpc_rt_services_t, convolve), 2};
   auto contract = cast<mpcrt::ContractOp>(*op);
+  if (contract.getSums())
+    return {offsetof(mpc_rt_services_t, contract_and_sum), 16};
   if (contract.getLargest())
     return {offsetof(mpc_rt_services_t, contract_with_largest), 3};
   if (contract.getScale() && !contract.getTransposeRhs())

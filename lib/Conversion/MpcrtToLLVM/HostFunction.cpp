@@ -1,68 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Signatures and runtime calls: the generated side of include/mpc-rt/executable.h.
-#include "Descriptors.h"
-#include "Emitter.h"
-#include "Lowering.h"
-#include "RhsVariables.h"
-#include "dialects/mpcrt/IR/Mpcrt.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "HostFunction.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpc-rt/executable.h"
-#include "mpc/Analysis/BatchExtent.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpc;
 using mpcrt::MpcrtDialect;
-
-namespace {
-/// Lowers one entry, the body of a loop over `rows` (an mpc_rt_rows_fn), or that of mpcrt.prepare
-/// (an mpc_rt_prepare_fn).
-class HostFunction {
-public:
-  enum class Kind { entry, rows, preparation };
-  HostFunction(func::FuncOp entry, TablePositions &tables, Kind kind = Kind::entry,
-               std::optional<BatchExtent> rows = std::nullopt)
-      : entry(entry), tables(tables), kind(kind), rhsVariables(entry, tables), rows(rows) {}
-  LogicalResult run();
-
-private:
-  DictionaryAttr describe();
-  LogicalResult lower(Operation *op);
-  LogicalResult lowerCall(mpcrt::LibraryCallOpInterface op);
-  LogicalResult lowerAttention(mpcrt::ServiceCallOpInterface op);
-  LogicalResult lowerLaunch(mpcrt::LaunchOp op);
-  LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
-  /// The memory that the entry's mpcrt.prepare wrote; called in the prologue.
-  FailureOr<Value> prepare();
-  LogicalResult lowerContractOfRows(mpcrt::ContractOp op);
-  LogicalResult lowerLaunchOfRows(mpcrt::LaunchOp op);
-  LogicalResult lowerInterleave(mpcrt::InterleaveOp op);
-  Value argumentsOf(mpcrt::LaunchOp op, Emitter &emit);
-  Value kernelOf(mpcrt::LaunchOp op, Emitter &emit);
-  void callService(Emitter &emit, Service service, ArrayRef<Value> arguments);
-  void callWithoutStatus(Emitter &emit, int64_t service, ArrayRef<Value> arguments);
-  LogicalResult lowerCopy(memref::CopyOp op);
-  Value pointerTo(Emitter &emit, Value buffer) { return emit.cast(buffer, emit.pointer()); }
-  /// Null without a buffer.
-  Value pointerToOptional(Emitter &emit, Value buffer) {
-    return buffer ? pointerTo(emit, buffer)
-                  : LLVM::ZeroOp::create(emit.builder, emit.loc, emit.pointer()).getResult();
-  }
-
-  func::FuncOp entry;
-  TablePositions &tables;
-  Kind kind;
-  Value call, services, context, kernels, status;
-  // Asked of the ops as they were before the first rewrite.
-  RhsVariables rhsVariables;
-  Block *prologue = nullptr;
-  std::optional<BatchExtent> rows;
-  Value begin, end;         // of the rows
-  unsigned productRank = 0; // of the next contraction among those of the rows
-};
-} // namespace
 
 /// `mpcrt.entry`: what the tables of the executable say about this function.
 DictionaryAttr HostFunction::describe() {
@@ -117,6 +62,14 @@ void HostFunction::callService(Emitter &emit, Service service, ArrayRef<Value> a
   LLVM::StoreOp::create(emit.builder, emit.loc, now, status);
 }
 
+void HostFunction::callWithoutStatus(Emitter &emit, int64_t service, ArrayRef<Value> arguments) {
+  SmallVector<Value> operands{emit.load(services, service, emit.pointer()), context};
+  operands.append(arguments.begin(), arguments.end());
+  SmallVector<Type> types(ValueRange(operands).drop_front().getTypes());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(entry.getContext()), types);
+  LLVM::CallOp::create(emit.builder, emit.loc, type, operands);
+}
+
 LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
   auto serviceCall = cast<mpcrt::ServiceCallOpInterface>(*op);
   Service service = serviceOf(serviceCall);
@@ -125,9 +78,14 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
     return failure();
   Emitter emit{OpBuilder(op), op.getLoc()};
   Type i64 = emit.builder.getI64Type();
+  auto contract = dyn_cast<mpcrt::ContractOp>(*op);
+  if (contract && contract.getSums()) {
+    callContractAndSum(emit, *table, contract, /*kernel=*/Value());
+    op.erase();
+    return success();
+  }
   SmallVector<Value> arguments{*table, pointerTo(emit, op.getLhs()), pointerTo(emit, op.getRhs()),
                                pointerToOptional(emit, op.getBias())};
-  auto contract = dyn_cast<mpcrt::ContractOp>(*op);
   if (contract && contract.getScale()) {
     for (Value operand : {contract.getScale(), contract.getZero(), contract.getPlaces()})
       arguments.push_back(pointerTo(emit, operand));
@@ -161,51 +119,6 @@ LogicalResult HostFunction::lowerAttention(mpcrt::ServiceCallOpInterface op) {
     arguments.push_back(pointerTo(emit, operand));
   arguments.push_back(emit.cast(getBatchArgument(entry), emit.builder.getI64Type()));
   callService(emit, serviceOf(op), arguments);
-  op.erase();
-  return success();
-}
-
-/// The kernel's arguments in an array of addresses.
-Value HostFunction::argumentsOf(mpcrt::LaunchOp op, Emitter &emit) {
-  Location loc = op.getLoc();
-  // Stack slots stand in the prologue: a launch in a loop must not grow the stack.
-  Emitter slots{OpBuilder::atBlockBegin(prologue), loc};
-  Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
-  Value array = LLVM::AllocaOp::create(slots.builder, loc, ptr, ptr,
-                                       slots.i64(std::max<int64_t>(1, op.getArguments().size())));
-  for (auto [i, argument] : llvm::enumerate(op.getArguments())) {
-    Value address;
-    if (isa<MemRefType>(argument.getType())) {
-      address = pointerTo(emit, argument);
-    } else {
-      Type type = argument.getType().isIndex() ? i64 : argument.getType();
-      address = LLVM::AllocaOp::create(slots.builder, loc, ptr, type, slots.i64(1));
-      LLVM::StoreOp::create(emit.builder, loc, emit.cast(argument, type), address);
-    }
-    LLVM::StoreOp::create(emit.builder, loc, address, emit.offset(array, 8 * i));
-  }
-  return array;
-}
-
-Value HostFunction::kernelOf(mpcrt::LaunchOp op, Emitter &emit) {
-  unsigned index = tables.kernelIndex.lookup(op.getKernelAttr().getAttr());
-  return emit.load(kernels, 8 * int64_t(index), emit.pointer());
-}
-
-void HostFunction::callWithoutStatus(Emitter &emit, int64_t service, ArrayRef<Value> arguments) {
-  SmallVector<Value> operands{emit.load(services, service, emit.pointer()), context};
-  operands.append(arguments.begin(), arguments.end());
-  SmallVector<Type> types(ValueRange(operands).drop_front().getTypes());
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(entry.getContext()), types);
-  LLVM::CallOp::create(emit.builder, emit.loc, type, operands);
-}
-
-LogicalResult HostFunction::lowerLaunch(mpcrt::LaunchOp op) {
-  Emitter emit{OpBuilder(op), op.getLoc()};
-  Value array = argumentsOf(op, emit), kernel = kernelOf(op, emit);
-  callWithoutStatus(emit, offsetof(mpc_rt_services_t, parallel_for),
-                    {kernel, array, emit.cast(op.getCount(), emit.builder.getI64Type()),
-                     emit.i64(op.getGrain())});
   op.erase();
   return success();
 }
@@ -294,29 +207,6 @@ FailureOr<Value> HostFunction::prepare() {
   return LLVM::LoadOp::create(emit.builder, emit.loc, ptr, slot).getResult();
 }
 
-LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
-  mpcrt::ContractOp contract = op.getContract();
-  mpcrt::LaunchOp launch = op.getLaunch();
-  Emitter emit{OpBuilder(op), op.getLoc()};
-  auto table = describeCall(cast<mpcrt::ServiceCallOpInterface>(*contract),
-                            rhsVariables.lookup(contract), tables);
-  if (failed(table))
-    return failure();
-  table->getDefiningOp()->moveBefore(op);
-  Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
-  auto place =
-      memref::skipViewLikeOps(cast<MemrefValue>(contract.getOut())).getDefiningOp<mpcrt::ViewOp>();
-  const unsigned since = place && place.getUnstored() ? 13 : 7;
-  callService(emit, {offsetof(mpc_rt_services_t, contract_and_launch), since},
-              {*table, pointerTo(emit, contract.getLhs()), pointerTo(emit, contract.getRhs()),
-               pointerToOptional(emit, contract.getBias()), pointerTo(emit, contract.getOut()),
-               kernelOf(launch, emit), argumentsOf(launch, emit),
-               emit.i32(launch.getArguments().size()), emit.i32(op.getResult()),
-               emit.i64(launch.getGrain()), batch});
-  op.erase();
-  return success();
-}
-
 LogicalResult HostFunction::lowerCopy(memref::CopyOp op) {
   auto count = getElementCount(op.getSource());
   Type element = getElementTypeOrSelf(op.getSource().getType());
@@ -349,6 +239,7 @@ LogicalResult HostFunction::lower(Operation *op) {
         op.erase(); // the prologue has called it
         return success();
       })
+      .Case([&](mpcrt::LaunchAllOp all) { return lowerLaunchAll(all); })
       .Case([&](mpcrt::LaunchOp launch) {
         return rows ? lowerLaunchOfRows(launch) : lowerLaunch(launch);
       })
@@ -428,7 +319,7 @@ LogicalResult HostFunction::run() {
     bool mayFail = false;
     step.walk([&](Operation *op) {
       mayFail |= isa<mpcrt::ServiceCallOpInterface, mpcrt::ParallelRowsOp, mpcrt::PrepareOp>(op);
-      if (isa<mpcrt::InterleaveOp>(op->getParentOp()) ||
+      if (isa<mpcrt::InterleaveOp, mpcrt::LaunchAllOp>(op->getParentOp()) ||
           op->getParentOfType<mpcrt::ParallelRowsOp>() || op->getParentOfType<mpcrt::PrepareOp>())
         return;
       if (isCall(op))

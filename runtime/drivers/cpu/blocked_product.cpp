@@ -85,7 +85,7 @@ void BlockedProduct::fetchNext(const Block &block, int64_t chunk, int64_t panel,
 // Rows of lhs are read where they lie if packing costs more than their distances in memory do.
 bool BlockedProduct::mayReadLhsAsItLies(const Contraction &shape) const {
   const mpc_rt_dtype_t read = kernel.depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-  return kernel.pieces[0] && !shape.transposeLhs && shape.lhs == read &&
+  return kernel.pieces[0] && !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs &&
          shape.k % kernel.depth == 0 && shape.k * elementBytes(shape.lhs) <= longestRow &&
          ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
 }
@@ -134,9 +134,9 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
   const int64_t rowStrip = way.rowStrip, columnStrip = way.columnStrip;
 
   auto packStrip = [&](const PanelOperand &side, const Blocking &blocks, int64_t first,
-                       int64_t count, Buffer &buffer) {
+                       int64_t count, Buffer &buffer, float *sums) {
     Panels panels = panelsOf(side, blocks, first, count);
-    packAll(side, panels.firstPanel, panels.panels, buffer.data());
+    packAll(side, panels.firstPanel, panels.panels, buffer.data(), sums);
     panels.data = buffer.data();
     return panels;
   };
@@ -148,11 +148,11 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
   for (int64_t column = 0; column < grid.columns.count; column += columnStrip) {
     const int64_t columns = std::min(columnStrip, grid.columns.count - column);
     if (rhsFirst)
-      rightPanels = packStrip(right, grid.columns, column, columns, rhsPanels);
+      rightPanels = packStrip(right, grid.columns, column, columns, rhsPanels, result.rhsSums);
     for (int64_t row = 0; row < grid.rows.count; row += rowStrip) {
       const int64_t rows = std::min(rowStrip, grid.rows.count - row);
       if (way.lhsFirst && packedRow != row) {
-        leftPanels = packStrip(left, grid.rows, row, rows, lhsPanels);
+        leftPanels = packStrip(left, grid.rows, row, rows, lhsPanels, /*sums=*/nullptr);
         packedRow = row;
       }
       const int64_t blocks = shape.batch * rows * columns;
@@ -167,7 +167,9 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
             block.rows = std::min(grid.rows.size, shape.m - block.row);
             block.column = (column + i / rows % columns) * grid.columns.size;
             block.columns = std::min(grid.columns.size, shape.n - block.column);
-            block.lhs.data = at(lhs, block.batch * shape.m * shape.k, shape.lhs);
+            // Of all blocks that pack these columns, the first one alone.
+            block.rhsSums = block.row == 0 ? result.rhsSums : nullptr;
+            block.lhs.data = at(lhs, block.batch * shape.m * shape.k, left.dtype);
             if (rhs)
               block.rhs.data = at(rhs, block.batch * shape.k * shape.n, shape.rhs);
             if (way.lhsAsItLies) {
@@ -252,7 +254,7 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
       const int64_t panels = std::min(group, columnPanels - first);
       const uint8_t *rhs = own.rhs.data();
       if (inGroups) {
-        pack(block.rhs, firstColumn + first, panels, chunk, own.rhs.data());
+        pack(block.rhs, firstColumn + first, panels, chunk, own.rhs.data(), block.rhsSums);
       } else {
         rhs = chunkOf(block.rhs, block.rhsPanels, chunk, firstColumn);
         tile.nextRhsBytes = share(rhsBytes, rowPanels);
@@ -260,7 +262,8 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
       for (int64_t j = 0; j < panels; ++j) {
         tile.rhs = rhs + j * rhsBytes;
         if (packsPanels)
-          pack(block.rhs, firstColumn + j, 1, chunk, const_cast<uint8_t *>(tile.rhs));
+          pack(block.rhs, firstColumn + j, 1, chunk, const_cast<uint8_t *>(tile.rhs),
+               block.rhsSums);
         if (tile.nextRhsBytes)
           tile.nextRhs = j + 1 < panels ? tile.rhs + rhsBytes
                          : chunk + 1 < chunks

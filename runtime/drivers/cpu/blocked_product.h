@@ -45,6 +45,7 @@ public:
     const ResultKernel *kernel = nullptr; // or null
     bool isConsumed = false;              // by the kernel: nobody reads `out` afterwards
     ReluBits bits = {};
+    float *rhsSums = nullptr; // or null: receives the sums of the columns of rhs, row by row
   };
   // Whether rhs is packed as a whole before the product, once: kept copies save that. Otherwise
   // each block packs what it reads.
@@ -53,7 +54,8 @@ public:
   bool storesNothing(const Contraction &shape, const Result &result) const;
   // Takes the memory that run() will need; its pages come when they are used.
   void reserveFor(const Contraction &shape, bool rhsIsPacked, const Result &result);
-  // `packedRhs` instead of `rhs`, from packRhs(); one of them is null.
+  // `packedRhs` instead of `rhs`, from packRhs(); one of them is null. Columns are summed while
+  // they are packed, so not with `packedRhs`.
   void run(const Contraction &shape, const void *lhs, const void *rhs, const void *packedRhs,
            const float *bias, const Result &result);
   // Whether runRows() computes it.
@@ -93,8 +95,9 @@ private:
   int64_t stepsOf(int64_t depth) const;
   const uint8_t *chunkOf(const PanelOperand &side, const Panels &panels, int64_t chunk,
                          int64_t panel) const;
-  void pack(const PanelOperand &side, int64_t first, int64_t panels, int64_t chunk,
-            uint8_t *to) const;
+  // `sums` of all columns may be null.
+  void pack(const PanelOperand &side, int64_t first, int64_t panels, int64_t chunk, uint8_t *to,
+            float *sums = nullptr) const;
   void fetchNext(const Block &block, int64_t chunk, int64_t panel, int64_t tile,
                  int64_t tiles) const;
   // Of the blocks [first, first + count).
@@ -102,7 +105,8 @@ private:
                          int64_t count);
   // Decides, and takes the memory.
   Way prepare(const Contraction &shape, bool rhsIsPacked, const Result &result);
-  void packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to);
+  void packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to,
+               float *sums = nullptr);
   // Few blocks are cut further until every thread has as many. `launches`: a kernel on the result.
   Grid gridOf(const Contraction &shape, bool launches) const;
   RhsPacking rhsPackingOf(const Contraction &shape, const Grid &grid, const Result &result) const;

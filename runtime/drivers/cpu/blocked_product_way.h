@@ -51,6 +51,7 @@ struct BlockedProduct::Block {
   Panels lhsPanels, rhsPanels; // without data: the block packs what it reads
   RhsPacking rhsPacking;
   int64_t batch, row = 0, rows = 0, column = 0, columns = 0;
+  float *rhsSums = nullptr; // of what the block packs
 };
 
 } // namespace mpc::rt

@@ -60,7 +60,8 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
 uint64_t Contractor::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
                    biasWide.size() + libraryScratch.size() + tileScratch.size() +
-                   orderedRows.size() + orderedSteps.size() + consumedResult.size();
+                   orderedRows.size() + orderedSteps.size() + consumedResult.size() +
+                   lhsRounded.size();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
   for (auto &entry : tiles)
@@ -86,30 +87,33 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
   shape.readsMask = extras.bits.where;
   if (extras.largest)
     std::memset(extras.largest, 0, dtypeSize(shape.out));
-  if (shape.outElements() == 0)
+  if (shape.outElements() == 0) {
+    if (extras.rhsSums)
+      sumColumns(shape, rhs, extras.rhsSums);
     return MPC_RT_OK;
+  }
   if (shape.lhs == MPC_RT_INT8) {
     out = placeOf(shape, out);
     if (extras.largest)
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: the largest of int32 is not computed",
                   descriptor.layer ? descriptor.layer : "contraction");
     list(descriptor, shape, batch, contractIntegers(descriptor, shape, lhs, rhs, out, batch));
-    finish(shape, out, extras);
+    finish(shape, rhs, out, extras);
     return MPC_RT_OK;
   }
   if (isFloat8(shape.lhs) || shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 ||
       shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64) {
     out = placeOf(shape, out);
-    contractFloat64(team, shape, lhs, rhs, bias, out);
+    contractFloat64(team, shape, roundLhs(shape, lhs), rhs, bias, out);
     list(descriptor, shape, batch, "");
-    finish(shape, out, extras);
+    finish(shape, rhs, out, extras);
     return MPC_RT_OK;
   }
   if (!extras.largest && readsTiles(descriptor, shape)) {
     out = placeOf(shape, out);
     contractTiles(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out);
     list(descriptor, shape, batch, "integer_tiles");
-    finish(shape, out, extras);
+    finish(shape, rhs, out, extras);
     return MPC_RT_OK;
   }
   // bfloat16 holds the integers, and its products are faster than float32's.
@@ -120,7 +124,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     out = placeOf(shape, out);
     contractRows(shape, lhs, rhs, bias, out);
     list(descriptor, shape, batch, "streamed_weights");
-    finish(shape, out, extras);
+    finish(shape, rhs, out, extras);
     return MPC_RT_OK;
   }
   if (tuning)
@@ -131,7 +135,10 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
   return MPC_RT_OK;
 }
 
-void Contractor::finish(const Contraction &c, void *out, const ContractionExtras &extras) {
+void Contractor::finish(const Contraction &c, const void *rhs, void *out,
+                        const ContractionExtras &extras) {
+  if (extras.rhsSums)
+    sumColumns(c, rhs, extras.rhsSums);
   if (c.makesMask || c.readsMask)
     applyBits(c, extras.bits, 0, out, c.m);
   if (extras.largest)
@@ -142,6 +149,18 @@ void Contractor::finish(const Contraction &c, void *out, const ContractionExtras
                  extras.largest);
   if (extras.kernel)
     extras.kernel->run(team, out, c.outElements());
+}
+
+// Row by row, as a blocked product does while it packs.
+void Contractor::sumColumns(const Contraction &c, const void *rhs, float *sums) {
+  constexpr int64_t columns = 64; // some lines of memory of each row
+  const int64_t grain = std::max<int64_t>(conversionGrain / std::max<int64_t>(c.k * columns, 1), 1);
+  team.forRange(ceilDivide(c.n, columns), grain, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * columns, count = std::min(end * columns, c.n) - first;
+    std::fill_n(sums + first, count, 0.0f);
+    kernels.addRows[c.rhs](at(rhs, first, c.rhs), static_cast<size_t>(c.n),
+                           static_cast<size_t>(c.k), sums + first, static_cast<size_t>(count));
+  });
 }
 
 void Contractor::applyBits(const Contraction &c, const ReluBits &bits, int64_t first, void *values,
@@ -194,6 +213,9 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
   const Contraction &c = plan.shape;
   if (plan.blocked)
     return executeBlocked(plan, descriptor, lhs, rhs, bias, out, extras);
+  lhs = roundLhs(c, lhs);
+  if (extras.rhsSums)
+    sumColumns(c, rhs, extras.rhsSums);
   team.prepareWorkers();
   out = placeOf(c, out);
   uint32_t most = 0;
@@ -248,11 +270,13 @@ void Contractor::executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor,
   const void *packed = nullptr;
   uint32_t most = 0;
   const bool isConsumed = descriptor.flags & MPC_RT_CONTRACT_CONSUMED;
-  BlockedProduct::Result result{out, extras.largest ? &most : nullptr, extras.kernel, isConsumed,
-                                extras.bits};
+  BlockedProduct::Result result{out,           extras.largest ? &most : nullptr,
+                                extras.kernel, isConsumed,
+                                extras.bits,   extras.rhsSums};
   if (!product.storesNothing(c, result))
     result.out = placeOf(c, out);
-  if (variable >= 0 && c.batch == 1) {
+  // What is kept packed is not packed again, and sums are made while it is.
+  if (variable >= 0 && c.batch == 1 && !extras.rhsSums) {
     PackedWeights &entry = weights[{variable, c.transposeRhs, c.k, c.n, &product}];
     bool keep = false;
     packed = findPacked(entry, keep);
@@ -383,6 +407,20 @@ void Contractor::applyEpilogue(const Contraction &c, const float *sums, const fl
       row(sums + m * c.n, bias, const_cast<uint8_t *>(at(out, m * c.n, c.out)),
           static_cast<size_t>(c.n));
   });
+}
+
+const void *Contractor::roundLhs(const Contraction &c, const void *lhs) {
+  if (!c.roundsLhs)
+    return lhs;
+  reserveRounded(c);
+  const auto round = c.lhs == MPC_RT_BFLOAT16 ? kernels.roundBFloat16 : kernels.roundFloat16;
+  auto *rounded = reinterpret_cast<uint16_t *>(lhsRounded.data());
+  team.forRange(static_cast<int64_t>(c.lhsElements()), conversionGrain,
+                [&](int64_t begin, int64_t end) {
+                  round(static_cast<const float *>(lhs) + begin, rounded + begin,
+                        static_cast<size_t>(end - begin));
+                });
+  return rounded;
 }
 
 void Contractor::widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count) {

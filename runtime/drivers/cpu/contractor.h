@@ -135,6 +135,7 @@ private:
 
   bool prepareProduct(const RowLoop &loop, const mpc_rt_rows_product_t &product,
                       int64_t mostProducts, bool packs, RowProduct &prepared);
+  void reserveRounded(const Contraction &c);
   void reserveBias(const Contraction &shape);
   void reserveBlocked(Plan &plan, const mpc_rt_contract_t &descriptor, void *out,
                       const ContractionExtras &extras);
@@ -176,6 +177,8 @@ private:
                                const void *lhs, const void *rhs, const BlockScales *blocks,
                                const void *bias, void *out, const ContractionExtras &extras,
                                int64_t batch);
+  // The lhs in the dtype that is multiplied, where that is not how it lies in memory.
+  const void *roundLhs(const Contraction &shape, const void *lhs);
   const float *widenRows(const Contraction &shape, const void *lhs);
   Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,
                  bool launches, int64_t batch, bool byRows = false);
@@ -204,8 +207,10 @@ private:
   void executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
                       const void *rhs, const void *bias, void *out,
                       const ContractionExtras &extras);
-  // What nothing computes on the way, of the whole result.
-  void finish(const Contraction &shape, void *out, const ContractionExtras &extras);
+  // What nothing computes on the way, of the whole result and rhs.
+  void finish(const Contraction &shape, const void *rhs, void *out,
+              const ContractionExtras &extras);
+  void sumColumns(const Contraction &shape, const void *rhs, float *sums);
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
   // A variable as `product` reads it in every step of a loop.
   const void *packForSteps(int32_t variable, const Contraction &shape, BlockedProduct &product,
@@ -243,7 +248,7 @@ private:
   std::map<int32_t, std::pair<uint64_t, bool>> fourBits; // by variable: of which version, whether
   const PackedWeights *packedOnceHolds = nullptr;
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, tileScratch,
-      orderedRows, orderedSteps, consumedResult;
+      orderedRows, orderedSteps, consumedResult, lhsRounded;
   std::vector<RowProduct> rowProducts;
   std::unique_ptr<BlockedProduct> bfloat16Product, float32Product; // null: left to oneDNN
 };

@@ -7,6 +7,7 @@
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/driver.h"
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 
@@ -46,6 +47,30 @@ public:
       team.parallelFor(kernel, arguments, count, grain);
   }
 
+  // Each thread takes its part of all grains, which cost about the same, launch after launch.
+  void parallelForAll(const mpc_rt_launch_t *launches, uint32_t count) override {
+    if (reserves)
+      return;
+    auto grainsOf = [](const mpc_rt_launch_t &launch) {
+      return launch.count > 0 ? 1 + (launch.count - 1) / std::max<int64_t>(launch.grain, 1) : 0;
+    };
+    int64_t grains = 0;
+    for (uint32_t i = 0; i < count; ++i)
+      grains += grainsOf(launches[i]);
+    team.forRange(grains, /*grain=*/1, [&](int64_t begin, int64_t end) {
+      for (uint32_t i = 0; i < count; ++i) {
+        const mpc_rt_launch_t &launch = launches[i];
+        const int64_t own = grainsOf(launch), grain = std::max<int64_t>(launch.grain, 1);
+        const int64_t first = std::clamp<int64_t>(begin, 0, own);
+        const int64_t last = std::clamp<int64_t>(end, 0, own);
+        if (first < last)
+          launch.kernel(launch.arguments, first * grain, std::min(last * grain, launch.count));
+        begin -= own;
+        end -= own;
+      }
+    });
+  }
+
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, void *largest, int64_t batch) override {
     return multiply(descriptor, lhs, rhs, bias, out, {largest}, batch);
@@ -64,6 +89,14 @@ public:
     if (shape.out == MPC_RT_FLOAT64)
       return Driver::contractWithBits(descriptor, lhs, rhs, bias, bits, out, batch);
     return multiply(descriptor, lhs, rhs, bias, out, {nullptr, nullptr, bits}, batch);
+  }
+  mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                 const void *rhs, void *out, const ContractionExtras &extras,
+                                 int64_t batch) override {
+    Contraction shape;
+    if (auto status = resolveSums(descriptor, lhs, rhs, out, batch, shape))
+      return status;
+    return multiply(descriptor, lhs, rhs, /*bias=*/nullptr, out, extras, batch);
   }
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *rhs, const BlockScales &blocks, const void *bias,

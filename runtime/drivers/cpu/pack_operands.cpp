@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands of a blocked product: how they are seen and packed.
+// Operands of a blocked product: how they are seen, packed, and summed while they are.
 #include "runtime/drivers/cpu/blocked_product.h"
 #include "runtime/drivers/cpu/blocking.h"
 
@@ -11,7 +11,7 @@ namespace mpc::rt {
 PanelOperand BlockedProduct::lhsOf(const Contraction &shape, const void *data) const {
   bool contiguous = !shape.transposeLhs;
   return {data,
-          shape.lhs,
+          shape.roundsLhs ? mpc_rt_dtype_t{MPC_RT_FLOAT32} : shape.lhs,
           shape.m,
           shape.k,
           contiguous ? shape.k : shape.m,
@@ -19,7 +19,10 @@ PanelOperand BlockedProduct::lhsOf(const Contraction &shape, const void *data) c
           kernel.rows,
           kernel.lhsStepBytes,
           kernel.depth,
-          kernel.packLhs[shape.lhs][contiguous]};
+          kernel.packLhs[shape.lhs][contiguous],
+          !shape.roundsLhs               ? nullptr
+          : shape.lhs == MPC_RT_BFLOAT16 ? vectors.roundBFloat16
+                                         : vectors.roundFloat16};
 }
 
 PanelOperand BlockedProduct::rhsOf(const Contraction &shape, const void *data) const {
@@ -55,16 +58,41 @@ const uint8_t *BlockedProduct::chunkOf(const PanelOperand &side, const Panels &p
 }
 
 void BlockedProduct::pack(const PanelOperand &side, int64_t first, int64_t panels, int64_t chunk,
-                          uint8_t *to) const {
+                          uint8_t *to, float *sums) const {
   const int64_t step = chunk * kernel.steps;
-  side.pack(first, panels, step, std::min(kernel.steps, side.steps() - step), to);
+  const int64_t steps = std::min(kernel.steps, side.steps() - step);
+  side.pack(first, panels, step, steps, to);
+  if (!sums)
+    return;
+  // While they are in the cache, chunk after chunk: row by row, whatever the chunks are.
+  const int64_t lane = first * side.panelLanes, k = step * side.stepDepth;
+  const int64_t lanes = std::min(panels * side.panelLanes, side.lanes - lane);
+  if (chunk == 0)
+    std::fill_n(sums + lane, lanes, 0.0f);
+  vectors.addRows[side.dtype](at(side.data, k * side.stride + lane, side.dtype),
+                              static_cast<size_t>(side.stride),
+                              static_cast<size_t>(std::min(steps * side.stepDepth, side.depth - k)),
+                              sums + lane, static_cast<size_t>(lanes));
 }
 
 // [first, first + panels) of all chunks.
-void BlockedProduct::packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to) {
+void BlockedProduct::packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to,
+                             float *sums) {
   Panels whole{to, first, panels};
-  int64_t groups = ceilDivide(panels, groupPanels);
   int64_t chunks = ceilDivide(side.steps(), kernel.steps);
+  if (sums) {
+    // One thread takes all chunks of a column, which it sums; no thread goes without columns.
+    const int64_t group = std::clamp<int64_t>(panels / team.threads(), 1, groupPanels);
+    team.forRange(ceilDivide(panels, group), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t panel = first + begin * group;
+           panel < std::min(first + end * group, first + panels); panel += group)
+        for (int64_t chunk = 0; chunk < chunks; ++chunk)
+          pack(side, panel, std::min(group, first + panels - panel), chunk,
+               const_cast<uint8_t *>(chunkOf(side, whole, chunk, panel)), sums);
+    });
+    return;
+  }
+  int64_t groups = ceilDivide(panels, groupPanels);
   team.forRange(groups * chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
       int64_t panel = first + item % groups * groupPanels, chunk = item / groups;

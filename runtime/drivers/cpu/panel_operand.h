@@ -17,10 +17,14 @@ struct PanelOperand {
   bool depthContiguous;
   int64_t panelLanes, stepBytes, stepDepth;
   PackPanels packPanels;
+  // From float32 in memory to what packPanels takes; null: that is what lies in memory.
+  void (*round)(const float *from, uint16_t *to, size_t count) = nullptr;
 
   int64_t steps() const { return (depth + stepDepth - 1) / stepDepth; }
   // Steps [first, first + count) of `panels` panels, one panel after the other.
   void pack(int64_t panel, int64_t panels, int64_t first, int64_t count, void *to) const;
+  // The same of rounded numbers.
+  void packRounded(int64_t panel, int64_t panels, int64_t first, int64_t count, void *to) const;
   // Asks for the `part`th of `parts` parts of what pack() would read of one panel.
   void fetch(int64_t panel, int64_t first, int64_t count, int64_t part, int64_t parts) const;
 };

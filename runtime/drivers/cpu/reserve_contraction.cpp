@@ -22,6 +22,7 @@ mpc_rt_status_t Contractor::reserveFor(const mpc_rt_contract_t &descriptor, cons
     return MPC_RT_OK;
   if (isWide || isFewRows(descriptor, c)) {
     placeOf(c, out);
+    reserveRounded(c);
     if (!isWide) {
       reserve(lhsBlock, static_cast<uint64_t>(c.m * c.k) * sizeof(float));
       reserveBias(c);
@@ -35,6 +36,11 @@ mpc_rt_status_t Contractor::reserveFor(const mpc_rt_contract_t &descriptor, cons
   else
     reserveProducts(plan, descriptor, out);
   return MPC_RT_OK;
+}
+
+void Contractor::reserveRounded(const Contraction &c) {
+  if (c.roundsLhs)
+    reserve(lhsRounded, c.lhsElements() * dtypeSize(c.lhs));
 }
 
 void Contractor::reserveBias(const Contraction &c) {
@@ -51,7 +57,7 @@ void Contractor::reserveBlocked(Plan &plan, const mpc_rt_contract_t &descriptor,
   if (!product.storesNothing(c, result))
     result.out = placeOf(c, out);
   bool isPacked = false;
-  if (descriptor.rhs_variable >= 0 && c.batch == 1) {
+  if (descriptor.rhs_variable >= 0 && c.batch == 1 && !extras.rhsSums) {
     PackedWeights &entry = weights[{descriptor.rhs_variable, c.transposeRhs, c.k, c.n, &product}];
     bool keep = false;
     isPacked = findPacked(entry, keep);
@@ -64,6 +70,7 @@ void Contractor::reserveBlocked(Plan &plan, const mpc_rt_contract_t &descriptor,
 void Contractor::reserveProducts(Plan &plan, const mpc_rt_contract_t &descriptor, void *out) {
   const Contraction &c = plan.shape;
   placeOf(c, out);
+  reserveRounded(c);
   PackedWeights *entry = nullptr;
   bool keep = false, isPacked = false;
   if (descriptor.rhs_variable >= 0 && plan.packed) {

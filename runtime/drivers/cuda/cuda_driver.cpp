@@ -24,6 +24,12 @@ uint64_t bytesOf(const mpc_rt_tensor_info_t &tensor, int64_t batch) {
   return bytes;
 }
 
+mpc_rt_status_t failForOtherTarget(const mpc_rt_contract_t &descriptor) {
+  return fail(MPC_RT_FAILED_PRECONDITION,
+              "%s: the model was not compiled for CUDA; compile it with --target=cuda",
+              descriptor.layer ? descriptor.layer : "contraction");
+}
+
 class CudaDriver final : public Driver {
 public:
   CudaDriver(const DriverOptions &options, std::unique_ptr<DeviceSession> opened,
@@ -66,6 +72,8 @@ public:
                   descriptor.layer ? descriptor.layer : "contraction");
     if (auto status = kernels.flush())
       return status;
+    if (descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS)
+      return failForOtherTarget(descriptor);
     if (isFloat8(descriptor.lhs_dtype))
       return float8.contract(descriptor, lhs, rhs, out, batch);
     return multiplier.contract(descriptor, lhs, rhs, bias, out, batch);
@@ -77,11 +85,13 @@ public:
       return status;
     return multiplier.contractWithBits(descriptor, lhs, rhs, bias, bits, out, batch);
   }
+  mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *, const void *,
+                                 void *, const ContractionExtras &, int64_t) override {
+    return failForOtherTarget(descriptor);
+  }
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *, const void *,
                                  const BlockScales &, const void *, void *, int64_t) override {
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: the model was not compiled for CUDA; compile it with --target=cuda",
-                descriptor.layer ? descriptor.layer : "contraction");
+    return failForOtherTarget(descriptor);
   }
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch) override {

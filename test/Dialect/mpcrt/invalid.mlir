@@ -25,9 +25,9 @@ func.func @batch(%x: memref<?x2x8xf32>, %w: memref<3x8x4xf32>, %o: memref<?x2x4x
   return
 }
 // -----
-func.func @mixed(%x: memref<?x8xf32>, %w: memref<8x4xbf16>, %o: memref<?x4xf32>) {
-  // expected-error @+1 {{operands have element types 'f32' and 'bf16'}}
-  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xbf16>) outs(%o : memref<?x4xf32>)
+func.func @mixed(%x: memref<?x8xf16>, %w: memref<8x4xbf16>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{operands have element types 'f16' and 'bf16'}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xbf16>) outs(%o : memref<?x4xf32>)
   return
 }
 // -----
@@ -72,6 +72,35 @@ func.func @mask_without_relu(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memre
 func.func @where_with_bias(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %b: memref<4xf32>, %o: memref<?x4xf32>, %m: memref<?x16xi8>) {
   // expected-error @+1 {{has a where only without bias and activation}}
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) bias(%b : memref<4xf32>) where(%m : memref<?x16xi8>) outs(%o : memref<?x4xf32>)
+  return
+}
+// -----
+func.func @sums_of_transposed(%x: memref<8x?xf32>, %w: memref<4x8xf32>, %o: memref<?x4xf32>, %s: memref<4xf32>) {
+  // expected-error @+1 {{has sums only of one right matrix of f32, bf16 or f16 that is not transposed}}
+  mpcrt.contract ins(%x, %w : memref<8x?xf32>, memref<4x8xf32>) outs(%o : memref<?x4xf32>) sums(%s : memref<4xf32>) {transpose_lhs, transpose_rhs}
+  return
+}
+// -----
+func.func @sums_of_other_columns(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>, %s: memref<8xf32>) {
+  // expected-error @+1 {{sums must be a vector of 4, but is 'memref<8xf32>'}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%o : memref<?x4xf32>) sums(%s : memref<8xf32>)
+  return
+}
+// -----
+func.func @rounded_rhs(%x: memref<?x8xbf16>, %w: memref<8x4xf32>, %o: memref<?x4xf32>) {
+  // expected-error @+1 {{operands have element types 'bf16' and 'f32'}}
+  mpcrt.contract ins(%x, %w : memref<?x8xbf16>, memref<8x4xf32>) outs(%o : memref<?x4xf32>)
+  return
+}
+// -----
+func.func private @alone_kernel(%x: memref<4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+func.func @alone(%x: memref<4xf32>, %n: index) {
+  // expected-error @+1 {{holds two or more of mpcrt.launch, and nothing else}}
+  mpcrt.launch_all {
+    mpcrt.launch @alone_kernel count(%n) grain(1) args(%x : memref<4xf32>)
+  }
   return
 }
 // -----
@@ -299,7 +328,7 @@ func.func private @k(%a: memref<4x4xf32>, %begin: index, %end: index) attributes
 }
 func.func @largest_too(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %l: memref<i32>, %n: index) {
   mpcrt.interleave result(0) {
-    // expected-error @+1 {{in mpcrt.interleave has a floating buffer as out, and neither largest nor blocks}}
+    // expected-error @+1 {{in mpcrt.interleave has a floating buffer as out, and neither largest, blocks nor bits}}
     mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>) largest(%l : memref<i32>)
     mpcrt.launch @k count(%n) grain(1) args(%o : memref<4x4xf32>)
   }

@@ -54,6 +54,15 @@ func.func @bits(%x: tensor<?x8xf16>, %w: tensor<8x130xf16>, %dz: tensor<?x4xf16>
   return %y, %d : tensor<?x130xf16>, tensor<?x130xf16>
 }
 
+// A left operand that is rounded; sums of the right one's columns.
+// CHECK-LABEL: func.func @sums
+func.func @sums(%x: tensor<?x8xf32>, %dy: tensor<?x4xf16>, %o: tensor<8x4xf16>, %e: tensor<i16>, %s: tensor<4xf32>) -> (tensor<8x4xf16>, tensor<i16>, tensor<4xf32>) {
+  // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<?x4xf16>) outs(%{{.*}} : tensor<8x4xf16>) largest(%{{.*}} : tensor<i16>) sums(%{{.*}} : tensor<4xf32>) {transpose_lhs} -> tensor<8x4xf16>, tensor<i16>, tensor<4xf32>
+  %dw, %l, %db = mpcrt.contract ins(%x, %dy : tensor<?x8xf32>, tensor<?x4xf16>) outs(%o : tensor<8x4xf16>) largest(%e : tensor<i16>) sums(%s : tensor<4xf32>)
+      {transpose_lhs} -> tensor<8x4xf16>, tensor<i16>, tensor<4xf32>
+  return %dw, %l, %db : tensor<8x4xf16>, tensor<i16>, tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @memrefs
 func.func @memrefs(%x: memref<?x8xf32>, %g: memref<?x4xf32>, %o: memref<8x4xf32>) {
   // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : memref<?x8xf32>, memref<?x4xf32>) outs(%{{.*}} : memref<8x4xf32>) {transpose_lhs}

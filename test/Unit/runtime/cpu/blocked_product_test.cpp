@@ -61,12 +61,17 @@ protected:
   void run(ContractionData &data, const MicroKernel &kernel, bool packed = false,
            unsigned threads = 2, uint32_t *largest = nullptr,
            const ResultKernel *onResult = nullptr, bool isConsumed = false,
-           const ReluBits &bits = {}) {
+           const ReluBits &bits = {}, float *rhsSums = nullptr,
+           const std::vector<float> *wideLhs = nullptr) {
     Contraction shape;
     auto descriptor = data.shape.descriptor(1);
     ASSERT_EQ(resolveContraction(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
                                  data.out.data(), 1, shape),
               MPC_RT_OK);
+    shape.roundsLhs = wideLhs;
+    const void *lhs = data.lhs.data();
+    if (wideLhs)
+      lhs = wideLhs->data();
     ThreadTeam team(threads);
     BlockedProduct product(team, vectorKernels(MPC_RT_ISA_X86_64_V4), kernel,
                            std::get<1>(GetParam()));
@@ -81,9 +86,9 @@ protected:
       ASSERT_TRUE(copy.allocate(product.packedBytes(shape)));
       product.packRhs(shape, data.rhs.data(), copy.data());
     }
-    product.run(shape, data.lhs.data(), packed ? nullptr : data.rhs.data(), copy.data(),
+    product.run(shape, lhs, packed ? nullptr : data.rhs.data(), copy.data(),
                 shape.hasBias ? bias.data() : nullptr,
-                {data.out.data(), largest, onResult, isConsumed, bits});
+                {data.out.data(), largest, onResult, isConsumed, bits, rhsSums});
     team.end();
   }
 
@@ -275,6 +280,43 @@ TEST_P(BlockedProducts, MakeAndReadBits) {
         if (!reads)
           ASSERT_EQ(bit, product > 0) << "case " << i << " at " << m << ", " << n;
       }
+  }
+}
+
+// Of numbers whose sums depend on the order: row by row, whatever the blocks are.
+TEST_P(BlockedProducts, SumColumnsOfRhs) {
+  for (uint32_t i = 0; i < 60; ++i) {
+    ContractionCase shape = draw(i);
+    shape.batch = 1;
+    shape.transposeRhs = false;
+    ContractionData data(shape);
+    std::vector<float> wanted(static_cast<size_t>(shape.n));
+    for (int64_t k = 0; k < shape.k; ++k)
+      for (int64_t n = 0; n < shape.n; ++n) {
+        storeElement(shape.rhs, data.rhs.data(), k * shape.n + n,
+                     std::sin(static_cast<double>(k * shape.n + n)));
+        wanted[static_cast<size_t>(n)] +=
+            static_cast<float>(loadElement(shape.rhs, data.rhs.data(), k * shape.n + n));
+      }
+    std::vector<float> sums(wanted.size(), -1.0f);
+    run(data, small, false, 1 + i % 5, nullptr, nullptr, false, {}, sums.data());
+    EXPECT_EQ(sums, wanted) << "case " << i;
+  }
+}
+
+// Numbers a little beside those that both 16-bit dtypes hold.
+TEST_P(BlockedProducts, RoundTheLhs) {
+  for (uint32_t i = 0; i < 60; ++i) {
+    ContractionCase shape = draw(i);
+    shape.lhs = shape.rhs = widens() && i % 2 ? MPC_RT_FLOAT16 : MPC_RT_BFLOAT16;
+    ContractionData data(shape);
+    std::vector<float> wide(static_cast<size_t>(shape.batch * shape.m * shape.k));
+    for (size_t e = 0; e < wide.size(); ++e)
+      wide[e] = static_cast<float>(
+          loadElement(shape.lhs, data.lhs.data(), static_cast<int64_t>(e)) * (1 + 0x1p-13));
+    run(data, i % 3 ? small : *find(std::get<0>(GetParam())), i % 4 == 1 && shape.batch == 1,
+        1 + i % 3, nullptr, nullptr, false, {}, nullptr, &wide);
+    EXPECT_EQ(data.difference(), "") << "case " << i;
   }
 }
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass: launches between two library calls that are independent of each other become one fork.
+#include "BufferPlace.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "mpc/Codegen/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_JOINLAUNCHESPASS
+#include "mpc/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+/// Launches that may run at once, and what the host does behind the first one of them.
+struct Group {
+  SmallVector<mpcrt::LaunchOp> launches;
+  SmallVector<Operation *> hostOps;
+};
+} // namespace
+
+/// Adds the launch, and moves it with its operands to the others, if it can run there. What the
+/// host stores for it in between (the 0 from which a test goes on) then moves before all of them.
+static bool tryToAdd(IRRewriter &rewriter, Group &group, mpcrt::LaunchOp launch) {
+  auto isOrderedWith = [](Operation *op) {
+    return [op](Operation *other) { return dependOnEachOther(op, other); };
+  };
+  if (group.launches.empty() || llvm::any_of(group.launches, isOrderedWith(launch)))
+    return false;
+  SmallVector<Operation *> stores;
+  SmallVector<Value> operands(launch->getOperands());
+  for (Operation *op : llvm::reverse(group.hostOps)) {
+    if (!dependOnEachOther(op, launch) && llvm::none_of(stores, isOrderedWith(op)))
+      continue;
+    if (!isa<memref::StoreOp>(op) || llvm::any_of(group.launches, isOrderedWith(op)))
+      return false;
+    stores.push_back(op);
+    llvm::append_range(operands, op->getOperands());
+  }
+  Operation *first = group.launches.front();
+  if (failed(moveValueDefinitions(rewriter, operands, first)))
+    return false;
+  for (Operation *store : llvm::reverse(stores)) {
+    rewriter.moveOpBefore(store, first);
+    llvm::erase(group.hostOps, store);
+  }
+  rewriter.moveOpAfter(launch, group.launches.back());
+  group.launches.push_back(launch);
+  return true;
+}
+
+static void close(IRRewriter &rewriter, Group &group) {
+  if (group.launches.size() > 1) {
+    rewriter.setInsertionPointAfter(group.launches.back());
+    auto all = mpcrt::LaunchAllOp::create(rewriter, group.launches.front().getLoc());
+    Block &body = all.getBody().emplaceBlock();
+    for (mpcrt::LaunchOp launch : group.launches)
+      launch->moveBefore(&body, body.end());
+    remark::passed(all.getLoc(), remark::RemarkOpts::name("join-launches").category("mpc-kernels"))
+        << ("one fork for " + Twine(group.launches.size()) + " launches, from " +
+            group.launches.front().getKernel() + " on")
+               .str();
+  }
+  group = {};
+}
+
+static void joinLaunches(Block &block) {
+  IRRewriter rewriter(block.getParent()->getContext());
+  Group group;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (isMemoryEffectFree(&op))
+      continue;
+    auto launch = dyn_cast<mpcrt::LaunchOp>(op);
+    if (!launch) {
+      // Nothing moves over a library call: what it leaves in the caches is read next.
+      if (isa_and_nonnull<mpcrt::MpcrtDialect>(op.getDialect()))
+        close(rewriter, group);
+      else
+        group.hostOps.push_back(&op);
+      continue;
+    }
+    if (tryToAdd(rewriter, group, launch))
+      continue;
+    close(rewriter, group);
+    group.launches.push_back(launch);
+  }
+  close(rewriter, group);
+}
+
+namespace {
+struct JoinLaunches : mpc::impl::JoinLaunchesPassBase<JoinLaunches> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(MpcDialect::kEntryAttr))
+        joinLaunches(function.getBody().front());
+  }
+};
+} // namespace

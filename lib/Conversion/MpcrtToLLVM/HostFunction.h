@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The host side of an entry under conversion: its calls of the runtime.
+#ifndef MPC_LIB_CONVERSION_MPCRTTOLLVM_HOSTFUNCTION_H
+#define MPC_LIB_CONVERSION_MPCRTTOLLVM_HOSTFUNCTION_H
+
+#include "Descriptors.h"
+#include "Emitter.h"
+#include "Lowering.h"
+#include "RhsVariables.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mpc/Analysis/BatchExtent.h"
+
+namespace mpc {
+
+/// Lowers one entry, the body of a loop over `rows` (an mpc_rt_rows_fn), or that of mpcrt.prepare
+/// (an mpc_rt_prepare_fn).
+class HostFunction {
+public:
+  enum class Kind { entry, rows, preparation };
+  HostFunction(mlir::func::FuncOp entry, TablePositions &tables, Kind kind = Kind::entry,
+               std::optional<BatchExtent> rows = std::nullopt)
+      : entry(entry), tables(tables), kind(kind), rhsVariables(entry, tables), rows(rows) {}
+  mlir::LogicalResult run();
+
+private:
+  mlir::DictionaryAttr describe();
+  mlir::LogicalResult lower(mlir::Operation *op);
+  mlir::LogicalResult lowerCall(mpcrt::LibraryCallOpInterface op);
+  mlir::LogicalResult lowerAttention(mpcrt::ServiceCallOpInterface op);
+  mlir::LogicalResult lowerLaunch(mpcrt::LaunchOp op);
+  mlir::LogicalResult lowerRows(mpcrt::ParallelRowsOp op);
+  /// The memory that the entry's mpcrt.prepare wrote; called in the prologue.
+  mlir::FailureOr<mlir::Value> prepare();
+  mlir::LogicalResult lowerContractOfRows(mpcrt::ContractOp op);
+  mlir::LogicalResult lowerLaunchOfRows(mpcrt::LaunchOp op);
+  mlir::LogicalResult lowerInterleave(mpcrt::InterleaveOp op);
+  mlir::LogicalResult lowerLaunchAll(mpcrt::LaunchAllOp op);
+  mlir::Value allocateSlots(Emitter &emit, size_t bytes);
+  void callContractAndSum(Emitter &emit, mlir::Value table, mpcrt::ContractOp op,
+                          mlir::Value kernel);
+  mlir::Value argumentsOf(mpcrt::LaunchOp op, Emitter &emit);
+  mlir::Value kernelOf(mpcrt::LaunchOp op, Emitter &emit);
+  void callService(Emitter &emit, Service service, llvm::ArrayRef<mlir::Value> arguments);
+  void callWithoutStatus(Emitter &emit, int64_t service, llvm::ArrayRef<mlir::Value> arguments);
+  mlir::LogicalResult lowerCopy(mlir::memref::CopyOp op);
+  mlir::Value pointerTo(Emitter &emit, mlir::Value buffer) {
+    return emit.cast(buffer, emit.pointer());
+  }
+  /// Null without a buffer.
+  mlir::Value pointerToOptional(Emitter &emit, mlir::Value buffer) {
+    return buffer ? pointerTo(emit, buffer)
+                  : mlir::LLVM::ZeroOp::create(emit.builder, emit.loc, emit.pointer()).getResult();
+  }
+
+  mlir::func::FuncOp entry;
+  TablePositions &tables;
+  Kind kind;
+  mlir::Value call, services, context, kernels, status;
+  // Asked of the ops as they were before the first rewrite.
+  RhsVariables rhsVariables;
+  mlir::Block *prologue = nullptr;
+  std::optional<BatchExtent> rows;
+  mlir::Value begin, end;   // of the rows
+  unsigned productRank = 0; // of the next contraction among those of the rows
+};
+
+} // namespace mpc
+
+#endif // MPC_LIB_CONVERSION_MPCRTTOLLVM_HOSTFUNCTION_H

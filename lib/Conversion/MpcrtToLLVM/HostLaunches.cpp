@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Calls of the runtime that run kernels.
+#include "HostFunction.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "mpc-rt/executable.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Memory of the stack, in the prologue: a launch in a loop must not grow the stack.
+Value HostFunction::allocateSlots(Emitter &emit, size_t bytes) {
+  Emitter slots{OpBuilder::atBlockBegin(prologue), emit.loc};
+  return LLVM::AllocaOp::create(slots.builder, emit.loc, emit.pointer(), emit.builder.getI64Type(),
+                                slots.i64(int64_t(llvm::divideCeil(bytes, 8))));
+}
+
+/// The kernel's arguments in an array of addresses.
+Value HostFunction::argumentsOf(mpcrt::LaunchOp op, Emitter &emit) {
+  Location loc = op.getLoc();
+  // Stack slots stand in the prologue: a launch in a loop must not grow the stack.
+  Emitter slots{OpBuilder::atBlockBegin(prologue), loc};
+  Type ptr = emit.pointer(), i64 = emit.builder.getI64Type();
+  Value array = LLVM::AllocaOp::create(slots.builder, loc, ptr, ptr,
+                                       slots.i64(std::max<int64_t>(1, op.getArguments().size())));
+  for (auto [i, argument] : llvm::enumerate(op.getArguments())) {
+    Value address;
+    if (isa<MemRefType>(argument.getType())) {
+      address = pointerTo(emit, argument);
+    } else {
+      Type type = argument.getType().isIndex() ? i64 : argument.getType();
+      address = LLVM::AllocaOp::create(slots.builder, loc, ptr, type, slots.i64(1));
+      LLVM::StoreOp::create(emit.builder, loc, emit.cast(argument, type), address);
+    }
+    LLVM::StoreOp::create(emit.builder, loc, address, emit.offset(array, 8 * i));
+  }
+  return array;
+}
+
+Value HostFunction::kernelOf(mpcrt::LaunchOp op, Emitter &emit) {
+  unsigned index = tables.kernelIndex.lookup(op.getKernelAttr().getAttr());
+  return emit.load(kernels, 8 * int64_t(index), emit.pointer());
+}
+
+LogicalResult HostFunction::lowerLaunch(mpcrt::LaunchOp op) {
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  Value array = argumentsOf(op, emit), kernel = kernelOf(op, emit);
+  callWithoutStatus(emit, offsetof(mpc_rt_services_t, parallel_for),
+                    {kernel, array, emit.cast(op.getCount(), emit.builder.getI64Type()),
+                     emit.i64(op.getGrain())});
+  op.erase();
+  return success();
+}
+
+LogicalResult HostFunction::lowerLaunchAll(mpcrt::LaunchAllOp op) {
+  tables.abiVersion = std::max(tables.abiVersion, 16u);
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  Block &body = op.getBody().front();
+  const size_t count = body.getOperations().size();
+  Value array = allocateSlots(emit, count * sizeof(mpc_rt_launch_t));
+  for (auto [i, launch] : llvm::enumerate(body.getOps<mpcrt::LaunchOp>())) {
+    const std::pair<size_t, Value> fields[] = {
+        {offsetof(mpc_rt_launch_t, kernel), kernelOf(launch, emit)},
+        {offsetof(mpc_rt_launch_t, arguments), argumentsOf(launch, emit)},
+        {offsetof(mpc_rt_launch_t, count), emit.cast(launch.getCount(), emit.builder.getI64Type())},
+        {offsetof(mpc_rt_launch_t, grain), emit.i64(launch.getGrain())}};
+    for (auto [offset, value] : fields)
+      LLVM::StoreOp::create(emit.builder, emit.loc, value,
+                            emit.offset(array, i * sizeof(mpc_rt_launch_t) + offset));
+  }
+  callWithoutStatus(emit, offsetof(mpc_rt_services_t, parallel_for_all), {array, emit.i32(count)});
+  op.erase();
+  return success();
+}
+
+/// `kernel`: the address of an mpc_rt_result_kernel_t; null for none.
+void HostFunction::callContractAndSum(Emitter &emit, Value table, mpcrt::ContractOp op,
+                                      Value kernel) {
+  if (!kernel)
+    kernel = LLVM::ZeroOp::create(emit.builder, emit.loc, emit.pointer());
+  callService(emit, serviceOf(cast<mpcrt::ServiceCallOpInterface>(*op)),
+              {table, pointerTo(emit, op.getLhs()), pointerTo(emit, op.getRhs()),
+               pointerTo(emit, op.getOut()), pointerToOptional(emit, op.getLargest()),
+               pointerTo(emit, op.getSums()), kernel,
+               emit.cast(getBatchArgument(entry), emit.builder.getI64Type())});
+}
+
+LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
+  mpcrt::ContractOp contract = op.getContract();
+  mpcrt::LaunchOp launch = op.getLaunch();
+  Emitter emit{OpBuilder(op), op.getLoc()};
+  auto table = describeCall(cast<mpcrt::ServiceCallOpInterface>(*contract),
+                            rhsVariables.lookup(contract), tables);
+  if (failed(table))
+    return failure();
+  table->getDefiningOp()->moveBefore(op);
+  if (contract.getSums()) {
+    Value kernel = allocateSlots(emit, sizeof(mpc_rt_result_kernel_t));
+    const std::pair<size_t, Value> fields[] = {
+        {offsetof(mpc_rt_result_kernel_t, function), kernelOf(launch, emit)},
+        {offsetof(mpc_rt_result_kernel_t, arguments), argumentsOf(launch, emit)},
+        {offsetof(mpc_rt_result_kernel_t, argument_count), emit.i32(launch.getArguments().size())},
+        {offsetof(mpc_rt_result_kernel_t, result), emit.i32(op.getResult())},
+        {offsetof(mpc_rt_result_kernel_t, grain), emit.i64(launch.getGrain())}};
+    for (auto [offset, value] : fields)
+      LLVM::StoreOp::create(emit.builder, op.getLoc(), value, emit.offset(kernel, offset));
+    callContractAndSum(emit, *table, contract, kernel);
+    op.erase();
+    return success();
+  }
+  Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
+  auto place =
+      memref::skipViewLikeOps(cast<MemrefValue>(contract.getOut())).getDefiningOp<mpcrt::ViewOp>();
+  const unsigned since = place && place.getUnstored() ? 13 : 7;
+  callService(emit, {offsetof(mpc_rt_services_t, contract_and_launch), since},
+              {*table, pointerTo(emit, contract.getLhs()), pointerTo(emit, contract.getRhs()),
+               pointerToOptional(emit, contract.getBias()), pointerTo(emit, contract.getOut()),
+               kernelOf(launch, emit), argumentsOf(launch, emit),
+               emit.i32(launch.getArguments().size()), emit.i32(op.getResult()),
+               emit.i64(launch.getGrain()), batch});
+  op.erase();
+  return success();
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpc-fuse-column-sums: the gradient of a bias in the contraction that makes the gradient of the
+// weights, which reads the same cotangent.
+#include "Fusion.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mpc/Transforms/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_FUSECOLUMNSUMS
+#include "mpc/Transforms/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+using linalg::GenericOp;
+
+/// Whether the op sums, from 0 on and in float32, all elements that have the same last index.
+static bool isColumnSum(GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumLoops() < 2 ||
+      op.getNumParallelLoops() != 1)
+    return false;
+  const unsigned last = op.getNumLoops() - 1;
+  auto maps = op.getIndexingMapsArray();
+  if (!maps[0].isIdentity() ||
+      maps[1] != AffineMap::get(last + 1, 0, getAffineDimExpr(last, op.getContext())))
+    return false;
+  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  if (!fill || !matchPattern(fill.getInputs()[0], m_PosZeroFloat()) ||
+      !getElementTypeOrSelf(op.getResultTypes()[0]).isF32())
+    return false;
+  auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
+  auto add = yield.getValues()[0].getDefiningOp<arith::AddFOp>();
+  if (!add || add.getLhs() != op.getRegionOutputArgs()[0])
+    return false;
+  Value added = add.getRhs();
+  if (auto widened = added.getDefiningOp<arith::ExtFOp>())
+    added = widened.getIn();
+  return added == op.getRegionInputArgs()[0];
+}
+
+/// The value before it was given another shape.
+static Value skipReshapes(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// All contractions whose right operand is the value, as it is or in another shape.
+static SmallVector<mpcrt::ContractOp> readersOf(Value value) {
+  SmallVector<mpcrt::ContractOp> readers;
+  SmallVector<Value> pending{skipReshapes(value)};
+  while (!pending.empty()) {
+    Value shape = pending.pop_back_val();
+    for (OpOperand &use : shape.getUses()) {
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(use.getOwner()))
+        pending.push_back(use.getOwner()->getResult(0));
+      else if (auto contract = dyn_cast<mpcrt::ContractOp>(use.getOwner()))
+        if (&use == &contract.getRhsMutable())
+          readers.push_back(contract);
+    }
+  }
+  return readers;
+}
+
+/// What stands between the sum and the contraction and is computed from the sum.
+static SmallVector<Operation *> findEarlyUsers(GenericOp sum, mpcrt::ContractOp contract) {
+  SmallVector<Operation *> users;
+  if (contract->isBeforeInBlock(sum))
+    return users;
+  llvm::SmallPtrSet<Operation *, 8> computed{sum};
+  for (Operation &op : llvm::make_range(std::next(sum->getIterator()), contract->getIterator())) {
+    const bool reads = op.walk([&](Operation *inner) {
+                           return llvm::any_of(inner->getOperands(),
+                                               [&](Value operand) {
+                                                 return computed.contains(operand.getDefiningOp());
+                                               })
+                                      ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+                         }).wasInterrupted();
+    if (!reads)
+      continue;
+    computed.insert(&op);
+    users.push_back(&op);
+  }
+  return users;
+}
+
+/// Why the contraction cannot sum; empty when it can.
+static StringRef obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum) {
+  auto rhs = cast<RankedTensorType>(contract.getRhs().getType());
+  auto sums = cast<RankedTensorType>(sum.getResultTypes()[0]);
+  if (contract->getBlock() != sum->getBlock() || !isa<FunctionOpInterface>(contract->getParentOp()))
+    return "the contraction runs in a loop";
+  if (rhs.getRank() != 2 || contract.getTransposeRhs() || rhs.getElementType().isF64() ||
+      rhs.isDynamicDim(1) || rhs.getDimSize(1) != sums.getDimSize(0))
+    return "the contraction does not read these columns as columns";
+  if (contract.getBias() || contract.getActivation() != Activation::None || contract.getScale() ||
+      contract.getMask() || contract.getWhere() || contract.getSums())
+    return "the contraction does something else already";
+  const SmallVector<Operation *> users = findEarlyUsers(sum, contract);
+  if (!llvm::all_of(users, isMemoryEffectFree))
+    return "the sums are stored before the contraction";
+  if (llvm::any_of(contract->getOperands(), [&](Value operand) {
+        return operand.getDefiningOp() == sum || llvm::is_contained(users, operand.getDefiningOp());
+      }))
+    return "the contraction depends on the sums";
+  return "";
+}
+
+static void fuseSum(IRRewriter &rewriter, GenericOp sum) {
+  StringRef obstacle = "no contraction has the summed value on its right";
+  for (mpcrt::ContractOp contract : readersOf(sum.getDpsInputs()[0])) {
+    obstacle = obstacleOfSum(contract, sum);
+    if (!obstacle.empty())
+      continue;
+    // A rounding of the sums, for instance.
+    Operation *last = contract;
+    for (Operation *user : findEarlyUsers(sum, contract)) {
+      rewriter.moveOpAfter(user, last);
+      last = user;
+    }
+    rewriter.setInsertionPoint(contract);
+    auto type = cast<RankedTensorType>(sum.getResultTypes()[0]);
+    Value sums =
+        tensor::EmptyOp::create(rewriter, sum.getLoc(), type.getShape(), type.getElementType());
+    auto merged = contract.cloneWith(rewriter, contract.getLargest(), /*where=*/Value(),
+                                     /*mask=*/Value(), sums);
+    remark::passed(sum.getLoc(), fusionRemark("column-sums"))
+        << ("columns summed by the contraction of " + contract.getLayer()).str();
+    rewriter.replaceOp(sum, merged.getResults().back());
+    rewriter.replaceOp(contract, merged.getResults().drop_back());
+    return;
+  }
+  remark::missed(sum.getLoc(), fusionRemark("column-sums"))
+      << remark::reason("sums of columns not in a contraction: {0}", obstacle);
+}
+
+namespace {
+struct FuseColumnSums : mpc::impl::FuseColumnSumsBase<FuseColumnSums> {
+  void runOnOperation() override {
+    SmallVector<GenericOp> sums;
+    getOperation().walk([&](GenericOp op) {
+      if (isColumnSum(op))
+        sums.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (GenericOp sum : sums)
+      fuseSum(rewriter, sum);
+  }
+};
+} // namespace
