@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: results that kernels consume have no memory, and the arena closes up.
 #include "BufferPlace.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -18,13 +19,17 @@ using namespace mpc;
 /// What moves does so by multiples of this, so that it stays aligned.
 static constexpr int64_t kStride = 64;
 
-/// Whether nothing but interleaves that consume it use the buffer.
-static bool isNeverStored(Value buffer) {
-  return !buffer.use_empty() && llvm::all_of(buffer.getUsers(), [](Operation *user) {
+/// Whether nothing but interleaves use the buffer `base`, each as the result that it consumes: what
+/// their launches write, and other contractions read, is stored. `buffer` is `base` or a part of
+/// it.
+static bool isNeverStored(Value buffer, Value base) {
+  return !buffer.use_empty() && llvm::all_of(buffer.getUsers(), [&](Operation *user) {
     if (isa<ViewLikeOpInterface>(user))
-      return llvm::all_of(user->getResults(), isNeverStored);
+      return llvm::all_of(user->getResults(),
+                          [&](Value part) { return isNeverStored(part, base); });
     auto both = dyn_cast<mpcrt::InterleaveOp>(user->getParentOp());
-    return both && both.getConsumed();
+    return both && both.getConsumed() &&
+           memref::skipViewLikeOps(cast<MemrefValue>(both.getContract().getOut())) == base;
   });
 }
 
@@ -68,7 +73,7 @@ static void compact(func::FuncOp entry) {
   Builder builder(entry.getContext());
   bool isAnyUnstored = false;
   entry.walk([&](mpcrt::ViewOp view) {
-    if (!view.getUnstored() && !isNeverStored(view.getResult()))
+    if (!view.getUnstored() && !isNeverStored(view.getResult(), view.getResult()))
       return stored.push_back(view);
     isAnyUnstored |= !view.getUnstored();
     view.setUnstored(true);

@@ -78,3 +78,33 @@ func.func @stored(%x: memref<?x8xf32>, %dy: memref<?x4xf32>, %w: memref<32xf32>,
   }
   return
 }
+
+func.func private @activate(%x: memref<32xf32>, %y: memref<32xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+
+// What one interleave's launch writes and the next one's contraction reads is stored, though both consume their results.
+// CHECK-LABEL: func.func @chained
+// CHECK-SAME: mpcrt.arena_fixed = 128 : i64
+func.func @chained(%x: memref<4x8xf32>, %w: memref<8x8xf32>, %y: memref<32xf32>, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena})
+    attributes {mpc.entry, mpcrt.arena_fixed = 384 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  // CHECK: mpcrt.view %{{.*}} fixed(0) per_sample(0) {unstored} : memref<?xi8> -> memref<4x8xf32>
+  // CHECK-NEXT: mpcrt.view %{{.*}} fixed(0) per_sample(0) : memref<?xi8> -> memref<4x8xf32>
+  // CHECK-NEXT: mpcrt.view %{{.*}} fixed(0) per_sample(0) {unstored} : memref<?xi8> -> memref<4x8xf32>
+  %first = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<4x8xf32>
+  %between = mpcrt.view %arena[%n] fixed(128) per_sample(0) : memref<?xi8> -> memref<4x8xf32>
+  %second = mpcrt.view %arena[%n] fixed(256) per_sample(0) : memref<?xi8> -> memref<4x8xf32>
+  %a = memref.collapse_shape %first [[0, 1]] : memref<4x8xf32> into memref<32xf32>
+  %b = memref.collapse_shape %between [[0, 1]] : memref<4x8xf32> into memref<32xf32>
+  %c = memref.collapse_shape %second [[0, 1]] : memref<4x8xf32> into memref<32xf32>
+  %c32 = arith.constant 32 : index
+  mpcrt.interleave result(0) consumed {
+    mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x8xf32>) outs(%first : memref<4x8xf32>) {layer = "d1"}
+    mpcrt.launch @activate count(%c32) grain(1000) args(%a, %b : memref<32xf32>, memref<32xf32>)
+  }
+  mpcrt.interleave result(0) consumed {
+    mpcrt.contract ins(%between, %w : memref<4x8xf32>, memref<8x8xf32>) outs(%second : memref<4x8xf32>) {layer = "d2"}
+    mpcrt.launch @activate count(%c32) grain(1000) args(%c, %y : memref<32xf32>, memref<32xf32>)
+  }
+  return
+}
