@@ -43,16 +43,6 @@ static bool isColumnSum(GenericOp op) {
   return added == op.getRegionInputArgs()[0];
 }
 
-/// The value before it was given another shape.
-static Value skipReshapes(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 /// All contractions whose right operand is the value, as it is or in another shape.
 static SmallVector<mpcrt::ContractOp> readersOf(Value value) {
   SmallVector<mpcrt::ContractOp> readers;
@@ -60,7 +50,7 @@ static SmallVector<mpcrt::ContractOp> readersOf(Value value) {
   while (!pending.empty()) {
     Value shape = pending.pop_back_val();
     for (OpOperand &use : shape.getUses()) {
-      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(use.getOwner()))
+      if (isReshape(use.getOwner()))
         pending.push_back(use.getOwner()->getResult(0));
       else if (auto contract = dyn_cast<mpcrt::ContractOp>(use.getOwner()))
         if (&use == &contract.getRhsMutable())

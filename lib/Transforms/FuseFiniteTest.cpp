@@ -41,14 +41,9 @@ static bool isLargestMagnitude(GenericOp op) {
 
 /// The contraction whose result the value is, as it is or in another shape.
 static mpcrt::ContractOp producerOf(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto contract = dyn_cast<mpcrt::ContractOp>(op))
-      return value == contract.getResult(0) ? contract : mpcrt::ContractOp();
-    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return {};
+  value = skipReshapes(value);
+  auto contract = value.getDefiningOp<mpcrt::ContractOp>();
+  return contract && value == contract.getResult(0) ? contract : mpcrt::ContractOp();
 }
 
 static void fuse(IRRewriter &rewriter, GenericOp test) {

@@ -17,15 +17,9 @@ using namespace mlir;
 using namespace mpc;
 using linalg::GenericOp;
 
-static bool isReshapeOp(Operation *op) {
-  return isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
-}
-
 /// Whether the value is an input of the model, as it is or in another shape.
 static bool isInput(Value value) {
-  while (isReshapeOp(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  auto argument = dyn_cast<BlockArgument>(value);
+  auto argument = dyn_cast<BlockArgument>(skipReshapes(value));
   auto function =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   return function && function.getArgAttr(argument.getArgNumber(), MpcDialect::kInputAttr);
@@ -48,7 +42,7 @@ static bool isInputCast(GenericOp op) {
 static StringRef obstacleOfCast(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    if (isReshapeOp(user)) {
+    if (isReshape(user)) {
       if (StringRef obstacle = obstacleOfCast(user->getResult(0)); !obstacle.empty())
         return obstacle;
       continue;
@@ -70,7 +64,7 @@ static StringRef obstacleOfCast(Value value) {
 static void replaceUses(IRRewriter &rewriter, Value rounded, Value wide) {
   for (OpOperand &use : llvm::make_early_inc_range(rounded.getUses())) {
     Operation *user = use.getOwner();
-    if (!isReshapeOp(user)) {
+    if (!isReshape(user)) {
       rewriter.modifyOpInPlace(user, [&] { use.set(wide); });
       continue;
     }

@@ -59,7 +59,7 @@ static std::pair<mpcrt::ContractOp, bool> matrixOf(Value value) {
     isOnly &= value.hasOneUse();
     if (auto contract = dyn_cast<mpcrt::ContractOp>(op))
       return {value == contract.getResult(0) ? contract : mpcrt::ContractOp(), isOnly};
-    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+    if (!isReshape(op))
       break;
     value = op->getOperand(0);
   }

@@ -81,13 +81,6 @@ static void fillWithNoise(ArrayRef<ReferenceTensor> operands, int64_t stream,
   }
 }
 
-LogicalResult NormalNoiseOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                              ValueRange operands, DictionaryAttr, OpaqueProperties,
-                                              RegionRange, SmallVectorImpl<Type> &types) {
-  types.push_back(operands[0].getType());
-  return success();
-}
-
 /// Nothing that a gradient reaches decides the numbers.
 LogicalResult NormalNoiseOp::buildVjp(OpBuilder &, ValueRange, ArrayRef<bool>,
                                       MutableArrayRef<Value>) {
@@ -101,14 +94,6 @@ LogicalResult NormalNoiseOp::evaluate(ArrayRef<ReferenceTensor> operands,
     const double u = ((first >> 8) + 0.5) * 0x1p-24, v = (second >> 8) * 0x1p-24;
     return mean + stddev * std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * v);
   });
-  return success();
-}
-
-LogicalResult UniformNoiseOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                               ValueRange operands, DictionaryAttr,
-                                               OpaqueProperties, RegionRange,
-                                               SmallVectorImpl<Type> &types) {
-  types.push_back(operands[0].getType());
   return success();
 }
 

@@ -73,6 +73,10 @@ static void compact(func::FuncOp entry) {
   Builder builder(entry.getContext());
   bool isAnyUnstored = false;
   entry.walk([&](mpcrt::ViewOp view) {
+    // Prepared weights have memory of their own.
+    auto arena = cast<BlockArgument>(view.getArena());
+    if (!entry.getArgAttr(arena.getArgNumber(), mpcrt::MpcrtDialect::kArenaAttr))
+      return;
     if (!view.getUnstored() && !isNeverStored(view.getResult(), view.getResult()))
       return stored.push_back(view);
     isAnyUnstored |= !view.getUnstored();

@@ -148,3 +148,9 @@ def stack_policies_gradient():
     states = [[layers.Dense(3)(x[:, 0]), layers.Dense(3)(x[:, 1])], [layers.Dense(4)(x[:, 2])], [layers.Dense(2)(x[:, 3])]]
     parts = keras.tree.flatten(layers.RNN(mixed_cells(), dtype="float32", return_state=True)(x, initial_state=states))
     return keras.Model(x, layers.Dense(2)(keras.ops.concatenate(parts, axis=1)))
+
+
+@case("forward")
+def activations_in_a_row():
+    """What one activation's kernel writes is what the next product reads."""
+    return chain((5, 2), layers.TimeDistributed(layers.Dense(2, activation="tanh")), layers.Dense(6, activation="softplus"), layers.LSTM(4))

@@ -141,10 +141,8 @@ Value importTranslation(B &b) {
 }
 
 Value importZoom(B &b) {
-  const bool hasWidth = [&] {
-    const llvm::json::Value *value = b.layer.config.get("width_factor");
-    return value && !value->getAsNull();
-  }();
+  const llvm::json::Value *widthFactor = b.layer.config.get("width_factor");
+  const bool hasWidth = widthFactor && !widthFactor->getAsNull();
   auto rows = getRange(b, "height_factor", -1), columns = getRange(b, "width_factor", -1);
   if (!rows || !columns)
     return {};
