@@ -64,8 +64,11 @@ static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) 
   cleanUp(manager);
   // Before differentiation, because attention has a derivative of its own; after the casts, which
   // decide in what it is computed. A CPU computes rows of scores in cache (mpc-group-rows).
-  if (options.isOnDevice())
+  if (options.isOnDevice()) {
     manager.addPass(createFormAttention());
+    // Before differentiation, too: what is kept for the derivative is then gelu's argument alone.
+    manager.addPass(createFormGelu());
+  }
   DifferentiatePassOptions differentiate;
   differentiate.customLoop = options.customLoop;
   manager.addPass(createDifferentiatePass(differentiate));

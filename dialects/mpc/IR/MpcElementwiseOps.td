@@ -56,6 +56,32 @@ def Mpc_SoftplusOp : Mpc_UnaryOp<"softplus", "log(1 + e^x), stable">;
 def Mpc_ErfOp : Mpc_UnaryOp<"erf", "error function">;
 def Mpc_ReluOp : Mpc_UnaryOp<"relu", "max(x, 0); NaN stays NaN; the derivative at 0 is 0">;
 
+def Mpc_GeluOp : Mpc_ElementwiseOp<"gelu"> {
+  let summary = "Gaussian error linear unit, the form with tanh";
+  let description = [{
+    `0.5 x (1 + tanh(u))` with `u = sqrt(2 / pi) (x + 0.044715 x^3)`, rounded once; computed as `x / (1 + e^-2u)`, where nothing
+    cancels. mpc-form-gelu makes it of these
+    elementary ops, where a product may apply it; the exact form, with erf, stays elementary. As there, -inf gives NaN.
+
+    Example: `%r = mpc.gelu %x : tensor<?x8xbf16>`
+  }];
+  let arguments = (ins Mpc_FloatTensor:$input);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def Mpc_GeluGradientOp : Mpc_ElementwiseOp<"gelu_gradient", [AllTypesMatch<["cotangent", "input"]>]> {
+  let summary = "derivative of mpc.gelu";
+  let description = [{
+    The cotangent of mpc.gelu's result times its derivative at `input`, rounded once.
+
+    Example: `%dx = mpc.gelu_gradient %dy, %x : tensor<?x8xbf16>`
+  }];
+  let arguments = (ins Mpc_FloatTensor:$cotangent, Mpc_FloatTensor:$input);
+  let results = (outs Mpc_FloatTensor:$result);
+  let assemblyFormat = "$cotangent `,` $input attr-dict `:` type($input)";
+}
+
 class Mpc_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
     : Mpc_ElementwiseOp<mnemonic, traits> {
   let summary = what;

@@ -243,6 +243,27 @@ def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
   }];
 }
 
+def FormGelu : Pass<"mpc-form-gelu", "::mlir::ModuleOp"> {
+  let summary = "gelu of a product as one op";
+  let description = [{
+    For targets whose products apply gelu, before mpc-differentiate. 0.5 x (1 + tanh(...)) of what a contraction gives, with
+    or without a vector that is added, becomes mpc.gelu, whose derivative is an op of its own: in 16 bits, outside of loops. Its steps are
+    no longer rounded to 16 bits one by one, nor are its constants (docs/numerics.md), and nothing of them is kept for the backward pass.
+
+    ```mlir
+    %c = mpc.multiply %x, %x : tensor<?x64xbf16>, tensor<?x64xbf16>
+    …
+    %t = mpc.tanh %s : tensor<?x64xbf16>
+    …
+    %y = mpc.multiply %h, %o : tensor<?x64xbf16>, tensor<?x64xbf16>
+    // becomes
+    %y = mpc.gelu %x : tensor<?x64xbf16>
+    ```
+
+    Remarks: `mpc-fusion` / `gelu`, for each gelu of a product, also of the exact form, which stays as it is.
+  }];
+}
+
 def FormFloat8 : Pass<"mpc-form-float8", "::mlir::ModuleOp"> {
   let summary = "contractions of quantized tensors in float8";
   let description = [{

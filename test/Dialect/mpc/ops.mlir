@@ -105,3 +105,12 @@ func.func @training(%w: tensor<8x4xf32>, %g: tensor<8x4xf32>, %m: tensor<8x4xf32
   %s1, %c1 = mpc.loss_scale_update %scale, %count if %f {growth_steps = 2000 : i64}
   return %w1 : tensor<8x4xf32>
 }
+
+// CHECK-LABEL: func.func @gelu
+func.func @gelu(%x: tensor<?x8xbf16>, %dy: tensor<?x8xbf16>) -> (tensor<?x8xbf16>, tensor<?x8xbf16>) {
+  // CHECK: mpc.gelu %{{.*}} : tensor<?x8xbf16>
+  %y = mpc.gelu %x : tensor<?x8xbf16>
+  // CHECK: mpc.gelu_gradient %{{.*}}, %{{.*}} : tensor<?x8xbf16>
+  %d = mpc.gelu_gradient %dy, %x : tensor<?x8xbf16>
+  return %y, %d : tensor<?x8xbf16>, tensor<?x8xbf16>
+}

@@ -118,6 +118,8 @@ std::vector<Case> cases() {
       unary<SoftplusOp>("softplus"),
       unary<ErfOp>("erf"),
       unary<ReluOp>("relu"),
+      unary<GeluOp>("gelu"),
+      binary<GeluGradientOp>("gelu_gradient", "BMN", "BMN"),
       binary<AddOp>("add", "BMN", "N"),
       binary<AddOp>("add_scalar", "", "BMN"),
       binary<SubtractOp>("subtract", "M1", "BMN"),
