@@ -25,8 +25,8 @@ extern "C" {
  * packed, 12 when it calls services->attend or services->attend_gradient, 13 when it calls
  * services->contract_and_launch without `out`, 14 when it contracts float8, 15 when it calls
  * services->prepare, 16 when it calls services->contract_and_sum or services->parallel_for_all, or
- * a contraction rounds its lhs, else 1. */
-#define MPC_RT_ABI_VERSION 16u
+ * a contraction rounds its lhs, 17 when it calls services->contract_with_gelu, else 1. */
+#define MPC_RT_ABI_VERSION 17u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -393,6 +393,16 @@ typedef struct mpc_rt_services_t {
    * at once. Grains say how much the iterations of one cost beside those of the others. Since
    * version 16. */
   void (*parallel_for_all)(void *context, const mpc_rt_launch_t *launches, uint32_t launch_count);
+  /* contract of one matrix of floating numbers without activation and without
+   * MPC_RT_CONTRACT_ACCUMULATE, and gelu(x) = 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) or
+   * its derivative. Without `at`, gelu(x) of each result x is written instead, and x goes to `kept`
+   * where that is not null; with it, which excludes `kept` and a bias, each result times the
+   * derivative at the element of `at` in its place is written. Both are computed from the result or
+   * from the sum before it was rounded, and rounded to the out dtype, which `at` and `kept` have.
+   * Since version 17. */
+  int32_t (*contract_with_gelu)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                                const void *rhs, const void *bias, const void *at, void *out,
+                                void *kept, int64_t batch);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

@@ -33,8 +33,9 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_list_products(mpc_rt_context_t *contex
 /* What was noted, a line each, in the order of the model: "LAYER MATRICESxMxNxK LHSxRHS KERNEL"
  * ("dense 1x128x10x784 bfloat16xbfloat16 avx512_bfloat16"); oneDNN's kernels have its names
  * ("brg:avx512_core"). On CUDA also "LAYER DIRECTION BATCHxIMAGExCHANNELS KERNELxCHANNELSxFILTERS
- * LHSxRHS KERNEL" for convolutions; kernels are "cublaslt", "cudnn:ENGINE", "columns" (of a product
- * by cuBLASLt), "product" and "direct". Valid until the next call with this context. */
+ * LHSxRHS KERNEL" for convolutions; kernels are "cublaslt" ("cublaslt:gelu" and
+ * "cublaslt:gelu_gradient" where it applies these, too), "cudnn:ENGINE", "columns" (of a product by
+ * cuBLASLt), "product" and "direct". Valid until the next call with this context. */
 MPC_RT_API const char *mpc_rt_context_products(mpc_rt_context_t *context);
 
 #ifdef __cplusplus

@@ -113,6 +113,9 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
     manager.addPass(createFuseFiniteTest());
   // Before mpc-fuse-linalg, too, which would merge relu's derivative with what follows it.
   manager.addPass(createFuseReluMasks());
+  // As is gelu, which products apply on CUDA only.
+  if (options.isOnDevice())
+    manager.addPass(createFuseGelu());
   // After the masks: a cotangent is then what a contraction writes. On CUDA the sums are stages of
   // other kernels (docs/decisions/0042).
   if (!options.isOnDevice())

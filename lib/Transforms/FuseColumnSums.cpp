@@ -93,7 +93,7 @@ static StringRef obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum) {
       rhs.isDynamicDim(1) || rhs.getDimSize(1) != sums.getDimSize(0))
     return "the contraction does not read these columns as columns";
   if (contract.getBias() || contract.getActivation() != Activation::None || contract.getScale() ||
-      contract.getMask() || contract.getWhere() || contract.getSums())
+      contract.getMask() || contract.getWhere() || contract.getSums() || contract.hasGelu())
     return "the contraction does something else already";
   const SmallVector<Operation *> users = findEarlyUsers(sum, contract);
   if (!llvm::all_of(users, isMemoryEffectFree))
@@ -121,8 +121,10 @@ static void fuseSum(IRRewriter &rewriter, GenericOp sum) {
     auto type = cast<RankedTensorType>(sum.getResultTypes()[0]);
     Value sums =
         tensor::EmptyOp::create(rewriter, sum.getLoc(), type.getShape(), type.getElementType());
-    auto merged = contract.cloneWith(rewriter, contract.getLargest(), /*where=*/Value(),
-                                     /*mask=*/Value(), sums);
+    mpcrt::ContractOp::Extras extras;
+    extras.largest = contract.getLargest();
+    extras.sums = sums;
+    auto merged = contract.cloneWith(rewriter, extras);
     remark::passed(sum.getLoc(), fusionRemark("column-sums"))
         << ("columns summed by the contraction of " + contract.getLayer()).str();
     rewriter.replaceOp(sum, merged.getResults().back());

@@ -61,11 +61,15 @@ static void fuse(IRRewriter &rewriter, GenericOp test) {
     return refuse("the contraction is of weights in blocks");
   if (contract.getMask() || contract.getWhere())
     return refuse("the contraction makes or reads bits of relu");
+  if (contract.hasGelu())
+    return refuse("the contraction applies gelu or its derivative");
   rewriter.setInsertionPoint(contract);
   auto bits = cast<RankedTensorType>(test.getResultTypes()[0]);
   Value largest =
       tensor::EmptyOp::create(rewriter, test.getLoc(), bits.getShape(), bits.getElementType());
-  auto merged = contract.cloneWith(rewriter, largest, /*where=*/Value(), /*mask=*/Value());
+  mpcrt::ContractOp::Extras extras;
+  extras.largest = largest;
+  auto merged = contract.cloneWith(rewriter, extras);
   remark::passed(contract.getLoc(), fusionRemark("finite-test"))
       << "tested while the contraction's result is in cache";
   rewriter.replaceOp(test, merged.getResult(1));

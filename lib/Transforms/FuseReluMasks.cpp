@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-fuse-relu-masks: the derivative of relu in the contraction that produces the cotangent, by
 // bits that the contraction with the relu leaves.
+#include "ContractedMatrix.h"
 #include "Fusion.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,16 +18,6 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 using linalg::GenericOp;
-
-/// What an op yields that computes each element from those at the same place of its `inputs`
-/// operands; null for others.
-static Value yieldOfElements(GenericOp op, int64_t inputs) {
-  if (!op || op.getNumDpsInputs() != inputs || op.getNumDpsInits() != 1 ||
-      op.getNumReductionLoops() != 0 ||
-      !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }))
-    return {};
-  return cast<linalg::YieldOp>(op.getBody()->getTerminator()).getValues()[0];
-}
 
 /// The tensor of which `condition` says where it is greater than 0; null for other conditions.
 static Value positiveOf(Value condition) {
@@ -51,32 +42,13 @@ static bool selectsOrZero(GenericOp op) {
          matchPattern(select.getFalseValue(), m_PosZeroFloat());
 }
 
-/// The contraction whose result the value is, as it is or in another shape, and whether nothing
-/// else reads it on the way.
-static std::pair<mpcrt::ContractOp, bool> matrixOf(Value value) {
-  bool isOnly = true;
-  while (Operation *op = value.getDefiningOp()) {
-    isOnly &= value.hasOneUse();
-    if (auto contract = dyn_cast<mpcrt::ContractOp>(op))
-      return {value == contract.getResult(0) ? contract : mpcrt::ContractOp(), isOnly};
-    if (!isReshape(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return {};
-}
-
-/// Of known width, and not added to another one.
-static bool isMatrix(mpcrt::ContractOp op) {
-  auto type = cast<RankedTensorType>(op.getOut().getType());
-  return type.getRank() == 2 && !type.isDynamicDim(1) && isa<FloatType>(type.getElementType()) &&
-         !op.getAccumulate();
-}
-
 /// The same contraction in the place of `op`, with bits that it makes or reads.
 static mpcrt::ContractOp replaceWithBits(IRRewriter &rewriter, mpcrt::ContractOp op, Value where,
                                          Value mask) {
-  mpcrt::ContractOp merged = op.cloneWith(rewriter, /*largest=*/Value(), where, mask);
+  mpcrt::ContractOp::Extras extras;
+  extras.where = where;
+  extras.mask = mask;
+  mpcrt::ContractOp merged = op.cloneWith(rewriter, extras);
   rewriter.replaceOp(op, merged.getResult(0));
   return merged;
 }
@@ -97,9 +69,9 @@ static StringRef findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backw
   if (forward->getBlock() != backward->getBlock() ||
       !isa<FunctionOpInterface>(forward->getParentOp()))
     return "one of the contractions runs in a loop";
-  if (!isMatrix(forward) || forward.getScale() || forward.getLargest() || forward.getWhere() ||
-      forward.getSums() || !isMatrix(backward) || !backward.isPlain() || backward.getBias() ||
-      backward.getActivation() != Activation::None)
+  if (!isOpenMatrix(forward) || forward.getScale() || forward.getLargest() || forward.getWhere() ||
+      forward.getSums() || forward.hasGelu() || !isOpenMatrix(backward) || !backward.isPlain() ||
+      backward.getBias() || backward.getActivation() != Activation::None)
     return "a contraction does something else already";
   // Rows are padded to 128 bits.
   const int64_t bytes = type.getDimSize(1) * type.getElementTypeBitWidth() / 8;
@@ -109,8 +81,8 @@ static StringRef findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backw
 }
 
 static void fuseDerivative(IRRewriter &rewriter, GenericOp derivative) {
-  auto [forward, _] = matrixOf(positiveOf(derivative.getDpsInputs()[0]));
-  auto [backward, isOnlyUse] = matrixOf(derivative.getDpsInputs()[1]);
+  auto [forward, _] = findMatrix(positiveOf(derivative.getDpsInputs()[0]));
+  auto [backward, isOnlyUse] = findMatrix(derivative.getDpsInputs()[1]);
   StringRef obstacle = findObstacle(forward, backward, isOnlyUse);
   if (!obstacle.empty()) {
     remark::missed(derivative.getLoc(), fusionRemark("relu-mask"))

@@ -166,4 +166,22 @@ mpc_rt_status_t resolveSums(const mpc_rt_contract_t &descriptor, const void *lhs
   return MPC_RT_OK;
 }
 
+mpc_rt_status_t resolveGelu(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                            const void *bias, const GeluArguments &gelu, const void *out,
+                            int64_t batch, Contraction &result) noexcept {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
+  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, result))
+    return status;
+  result.geluGradient = gelu.at != nullptr;
+  result.gelu = !result.geluGradient;
+  result.keepsArgument = gelu.kept != nullptr;
+  if (result.batch != 1 || result.accumulate || result.relu || !isFloating(result.out) ||
+      isFloat8(result.lhs) || (result.geluGradient && (result.hasBias || result.keepsArgument)))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: gelu is of one matrix without activation, its derivative of one without bias "
+                "that keeps nothing; compile the model again",
+                layer);
+  return MPC_RT_OK;
+}
+
 } // namespace mpc::rt

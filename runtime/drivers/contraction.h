@@ -20,13 +20,15 @@ struct Contraction {
   bool packedRhs = false; // two numbers per byte
   // Of gptq, one per byte from 0 on. With packedRhs they have 4 bits all the same.
   bool unsignedRhs = false;
-  bool makesMask = false, readsMask = false; // of ReluBits
+  bool makesMask = false, readsMask = false;                      // of ReluBits
+  bool gelu = false, keepsArgument = false, geluGradient = false; // of GeluArguments
 
   bool operator==(const Contraction &other) const {
     auto fields = [](const Contraction &c) {
       return std::tie(c.batch, c.m, c.n, c.k, c.lhs, c.rhs, c.out, c.bias, c.transposeLhs,
                       c.transposeRhs, c.accumulate, c.relu, c.hasBias, c.packedRhs, c.unsignedRhs,
-                      c.makesMask, c.readsMask, c.roundsLhs);
+                      c.makesMask, c.readsMask, c.roundsLhs, c.gelu, c.keepsArgument,
+                      c.geluGradient);
     };
     return fields(*this) == fields(other);
   }
@@ -43,6 +45,13 @@ struct Contraction {
 struct ReluBits {
   const uint8_t *where = nullptr; // 0 is written where a bit is not set
   uint8_t *mask = nullptr;        // receives which results are positive
+};
+
+// Matrices like the result, as services->contract_with_gelu has them. Without the first, gelu is
+// applied; the second may be null.
+struct GeluArguments {
+  const void *at = nullptr; // where the derivative is taken
+  void *kept = nullptr;     // receives what gelu is applied to
 };
 
 struct ResultKernel;
@@ -107,6 +116,11 @@ mpc_rt_status_t resolveBits(const mpc_rt_contract_t &descriptor, const void *lhs
 // The same with sums of the columns of rhs.
 mpc_rt_status_t resolveSums(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                             const void *out, int64_t batch, Contraction &result) noexcept;
+
+// The same with gelu or its derivative.
+mpc_rt_status_t resolveGelu(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
+                            const void *bias, const GeluArguments &gelu, const void *out,
+                            int64_t batch, Contraction &result) noexcept;
 
 } // namespace mpc::rt
 

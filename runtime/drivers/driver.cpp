@@ -4,6 +4,7 @@
 #include "runtime/drivers/driver.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
+#include "runtime/drivers/gelu.h"
 
 #include <algorithm>
 #include <atomic>
@@ -155,6 +156,38 @@ mpc_rt_status_t Driver::contractAndSum(const mpc_rt_contract_t &descriptor, cons
   parallelFor(sumColumns, arguments, shape.n, /*grain=*/64);
   if (extras.kernel)
     extras.kernel->run(*this, out, shape.outElements());
+  return MPC_RT_OK;
+}
+
+namespace {
+// A product whose results wait for gelu or its derivative.
+struct GeluRows {
+  const Contraction &shape;
+  const GeluArguments &gelu;
+  void *out;
+};
+
+void runGelu(void *const *arguments, int64_t begin, int64_t end) {
+  const auto &rows = *static_cast<const GeluRows *>(arguments[0]);
+  applyGelu(rows.shape, rows.gelu, rows.out, begin, end);
+}
+} // namespace
+
+mpc_rt_status_t Driver::contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                         const void *rhs, const void *bias,
+                                         const GeluArguments &gelu, void *out, int64_t batch) {
+  Contraction shape;
+  if (auto status = resolveGelu(descriptor, lhs, rhs, bias, gelu, out, batch, shape))
+    return status;
+  if (auto status = contract(descriptor, lhs, rhs, bias, gelu.kept ? gelu.kept : out,
+                             /*largest=*/nullptr, batch))
+    return status;
+  if (!computes() || shape.outElements() == 0)
+    return MPC_RT_OK;
+  GeluRows rows{shape, gelu, out};
+  void *arguments[] = {&rows};
+  constexpr int64_t grainElements = 1 << 10; // more than handing them over costs
+  parallelFor(runGelu, arguments, shape.m, std::max<int64_t>(1, grainElements / shape.n));
   return MPC_RT_OK;
 }
 

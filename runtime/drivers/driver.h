@@ -123,6 +123,10 @@ public:
   virtual mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
                                          const void *rhs, void *out,
                                          const ContractionExtras &extras, int64_t batch);
+  // Here: the contraction, then gelu or its derivative on memory of the host.
+  virtual mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                           const void *rhs, const void *bias,
+                                           const GeluArguments &gelu, void *out, int64_t batch);
   // Weights in blocks are made for drivers that work on memory of the host.
   virtual mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
                                          const void *rhs, const BlockScales &blocks,

@@ -209,6 +209,20 @@ int32_t runContractWithBits(void *context, const mpc_rt_contract_t *descriptor, 
   });
 }
 
+int32_t runContractWithGelu(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
+                            const void *rhs, const void *bias, const void *at, void *out,
+                            void *kept, int64_t batch) {
+  const char *layer = descriptor->layer ? descriptor->layer : "contraction";
+  return guard(layer, [&] {
+    auto &own = *static_cast<mpc_rt_context_t *>(context);
+    bool done = false;
+    auto status = useWaitingShadow(own, *descriptor, lhs, bias, out, batch, false, done);
+    return status
+               ? status
+               : own.driver->contractWithGelu(*descriptor, lhs, rhs, bias, {at, kept}, out, batch);
+  });
+}
+
 int32_t runConvolve(void *context, const mpc_rt_convolution_t *descriptor, const void *lhs,
                     const void *rhs, const void *bias, void *out, int64_t batch) {
   const char *layer = descriptor->layer ? descriptor->layer : "convolution";
@@ -326,7 +340,8 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
                       runAttendGradient,
                       runPrepare,
                       runContractAndSum,
-                      runParallelForAll};
+                      runParallelForAll,
+                      runContractWithGelu};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

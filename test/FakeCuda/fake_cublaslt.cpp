@@ -6,6 +6,7 @@
 #include "runtime/data/half.h"
 #include "test/FakeCuda/stream.h"
 
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +39,7 @@ struct Description {
   int32_t transA = 0, transB = 0;
   uint32_t epilogue = 1;
   const void *bias = nullptr;
-  void *aux = nullptr; // bits of relu
+  void *aux = nullptr; // bits of relu, or arguments of gelu
   int64_t auxLeading = 0;
 };
 struct Layout {
@@ -153,8 +154,26 @@ const std::string bitsPlayed = [] {
   return std::string(value ? value : "");
 }();
 
+// MPC_FAKE_CUBLASLT_GELU: "none", a library without gelu; "coarse", one whose tanh is the
+// hardware's instruction, off by 2^-11; "result", one that keeps gelu's result.
+const std::string geluPlayed = [] {
+  const char *value = std::getenv("MPC_FAKE_CUBLASLT_GELU");
+  return std::string(value ? value : "");
+}();
+
+double bend(double x) {
+  const double t = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+  return geluPlayed == "coarse" ? t * (1 + 0x1p-11) : t;
+}
+double gelu(double x) { return 0.5 * x * (1 + bend(x)); }
+double geluSlope(double x) {
+  const double t = bend(x);
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
+}
+
 // The header on the attributes: bits of one matrix, 16-byte aligned, rows of multiples of 128 that
-// the columns of D fit in. Nobody gives a bias to the derivative of relu.
+// the columns of D fit in; arguments of gelu, in D's type, rows of multiples of 8. Nobody gives a
+// bias to a derivative.
 bool isLegalEpilogue(const Description &desc, const Layout &d) {
   switch (desc.epilogue) {
   case 1: // default
@@ -168,6 +187,15 @@ bool isLegalEpilogue(const Description &desc, const Layout &d) {
     return bitsPlayed != "none" && (d.type == r16f || d.type == r16bf || d.type == r32f) &&
            d.batchCount == 1 && desc.aux && reinterpret_cast<uintptr_t>(desc.aux) % 16 == 0 &&
            desc.auxLeading % 128 == 0 && desc.auxLeading >= static_cast<int64_t>(d.rows);
+  case 32: // gelu
+  case 36: // gelu and bias
+    return geluPlayed != "none" && (d.type == r16f || d.type == r16bf || d.type == r32f);
+  case 160: // gelu, its arguments kept
+  case 164: // gelu and bias, its arguments kept
+  case 192: // derivative of gelu
+    return geluPlayed != "none" && (d.type == r16f || d.type == r16bf || d.type == r32f) &&
+           d.batchCount == 1 && desc.aux && desc.auxLeading % 8 == 0 &&
+           desc.auxLeading >= static_cast<int64_t>(d.rows);
   default:
     return false;
   }
@@ -177,10 +205,13 @@ template <typename Function> Function findInDriver(const char *name) {
   return reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
 }
 
-// Whether the bits lie in memory of the device.
-bool hasBits(const Description &desc, const Layout &d) {
+// Whether the bits or arguments lie in memory of the device.
+bool hasAux(const Description &desc, const Layout &d) {
   static auto isDevice = findInDriver<decltype(&mpc_fake_is_device)>("mpc_fake_is_device");
-  return isDevice(desc.aux, static_cast<size_t>(desc.auxLeading) / 8 * d.columns);
+  const size_t leading = static_cast<size_t>(desc.auxLeading);
+  const size_t rowBytes =
+      desc.epilogue & (32 | 64) ? leading * (d.type == r32f ? 4 : 2) : leading / 8;
+  return isDevice(desc.aux, rowBytes * d.columns);
 }
 
 bool isLegal(const Description &desc, const Layout &a, const Layout &b, const Layout &d) {
@@ -242,9 +273,17 @@ void multiply(void *data) {
           sum += p.beta * read(p.pointerD, p.d.type, place);
         if (p.desc.epilogue & 4)
           sum += read(p.desc.bias, p.d.type, i);
-        uint8_t *bits = p.desc.epilogue & 128
-                            ? static_cast<uint8_t *>(p.desc.aux) + (i + j * p.desc.auxLeading) / 8
-                            : nullptr;
+        const int64_t auxPlace = i + j * p.desc.auxLeading;
+        if (p.desc.epilogue & 32) {
+          const double argument = sum;
+          sum = gelu(argument);
+          if (p.desc.epilogue & 128)
+            write(p.desc.aux, p.d.type, auxPlace, geluPlayed == "result" ? sum : argument);
+        }
+        if (p.desc.epilogue & 64)
+          sum *= geluSlope(read(p.desc.aux, p.d.type, auxPlace));
+        uint8_t *bits =
+            p.desc.epilogue & 128 ? static_cast<uint8_t *>(p.desc.aux) + auxPlace / 8 : nullptr;
         if (p.desc.epilogue & 8)
           sum = *bits >> i % 8 & 1 ? sum : bitsPlayed == "multiplied" ? sum * 0 : 0;
         if ((p.desc.epilogue & 130) == 130) {
@@ -399,7 +438,7 @@ EXPORT int cublasLtMatmul(void *, void *desc, const void *alpha, const void *a, 
   bool legal = isLegal(product->desc, product->a, product->b, product->d) && isAligned(a, 0) &&
                isAligned(b, 1) && isAligned(c, 2) && isAligned(d, 3) &&
                (!(product->desc.epilogue & 4) || product->desc.bias) &&
-               (!(product->desc.epilogue & 128) || hasBits(product->desc, product->d));
+               (!(product->desc.epilogue & 128) || hasAux(product->desc, product->d));
   if (!legal) {
     delete product;
     return invalidValue;

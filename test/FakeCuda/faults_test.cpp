@@ -231,12 +231,13 @@ TEST(FakeCudaFaults, MisalignedProductsAreRefused) {
   lt->descDestroy(desc);
 }
 
-// The header on the bits of relu: where they lie, how long their rows are, for which results.
-TEST(FakeCudaFaults, IllegalBitsOfReluAreRefused) {
+// The header on the bits of relu and the arguments of gelu: where they lie, how long their rows
+// are, for which results.
+TEST(FakeCudaFaults, IllegalBitsOfReluAndArgumentsOfGeluAreRefused) {
   OpenBlas device;
   const cuda::lt::Api *lt = device.lt;
   const cuda::DevicePointer memory = device.memory;
-  // One product of 8 x 8, whose bits take 8 rows of 16 bytes.
+  // One product of 8 x 8, whose bits take 8 rows of 16 bytes, arguments 8 rows of 32.
   auto multiply = [&](uint32_t epilogue, uint64_t bits, int64_t leading, bool inDouble = false) {
     const cuda::lt::DataType type = inDouble ? cuda::lt::r64f : cuda::lt::r32f;
     cuda::lt::MatmulDesc desc;
@@ -275,6 +276,19 @@ TEST(FakeCudaFaults, IllegalBitsOfReluAreRefused) {
     EXPECT_NE(multiply(epilogue, bits, 128, /*inDouble=*/true), 0);
   }
   EXPECT_NE(multiply(cuda::lt::epilogueReluDerivative | cuda::lt::epilogueBias, bits, 128), 0);
+  for (uint32_t epilogue : {cuda::lt::epilogueGeluKept, cuda::lt::epilogueGeluDerivative}) {
+    EXPECT_EQ(multiply(epilogue, bits, 8), 0);
+    EXPECT_EQ(multiply(epilogue, last - 128, 8), 0);
+    EXPECT_NE(multiply(epilogue, 0, 8), 0);
+    EXPECT_NE(multiply(epilogue, bits, 0), 0);
+    EXPECT_NE(multiply(epilogue, bits, 12), 0);
+    EXPECT_NE(multiply(epilogue, last, 8), 0); // ends behind the allocation
+    EXPECT_NE(multiply(epilogue, reinterpret_cast<uint64_t>(host), 8), 0);
+    EXPECT_NE(multiply(epilogue, bits, 8, /*inDouble=*/true), 0);
+  }
+  EXPECT_EQ(multiply(cuda::lt::epilogueGelu, 0, 0), 0);
+  EXPECT_NE(multiply(cuda::lt::epilogueGelu, 0, 0, /*inDouble=*/true), 0);
+  EXPECT_NE(multiply(cuda::lt::epilogueGeluDerivative | cuda::lt::epilogueBias, bits, 8), 0);
 }
 
 } // namespace

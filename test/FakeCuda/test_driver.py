@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The conformance suite of drivers (runtime/cts) on the CUDA driver and the software device; its
-convolutions and attention with cuDNN and without, float8 on a GPU that multiplies it and on one that
+convolutions and attention with cuDNN and without, gelu with cuBLASLt and without, float8 on a GPU that multiplies it and on one that
 does not. The driver's own kernels are those of a model with a convolution."""
 
 import os
@@ -27,9 +27,11 @@ def main():
                            MPC_FAKE_CUDA_CACHE=os.path.join(BUILD, "fake-cuda-kernels"))  # fmt: skip
         with_library = run(suite, "*/cuda", 20, environment)
         without = run(suite, "*/Convolve.*/cuda:*/Attend.*/cuda", 13, dict(environment, MPC_CUDNN="off"))
+        # Kernels of the model in the place of an epilogue.
+        without_gelu = run(suite, "*/ContractWithGelu.*/cuda", 5, dict(environment, MPC_CUBLASLT_GELU="off"))
         widened = run(suite, "*/ContractFloat8.*/cuda", 3, dict(environment, MPC_FAKE_CUDA_CAPABILITY="80"))
-    print(f"ran {with_library + without + widened} tests")
-    return 0 if with_library and without and widened else 1
+    print(f"ran {with_library + without + without_gelu + widened} tests")
+    return 0 if with_library and without and without_gelu and widened else 1
 
 
 def run(suite, tests, least, environment):

@@ -13,9 +13,9 @@ void ContractOp::build(OpBuilder &builder, OperationState &state, Value lhs, Val
   if (isa<RankedTensorType>(out.getType()))
     results.push_back(out.getType());
   build(builder, state, results, lhs, rhs, bias, /*scale=*/Value(), /*zero=*/Value(),
-        /*places=*/Value(), /*divisors=*/Value(), /*where=*/Value(), out, /*largest=*/Value(),
-        /*mask=*/Value(), /*sums=*/Value(), transposeLhs, transposeRhs, /*accumulate=*/false,
-        activation, layer);
+        /*places=*/Value(), /*divisors=*/Value(), /*where=*/Value(), /*gelu_at=*/Value(), out,
+        /*largest=*/Value(), /*mask=*/Value(), /*sums=*/Value(), /*kept=*/Value(), /*gelu=*/false,
+        transposeLhs, transposeRhs, /*accumulate=*/false, activation, layer);
 }
 
 /// Rows and columns of an operand as the product sees them.
@@ -45,16 +45,17 @@ bool ContractOp::isByRows() {
          !getTransposeLhs() && isPlain() && !roundsLhs();
 }
 
-ContractOp ContractOp::cloneWith(OpBuilder &builder, Value largest, Value where, Value mask,
-                                 Value sums) {
+ContractOp ContractOp::cloneWith(OpBuilder &builder, const Extras &extras) {
   SmallVector<Type> types;
-  for (Value init : {Value(getOut()), largest, mask, sums})
+  for (Value init : {Value(getOut()), extras.largest, extras.mask, extras.sums, extras.kept})
     if (init && isa<RankedTensorType>(init.getType()))
       types.push_back(init.getType());
   return ContractOp::create(builder, getLoc(), types, getLhs(), getRhs(), getBias(), getScale(),
-                            getZero(), getPlaces(), getDivisors(), where, getOut(), largest, mask,
-                            sums, getTransposeLhsAttr(), getTransposeRhsAttr(), getAccumulateAttr(),
-                            getActivationAttr(), getLayerAttr());
+                            getZero(), getPlaces(), getDivisors(), extras.where, extras.geluAt,
+                            getOut(), extras.largest, extras.mask, extras.sums, extras.kept,
+                            extras.gelu ? builder.getUnitAttr() : UnitAttr(), getTransposeLhsAttr(),
+                            getTransposeRhsAttr(), getAccumulateAttr(), getActivationAttr(),
+                            getLayerAttr());
 }
 
 /// Scales and zeros of packed weights, and the block of each row. With transpose_rhs these are
@@ -121,12 +122,33 @@ static LogicalResult verifySums(ContractOp op, int64_t n) {
   Type element = rhs.getElementType();
   if (rhs.getRank() != 2 || op.getTransposeRhs() || !isa<FloatType>(element) || element.isF64() ||
       op.getBias() || op.getActivation() != mpc::Activation::None || op.getScale() ||
-      op.getMask() || op.getWhere())
+      op.getMask() || op.getWhere() || op.hasGelu())
     return op.emitOpError("has sums only of one right matrix of f32, bf16 or f16 that is not "
-                          "transposed, without bias, activation, blocks and bits");
+                          "transposed, without bias, activation, blocks, bits and gelu");
   auto sums = cast<ShapedType>(op.getSums().getType());
   if (sums.getRank() != 1 || sums.getDimSize(0) != n)
     return op.emitOpError() << "sums must be a vector of " << n << ", but is " << sums;
+  return success();
+}
+
+/// gelu and its derivative.
+static LogicalResult verifyGelu(ContractOp op) {
+  if (op.getKept() && !op.getGelu())
+    return op.emitOpError("keeps what gelu is applied to, but has no gelu");
+  if (!op.hasGelu())
+    return success();
+  auto out = cast<ShapedType>(op.getOut().getType());
+  if (out.getRank() != 2 || !isa<FloatType>(out.getElementType()) || op.getAccumulate() ||
+      op.getLargest() || op.getScale() || op.getMask() || op.getWhere() ||
+      op.getActivation() != mpc::Activation::None)
+    return op.emitOpError("applies gelu or its derivative only to one floating matrix, without "
+                          "accumulate, largest, blocks, bits and activation");
+  if (op.getGeluAt() && (op.getGelu() || op.getBias()))
+    return op.emitOpError("applies the derivative of gelu only without bias and gelu");
+  for (Value matrix : {op.getGeluAt(), op.getKept()})
+    if (matrix && matrix.getType() != op.getOut().getType())
+      return op.emitOpError() << "reads or keeps arguments of gelu of type " << matrix.getType()
+                              << ", but out has " << op.getOut().getType();
   return success();
 }
 
@@ -152,8 +174,8 @@ LogicalResult ContractOp::verify() {
     return emitOpError() << "of i8 gives i32, without bias, largest or activation; got "
                          << out.getElementType();
   if (isPair &&
-      (!out.getElementType().isF32() || getBias() || getLargest() || getMask() || getWhere() ||
-       getAccumulate() || getActivation() != mpc::Activation::None ||
+      (!out.getElementType().isF32() || getBias() || !isPlain() || getAccumulate() ||
+       getActivation() != mpc::Activation::None ||
        (isa<Float8E5M2Type>(lhs.getElementType()) && isa<Float8E5M2Type>(rhs.getElementType()))))
     return emitOpError() << "of float8, one operand at least in f8E4M3FN, gives f32, without bias, "
                             "largest, bits, accumulate or activation; got "
@@ -178,7 +200,7 @@ LogicalResult ContractOp::verify() {
       return emitOpError() << "bias must be a vector of " << n << ", but is " << bias;
   }
   if (failed(verifyBlocks(*this, k, n)) || failed(verifyBits(*this)) ||
-      failed(verifySums(*this, n)))
+      failed(verifySums(*this, n)) || failed(verifyGelu(*this)))
     return failure();
   if (getLargest() && getElementTypeOrSelf(getLargest().getType()).getIntOrFloatBitWidth() !=
                           out.getElementTypeBitWidth())

@@ -46,11 +46,14 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     For the derivative of relu: `mask` of one matrix whose activation is relu receives a bit per element of the result, whether
     it is positive (bit j % 8 of byte j / 8 of row i; rows are padded to multiples of 128 bits, and what the
     padding holds is undefined). A library may ask the sum before it is rounded: the two differ where the rounding
-    gives 0. Where the bit of `where` is not set, the result is 0 instead, also if the sum is NaN. On tensors the op
-    has a result for `out`, one for `largest`, one for `mask` and one for `sums`, on memrefs none.
+    gives 0. Where the bit of `where` is not set, the result is 0 instead, also if the sum is NaN.
 
     For the gradient of a bias: `sums` [n] receives the sums of the columns of rhs, a matrix that is not transposed,
     in float32 from 0 on and row by row. Then there is neither bias nor activation.
+
+    With `gelu` the result is that of mpc.gelu, of what would be written without it, or of the sum with bias before its rounding;
+    `kept` receives what would be written without it. With `gelu_at` the result is mpc.gelu_gradient at these numbers of the product,
+    rounded before or not. On tensors the op has a result for `out` and one each for `largest`, `mask`, `sums` and `kept`, on memrefs none.
 
     Example:
     ```mlir
@@ -61,8 +64,9 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
   let arguments = (ins Mpcrt_Factor:$lhs, Mpcrt_Factor:$rhs,
                        Optional<Mpcrt_FloatShaped>:$bias, Optional<Mpcrt_FloatShaped>:$scale,
                        Optional<Mpcrt_Bytes>:$zero, Optional<Mpcrt_Places>:$places,
-                       Optional<Mpcrt_Places>:$divisors, Optional<Mpcrt_Bytes>:$where, Mpcrt_Sum:$out,
-                       Optional<Mpcrt_BitsScalar>:$largest, Optional<Mpcrt_Bytes>:$mask, Optional<Mpcrt_Sums>:$sums, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
+                       Optional<Mpcrt_Places>:$divisors, Optional<Mpcrt_Bytes>:$where,
+                       Optional<Mpcrt_FloatShaped>:$gelu_at, Mpcrt_Sum:$out, Optional<Mpcrt_BitsScalar>:$largest,
+                       Optional<Mpcrt_Bytes>:$mask, Optional<Mpcrt_Sums>:$sums, Optional<Mpcrt_FloatShaped>:$kept, UnitAttr:$gelu, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -70,8 +74,9 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` (`bias` `(` $bias^ `:` type($bias) `)`)?
     (`blocks` `(` $scale^ `,` $zero `,` $places `:` type($scale) `,` type($zero) `,` type($places) `)`)?
     (`divided` `(` $divisors^ `:` type($divisors) `)`)? (`where` `(` $where^ `:` type($where) `)`)?
+    (`gelu_at` `(` $gelu_at^ `:` type($gelu_at) `)`)?
     `outs` `(` $out `:` type($out) `)` (`largest` `(` $largest^ `:` type($largest) `)`)? (`mask` `(` $mask^ `:` type($mask) `)`)?
-    (`sums` `(` $sums^ `:` type($sums) `)`)? (`activation` `(` $activation^ `)`)? attr-dict
+    (`sums` `(` $sums^ `:` type($sums) `)`)? (`gelu` $gelu^)? (`kept` `(` $kept^ `:` type($kept) `)`)? (`activation` `(` $activation^ `)`)? attr-dict
     (`->` type($results)^)?
   }];
   let hasVerifier = 1;
@@ -88,21 +93,27 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
       unsigned first = getOutMutable().getOperandNumber();
       return ::mlir::MutableOperandRange(getOperation(), first,
                                          1 + (getLargest() ? 1 : 0) + (getMask() ? 1 : 0) +
-                                             (getSums() ? 1 : 0));
+                                             (getSums() ? 1 : 0) + (getKept() ? 1 : 0));
     }
     /// Whether each byte of the right operand holds the numbers of two columns.
     bool hasPackedRhs();
-    /// Whether it is a product and its epilogue alone: no weights in blocks, largest, bits or sums.
+    /// Whether it is a product with bias and relu alone: no weights in blocks, largest, bits, sums or gelu.
     bool isPlain() { return isPlainBesideSums() && !getSums(); }
     /// The same but for sums.
-    bool isPlainBesideSums() { return !getScale() && !getLargest() && !getMask() && !getWhere(); }
+    bool isPlainBesideSums() { return !getScale() && !getLargest() && !getMask() && !getWhere() && !hasGelu(); }
+    /// Whether it applies gelu or its derivative.
+    bool hasGelu() { return getGelu() || getGeluAt(); }
     /// Whether the left operand is rounded to the right one's element type first.
     bool roundsLhs();
     /// Whether it has a form for a part of its rows (services->contract_rows).
     bool isByRows();
-    /// The same contraction with what else it reads and writes; null for nothing.
-    ContractOp cloneWith(::mlir::OpBuilder &builder, ::mlir::Value largest, ::mlir::Value where, ::mlir::Value mask,
-                         ::mlir::Value sums = {});
+    /// What a plain contraction may read and write besides; null for nothing.
+    struct Extras {
+      ::mlir::Value largest, where, mask, sums, geluAt, kept;
+      bool gelu = false;
+    };
+    /// The same contraction with these.
+    ContractOp cloneWith(::mlir::OpBuilder &builder, const Extras &extras);
     /// Bytes of a row of `mask` and `where` for a result of so many columns.
     static int64_t getMaskBytes(int64_t columns) { return (columns + 127) / 128 * 16; }
   }];

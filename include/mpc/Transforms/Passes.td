@@ -352,6 +352,30 @@ def FuseInputCasts : Pass<"mpc-fuse-input-casts", "::mlir::ModuleOp"> {
   }];
 }
 
+def FuseGelu : Pass<"mpc-fuse-gelu", "::mlir::ModuleOp"> {
+  let summary = "let contractions apply gelu and its derivative";
+  let description = [{
+    In entries, after convert-mpc-to-linalg, outside of loops. mpc.gelu and mpc.gelu_gradient have become elementwise ops, found by
+    their definition (dialects/mpc/IR/Gelu.h). Where a plain contraction writes gelu's argument (or a reshape of it), it writes
+    gelu's result, and the argument beside when something else reads it; where one writes the cotangent, for the derivative alone, it
+    writes the cotangent of the argument. In 16 bits.
+
+    ```mlir
+    %z = mpcrt.contract ins(%x, %w : …) bias(%b : …) outs(%e : tensor<?x256xf16>) -> tensor<?x256xf16>
+    %y = linalg.generic … ins(%z) { gelu }
+    %g = mpcrt.contract ins(%dy, %v : …) outs(%e : tensor<?x256xf16>) {transpose_rhs} -> tensor<?x256xf16>
+    %d = linalg.generic … ins(%g, %z) { derivative of gelu }
+    // becomes
+    %y, %z = mpcrt.contract ins(%x, %w : …) bias(%b : …) outs(%e : tensor<?x256xf16>) gelu kept(%e : tensor<?x256xf16>)
+        -> tensor<?x256xf16>, tensor<?x256xf16>
+    %d = mpcrt.contract ins(%dy, %v : …) gelu_at(%z : tensor<?x256xf16>) outs(%e : tensor<?x256xf16>) {transpose_rhs}
+    ```
+
+    Remarks: `mpc-fusion` / `gelu`, for each gelu and each derivative that is merged or stays a kernel.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def FuseLinalg : Pass<"mpc-fuse-linalg", "::mlir::ModuleOp"> {
   let summary = "merge chains of elementwise linalg.generic ops into one kernel each";
   let description = [{

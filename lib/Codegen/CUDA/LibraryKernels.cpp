@@ -410,11 +410,12 @@ static std::string reluBitKernels() {
 }
 
 std::string mpc::getCudaLibraryKernels(ModuleOp module) {
-  bool relu = false, bits = false, products = false, convolutions = false, attention = false,
-       float8 = false;
+  bool relu = false, bits = false, gelu = false, products = false, convolutions = false,
+       attention = false, float8 = false;
   module.walk([&](mpcrt::ContractOp op) {
     relu |= op.getActivation() != Activation::None;
     bits |= op.getMask() || op.getWhere();
+    gelu |= op.hasGelu();
     const bool isPair = isFloat8(getElementTypeOrSelf(op.getLhs()));
     float8 |= isPair;
     products |= !isPair && !isOfBlas(op);
@@ -423,13 +424,15 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
       [&](Operation *op) { attention |= isa<mpcrt::AttendOp, mpcrt::AttendGradientOp>(op); });
   // With a window come all of them: runtime/cts runs on the library of such a model.
   module.walk([&](mpcrt::ConvolveOp) {
-    relu = bits = products = convolutions = attention = float8 = true;
+    relu = bits = gelu = products = convolutions = attention = float8 = true;
   });
   std::string text;
   if (relu || bits)
     text += kRelu; // whose functions those of bits call
   if (bits)
     text += reluBitKernels();
+  if (gelu)
+    text += getCudaGeluKernels();
   if (products || convolutions || attention)
     text += kElements;
   if (products)

@@ -16,6 +16,9 @@ std::string getCudaLibraryKernels(mlir::ModuleOp module);
 /// Those around the products of attention, which use the ones for elements of any dtype.
 llvm::StringRef getCudaAttentionKernels();
 
+/// gelu and its derivative behind products.
+std::string getCudaGeluKernels();
+
 /// Those around products of float8.
 llvm::StringRef getCudaFloat8Kernels();
 

@@ -228,6 +228,8 @@ Service mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
     return {offsetof(mpc_rt_services_t, contract_blocks), 6};
   if (contract.getScale())
     return {offsetof(mpc_rt_services_t, contract_groups), contract.hasPackedRhs() ? 8u : 11u};
+  if (contract.hasGelu())
+    return {offsetof(mpc_rt_services_t, contract_with_gelu), 17};
   if (contract.getMask() || contract.getWhere())
     return {offsetof(mpc_rt_services_t, contract_with_bits), 10};
   if (isFloat8(getElementTypeOrSelf(contract.getLhs().getType())))

@@ -98,6 +98,10 @@ LogicalResult HostFunction::lowerCall(mpcrt::LibraryCallOpInterface op) {
     arguments.append({pointerToOptional(emit, contract.getWhere()),
                       pointerTo(emit, contract.getOut()),
                       pointerToOptional(emit, contract.getMask())});
+  } else if (contract && contract.hasGelu()) {
+    arguments.append({pointerToOptional(emit, contract.getGeluAt()),
+                      pointerTo(emit, contract.getOut()),
+                      pointerToOptional(emit, contract.getKept())});
   } else {
     for (Value init : cast<DestinationStyleOpInterface>(*op).getDpsInits())
       arguments.push_back(pointerTo(emit, init));

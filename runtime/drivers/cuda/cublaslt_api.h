@@ -35,8 +35,10 @@ enum DescAttribute : int {
   transB = 4,
   epilogue = 7,
   biasPointer = 8,
-  auxPointer = 11, // bits of relu: a row of a row-major result after the other, 16-byte aligned
-  auxLeading = 12  // bits per row, a multiple of 128
+  // Bits of relu, a row of a row-major result after the other, 16-byte aligned; or arguments of
+  // gelu, in the type of the result.
+  auxPointer = 11,
+  auxLeading = 12 // of a row: bits, a multiple of 128; or elements, a multiple of 8
 };
 enum LayoutAttribute : int { batchCount = 5, batchStride = 6 };
 enum PreferenceAttribute : int {
@@ -51,8 +53,12 @@ enum Epilogue : uint32_t { // flags
   epilogueDefault = 1,     // none of them
   epilogueRelu = 2,
   epilogueBias = 4,
-  epilogueReluMask = 2 | 128,      // and its bits go to auxPointer
-  epilogueReluDerivative = 8 | 128 // by the bits at auxPointer
+  epilogueBeside = 128,             // with what is at auxPointer; never alone
+  epilogueReluMask = 2 | 128,       // and its bits go to auxPointer
+  epilogueReluDerivative = 8 | 128, // by the bits at auxPointer
+  epilogueGelu = 32,
+  epilogueGeluKept = 32 | 128,      // and its arguments go to auxPointer
+  epilogueGeluDerivative = 64 | 128 // at the arguments at auxPointer
 };
 enum LibraryProperty : int { majorVersion = 0, minorVersion = 1, patchLevel = 2 };
 enum Operation : int32_t { none = 0, transpose = 1 };

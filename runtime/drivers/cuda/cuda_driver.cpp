@@ -89,6 +89,15 @@ public:
                                  void *, const ContractionExtras &, int64_t) override {
     return failForOtherTarget(descriptor);
   }
+  mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                   const void *rhs, const void *bias, const GeluArguments &gelu,
+                                   void *out, int64_t batch) override {
+    if (auto status = kernels.flush())
+      return status;
+    if (descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS)
+      return failForOtherTarget(descriptor);
+    return multiplier.contractWithGelu(descriptor, lhs, rhs, bias, gelu, out, batch);
+  }
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *, const void *,
                                  const BlockScales &, const void *, void *, int64_t) override {
     return failForOtherTarget(descriptor);

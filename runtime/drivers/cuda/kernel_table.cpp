@@ -223,4 +223,16 @@ mpc_rt_status_t KernelTable::launchWhere(const Contraction &shape, void *values,
   return launchNamed(nameFor("mpc_where_", shape.out).c_str(), parameters, count);
 }
 
+mpc_rt_status_t KernelTable::launchGelu(mpc_rt_dtype_t dtype, void *y, const void *x,
+                                        int64_t count) {
+  void *parameters[] = {&y, &x, &count};
+  return launchNamed(nameFor("mpc_gelu_", dtype).c_str(), parameters, count);
+}
+
+mpc_rt_status_t KernelTable::launchGeluGradient(mpc_rt_dtype_t dtype, void *y, const void *x,
+                                                int64_t count) {
+  void *parameters[] = {&y, &x, &count};
+  return launchNamed(nameFor("mpc_gelu_gradient_", dtype).c_str(), parameters, count);
+}
+
 } // namespace mpc::rt::cuda

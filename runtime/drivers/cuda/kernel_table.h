@@ -47,6 +47,9 @@ public:
   mpc_rt_status_t launchReluMask(const Contraction &shape, void *values, uint8_t *mask);
   // 0 where the bit is not set.
   mpc_rt_status_t launchWhere(const Contraction &shape, void *values, const uint8_t *where);
+  // y = gelu(x), where y may be x, and y times the derivative of gelu at x.
+  mpc_rt_status_t launchGelu(mpc_rt_dtype_t dtype, void *y, const void *x, int64_t count);
+  mpc_rt_status_t launchGeluGradient(mpc_rt_dtype_t dtype, void *y, const void *x, int64_t count);
 
 private:
   struct Kernel {

@@ -6,6 +6,7 @@
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/cuda/library_kernels.h"
 
+#include <algorithm>
 #include <array>
 
 namespace mpc::rt::cuda {
@@ -113,8 +114,8 @@ mpc_rt_status_t Multiplier::issue(const Plan &plan, const Operands &operands,
             check(blas->descSet(plan.desc, lt::biasPointer, &operands.bias, sizeof operands.bias),
                   layer, "setting the bias"))
       return status;
-  if (plan.does(lt::epilogueReluMask) || plan.does(lt::epilogueReluDerivative))
-    if (auto status = setBits(plan, operands.bits, layer))
+  if (plan.epilogue & lt::epilogueBeside)
+    if (auto status = setBeside(plan, operands, layer))
       return status;
   const float one = 1;
   const double one64 = 1;
@@ -154,6 +155,34 @@ mpc_rt_status_t Multiplier::contractWithBits(const mpc_rt_contract_t &descriptor
                   layer, bits);
 }
 
+mpc_rt_status_t Multiplier::contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                             const void *rhs, const void *bias,
+                                             const GeluArguments &gelu, void *out, int64_t batch) {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
+  Contraction shape;
+  if (auto status = resolveGelu(descriptor, lhs, rhs, bias, gelu, out, batch, shape))
+    return status;
+  if (shape.outElements() == 0)
+    return MPC_RT_OK;
+  uint32_t epilogue = lt::epilogueDefault;
+  if (auto status = product({ProductKind::contraction, descriptor.id, batch, 0}, shape,
+                            {lhs, rhs, bias, out, {}, gelu}, epilogue, layer))
+    return status;
+  const lt::Epilogue part = shape.gelu ? lt::epilogueGelu : lt::epilogueGeluDerivative;
+  const bool isDone = (epilogue & part) == part;
+  products.note(descriptor.id, batch, layer, shape,
+                !takesProduct(shape) ? "direct"
+                : !isDone            ? "cublaslt"
+                : shape.gelu         ? "cublaslt:gelu"
+                                     : "cublaslt:gelu_gradient");
+  if (isDone)
+    return MPC_RT_OK;
+  const auto count = static_cast<int64_t>(shape.outElements());
+  return shape.gelu
+             ? kernels.launchGelu(shape.out, out, shape.keepsArgument ? gelu.kept : out, count)
+             : kernels.launchGeluGradient(shape.out, out, gelu.at, count);
+}
+
 mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &shape,
                                      const void *lhs, const void *rhs, const void *bias, void *out,
                                      const char *layer, const ReluBits &bits) {
@@ -173,10 +202,12 @@ mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &s
 }
 
 mpc_rt_status_t Multiplier::product(const ProductKey &key, const Contraction &shape,
-                                    const Operands &operands, uint32_t &epilogue,
-                                    const char *layer) {
+                                    const Operands &given, uint32_t &epilogue, const char *layer) {
   // Without the library: zeros are the same with relu, and the kernel applies it.
   epilogue = lt::epilogueRelu;
+  Operands operands = given;
+  if (shape.keepsArgument)
+    operands.out = given.gelu.kept;
   if (shape.k == 0 && !shape.hasBias)
     return shape.accumulate
                ? MPC_RT_OK
@@ -189,8 +220,9 @@ mpc_rt_status_t Multiplier::product(const ProductKey &key, const Contraction &sh
   auto [place, isNew] = plans.try_emplace(key);
   Plan &plan = place->second;
   // Places in the arena move with the batch only, but the arena itself may be another one.
-  std::array<uint32_t, 3> alignments = {alignmentOf(operands.lhs), alignmentOf(operands.rhs),
-                                        alignmentOf(operands.out)};
+  std::array<uint32_t, 3> alignments = {
+      alignmentOf(operands.lhs), alignmentOf(operands.rhs),
+      std::min(alignmentOf(operands.out), alignmentOf(given.out))};
   bool isWorse = false;
   for (size_t i = 0; i < alignments.size(); ++i)
     isWorse |= alignments[i] < plan.alignments[i];
@@ -199,14 +231,14 @@ mpc_rt_status_t Multiplier::product(const ProductKey &key, const Contraction &sh
     plan = Plan();
     plan.shape = shape;
     plan.alignments = alignments;
-    if (auto status = makePlan(plan, operands, layer)) {
+    if (auto status = makePlan(plan, given, layer)) {
       release(plan);
       plans.erase(place);
       return status;
     }
   }
   epilogue = plan.epilogue;
-  return issue(plan, operands, layer);
+  return issue(plan, plan.does(lt::epilogueGelu) ? given : operands, layer);
 }
 
 } // namespace mpc::rt::cuda

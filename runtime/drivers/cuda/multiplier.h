@@ -13,6 +13,7 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <vector>
 
 namespace mpc::rt::cuda {
 
@@ -41,6 +42,9 @@ public:
                            const void *bias, void *out, int64_t batch);
   mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const ReluBits &bits,
+                                   void *out, int64_t batch);
+  mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                   const void *rhs, const void *bias, const GeluArguments &gelu,
                                    void *out, int64_t batch);
   // A checked product. What cuBLASLt does not take, a kernel of the artifact does.
   mpc_rt_status_t multiply(const ProductKey &key, const Contraction &shape, const void *lhs,
@@ -74,6 +78,7 @@ private:
     const void *lhs, *rhs, *bias;
     void *out;
     ReluBits bits;
+    GeluArguments gelu = {};
   };
   mpc_rt_status_t makePlan(Plan &plan, const Operands &operands, const char *layer);
   mpc_rt_status_t describe(Plan &plan, const char *layer) const;
@@ -84,14 +89,19 @@ private:
   mpc_rt_status_t placeEpilogue(Plan &plan, const Operands &operands, const char *layer);
   mpc_rt_status_t setEpilogue(Plan &plan, uint32_t epilogue, const Operands &operands,
                               const char *layer) const;
-  mpc_rt_status_t setBits(const Plan &plan, const ReluBits &bits, const char *layer) const;
-  // What nothing documents is tried with the product itself: whether relu leaves NaN what it is,
-  // which bits it makes, and what it makes of those that it is given.
+  // What an epilogue reads or writes beside the result: bits of relu, or arguments of gelu.
+  mpc_rt_status_t setBeside(const Plan &plan, const Operands &operands, const char *layer) const;
+  // What nothing documents is tried with the product itself (epilogue_trials.cpp): whether relu
+  // leaves NaN what it is, which bits it makes, and what it makes of those that it is given; what
+  // gelu and its derivative make of numbers where approximations differ.
   bool keepsNaN(const Plan &plan, Operands operands);
   bool makesBits(const Plan &plan, Operands operands);
   bool followsBits(const Plan &plan, Operands operands);
+  bool appliesGelu(const Plan &plan, Operands operands);
+  bool appliesGeluGradient(const Plan &plan, Operands operands);
+  bool issueKnown(const Plan &plan, Operands operands, const std::vector<double> &first);
   bool readBack(void *host, const void *device, uint64_t bytes);
-  // The product into what the caller gave, and nothing behind it.
+  // The product, into `kept` where gelu is left to a kernel, and nothing behind it.
   mpc_rt_status_t product(const ProductKey &key, const Contraction &shape, const Operands &operands,
                           uint32_t &epilogue, const char *layer);
   mpc_rt_status_t issue(const Plan &plan, const Operands &operands, const char *layer) const;

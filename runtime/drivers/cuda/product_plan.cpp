@@ -3,12 +3,10 @@
 // How cuBLASLt is to multiply: descriptions, the choice of an algorithm, and what of the epilogue
 // it does.
 #include "runtime/base/dtype.h"
-#include "runtime/base/element.h"
 #include "runtime/drivers/cuda/multiplier.h"
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
+#include <cstdlib>
+#include <cstring>
 
 namespace mpc::rt::cuda {
 
@@ -149,13 +147,18 @@ mpc_rt_status_t Multiplier::makePlan(Plan &plan, const Operands &operands, const
   return status ? status : placeEpilogue(plan, operands, layer);
 }
 
-mpc_rt_status_t Multiplier::setBits(const Plan &plan, const ReluBits &bits,
-                                    const char *layer) const {
-  const void *address = bits.mask ? bits.mask : bits.where;
-  int64_t leading = plan.shape.maskRowBytes() * 8;
+mpc_rt_status_t Multiplier::setBeside(const Plan &plan, const Operands &operands,
+                                      const char *layer) const {
+  const Contraction &c = plan.shape;
+  const bool areBits = c.makesMask || c.readsMask;
+  const void *address = c.makesMask       ? operands.bits.mask
+                        : c.readsMask     ? operands.bits.where
+                        : c.keepsArgument ? operands.gelu.kept
+                                          : operands.gelu.at;
+  int64_t leading = areBits ? c.maskRowBytes() * 8 : c.n;
   int code = blas->descSet(plan.desc, lt::auxPointer, &address, sizeof address);
   code = code ? code : blas->descSet(plan.desc, lt::auxLeading, &leading, sizeof leading);
-  return check(code, layer, "setting the bits of relu");
+  return check(code, layer, "setting what the epilogue reads or writes");
 }
 
 mpc_rt_status_t Multiplier::setEpilogue(Plan &plan, uint32_t epilogue, const Operands &operands,
@@ -167,104 +170,13 @@ mpc_rt_status_t Multiplier::setEpilogue(Plan &plan, uint32_t epilogue, const Ope
                 "describing the product"))
     return status;
   // The heuristic takes the alignment from the address.
-  return operands.bits.mask || operands.bits.where ? setBits(plan, operands.bits, layer)
-                                                   : MPC_RT_OK;
+  return epilogue & lt::epilogueBeside ? setBeside(plan, operands, layer) : MPC_RT_OK;
 }
 
-bool Multiplier::readBack(void *host, const void *device, uint64_t bytes) {
-  return !session.cuda.memcpyToHost(host, reinterpret_cast<DevicePointer>(device), bytes,
-                                    session.stream) &&
-         !session.synchronize();
-}
-
-// The product of an operand of NaN.
-bool Multiplier::keepsNaN(const Plan &plan, Operands operands) {
-  const Contraction &c = plan.shape;
-  Memory operand(session, Memory::Kind::device);
-  bool grew = false;
-  const size_t bytes = c.lhsElements() * dtypeSize(c.lhs);
-  const size_t results = c.outElements();
-  // All bits set are NaN in every floating dtype.
-  if (operand.reserve(bytes, "a check of relu", grew) ||
-      session.cuda.memsetBytes(operand.address(), 0xFF, bytes, session.stream))
-    return false;
-  operands.lhs = operand.data();
-  std::vector<uint8_t> host(results * dtypeSize(c.out));
-  if (issue(plan, operands, "a check of relu") || !readBack(host.data(), operands.out, host.size()))
-    return false;
-  for (size_t i = 0; i < results; ++i)
-    if (!std::isnan(loadElement(c.out, host.data(), static_cast<int64_t>(i))))
-      return false;
-  return true;
-}
-
-// Numbers without an order that a wrong layout would keep.
-static uint32_t scatter(uint64_t i) { return static_cast<uint32_t>(i * 0x9E3779B97F4A7C15 >> 40); }
-
-// Of an operand of zeros and a bias of the numbers that matter: every row has the bits of the bias.
-// Without a bias nothing is known.
-bool Multiplier::makesBits(const Plan &plan, Operands operands) {
-  const Contraction &c = plan.shape;
-  if (!c.hasBias)
-    return false;
-  const double values[] = {1.0, -1.0, 0.0, -0.0, std::nan("")};
-  const size_t lhsBytes = c.lhsElements() * dtypeSize(c.lhs);
-  const auto rowBytes = static_cast<size_t>(c.maskRowBytes());
-  std::vector<uint8_t> bias(static_cast<size_t>(c.n) * dtypeSize(c.out)), row(rowBytes);
-  for (int64_t i = 0; i < c.n; ++i) {
-    const double value = values[scatter(static_cast<uint64_t>(i)) % 5];
-    storeElement(c.out, bias.data(), i, value);
-    row[static_cast<size_t>(i / 8)] |= static_cast<uint8_t>((value > 0) << i % 8);
-  }
-  Memory zeros(session, Memory::Kind::device), added(session, Memory::Kind::device);
-  bool grew = false;
-  if (zeros.reserve(lhsBytes, "a check of relu", grew) ||
-      added.reserve(bias.size(), "a check of relu", grew) ||
-      session.cuda.memsetBytes(zeros.address(), 0, lhsBytes, session.stream) ||
-      session.cuda.memcpyToDevice(added.address(), bias.data(), bias.size(), session.stream))
-    return false;
-  operands.lhs = zeros.data();
-  operands.bias = added.data();
-  std::vector<uint8_t> mask(static_cast<size_t>(c.maskBytes()));
-  if (issue(plan, operands, "a check of relu") ||
-      !readBack(mask.data(), operands.bits.mask, mask.size()))
-    return false;
-  const auto whole = static_cast<size_t>(c.n / 8); // bytes without padding
-  for (size_t at = 0; at < mask.size(); at += rowBytes) {
-    const int last = c.n % 8 ? (mask[at + whole] ^ row[whole]) & ((1 << c.n % 8) - 1) : 0;
-    if (last || !std::equal(row.begin(), row.begin() + c.n / 8, mask.begin() + at))
-      return false;
-  }
-  return true;
-}
-
-// The product of an operand of NaN: what the bits leave is NaN, everything else 0.
-bool Multiplier::followsBits(const Plan &plan, Operands operands) {
-  const Contraction &c = plan.shape;
-  const size_t lhsBytes = c.lhsElements() * dtypeSize(c.lhs);
-  std::vector<uint8_t> bits(static_cast<size_t>(c.maskBytes()));
-  for (size_t i = 0; i < bits.size(); ++i)
-    bits[i] = static_cast<uint8_t>(scatter(i));
-  Memory operand(session, Memory::Kind::device), where(session, Memory::Kind::device);
-  bool grew = false;
-  if (operand.reserve(lhsBytes, "a check of relu", grew) ||
-      where.reserve(bits.size(), "a check of relu", grew) ||
-      session.cuda.memsetBytes(operand.address(), 0xFF, lhsBytes, session.stream) ||
-      session.cuda.memcpyToDevice(where.address(), bits.data(), bits.size(), session.stream))
-    return false;
-  operands.lhs = operand.data();
-  operands.bits.where = where.data();
-  std::vector<uint8_t> host(c.outElements() * dtypeSize(c.out));
-  if (issue(plan, operands, "a check of relu") || !readBack(host.data(), operands.out, host.size()))
-    return false;
-  for (int64_t row = 0; row < c.m; ++row)
-    for (int64_t i = 0; i < c.n; ++i) {
-      const bool isKept = bits[static_cast<size_t>(row * c.maskRowBytes() + i / 8)] >> i % 8 & 1;
-      const double value = loadElement(c.out, host.data(), row * c.n + i);
-      if (isKept ? !std::isnan(value) : value != 0)
-        return false;
-    }
-  return true;
+// MPC_CUBLASLT_GELU=off: kernels of the artifact apply gelu, to compare.
+static bool usesGelu() {
+  const char *choice = std::getenv("MPC_CUBLASLT_GELU");
+  return !choice || std::strcmp(choice, "off") != 0;
 }
 
 mpc_rt_status_t Multiplier::placeEpilogue(Plan &plan, const Operands &operands, const char *layer) {
@@ -279,6 +191,15 @@ mpc_rt_status_t Multiplier::placeEpilogue(Plan &plan, const Operands &operands, 
   if (c.relu && has(lt::epilogueRelu) && keepsNaN(plan, operands))
     return MPC_RT_OK;
   if (c.readsMask && has(lt::epilogueReluDerivative) && followsBits(plan, operands))
+    return MPC_RT_OK;
+  // In columns a row's arguments follow each other: whole packs of 8.
+  const bool hasGeluRows = !(c.keepsArgument || c.geluGradient) || c.n % 8 == 0;
+  const bool triesGelu = (c.gelu || c.geluGradient) && hasGeluRows && usesGelu();
+  if (triesGelu && c.gelu && has(c.keepsArgument ? lt::epilogueGeluKept : lt::epilogueGelu) &&
+      appliesGelu(plan, operands))
+    return MPC_RT_OK;
+  if (triesGelu && c.geluGradient && has(lt::epilogueGeluDerivative) &&
+      appliesGeluGradient(plan, operands))
     return MPC_RT_OK;
   // Kernels of the artifact do the rest afterwards.
   if (auto status = setEpilogue(plan, 0, operands, layer))

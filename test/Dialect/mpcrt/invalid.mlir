@@ -110,6 +110,42 @@ func.func @bits_of_batches(%x: memref<?x3x8xf32>, %w: memref<?x8x4xf32>, %o: mem
   return
 }
 // -----
+func.func @kept_without_gelu(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %z: memref<?x4xf16>) {
+  // expected-error @+1 {{keeps what gelu is applied to, but has no gelu}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) kept(%z : memref<?x4xf16>)
+  return
+}
+// -----
+func.func @gelu_and_relu(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>) {
+  // expected-error @+1 {{applies gelu or its derivative only to one floating matrix, without accumulate, largest, blocks, bits and activation}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) gelu activation(relu)
+  return
+}
+// -----
+func.func @gelu_and_sums(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %s: memref<4xf32>) {
+  // expected-error @+1 {{without bias, activation, blocks, bits and gelu}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) sums(%s : memref<4xf32>) gelu
+  return
+}
+// -----
+func.func @gelu_of_batches(%x: memref<?x3x8xf16>, %w: memref<?x8x4xf16>, %o: memref<?x3x4xf16>) {
+  // expected-error @+1 {{applies gelu or its derivative only to one floating matrix}}
+  mpcrt.contract ins(%x, %w : memref<?x3x8xf16>, memref<?x8x4xf16>) outs(%o : memref<?x3x4xf16>) gelu
+  return
+}
+// -----
+func.func @derivative_with_bias(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %b: memref<4xf16>, %o: memref<?x4xf16>, %z: memref<?x4xf16>) {
+  // expected-error @+1 {{applies the derivative of gelu only without bias and gelu}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) bias(%b : memref<4xf16>) gelu_at(%z : memref<?x4xf16>) outs(%o : memref<?x4xf16>)
+  return
+}
+// -----
+func.func @derivative_at_others(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %z: memref<?x4xf32>) {
+  // expected-error @+1 {{reads or keeps arguments of gelu of type 'memref<?x4xf32>', but out has 'memref<?x4xf16>'}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) gelu_at(%z : memref<?x4xf32>) outs(%o : memref<?x4xf16>)
+  return
+}
+// -----
 func.func @dense(%x: memref<?x8xf32, strided<[16, 1]>>, %w: memref<8x4xf32>, %o: memref<?x4xf32>) {
   // expected-error @+1 {{operands must be dense and row-major}}
   mpcrt.contract ins(%x, %w : memref<?x8xf32, strided<[16, 1]>>, memref<8x4xf32>) outs(%o : memref<?x4xf32>)

@@ -63,6 +63,20 @@ func.func @sums(%x: tensor<?x8xf32>, %dy: tensor<?x4xf16>, %o: tensor<8x4xf16>, 
   return %dw, %l, %db : tensor<8x4xf16>, tensor<i16>, tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @gelu
+func.func @gelu(%x: tensor<?x8xf16>, %w: tensor<8x16xf16>, %dz: tensor<?x4xf16>, %v: tensor<16x4xf16>, %o: tensor<?x16xf16>)
+    -> (tensor<?x16xf16>, tensor<?x16xf16>, tensor<?x16xf16>) {
+  // CHECK: mpcrt.contract ins({{.*}}) outs(%{{.*}} : tensor<?x16xf16>) gelu kept(%{{.*}} : tensor<?x16xf16>) -> tensor<?x16xf16>, tensor<?x16xf16>
+  %y, %z = mpcrt.contract ins(%x, %w : tensor<?x8xf16>, tensor<8x16xf16>) outs(%o : tensor<?x16xf16>) gelu kept(%o : tensor<?x16xf16>)
+      -> tensor<?x16xf16>, tensor<?x16xf16>
+  // CHECK: mpcrt.contract ins({{.*}}) outs(%{{.*}} : tensor<?x16xf16>) gelu -> tensor<?x16xf16>
+  %p = mpcrt.contract ins(%x, %w : tensor<?x8xf16>, tensor<8x16xf16>) outs(%o : tensor<?x16xf16>) gelu -> tensor<?x16xf16>
+  // CHECK: mpcrt.contract ins({{.*}}) gelu_at(%{{.*}} : tensor<?x16xf16>) outs(%{{.*}} : tensor<?x16xf16>) {transpose_rhs} -> tensor<?x16xf16>
+  %d = mpcrt.contract ins(%dz, %v : tensor<?x4xf16>, tensor<16x4xf16>) gelu_at(%z : tensor<?x16xf16>) outs(%o : tensor<?x16xf16>)
+      {transpose_rhs} -> tensor<?x16xf16>
+  return %y, %p, %d : tensor<?x16xf16>, tensor<?x16xf16>, tensor<?x16xf16>
+}
+
 // CHECK-LABEL: func.func @memrefs
 func.func @memrefs(%x: memref<?x8xf32>, %g: memref<?x4xf32>, %o: memref<8x4xf32>) {
   // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : memref<?x8xf32>, memref<?x4xf32>) outs(%{{.*}} : memref<8x4xf32>) {transpose_lhs}

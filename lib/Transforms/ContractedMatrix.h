@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the passes that move elementwise ops into contractions ask of both.
+#ifndef MPC_LIB_TRANSFORMS_CONTRACTEDMATRIX_H
+#define MPC_LIB_TRANSFORMS_CONTRACTEDMATRIX_H
+
+#include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mpc {
+
+/// What an op yields that computes each element from those at the same place of its `inputs`
+/// operands; null for others.
+mlir::Value yieldOfElements(mlir::linalg::GenericOp op, int64_t inputs);
+
+/// The contraction whose result the value is, as it is or in another shape, and whether nothing
+/// else reads it on the way; on demand also where the value is a part of the result, which
+/// mpc-pad-dims padded.
+std::pair<mpcrt::ContractOp, bool> findMatrix(mlir::Value value, bool inParts = false);
+
+/// A contraction with a floating result of known width that is not added to another one.
+bool isOpenMatrix(mpcrt::ContractOp op);
+
+} // namespace mpc
+
+#endif // MPC_LIB_TRANSFORMS_CONTRACTEDMATRIX_H
