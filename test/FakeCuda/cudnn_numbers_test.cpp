@@ -3,9 +3,9 @@
 // The numbers and functions that runtime/drivers/cuda/cudnn_api.h declares are those of cuDNN's own
 // header. Compiled where that header is (scripts/build --with-cuda brings it); nothing runs.
 #include "runtime/drivers/cuda/cudnn_api.h"
+#include "test/FakeCuda/alike_functions.h"
 
 #include <cudnn_graph.h>
-#include <type_traits>
 
 namespace {
 
@@ -145,19 +145,8 @@ MPC_SAME(winogradTile6x6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6);
 MPC_SAME(winogradTile13x13, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13);
 #undef MPC_SAME
 
-// As many parameters of the same sizes: enumerations and opaque pointers stand for each other.
-template <typename Ours, typename Theirs> struct IsAlike : std::false_type {};
-template <typename R1, typename... P1, typename R2, typename... P2>
-struct IsAlike<R1 (*)(P1...), R2 (*)(P2...)> {
-  static constexpr bool value = [] {
-    if constexpr (sizeof...(P1) == sizeof...(P2))
-      return sizeof(R1) == sizeof(R2) && ((sizeof(P1) == sizeof(P2)) && ...);
-    else
-      return false;
-  }();
-};
 #define MPC_ALIKE(field, theirs)                                                                   \
-  static_assert(IsAlike<decltype(dnn::Api::field), decltype(&(theirs))>::value, #theirs)
+  static_assert(mpc::test::IsAlike<decltype(dnn::Api::field), decltype(&(theirs))>::value, #theirs)
 MPC_ALIKE(getVersion, cudnnGetVersion);
 MPC_ALIKE(getErrorString, cudnnGetErrorString);
 MPC_ALIKE(create, cudnnCreate);
