@@ -51,6 +51,8 @@ Arguments::Arguments(const std::vector<Option> &options, int count, const char *
     }
     size_t equals = word.find('=');
     std::string name = word.substr(0, equals);
+    if (name == "-h")
+      name = word = "--help";
     name = name.compare(0, 2, "--") == 0 ? name.substr(2) : name;
     auto option = std::find_if(options.begin(), options.end(),
                                [&](const Option &row) { return name == row.name; });
@@ -63,13 +65,15 @@ Arguments::Arguments(const std::vector<Option> &options, int count, const char *
         fault("--" + name + " takes no value; write it without '='");
       else
         values_[name] = word.substr(equals + 1);
-    } else if (option->takes == Takes::Value) {
-      if (i + 1 == count)
-        fault("--" + name + " needs a value: --" + name + " " + option->value);
-      else
-        values_[name] = words[++i];
+    } else if (option->takes == Takes::Value && i + 1 < count) {
+      values_[name] = words[++i];
     } else {
       values_[name] = "";
+    }
+    // An empty one is a script's unset variable more often than a wish for the default.
+    if (option->takes == Takes::Value && values_[name].empty()) {
+      fault("--" + name + " needs a value: --" + name + " " + option->value);
+      values_.erase(name);
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include "mpc-rt/model.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -122,8 +123,14 @@ static std::string help(const Command &command) {
     left.append(left.size() < 34 ? 34 - left.size() : 1, ' ');
     text += left + option.help + "\n";
   }
-  return text + "\nexample:\n  " + command.example +
-         "\n\ndata D: an .npz or a folder of .npy files (the model's input names or x0, x1, ..; "
+  text += std::string("\nexample:\n  ") + command.example + "\n";
+  const bool readsData =
+      std::any_of(command.options.begin(), command.options.end(),
+                  [](const Option &option) { return std::strcmp(option.value, "D") == 0; });
+  if (!readsData)
+    return text;
+  return text +
+         "\ndata D: an .npz or a folder of .npy files (the model's input names or x0, x1, ..; "
          "targets y0, y1, ..\nor the outputs' names; optionally sample_weight), a CSV with a "
          "header, or a folder of MNIST's IDX files.\n";
 }
@@ -141,12 +148,22 @@ static std::string overview() {
          commandTable()[2].example + "\n";
 }
 
+/// Whether the machine has it is not a question to the command line.
+static bool isDeviceName(const std::string &name) {
+  const std::string prefix = "cuda:";
+  return name == "cpu" || name == "cuda" || name == "null" ||
+         (name.size() > prefix.size() && name.compare(0, prefix.size(), prefix) == 0 &&
+          name.find_first_not_of("0123456789", prefix.size()) == std::string::npos);
+}
+
 training::SessionOptions sessionOptions(Arguments &arguments) {
   training::SessionOptions options;
   arguments.requirePositional(1, "LIB (libNAME.so or its folder)");
   if (!arguments.positional().empty())
     options.library = arguments.positional()[0];
   options.device = arguments.text("device", "cpu");
+  if (!isDeviceName(options.device))
+    arguments.fault("--device is '" + options.device + "'; expected cpu or cuda:N");
   options.threads = static_cast<uint32_t>(arguments.integer("threads", 0, 1, 4096));
   options.seed = arguments.seed("seed", 0);
   options.weights = arguments.text("weights");

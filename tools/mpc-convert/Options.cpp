@@ -2,6 +2,7 @@
 // Options of mpc-convert.
 #include "tools/mpc-convert/Options.h"
 #include "mpc/Training/LossScaleOption.h"
+#include "tools/ParseErrors.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/WithColor.h"
 #include <cmath>
@@ -56,16 +57,21 @@ std::optional<ConvertOptions> mpc::parseConvertOptions(int argc, char **argv, Ex
   };
   std::string parseErrors;
   llvm::raw_string_ostream parseStream(parseErrors);
+  if (reportMissingValue("mpc-convert", llvm::ArrayRef<const char *>(argv, argc)))
+    return std::nullopt;
   if (!cl::ParseCommandLineOptions(argc, argv, kOverview, &parseStream)) {
-    llvm::StringRef text = llvm::StringRef(parseErrors).split('\n').first.split("  Try:").first;
-    text.consume_front("mpc-convert: ");
-    report(text.rtrim(".!") + "; try mpc-convert --help");
+    reportParseErrors("mpc-convert", parseErrors);
     return std::nullopt;
   }
   if (line.input.empty())
     report("no IN given; try mpc-convert --help");
   if (line.output.empty())
     report("no -o OUT given; try mpc-convert --help");
+  for (const cl::opt<std::string> *option :
+       {&line.model, &line.loss, &line.optimizer, &line.metrics})
+    if (option->getNumOccurrences() && option->empty())
+      report("--" + option->ArgStr + ": is empty; expected " + option->ValueStr +
+             ", or leave the option out");
   if (!isLossScaleOption(line.lossScale))
     report("--loss-scale=" + line.lossScale +
            ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]");

@@ -2,6 +2,7 @@
 // Options of mpcc (interface.md, section 1). An option that is not there yet says so.
 #include "tools/mpcc/Options.h"
 #include "mpc/Training/LossScaleOption.h"
+#include "tools/ParseErrors.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Process.h"
@@ -176,24 +177,6 @@ static std::string takeColor(std::vector<const char *> &arguments) {
   return value;
 }
 
-/// LLVM's messages start with the program's name; ours with the severity.
-static void reportParseErrors(llvm::StringRef text) {
-  llvm::SmallVector<llvm::StringRef> lines;
-  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef line : lines) {
-    if (!line.consume_front("mpcc: "))
-      continue;
-    if (line.consume_front("Did you mean ")) {
-      llvm::WithColor::note(llvm::errs()) << "did you mean " << line << "\n";
-      continue;
-    }
-    llvm::StringRef message = line.split("  Try:").first;
-    message.consume_back("!");
-    message.consume_back(".");
-    llvm::WithColor::error(llvm::errs()) << message << "; try mpcc --help\n";
-  }
-}
-
 std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitCode &code) {
   std::vector<const char *> arguments(argv, argv + argc);
   std::string color = takeColor(arguments);
@@ -204,15 +187,24 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   std::string parseErrors;
   llvm::raw_string_ostream parseStream(parseErrors);
   code = kExitUsage;
+  if (reportMissingValue("mpcc", arguments))
+    return std::nullopt;
   if (!cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(), kOverview,
                                    &parseStream)) {
-    reportParseErrors(parseErrors);
+    reportParseErrors("mpcc", parseErrors);
     return std::nullopt;
   }
   CompileOptions options;
   UsageErrors errors;
   if (line.model.empty())
     errors.report("no MODEL given; try mpcc --help");
+  // An empty one is a script's unset variable more often than a wish for the default.
+  for (const cl::opt<std::string> *option :
+       {&line.output, &line.name, &line.policy, &line.loss, &line.optimizer, &line.metrics,
+        &line.compileTo, &line.compileFrom})
+    if (option->getNumOccurrences() && option->empty())
+      errors.report((option->ArgStr.size() > 1 ? "--" : "-") + option->ArgStr +
+                    ": is empty; expected " + option->ValueStr + ", or leave the option out");
   errors.oneOf("output-guard", line.outputGuard, {"on", "off"});
   errors.oneOf("mode", line.mode, {"auto", "train", "infer"});
   errors.oneOf("march", line.march, {"portable", "native", "x86-64-v2", "x86-64-v3", "x86-64-v4"});

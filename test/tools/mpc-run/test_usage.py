@@ -24,13 +24,18 @@ class Usage(linear.ToolTest):
 
     def test_help_of_each_command_has_an_example(self):
         for command in ["predict", "evaluate", "train", "gradients", "bench", "devices", "inspect"]:
-            self.assertRegex(self.run_tool(command, "--help").stdout, rf"example:\n  mpc-run {command} ")
+            text = self.run_tool(command, "--help").stdout
+            self.assertRegex(text, rf"example:\n  mpc-run {command} ")
+            self.assertEqual(text, self.run_tool(command, "-h").stdout)
+            self.assertEqual("data D:" in text, command not in ["devices", "inspect"])
 
     def test_options(self):
         self.usage("train", self.model, "--ephocs=3", message=r"unknown option '--ephocs'; did you mean --epochs\?")
         self.usage("train", "--data", self.data, message="LIB .* is missing")
         self.usage("train", self.model, message="--data D is missing")
         self.usage("train", self.model, "--data", message="--data needs a value")
+        self.usage("train", self.model, "--data=d", "--save=", message="--save needs a value: --save W.safetensors")
+        self.usage("train", self.model, "--data=d", "--save", "", message="--save needs a value: --save W.safetensors")
         self.usage("train", self.model, "again", "--data=d", message="'again' is one argument too many")
         self.usage("train", self.model, "--data=d", "--epochs=0", message="--epochs is '0'; expected an integer from 1")
         self.usage("train", self.model, "--data=d", "--batch-size=8x", message="--batch-size is '8x'")
@@ -57,7 +62,9 @@ class Usage(linear.ToolTest):
 
     def test_deterministic_and_threads_and_device(self):
         self.run_tool("evaluate", self.model, "--data", self.data, "--deterministic", "--threads=1", "--device=cpu")
-        self.fails("evaluate", self.model, "--data", self.data, "--device=tpu", message="tpu")
+        for name in ["tpu", "cuda:", "cuda:x", "cuda:-1", "cudas", "CPU"]:
+            self.usage("evaluate", self.model, "--data", self.data, f"--device={name}",
+                       message=f"--device is '{name}'; expected cpu or cuda:N")  # fmt: skip
 
 
 class Inspect(linear.ToolTest):
