@@ -134,10 +134,14 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
   if (text("version") != formatVersion)
     return Failure(path + ": has checkpoint format '" + text("version") + "'; expected " +
                    formatVersion + "; resume with the mpc-run that wrote it");
+  // As the user says it: rows that are shuffled anew in each pass have no --seed.
+  auto shown = [](const std::string &value) -> std::string {
+    return value == "each-pass" ? "on and no --seed" : value == "once" ? "on and a --seed" : value;
+  };
   for (const auto &[key, value] : identityText(session, identity))
     if (text(key) != value)
-      failure.append(Failure(path + ": was written with " + key.substr(4) + " " + text(key) +
-                             ", not " + value +
+      failure.append(Failure(path + ": was written with " + key.substr(4) + " " + shown(text(key)) +
+                             ", not " + shown(value) +
                              "; expected the same run; use --weights to start a "
                              "new one from trained weights"));
   FitState restored;

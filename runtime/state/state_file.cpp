@@ -6,6 +6,7 @@
 #include "data/input_file.h"
 #include "data/mapped_file.h"
 #include "data/variable_tensor.h"
+#include "data/weights_file.h"
 #include "mpc-rt/training.h"
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
@@ -128,15 +129,6 @@ mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
   return mpc_rt_context_variables_changed(&context);
 }
 
-// Checkpoints of mpc-run have a prefix before model variables.
-void dropModelPrefix(Safetensors &content) {
-  constexpr size_t length = sizeof mpc::data::modelPrefix - 1;
-  mpc::data::NamedArrays renamed;
-  for (auto &[name, array] : content.tensors)
-    renamed.emplace(hasPrefix(name, mpc::data::modelPrefix) ? name.substr(length) : name, array);
-  content.tensors = std::move(renamed);
-}
-
 mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, bool complete,
                          bool &loaded) {
   struct stat info;
@@ -159,8 +151,7 @@ mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, boo
                 "%s: is damaged: a state file without its checksum; use an older "
                 "file",
                 path.c_str());
-  if (isText(*content, "format", "mpc-checkpoint"))
-    dropModelPrefix(*content);
+  mpc::data::dropCheckpointPrefix(*content);
   loaded = !content->tensors.empty();
   return restore(context, *content, path, complete, Values::copied);
 }

@@ -4,6 +4,7 @@
 
 #include "data/mapped_file.h"
 #include "data/variable_tensor.h"
+#include "data/weights_file.h"
 
 #include <cstring>
 
@@ -51,7 +52,7 @@ void noteMissingVariables(const Session &session, const std::string &file, Weigh
 
 Status loadVariables(Session &session, const std::string &file, bool complete,
                      WeightsReport &report) {
-  Result<data::Safetensors> content = data::readSafetensors(file);
+  Result<data::Safetensors> content = data::readWeightsFile(file);
   if (!content)
     return content.failure();
   const mpc_rt_executable_t &tables = session.executable();

@@ -85,7 +85,8 @@ ExitCode Conversion::readInput() {
   auto file = llvm::MemoryBuffer::getFile(options.input, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
   if (!file)
-    return fail(options.input + ": cannot be read: " + file.getError().message());
+    return fail(options.input + ": cannot be read: " + file.getError().message() +
+                "; expected .keras, .h5, .weights.h5, .safetensors or .npz");
   from = sniffStateFile(**file);
   const std::string &path = options.compile.model;
   switch (from) {

@@ -9,6 +9,7 @@
 #include "data/convert.h"
 #include "data/npz.h"
 #include "data/safetensors.h"
+#include "data/weights_file.h"
 #include "data/zip_writer.h"
 
 #include <set>
@@ -71,7 +72,7 @@ llvm::Expected<WeightFile> mpc::readValues(StateFileKind kind, const std::string
       return toError(read.failure());
     arrays = std::move(*read);
   } else {
-    data::Result<data::Safetensors> read = data::readSafetensors(path);
+    data::Result<data::Safetensors> read = data::readWeightsFile(path);
     if (!read)
       return toError(read.failure());
     arrays = std::move(read->tensors);

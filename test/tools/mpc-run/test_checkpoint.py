@@ -149,6 +149,22 @@ class Checkpoint(linear.ToolTest):
         self.fails("train", self.model, "--data", self.data, "--resume", self.path("d"),
                    message="d: has no checkpoint")  # fmt: skip
 
+        self.OPTIONS = ["--batch-size=8", "--validation-split=0.2"]
+        self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--resume", self.path("c"),
+                   message="was written with --shuffle on and a --seed, not on and no --seed")  # fmt: skip
+
+    def test_checkpoints_are_weights(self):
+        self.train("--epochs=2", "--checkpoint", self.path("c"), "--save", self.path("w"))
+        last = self.checkpoints()[-1]
+        shown = [self.run_tool("evaluate", self.model, "--data", self.data, "--weights", path, "--json").stdout
+                 for path in [self.path("w"), last]]  # fmt: skip
+        self.assertEqual(shown[0], shown[1])
+        content = bytearray(open(last, "rb").read())
+        content[-1] ^= 1
+        with open(self.path("damaged"), "wb") as handle:
+            handle.write(content)
+        self.fails("evaluate", self.model, "--data", self.data, "--weights", self.path("damaged"), message="is damaged")
+
     def test_resume_of_a_finished_run_changes_nothing(self):
         self.train("--epochs=2", "--checkpoint", self.path("c"), "--save", self.path("whole"))
         self.train("--epochs=2", "--resume", self.path("c"), "--save", self.path("part"))
