@@ -24,6 +24,9 @@ def main():
         arguments = arguments[2:]
     expected, command = int(arguments[0]), arguments[1:]
 
+    if name:
+        # Shells and test drivers may run us with a signal ignored, which the command would inherit.
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     )

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Temporary files, fsync, rename. llvm::sys::fs::TempFile would take over signals, also where a
-// caller ignores them: a file that grows too large would end the process instead of failing.
+// Files without names (O_TMPFILE), fsync, rename. llvm::sys::fs::TempFile would take over signals,
+// also where a caller ignores them: a file that grows too large would end the process instead of
+// failing.
 #include "mpc/Support/AtomicFile.h"
 #include "llvm/ADT/SmallString.h"
-#include "llvm/Support/Errno.h"
+#include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <fcntl.h>
 #include <unistd.h>
 
 using namespace mpc;
@@ -21,6 +23,12 @@ static std::string inside(StringRef directory, const llvm::Twine &name) {
   return path.str().str();
 }
 
+/// Beside the file, hidden, of this process alone.
+static std::string temporaryName(StringRef path) {
+  return inside(llvm::sys::path::parent_path(path),
+                "." + llvm::sys::path::filename(path) + ".tmp" + llvm::Twine(::getpid()));
+}
+
 /// The directories on the way to `directory` that do not exist, outermost first.
 static std::vector<std::string> missingDirectories(StringRef directory) {
   std::vector<std::string> missing;
@@ -31,43 +39,88 @@ static std::vector<std::string> missingDirectories(StringRef directory) {
 }
 
 AtomicFiles::~AtomicFiles() {
-  for (const File &file : files)
-    llvm::sys::fs::remove(file.temporary);
+  for (const File &file : files) {
+    if (file.descriptor >= 0)
+      ::close(file.descriptor);
+    if (!file.temporary.empty())
+      llvm::sys::fs::remove(file.temporary);
+  }
   // Only empty ones go.
   for (const std::string &made : llvm::reverse(madeDirectories))
     ::rmdir(made.c_str());
 }
 
+llvm::Error AtomicFiles::makeDirectory() {
+  std::vector<std::string> missing = missingDirectories(directory);
+  madeDirectories.insert(madeDirectories.end(), missing.begin(), missing.end());
+  if (std::error_code code = llvm::sys::fs::create_directories(directory, /*IgnoreExisting=*/true,
+                                                               llvm::sys::fs::all_all))
+    return fileError(directory, "the folder cannot be made", code);
+  return llvm::Error::success();
+}
+
+llvm::Error AtomicFiles::open(File &file) {
+  // On the file system where the directory is or will be.
+  const std::vector<std::string> missing = missingDirectories(directory);
+  StringRef place =
+      missing.empty() ? StringRef(directory) : llvm::sys::path::parent_path(missing.front());
+  if (place.empty())
+    place = ".";
+  if (!llvm::sys::fs::is_directory(place))
+    return llvm::createStringError(llvm::errc::not_a_directory,
+                                   place + ": is no folder; expected one for the files that are "
+                                           "written; name another with -o");
+  // A name comes by way of the descriptor's entry there.
+  if (::access("/proc/self/fd", X_OK) == 0)
+    file.descriptor = ::open(place.str().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (file.descriptor >= 0)
+    return llvm::Error::success();
+  if (llvm::Error error = makeDirectory())
+    return error;
+  file.temporary = temporaryName(file.path);
+  if (std::error_code code = llvm::sys::fs::openFileForWrite(file.temporary, file.descriptor,
+                                                             llvm::sys::fs::CD_CreateAlways))
+    return fileError(file.path, "cannot be created", code);
+  return llvm::Error::success();
+}
+
 llvm::Error AtomicFiles::add(StringRef name, llvm::function_ref<void(llvm::raw_ostream &)> print) {
-  if (files.empty()) {
-    madeDirectories = missingDirectories(directory);
-    if (std::error_code code = llvm::sys::fs::create_directories(directory))
-      return fileError(directory, "the folder cannot be made", code);
-  }
-  files.push_back(
-      {inside(directory, "." + name + ".tmp" + llvm::Twine(::getpid())), inside(directory, name)});
-  const std::string &path = files.back().temporary;
-  int descriptor = -1;
-  if (std::error_code code =
-          llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_CreateAlways))
-    return fileError(path, "cannot be created", code);
+  files.push_back({inside(directory, name), "", -1});
+  File &file = files.back();
+  if (llvm::Error error = open(file))
+    return error;
   // raw_fd_ostream would abort the process on an unchecked error; the flag is read and cleared
   // here.
-  llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/false);
+  llvm::raw_fd_ostream stream(file.descriptor, /*shouldClose=*/false);
   print(stream);
   stream.flush();
   std::error_code code = stream.error();
   stream.clear_error();
-  if (!code && ::fsync(descriptor) != 0)
+  if (!code && ::fsync(file.descriptor) != 0)
     code = std::error_code(errno, std::generic_category());
-  ::close(descriptor);
-  return code ? fileError(path, "cannot be written", code) : llvm::Error::success();
+  return code ? fileError(file.path, "cannot be written", code) : llvm::Error::success();
 }
 
 llvm::Error AtomicFiles::commit() {
-  for (const File &file : files)
+  if (llvm::Error error = makeDirectory())
+    return error;
+  // A name cannot be taken from another file by a link, only by a rename.
+  for (File &file : files) {
+    if (!file.temporary.empty())
+      continue;
+    const std::string entry = "/proc/self/fd/" + std::to_string(file.descriptor);
+    const std::string temporary = temporaryName(file.path);
+    ::unlink(temporary.c_str()); // of a process with our number that was killed
+    if (::linkat(AT_FDCWD, entry.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return fileError(file.path, "cannot be created",
+                       std::error_code(errno, std::generic_category()));
+    file.temporary = temporary;
+  }
+  for (File &file : files) {
     if (std::error_code code = llvm::sys::fs::rename(file.temporary, file.path))
       return fileError(file.path, "cannot be replaced", code);
-  files.clear();
+    file.temporary.clear();
+  }
+  madeDirectories.clear();
   return llvm::Error::success();
 }

@@ -11,20 +11,23 @@ static volatile std::sig_atomic_t received = 0;
 
 static void remember(int number) { received = number; }
 
+static constexpr int numbers[] = {SIGINT, SIGTERM};
+static struct sigaction before[2];
+
 Interruption::Interruption() {
   received = 0;
-  for (int number : {SIGINT, SIGTERM}) {
+  for (int i : {0, 1}) {
     struct sigaction action = {};
     action.sa_handler = remember;
     // The default comes back with the first signal; interrupted reads and writes go on.
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-    sigaction(number, &action, nullptr);
+    sigaction(numbers[i], &action, &before[i]);
   }
 }
 
 Interruption::~Interruption() {
-  for (int number : {SIGINT, SIGTERM})
-    std::signal(number, SIG_DFL);
+  for (int i : {0, 1})
+    sigaction(numbers[i], &before[i], nullptr);
 }
 
 int Interruption::signal() { return received; }

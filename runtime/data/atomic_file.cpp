@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Write to a temporary, fsync, rename, fsync the folder.
+// Write to a file without a name, fsync, link, rename, fsync the folder.
 #include "data/atomic_file.h"
 
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -23,7 +24,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {}
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0)
     ::close(descriptor_);
-  if (!temporary_.empty())
+  if (hasName_ && !temporary_.empty())
     ::unlink(temporary_.c_str());
 }
 
@@ -60,7 +61,13 @@ Status AtomicFile::open() {
   std::string folder = slash == std::string::npos ? "" : target_.substr(0, slash + 1);
   std::string name =
       folder + atomicFilePrefix + std::to_string(::getpid()) + "-" + std::to_string(counter++);
-  descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  // A name comes by way of the descriptor's entry there.
+  if (::access("/proc/self/fd", X_OK) == 0)
+    descriptor_ =
+        ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  hasName_ = descriptor_ < 0;
+  if (hasName_)
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
     fail("create a file in its folder", errno);
     return failure();
@@ -94,10 +101,20 @@ void AtomicFile::write(const void *data, size_t size) {
   }
 }
 
+/// A name cannot be taken from another file by a link, only by a rename.
+bool AtomicFile::link() {
+  char entry[40];
+  std::snprintf(entry, sizeof entry, "/proc/self/fd/%d", descriptor_);
+  hasName_ = ::linkat(AT_FDCWD, entry, AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  return hasName_;
+}
+
 Status AtomicFile::commit() {
   flush();
   if (message_.empty() && !temporary_.empty() && ::fsync(descriptor_) != 0)
     fail("write", errno);
+  if (message_.empty() && !hasName_ && !link())
+    fail("create a file in its folder", errno);
   if (::close(descriptor_) != 0 && message_.empty())
     fail("write", errno);
   descriptor_ = -1;

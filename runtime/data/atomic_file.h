@@ -12,9 +12,10 @@
 
 namespace mpc::data {
 
-/// Writes to a temporary file beside `path`; commit() makes it durable (fsync) and renames it over
-/// `path`. Without commit the temporary is removed. A path that exists and is no regular file (a
-/// pipe, /dev/null) is written directly.
+/// Writes to a file without a name in the folder of `path`; commit() makes it durable (fsync) and
+/// gives it the name. Without commit it vanishes, whatever ends the process. (File systems that
+/// know no files without names get temporary ones, which a kill leaves behind.) A path that exists
+/// and is no regular file (a pipe, /dev/null) is written directly.
 class AtomicFile {
 public:
   explicit AtomicFile(std::string path);
@@ -22,7 +23,7 @@ public:
   AtomicFile(const AtomicFile &) = delete;
   AtomicFile &operator=(const AtomicFile &) = delete;
 
-  /// Creates the temporary file.
+  /// Creates the file.
   Status open();
   /// Appends; buffered. After the first error all further writes are ignored and commit reports it.
   void write(const void *data, size_t size);
@@ -34,16 +35,18 @@ private:
   void flush();
   void fail(const char *what, int number);
   Failure failure() const;
+  bool link();
 
   std::string path_, target_, temporary_, buffer_, message_;
   int descriptor_ = -1;
+  bool hasName_ = true;
   uint64_t offset_ = 0;
 };
 
 /// The whole of `text` as the new content of `path`.
 Status writeFileAtomically(const std::string &path, const std::string &text);
 
-/// Whether `path` can be written, found out by making and removing the temporary file: for asking
+/// Whether `path` can be written, found out by making and removing a file: for asking
 /// before the work whose result goes there.
 Status checkWritable(const std::string &path);
 

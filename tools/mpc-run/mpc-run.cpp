@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run: runs models that mpcc compiled. No MLIR, no LLVM, no HDF5.
 #include "commands/commands.h"
+#include "tools/ExitOnSignals.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 int main(int count, char **words) {
+  mpc::exitOnSignals();
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, reported as such
   const char *term = std::getenv("TERM"), *noColor = std::getenv("NO_COLOR");
   bool terminal =

@@ -12,8 +12,10 @@
 
 namespace mpc {
 
-/// Files of one directory, which appear together: each is written under a temporary name, with
-/// fsync, and all are renamed by `commit`. Without it nothing is replaced and nothing is left.
+/// Files of one directory, which appear together: each is written without a name, with fsync, and
+/// all get theirs by `commit`. Without it nothing is replaced and nothing is left, whatever ends
+/// the process. (File systems that know no files without names get temporary ones, which a kill
+/// leaves behind.)
 class AtomicFiles {
 public:
   explicit AtomicFiles(llvm::StringRef directory) : directory(directory) {}
@@ -21,18 +23,24 @@ public:
   AtomicFiles &operator=(const AtomicFiles &) = delete;
   ~AtomicFiles();
 
-  /// Writes `name` with what `print` prints. The directory is made if it is missing.
+  /// Writes `name` with what `print` prints.
   llvm::Error add(llvm::StringRef name, llvm::function_ref<void(llvm::raw_ostream &)> print);
   llvm::Error add(llvm::StringRef name, llvm::StringRef content) {
     return add(name, [&](llvm::raw_ostream &stream) { stream << content; });
   }
 
+  /// The directory is made if it is missing.
   llvm::Error commit();
 
 private:
   struct File {
-    std::string temporary, path;
+    std::string path;
+    std::string temporary; ///< empty as long as the file has no name
+    int descriptor = -1;
   };
+  llvm::Error makeDirectory();
+  llvm::Error open(File &file);
+
   std::string directory;
   std::vector<std::string> madeDirectories; ///< by us, outermost first
   std::vector<File> files;

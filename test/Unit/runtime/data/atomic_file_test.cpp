@@ -5,6 +5,7 @@
 #include "temporary_folder.h"
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace mpc::data;
@@ -37,6 +38,21 @@ TEST(AtomicFile, WithoutCommitTheOldContentStays) {
   }
   EXPECT_EQ(TemporaryFolder::read(folder.path("a")), "old");
   EXPECT_EQ(filesIn(folder.folder()), 1u);
+}
+
+TEST(AtomicFile, AProcessThatEndsLeavesNothing) {
+  TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    AtomicFile file(folder.path("a"));
+    const bool opened = static_cast<bool>(file.open());
+    file.write(std::string(3000000, 'x'));
+    _exit(opened ? 0 : 1); // no destructor runs
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(filesIn(folder.folder()), 0u);
 }
 
 TEST(AtomicFile, ReplacesTheTargetOfALink) {
