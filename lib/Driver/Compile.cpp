@@ -6,8 +6,8 @@
 #include "lib/Driver/Explain.h"
 #include "lib/Driver/LegacyOptimizerState.h"
 #include "lib/Driver/OptimizerState.h"
+#include "lib/Driver/UnknownInput.h"
 #include "lib/Driver/WeightsBeside.h"
-#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -119,21 +119,9 @@ ExitCode Compilation::load() {
   case keras::FileKind::Other:
     break;
   }
-  if (StringRef(options.model).ends_with(".onnx")) {
-    diagnostics.error(options.model + ": ONNX import is not in this version of mpcc");
-    return kExitUsage;
-  }
   // What is left is IR, as text or as bytecode.
-  const StringRef extension = llvm::sys::path::extension(options.model);
-  const bool isEmpty = bytes.trim().empty(), isArchive = extension == ".keras";
-  const bool isBinary = bytes.contains('\0') && !isBytecode(file->getMemBufferRef());
-  if (isEmpty || isArchive || extension == ".npz" || isBinary) {
-    const StringRef found = isEmpty     ? "is empty"
-                            : isArchive ? "is not a .keras archive (no zip signature)"
-                                        : "is no model (no signature of zip or HDF5)";
-    diagnostics.error(options.model + ": " + found +
-                      "; the file is damaged or of another kind; save the model again with "
-                      "model.save(\"model.keras\")");
+  if (std::string why = describeUnknownInput(options.model, bytes); !why.empty()) {
+    diagnostics.error(options.model + ": " + why);
     return kExitBadInput;
   }
   return loadIR(file->getMemBufferRef());
@@ -190,6 +178,9 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
   if (!module) {
     if (!diagnostics.hasErrors())
       diagnostics.error(options.model + ": is neither a Keras model nor mpc IR");
+    else if (!StringRef(options.model).ends_with(".mlir"))
+      diagnostics.note(options.model + ": was read as mpc IR, because it is neither a .keras "
+                                       "archive nor HDF5 nor a JSON object");
     return kExitBadInput;
   }
   if (options.compileFrom)

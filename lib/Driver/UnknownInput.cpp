@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Damaged files and models of other frameworks, told by their content.
+#include "lib/Driver/UnknownInput.h"
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mpc;
+using llvm::StringRef;
+
+/// The first two fields of ONNX's ModelProto, in the order of their numbers as writers leave them:
+/// ir_version (1, a small number), then any of producer_name (2) to opset_import (8).
+static bool isOnnx(StringRef bytes) {
+  if (bytes.size() < 4 || bytes[0] != 0x08 || bytes[1] < 1 || bytes[1] > 32)
+    return false;
+  const uint8_t tag = bytes[2];
+  const unsigned field = tag >> 3, wireType = tag & 7;
+  return field >= 2 && field <= 8 && wireType == (field == 5 ? 0 : 2);
+}
+
+std::string mpc::describeUnknownInput(StringRef path, StringRef bytes) {
+  const StringRef extension = llvm::sys::path::extension(path);
+  if (extension == ".onnx" || isOnnx(bytes))
+    return "is an ONNX model, which this version of mpcc does not read; expected a .keras archive, "
+           "a legacy .h5 model, a Keras architecture as JSON, or mpc IR; compile the Keras model "
+           "that it was made from";
+  const bool isEmpty = bytes.trim().empty(), isArchive = extension == ".keras";
+  const bool isBinary =
+      bytes.contains('\0') && !mlir::isBytecode(llvm::MemoryBufferRef(bytes, path));
+  if (!isEmpty && !isArchive && extension != ".npz" && !isBinary)
+    return "";
+  const StringRef found = isEmpty     ? "is empty"
+                          : isArchive ? "is not a .keras archive (no zip signature)"
+                                      : "is no model (no signature of zip or HDF5)";
+  return found.str() + "; the file is damaged or of another kind; save the model again with "
+                       "model.save(\"model.keras\")";
+}

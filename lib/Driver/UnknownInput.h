@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is said of a file that is neither a Keras model nor IR.
+#ifndef MPC_LIB_DRIVER_UNKNOWN_INPUT_H
+#define MPC_LIB_DRIVER_UNKNOWN_INPUT_H
+
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace mpc {
+
+/// Why `bytes`, of no kind that has a signature, are no model either; empty where they may be IR.
+/// The path helps only to tell a damaged archive from a text.
+std::string describeUnknownInput(llvm::StringRef path, llvm::StringRef bytes);
+
+} // namespace mpc
+
+#endif // MPC_LIB_DRIVER_UNKNOWN_INPUT_H
