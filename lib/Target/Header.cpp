@@ -224,7 +224,8 @@ static inline mpc_rt_status_t {0}_initialize({0}_context_t *context, uint64_t se
 static inline uint32_t {0}_variable_count(void) {{ return {1}_VARIABLE_COUNT; }
 static inline const mpc_rt_variable_info_t *{0}_variable_info(const {0}_model_t *model,
                                                              uint32_t variable) {{
-  return variable < {1}_VARIABLE_COUNT ? &mpc_rt_model_executable(model)->variables[variable] : NULL;
+  return model && variable < {1}_VARIABLE_COUNT ? &mpc_rt_model_executable(model)->variables[variable]
+                                                : NULL;
 }
 static inline mpc_rt_status_t {0}_variable_find(const {0}_model_t *model, const char *path,
                                                 uint32_t *variable) {{
@@ -281,7 +282,7 @@ static inline uint64_t {0}_workspace_bytes(const {0}_model_t *model, uint32_t en
 
 /* Name, inputs, outputs, variables and the policy of each layer as JSON ({0}.json). */
 static inline const char *{0}_description(const {0}_model_t *model) {{
-  return mpc_rt_model_executable(model)->manifest;
+  return model ? mpc_rt_model_executable(model)->manifest : NULL;
 }
 
 )",

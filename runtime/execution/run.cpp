@@ -125,11 +125,15 @@ const mpc_rt_entry_info_t *mpc::rt::findEntry(const mpc_rt_context_t &context, u
                                               const void *inputs, uint32_t inputCount,
                                               const void *outputs, uint32_t outputCount) {
   const mpc_rt_entry_info_t *info = findEntry(context, entry);
-  if (!info || (inputCount == info->input_count && outputCount == info->output_count &&
-                (inputs || !inputCount) && (outputs || !outputCount)))
+  if (!info)
+    return nullptr;
+  if (inputCount != info->input_count || outputCount != info->output_count)
+    fail(MPC_RT_INVALID_ARGUMENT, "%s: %u inputs and %u outputs given; expected %u and %u",
+         info->name, inputCount, outputCount, info->input_count, info->output_count);
+  else if ((!inputs && inputCount) || (!outputs && outputCount))
+    fail(MPC_RT_INVALID_ARGUMENT, "%s: the array of inputs or outputs is null", info->name);
+  else
     return info;
-  fail(MPC_RT_INVALID_ARGUMENT, "%s: %u inputs and %u outputs given; expected %u and %u",
-       info->name, inputCount, outputCount, info->input_count, info->output_count);
   return nullptr;
 }
 

@@ -91,6 +91,9 @@ class Suite:
     def test_threads(self):
         self.go("threads", "8", "10000")
 
+    def test_misuse(self):
+        self.go("misuse", standard="c99")
+
     def guide(self, policy):
         """The guide's network with 256 units, trained by RMSprop."""
         folder = os.path.join(self.work, "guide-" + policy)

@@ -101,6 +101,11 @@ TEST_F(Run, ChecksViews) {
   };
   EXPECT_EQ(run(in), MPC_RT_OK);
   EXPECT_EQ(run(in, 2), MPC_RT_INVALID_ARGUMENT);
+  EXPECT_TRUE(lastErrorHas("2 inputs and 1 outputs given; expected 1 and 1"))
+      << mpc_rt_last_error();
+  EXPECT_EQ(mpc_rt_context_run_checked(context.handle, fake::evaluate, nullptr, 1, &out, 1),
+            MPC_RT_INVALID_ARGUMENT);
+  EXPECT_TRUE(lastErrorHas("the array of inputs or outputs is null")) << mpc_rt_last_error();
   auto wrong = in;
   wrong.dtype = MPC_RT_FLOAT32;
   EXPECT_EQ(run(wrong), MPC_RT_INVALID_ARGUMENT);
