@@ -80,10 +80,12 @@ std::string scalarEvent(int64_t step, const std::string &tag, double value) {
   return event;
 }
 
+/// errno says why not: of the outermost folder that could not be made, where one could not.
 bool makeFolder(const std::string &path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1))
-    ::mkdir(path.substr(0, slash).c_str(), 0777);
+    if (::mkdir(path.substr(0, slash).c_str(), 0777) != 0 && errno != EEXIST)
+      return false;
   return ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
 }
 
