@@ -31,13 +31,18 @@ def lstm():
     return inputs, layers.Dense(10)(layers.LSTM(128)(inputs))
 
 
-def transformer():
+def transformer(widen=lambda x: layers.Dense(1024, activation="relu")(x)):
     inputs = keras.Input((128, 256), name="x")
     attended = layers.MultiHeadAttention(8, 32)(inputs, inputs)
     x = layers.LayerNormalization()(layers.Add()([inputs, attended]))
-    y = layers.Dense(256)(layers.Dense(1024, activation="relu")(x))
+    y = layers.Dense(256)(widen(x))
     x = layers.LayerNormalization()(layers.Add()([x, y]))
     return inputs, layers.Dense(10)(layers.GlobalAveragePooling1D()(x))
+
+
+def gelu_transformer():
+    """gelu in the form with tanh, which Keras has as an operation."""
+    return transformer(lambda x: keras.ops.gelu(layers.Dense(1024)(x)))
 
 
 def elementwise():
@@ -70,15 +75,22 @@ def residual():
     return inputs, layers.Dense(10)(layers.GlobalAveragePooling2D()(x))
 
 
-MODELS = {"deep": deep, "residual": residual, "mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "elementwise": elementwise, "reductions": reductions}
+def application(name):
+    """A model of keras.applications, by the name of its function."""
+    model = getattr(keras.applications, name)(weights=None, input_tensor=keras.Input((224, 224, 3), name="x"), classifier_activation=None)
+    return model.inputs[0], model.outputs[0]
+
+
+MODELS = {"deep": deep, "residual": residual, "mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "gelu_transformer": gelu_transformer, "elementwise": elementwise, "reductions": reductions}
 
 
 def write(workload, policy, folder):
     keras.utils.set_random_seed(1)
     keras.config.set_dtype_policy(policy)
-    inputs, outputs = MODELS[workload["model"]]()
+    name = workload["model"]
+    inputs, outputs = MODELS[name]() if name in MODELS else application(name)
     # What the sweeps compute is no class's logit.
-    classifies = workload["model"] not in ("elementwise", "reductions")
+    classifies = name not in ("elementwise", "reductions")
     model = keras.Model(inputs, layers.Activation("softmax" if classifies else "linear", dtype="float32")(outputs))
     if classifies:
         # Large steps would take the loss to where Keras's backends differ: TensorFlow's alone does not clip probabilities.

@@ -95,7 +95,10 @@ def finish(workload, outputs):
 
 
 def load(folder, workload):
-    """The model of the workload, with the weights of FOLDER/model.keras; KERAS_BACKEND must be torch."""
+    """The model of the workload, with the weights of FOLDER/model.keras; KERAS_BACKEND must be torch. Those of
+    keras.applications are Keras's own, as far as their logits."""
     source = keras.saving.load_model(os.path.join(folder, "model.keras"), compile=False)
     models = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "elementwise": Elementwise, "reductions": Reductions}
+    if workload["model"] not in models:
+        return keras.Model(source.inputs, source.layers[-1].input)
     return models[workload["model"]]([numpy.array(weight) for weight in source.get_weights()])
