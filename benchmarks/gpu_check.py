@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What scripts/gpu-check packs, run on a machine with a GPU: conformance on cuda:0, then times of training
-steps (the mixed precision guide's model at batch 8192, a CNN, an LSTM, a transformer block), beside PyTorch where it can
+steps (the mixed precision guide's model at batch 8192, a CNN, an LSTM, transformer blocks), beside PyTorch where it can
 be imported and beside the guide's products alone, by cuBLASLt.
 
   mpc-gpu-check/run [--conformance-only | --benchmarks-only | --not-run] [--quick] [--results FOLDER]
@@ -20,11 +20,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "gpu"))
 PRECISIONS = {"float32": "float32", "tf32": "TF32", "mixed_float16": "mixed_float16", "mixed_bfloat16": "mixed_bfloat16"}
 WORKLOADS = {"guide": ("the guide's model", 8192), "cnn": ("CNN, 32x32x3", 1024), "lstm": ("LSTM, 128 steps", 512),
-             "transformer": ("transformer block, 128x256", 256)}  # fmt: skip
+             "transformer": ("transformer block, 128x256", 256),
+             "gelu_transformer": ("transformer block with gelu, 128x256", 256)}  # fmt: skip
 CONTENDERS = ["mpc", "torch eager", "torch.compile"]
 # Of one workload alone; the precisions are mpc's only.
 OWN_PRECISIONS = {"guide": {"float8_from_mixed_bfloat16": "float8_from_mixed_bfloat16"}}
-OTHERS = {"guide": ["cuBLASLt products"], "cnn": ["mpc without cuDNN"], "transformer": ["mpc without cuDNN"]}
+# mpc without something that a library does, and the setting that leaves it to kernels of mpc's.
+WITHOUT = {"cnn": {"mpc without cuDNN": {"MPC_CUDNN": "off"}}, "transformer": {"mpc without cuDNN": {"MPC_CUDNN": "off"}},
+           "gelu_transformer": {"mpc without cuBLASLt's gelu": {"MPC_CUBLASLT_GELU": "off"}}}  # fmt: skip
+OTHERS = {"guide": ["cuBLASLt products"], **{workload: list(columns) for workload, columns in WITHOUT.items()}}
 GOALS = {"guide": "Goals on an H200: mixed_bfloat16 in 1.45 ms at most, 12 times as fast as float32 and 1.8 times as TF32, ahead of torch.compile in each precision."}
 NOT_RUN = {"device": "a GPU: not run", "hint": "", "cases": 0, "failures": [], "steps": {}}
 
@@ -101,8 +105,8 @@ def measure(quick):
             }
             if workload == "guide":
                 rows[precision]["cuBLASLt products"] = attempt(time_products, precision, *size)
-            if "mpc without cuDNN" in OTHERS.get(workload, []):
-                rows[precision]["mpc without cuDNN"] = attempt(time_mpc, workload, precision, *size, MPC_CUDNN="off")
+            for contender, settings in WITHOUT.get(workload, {}).items():
+                rows[precision][contender] = attempt(time_mpc, workload, precision, *size, **settings)
         for precision in OWN_PRECISIONS.get(workload, {}):
             rows[precision] = {"mpc": attempt(time_mpc, workload, precision, batch, steps, warmup)}
     return results

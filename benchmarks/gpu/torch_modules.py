@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The workloads' models in PyTorch, layer for layer what benchmarks/models.py builds in Keras, with PyTorch's initial weights."""
 
+import functools
+
 from torch import nn
 from torch.nn import functional as F
 
@@ -38,8 +40,9 @@ class Lstm(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self, width=256, heads=8):
+    def __init__(self, width=256, heads=8, activate=F.relu):
         super().__init__()
+        self.activate = activate
         self.heads, self.inputs, self.outputs = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.norms = nn.ModuleList(nn.LayerNorm(width, eps=1e-3) for _ in range(2))
         self.wide, self.narrow, self.last = nn.Linear(width, 4 * width), nn.Linear(4 * width, width), nn.Linear(width, 10)
@@ -48,5 +51,9 @@ class Transformer(nn.Module):
         parts = self.inputs(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         attended = F.scaled_dot_product_attention(parts[0], parts[1], parts[2])
         x = self.norms[0](x + self.outputs(attended.transpose(1, 2).flatten(2)))
-        x = self.norms[1](x + self.narrow(F.relu(self.wide(x))))
+        x = self.norms[1](x + self.narrow(self.activate(self.wide(x))))
         return self.last(x.mean(1))
+
+
+def gelu_transformer():
+    return Transformer(activate=functools.partial(F.gelu, approximate="tanh"))

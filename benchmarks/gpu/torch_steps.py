@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 
 MODELS = {"guide": (torch_modules.mlp, (784,)), "cnn": (torch_modules.Cnn, (32, 32, 3)), "lstm": (torch_modules.Lstm, (128, 32)),
-          "transformer": (torch_modules.Transformer, (128, 256))}  # fmt: skip
+          "transformer": (torch_modules.Transformer, (128, 256)), "gelu_transformer": (torch_modules.gelu_transformer, (128, 256))}  # fmt: skip
 
 
 def time_torch(workload, precision, compiled, batch, steps, warmup, device="cuda"):

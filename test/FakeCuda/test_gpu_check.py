@@ -53,10 +53,11 @@ def main():
             return 1
         with open(os.path.join(folder, "gpu.json")) as handle:
             steps = json.load(handle)["steps"]
-        for workload in ("guide", "cnn", "lstm", "transformer"):
+        for workload in ("guide", "cnn", "lstm", "transformer", "gelu_transformer"):
             for precision in ("float32", "tf32", "mixed_float16", "mixed_bfloat16"):
                 row = steps[workload][precision]
-                others = {"guide": ["cuBLASLt products"], "cnn": ["mpc without cuDNN"]}
+                others = {"guide": ["cuBLASLt products"], "cnn": ["mpc without cuDNN"],
+                          "gelu_transformer": ["mpc without cuBLASLt's gelu"]}  # fmt: skip
                 for contender in ["mpc", *others.get(workload, [])]:
                     if "ms" not in row[contender]:
                         print(f"{workload} {precision} {contender}: {row[contender]}")
