@@ -4,7 +4,7 @@
 // defines inline functions with external linkage: the linker could otherwise pick an AVX-512 copy
 // for code that runs on every CPU.
 #include "runtime/base/vector_kernels.h"
-#include "runtime/base/rounding.h"
+#include "runtime/base/vector_types.h"
 
 #include <immintrin.h>
 
@@ -13,34 +13,6 @@
 
 namespace mpc::rt {
 namespace {
-
-#if MPC_ISA_LEVEL >= 3
-inline float widenHalf(uint16_t value) {
-  return static_cast<float>(__builtin_bit_cast(_Float16, value));
-}
-inline uint16_t roundHalf(float value) {
-  return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
-}
-#else
-inline float widenHalf(uint16_t value) { return widenFloat16(value); }
-inline uint16_t roundHalf(float value) { return roundToFloat16(value); }
-#endif
-
-struct Float32 {
-  using Storage = float;
-  static float load(float value) { return value; }
-  static float store(float value) { return value; }
-};
-struct BFloat16 {
-  using Storage = uint16_t;
-  static float load(uint16_t value) { return floatOf(static_cast<uint32_t>(value) << 16); }
-  static uint16_t store(float value) { return roundToBFloat16(value); }
-};
-struct Float16 {
-  using Storage = uint16_t;
-  static float load(uint16_t value) { return widenHalf(value); }
-  static uint16_t store(float value) { return roundHalf(value); }
-};
 
 // Numbers of `Type` that lie in memory as float32, before rounding.
 template <typename Type> struct Rounded {

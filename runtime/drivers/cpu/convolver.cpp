@@ -89,9 +89,12 @@ uint64_t Convolver::bytes() const noexcept {
                    biasWide.size() + libraryScratch.size() + filterScratch.size();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
-  for (auto &entry : plans)
+  for (auto &entry : plans) {
+    if (entry.second->depthwise)
+      total += entry.second->depthwise->bytes();
     if (entry.second->filterGradient)
       total += entry.second->filterGradient->bytes();
+  }
   return total;
 }
 
@@ -107,7 +110,9 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
     return MPC_RT_OK;
   }
   Plan &plan = findPlan(descriptor, shape, batch);
-  if (plan.filterGradient) {
+  if (plan.depthwise) {
+    plan.depthwise->run(lhs, rhs, bias, out);
+  } else if (plan.filterGradient) {
     plan.filterGradient->run(lhs, rhs, out);
   } else if (plan.windowed) {
     execute(plan, descriptor, lhs, rhs, bias, out);
@@ -138,7 +143,7 @@ Convolver::Plan &Convolver::findPlan(const mpc_rt_convolution_t &descriptor,
   bool direct = shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 ||
                 shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64 ||
                 isWrongInFloat32(shape);
-  const bool own = !direct && chooseMicroKernel(*plan);
+  const bool own = !direct && chooseOwn(*plan);
   direct |= own;
   if (!direct)
     makePrimitives(*plan);
@@ -150,6 +155,18 @@ Convolver::Plan &Convolver::findPlan(const mpc_rt_convolution_t &descriptor,
   if (plans.size() >= mostPlans)
     plans.clear();
   return *(plans[key] = std::move(plan));
+}
+
+bool Convolver::chooseOwn(Plan &plan) {
+  // oneDNN reads what large windows share from registers.
+  constexpr int64_t mostForwardTaps = 25;
+  const Convolution &c = plan.shape;
+  const bool isLarge = c.direction == MPC_RT_CONVOLUTION_FORWARD && c.lhs != MPC_RT_FLOAT16 &&
+                       Convolution::product(c.kernel) > mostForwardTaps;
+  if (isLarge || !DepthwiseConvolution::multiplies(depthwise, c))
+    return chooseMicroKernel(plan);
+  plan.depthwise = std::make_unique<DepthwiseConvolution>(team, depthwise, plan.shape);
+  return true;
 }
 
 bool Convolver::chooseMicroKernel(Plan &plan) {
@@ -208,7 +225,7 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
   if (c.outElements() == 0 || c.batch == 0)
     return MPC_RT_OK;
   const Plan &plan = findPlan(descriptor, c, batch);
-  if (plan.filterGradient || (!plan.windowed && !plan.body))
+  if (plan.depthwise || plan.filterGradient || (!plan.windowed && !plan.body))
     return MPC_RT_OK; // has its memory, needs none
   const bool isWhole = toFilter(c);
   const int64_t samples = isWhole ? c.batch : plan.block;

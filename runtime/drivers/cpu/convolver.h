@@ -8,6 +8,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/depthwise_convolution.h"
 #include "runtime/drivers/cpu/onednn_convolution.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/cpu/windowed_filter_gradient.h"
@@ -23,8 +24,9 @@ class Convolver {
 public:
   // `nativeBFloat16` as in Contractor.
   Convolver(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16())
-      : team(team), kernels(vectorKernels(isa)), bfloat16(bfloat16MicroKernel(isa)),
-        float32(float32MicroKernel(isa)), nativeBFloat16(nativeBFloat16) {}
+      : team(team), kernels(vectorKernels(isa)), depthwise(depthwiseKernels(isa)),
+        bfloat16(bfloat16MicroKernel(isa)), float32(float32MicroKernel(isa)),
+        nativeBFloat16(nativeBFloat16) {}
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
@@ -48,6 +50,7 @@ private:
     bool addBias = false; // by oneDNN itself
     int64_t block = 0;
     // The first one that there is; none: convolveDirectly.
+    std::unique_ptr<DepthwiseConvolution> depthwise;
     std::unique_ptr<WindowedProduct> windowed;
     std::unique_ptr<WindowedFilterGradient> filterGradient;
     std::unique_ptr<onednn::ConvolutionPrimitive> body, tail;
@@ -58,6 +61,7 @@ private:
   };
 
   Plan &findPlan(const mpc_rt_convolution_t &descriptor, const Convolution &shape, int64_t batch);
+  bool chooseOwn(Plan &plan);
   bool chooseMicroKernel(Plan &plan);
   // `native`: 16-bit operands are not widened.
   void choose(Plan &plan, bool native);
@@ -75,6 +79,7 @@ private:
 
   ThreadTeam &team;
   const VectorKernels &kernels;
+  const DepthwiseKernels &depthwise;
   const MicroKernel *bfloat16, *float32; // or null
   bool nativeBFloat16;
   bool weightsConstant = false;
