@@ -119,6 +119,14 @@ ExitCode Compilation::load() {
   case keras::FileKind::Other:
     break;
   }
+  if (isOnnxModel(options.model, bytes)) {
+    diagnostics.error(
+        options.model +
+        ": is an ONNX model, and ONNX import is not in this version of mpcc; expected "
+        "a .keras archive, a legacy .h5 model, a Keras architecture as JSON, or mpc "
+        "IR; compile the Keras model that it was made from");
+    return kExitUsage;
+  }
   // What is left is IR, as text or as bytecode.
   if (std::string why = describeUnknownInput(options.model, bytes); !why.empty()) {
     diagnostics.error(options.model + ": " + why);

@@ -10,7 +10,7 @@ using llvm::StringRef;
 
 /// The first two fields of ONNX's ModelProto, in the order of their numbers as writers leave them:
 /// ir_version (1, a small number), then any of producer_name (2) to opset_import (8).
-static bool isOnnx(StringRef bytes) {
+static bool startsAsOnnx(StringRef bytes) {
   if (bytes.size() < 4 || bytes[0] != 0x08 || bytes[1] < 1 || bytes[1] > 32)
     return false;
   const uint8_t tag = bytes[2];
@@ -18,12 +18,12 @@ static bool isOnnx(StringRef bytes) {
   return field >= 2 && field <= 8 && wireType == (field == 5 ? 0 : 2);
 }
 
+bool mpc::isOnnxModel(StringRef path, StringRef bytes) {
+  return path.ends_with(".onnx") || startsAsOnnx(bytes);
+}
+
 std::string mpc::describeUnknownInput(StringRef path, StringRef bytes) {
   const StringRef extension = llvm::sys::path::extension(path);
-  if (extension == ".onnx" || isOnnx(bytes))
-    return "is an ONNX model, which this version of mpcc does not read; expected a .keras archive, "
-           "a legacy .h5 model, a Keras architecture as JSON, or mpc IR; compile the Keras model "
-           "that it was made from";
   const bool isEmpty = bytes.trim().empty(), isArchive = extension == ".keras";
   const bool isBinary =
       bytes.contains('\0') && !mlir::isBytecode(llvm::MemoryBufferRef(bytes, path));

@@ -8,6 +8,9 @@
 
 namespace mpc {
 
+/// A model that nothing here reads, by its suffix or by its content.
+bool isOnnxModel(llvm::StringRef path, llvm::StringRef bytes);
+
 /// Why `bytes`, of no kind that has a signature, are no model either; empty where they may be IR.
 /// The path helps only to tell a damaged archive from a text.
 std::string describeUnknownInput(llvm::StringRef path, llvm::StringRef bytes);
