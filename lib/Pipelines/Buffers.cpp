@@ -20,8 +20,8 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, bool isOnDevice) {
   manager.addPass(bufferization::createEmptyTensorEliminationPass());
   manager.addPass(bufferization::createOneShotBufferizePass());
   // Copies of a buffer onto itself, dimensions of allocations, equal constants.
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  manager.addNestedPass<func::FuncOp>(createCSEPass());
   // The plan wants lifetimes as intervals of top-level steps.
   manager.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   // Before the plan: what only one group touches needs no place in the arena, and what a group
@@ -38,7 +38,7 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, bool isOnDevice) {
     manager.addPass(createPrepareWeightsPass());
   manager.addPass(createPlanMemoryPass());
   // The plan leaves one view and one constant per use.
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  manager.addNestedPass<func::FuncOp>(createCSEPass());
   manager.addPass(createVerifyBuffersPass());
 }

@@ -15,13 +15,13 @@ void mpc::buildKernelsPipeline(OpPassManager &manager, bool isOnDevice) {
   manager.addPass(createConvertLinalgToMpcrtPass(convert));
   // Constants and index arithmetic that each kernel brought along. No folding of casts happens
   // here: roundings in bodies are ops without fast-math flags.
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  manager.addNestedPass<func::FuncOp>(createCSEPass());
   if (isOnDevice) {
     // After CSE: what is known on the host, addresses and extents, is then one value of it.
     manager.addPass(createOutlineHostCodePass());
-    manager.addPass(createCanonicalizerPass());
-    manager.addPass(createCSEPass());
+    manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+    manager.addNestedPass<func::FuncOp>(createCSEPass());
     // Last: whatever became a launch on the way counts.
     manager.addPass(createGatherLaunchesPass());
   } else {

@@ -30,8 +30,8 @@ std::string mpc::listPhases() { return llvm::join(ArrayRef(kPhaseNames), " "); }
 /// Dead and repeated values go between phases, never inside a pass: each pass can then be tested on
 /// what it does itself.
 static void cleanUp(OpPassManager &manager) {
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  manager.addNestedPass<func::FuncOp>(createCSEPass());
 }
 
 static void addPolicy(OpPassManager &manager, const PipelineOptions &options) {

@@ -59,15 +59,23 @@ static bool isStoredTo(Value buffer) {
   return false;
 }
 
-std::optional<SmallVector<BufferUse>> mpc::getBufferUses(Operation *op) {
+const SmallVector<BufferUses::Argument> &BufferUses::argumentsOf(func::FuncOp kernel) {
+  auto [known, isNew] = kernels.try_emplace(kernel);
+  if (isNew)
+    for (BlockArgument argument : kernel.getArguments())
+      if (isa<MemRefType>(argument.getType()) && !argument.use_empty())
+        known->second.push_back({argument.getArgNumber(), isStoredTo(argument)});
+  return known->second;
+}
+
+std::optional<SmallVector<BufferUse>> BufferUses::of(Operation *op) {
   SmallVector<BufferUse> uses;
   if (auto launch = dyn_cast<mpcrt::LaunchOp>(op)) {
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, launch.getKernelAttr());
+    func::FuncOp kernel = kernelOf(launch);
     if (!kernel)
       return std::nullopt;
-    for (auto [operand, argument] : llvm::zip(launch.getArguments(), kernel.getArguments()))
-      if (isa<MemRefType>(operand.getType()) && !argument.use_empty())
-        uses.push_back({operand, isStoredTo(argument)});
+    for (auto [index, isWritten] : argumentsOf(kernel))
+      uses.push_back({launch.getArguments()[index], isWritten});
     return uses;
   }
   if (isMemoryEffectFree(op))
@@ -76,7 +84,7 @@ std::optional<SmallVector<BufferUse>> mpc::getBufferUses(Operation *op) {
   if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>()) {
     for (Region &region : op->getRegions())
       for (Operation &inner : region.getOps()) {
-        auto more = getBufferUses(&inner);
+        auto more = of(&inner);
         if (!more)
           return std::nullopt;
         uses.append(*more);
@@ -96,8 +104,8 @@ std::optional<SmallVector<BufferUse>> mpc::getBufferUses(Operation *op) {
   return uses;
 }
 
-bool mpc::dependOnEachOther(Operation *a, Operation *b) {
-  auto first = getBufferUses(a), second = getBufferUses(b);
+bool BufferUses::dependOnEachOther(Operation *a, Operation *b) {
+  auto first = of(a), second = of(b);
   if (!first || !second)
     return true;
   for (const BufferUse &x : *first)

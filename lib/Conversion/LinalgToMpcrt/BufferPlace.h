@@ -5,6 +5,7 @@
 
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Value.h"
 
 namespace mpc {
@@ -28,12 +29,31 @@ struct BufferUse {
   bool isWritten;
 };
 
-/// Of a launch (by the stores of its kernel), a library call, or code of the host between them;
-/// none for other ops, which may touch anything.
-std::optional<llvm::SmallVector<BufferUse>> getBufferUses(mlir::Operation *op);
+/// What the ops of entries touch, while kernels stay as they are.
+class BufferUses {
+public:
+  explicit BufferUses(mlir::ModuleOp module) : symbols(module) {}
 
-/// Whether the order of two launches or library calls matters.
-bool dependOnEachOther(mlir::Operation *a, mlir::Operation *b);
+  /// Of a launch (by the stores of its kernel), a library call, or code of the host between them;
+  /// none for other ops, which may touch anything.
+  std::optional<llvm::SmallVector<BufferUse>> of(mlir::Operation *op);
+  /// Whether the order of two launches or library calls matters.
+  bool dependOnEachOther(mlir::Operation *a, mlir::Operation *b);
+  mlir::func::FuncOp kernelOf(mpcrt::LaunchOp launch) const {
+    return symbols.lookup<mlir::func::FuncOp>(launch.getKernelAttr().getAttr());
+  }
+
+private:
+  struct Argument {
+    unsigned index;
+    bool isWritten;
+  };
+  /// The buffers among its arguments that a kernel uses.
+  const llvm::SmallVector<Argument> &argumentsOf(mlir::func::FuncOp kernel);
+
+  mlir::SymbolTable symbols;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Argument>> kernels;
+};
 
 } // namespace mpc
 

@@ -49,14 +49,14 @@ static bool moveBehind(Operation *last, const Run &launches) {
 static bool areLaunches(const Run &run) { return isa<mpcrt::LaunchOp>(run.front()); }
 
 /// Whether the order of the launch and the calls between two runs does not matter.
-static bool isFreeOf(Operation *launch, ArrayRef<Run> calls) {
-  return llvm::none_of(calls,
-                       [&](const Run &call) { return dependOnEachOther(launch, call.front()); });
+static bool isFreeOf(Operation *launch, ArrayRef<Run> calls, BufferUses &uses) {
+  return llvm::none_of(
+      calls, [&](const Run &call) { return uses.dependOnEachOther(launch, call.front()); });
 }
 
 /// Moves every launch of run `i` up to the launches before it or down to those behind it, if each
 /// may go one of the two ways.
-static bool dissolve(ArrayRef<Run> runs, size_t i) {
+static bool dissolve(ArrayRef<Run> runs, size_t i, BufferUses &uses) {
   size_t above = i, below = i + 1;
   while (above > 0 && !areLaunches(runs[above - 1]))
     --above;
@@ -64,11 +64,12 @@ static bool dissolve(ArrayRef<Run> runs, size_t i) {
     ++below;
   Run rising, sinking;
   for (Operation *launch : runs[i]) {
-    bool rises = above > 0 && isFreeOf(launch, runs.slice(above, i - above)) &&
+    bool rises = above > 0 && isFreeOf(launch, runs.slice(above, i - above), uses) &&
                  llvm::none_of(sinking, [&](Operation *earlier) {
-                   return dependOnEachOther(launch, earlier);
+                   return uses.dependOnEachOther(launch, earlier);
                  });
-    if (!rises && (below == runs.size() || !isFreeOf(launch, runs.slice(i + 1, below - i - 1))))
+    if (!rises &&
+        (below == runs.size() || !isFreeOf(launch, runs.slice(i + 1, below - i - 1), uses)))
       return false;
     (rises ? rising : sinking).push_back(launch);
   }
@@ -79,10 +80,10 @@ static bool dissolve(ArrayRef<Run> runs, size_t i) {
   return true;
 }
 
-static bool gatherOnce(Block &block) {
+static bool gatherOnce(Block &block, BufferUses &uses) {
   SmallVector<Run> runs = runsOf(block);
   for (size_t i = 0; i < runs.size(); ++i)
-    if (areLaunches(runs[i]) && dissolve(runs, i))
+    if (areLaunches(runs[i]) && dissolve(runs, i, uses))
       return true;
   return false;
 }
@@ -90,10 +91,11 @@ static bool gatherOnce(Block &block) {
 namespace {
 struct GatherLaunches : mpc::impl::GatherLaunchesPassBase<GatherLaunches> {
   void runOnOperation() override {
+    BufferUses uses(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))
-        function.walk([](Block *block) {
-          while (gatherOnce(*block))
+        function.walk([&](Block *block) {
+          while (gatherOnce(*block, uses))
             ;
         });
   }

@@ -36,7 +36,8 @@ static bool isReadByElement(BlockArgument argument) {
 static Value baseOf(Value buffer) { return memref::skipViewLikeOps(cast<MemrefValue>(buffer)); }
 
 /// The argument of the launch that is `out`, element for element; none if it is used otherwise.
-static std::optional<unsigned> findResult(mpcrt::LaunchOp launch, Value out) {
+static std::optional<unsigned> findResult(mpcrt::LaunchOp launch, Value out,
+                                          const BufferUses &uses) {
   std::optional<unsigned> result;
   for (auto [index, argument] : llvm::enumerate(launch.getArguments())) {
     if (!isa<MemRefType>(argument.getType()) || !mayOverlap(argument, out))
@@ -47,24 +48,24 @@ static std::optional<unsigned> findResult(mpcrt::LaunchOp launch, Value out) {
   }
   if (!result)
     return std::nullopt;
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(launch, launch.getKernelAttr());
+  func::FuncOp kernel = uses.kernelOf(launch);
   auto count = evaluateIndex(launch.getCount()), elements = getElementCount(out);
   bool whole = count && elements && *count == *elements;
   return whole && kernel && isReadByElement(kernel.getArgument(*result)) ? result : std::nullopt;
 }
 
 /// Whether nothing between the two ops cares when `launch` runs.
-static bool isFreeToRise(mpcrt::LaunchOp launch, mpcrt::ContractOp contract) {
+static bool isFreeToRise(mpcrt::LaunchOp launch, mpcrt::ContractOp contract, BufferUses &uses) {
   for (Operation *op = contract->getNextNode(); op != launch; op = op->getNextNode())
-    if (!isMemoryEffectFree(op) && dependOnEachOther(op, launch))
+    if (!isMemoryEffectFree(op) && uses.dependOnEachOther(op, launch))
       return false;
   return true;
 }
 
 /// Whether the launch leaves alone what the contraction reads besides its result.
-static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::ContractOp contract) {
-  auto uses = getBufferUses(launch);
-  return uses && llvm::none_of(*uses, [&](const BufferUse &use) {
+static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::ContractOp contract, BufferUses &uses) {
+  auto touched = uses.of(launch);
+  return touched && llvm::none_of(*touched, [&](const BufferUse &use) {
            return use.isWritten && llvm::any_of(contract.getOperands(), [&](Value operand) {
                     return mayOverlap(use.buffer, operand);
                   });
@@ -86,22 +87,23 @@ static bool isConsumed(mpcrt::ContractOp contract, mpcrt::LaunchOp launch) {
   return true;
 }
 
-static bool touches(Operation *op, Value buffer) {
-  auto uses = getBufferUses(op);
-  return !uses ||
-         llvm::any_of(*uses, [&](const BufferUse &use) { return mayOverlap(use.buffer, buffer); });
+static bool touches(Operation *op, Value buffer, BufferUses &uses) {
+  auto touched = uses.of(op);
+  return !touched || llvm::any_of(*touched, [&](const BufferUse &use) {
+    return mayOverlap(use.buffer, buffer);
+  });
 }
 
 /// What uses the contraction's result first, if that is a launch that may join it.
-static mpcrt::LaunchOp findPartner(mpcrt::ContractOp contract, unsigned &result) {
+static mpcrt::LaunchOp findPartner(mpcrt::ContractOp contract, unsigned &result, BufferUses &uses) {
   for (Operation *op = contract->getNextNode(); op; op = op->getNextNode()) {
-    if (isMemoryEffectFree(op) || !touches(op, contract.getOut()))
+    if (isMemoryEffectFree(op) || !touches(op, contract.getOut(), uses))
       continue;
     auto launch = dyn_cast<mpcrt::LaunchOp>(op);
     if (!launch || launch.getArguments().size() > MPC_RT_MAX_KERNEL_ARGUMENTS)
       return nullptr;
-    auto found = findResult(launch, contract.getOut());
-    if (!found || !leavesOperands(launch, contract) || !isFreeToRise(launch, contract))
+    auto found = findResult(launch, contract.getOut(), uses);
+    if (!found || !leavesOperands(launch, contract, uses) || !isFreeToRise(launch, contract, uses))
       return nullptr;
     result = *found;
     return launch;
@@ -109,12 +111,12 @@ static mpcrt::LaunchOp findPartner(mpcrt::ContractOp contract, unsigned &result)
   return nullptr;
 }
 
-static void interleave(mpcrt::ContractOp contract) {
+static void interleave(mpcrt::ContractOp contract, BufferUses &uses) {
   auto out = dyn_cast<MemRefType>(contract.getOut().getType());
   if (!out || !contract.isPlainBesideSums() || !isa<FloatType>(out.getElementType()))
     return;
   unsigned result = 0;
-  mpcrt::LaunchOp launch = findPartner(contract, result);
+  mpcrt::LaunchOp launch = findPartner(contract, result, uses);
   if (!launch)
     return;
   IRRewriter builder(contract.getContext());
@@ -135,11 +137,12 @@ static void interleave(mpcrt::ContractOp contract) {
 namespace {
 struct InterleaveLaunches : mpc::impl::InterleaveLaunchesPassBase<InterleaveLaunches> {
   void runOnOperation() override {
+    BufferUses uses(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))
         for (auto contract :
              llvm::make_early_inc_range(function.getBody().front().getOps<mpcrt::ContractOp>()))
-          interleave(contract);
+          interleave(contract, uses);
   }
 };
 } // namespace

@@ -27,16 +27,16 @@ struct Group {
 
 /// Adds the launch, and moves it with its operands to the others, if it can run there. What the
 /// host stores for it in between (the 0 from which a test goes on) then moves before all of them.
-static bool tryToAdd(IRRewriter &rewriter, Group &group, mpcrt::LaunchOp launch) {
-  auto isOrderedWith = [](Operation *op) {
-    return [op](Operation *other) { return dependOnEachOther(op, other); };
+static bool tryToAdd(IRRewriter &rewriter, Group &group, mpcrt::LaunchOp launch, BufferUses &uses) {
+  auto isOrderedWith = [&uses](Operation *op) {
+    return [op, &uses](Operation *other) { return uses.dependOnEachOther(op, other); };
   };
   if (group.launches.empty() || llvm::any_of(group.launches, isOrderedWith(launch)))
     return false;
   SmallVector<Operation *> stores;
   SmallVector<Value> operands(launch->getOperands());
   for (Operation *op : llvm::reverse(group.hostOps)) {
-    if (!dependOnEachOther(op, launch) && llvm::none_of(stores, isOrderedWith(op)))
+    if (!uses.dependOnEachOther(op, launch) && llvm::none_of(stores, isOrderedWith(op)))
       continue;
     if (!isa<memref::StoreOp>(op) || llvm::any_of(group.launches, isOrderedWith(op)))
       return false;
@@ -70,7 +70,7 @@ static void close(IRRewriter &rewriter, Group &group) {
   group = {};
 }
 
-static void joinLaunches(Block &block) {
+static void joinLaunches(Block &block, BufferUses &uses) {
   IRRewriter rewriter(block.getParent()->getContext());
   Group group;
   for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -85,7 +85,7 @@ static void joinLaunches(Block &block) {
         group.hostOps.push_back(&op);
       continue;
     }
-    if (tryToAdd(rewriter, group, launch))
+    if (tryToAdd(rewriter, group, launch, uses))
       continue;
     close(rewriter, group);
     group.launches.push_back(launch);
@@ -96,9 +96,10 @@ static void joinLaunches(Block &block) {
 namespace {
 struct JoinLaunches : mpc::impl::JoinLaunchesPassBase<JoinLaunches> {
   void runOnOperation() override {
+    BufferUses uses(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))
-        joinLaunches(function.getBody().front());
+        joinLaunches(function.getBody().front(), uses);
   }
 };
 } // namespace
