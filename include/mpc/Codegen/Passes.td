@@ -255,6 +255,30 @@ def VerifyKernelsPass : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def ShareHostLoopsPass : Pass<"mpc-share-host-loops", "::mlir::ModuleOp"> {
+  let summary = "equal loops of entries become calls of one function";
+  let description = [{
+    What is too little for a launch is a loop of the entry, and a network of many layers has the same one
+    for each layer and entry. Loops that differ only in the buffers, indices and numbers that they use
+    from outside, and have no results, become calls of a private function; a loop that occurs once stays.
+    Functions that are neither entries nor kernels are such loops from here on: convert-mpcrt-to-llvm lets
+    LLVM not inline them. Remark `share-host-loops` (category mpc-kernels).
+
+    ```mlir
+    scf.for %i = %c0 to %c16 step %c1 {
+      memref.store %zero, %a[%i] : memref<16xf32>
+    }
+    scf.for %i = %c0 to %c16 step %c1 {
+      memref.store %zero, %b[%i] : memref<16xf32>
+    }
+    // becomes
+    call @host_loop_0(%a) : (memref<16xf32>) -> ()
+    call @host_loop_0(%b) : (memref<16xf32>) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def ExpandMathPass : Pass<"mpc-expand-math"> {
   let summary = "exp, expm1, tanh, erf, log and log1p of float32 to straight-line arithmetic";
   let description = [{

@@ -51,12 +51,14 @@ struct ConvertMpcrtToLLVM : mpc::impl::ConvertMpcrtToLLVMPassBase<ConvertMpcrtTo
     for (auto variable : module.getOps<VariableOp>())
       tables.variables.try_emplace(FlatSymbolRefAttr::get(variable.getSymNameAttr()),
                                    tables.variables.size());
-    SmallVector<func::FuncOp> entries, kernels;
+    SmallVector<func::FuncOp> entries, kernels, hostLoops;
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function->hasAttr(MpcDialect::kEntryAttr))
         entries.push_back(function);
       else if (function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr))
         kernels.push_back(function);
+      else if (!function.isDeclaration())
+        hostLoops.push_back(function);
     }
     for (func::FuncOp kernel : kernels) {
       tables.kernelIndex[kernel.getSymNameAttr()] = tables.kernels.size();
@@ -73,6 +75,7 @@ struct ConvertMpcrtToLLVM : mpc::impl::ConvertMpcrtToLLVMPassBase<ConvertMpcrtTo
         return signalPassFailure();
     for (func::FuncOp kernel : kernels)
       lowerKernel(kernel);
+    lowerHostLoops(module, hostLoops);
     if (failed(convertRest(module)))
       return signalPassFailure();
     module->setAttr("mpcrt.kernels", ArrayAttr::get(&getContext(), tables.kernels));

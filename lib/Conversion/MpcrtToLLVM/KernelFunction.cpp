@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels as mpc_rt_kernel_fn: arguments are read from an array of addresses.
+// Kernels as mpc_rt_kernel_fn: arguments are read from an array of addresses. Loops that entries
+// share: arguments are in registers.
 #include "Emitter.h"
 #include "Lowering.h"
 
 using namespace mlir;
 using namespace mpc;
+
+/// Behind what `block` has; the function goes.
+static void moveBody(func::FuncOp function, Block *block) {
+  Block &body = function.getBody().front();
+  Operation *terminator = body.getTerminator();
+  block->getOperations().splice(block->end(), body.getOperations());
+  Emitter end{OpBuilder(terminator), function.getLoc()};
+  LLVM::ReturnOp::create(end.builder, function.getLoc(), ValueRange());
+  terminator->erase();
+  function.erase();
+}
 
 void mpc::lowerKernel(func::FuncOp kernel) {
   MLIRContext *ctx = kernel.getContext();
@@ -30,10 +42,49 @@ void mpc::lowerKernel(func::FuncOp kernel) {
     }
     argument.replaceAllUsesWith(emit.cast(raw, target));
   }
-  Operation *terminator = body.getTerminator();
-  block->getOperations().splice(block->end(), body.getOperations());
-  Emitter end{OpBuilder(terminator), loc};
-  LLVM::ReturnOp::create(end.builder, loc, ValueRange());
-  terminator->erase();
-  kernel.erase();
+  moveBody(kernel, block);
+}
+
+/// A buffer is a pointer.
+static Type lowered(Type type) {
+  if (isa<MemRefType>(type))
+    return LLVM::LLVMPointerType::get(type.getContext());
+  return type.isIndex() ? IntegerType::get(type.getContext(), 64) : type;
+}
+
+static LLVM::LLVMFuncOp lowerHostLoop(func::FuncOp loop) {
+  OpBuilder before(loop);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(loop.getContext()),
+                                          llvm::map_to_vector(loop.getArgumentTypes(), lowered));
+  auto function = LLVM::LLVMFuncOp::create(before, loop.getLoc(), loop.getSymName(), type,
+                                           LLVM::Linkage::Internal);
+  // To have it once is what it is for.
+  function.setNoInline(true);
+  Block *block = function.addEntryBlock(before);
+  Emitter emit{OpBuilder::atBlockBegin(block), loop.getLoc()};
+  for (auto [argument, value] : llvm::zip_equal(loop.getArguments(), block->getArguments()))
+    argument.replaceAllUsesWith(emit.cast(value, argument.getType()));
+  moveBody(loop, block);
+  return function;
+}
+
+void mpc::lowerHostLoops(ModuleOp module, ArrayRef<func::FuncOp> loops) {
+  llvm::StringMap<LLVM::LLVMFuncOp> functions;
+  for (func::FuncOp loop : loops) {
+    const std::string name = loop.getSymName().str();
+    functions[name] = lowerHostLoop(loop);
+  }
+  SmallVector<func::CallOp> calls;
+  module.walk([&](func::CallOp call) { calls.push_back(call); });
+  for (func::CallOp call : calls) {
+    LLVM::LLVMFuncOp function = functions.lookup(call.getCallee());
+    if (!function)
+      continue;
+    Emitter emit{OpBuilder(call), call.getLoc()};
+    SmallVector<Value> operands = llvm::map_to_vector(call.getOperands(), [&](Value operand) {
+      return emit.cast(operand, lowered(operand.getType()));
+    });
+    LLVM::CallOp::create(emit.builder, emit.loc, function, operands);
+    call.erase();
+  }
 }

@@ -32,6 +32,10 @@ mlir::FailureOr<mlir::func::FuncOp> outlineBody(mlir::Operation *op, llvm::Strin
 /// Rewrites a kernel to `llvm.func @kernel(%arguments: !llvm.ptr, %begin: i64, %end: i64)`.
 void lowerKernel(mlir::func::FuncOp kernel);
 
+/// Rewrites functions that mpc-share-host-loops made to `llvm.func` of pointers and numbers, and
+/// all calls of them.
+void lowerHostLoops(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> loops);
+
 /// float16 and bfloat16 become storage only: arithmetic in float32, conversions in integers, the
 /// same on every ISA and without library calls. Rounds to nearest, ties to even; NaN stays NaN.
 mlir::LogicalResult expandSmallFloats(mlir::ModuleOp module);

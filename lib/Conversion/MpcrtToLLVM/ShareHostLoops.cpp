@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass: loops of the host that occur again become calls of one function. A deep network has the
+// same small loops in every layer and entry, and each would be optimised and selected on its own.
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "mpc/Codegen/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_SHAREHOSTLOOPSPASS
+#include "mpc/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+/// Equal loops, each with what it uses from outside, in the order of the first one.
+struct Group {
+  SmallVector<scf::ForOp> loops;
+  SmallVector<SmallVector<Value>> captured;
+};
+} // namespace
+
+static bool isConstant(Value value) {
+  return value.getDefiningOp() && matchPattern(value, m_Constant());
+}
+
+/// Whether `value` can be an argument: a buffer, or a number that has a register.
+static bool isPassable(Value value) {
+  Type type = value.getType();
+  return isConstant(value) || isa<MemRefType>(type) || type.isIndex() || type.isF32() ||
+         type.isSignlessInteger(32) || type.isSignlessInteger(64);
+}
+
+/// What the loop uses from outside, its bounds included.
+static llvm::SetVector<Value> capturedBy(scf::ForOp loop) {
+  llvm::SetVector<Value> captured(loop->operand_begin(), loop->operand_end());
+  getUsedValuesDefinedAbove(loop.getRegion(), captured);
+  return captured;
+}
+
+/// Loops without a result that touch nothing but elements of buffers.
+static bool isSelfContained(scf::ForOp loop) {
+  if (loop->getNumResults() != 0 || !llvm::all_of(capturedBy(loop), isPassable))
+    return false;
+  return !loop.getBody()
+              ->walk([](Operation *op) {
+                const bool isPlain =
+                    isa<memref::LoadOp, memref::StoreOp, scf::ForOp, scf::IfOp>(op) ||
+                    (op->getNumRegions() == 0 && isMemoryEffectFree(op));
+                return isPlain ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+/// Equal for equal loops.
+static llvm::hash_code hashOf(scf::ForOp loop) {
+  llvm::hash_code hash = 0;
+  loop->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto ignore = [](Value) { return llvm::hash_code(0); };
+    hash = llvm::hash_combine(
+        hash, OperationEquivalence::computeHash(op, ignore, OperationEquivalence::ignoreHashValue,
+                                                OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+/// Whether both are the same constant, or neither is one and their types are equal.
+static bool areInterchangeable(Value lhs, Value rhs) {
+  Attribute constant, otherConstant;
+  return lhs.getType() == rhs.getType() &&
+         matchPattern(lhs, m_Constant(&constant)) ==
+             matchPattern(rhs, m_Constant(&otherConstant)) &&
+         constant == otherConstant;
+}
+
+/// What `other` has for each of the values that `loop` uses from outside; nothing unless the loops
+/// are equal but for those.
+static std::optional<SmallVector<Value>> match(scf::ForOp loop, ArrayRef<Value> captured,
+                                               scf::ForOp other) {
+  llvm::SmallDenseMap<Value, Value> inside, outside;
+  const bool haveEqualOps = OperationEquivalence::isEquivalentTo(
+      loop, other,
+      [&](Value lhs, Value rhs) {
+        Value known = inside.lookup(lhs);
+        return success(known ? known == rhs : areInterchangeable(lhs, rhs));
+      },
+      [&](Value lhs, Value rhs) { inside[lhs] = rhs; }, OperationEquivalence::IgnoreLocations);
+  if (!haveEqualOps)
+    return std::nullopt;
+  SmallVector<Operation *> ops, otherOps;
+  loop->walk([&](Operation *op) { ops.push_back(op); });
+  other->walk([&](Operation *op) { otherOps.push_back(op); });
+  const llvm::SetVector<Value> otherCaptured = capturedBy(other);
+  for (auto [op, otherOp] : llvm::zip_equal(ops, otherOps))
+    for (auto [lhs, rhs] : llvm::zip_equal(op->getOperands(), otherOp->getOperands())) {
+      if (inside.contains(lhs))
+        continue;
+      // One value of the first loop is one value of the other.
+      if (!otherCaptured.contains(rhs) || outside.try_emplace(lhs, rhs).first->second != rhs)
+        return std::nullopt;
+    }
+  return llvm::map_to_vector(captured, [&](Value value) { return outside.lookup(value); });
+}
+
+/// Loops that are in no other candidate.
+static void collect(Region &region, SmallVectorImpl<scf::ForOp> &loops) {
+  region.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (!loop || !isSelfContained(loop))
+      return WalkResult::advance();
+    loops.push_back(loop);
+    return WalkResult::skip();
+  });
+}
+
+static SmallVector<Group> groupEqual(ArrayRef<scf::ForOp> loops) {
+  SmallVector<Group> groups;
+  llvm::DenseMap<size_t, SmallVector<size_t, 1>> byHash;
+  for (scf::ForOp loop : loops) {
+    SmallVector<size_t, 1> &candidates = byHash[hashOf(loop)];
+    bool found = false;
+    for (size_t index : candidates) {
+      Group &group = groups[index];
+      auto values = match(group.loops.front(), group.captured.front(), loop);
+      found = values.has_value();
+      if (!found)
+        continue;
+      group.loops.push_back(loop);
+      group.captured.push_back(std::move(*values));
+      break;
+    }
+    if (found)
+      continue;
+    candidates.push_back(groups.size());
+    groups.push_back({{loop}, {llvm::to_vector(capturedBy(loop))}});
+  }
+  return groups;
+}
+
+/// The loop as a function of what it uses from outside but constants.
+static func::FuncOp makeFunction(const Group &group, size_t number) {
+  scf::ForOp loop = group.loops.front();
+  OpBuilder before(loop->getParentOfType<func::FuncOp>());
+  SmallVector<Type> types;
+  for (Value value : group.captured.front())
+    if (!isConstant(value))
+      types.push_back(value.getType());
+  auto function = func::FuncOp::create(before, loop.getLoc(), "host_loop_" + std::to_string(number),
+                                       before.getFunctionType(types, {}));
+  function.setPrivate();
+  Block *block = function.addEntryBlock();
+  OpBuilder builder = OpBuilder::atBlockBegin(block);
+  IRMapping inside;
+  auto *argument = block->args_begin();
+  for (Value value : group.captured.front())
+    inside.map(value, isConstant(value) ? builder.clone(*value.getDefiningOp())->getResult(0)
+                                        : Value(*argument++));
+  builder.clone(*loop, inside);
+  func::ReturnOp::create(builder, loop.getLoc());
+  return function;
+}
+
+namespace {
+struct ShareHostLoops : mpc::impl::ShareHostLoopsPassBase<ShareHostLoops> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<scf::ForOp> loops;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function->hasAttr(MpcDialect::kEntryAttr))
+        collect(function.getBody(), loops);
+    size_t number = 0;
+    for (Group &group : groupEqual(loops)) {
+      if (group.loops.size() == 1)
+        continue;
+      func::FuncOp shared = makeFunction(group, number++);
+      remark::passed(shared.getLoc(),
+                     remark::RemarkOpts::name("share-host-loops").category("mpc-kernels"))
+          << ("@" + shared.getSymName() + " in place of " + Twine(group.loops.size()) + " loops")
+                 .str();
+      for (auto [loop, captured] : llvm::zip_equal(group.loops, group.captured)) {
+        OpBuilder builder(loop);
+        SmallVector<Value> arguments =
+            llvm::filter_to_vector(captured, [](Value value) { return !isConstant(value); });
+        func::CallOp::create(builder, loop.getLoc(), shared, arguments);
+        loop->erase();
+      }
+    }
+  }
+};
+} // namespace
