@@ -25,6 +25,27 @@ Type mpc::storageType(Type element) {
   return element;
 }
 
+/// How many vectors of iterations go side by side. LLVM takes one where a body is large, though the
+/// larger it is, the longer is the chain of operations that each vector waits for: more of them
+/// than a CPU looks ahead.
+static LLVM::LoopInterleaveAttr interleavingOf(scf::ForOp loop) {
+  constexpr int64_t kCopies = 4, kLongBody = 96, kLongInRow = 48, kFewIterations = 256;
+  int64_t length = 0;
+  for (Operation &op : *loop.getBody()) {
+    if (op.getNumRegions() != 0)
+      return {};
+    ++length;
+  }
+  // A row is in the cache; what goes through whole buffers waits for memory, too. Of few iterations
+  // the ones that are left over would be all.
+  auto iterations = loop.getStaticTripCount();
+  if (length < (iterations ? kLongInRow : kLongBody) ||
+      (iterations && iterations->ult(kFewIterations)))
+    return {};
+  return LLVM::LoopInterleaveAttr::get(loop.getContext(),
+                                       Builder(loop.getContext()).getI32IntegerAttr(kCopies));
+}
+
 void mpc::annotateIndependentLoops(ModuleOp module) {
   MLIRContext *context = module.getContext();
   module.walk([&](scf::ForOp loop) {
@@ -36,7 +57,7 @@ void mpc::annotateIndependentLoops(ModuleOp module) {
         op->setAttr(kAccessGroupAttr, ArrayAttr::get(context, group));
     });
     auto annotation = LLVM::LoopAnnotationAttr::get(
-        context, /*disableNonforced=*/{}, /*vectorize=*/{}, /*interleave=*/{}, /*unroll=*/{},
+        context, /*disableNonforced=*/{}, /*vectorize=*/{}, interleavingOf(loop), /*unroll=*/{},
         /*unrollAndJam=*/{}, /*licm=*/{}, /*distribute=*/{}, /*pipeline=*/{}, /*peeled=*/{},
         /*unswitch=*/{}, /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{}, /*endLoc=*/{},
         /*parallelAccesses=*/{group});

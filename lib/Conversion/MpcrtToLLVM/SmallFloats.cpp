@@ -7,7 +7,9 @@
 #include "Lowering.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -81,14 +83,72 @@ static Value bfloatToFloat(Bits k, Value value) {
   return k.f32(k.shl(k.extend(arith::BitcastOp::create(k.b, k.loc, k.b.getI16Type(), value)), 16));
 }
 
-static Value floatToBfloat(Bits k, Value value) {
+namespace {
+/// Which float32 values are never a NaN with a one among its last 16 bits. What arithmetic makes of
+/// NaNs is the quiet one of the CPU, or an operand's that is made quiet (LLVM's language reference,
+/// "Behavior of Floating-Point NaN values"), so that those that come from bfloat16 stay such.
+class NarrowNaNs {
+public:
+  bool areAllOf(Value value) {
+    if (auto known = values.find(value); known != values.end())
+      return known->second;
+    return values[value] = compute(value);
+  }
+
+private:
+  bool compute(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !value.getType().isF32())
+      return false;
+    APFloat number(0.0f);
+    if (matchPattern(value, m_ConstantFloat(&number)))
+      return !number.isNaN() || number.bitcastToAPInt().countr_zero() >= 16;
+    if (auto cast = dyn_cast<arith::BitcastOp>(op))
+      return hasZeroTail(cast.getIn()) || isSigned(cast.getIn());
+    if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+      return true;
+    if (auto select = dyn_cast<arith::SelectOp>(op))
+      return areAllOf(select.getTrueValue()) && areAllOf(select.getFalseValue());
+    return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp,
+               arith::MaximumFOp, arith::MinimumFOp, math::AbsFOp, math::SqrtOp, math::FmaOp,
+               math::CopySignOp, LLVM::FMulAddOp>(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return areAllOf(operand); });
+  }
+  /// Bits that were moved up, or masked.
+  static bool hasZeroTail(Value bits) {
+    APInt number(32, 0);
+    if (auto shift = bits.getDefiningOp<arith::ShLIOp>())
+      return matchPattern(shift.getRhs(), m_ConstantInt(&number)) && number.uge(16);
+    if (auto mask = bits.getDefiningOp<arith::AndIOp>())
+      return matchPattern(mask.getRhs(), m_ConstantInt(&number)) && number.countr_zero() >= 16;
+    return false;
+  }
+
+  /// Such a value's bits and another one's sign.
+  bool isSigned(Value bits) {
+    auto both = bits.getDefiningOp<arith::OrIOp>();
+    auto magnitude = both ? both.getLhs().getDefiningOp<arith::BitcastOp>() : nullptr;
+    auto sign = both ? both.getRhs().getDefiningOp<arith::AndIOp>() : nullptr;
+    APInt mask(32, 0);
+    return magnitude && sign && matchPattern(sign.getRhs(), m_ConstantInt(&mask)) &&
+           mask.isSignMask() && areAllOf(magnitude.getIn());
+  }
+
+  llvm::DenseMap<Value, bool> values;
+};
+} // namespace
+
+static Value floatToBfloat(Bits k, Value value, NarrowNaNs &narrowNaNs) {
   Value x = k.ofFloat(value);
-  Value rounded = k.add(k.add(x, k.i32(0x7fff)), k.band(k.shr(x, 16), k.i32(1)));
-  Value quiet = k.bor(x, k.i32(0x400000)); // the payload's head, quiet
-  Value isNaN = arith::CmpFOp::create(k.b, k.loc, arith::CmpFPredicate::UNO, value, value);
+  Value bits = k.add(k.add(x, k.i32(0x7fff)), k.band(k.shr(x, 16), k.i32(1)));
+  // Adding may carry a NaN's last bits to where it is none any more.
+  if (!narrowNaNs.areAllOf(value)) {
+    Value quiet = k.bor(x, k.i32(0x400000)); // the payload's head, quiet
+    Value isNaN = arith::CmpFOp::create(k.b, k.loc, arith::CmpFPredicate::UNO, value, value);
+    bits = k.select(isNaN, quiet, bits);
+  }
   // The shift comes last: where the result is widened again, both shifts become one mask.
-  Value bits = k.shr(k.select(isNaN, quiet, rounded), 16);
-  Value narrow = arith::TruncIOp::create(k.b, k.loc, k.b.getI16Type(), bits);
+  Value narrow = arith::TruncIOp::create(k.b, k.loc, k.b.getI16Type(), k.shr(bits, 16));
   return arith::BitcastOp::create(k.b, k.loc, k.b.getBF16Type(), narrow);
 }
 
@@ -138,13 +198,14 @@ static Value widen(OpBuilder &builder, Location loc, Value small, Type wide) {
   return wide.isF64() ? Value(arith::ExtFOp::create(builder, loc, wide, value)) : value;
 }
 
-static Value narrow(OpBuilder &builder, Location loc, Value wide, Type small) {
+static Value narrow(OpBuilder &builder, Location loc, Value wide, Type small,
+                    NarrowNaNs &narrowNaNs) {
   Bits k{builder, loc};
   if (wide.getType().isF64())
     wide = roundToOdd(k, wide);
   if (isFloat8(small))
     return floatToFloat8(k, wide, cast<FloatType>(small));
-  return small.isF16() ? floatToHalf(k, wide) : floatToBfloat(k, wide);
+  return small.isF16() ? floatToHalf(k, wide) : floatToBfloat(k, wide, narrowNaNs);
 }
 
 LogicalResult mpc::expandSmallFloats(ModuleOp module) {
@@ -158,6 +219,7 @@ LogicalResult mpc::expandSmallFloats(ModuleOp module) {
     if (llvm::any_of(op->getOperandTypes(), isSmall) || llvm::any_of(op->getResultTypes(), isSmall))
       ops.push_back(op);
   });
+  NarrowNaNs narrowNaNs;
   for (Operation *op : ops) {
     OpBuilder builder(op);
     Location loc = op->getLoc();
@@ -171,7 +233,8 @@ LogicalResult mpc::expandSmallFloats(ModuleOp module) {
       Value source = op->getOperand(0);
       if (isSmall(source.getType())) // to float8
         source = widen(builder, loc, source, builder.getF32Type());
-      op->getResult(0).replaceAllUsesWith(narrow(builder, loc, source, op->getResult(0).getType()));
+      op->getResult(0).replaceAllUsesWith(
+          narrow(builder, loc, source, op->getResult(0).getType(), narrowNaNs));
       op->erase();
       continue;
     }
@@ -188,8 +251,9 @@ LogicalResult mpc::expandSmallFloats(ModuleOp module) {
     OperationState state(loc, op->getName(), operands, results, op->getAttrs());
     Operation *computed = builder.create(state);
     for (auto [before, after] : llvm::zip_equal(op->getResults(), computed->getResults()))
-      before.replaceAllUsesWith(
-          isSmall(before.getType()) ? narrow(builder, loc, after, before.getType()) : Value(after));
+      before.replaceAllUsesWith(isSmall(before.getType())
+                                    ? narrow(builder, loc, after, before.getType(), narrowNaNs)
+                                    : Value(after));
     op->erase();
   }
   return success();
