@@ -168,6 +168,19 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_run(mpc_rt_context_t *context, uint32_
                                               const void *const *inputs, void *const *outputs,
                                               int64_t batch);
 
+/* Writes the inputs of an entry to `inputs`, places in memory of the runtime, in the order of the
+ * entry's table. Called within mpc_rt_context_run; calls nothing of the same context. */
+typedef void (*mpc_rt_fill_inputs_fn)(void *user, void *const *inputs);
+
+/* Fetches the inputs of a later call while a call computes: the next run of any entry calls `fill`
+ * once, when the device is busy, and copies what it wrote. A run of `entry` with this batch and
+ * with `inputs` null then takes them. The last request counts; inputs that no run takes are
+ * forgotten with the next one. UNAVAILABLE on devices that compute on memory of the host, where
+ * there is nothing to copy: run with inputs there. */
+MPC_RT_API mpc_rt_status_t mpc_rt_context_prefetch(mpc_rt_context_t *context, uint32_t entry,
+                                                   int64_t batch, mpc_rt_fill_inputs_fn fill,
+                                                   void *user);
+
 /* A typed view of caller-owned memory, row-major and dense. */
 typedef struct mpc_rt_buffer_t {
   void *data; /* may be null when empty */

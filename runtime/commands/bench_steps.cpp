@@ -136,8 +136,16 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
 Result<double> BenchSteps::step() {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
-  for (int64_t &row : rows_)
-    row = next_++ % data_.rows;
+  auto choose = [&](int64_t first) {
+    for (size_t i = 0; i < rows_.size(); ++i)
+      rows_[i] = (first + static_cast<int64_t>(i)) % data_.rows;
+  };
+  if (batcher_->canFetch()) {
+    choose(next_ + options_.batchSize);
+    batcher_->expect(data_, rows_.data(), options_.batchSize);
+  }
+  choose(next_);
+  next_ += options_.batchSize;
   if (Status status = batcher_->run(data_, rows_.data(), options_.batchSize); !status)
     return status.failure();
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();

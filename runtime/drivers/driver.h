@@ -7,8 +7,10 @@
 
 #include "mpc-rt/cuda.h"
 #include "mpc-rt/executable.h"
+#include "mpc-rt/model.h"
 #include "mpc-rt/status.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/status.h"
 #include "runtime/drivers/attention.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/result_kernel.h"
@@ -74,6 +76,17 @@ public:
   }
   // After the host wrote any of what it had fetched.
   virtual mpc_rt_status_t storeFetchedVariables() { return MPC_RT_OK; }
+
+  // The contract of mpc_rt_context_prefetch.
+  virtual mpc_rt_status_t prefetch(const mpc_rt_entry_info_t & /*entry*/, int64_t /*batch*/,
+                                   mpc_rt_fill_inputs_fn /*fill*/, void * /*user*/) {
+    return fail(MPC_RT_UNAVAILABLE, "%s: computes on memory of the host, nothing is fetched",
+                name());
+  }
+  // Whether run() has the inputs of this call, so that call.inputs may be null.
+  virtual bool hasInputs(const mpc_rt_entry_info_t & /*entry*/, int64_t /*batch*/) const noexcept {
+    return false;
+  }
 
   // Between memory of the host and the caller's on this device; waits for it. Never called for
   // drivers that have no such memory.

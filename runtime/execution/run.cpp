@@ -20,19 +20,20 @@ WeightUse weightUse(const mpc_rt_entry_info_t &entry) {
   return reads ? WeightUse::constant : WeightUse::updated;
 }
 
-mpc_rt_status_t checkPointers(const mpc_rt_entry_info_t &entry, const void *const *inputs,
-                              void *const *outputs, int64_t batch) {
+mpc_rt_status_t checkPointers(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                              const void *const *inputs, void *const *outputs, int64_t batch) {
   if (batch < 0)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld; expected at least 0", entry.name,
                 static_cast<long long>(batch));
-  if ((entry.input_count && !inputs) || (entry.output_count && !outputs))
+  const bool fetched = !inputs && context.driver->hasInputs(entry, batch);
+  if ((entry.input_count && !inputs && !fetched) || (entry.output_count && !outputs))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: the array of inputs or outputs is null", entry.name);
   auto empty = [batch](const mpc_rt_tensor_info_t &tensor) {
     return std::any_of(tensor.dims, tensor.dims + tensor.rank, [batch](int64_t extent) {
       return extent == 0 || (extent == MPC_RT_DYNAMIC && batch == 0);
     });
   };
-  for (uint32_t i = 0; i < entry.input_count; ++i)
+  for (uint32_t i = 0; i < entry.input_count && !fetched; ++i)
     if (!inputs[i] && !empty(entry.inputs[i]))
       return fail(MPC_RT_INVALID_ARGUMENT, "%s: input '%s' is null", entry.name,
                   entry.inputs[i].name);
@@ -145,7 +146,22 @@ extern "C" mpc_rt_status_t mpc_rt_context_run(mpc_rt_context_t *context, uint32_
   const mpc_rt_entry_info_t *info = findEntry(*context, entry);
   if (!info)
     return MPC_RT_INVALID_ARGUMENT;
-  if (auto status = checkPointers(*info, inputs, outputs, batch))
+  if (auto status = checkPointers(*context, *info, inputs, outputs, batch))
     return status;
   return guard(info->name, [&] { return run(*context, *info, inputs, outputs, batch); });
+}
+
+extern "C" mpc_rt_status_t mpc_rt_context_prefetch(mpc_rt_context_t *context, uint32_t entry,
+                                                   int64_t batch, mpc_rt_fill_inputs_fn fill,
+                                                   void *user) {
+  if (!context || !fill)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_prefetch: context or fill is null");
+  const mpc_rt_entry_info_t *info = findEntry(*context, entry);
+  if (!info)
+    return MPC_RT_INVALID_ARGUMENT;
+  uint64_t arena = 0;
+  if (batch < 0 || !arenaBytes(*info, batch, arena))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld; expected at least 0, and no overflow",
+                info->name, static_cast<long long>(batch));
+  return guard(info->name, [&] { return context->driver->prefetch(*info, batch, fill, user); });
 }

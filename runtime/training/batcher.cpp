@@ -34,7 +34,34 @@ Status Batcher::prepareOutputs(int64_t count) {
   return Status();
 }
 
+void Batcher::expect(const data::Dataset &data, const int64_t *rows, int64_t count) {
+  expected_ = {&data, {rows, rows + count}};
+}
+
+void Batcher::fetchExpected() {
+  fetched_ = std::move(expected_);
+  expected_ = {};
+  if (!fetched_.data)
+    return;
+  auto fill = [](void *user, void *const *inputs) {
+    const auto &batcher = *static_cast<Batcher *>(user);
+    const Rows &next = batcher.fetched_;
+    for (uint32_t i = 0; i < batcher.entry_.input_count; ++i)
+      data::gatherRows(next.data->columns[i], next.rows.data(),
+                       static_cast<int64_t>(next.rows.size()), inputs[i]);
+  };
+  const auto count = static_cast<int64_t>(fetched_.rows.size());
+  canFetch_ = mpc_rt_context_prefetch(session_.context(), index_, count, fill, this) == MPC_RT_OK;
+  if (!canFetch_)
+    fetched_ = {};
+}
+
 Status Batcher::run(const data::Dataset &data, const int64_t *rows, int64_t count) {
+  if (fetched_.data && fetched_ == Rows{&data, {rows, rows + count}}) {
+    fetchExpected();
+    return runPointers(nullptr, count);
+  }
+  fetchExpected();
   std::vector<const void *> pointers(entry_.input_count);
   for (uint32_t i = 0; i < entry_.input_count; ++i) {
     const data::Column &column = data.columns[i];
@@ -56,13 +83,17 @@ Status Batcher::run(const data::Dataset &data, const int64_t *rows, int64_t coun
 }
 
 Status Batcher::runBuffers(const std::vector<const void *> &inputs, int64_t count) {
+  return runPointers(inputs.data(), count);
+}
+
+Status Batcher::runPointers(const void *const *inputs, int64_t count) {
   if (Status status = prepareOutputs(count); !status)
     return status;
   std::vector<void *> pointers;
   for (Array &output : outputs_)
     pointers.push_back(output.data());
   if (mpc_rt_status_t status =
-          mpc_rt_context_run(session_.context(), index_, inputs.data(), pointers.data(), count))
+          mpc_rt_context_run(session_.context(), index_, inputs, pointers.data(), count))
     return session_.runtimeFailure(status);
   return Status();
 }

@@ -14,6 +14,10 @@ public:
 
   /// Gathers rows[0 .. count) of `data`, whose columns are the entry's inputs, and runs the entry.
   data::Status run(const data::Dataset &data, const int64_t *rows, int64_t count);
+  /// Says before a run which rows the one after it takes: they are gathered while the device
+  /// computes, if it can.
+  bool canFetch() const { return canFetch_; }
+  void expect(const data::Dataset &data, const int64_t *rows, int64_t count);
   /// Runs on buffers that the caller filled (as the entry's inputs).
   data::Status runBuffers(const std::vector<const void *> &inputs, int64_t count);
 
@@ -24,13 +28,22 @@ public:
   const mpc_rt_entry_info_t &entry() const { return entry_; }
 
 private:
+  struct Rows {
+    const data::Dataset *data = nullptr; ///< null: none
+    std::vector<int64_t> rows;
+    bool operator==(const Rows &other) const { return data == other.data && rows == other.rows; }
+  };
   data::Status prepareOutputs(int64_t count);
+  data::Status runPointers(const void *const *inputs, int64_t count);
+  void fetchExpected();
   Session &session_;
   const mpc_rt_entry_info_t &entry_;
   uint32_t index_;
   int64_t outputBatch_ = -1;
   std::vector<data::Array> inputs_;
   std::vector<data::Array> outputs_;
+  bool canFetch_ = true;
+  Rows expected_, fetched_; ///< fetched_: on the device after the run at hand
 };
 
 /// Checks that `batch` and `rows` suit a model compiled for a fixed batch; `path` names the data.

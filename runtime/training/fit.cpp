@@ -68,8 +68,8 @@ private:
     return false;
   }
 
-  int64_t chooseRows() {
-    int64_t begin = state_.step * options_.batchSize;
+  int64_t chooseRows(int64_t step) {
+    int64_t begin = step * options_.batchSize;
     if (options_.steps) {
       for (int64_t j = 0; j < options_.batchSize; ++j)
         rows_[static_cast<size_t>(j)] =
@@ -83,7 +83,11 @@ private:
   }
 
   Status runStep() {
-    int64_t count = chooseRows();
+    if (step_.canFetch() && state_.step + 1 < stepsPerEpoch_) {
+      const int64_t next = chooseRows(state_.step + 1);
+      step_.expect(data_, rows_.data(), next);
+    }
+    int64_t count = chooseRows(state_.step);
     if (options_.trace)
       if (Status status = options_.trace->stepBegin(); !status)
         return status;

@@ -275,6 +275,16 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes,
           {"copy to host " + std::to_string(bytes), [=] { std::memcpy(to, source, bytes); }});
   return success;
 }
+EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes,
+                                void *stream) {
+  void *target = reinterpret_cast<void *>(to);
+  const void *source = reinterpret_cast<const void *>(from);
+  if (!isDevice(target, bytes) || !isDevice(source, bytes))
+    return invalidValue;
+  enqueue(*streamOf(stream),
+          {"copy on device " + std::to_string(bytes), [=] { std::memcpy(target, source, bytes); }});
+  return success;
+}
 EXPORT int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count, void *stream) {
   void *target = reinterpret_cast<void *>(to);
   if (!isDevice(target, count))

@@ -62,6 +62,8 @@ constexpr int oldestDriver = 12000;       // cuDriverGetVersion: CUDA 12.0
            (DevicePointer to, const void *from, size_t bytes, Stream stream))                      \
   FUNCTION(memcpyToHost, "cuMemcpyDtoHAsync_v2",                                                   \
            (void *to, DevicePointer from, size_t bytes, Stream stream))                            \
+  FUNCTION(memcpyOnDevice, "cuMemcpyDtoDAsync_v2",                                                 \
+           (DevicePointer to, DevicePointer from, size_t bytes, Stream stream))                    \
   FUNCTION(memsetBytes, "cuMemsetD8Async",                                                         \
            (DevicePointer to, unsigned char value, size_t count, Stream stream))                   \
   FUNCTION(moduleLoadData, "cuModuleLoadData", (Module * module, const void *image))               \

@@ -6,6 +6,7 @@
 #include "runtime/drivers/cuda/attender.h"
 #include "runtime/drivers/cuda/convolver.h"
 #include "runtime/drivers/cuda/float8_multiplier.h"
+#include "runtime/drivers/cuda/next_inputs.h"
 #include "runtime/drivers/cuda/prepared_weights.h"
 #include "runtime/drivers/cuda/step_graphs.h"
 #include "runtime/drivers/cuda/variable_mirror.h"
@@ -41,7 +42,7 @@ public:
         attender(*session, kernels, multiplier, cudnn, list), variables(*session),
         prepared(*session), arena(*session, Memory::Kind::device),
         tensors(*session, Memory::Kind::device), staging(*session, Memory::Kind::pinned),
-        graphs(*session) {}
+        nextInputs(*session), graphs(*session) {}
 
   mpc_rt_status_t open() {
     if (auto status = kernels.load())
@@ -166,6 +167,17 @@ public:
     return status ? status : session->synchronize();
   }
 
+  mpc_rt_status_t prefetch(const mpc_rt_entry_info_t &entry, int64_t batch,
+                           mpc_rt_fill_inputs_fn fill, void *user) override {
+    Tensors layout = layOut(entry, batch);
+    layout.offsets.resize(entry.input_count);
+    nextInputs.request({&entry, batch, std::move(layout.offsets), layout.inputBytes, fill, user});
+    return MPC_RT_OK;
+  }
+  bool hasInputs(const mpc_rt_entry_info_t &entry, int64_t batch) const noexcept override {
+    return nextInputs.has(entry, batch);
+  }
+
   bool ownsMemory() const noexcept override { return true; }
   mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
                       uint32_t variableCount, uint64_t arenaBytes) override;
@@ -201,6 +213,7 @@ private:
   VariableMirror variables;
   PreparedWeights prepared;
   Memory arena, tensors, staging;
+  NextInputs nextInputs;
   StepGraphs graphs; // last: recorded steps hold addresses of the above
   WeightUse weightUse = WeightUse::updated;
 };
@@ -242,7 +255,7 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
   std::vector<void *> outputs(entry.output_count), places(variableCount);
   for (uint32_t i = 0; i < entry.input_count; ++i) {
     inputs[i] = tensors.data() + layout.offsets[i];
-    if (layout.sizes[i])
+    if (layout.sizes[i] && call.inputs)
       std::memcpy(staging.data() + layout.offsets[i], call.inputs[i], layout.sizes[i]);
   }
   for (uint32_t i = 0; i < entry.output_count; ++i)
@@ -256,12 +269,16 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
   onDevice.arena = arena.data();
   onDevice.kernels = kernels.handles();
 
-  if (layout.inputBytes)
+  if (!call.inputs && entry.input_count) {
+    if (auto status = nextInputs.take(tensors.address()))
+      return status;
+  } else if (layout.inputBytes) {
     if (auto status =
             session->check(session->cuda.memcpyToDevice(tensors.address(), staging.data(),
                                                         layout.inputBytes, session->stream),
                            entry.name))
       return status;
+  }
   if (auto status = prepared.begin(&entry, onDevice))
     return status;
   if (auto status = kernels.flush())
@@ -291,8 +308,12 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
                                                       outputBytes, session->stream),
                            entry.name))
       return copied;
+  // While the GPU computes.
+  const mpc_rt_status_t fetched = nextInputs.isRequested() ? nextInputs.fetch() : MPC_RT_OK;
   if (auto waited = session->synchronize())
     return waited;
+  if (fetched)
+    return fetched;
   for (uint32_t i = 0; i < entry.output_count; ++i)
     if (uint64_t bytes = layout.sizes[entry.input_count + i])
       std::memcpy(call.outputs[i], staging.data() + layout.offsets[entry.input_count + i], bytes);
