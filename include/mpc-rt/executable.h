@@ -62,8 +62,29 @@ typedef enum mpc_rt_initializer_kind_t {
   MPC_RT_INIT_TRUNCATED_NORMAL = 5, /* the same, redrawn outside 2 standard deviations */
   MPC_RT_INIT_ORTHOGONAL = 6,       /* a = gain */
   MPC_RT_INIT_IDENTITY = 7,         /* a = gain */
-  MPC_RT_INIT_UNIT_FORGET = 8       /* a; 1 in the second quarter (LSTM: the forget gate's bias) */
+  MPC_RT_INIT_UNIT_FORGET = 8,      /* a; 1 in the second quarter (LSTM: the forget gate's bias) */
+  /* [frame, 1, bins], Keras's STFT initializer: a = mpc_rt_window_t, b = MPC_RT_WINDOW_* options */
+  MPC_RT_INIT_FOURIER_COSINE = 9,
+  MPC_RT_INIT_FOURIER_SINE = 10
 } mpc_rt_initializer_kind_t;
+
+/* Windows of scipy.signal.get_window. */
+typedef enum mpc_rt_window_t {
+  MPC_RT_WINDOW_NONE = 0,
+  MPC_RT_WINDOW_BOXCAR = 1,
+  MPC_RT_WINDOW_HANN = 2,
+  MPC_RT_WINDOW_HAMMING = 3,
+  MPC_RT_WINDOW_BLACKMAN = 4,
+  MPC_RT_WINDOW_NUTTALL = 5,
+  MPC_RT_WINDOW_BLACKMAN_HARRIS = 6,
+  MPC_RT_WINDOW_FLATTOP = 7
+} mpc_rt_window_t;
+
+enum {
+  MPC_RT_WINDOW_PERIODIC = 1, /* for spectra, not for filters */
+  MPC_RT_WINDOW_DENSITY = 2,  /* divided by the root of the sum of its squares */
+  MPC_RT_WINDOW_SPECTRUM = 4  /* divided by the sum of its magnitudes */
+};
 
 enum {
   /* Of a shadow: the entries that change no weights ("predict", "evaluate", "metric_results") read

@@ -170,6 +170,10 @@ private:
       return error() << "computes in " << decided.getComputeDType()
                      << ", a dtype that mpc does not compile; expected a floating policy such as "
                         "\"mixed_bfloat16\"";
+    if (compute.isBF16() && layer.getKind() == "STFTSpectrogram")
+      return error()
+             << "computes in bfloat16, which a STFTSpectrogram layer does not take in Keras "
+                "either; give it another policy, by a policy map for this layer alone";
     if (!isa<FloatType>(compute) && computesOnFloats(layer))
       return error() << "computes in " << decided.getComputeDType() << ", but a " << layer.getKind()
                      << " layer computes on floating tensors; expected a floating policy such as "

@@ -140,6 +140,18 @@ mpc_rt_status_t initializeVariable(const mpc_rt_variable_info_t &v, uint64_t see
     fill(dtype, data, count, team,
          [&](uint64_t i) { return i >= count / 4 && i < count / 2 ? 1.0 : v.init_a; });
     return MPC_RT_OK;
+  case MPC_RT_INIT_FOURIER_COSINE:
+  case MPC_RT_INIT_FOURIER_SINE: {
+    std::vector<float> kernel(count);
+    if (!fillFourier(v, kernel.data()))
+      return fail(
+          MPC_RT_DATA_LOSS,
+          "%s: an initializer of a Fourier transform needs the shape [frame, 1, bins] and a "
+          "known window; compile the model again",
+          v.tensor.name);
+    fill(dtype, data, count, team, [&](uint64_t i) { return static_cast<double>(kernel[i]); });
+    return MPC_RT_OK;
+  }
   case MPC_RT_INIT_ORTHOGONAL:
   case MPC_RT_INIT_IDENTITY:
     if (v.tensor.rank < 2)

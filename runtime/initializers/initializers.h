@@ -27,6 +27,10 @@ void standardUniforms(uint64_t seed, uint64_t stream, uint64_t block, float valu
 void fillOrthogonal(double *matrix, int64_t rows, int64_t columns, double gain, uint64_t seed,
                     uint64_t stream, ThreadTeam &team);
 
+// The kernels of an STFTSpectrogram, [frame, 1, bins] (keras/src/initializers/
+// constant_initializers.py, STFT), by the same steps in float32. False for another shape or window.
+bool fillFourier(const mpc_rt_variable_info_t &variable, float *kernel);
+
 } // namespace mpc::rt
 
 #endif

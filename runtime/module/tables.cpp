@@ -42,7 +42,7 @@ mpc_rt_status_t damaged(const char *where, const char *what, uint32_t index, con
 const char *variableProblem(const mpc_rt_executable_t &e, const mpc_rt_variable_info_t &v) {
   if (const char *problem = tensorProblem(v.tensor, false))
     return problem;
-  if (v.role > MPC_RT_ROLE_SHADOW || v.initializer > MPC_RT_INIT_UNIT_FORGET)
+  if (v.role > MPC_RT_ROLE_SHADOW || v.initializer > MPC_RT_INIT_FOURIER_SINE)
     return "has an unknown role or initializer";
   uint64_t count = 0;
   countElements(v.tensor.dims, v.tensor.rank, count);

@@ -54,7 +54,8 @@ def Mpc_InitializerKind : Mpc_Enum<"InitializerKind", "distribution (values of m
   I32EnumAttrCase<"Constant", 2, "constant">, I32EnumAttrCase<"Uniform", 3, "uniform">,
   I32EnumAttrCase<"Normal", 4, "normal">, I32EnumAttrCase<"TruncatedNormal", 5, "truncated_normal">,
   I32EnumAttrCase<"Orthogonal", 6, "orthogonal">, I32EnumAttrCase<"Identity", 7, "identity">,
-  I32EnumAttrCase<"UnitForget", 8, "unit_forget">]>;
+  I32EnumAttrCase<"UnitForget", 8, "unit_forget">, I32EnumAttrCase<"FourierCosine", 9, "fourier_cosine">,
+  I32EnumAttrCase<"FourierSine", 10, "fourier_sine">]>;
 
 def Mpc_ConstraintKind : Mpc_Enum<"ConstraintKind", "projection of a weight after an update", [
   I32EnumAttrCase<"MaxNorm", 0, "max_norm">, I32EnumAttrCase<"NonNegative", 1, "non_negative">,

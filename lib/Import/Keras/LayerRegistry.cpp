@@ -36,12 +36,26 @@ const LayerEntry *findLayer(const LayerConfig &layer) {
     return findIn(applicationLayers(), layer.className);
   if (!module.empty() && module != "keras.layers" && !module.starts_with("keras.src.layers."))
     return nullptr;
-  for (llvm::ArrayRef<LayerEntry> family :
-       {coreLayers(), activationLayers(), mergingLayers(), convolutionLayers(), poolingLayers(),
-        reshapingLayers(), resamplingLayers(), regularizationLayers(), preprocessingLayers(),
-        categoryLayers(), augmentationLayers(), einsumDenseLayers(), embeddingLayers(),
-        normalizationLayers(), attentionLayers(), multiHeadAttentionLayers(),
-        spectralNormalizationLayers(), recurrentLayers(), recurrentWrappers()})
+  for (llvm::ArrayRef<LayerEntry> family : {coreLayers(),
+                                            activationLayers(),
+                                            mergingLayers(),
+                                            convolutionLayers(),
+                                            poolingLayers(),
+                                            reshapingLayers(),
+                                            resamplingLayers(),
+                                            regularizationLayers(),
+                                            preprocessingLayers(),
+                                            categoryLayers(),
+                                            augmentationLayers(),
+                                            einsumDenseLayers(),
+                                            embeddingLayers(),
+                                            normalizationLayers(),
+                                            attentionLayers(),
+                                            multiHeadAttentionLayers(),
+                                            spectralNormalizationLayers(),
+                                            spectrogramLayers(),
+                                            recurrentLayers(),
+                                            recurrentWrappers()})
     if (const LayerEntry *entry = findIn(family, layer.className))
       return entry;
   return nullptr;

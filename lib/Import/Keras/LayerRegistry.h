@@ -69,6 +69,7 @@ llvm::ArrayRef<LayerEntry> normalizationLayers();
 llvm::ArrayRef<LayerEntry> attentionLayers();
 llvm::ArrayRef<LayerEntry> multiHeadAttentionLayers();
 llvm::ArrayRef<LayerEntry> spectralNormalizationLayers();
+llvm::ArrayRef<LayerEntry> spectrogramLayers();
 
 /// Adds a class of a user's, under the `registered_name` that files give it. Before any import, by
 /// one thread.

@@ -34,6 +34,11 @@ func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}) -> (tensor<?x8xf32> {m
     %r = mpc.relu %a : tensor<?x8xf32>
     mpc.yield %r : tensor<?x8xf32>
   }
+  // CHECK: error: layer "stft": policy "mixed_bfloat16" computes in bfloat16, which a STFTSpectrogram layer does not take in Keras either; give it another policy, by a policy map for this layer alone
+  %stft = mpc.layer "stft" kind "STFTSpectrogram" inputs(%2) {policy = "mixed_bfloat16"} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
+  ^bb0(%a: tensor<?x8xf32>):
+    mpc.yield %a : tensor<?x8xf32>
+  }
   // CHECK: error: layer "e": missing ), unterminated subpattern at position 0
   %4 = mpc.layer "e" kind "ReLU" inputs(%3) {policy = "{\"class_name\": \"DTypePolicyMap\", \"config\": {\"policy_map\": {\"(\": \"float16\"}}}"} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
   ^bb0(%a: tensor<?x8xf32>):
