@@ -24,7 +24,7 @@ STATE = 2e-4
 
 
 # Cases of layers/ that compute in 16 bits, and what mpcc is told.
-HALF = {"cell_policy_gradient", "cell_policy: out1", "resized_nearest_float16", "stft_float16", "stack_policies_gradient"} | {
+HALF = {"cell_policy_gradient", "cell_policy: out1", "resized_nearest_float16", "stft_float16", "pipeline", "stack_policies_gradient"} | {
     f"stack_policies: out{i}" for i in range(5)}
 OPTIONS = {"circle": ["--batch=3"]}
 
@@ -167,6 +167,54 @@ def check_draws(tools, work):
             raise Failure("prediction changes the images")
 
 
+def check_colour_draws(tools, work):
+    """What augmentation of colours draws: probabilities, places of what is erased, numbers of bits."""
+    folder = os.path.join(work, "colour_draws")
+    run(tools["mpcc"], os.path.join(HERE, "layers", "augmented_colour_draws.keras"), "--name=model", "-o", folder)
+    data, output = os.path.join(folder, "data.npz"), os.path.join(folder, "out.npz")
+    images = np.random.default_rng(0).uniform(0.1, 0.9, size=(600, 8, 8, 3)).astype(np.float32)
+    np.savez(data, x=images, y0=np.zeros((600, 8, 8, 6), np.float32), y1=np.zeros((600, 8, 8, 6), np.float32))
+    run(tools["mpc-run"], "gradients", folder, "--data", data, "--outputs", output)
+    with np.load(output) as arrays:
+        (grayed, inverted), (erased, posterized) = (np.split(arrays[name], 2, axis=-1) for name in ("out0", "out1"))
+
+    def share(name, changed, whole, low, high):
+        """Samples are changed as a whole or not at all."""
+        if not (changed == whole).all(axis=(1, 2, 3))[changed.any(axis=(1, 2, 3))].all():
+            raise Failure(f"{name} changes parts of an image")
+        mean = changed.any(axis=(1, 2, 3)).mean()
+        if not low < mean < high:
+            raise Failure(f"{name} changes {mean:.0%} of the samples")
+
+    share("RandomGrayscale", grayed != images, np.broadcast_to((np.ptp(grayed, axis=-1) == 0)[..., None], images.shape), 0.25, 0.35)
+    share("RandomInvert", inverted != images, np.abs(inverted - (1 - images)) < 1e-6, 0.34, 0.46)
+    places = (erased != images).any(axis=-1)
+    rows, columns = places.any(axis=2), places.any(axis=1)
+    if not np.array_equal(places, rows[:, :, None] & columns[:, None, :]):
+        raise Failure("RandomErasing erases what is no rectangle")
+    hit = places.any(axis=(1, 2))
+    if not 0.44 < hit.mean() < 0.56 or set(rows[hit].sum(axis=1)) != {4} or set(columns[hit].sum(axis=1)) != {4}:
+        raise Failure(f"RandomErasing erases {hit.mean():.0%} of the samples, {set(rows[hit].sum(axis=1))} rows")
+    starts = np.bincount(rows[hit].argmax(axis=1), minlength=5)
+    if len(starts) != 5 or starts[0] or starts[1:].min() < 50 or starts.max() > 100 or abs(np.corrcoef(rows[hit].argmax(axis=1), columns[hit].argmax(axis=1))[0, 1]) > 0.2:
+        raise Failure(f"RandomErasing begins at rows {starts} times")
+    noise = erased[places]
+    if noise.min() < 0 or noise.max() > 1 or not 0.45 < (noise == 0).mean() < 0.55 or not 0.12 < (noise == 1).mean() < 0.20:
+        raise Failure("RandomErasing fills in no clipped normal noise")
+    bits = np.zeros(600, int)
+    for count in (4, 3, 2):
+        step = 2 ** (8 - count)
+        kept = np.floor(np.floor(images * 255) / step) * step / 255
+        bits[(np.abs(posterized - kept) < 1e-5).all(axis=(1, 2, 3))] = count
+    counts = np.bincount(bits, minlength=5)
+    if counts[0] or counts[2:].min() < 160:
+        raise Failure(f"RandomPosterization keeps bits {counts} times")
+    run(tools["mpc-run"], "predict", folder, "--inputs", data, "--outputs", output)
+    with np.load(output) as arrays:
+        if not all(np.array_equal(part, images) for name in ("out0", "out1") for part in np.split(arrays[name], 2, axis=-1)):
+            raise Failure("prediction changes the images")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -200,6 +248,7 @@ def main():
                                          os.path.join(options.work, "asis")),
     }
     tests["draws of augmentation"] = lambda: check_draws(tools, options.work)
+    tests["draws of colours"] = lambda: check_colour_draws(tools, options.work)
     tests["masks of TimeDistributed"] = lambda: check_masks(tools, options.work)
     for name in sorted(os.listdir(os.path.join(HERE, "layers"))):
         if name.endswith(".npz"):

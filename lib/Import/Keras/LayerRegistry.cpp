@@ -36,26 +36,31 @@ const LayerEntry *findLayer(const LayerConfig &layer) {
     return findIn(applicationLayers(), layer.className);
   if (!module.empty() && module != "keras.layers" && !module.starts_with("keras.src.layers."))
     return nullptr;
-  for (llvm::ArrayRef<LayerEntry> family : {coreLayers(),
-                                            activationLayers(),
-                                            mergingLayers(),
-                                            convolutionLayers(),
-                                            poolingLayers(),
-                                            reshapingLayers(),
-                                            resamplingLayers(),
-                                            regularizationLayers(),
-                                            preprocessingLayers(),
-                                            categoryLayers(),
-                                            augmentationLayers(),
-                                            einsumDenseLayers(),
-                                            embeddingLayers(),
-                                            normalizationLayers(),
-                                            attentionLayers(),
-                                            multiHeadAttentionLayers(),
-                                            spectralNormalizationLayers(),
-                                            spectrogramLayers(),
-                                            recurrentLayers(),
-                                            recurrentWrappers()})
+  const llvm::ArrayRef<LayerEntry> families[] = {coreLayers(),
+                                                 activationLayers(),
+                                                 mergingLayers(),
+                                                 convolutionLayers(),
+                                                 pipelineLayers(),
+                                                 poolingLayers(),
+                                                 reshapingLayers(),
+                                                 resamplingLayers(),
+                                                 regularizationLayers(),
+                                                 preprocessingLayers(),
+                                                 categoryLayers(),
+                                                 augmentationLayers(),
+                                                 colorAugmentationLayers(),
+                                                 regionAugmentationLayers(),
+                                                 imageContrastLayers(),
+                                                 einsumDenseLayers(),
+                                                 embeddingLayers(),
+                                                 normalizationLayers(),
+                                                 attentionLayers(),
+                                                 multiHeadAttentionLayers(),
+                                                 spectralNormalizationLayers(),
+                                                 spectrogramLayers(),
+                                                 recurrentLayers(),
+                                                 recurrentWrappers()};
+  for (llvm::ArrayRef<LayerEntry> family : families)
     if (const LayerEntry *entry = findIn(family, layer.className))
       return entry;
   return nullptr;
