@@ -208,13 +208,26 @@ static Value narrow(OpBuilder &builder, Location loc, Value wide, Type small,
   return small.isF16() ? floatToHalf(k, wide) : floatToBfloat(k, wide, narrowNaNs);
 }
 
+/// One of two numbers, as bits: LLVM takes short vectors of bfloat through float32 on some x86-64,
+/// by functions that nothing links.
+static Value selectBits(OpBuilder &builder, arith::SelectOp op) {
+  const Type type = op.getType();
+  const Type bits = builder.getIntegerType(type.getIntOrFloatBitWidth());
+  auto bitsOf = [&](Value value) {
+    return arith::BitcastOp::create(builder, op.getLoc(), bits, value);
+  };
+  Value chosen = arith::SelectOp::create(builder, op.getLoc(), op.getCondition(),
+                                         bitsOf(op.getTrueValue()), bitsOf(op.getFalseValue()));
+  return arith::BitcastOp::create(builder, op.getLoc(), type, chosen);
+}
+
 LogicalResult mpc::expandSmallFloats(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
       return;
     // These move bits; they do not compute.
-    if (isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op))
+    if (isa<arith::ConstantOp, arith::BitcastOp>(op))
       return;
     if (llvm::any_of(op->getOperandTypes(), isSmall) || llvm::any_of(op->getResultTypes(), isSmall))
       ops.push_back(op);
@@ -223,6 +236,11 @@ LogicalResult mpc::expandSmallFloats(ModuleOp module) {
   for (Operation *op : ops) {
     OpBuilder builder(op);
     Location loc = op->getLoc();
+    if (auto select = dyn_cast<arith::SelectOp>(op)) {
+      select.replaceAllUsesWith(selectBits(builder, select));
+      op->erase();
+      continue;
+    }
     if (isa<arith::ExtFOp>(op)) {
       op->getResult(0).replaceAllUsesWith(
           widen(builder, loc, op->getOperand(0), op->getResult(0).getType()));
