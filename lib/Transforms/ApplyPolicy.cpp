@@ -174,6 +174,9 @@ private:
       return error()
              << "computes in bfloat16, which a STFTSpectrogram layer does not take in Keras "
                 "either; give it another policy, by a policy map for this layer alone";
+    if (compute.isF64() && layer.getKind() == "MelSpectrogram")
+      return error() << "computes in float64, and a MelSpectrogram layer transforms in float32 "
+                        "here; give it float32, by a policy map for this layer alone";
     if (!isa<FloatType>(compute) && computesOnFloats(layer))
       return error() << "computes in " << decided.getComputeDType() << ", but a " << layer.getKind()
                      << " layer computes on floating tensors; expected a floating policy such as "

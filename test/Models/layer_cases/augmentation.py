@@ -222,3 +222,9 @@ def pipeline():
     stack = [layers.Pipeline([layers.RandomBrightness((0.1, 0.1), value_range=(-9, 9)), layers.AutoContrast(value_range=(-3, 3))]), layers.Conv2D(3, 2),
              layers.Dense(4, activation="tanh", dtype="mixed_bfloat16"), layers.Pipeline([layers.Dense(3)]), layers.Conv2D(2, 1, name="last")]  # fmt: skip
     return chain(COLOURS, layers.Pipeline(stack), layers.Dense(2))
+
+
+@case("gradient")
+def augmented_gray_bfloat16():
+    """A decision and nothing else, in 16 bits: what is chosen are bits."""
+    return chain((7, 1, 3), layers.Rescaling(0.2, 0.5), *half("bfloat16", layers.RandomGrayscale(0.0)), layers.Flatten(), layers.Dense(2, dtype="bfloat16"))

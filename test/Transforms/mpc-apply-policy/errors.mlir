@@ -39,6 +39,11 @@ func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}) -> (tensor<?x8xf32> {m
   ^bb0(%a: tensor<?x8xf32>):
     mpc.yield %a : tensor<?x8xf32>
   }
+  // CHECK: error: layer "mel": policy "float64" computes in float64, and a MelSpectrogram layer transforms in float32 here; give it float32, by a policy map for this layer alone
+  %mel = mpc.layer "mel" kind "MelSpectrogram" inputs(%2) {policy = "float64"} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
+  ^bb0(%a: tensor<?x8xf32>):
+    mpc.yield %a : tensor<?x8xf32>
+  }
   // CHECK: error: layer "e": missing ), unterminated subpattern at position 0
   %4 = mpc.layer "e" kind "ReLU" inputs(%3) {policy = "{\"class_name\": \"DTypePolicyMap\", \"config\": {\"policy_map\": {\"(\": \"float16\"}}}"} : (tensor<?x8xf32>) -> tensor<?x8xf32> {
   ^bb0(%a: tensor<?x8xf32>):

@@ -31,7 +31,8 @@ Value changeContrast(B &b, Value images, NumberRange factor, NumberRange values)
   return clip(b, changed, values);
 }
 
-// ---- Hue and saturation, in float32 -------------------------------------------------------------
+// ---- Hue and saturation, in float32 or wider
+// -----------------------------------------------------
 
 /// Three channels, each [batch, height, width, 1].
 using Colours = std::array<Value, 3>;
@@ -84,8 +85,6 @@ Value toImages(ValueBuilder &b, const Colours &colours) {
   return b.make<ConcatenateOp>(mlir::ValueRange(channels), int64_t(3));
 }
 
-Value widen(ValueBuilder &b, Value x) { return b.makeCastTo(x, b.builder.getF32Type()); }
-
 bool hasThreeChannels(B &b, Value images) {
   if (b.shapeOf(images)[3] == 3)
     return true;
@@ -113,7 +112,10 @@ Value changeHue(B &b, Value images, NumberRange factor, NumberRange values) {
                       b.makeConstant(-1), b.makeConstant(1));
   Value turn =
       b.make<MultiplyOp>(b.make<MultiplyOp>(sign, draw(b, images, factor)), b.makeConstant(0.5));
-  Colours colours = toHueSaturationValue(b, moveRange(b, widen(b, images), values, {0, 1}));
+  // Other ranges are moved to this one in float32, whatever the policy says.
+  const bool isUnit = values.low == 0 && values.high == 1;
+  Value wide = isUnit ? widen(b, images) : b.makeCastTo(images, b.builder.getF32Type());
+  Colours colours = toHueSaturationValue(b, moveRange(b, wide, values, {0, 1}));
   Value one = b.makeConstant(1), hue = b.make<AddOp>(colours[0], withChannel(b, turn));
   hue = select(b, ComparePredicate::GT, hue, one, b.make<SubtractOp>(hue, one), hue);
   colours[0] =
@@ -135,7 +137,8 @@ template <Change change, int least> Value importChange(B &b) {
   return batch->finish(b, change(b, batch->images, *factor, *values));
 }
 
-/// The four of them in a row; the last two stay in float32 between each other.
+/// The four of them in a row, of layers that compute in float32; between the last two nothing is
+/// rounded to less.
 Value importJitter(B &b) {
   std::optional<ImageBatch> batch = getAugmentedImages(b);
   auto values = getValueRange(b);
@@ -155,6 +158,9 @@ Value importJitter(B &b) {
     return {};
   images = widen(b, images);
   apply("saturation_factor", -1, changeSaturation);
+  if (!images)
+    return {};
+  images = b.makeCastTo(images, b.builder.getF32Type());
   apply("hue_factor", 0, changeHue);
   return images ? batch->finish(b, b.makeCastLike(images, batch->images)) : Value();
 }
@@ -165,7 +171,10 @@ Value makeGray(B &b, Value images) {
     return images;
   if (!hasThreeChannels(b, images))
     return {};
-  Value weights = b.makeCastLike(b.makeConstant({3}, {0.2989, 0.5870, 0.1140}), images);
+  // Constants of several elements are float32: integers are exact in float64, too.
+  Value weights = b.make<DivideOp>(widen(b, b.makeConstant({3}, {2989, 5870, 1140}), images),
+                                   b.makeConstant(10000));
+  weights = b.makeCastLike(weights, images);
   Value gray =
       b.make<ContractOp>(images, weights, llvm::ArrayRef<int64_t>{3}, llvm::ArrayRef<int64_t>{0});
   llvm::SmallVector<int64_t> shape(b.shapeOf(images));

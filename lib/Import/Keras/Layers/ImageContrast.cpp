@@ -101,13 +101,12 @@ Value importEqualization(B &b) {
       placesOf(b.make<MultiplyOp>(b.make<DivideOp>(x, b.makeConstant(255)), b.makeConstant(last)));
   Value equalized = b.make<GatherOp>(table, places, /*axis=*/0, /*batch_dims=*/0);
   // A channel whose values are all in one bin stays.
-  Value used = b.makeReduce(
-      ReduceKind::Sum,
-      b.makeCastToFloat(b.makeCompare(ComparePredicate::GT, counts,
-                                      b.makeCastTo(b.makeConstant(0), b.builder.getF64Type()))),
-      {1}, /*keepDims=*/false);
-  equalized =
-      b.makeSelect(b.makeCompare(ComparePredicate::LE, used, b.makeConstant(1)), wide, equalized);
+  Value none = b.makeCastTo(b.makeConstant(0), b.builder.getF64Type());
+  Value isUsed = b.makeCompare(ComparePredicate::GT, counts, none);
+  Value used = b.makeReduce(ReduceKind::Sum, b.makeCastToFloat(isUsed), {1}, /*keepDims=*/false);
+  Value kept = widen(b, x);
+  equalized = b.makeSelect(b.makeCompare(ComparePredicate::LE, used, b.makeConstant(1)), kept,
+                           b.makeCastLike(equalized, kept));
   return batch->finish(b, b.makeCastLike(scale(equalized, {0, 255}, *values), batch->images));
 }
 

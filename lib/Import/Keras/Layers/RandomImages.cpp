@@ -72,6 +72,10 @@ Value drawDecision(LayerBuilder &b, Value images, NumberRange range) {
   return withChannel(b, b.makeCompare(ComparePredicate::LT, threshold, probability));
 }
 
+Value widen(ValueBuilder &b, Value x, Value images) {
+  return b.makeCastLike(x, images, /*wide=*/true);
+}
+
 Value clip(ValueBuilder &b, Value x, NumberRange range) {
   return b.make<MinimumOp>(b.make<MaximumOp>(x, b.makeConstant(range.low)),
                            b.makeConstant(range.high));

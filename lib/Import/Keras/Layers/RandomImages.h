@@ -46,6 +46,10 @@ mlir::Value withChannel(ValueBuilder &b, mlir::Value samples);
 /// a probability that is drawn, too.
 mlir::Value drawDecision(LayerBuilder &b, mlir::Value images, NumberRange range);
 
+/// `x` in the images' dtype, but at least float32.
+mlir::Value widen(ValueBuilder &b, mlir::Value x, mlir::Value images);
+inline mlir::Value widen(ValueBuilder &b, mlir::Value images) { return widen(b, images, images); }
+
 mlir::Value clip(ValueBuilder &b, mlir::Value x, NumberRange range);
 /// The numbers of one range as those of another one; the same range leaves them alone.
 mlir::Value moveRange(ValueBuilder &b, mlir::Value x, NumberRange from, NumberRange to);

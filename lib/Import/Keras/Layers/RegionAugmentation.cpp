@@ -89,9 +89,11 @@ Value importSharpness(B &b) {
   if (!batch || !factor || !values)
     return {};
   Value images = batch->images;
-  llvm::SmallVector<double> weights(9, 1.0 / 13.0);
-  weights[4] = 5.0 / 13.0;
-  Value smoothed = filter(b, images, b.makeCastLike(b.makeConstant({3, 3, 1, 1}, weights), images));
+  llvm::SmallVector<double> weights(9, 1.0);
+  weights[4] = 5.0;
+  Value kernel = b.make<DivideOp>(b.makeCastLike(b.makeConstant({3, 3, 1, 1}, weights), images),
+                                  b.makeConstant(13));
+  Value smoothed = filter(b, images, kernel);
   Value strength =
       b.makeCastLike(b.make<MultiplyOp>(draw(b, images, *factor), b.makeConstant(2)), images);
   Value change = b.make<MultiplyOp>(withChannel(b, b.make<SubtractOp>(b.makeConstant(1), strength)),
