@@ -74,6 +74,9 @@ Value importEqualization(B &b) {
   if (bins < 2 || bins > 1024)
     return b.error("'bins' of Equalization must be in [2, 1024]");
   const int64_t channels = b.shapeOf(batch->images)[3];
+  if (channels > (int64_t(1) << 20) / bins || values->low == values->high)
+    return b.error("Equalization of " + llvm::Twine(channels) + " channels in " +
+                   llvm::Twine(bins) + " bins of this 'value_range' is not supported");
   auto scale = [&](Value x, NumberRange from, NumberRange to) {
     const double factor = (to.high - to.low) / (from.high - from.low);
     return b.make<AddOp>(b.make<MultiplyOp>(x, b.makeConstant(factor)),
