@@ -237,6 +237,8 @@ LogicalResult mpc::expandSmallFloats(ModuleOp module) {
     OpBuilder builder(op);
     Location loc = op->getLoc();
     if (auto select = dyn_cast<arith::SelectOp>(op)) {
+      if (!select.getType().isBF16())
+        continue;
       select.replaceAllUsesWith(selectBits(builder, select));
       op->erase();
       continue;
