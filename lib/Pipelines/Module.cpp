@@ -18,4 +18,5 @@ void mpc::buildLLVMPipeline(OpPassManager &manager) {
   // float types.
   manager.addPass(createConvertMpcrtToLLVMPass());
   manager.addNestedPass<LLVM::LLVMFuncOp>(createCSEPass());
+  manager.addPass(createVerifyModulePass());
 }

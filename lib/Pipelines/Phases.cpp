@@ -4,6 +4,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "mpc/Autodiff/Passes.h"
+#include "mpc/Codegen/Passes.h"
 #include "mpc/Conversion/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Training/Passes.h"
@@ -131,7 +132,7 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
 void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
   switch (phase) {
   case Phase::Import:
-    return;
+    return addVerification(manager, phase);
   case Phase::Policy:
     return addPolicy(manager, options);
   case Phase::Casts:
@@ -153,6 +154,34 @@ void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &o
   }
 }
 
+void mpc::addVerification(OpPassManager &manager, Phase phase) {
+  switch (phase) {
+  case Phase::Import:
+    return manager.addPass(createVerifyImport());
+  case Phase::Policy:
+    return manager.addPass(createVerifyPolicy());
+  case Phase::Casts: {
+    VerifyCastsOptions options;
+    options.guard = "off"; // which asks for less
+    return manager.addPass(createVerifyCasts(options));
+  }
+  case Phase::Autodiff:
+    return manager.addPass(createVerifyAutodiffPass());
+  case Phase::Scaling:
+    return manager.addPass(createVerifyScalingPass());
+  case Phase::Fusion:
+    return manager.addPass(createVerifyFusion());
+  case Phase::Tensors:
+    return manager.addPass(createVerifyTensors());
+  case Phase::Buffers:
+    return manager.addPass(createVerifyBuffersPass());
+  case Phase::Kernels:
+    return manager.addPass(createVerifyKernelsPass());
+  case Phase::Module:
+    return manager.addPass(createVerifyModulePass());
+  }
+}
+
 namespace {
 /// The options of `mpc-to-<phase>` on the command line of mpc-opt.
 struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
@@ -167,7 +196,7 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
 } // namespace
 
 void mpc::registerPhasePipelines() {
-  for (int last = int(Phase::Policy); last <= int(Phase::Module); ++last) {
+  for (int last = int(Phase::Import); last <= int(Phase::Module); ++last) {
     std::string name = ("mpc-to-" + getPhaseName(Phase(last))).str();
     std::string description =
         ("All passes from import to the end of phase " + getPhaseName(Phase(last))).str();
@@ -178,7 +207,7 @@ void mpc::registerPhasePipelines() {
           options.outputGuard = given.guard != "off";
           options.lossScale = given.lossScale;
           options.target = given.target;
-          for (int phase = int(Phase::Policy); phase <= last; ++phase)
+          for (int phase = std::min(last, int(Phase::Policy)); phase <= last; ++phase)
             addPhase(manager, Phase(phase), options);
         });
   }

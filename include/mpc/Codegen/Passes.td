@@ -279,6 +279,14 @@ def ShareHostLoopsPass : Pass<"mpc-share-host-loops", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def VerifyModulePass : Pass<"mpc-verify-module", "::mlir::ModuleOp"> {
+  let summary = "check the exit contract of the phase module, as far as it is IR";
+  let description = [{
+    Functions, globals and their bodies are of the LLVM dialect; beside them stand declarations of
+    mpc, from which code generation makes the library's tables.
+  }];
+}
+
 def ExpandMathPass : Pass<"mpc-expand-math"> {
   let summary = "exp, expm1, tanh, erf, log and log1p of float32 to straight-line arithmetic";
   let description = [{

@@ -47,6 +47,9 @@ struct PipelineOptions {
 /// Appends the passes that lead from the phase before to `phase`, and its verifier.
 void addPhase(mlir::OpPassManager &manager, Phase phase, const PipelineOptions &options);
 
+/// Appends `mpc-verify-<phase>` alone.
+void addVerification(mlir::OpPassManager &manager, Phase phase);
+
 /// Registers `mpc-to-<phase>`: everything from import to the phase, with options.
 void registerPhasePipelines();
 

@@ -20,6 +20,14 @@ def SpecializeBatch : Pass<"mpc-specialize-batch", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::MpcDialect"];
 }
 
+def VerifyImport : Pass<"mpc-verify-import", "::mlir::ModuleOp"> {
+  let summary = "check what the phase `import` promises";
+  let description = [{
+    Ops of the mpc dialect in functions, and nothing else: variables are arguments, not globals. Each
+    `mpc.layer` has its path and no precision yet.
+  }];
+}
+
 // ---- policy ----
 
 def ApplyPolicy : Pass<"mpc-apply-policy", "::mlir::ModuleOp"> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The exit contract of the phase kernels.
+#include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,9 +20,15 @@ namespace {
 struct VerifyKernels : mpc::impl::VerifyKernelsPassBase<VerifyKernels> {
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
+      if (op == getOperation())
+        return;
       if (isa<linalg::LinalgDialect, tensor::TensorDialect, bufferization::BufferizationDialect>(
               op->getDialect()))
         return fail(op, "is left after the phase kernels");
+      // Declarations of mpc stand beside functions.
+      const bool isDeclared = isa<ModuleOp>(op->getParentOp()) && !isa<func::FuncOp>(op);
+      if (!isDeclared && (isa_and_present<MpcDialect>(op->getDialect()) || hasTensors(op)))
+        return fail(op, "is of an earlier phase than kernels; expected buffers and scalars");
       if (isa<memref::AllocOp, memref::DeallocOp>(op))
         return fail(op, "allocates; every temporary is an mpcrt.view of the arena");
       auto function = op->getParentOfType<func::FuncOp>();
@@ -32,6 +39,15 @@ struct VerifyKernels : mpc::impl::VerifyKernelsPassBase<VerifyKernels> {
   }
 
 private:
+  static bool hasTensors(Operation *op) {
+    auto areTensors = [](TypeRange types) {
+      return llvm::any_of(types, llvm::IsaPred<TensorType>);
+    };
+    if (auto function = dyn_cast<func::FuncOp>(op))
+      return areTensors(function.getArgumentTypes()) || areTensors(function.getResultTypes());
+    return areTensors(op->getOperandTypes()) || areTensors(op->getResultTypes());
+  }
+
   void fail(Operation *op, StringRef why) {
     op->emitOpError() << why;
     signalPassFailure();
