@@ -45,6 +45,7 @@ std::string mpc::toManifest(const ModuleTables &tables, bool describesBuild) {
         json.object([&] {
           json.attribute("path", layer.path);
           json.attribute("class", layer.kind);
+          json.attribute("policy", layer.policy);
           json.attribute("compute", layer.compute);
           json.attribute("variable", layer.variable);
           json.attribute("accumulate", layer.accumulate);

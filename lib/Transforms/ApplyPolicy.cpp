@@ -186,6 +186,8 @@ private:
                                               StringAttr::get(&getContext(), rule)));
     layer.removePolicyAttr();
     layer->removeAttr(MpcDialect::kQuantizationAttr);
+    if (isImported)
+      layer->setAttr(kQuantizedPolicyAttr, StringAttr::get(&getContext(), decided.getName()));
     remarkDecision(layer, decided, rule);
     if (decided.isQuantized())
       remarkQuantization(layer, decided, isImported);

@@ -93,14 +93,8 @@ static bool onlyReadsWeights(StringRef entry) {
   return entry == "predict" || entry == "evaluate" || entry == "metric_results";
 }
 
-/// Keras's name of the policy that most layers have; types in MLIR's spelling.
-static std::string mostCommonPolicy(const std::vector<LayerEntry> &layers) {
-  std::map<std::pair<StringRef, StringRef>, size_t> counts;
-  for (const LayerEntry &layer : layers)
-    ++counts[{layer.compute, layer.variable}];
-  auto most = llvm::max_element(counts, llvm::less_second());
-  if (most == counts.end())
-    return "float32";
+/// Keras's name of the plain policy with these types, which are in MLIR's spelling.
+static std::string policyName(StringRef compute, StringRef variable) {
   auto keras = [](StringRef spelling) {
 #define MPC_RT_DTYPE(enumerator, value, bytes, keras, mlir, safetensors, numpy)                    \
   if (spelling == mlir)                                                                            \
@@ -109,8 +103,16 @@ static std::string mostCommonPolicy(const std::vector<LayerEntry> &layers) {
 #undef MPC_RT_DTYPE
     return spelling.str();
   };
-  auto [compute, variable] = most->first;
   return (compute == variable ? "" : "mixed_") + keras(compute);
+}
+
+/// The plain policy that most layers have.
+static std::string mostCommonPolicy(const std::vector<LayerEntry> &layers) {
+  std::map<std::pair<StringRef, StringRef>, size_t> counts;
+  for (const LayerEntry &layer : layers)
+    ++counts[{layer.compute, layer.variable}];
+  auto most = llvm::max_element(counts, llvm::less_second());
+  return most == counts.end() ? "float32" : policyName(most->first.first, most->first.second);
 }
 
 static float readLossScale(ModuleOp module) {
@@ -162,8 +164,12 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
   if (auto layers = module->getAttrOfType<ArrayAttr>("mpc.layers"))
     for (auto layer : layers.getAsRange<DictionaryAttr>()) {
       auto text = [&](StringRef key) { return layer.getAs<StringAttr>(key).str(); };
-      tables.layers.push_back({text("path"), text("class"), text("compute"), text("variable"),
-                               text("accumulate"), text("rule")});
+      // Only those of quantized layers say more than the types.
+      auto policy = layer.getAs<StringAttr>("policy");
+      tables.layers.push_back(
+          {text("path"), text("class"),
+           policy ? policy.str() : policyName(text("compute"), text("variable")), text("compute"),
+           text("variable"), text("accumulate"), text("rule")});
     }
   tables.policy = mostCommonPolicy(tables.layers);
   tables.lossScale = readLossScale(module);

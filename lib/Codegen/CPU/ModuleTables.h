@@ -44,7 +44,7 @@ struct MetricEntry {
 };
 
 struct LayerEntry {
-  std::string path, kind, compute, variable, accumulate, rule;
+  std::string path, kind, policy, compute, variable, accumulate, rule;
 };
 
 struct ModuleTables {
