@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcc's way from a model file to a compiled folder, phase by phase.
-#include "mpc/Driver/Compile.h"
-#include "lib/Driver/CompileConfig.h"
-#include "lib/Driver/Diagnostics.h"
-#include "lib/Driver/Explain.h"
+#include "lib/Driver/Compilation.h"
 #include "lib/Driver/LegacyOptimizerState.h"
 #include "lib/Driver/OptimizerState.h"
 #include "lib/Driver/UnknownInput.h"
@@ -12,11 +9,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mpc/Codegen/CPU/Emit.h"
-#include "mpc/Driver/ModelState.h"
 #include "mpc/Import/Keras/Archive.h"
-#include "mpc/Import/Keras/Import.h"
-#include "mpc/InitAll.h"
-#include "mpc/Support/AtomicFile.h"
 #include "mpc/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -24,66 +17,9 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/SourceMgr.h"
-#include <future>
 
 using namespace mlir;
 using namespace mpc;
-
-namespace {
-
-class Compilation {
-public:
-  explicit Compilation(const CompileOptions &options)
-      : options(options), context(makeRegistry()),
-        diagnostics(context, options.model, options.color, options.quiet) {
-    // A user's message names the place; the op's text would bury it.
-    context.printOpOnDiagnostic(false);
-  }
-
-  ExitCode run();
-  /// Stops when the optimizer's variables are declared.
-  ExitCode collectState(const llvm::MemoryBuffer *weights, ModelState &state);
-
-private:
-  static DialectRegistry makeRegistry() {
-    DialectRegistry registry;
-    registerAllDialects(registry);
-    return registry;
-  }
-  ExitCode load();
-  ExitCode loadKeras(llvm::MemoryBufferRef buffer);
-  ExitCode loadIR(llvm::MemoryBufferRef buffer);
-  ExitCode specializeBatch();
-  ExitCode prepareTraining(const llvm::json::Object &fileConfig);
-  ExitCode runPhases();
-  ExitCode runPhase(Phase phase);
-  void recordManifest();
-  void recordSourceHash();
-  ExitCode finish(AtomicFiles &files, llvm::Error failure);
-  ExitCode writeIR();
-  ExitCode writeCudaSource();
-  ExitCode emit();
-  void takeOptimizerState();
-
-  const CompileOptions &options;
-  MLIRContext context;
-  DiagnosticPrinter diagnostics;
-  Explanation explanation;
-  OwningOpRef<ModuleOp> module;
-  WeightStore weights;
-  std::vector<keras::StoredTensor> optimizerVariables;
-  std::vector<std::string> legacyOptimizerNames;
-  const llvm::MemoryBuffer *weightsFile = nullptr;
-  int64_t openExtent = 0;
-  std::optional<keras::ImportedModel> imported;
-  CompileConfig compileConfig;
-  std::unique_ptr<llvm::MemoryBuffer> file;
-  std::future<std::string> sourceHash;
-  std::string name;
-  Phase first = Phase::Policy, last = Phase::Module;
-};
-
-} // namespace
 
 /// `text` as a C identifier: what is not a letter, digit or underscore becomes one.
 static std::string toIdentifier(StringRef text) {
@@ -96,14 +32,16 @@ static std::string toIdentifier(StringRef text) {
 }
 
 ExitCode Compilation::load() {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.model);
-  if (!buffer) {
-    diagnostics.error(
-        options.model + ": cannot be read: " + buffer.getError().message() +
-        "; expected a .keras archive, a legacy .h5 model, a Keras architecture as JSON, or mpc IR");
-    return kExitBadInput;
+  if (!file) {
+    auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.model);
+    if (!buffer) {
+      diagnostics.error(options.model + ": cannot be read: " + buffer.getError().message() +
+                        "; expected a .keras archive, a legacy .h5 model, a Keras architecture as "
+                        "JSON, or mpc IR");
+      return kExitBadInput;
+    }
+    file = std::move(*buffer);
   }
-  file = std::move(*buffer);
   StringRef stem = options.model == "-" ? StringRef("model") : llvm::sys::path::stem(options.model);
   if (!options.name.empty() && toIdentifier(options.name) != options.name) {
     diagnostics.error("--name=" + options.name + ": must be a C identifier");
@@ -194,6 +132,17 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
   if (options.compileFrom)
     first = *options.compileFrom == Phase::Module ? Phase::Module
                                                   : Phase(int(*options.compileFrom) + 1);
+  // What a later pass could not do with other IR would look like its own fault.
+  if (options.compileFrom) {
+    PassManager manager(&context);
+    addVerification(manager, *options.compileFrom);
+    if (failed(manager.run(*module))) {
+      diagnostics.error(
+          options.model + ": is no IR of the phase " + getPhaseName(*options.compileFrom) +
+          "; expected what mpcc --compile-to=" + getPhaseName(*options.compileFrom) + " prints");
+      return kExitBadInput;
+    }
+  }
   if (!options.initialize) {
     weights = options.weights;
     if (llvm::Error failure = checkWeights(weights, options.weightsFile, *module)) {
@@ -265,14 +214,17 @@ void Compilation::recordManifest() {
       llvm::raw_string_ostream(printed) << type;
       return builder.getStringAttr(printed);
     };
-    layers.push_back(builder.getDictionaryAttr({
+    SmallVector<NamedAttribute> row = {
         builder.getNamedAttr("path", layer.getPathAttr()),
         builder.getNamedAttr("class", layer.getKindAttr()),
         builder.getNamedAttr("compute", text(layer.getPrecision()->getCompute())),
         builder.getNamedAttr("variable", text(layer.getPrecision()->getVariable())),
         builder.getNamedAttr("accumulate", text(layer.getPrecision()->getAccumulate())),
         builder.getNamedAttr("rule", layer.getPrecision()->getRule()),
-    }));
+    };
+    if (auto policy = layer->getAttrOfType<StringAttr>(kQuantizedPolicyAttr))
+      row.push_back(builder.getNamedAttr("policy", policy));
+    layers.push_back(builder.getDictionaryAttr(row));
   });
   (*module)->setAttr("mpc.layers", builder.getArrayAttr(layers));
   if (options.initialize)
@@ -287,8 +239,9 @@ ExitCode Compilation::runPhase(Phase phase) {
     diagnostics.note("phase " + getPhaseName(phase));
   if (failed(manager.run(*module)))
     // Up to casts the input can be at fault; later a failure is ours.
-    return phase <= Phase::Fusion || (options.cuda && phase == Phase::Kernels) ? kExitBadInput
-                                                                               : kExitInternal;
+    return phase <= Phase::Fusion || (options.cuda && phase == Phase::Kernels)
+               ? kExitBadInput
+               : reportInternalError(phase, "a pass failed");
   (*module)->setAttr(MpcDialect::kPhaseAttr, StringAttr::get(&context, getPhaseName(phase)));
   if (phase == Phase::Policy) {
     recordManifest();
@@ -322,12 +275,17 @@ ExitCode Compilation::finish(AtomicFiles &files, llvm::Error failure) {
   return kExitBadInput;
 }
 
-ExitCode Compilation::writeIR() {
-  recordSourceHash();
+std::string Compilation::printIR() {
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, OpPrintingFlags().enableDebugInfo(true));
   stream << '\n';
+  return text;
+}
+
+ExitCode Compilation::writeIR() {
+  recordSourceHash();
+  const std::string text = printIR();
   if (options.outputDirectory.empty() || options.outputDirectory == "-") {
     llvm::outs() << text;
     return kExitDone;
@@ -387,6 +345,8 @@ ExitCode Compilation::emit() {
   emitOptions.compilerVersion = options.compilerVersion;
   emitOptions.embedWeights = options.embedWeights;
   if (llvm::Error failure = emitModule(*module, weights, emitOptions)) {
+    if (failure.isA<InternalError>())
+      return reportInternalError(Phase::Module, llvm::toString(std::move(failure)));
     diagnostics.error(std::move(failure));
     return kExitBadInput;
   }
@@ -403,12 +363,8 @@ ExitCode Compilation::run() {
     sourceHash = std::async([content = file->getBuffer()] {
       return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(content)), true);
     });
-  if (ExitCode code = runPhases(); code != kExitDone) {
-    if (code == kExitInternal)
-      diagnostics.error(options.model +
-                        ": internal error while compiling; please report it with the model");
+  if (ExitCode code = runPhases(); code != kExitDone)
     return code;
-  }
   if (options.explain == Explain::Table)
     explanation.printTable(llvm::outs());
   else if (options.explain == Explain::Json)
@@ -418,62 +374,6 @@ ExitCode Compilation::run() {
   if (last != Phase::Module)
     return options.explain == Explain::Off ? writeIR() : kExitDone;
   return emit();
-}
-
-ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &state) {
-  weightsFile = file;
-  // No variable depends on an extent that Keras leaves open; long enough for every window.
-  openExtent = 1024;
-  if (ExitCode code = load(); code != kExitDone)
-    return code;
-  if (!imported) {
-    diagnostics.error(options.model +
-                      ": is no Keras model; expected a .keras archive, a legacy .h5 "
-                      "model or a Keras architecture as JSON");
-    return kExitBadInput;
-  }
-  last = Phase::Scaling;
-  if (ExitCode code = runPhases(); code != kExitDone)
-    return code;
-  takeOptimizerState();
-  completeOptimizerState(*module, weights);
-  state.layout.datasets = std::move(imported->datasets);
-  state.layout.groups = std::move(imported->groups);
-  state.layout.layers = std::move(imported->layers);
-  state.merges = std::move(imported->merges);
-  state.layout.scalesLoss = !module->getOps<LossScaleOp>().empty();
-  for (VariableRole role :
-       {VariableRole::Trainable, VariableRole::NonTrainable, VariableRole::Optimizer})
-    for (VariableOp variable : module->getOps<VariableOp>()) {
-      if (variable.getRole() != role)
-        continue;
-      auto type = cast<RankedTensorType>(variable.getType());
-      std::string name = variable.getSymName().str();
-      state.variables.push_back(
-          {name, toRuntimeDtype(type.getElementType()), type.getShape().vec()});
-      if (role == VariableRole::Optimizer &&
-          (!state.layout.scalesLoss || isListedWhenScaled(variable)))
-        state.layout.optimizer.push_back(name);
-    }
-  for (LossScaleOp scale : module->getOps<LossScaleOp>()) {
-    state.initialScale = scale.getInitial().convertToDouble();
-    state.isFixedScale = !scale.getGrowthSteps();
-    state.growthSteps = scale.getGrowthSteps().value_or(0);
-  }
-  state.values = std::move(weights);
-  state.config = std::move(imported->config);
-  state.configText = std::move(imported->configText);
-  state.metadata = std::move(imported->metadata);
-  state.vocabularies = std::move(imported->vocabularies);
-  state.optimizer = std::move(compileConfig.optimizer);
-  state.loss = std::move(compileConfig.loss);
-  state.metrics = std::move(compileConfig.metrics);
-  return kExitDone;
-}
-
-ExitCode mpc::loadModelState(const CompileOptions &options, const llvm::MemoryBuffer *weights,
-                             ModelState &state) {
-  return Compilation(options).collectState(weights, state);
 }
 
 ExitCode mpc::compileModel(const CompileOptions &options) { return Compilation(options).run(); }

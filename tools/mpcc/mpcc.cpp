@@ -3,6 +3,14 @@
 #include "tools/ExitOnSignals.h"
 #include "tools/mpcc/Options.h"
 #include "tools/mpcc/WeightsFile.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/WithColor.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MPC_ADDRESS_SANITIZER 1
+#endif
+#endif
 
 int main(int argc, char **argv) {
   mpc::exitOnSignals();
@@ -10,7 +18,18 @@ int main(int argc, char **argv) {
   std::optional<mpc::CompileOptions> options = mpc::parseCommandLine(argc, argv, code);
   if (!options)
     return code;
-  if (!mpc::readWeightsBeside(*options))
-    return mpc::kExitBadInput;
-  return mpc::compileModel(*options);
+#ifndef MPC_ADDRESS_SANITIZER // which has more to say of a crash
+  llvm::CrashRecoveryContext::Enable();
+#endif
+  llvm::CrashRecoveryContext crash;
+  if (crash.RunSafely([&] {
+        code = mpc::readWeightsBeside(*options) ? mpc::compileModel(*options) : mpc::kExitBadInput;
+      }))
+    return code;
+  llvm::WithColor::error(llvm::errs())
+      << options->model
+      << ": internal error: mpcc crashed, whatever the model is; please report it "
+      << "with this command and the reproducer " << options->model << "\n";
+  // Other threads may wait for what is gone.
+  ::_exit(mpc::kExitInternal);
 }

@@ -23,8 +23,10 @@
 using namespace mlir;
 using namespace mpc;
 
+char InternalError::ID = 0;
+
 static llvm::Error internalError(const Twine &what) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error: " + what);
+  return llvm::make_error<InternalError>(what.str());
 }
 
 static std::string hashOf(StringRef text) {

@@ -71,7 +71,7 @@ Colours toHueSaturationValue(ValueBuilder &b, Value images) {
 
 /// The way back: HSVToRGB.
 Value toImages(ValueBuilder &b, const Colours &colours) {
-  auto [hue, saturation, value] = colours;
+  Value hue = colours[0], saturation = colours[1], value = colours[2];
   Value sixths = b.make<MultiplyOp>(hue, b.makeConstant(6)), one = b.makeConstant(1),
         rest = b.make<SubtractOp>(one, saturation);
   auto channel = [&](double centre, double sign, double offset) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Variables, optimizer state and configuration of a Keras model, for mpc-convert.
+#include "lib/Driver/Compilation.h"
+#include "lib/Driver/OptimizerState.h"
+#include "lib/Driver/WeightsBeside.h"
+
+using namespace mlir;
+using namespace mpc;
+
+ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &state) {
+  weightsFile = file;
+  // No variable depends on an extent that Keras leaves open; long enough for every window.
+  openExtent = 1024;
+  if (ExitCode code = load(); code != kExitDone)
+    return code;
+  if (!imported) {
+    diagnostics.error(options.model +
+                      ": is no Keras model; expected a .keras archive, a legacy .h5 "
+                      "model or a Keras architecture as JSON");
+    return kExitBadInput;
+  }
+  last = Phase::Scaling;
+  if (ExitCode code = runPhases(); code != kExitDone)
+    return code;
+  takeOptimizerState();
+  completeOptimizerState(*module, weights);
+  state.layout.datasets = std::move(imported->datasets);
+  state.layout.groups = std::move(imported->groups);
+  state.layout.layers = std::move(imported->layers);
+  state.merges = std::move(imported->merges);
+  state.layout.scalesLoss = !module->getOps<LossScaleOp>().empty();
+  for (VariableRole role :
+       {VariableRole::Trainable, VariableRole::NonTrainable, VariableRole::Optimizer})
+    for (VariableOp variable : module->getOps<VariableOp>()) {
+      if (variable.getRole() != role)
+        continue;
+      auto type = cast<RankedTensorType>(variable.getType());
+      std::string name = variable.getSymName().str();
+      state.variables.push_back(
+          {name, toRuntimeDtype(type.getElementType()), type.getShape().vec()});
+      if (role == VariableRole::Optimizer &&
+          (!state.layout.scalesLoss || isListedWhenScaled(variable)))
+        state.layout.optimizer.push_back(name);
+    }
+  for (LossScaleOp scale : module->getOps<LossScaleOp>()) {
+    state.initialScale = scale.getInitial().convertToDouble();
+    state.isFixedScale = !scale.getGrowthSteps();
+    state.growthSteps = scale.getGrowthSteps().value_or(0);
+  }
+  state.values = std::move(weights);
+  state.config = std::move(imported->config);
+  state.configText = std::move(imported->configText);
+  state.metadata = std::move(imported->metadata);
+  state.vocabularies = std::move(imported->vocabularies);
+  state.optimizer = std::move(compileConfig.optimizer);
+  state.loss = std::move(compileConfig.loss);
+  state.metrics = std::move(compileConfig.metrics);
+  return kExitDone;
+}
+
+ExitCode mpc::loadModelState(const CompileOptions &options, const llvm::MemoryBuffer *weights,
+                             ModelState &state) {
+  return Compilation(options).collectState(weights, state);
+}

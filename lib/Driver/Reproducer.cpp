@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What mpcc says of its own failures, and the file that shows them again. Phases rewrite the IR in
+// place, so the way to the phase that failed is gone once more: only then does it cost anything.
+#include "lib/Driver/Compilation.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace mpc;
+
+std::string Compilation::writeReproducer(Phase phase) {
+  const Phase before = Phase(int(phase) - 1);
+  CompileOptions again = options;
+  again.compileTo = before;
+  again.explain = Explain::Off;
+  again.verbose = false;
+  again.quiet = true;
+  Compilation replay(again);
+  replay.file = llvm::MemoryBuffer::getMemBuffer(file->getMemBufferRef(), false);
+  if (replay.load() != kExitDone || replay.runPhases() != kExitDone)
+    return options.model;
+  int descriptor = -1;
+  llvm::SmallString<128> path;
+  if (llvm::sys::fs::createTemporaryFile("mpcc-" + name, "mlir", descriptor, path))
+    return options.model;
+  llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
+  stream << "// mpcc --compile-from=" << getPhaseName(before)
+         << " --target=" << options.pipeline.target << " --march=" << options.march << " FILE\n"
+         << replay.printIR();
+  stream.flush();
+  if (stream.has_error()) {
+    stream.clear_error();
+    llvm::sys::fs::remove(path);
+    return options.model;
+  }
+  return path.str().str();
+}
+
+ExitCode Compilation::reportInternalError(Phase phase, llvm::StringRef what) {
+  diagnostics.error(options.model + ": internal error in the phase " + getPhaseName(phase) + ": " +
+                    what +
+                    "; expected none, whatever the model is; please report it with the "
+                    "reproducer " +
+                    writeReproducer(phase));
+  return kExitInternal;
+}
