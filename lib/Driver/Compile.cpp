@@ -10,6 +10,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mpc/Codegen/CPU/Emit.h"
 #include "mpc/Import/Keras/Archive.h"
+#include "mpc/Support/InternalError.h"
 #include "mpc/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"

@@ -13,6 +13,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Support/AtomicFile.h"
+#include "mpc/Support/InternalError.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -22,12 +23,6 @@
 
 using namespace mlir;
 using namespace mpc;
-
-char InternalError::ID = 0;
-
-static llvm::Error internalError(const Twine &what) {
-  return llvm::make_error<InternalError>(what.str());
-}
 
 static std::string hashOf(StringRef text) {
   return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true);

@@ -3,6 +3,7 @@
 // then selects instructions per function, so one module and one object hold them all.
 #include "lib/Codegen/CPU/IsaVersions.h"
 #include "mpc-rt/executable.h"
+#include "mpc/Support/InternalError.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -59,8 +60,7 @@ llvm::Expected<KernelVersions> mpc::buildKernelVersions(llvm::Module &module,
   for (const std::string &name : kernels) {
     llvm::Function *kernel = module.getFunction(name);
     if (!kernel)
-      return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                     "internal error: no kernel named " + name);
+      return internalError("no kernel named " + name);
     for (int i = lowest; i <= highest; ++i) {
       llvm::ValueToValueMapTy mapping;
       llvm::Function *clone = llvm::CloneFunction(kernel, mapping);

@@ -10,16 +10,12 @@
 using namespace mlir;
 using namespace mpc;
 
-static llvm::Error missing(const Twine &what) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error: " + what);
-}
-
 static llvm::Expected<TensorEntry> readTensor(StringRef name, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   std::string spelling;
   llvm::raw_string_ostream(spelling) << getElementTypeOrSelf(type);
   if (!tensor)
-    return missing("'" + name + "' is no tensor");
+    return internalError("'" + name + "' is no tensor");
   TensorEntry entry;
   entry.name = name.str();
   bool known = false;
@@ -30,10 +26,11 @@ static llvm::Expected<TensorEntry> readTensor(StringRef name, Type type) {
     known = true;                                                                                  \
   }
 #include "mpc-rt/dtype.inc"
+#include "mpc/Support/InternalError.h"
 #undef MPC_RT_DTYPE
   if (!known)
-    return missing("'" + name + "' has element type " + spelling +
-                   ", which the runtime does not know");
+    return internalError("'" + name + "' has element type " + spelling +
+                         ", which the runtime does not know");
   for (int64_t extent : tensor.getShape())
     entry.dims.push_back(ShapedType::isDynamic(extent) ? -1 : extent);
   return entry;
@@ -149,7 +146,8 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
     tables.entries.push_back(std::move(entry));
   }
   if (tables.entries.empty())
-    return missing("the module has no entries");
+    return llvm::createStringError(
+        "the module has no entries; expected a function that mpcc can call");
   for (VariableEntry &variable : tables.variables)
     if (variable.role == VariableRole::Shadow && !read.contains(variable.symbol))
       variable.flags |= MPC_RT_VARIABLE_ONLY_CONTRACTED;

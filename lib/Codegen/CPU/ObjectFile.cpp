@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Optimisation and object code.
 #include "lib/Codegen/CPU/ObjectFile.h"
+#include "mpc/Support/InternalError.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -23,7 +24,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> mpc::createTargetMachine() 
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "internal error: " + message);
+    return internalError(message);
   llvm::TargetOptions options;
   // A product and a sum that the IR keeps apart round apart.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
@@ -73,8 +74,7 @@ llvm::Expected<std::string> mpc::emitObject(llvm::Module &module, llvm::TargetMa
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager manager;
   if (target.addPassesToEmitFile(manager, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   "internal error: no object code for this target");
+    return internalError("no object code for this target");
   manager.run(module);
   return std::string(bytes.begin(), bytes.end());
 }

@@ -2,6 +2,7 @@
 // Source, images and their tables.
 #include "lib/Codegen/CUDA/CudaProgram.h"
 #include "mpc-rt/cuda.h"
+#include "mpc/Support/InternalError.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/Support/Compression.h"
@@ -17,8 +18,7 @@ llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const C
       return error;
   auto source = printCudaKernels(module);
   if (failed(source))
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   "internal error: a kernel has no CUDA form");
+    return internalError("a kernel has no CUDA form");
   CudaProgram program;
   program.kernels = std::move(source->kernels);
   program.groups = std::move(source->groups);

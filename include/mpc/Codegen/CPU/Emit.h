@@ -7,7 +7,6 @@
 #include "mpc/Codegen/CUDA/Target.h"
 #include "mpc/Support/WeightStore.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/raw_ostream.h"
 #include <string>
 
 namespace mpc {
@@ -23,18 +22,6 @@ struct EmitOptions {
   std::string compilerVersion;
   /// Puts the variables' values into the library instead of NAME.safetensors.
   bool embedWeights = false;
-};
-
-/// A failure of the compiler's own, whatever the model is.
-class InternalError : public llvm::ErrorInfo<InternalError> {
-public:
-  static char ID;
-  explicit InternalError(std::string text) : text(std::move(text)) {}
-  void log(llvm::raw_ostream &stream) const override { stream << text; }
-  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
-
-private:
-  std::string text;
 };
 
 /// Writes libNAME.so, NAME.h, NAME.json, NAME.safetensors, NAMEConfig.cmake and example.c. The
