@@ -4,7 +4,10 @@
 // contract says.
 #include "runtime/cts/convolution_case.h"
 #include "runtime/base/dtype.h"
+#include "runtime/base/philox.h"
 #include "runtime/cts/elements.h"
+
+#include <limits>
 
 namespace mpc::rt::cts {
 namespace {
@@ -124,6 +127,26 @@ ConvolutionData::ConvolutionData(const ConvolutionCase &c) : shape(c) {
   fill(bias, c.bias, columnsOf(c), c.seed, 3, 3, 1.0 + 1.0 / 128);
   fill(out, c.out, outOf(c), c.seed, 4, 3, 0.5);
   initial = out;
+}
+
+void ConvolutionData::fillWithFractions(uint32_t seed) {
+  auto fillOne = [&](std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, uint32_t stream) {
+    const auto elements = static_cast<int64_t>(data.size() / dtypeSize(dtype));
+    for (int64_t at = 0; at < elements; ++at)
+      storeElement(dtype, data.data(), at,
+                   philox({{static_cast<uint32_t>(at), seed, stream, 0}}, 13, 0).word[0] * 0x1p-31 -
+                       1);
+  };
+  fillOne(lhs, shape.lhs, 0);
+  fillOne(rhs, shape.rhs, 1);
+}
+
+void ConvolutionData::putInfinity(bool intoLhs, uint32_t seed) {
+  std::vector<uint8_t> &operand = intoLhs ? lhs : rhs;
+  const mpc_rt_dtype_t dtype = intoLhs ? shape.lhs : shape.rhs;
+  const auto elements = static_cast<int64_t>(operand.size() / dtypeSize(dtype));
+  storeElement(dtype, operand.data(), seed * 7919 % elements,
+               std::numeric_limits<double>::infinity());
 }
 
 std::vector<uint8_t> ConvolutionData::expected(Roundings roundings) const {

@@ -33,6 +33,10 @@ struct ConvolutionCase {
 
 struct ConvolutionData {
   explicit ConvolutionData(const ConvolutionCase &c);
+  // Sums whose order shows in their last bits.
+  void fillWithFractions(uint32_t seed);
+  // Into one element of lhs, or of rhs.
+  void putInfinity(bool intoLhs, uint32_t seed);
   // What the contract asks for, from the operands as they are now.
   std::vector<uint8_t> expected(Roundings roundings = Roundings::each) const;
   // The first element of `out` that differs from expected(), NaN equal to NaN; "" if none.

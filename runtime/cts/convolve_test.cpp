@@ -111,9 +111,7 @@ TEST_P(Convolve, KeepsAnInfinityInItsPlace) {
       c.kernel.assign(c.kernel.size(), 1);
     ++nextId;
     ConvolutionData data(c);
-    const auto elements = static_cast<int64_t>(data.lhs.size() / dtypeSize(c.lhs));
-    storeElement(c.lhs, data.lhs.data(), i * 7919 % elements,
-                 std::numeric_limits<double>::infinity());
+    data.putInfinity(/*intoLhs=*/true, i);
     ASSERT_EQ(convolve(data), MPC_RT_OK) << mpc_rt_last_error();
     if (c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT || isFinite(c.out, data.expected()))
       EXPECT_EQ(differenceOf(data), "");

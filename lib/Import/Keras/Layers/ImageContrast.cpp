@@ -37,10 +37,11 @@ Value countValues(B &b, Value places, int64_t bins) {
   Value ones = b.make<AddOp>(b.make<MultiplyOp>(b.makeCastToFloat(places), b.makeConstant(0)),
                              b.makeConstant(1));
   llvm::SmallVector<double> zeros(size_t(channels * bins), 0.0);
-  Value like = b.makeCastTo(b.makeConstant({channels * bins}, zeros), b.builder.getF32Type());
-  Value counts = b.make<ScatterAddOp>(places, b.makeCastTo(ones, b.builder.getF32Type()), like,
+  const mlir::Type f64 = b.builder.getF64Type();
+  Value like = b.makeCastTo(b.makeConstant({channels * bins}, zeros), f64);
+  Value counts = b.make<ScatterAddOp>(places, b.makeCastTo(ones, f64), like,
                                       /*axis=*/0, /*batch_dims=*/0);
-  return b.makeCastTo(b.makeReshape(counts, {channels, bins}), b.builder.getF64Type());
+  return b.makeReshape(counts, {channels, bins});
 }
 
 /// Where the values of a channel go: by how many are below them, in 255 steps. [channels, bins].

@@ -5,14 +5,11 @@
 // every order of summation gives the same exact sums.
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
-#include "runtime/base/element.h"
 #include "runtime/base/philox.h"
 #include "runtime/cts/convolution_case.h"
 #include "runtime/drivers/cpu/depthwise_convolution.h"
 
 #include <gtest/gtest.h>
-
-#include <limits>
 
 namespace mpc::rt {
 namespace {
@@ -91,11 +88,7 @@ TEST_P(DepthwiseConvolutions, AreExactOverDirectionsWindowsAndEpilogues) {
 TEST_P(DepthwiseConvolutions, KeepAnInfinityInItsPlace) {
   for (uint32_t i = 0; i < 200; ++i) {
     ConvolutionData data(draw(1000 + i));
-    auto &operand = i % 2 ? data.lhs : data.rhs;
-    const mpc_rt_dtype_t dtype = i % 2 ? data.shape.lhs : data.shape.rhs;
-    const auto elements = static_cast<int64_t>(operand.size() / dtypeSize(dtype));
-    storeElement(dtype, operand.data(), i * 7919 % elements,
-                 std::numeric_limits<double>::infinity());
+    data.putInfinity(i % 2, i);
     run(data);
     ASSERT_EQ(data.difference(), "") << data.shape.text();
   }
@@ -105,15 +98,7 @@ TEST_P(DepthwiseConvolutions, KeepAnInfinityInItsPlace) {
 TEST_P(DepthwiseConvolutions, AddUpInAnOrderThatThreadsDoNotChange) {
   for (uint32_t i = 0; i < 60; ++i) {
     ConvolutionData alone(draw(2000 + i));
-    auto fill = [&](std::vector<uint8_t> &data, mpc_rt_dtype_t dtype, uint32_t stream) {
-      const auto elements = static_cast<int64_t>(data.size() / dtypeSize(dtype));
-      for (int64_t at = 0; at < elements; ++at)
-        storeElement(dtype, data.data(), at,
-                     philox({{static_cast<uint32_t>(at), i, stream, 0}}, 15, 0).word[0] * 0x1p-31 -
-                         1);
-    };
-    fill(alone.lhs, alone.shape.lhs, 0);
-    fill(alone.rhs, alone.shape.rhs, 1);
+    alone.fillWithFractions(i);
     ConvolutionData together = alone;
     run(alone, 1);
     run(together, 3);
