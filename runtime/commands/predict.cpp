@@ -8,7 +8,6 @@
 #include "training/batcher.h"
 
 #include <cstring>
-#include <numeric>
 
 namespace mpc::commands {
 
@@ -41,26 +40,20 @@ static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_ent
     whole[i] = *array;
   }
   training::Batcher batcher(session, entry);
-  std::vector<int64_t> rows(static_cast<size_t>(batchSize));
-  for (int64_t begin = 0; begin < data.rows; begin += batchSize) {
-    int64_t count = std::min(batchSize, data.rows - begin);
-    std::iota(rows.begin(), rows.end(), begin);
-    // A model of a fixed batch gets its last rows again; what they give is dropped.
-    for (int64_t i = count; fixed && i < fixed; ++i)
-      rows[static_cast<size_t>(i)] = data.rows - 1;
-    if (Status status = batcher.run(data, rows.data(), fixed ? fixed : count); !status)
-      return status.failure();
+  auto keepOutputs = [&](int64_t first, int64_t count) {
     for (uint32_t i = 0; i < entry.output_count; ++i) {
-      size_t bytes = whole[i].bytes();
-      if (perRow[i])
-        bytes = bytes / static_cast<size_t>(data.rows) * static_cast<size_t>(count);
-      size_t offset =
-          perRow[i] ? whole[i].bytes() / static_cast<size_t>(data.rows) * static_cast<size_t>(begin)
-                    : 0;
+      size_t bytes = whole[i].bytes(), offset = 0;
+      if (perRow[i]) {
+        const size_t rowBytes = bytes / static_cast<size_t>(data.rows);
+        bytes = rowBytes * static_cast<size_t>(count);
+        offset = rowBytes * static_cast<size_t>(first);
+      }
       if (bytes)
         std::memcpy(whole[i].data() + offset, batcher.output(i).data(), bytes);
     }
-  }
+  };
+  if (Status status = batcher.runAll(data, batchSize, /*full=*/fixed != 0, keepOutputs); !status)
+    return status.failure();
   return whole;
 }
 

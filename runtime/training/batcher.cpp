@@ -5,6 +5,7 @@
 #include "data/gather.h"
 #include "data/variable_tensor.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace mpc::training {
@@ -80,6 +81,30 @@ Status Batcher::run(const data::Dataset &data, const int64_t *rows, int64_t coun
     pointers[i] = inputs_[i].data();
   }
   return runBuffers(pointers, count);
+}
+
+Status Batcher::runAll(const data::Dataset &data, int64_t batchSize, bool full,
+                       const std::function<void(int64_t, int64_t)> &done) {
+  auto rowsFrom = [&](int64_t first) {
+    const int64_t count = full ? batchSize : std::min(batchSize, data.rows - first);
+    std::vector<int64_t> rows(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i)
+      rows[static_cast<size_t>(i)] = std::min(first + i, data.rows - 1);
+    return rows;
+  };
+  std::vector<int64_t> rows = rowsFrom(0), next;
+  for (int64_t first = 0; first < data.rows; first += batchSize, rows = std::move(next)) {
+    if (first + batchSize < data.rows) {
+      next = rowsFrom(first + batchSize);
+      if (canFetch_)
+        expect(data, next.data(), static_cast<int64_t>(next.size()));
+    }
+    if (Status status = run(data, rows.data(), static_cast<int64_t>(rows.size())); !status)
+      return status;
+    if (done)
+      done(first, std::min(batchSize, data.rows - first));
+  }
+  return Status();
 }
 
 Status Batcher::runBuffers(const std::vector<const void *> &inputs, int64_t count) {

@@ -5,6 +5,8 @@
 
 #include "training/session.h"
 
+#include <functional>
+
 namespace mpc::training {
 
 /// Runs one entry batch by batch. Buffers are kept between calls and grow to the largest batch.
@@ -18,6 +20,11 @@ public:
   /// computes, if it can.
   bool canFetch() const { return canFetch_; }
   void expect(const data::Dataset &data, const int64_t *rows, int64_t count);
+  /// Runs on all rows in their order, `batchSize` at a time; `done`, if there is one, is called
+  /// after each batch with its first row and how many it has. `full` fills the last batch up with
+  /// the last row, which does not count for `done`.
+  data::Status runAll(const data::Dataset &data, int64_t batchSize, bool full,
+                      const std::function<void(int64_t first, int64_t count)> &done = {});
   /// Runs on buffers that the caller filled (as the entry's inputs).
   data::Status runBuffers(const std::vector<const void *> &inputs, int64_t count);
 

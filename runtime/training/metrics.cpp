@@ -8,7 +8,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 namespace mpc::training {
 
@@ -100,13 +99,8 @@ Result<std::vector<Measurement>> evaluateRows(Session &session, Batcher &evaluat
                                               const data::Dataset &data, int64_t batchSize) {
   if (Status status = resetMetrics(session); !status)
     return status.failure();
-  std::vector<int64_t> rows(static_cast<size_t>(std::min(batchSize, data.rows)));
-  for (int64_t begin = 0; begin < data.rows; begin += batchSize) {
-    int64_t count = std::min(batchSize, data.rows - begin);
-    std::iota(rows.begin(), rows.end(), begin);
-    if (Status status = evaluate.run(data, rows.data(), count); !status)
-      return status.failure();
-  }
+  if (Status status = evaluate.runAll(data, batchSize, /*full=*/false); !status)
+    return status.failure();
   return readMeasurements(session);
 }
 

@@ -4,6 +4,7 @@
 who does not wait for a copy sees old data."""
 
 import ctypes
+import json
 import os
 import subprocess
 import sys
@@ -147,6 +148,28 @@ class Suite:
                 for name in others:
                     if others[name].dtype == np.float32:
                         np.testing.assert_allclose(ours[name], others[name], rtol=1e-4, atol=1e-6, err_msg=name)
+
+    def test_other_passes_fetch_the_next_batch(self):
+        log, out, inputs = self.folder + ".passes", self.folder + "-out.npz", self.folder + "-x.npz"
+        with np.load(self.data) as arrays:
+            np.savez(inputs, x0=arrays["x0"][:-3])  # the last batch is smaller: its inputs are fetched, too
+        results = {}
+        for device in ("cuda:0", "cpu"):
+            common = "--batch-size", str(ROWS), "--device", device
+            got = run("mpc-run", "predict", self.folder, "--inputs", inputs, "--outputs", out, *common, MPC_FAKE_CUDA_LOG=log)
+            assert got.returncode == 0, got.stderr
+            with np.load(out) as arrays:
+                predicted = arrays["out0"]
+            fetched = len([line for line in lines_of(log) if line.startswith("do copy on device")])
+            got = run("mpc-run", "evaluate", self.folder, "--data", self.data, "--json", *common, MPC_FAKE_CUDA_LOG=log + "2")
+            assert got.returncode == 0, got.stderr
+            results[device] = predicted, json.loads(got.stdout)["loss"]
+            if device == "cuda:0":
+                assert fetched == STEPS - 1, fetched
+                fetched = len([line for line in lines_of(log + "2") if line.startswith("do copy on device")])
+                assert fetched == STEPS - 1, fetched
+        np.testing.assert_allclose(results["cuda:0"][0], results["cpu"][0], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(results["cuda:0"][1], results["cpu"][1], rtol=1e-5)
 
 
 def main():
