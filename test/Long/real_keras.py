@@ -242,8 +242,8 @@ def within_keras(errors, path, data, steps, batch, predictions, logs, after, mov
     return {name: error / max(1, 2 * spread[name]) if numpy.isfinite(error) else error for name, error in errors.items()}
 
 
-def compare(model, data, limits, what, tools, folder, steps, batch):
-    """True, False or None (Keras refuses the combination)."""
+def compare(model, data, limits, what, tools, folder, steps, batch, options=()):
+    """True, False or None (Keras refuses the combination); `options` are for mpcc."""
     path, npz = os.path.join(folder, "model.keras"), os.path.join(folder, "data.npz")
     model.save(path)
     try:
@@ -256,7 +256,7 @@ def compare(model, data, limits, what, tools, folder, steps, batch):
     numpy.savez(npz, **data)
     compiled = os.path.join(folder, "model.mpc")
     mpcc, mpc_run = os.path.join(tools, "mpcc"), os.path.join(tools, "mpc-run")
-    run(mpcc, path, "--output-guard=off", "--march=native", "--name=model", "-o", compiled)
+    run(mpcc, path, *options, "--output-guard=off", "--march=native", "--name=model", "-o", compiled)
     output, trace = os.path.join(folder, "out.npz"), os.path.join(folder, "trace.npz")
     run(mpc_run, "predict", compiled, "--inputs", npz, "--outputs", output)
     run(mpc_run, "train", compiled, "--data", npz, "--shuffle=off", "--batch-size", str(batch), "--steps", str(steps), "--trace", trace)
