@@ -11,12 +11,12 @@
 #include "mpc/Codegen/CPU/Emit.h"
 #include "mpc/Import/Keras/Archive.h"
 #include "mpc/Support/InternalError.h"
+#include "mpc/Support/Sha256.h"
 #include "mpc/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -361,9 +361,7 @@ ExitCode Compilation::run() {
     return code;
   // Of later phases the IR has it.
   if (first == Phase::Policy)
-    sourceHash = std::async([content = file->getBuffer()] {
-      return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(content)), true);
-    });
+    sourceHash = std::async([content = file->getBuffer()] { return Sha256::of(content); });
   if (ExitCode code = runPhases(); code != kExitDone)
     return code;
   if (options.explain == Explain::Table)

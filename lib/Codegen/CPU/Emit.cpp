@@ -14,19 +14,14 @@
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Support/AtomicFile.h"
 #include "mpc/Support/InternalError.h"
+#include "mpc/Support/Sha256.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Target/TargetMachine.h"
 #include <future>
 
 using namespace mlir;
 using namespace mpc;
-
-static std::string hashOf(StringRef text) {
-  return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true);
-}
 
 /// Declarations have no LLVM form; they live on in the tables.
 static void eraseDeclarations(ModuleOp module) {
@@ -123,7 +118,7 @@ struct WrittenWeights {
 static llvm::Expected<WrittenWeights> writeWeights(const WeightStore &weights,
                                                    const EmitOptions &options, AtomicFiles &files) {
   WrittenWeights written;
-  llvm::SHA256 hash;
+  Sha256 hash;
   auto print = [&](llvm::raw_ostream &stream) {
     forSafetensors(weights, [&](StringRef piece) {
       hash.update(piece);
@@ -136,7 +131,7 @@ static llvm::Expected<WrittenWeights> writeWeights(const WeightStore &weights,
   } else if (llvm::Error error = files.add(options.name + ".safetensors", print)) {
     return error;
   }
-  written.hash = llvm::toHex(hash.final(), /*LowerCase=*/true);
+  written.hash = hash.finish();
   return written;
 }
 
@@ -174,7 +169,7 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
       tables->targets.push_back((image.isPtx ? "compute_" : "sm_") +
                                 std::to_string(image.architecture));
   // The header describes no weights and no instruction set.
-  tables->headerHash = hashOf(toManifest(*tables, /*describesBuild=*/false));
+  tables->headerHash = Sha256::of(toManifest(*tables, /*describesBuild=*/false));
   auto library = buildLibrary(module, *tables, options, cuda, compilation,
                               [&](ModuleTables &given) -> llvm::Error {
                                 llvm::Expected<WrittenWeights> result = written.get();

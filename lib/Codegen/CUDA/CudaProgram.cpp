@@ -3,10 +3,9 @@
 #include "lib/Codegen/CUDA/CudaProgram.h"
 #include "mpc-rt/cuda.h"
 #include "mpc/Support/InternalError.h"
-#include "llvm/ADT/StringExtras.h"
+#include "mpc/Support/Sha256.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/Support/Compression.h"
-#include "llvm/Support/SHA256.h"
 
 using namespace mpc;
 using llvm::Constant;
@@ -23,8 +22,7 @@ llvm::Expected<CudaProgram> mpc::buildCudaProgram(mlir::ModuleOp module, const C
   program.kernels = std::move(source->kernels);
   program.groups = std::move(source->groups);
   program.text = std::move(source->text);
-  program.hash = llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(program.text)),
-                             /*LowerCase=*/true);
+  program.hash = Sha256::of(program.text);
   program.keepText = target.keepSource;
   program.tf32 = target.tf32;
   if (target.sourceOnly) {
