@@ -3,8 +3,8 @@
 // CPU identification. Bit numbers: Intel SDM volume 2, CPUID; levels: the x86-64 psABI.
 #include "runtime/base/cpu.h"
 #include "mpc-rt/device.h"
+#include "runtime/base/cpuid.h"
 
-#include <cpuid.h>
 #include <cstring>
 #include <sched.h>
 #include <unistd.h>
@@ -12,23 +12,7 @@
 namespace mpc::rt {
 namespace {
 
-struct Registers {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-};
-
-Registers query(unsigned leaf, unsigned subleaf = 0) {
-  Registers r;
-  __get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx);
-  return r;
-}
-
 bool bit(unsigned word, unsigned index) { return (word >> index) & 1u; }
-
-uint64_t enabledState() {
-  unsigned low, high;
-  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (static_cast<uint64_t>(high) << 32) | low;
-}
 
 unsigned affinityCount() {
   cpu_set_t set;
@@ -40,9 +24,10 @@ unsigned affinityCount() {
 
 Cpu identify() {
   Cpu found;
-  Registers one = query(1), seven = query(7), sevenOne = query(7, 1), extended = query(0x80000001u);
+  const CpuidRegisters one = cpuid(1), seven = cpuid(7), sevenOne = cpuid(7, 1),
+                       extended = cpuid(0x80000001u);
   bool saved = bit(one.ecx, 27); // OSXSAVE
-  uint64_t state = saved ? enabledState() : 0;
+  uint64_t state = saved ? savedStates() : 0;
   bool ymm = (state & 0x6) == 0x6, zmm = (state & 0xe6) == 0xe6;
   bool tiles = (state & 0x60000) == 0x60000;
 
@@ -74,9 +59,9 @@ Cpu identify() {
   found.family = family == 15 ? family + (one.eax >> 20 & 255) : family;
 
   char brand[49] = {};
-  if (query(0x80000000u).eax >= 0x80000004u)
+  if (cpuid(0x80000000u).eax >= 0x80000004u)
     for (unsigned i = 0; i < 3; ++i) {
-      Registers part = query(0x80000002u + i);
+      CpuidRegisters part = cpuid(0x80000002u + i);
       std::memcpy(brand + 16 * i, &part, 16);
     }
   const char *name = brand;

@@ -5,22 +5,19 @@
 #include "runtime/drivers/cpu/micro_kernel.h"
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
+#include "runtime/base/cpuid.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/convolution.h"
 #include "runtime/drivers/cpu/weight_kernel.h"
 
 #include <algorithm>
 #include <cstring>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace mpc::rt {
 namespace {
 
-// Linux hands out tile data on request only (Documentation/arch/x86/xstate.rst).
 bool mayUseTiles() {
-  constexpr long requestPermission = 0x1023, tileData = 18;
-  static const bool granted = syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  static const bool granted = requestTiles();
   return granted;
 }
 
