@@ -10,6 +10,7 @@
 #include "runtime/cts/driver_fixture.h"
 #include "runtime/cts/elements.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace mpc::rt::cts {
@@ -81,6 +82,17 @@ struct Groups {
     return c.descriptor(id);
   }
 
+  mpc_rt_status_t multiply(Driver &driver, WeightUse use, uint32_t id, int32_t variable) {
+    return callOnDevice(
+        driver, use, {&lhs, &rhs, &scale, &zero, &places, &divisors, &out}, [&](void *const *at) {
+          return driver.contractBlocks(descriptor(id, variable), at[0], at[1],
+                                       {at[2], at[3], static_cast<const float *>(at[4]), count(),
+                                        /*areGroups=*/true,
+                                        isDivided ? static_cast<const float *>(at[5]) : nullptr},
+                                       /*bias=*/nullptr, at[6], 1);
+        });
+  }
+
   // keras/src/quantizers/quantizers.py, dequantize_with_sz_map, then awq's division.
   double weight(int64_t row, int64_t column) const {
     const int byte = rhs[static_cast<size_t>((isPacked ? column / 2 : column) * k + row)];
@@ -106,17 +118,8 @@ TEST_P(ContractGroups, MultipliesTheWeightsThatKerasHas) {
     driver->variablesChanged();
     // The second call finds what the first one kept.
     for (int call = 0; call < 2; ++call)
-      ASSERT_EQ(callOnDevice(*driver, index % 6 ? WeightUse::constant : WeightUse::updated,
-                             {&groups.lhs, &groups.rhs, &groups.scale, &groups.zero, &groups.places,
-                              &groups.divisors, &groups.out},
-                             [&](void *const *at) {
-                               return driver->contractBlocks(
-                                   groups.descriptor(index + 1, index % 7 ? 0 : -1), at[0], at[1],
-                                   {at[2], at[3], static_cast<const float *>(at[4]), groups.count(),
-                                    /*areGroups=*/true,
-                                    groups.isDivided ? static_cast<const float *>(at[5]) : nullptr},
-                                   /*bias=*/nullptr, at[6], 1);
-                             }),
+      ASSERT_EQ(groups.multiply(*driver, index % 6 ? WeightUse::constant : WeightUse::updated,
+                                index + 1, index % 7 ? 0 : -1),
                 MPC_RT_OK)
           << mpc_rt_last_error();
     if (!driver->computes())
@@ -127,6 +130,33 @@ TEST_P(ContractGroups, MultipliesTheWeightsThatKerasHas) {
                   groups.weight(groups.pickedBy(row), column))
             << "case " << index << ", " << dtypeName(groups.dtype) << ", row " << row << ", column "
             << column;
+  }
+}
+
+// Scales are so large that whatever is not a number of the weights would be infinite: rows that
+// fill up a vector or a tile have none of them.
+TEST_P(ContractGroups, MultipliesNothingElse) {
+  if (driver->ownsMemory())
+    GTEST_SKIP() << "convert-mpc-to-linalg makes no such product for devices";
+  for (uint32_t index = 0; index < 48; ++index) {
+    Groups groups(index);
+    const double large = groups.dtype == MPC_RT_FLOAT16 ? 60000 : 0x1p126;
+    for (int64_t i = 0; i < groups.m * groups.k; ++i)
+      storeElement(groups.dtype, groups.lhs.data(), i, 1.0);
+    for (int64_t i = 0; i < groups.n * groups.count(); ++i)
+      storeElement(groups.dtype, groups.scale.data(), i, large);
+    for (int64_t i = 0; i < groups.k; ++i)
+      storeElement(MPC_RT_FLOAT32, groups.divisors.data(), i, 1.0);
+    std::fill(groups.zero.begin(), groups.zero.end(), uint8_t{15});
+    std::fill(groups.rhs.begin(), groups.rhs.end(), groups.isPacked ? uint8_t{255} : uint8_t{15});
+    driver->variablesChanged();
+    ASSERT_EQ(groups.multiply(*driver, WeightUse::constant, index + 1, 0), MPC_RT_OK)
+        << mpc_rt_last_error();
+    if (!driver->computes())
+      continue;
+    for (int64_t i = 0; i < groups.m * groups.n; ++i)
+      ASSERT_EQ(loadElement(groups.dtype, groups.out.data(), i), 0.0)
+          << "case " << index << ", " << dtypeName(groups.dtype) << ", element " << i;
   }
 }
 

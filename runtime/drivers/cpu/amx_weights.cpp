@@ -4,7 +4,7 @@
 // the tiles of the step before are multiplied, by up to 32 rows of the left operand. More rows meet
 // the strip again, as bfloat16 in the second-level cache.
 #include "runtime/drivers/cpu/amx_weights.h"
-#include "runtime/base/rounding.h"
+#include "runtime/drivers/cpu/micro_kernel.h"
 
 #include <algorithm>
 #include <cstring>
@@ -38,8 +38,11 @@ int64_t partsOf(const Contraction &c) {
 
 int8_t numberAt(const Contraction &c, const int8_t *rhs, const BlockWeights *blocks, int64_t place,
                 int64_t n) {
-  return place < c.k && n < c.n ? weightAt(c, rhs, blocks ? blocks->rowAt(place) : place, n)
-                                : int8_t{0};
+  if (n >= c.n)
+    return 0;
+  if (place < c.k)
+    return weightAt(c, rhs, blocks ? blocks->rowAt(place) : place, n);
+  return blocks ? blocks->fillingNumber(n) : int8_t{0};
 }
 
 // A row of a tile holds two rows of the matrix, column by column: its number e is of row e % 2 and
@@ -321,7 +324,6 @@ MPC_AMX void multiplyStrip(const Work &work, int64_t strip, const Scratch &scrat
                                              row % tileRows * 16));
     }
   }
-  _tile_release();
 }
 
 using MultiplyStrip = void (*)(const Work &, int64_t, const Scratch &);
@@ -401,6 +403,8 @@ void multiply(ThreadTeam &team, const Contraction &c, const uint8_t *rows, const
   const uint64_t own = scratchBytes(c);
   const int64_t parts = std::min(strips, threads);
   team.forRange(parts, 1, [&](int64_t begin, int64_t end) {
+    alignas(64) uint8_t before[microKernelStateBytes];
+    amxBFloat16.enter(before);
     for (int64_t part = begin; part < end; ++part) {
       auto *base = scratch + static_cast<uint64_t>(part) * own;
       auto *tiles = reinterpret_cast<float *>(base);
@@ -409,6 +413,7 @@ void multiply(ThreadTeam &team, const Contraction &c, const uint8_t *rows, const
       for (int64_t strip = strips * part / parts; strip < strips * (part + 1) / parts; ++strip)
         kernel(work, strip, places);
     }
+    amxBFloat16.leave(before);
   });
 }
 

@@ -46,6 +46,9 @@ struct BlockWeights {
     constexpr auto columns = static_cast<int64_t>(tileColumns);
     return reinterpret_cast<const float *>(adjustments.data()) + tile * count * 2 * columns;
   }
+  // For rows behind the last one, of its block: the number in column `n` whose weight is 0, or next
+  // to that. Zeros of lhs times a weight are zeros if it is finite.
+  int8_t fillingNumber(int64_t n) const;
   uint64_t bytes() const {
     return adjustments.size() + order.size() * sizeof(int64_t) +
            blockOfRow.size() * sizeof(int32_t) +

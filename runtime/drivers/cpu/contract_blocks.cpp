@@ -59,6 +59,12 @@ bool fitsPairs(const Contraction &c, const BlockScales &blocks, const BlockWeigh
 
 } // namespace
 
+int8_t BlockWeights::fillingNumber(int64_t n) const {
+  constexpr auto columns = static_cast<int64_t>(tileColumns);
+  const float zero = adjustmentsOf(n / columns)[blockOfRow.back() * 2 * columns + n % columns];
+  return static_cast<int8_t>(std::clamp(zero, -8.0f, 7.0f));
+}
+
 void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales &blocks,
                       BlockWeights &kept) {
   constexpr auto columns = static_cast<int64_t>(tileColumns);
@@ -175,7 +181,7 @@ mpc_rt_status_t Contractor::contractBlocks(const mpc_rt_contract_t &descriptor, 
     return MPC_RT_OK;
   if (shape.unsignedRhs && weightsConstant && descriptor.rhs_variable >= 0)
     shape.packedRhs = haveFourBits(descriptor, shape, rhs);
-  if (shape.packedRhs && readsTiles(descriptor, shape)) {
+  if (shape.packedRhs && readsTiles(descriptor, shape, &blocks)) {
     contractTiles(descriptor, shape, lhs, rhs, &blocks, bias, out);
     list(descriptor, shape, batch, "integer_blocks");
     return MPC_RT_OK;

@@ -43,6 +43,11 @@ void packColumns(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
                  const BlockWeights *blocks, int8_t *to) {
   constexpr int64_t together = ColumnWork::columns;
   const int64_t chunks = chunksOf(c);
+  const auto numberAt = [&](int64_t place, int64_t column) -> int {
+    if (place < c.k)
+      return weightAt(c, rhs, blocks ? blocks->rowAt(place) : place, column);
+    return blocks ? blocks->fillingNumber(column) : 0;
+  };
   team.forRange(
       ceilDivide(c.n, together) * together, std::max<int64_t>(conversionGrain / c.k, 1),
       [&](int64_t begin, int64_t end) {
@@ -50,10 +55,8 @@ void packColumns(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
           for (int64_t chunk = 0; chunk < chunks; ++chunk) {
             uint16_t words[columnStep] = {};
             const int64_t first = chunk * columnChunk;
-            const int64_t rows = column < c.n ? std::min(columnChunk, c.k - first) : 0;
-            for (int64_t i = 0; i < rows; ++i) {
-              const int64_t row = blocks ? blocks->rowAt(first + i) : first + i;
-              const int number = weightAt(c, rhs, row, column) & 15;
+            for (int64_t i = 0; column < c.n && i < columnChunk; ++i) {
+              const int number = numberAt(first + i, column) & 15;
               words[i % columnStep] |= static_cast<uint16_t>(number << (i / columnStep * 4));
             }
             std::memcpy(to + ((column / together * chunks + chunk) * together + column % together) *

@@ -104,11 +104,16 @@ void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Co
                 });
 }
 
-bool Contractor::readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &c) const {
-  // oneDNN's kept copy in float32 is worth its memory for many rows.
+bool Contractor::readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &c,
+                            const BlockScales *scales) {
+  // A kept copy in the dtype of lhs is worth its memory for many rows, if not AMX is faster still.
   constexpr int64_t mostTileRows = 32;
-  return c.rhs == MPC_RT_INT8 && c.batch == 1 && (useAmx || c.m <= mostTileRows) && c.k > 0 &&
-         !c.transposeLhs && !c.accumulate && weightsConstant && descriptor.rhs_variable >= 0;
+  if (c.rhs != MPC_RT_INT8 || c.batch != 1 || c.k == 0 || c.transposeLhs || c.accumulate ||
+      !weightsConstant || descriptor.rhs_variable < 0)
+    return false;
+  amx::Scales found;
+  return c.m <= mostTileRows ||
+         (useAmx && (!scales || amx::findScales(c, findBlocks(descriptor, c, *scales), found)));
 }
 
 const float *Contractor::widenRows(const Contraction &c, const void *lhs) {

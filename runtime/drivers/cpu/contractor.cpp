@@ -52,8 +52,9 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
     return kernel && ownKernels ? std::make_unique<BlockedProduct>(team, kernels, *kernel)
                                 : nullptr;
   };
-  if (nativeBFloat16)
-    bfloat16Product = make(bfloat16MicroKernel(isa));
+  if (const MicroKernel *kernel = bfloat16MicroKernel(isa);
+      nativeBFloat16 && (kernel != &amxBFloat16 || onednn::hasAmx()))
+    bfloat16Product = make(kernel);
   float32Product = make(float32MicroKernel(isa));
 }
 
@@ -109,7 +110,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     finish(shape, rhs, out, extras);
     return MPC_RT_OK;
   }
-  if (!extras.largest && readsTiles(descriptor, shape)) {
+  if (!extras.largest && readsTiles(descriptor, shape, /*scales=*/nullptr)) {
     out = placeOf(shape, out);
     contractTiles(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out);
     list(descriptor, shape, batch, "integer_tiles");

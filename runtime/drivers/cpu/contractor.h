@@ -147,9 +147,10 @@ private:
   // The name of the kernel.
   const char *contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                const void *lhs, const void *rhs, void *out, int64_t batch);
-  // The integer weights of a floating lhs are read as tiles of their own numbers; without AMX by a
-  // few rows only.
-  bool readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
+  // The integer weights of a floating lhs are read as tiles of their own numbers; by more than a
+  // few rows only where AMX multiplies them with these scales, which may be null.
+  bool readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                  const BlockScales *scales);
   void contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                      const void *rhs, const BlockScales *blocks, const void *bias, void *out);
   // How integer weights lie in the copy that is kept.
