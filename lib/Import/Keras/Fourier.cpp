@@ -75,21 +75,33 @@ Value contractLast(ValueBuilder &b, Value x, Value matrix) {
                             llvm::ArrayRef<int64_t>{0});
 }
 
+/// Real and imaginary parts of an axis one behind the other, or the real ones alone, and the matrix
+/// that transforms them.
+Value joinParts(ValueBuilder &b, const Spectrum &x, int64_t axis) {
+  return x.imaginary ? b.make<ConcatenateOp>(mlir::ValueRange{x.real, x.imaginary}, axis) : x.real;
+}
+Value matrixFor(ValueBuilder &b, const Spectrum &x, int64_t length, int64_t bins) {
+  return x.imaginary ? complexMatrix(b, length, bins) : directMatrix(b, length, bins);
+}
+
 /// With length = rows * columns, n = columns p + q and k = k1 + rows k2 the transform is one of
 /// length `rows` over p, a rotation of each element by q k1, and one of length `columns` over q
 /// (Cooley and Tukey): matrices of rows^2 and columns^2 elements instead of their product's.
-Spectrum transformInTwo(ValueBuilder &b, Value x, int64_t rows, int64_t columns, int64_t bins) {
-  const int64_t rank = b.rankOf(x), length = rows * columns;
-  Numbers outer(b.shapeOf(x).drop_back());
+Spectrum transformInTwo(ValueBuilder &b, const Spectrum &input, int64_t rows, int64_t columns,
+                        int64_t bins) {
+  const int64_t rank = b.rankOf(input.real), length = rows * columns;
+  Numbers outer(b.shapeOf(input.real).drop_back());
   auto shapeWith = [&](std::initializer_list<int64_t> inner) {
     Numbers shape(outer);
     shape.append(inner);
     return shape;
   };
   // [..., p, q] to [..., q, k1], real parts before imaginary ones.
-  x = b.makeReshape(x, shapeWith({rows, columns}));
-  x = b.make<ContractOp>(x, directMatrix(b, rows, rows), llvm::ArrayRef<int64_t>{rank - 1},
-                         llvm::ArrayRef<int64_t>{0});
+  Spectrum split{b.makeReshape(input.real, shapeWith({rows, columns})), Value()};
+  if (input.imaginary)
+    split.imaginary = b.makeReshape(input.imaginary, shapeWith({rows, columns}));
+  Value x = b.make<ContractOp>(joinParts(b, split, rank - 1), matrixFor(b, split, rows, rows),
+                               llvm::ArrayRef<int64_t>{rank - 1}, llvm::ArrayRef<int64_t>{0});
   Value real = sliceLast(b, x, 0, rows), imaginary = sliceLast(b, x, rows, rows);
   llvm::SmallVector<double> cosines, sines;
   for (int64_t q = 0; q < columns; ++q)
@@ -115,21 +127,81 @@ Spectrum transformInTwo(ValueBuilder &b, Value x, int64_t rows, int64_t columns,
   return {sliceLast(b, x, 0, bins), sliceLast(b, x, kept * rows, bins)};
 }
 
+/// How many rows a length is split into, 1 for a transform by one product; 0 after an error.
+int64_t splitLength(ValueBuilder &b, int64_t length, int64_t bins) {
+  const int64_t rows = length <= kDirectLength ? 1 : findFactor(length), columns = length / rows;
+  if (columns <= kMostElements / std::max<int64_t>(bins / rows + 1, 1) / 4)
+    return rows;
+  b.error("a Fourier transform of " + llvm::Twine(length) +
+          " elements needs too large a matrix; expected a length with more divisors, such as a "
+          "power of two");
+  return 0;
+}
+
+/// In float32, each element a real number, or a complex one.
+Spectrum transformParts(ValueBuilder &b, const Spectrum &x, int64_t bins) {
+  const int64_t length = b.shapeOf(x.real).back(), rows = splitLength(b, length, bins);
+  if (rows == 0)
+    return {};
+  if (rows > 1)
+    return transformInTwo(b, x, rows, length / rows, bins);
+  Value y = contractLast(b, joinParts(b, x, b.rankOf(x.real) - 1), matrixFor(b, x, length, bins));
+  return {sliceLast(b, y, 0, bins), sliceLast(b, y, bins, bins)};
+}
+
+/// The `length` real numbers whose transform begins with `length` / 2 + 1 real and as many
+/// imaginary parts, as a matrix, [2 (length / 2 + 1), length]. What those at 0 and at half the
+/// length have of imaginary parts counts nothing: sines of whole turns and half ones.
+Value inverseMatrix(ValueBuilder &b, int64_t length) {
+  const int64_t bins = length / 2 + 1;
+  llvm::SmallVector<double> matrix(size_t(2 * bins * length));
+  for (int64_t k = 0; k < bins; ++k) {
+    const bool isOwnMirror = k == 0 || 2 * k == length;
+    const double weight = (isOwnMirror ? 1.0 : 2.0) / double(length);
+    for (int64_t n = 0; n < length; ++n) {
+      auto [cosine, sine] = onCircle(n * k, length);
+      matrix[size_t(k * length + n)] = weight * cosine;
+      matrix[size_t((bins + k) * length + n)] = isOwnMirror ? 0.0 : -weight * sine;
+    }
+  }
+  return constant(b, {2 * bins, length}, matrix);
+}
+
+Value scale(ValueBuilder &b, Value x, double factor) {
+  return b.make<MultiplyOp>(x, b.makeConstant(factor));
+}
+
 } // namespace
 
 Spectrum transformReal(ValueBuilder &b, Value x, int64_t bins) {
-  const int64_t length = b.shapeOf(x).back();
-  const int64_t rows = length <= kDirectLength ? 1 : findFactor(length), columns = length / rows;
-  if (columns > kMostElements / std::max<int64_t>(bins / rows + 1, 1) / 4) {
-    b.error("a Fourier transform of " + llvm::Twine(length) +
-            " elements needs too large a matrix; expected a length with more divisors, such as a "
-            "power of two");
-    return {};
-  }
-  if (rows > 1)
-    return transformInTwo(b, x, rows, columns, bins);
-  x = contractLast(b, x, directMatrix(b, length, bins));
-  return {sliceLast(b, x, 0, bins), sliceLast(b, x, bins, bins)};
+  return transformParts(b, {x, Value()}, bins);
+}
+
+Spectrum transformComplex(ValueBuilder &b, const Spectrum &x) {
+  return transformParts(b, x, b.shapeOf(x.real).back());
+}
+
+Spectrum invertComplex(ValueBuilder &b, const Spectrum &x) {
+  // Real and imaginary parts in each other's places turn the angles around.
+  Spectrum y = transformComplex(b, {x.imaginary, x.real});
+  const double share = 1.0 / double(b.shapeOf(x.real).back());
+  return y ? Spectrum{scale(b, y.imaginary, share), scale(b, y.real, share)} : y;
+}
+
+Value invertReal(ValueBuilder &b, const Spectrum &x, int64_t length) {
+  if (length <= kDirectLength)
+    return contractLast(b, joinParts(b, x, b.rankOf(x.real) - 1), inverseMatrix(b, length));
+  // The other half is the mirror image, conjugate.
+  const int64_t axis = b.rankOf(x.real) - 1, mirrored = length - (length / 2 + 1);
+  auto mirror = [&](Value part) {
+    return b.make<ReverseOp>(sliceLast(b, part, 1, mirrored), axis);
+  };
+  auto extend = [&](Value part, Value rest) {
+    return b.make<ConcatenateOp>(mlir::ValueRange{part, rest}, axis);
+  };
+  return invertComplex(b, {extend(x.real, mirror(x.real)),
+                           extend(x.imaginary, b.make<NegateOp>(mirror(x.imaginary)))})
+      .real;
 }
 
 Value cutFrames(ValueBuilder &b, Value x, int64_t length, int64_t stride) {
@@ -166,16 +238,33 @@ std::optional<llvm::SmallVector<double>> makeWindow(llvm::StringRef name, int64_
   return window;
 }
 
+bool ShortTimeFourier::verify(ValueBuilder &b) const {
+  if (sequenceLength < 1 || length < sequenceLength || length > kMostSamples)
+    b.error("'sequence_length' must be positive and 'fft_length' no shorter");
+  else if (sequenceStride < 1 || sequenceStride > kMostSamples)
+    b.error("'sequence_stride' must be positive");
+  else if (!window.empty() && !makeWindow(window, 1))
+    b.error("'window' is '" + window + "'; expected hann, hamming or none");
+  else
+    return true;
+  return false;
+}
+
+llvm::SmallVector<double> ShortTimeFourier::weights() const {
+  llvm::SmallVector<double> weights = *makeWindow(window, sequenceLength);
+  weights.insert(weights.begin(), size_t((length - sequenceLength) / 2), 0.0);
+  weights.resize(size_t(length), 0.0);
+  return weights;
+}
+
 Spectrum ShortTimeFourier::transform(ValueBuilder &b, Value x) const {
   auto fail = [&](const llvm::Twine &message) {
     b.error(message);
     return Spectrum();
   };
+  if (!verify(b))
+    return {};
   const int64_t axis = b.rankOf(x) - 1, samples = b.shapeOf(x)[axis];
-  if (sequenceLength < 1 || length < sequenceLength || length > kMostSamples)
-    return fail("'sequence_length' must be positive and 'fft_length' no shorter");
-  if (sequenceStride < 1 || sequenceStride > kMostSamples)
-    return fail("'sequence_stride' must be positive");
   const int64_t border = center ? length / 2 : 0;
   if (samples < 1 || samples > kMostSamples || samples <= border || samples + 2 * border < length)
     return fail("a signal of " + llvm::Twine(samples) +
@@ -189,15 +278,53 @@ Spectrum ShortTimeFourier::transform(ValueBuilder &b, Value x) const {
     x = b.make<ConcatenateOp>(mlir::ValueRange{before, x, after}, axis);
   }
   Value frames = cutFrames(b, x, length, sequenceStride);
-  if (!window.empty()) {
-    std::optional<llvm::SmallVector<double>> weights = makeWindow(window, sequenceLength);
-    if (!weights)
-      return fail("'window' is '" + window + "'; expected hann, hamming or none");
-    weights->insert(weights->begin(), size_t((length - sequenceLength) / 2), 0.0);
-    weights->resize(size_t(length), 0.0);
-    frames = b.make<MultiplyOp>(frames, constant(b, {length}, *weights));
-  }
+  if (!window.empty())
+    frames = b.make<MultiplyOp>(frames, constant(b, {length}, weights()));
   return transformReal(b, frames, length / 2 + 1);
+}
+
+Value ShortTimeFourier::invert(ValueBuilder &b, const Spectrum &x,
+                               std::optional<int64_t> samples) const {
+  if (!verify(b))
+    return {};
+  const int64_t rank = b.rankOf(x.real), count = b.shapeOf(x.real)[rank - 2];
+  const int64_t start = center ? length / 2 : 0;
+  if (count > (kMostSamples - length) / sequenceStride)
+    return b.error("the signal is too long");
+  const int64_t whole = (count - 1) * sequenceStride + length;
+  // Python's slice [start:end].
+  const int64_t end = samples ? std::min(start + *samples, whole) : whole - start;
+  if ((samples && *samples < 1) || end <= start || (center && start == 0 && !samples))
+    return b.error("no sample is left of a signal of " + llvm::Twine(whole));
+  Value frames = invertReal(b, x, length);
+  if (!frames)
+    return {};
+  const int64_t overlaps = llvm::divideCeil(length, sequenceStride);
+  if (!window.empty()) {
+    // tensorflow/python/ops/signal/spectral_ops.py, inverse_stft_window_fn: over the sum of the
+    // squares of all windows at a place.
+    const llvm::SmallVector<double> forward = weights();
+    llvm::SmallVector<double> sums(size_t(std::min(sequenceStride, length))), inverse(forward);
+    for (int64_t n = 0; n < length; ++n)
+      sums[size_t(n % sequenceStride)] += forward[size_t(n)] * forward[size_t(n)];
+    for (int64_t n = 0; n < length; ++n)
+      inverse[size_t(n)] /= sums[size_t(n % sequenceStride)];
+    frames = b.make<MultiplyOp>(frames, constant(b, {length}, inverse));
+  }
+  // What frames have of a place is added, the first frame first.
+  if (end - start > kMostElements / overlaps)
+    return b.error("a signal of " + llvm::Twine(end - start) + " samples has too many frames");
+  ResampleTable table;
+  table.axis = rank - 2;
+  table.taps = overlaps;
+  for (int64_t place = start; place < end; ++place)
+    for (int64_t overlap = overlaps - 1; overlap >= 0; --overlap) {
+      const int64_t frame = place / sequenceStride - overlap, n = place - frame * sequenceStride;
+      table.indices.push_back(frame >= 0 && frame < count && n < length ? frame * length + n : -1);
+    }
+  Numbers shape(b.shapeOf(frames).drop_back());
+  shape.back() *= length;
+  return b.make<ResampleOp>(b.makeReshape(frames, shape), llvm::ArrayRef(table));
 }
 
 } // namespace mpc::keras

@@ -18,6 +18,13 @@ struct Spectrum {
 /// float32, which `x` must be, too.
 Spectrum transformReal(ValueBuilder &b, mlir::Value x, int64_t bins);
 
+/// The transform of the last axis of complex numbers in float32, and its inverse.
+Spectrum transformComplex(ValueBuilder &b, const Spectrum &x);
+Spectrum invertComplex(ValueBuilder &b, const Spectrum &x);
+
+/// The `length` real numbers whose transform begins with `x`, which has `length` / 2 + 1 elements.
+mlir::Value invertReal(ValueBuilder &b, const Spectrum &x, int64_t length);
+
 /// Pieces of `length` elements of the last axis, one every `stride` elements: a new axis before it.
 /// The axis has at least `length` elements.
 mlir::Value cutFrames(ValueBuilder &b, mlir::Value x, int64_t length, int64_t stride);
@@ -26,14 +33,21 @@ mlir::Value cutFrames(ValueBuilder &b, mlir::Value x, int64_t length, int64_t st
 /// for another name.
 std::optional<llvm::SmallVector<double>> makeWindow(llvm::StringRef name, int64_t length);
 
-/// keras.ops.stft (keras/src/backend/tensorflow/math.py): x float32 [..., samples], transformed
-/// [..., frames, length / 2 + 1].
+/// keras.ops.stft and istft (keras/src/backend/tensorflow/math.py): x float32 [..., samples],
+/// transformed [..., frames, length / 2 + 1].
 struct ShortTimeFourier {
   int64_t sequenceLength = 0, sequenceStride = 0, length = 0;
   std::string window = "hann"; ///< empty: none
   bool center = true;          ///< reflected at both ends by half a length
 
   Spectrum transform(ValueBuilder &b, mlir::Value x) const;
+  /// `samples` of the signal; without, all that all frames cover. Null after an error.
+  mlir::Value invert(ValueBuilder &b, const Spectrum &x, std::optional<int64_t> samples) const;
+
+private:
+  bool verify(ValueBuilder &b) const;
+  /// The window in the middle of `length` elements.
+  llvm::SmallVector<double> weights() const;
 };
 
 } // namespace mpc::keras

@@ -117,8 +117,7 @@ template <int64_t spatial> Value importSeparable(LayerBuilder &b) {
   return finish(b, *s, y, filters);
 }
 
-/// The adjoint of the convolution of the result (keras/src/backend/common/backend_utils.py,
-/// compute_conv_transpose_output_shape); the kernel is (..., filters, channels).
+/// The adjoint of the convolution of the result; the kernel is (..., filters, channels).
 template <int64_t spatial> Value importTranspose(LayerBuilder &b) {
   Value x = getImages(b, spatial);
   auto s = ConvolutionSettings::read(b, spatial, /*stridesAndDilations=*/false);
@@ -132,35 +131,16 @@ template <int64_t spatial> Value importTranspose(LayerBuilder &b) {
   if (!x || !s || b.hasFailed())
     return {};
   x = toChannelsLast(b, s->format, x);
-  if (s->padding != "same" && s->padding != "valid")
-    return b.error("'padding' is '" + s->padding + "'; expected valid or same");
-
   Numbers shape{b.shapeOf(x).front()};
   for (size_t d = 0; d < spatial; ++d) {
-    const int64_t extent = b.shapeOf(x)[d + 1], stride = s->strides[d], reach = s->reach(d);
-    if (outputPadding && (*outputPadding)[d] >= stride)
-      return b.error("'output_padding' must be smaller than 'strides'");
-    int64_t moved;
-    if (__builtin_mul_overflow(extent - 1, stride, &moved) || moved > kMostSpatial)
-      return b.error("the result is too large");
-    int64_t result, low = 0, high = 0;
-    if (s->padding == "valid") {
-      result = moved + (outputPadding ? reach + (*outputPadding)[d] : std::max(reach, stride));
-    } else {
-      result = moved + (outputPadding ? reach % 2 + (*outputPadding)[d] : stride);
-      const int64_t total = std::max<int64_t>(moved + reach - result, 0);
-      low = total / 2;
-      high = total - low;
-    }
-    // TensorFlow checks the same: the convolution of the result must have the input's extent.
-    if (result < 1 ||
-        convolvedExtent(result, s->kernel[d], stride, low, high, s->dilations[d]) != extent)
-      return b.error("'output_padding' " + llvm::Twine(outputPadding ? (*outputPadding)[d] : 0) +
-                     " gives an extent of " + llvm::Twine(result) +
-                     ", which no convolution takes back to " + llvm::Twine(extent));
-    shape.push_back(result);
-    s->low.push_back(low);
-    s->high.push_back(high);
+    std::optional<TransposedExtent> transposed = transposeExtent(
+        b, b.shapeOf(x)[d + 1], {s->kernel[d], s->strides[d], s->dilations[d]}, s->padding,
+        outputPadding ? std::optional((*outputPadding)[d]) : std::nullopt);
+    if (!transposed)
+      return {};
+    shape.push_back(transposed->extent);
+    s->low.push_back(transposed->low);
+    s->high.push_back(transposed->high);
   }
   shape.push_back(filters);
   Value kernel = addKernel(b, "kernel", kernelShape(*s, filters, b.shapeOf(x).back()), "kernel");

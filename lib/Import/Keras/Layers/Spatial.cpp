@@ -92,4 +92,39 @@ std::pair<int64_t, int64_t> samePadding(int64_t extent, int64_t reach, int64_t s
   return {total / 2, total - total / 2};
 }
 
+std::optional<TransposedExtent> transposeExtent(ValueBuilder &b, int64_t extent, KernelAxis kernel,
+                                                llvm::StringRef padding,
+                                                std::optional<int64_t> outputPadding) {
+  auto fail = [&](const llvm::Twine &message) {
+    b.error(message);
+    return std::nullopt;
+  };
+  if (padding != "same" && padding != "valid")
+    return fail("'padding' is '" + padding + "'; expected valid or same");
+  if (outputPadding && *outputPadding >= kernel.stride)
+    return fail("'output_padding' must be smaller than 'strides'");
+  int64_t moved, spread;
+  if (__builtin_mul_overflow(extent - 1, kernel.stride, &moved) || moved > kMostSpatial ||
+      __builtin_mul_overflow(kernel.extent - 1, kernel.dilation, &spread) || spread > kMostSpatial)
+    return fail("the result is too large");
+  const int64_t reach = spread + 1;
+  TransposedExtent result;
+  if (padding == "valid") {
+    result.extent =
+        moved + (outputPadding ? reach + *outputPadding : std::max<int64_t>(reach, kernel.stride));
+  } else {
+    result.extent = moved + (outputPadding ? reach % 2 + *outputPadding : kernel.stride);
+    const int64_t total = std::max<int64_t>(moved + reach - result.extent, 0);
+    result.low = total / 2;
+    result.high = total - result.low;
+  }
+  // TensorFlow checks the same: the convolution of the result must have the input's extent.
+  if (result.extent < 1 || convolvedExtent(result.extent, kernel.extent, kernel.stride, result.low,
+                                           result.high, kernel.dilation) != extent)
+    return fail("'output_padding' " + llvm::Twine(outputPadding.value_or(0)) +
+                " gives an extent of " + llvm::Twine(result.extent) +
+                ", which no convolution takes back to " + llvm::Twine(extent));
+  return result;
+}
+
 } // namespace mpc::keras

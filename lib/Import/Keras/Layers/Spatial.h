@@ -48,6 +48,23 @@ std::optional<llvm::SmallVector<int64_t>> getNumbers(LayerBuilder &b, llvm::Stri
 /// at ceil(extent / stride) places (TensorFlow's SAME: the odd one comes after).
 std::pair<int64_t, int64_t> samePadding(int64_t extent, int64_t reach, int64_t stride);
 
+/// A kernel along one dimension.
+struct KernelAxis {
+  int64_t extent = 1, stride = 1, dilation = 1;
+};
+
+/// What a transposed convolution makes of `extent` elements: so many that the convolution with this
+/// padding takes back to them.
+struct TransposedExtent {
+  int64_t extent = 0, low = 0, high = 0;
+};
+
+/// keras/src/backend/common/backend_utils.py, compute_conv_transpose_output_shape; `padding` is
+/// valid or same. Nothing after an error.
+std::optional<TransposedExtent> transposeExtent(ValueBuilder &b, int64_t extent, KernelAxis kernel,
+                                                llvm::StringRef padding,
+                                                std::optional<int64_t> outputPadding);
+
 /// Numbers in files beyond this are errors: windows of this size have no use, and sums stay exact.
 inline constexpr int64_t kMostSpatial = int64_t(1) << 30;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// keras.ops.nn: normalisations with given scales, and cross-entropies as values of a graph.
+// keras.ops.nn: normalisations with given scales; cross-entropies and noise as values of a graph.
 #include "OperationBuilder.h"
+
+#include <cmath>
 
 namespace mpc::keras {
 namespace {
@@ -187,11 +189,29 @@ Value binaryCrossentropy(B &b) {
   return b.make<NegateOp>(b.make<AddOp>(yes, no));
 }
 
+/// 20 log10(max_val) - 10 log10(mean (x1 - x2)^2), the mean over all samples.
+Value signalToNoise(B &b) {
+  Operand first = b.getOperand(0, "x1"), second = b.getOperand(1, "x2");
+  std::optional<double> most = b.getNumber(UINT_MAX, "max_val");
+  if (b.hasFailed())
+    return {};
+  if (!first.isFloat() || !second.isFloat() || b.shapeOf(first.value) != b.shapeOf(second.value))
+    return b.error("'PSNR' takes two floating tensors of one shape");
+  if (!most || !(*most > 0.0))
+    return b.error("'max_val' of 'PSNR' must be a positive number");
+  Value distance = b.make<SubtractOp>(first.value, second.value);
+  llvm::SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, b.rankOf(distance)));
+  Value error = b.makeReduce(ReduceKind::Mean, b.make<MultiplyOp>(distance, distance), axes, false);
+  Value decibels = b.make<MultiplyOp>(b.make<LogOp>(error), b.makeConstant(10.0 / std::log(10.0)));
+  return b.make<SubtractOp>(b.makeConstant(20.0 * std::log10(*most)), decibels);
+}
+
 constexpr OperationEntry kNormalizationOperations[] = {
     {"BatchNorm", batchNorm},
     {"BinaryCrossentropy", binaryCrossentropy},
     {"CategoricalCrossentropy", categoricalCrossentropy},
     {"LayerNorm", layerNorm},
+    {"PSNR", signalToNoise},
     {"RMSNorm", rmsNorm},
     {"SparseCategoricalCrossentropy", sparseCategoricalCrossentropy},
 };

@@ -206,14 +206,27 @@ std::optional<double> OperationBuilder::getNumber(unsigned position, llvm::Strin
 }
 
 bool OperationBuilder::getFlag(unsigned position, llvm::StringRef name, bool otherwise) {
+  if (!findArgument(position, name))
+    return otherwise;
   const llvm::json::Value *literal = getLiteral(position, name);
-  return literal ? literal->getAsBoolean().value_or(otherwise) : otherwise;
+  std::optional<bool> flag = literal ? literal->getAsBoolean() : std::nullopt;
+  // Python takes numbers for truth values.
+  if (std::optional<double> number = literal ? literal->getAsNumber() : std::nullopt)
+    flag = *number != 0.0;
+  if (!flag)
+    error("'" + name + "' of '" + layer.className + "' must be true or false");
+  return flag.value_or(otherwise);
 }
 
 std::string OperationBuilder::getString(unsigned position, llvm::StringRef name,
                                         llvm::StringRef otherwise) {
+  if (!findArgument(position, name))
+    return otherwise.str();
   const llvm::json::Value *literal = getLiteral(position, name);
-  return (literal ? literal->getAsString().value_or(otherwise) : otherwise).str();
+  std::optional<llvm::StringRef> text = literal ? literal->getAsString() : std::nullopt;
+  if (!text)
+    error("'" + name + "' of '" + layer.className + "' must be a string");
+  return text.value_or(otherwise).str();
 }
 
 std::optional<llvm::SmallVector<int64_t>> OperationBuilder::getIntegers(unsigned position,
@@ -372,10 +385,10 @@ bool isOperation(const LayerConfig &layer) {
 
 OperationImportFn findOperation(const LayerConfig &layer) {
   for (llvm::ArrayRef<OperationEntry> family :
-       {arithmeticOperations(), activationOperations(), imageOperations(), indexingOperations(),
-        matrixOperations(), normalizationOperations(), productOperations(), realFunctions(),
-        reductionOperations(), shapeOperations(), sortingOperations(), splitOperations(),
-        statisticOperations(), windowOperations()})
+       {arithmeticOperations(), activationOperations(), complexOperations(), imageOperations(),
+        indexingOperations(), matrixOperations(), normalizationOperations(), productOperations(),
+        realFunctions(), reductionOperations(), shapeOperations(), sortingOperations(),
+        splitOperations(), statisticOperations(), windowOperations()})
     for (const OperationEntry &entry : family)
       if (entry.name == layer.className)
         return entry.import;

@@ -113,6 +113,7 @@ mlir::Value castToDType(OperationBuilder &b, mlir::Value x, llvm::StringRef dtyp
 /// The families' tables.
 llvm::ArrayRef<OperationEntry> arithmeticOperations();
 llvm::ArrayRef<OperationEntry> activationOperations();
+llvm::ArrayRef<OperationEntry> complexOperations();
 llvm::ArrayRef<OperationEntry> indexingOperations();
 llvm::ArrayRef<OperationEntry> imageOperations();
 llvm::ArrayRef<OperationEntry> matrixOperations();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras.ops.nn over windows: pools, convolutions with kernels that are tensors or arrays, blocks of
-// space as channels.
+// space as channels, patches as columns.
 #include "../Layers/Spatial.h"
 #include "OperationBuilder.h"
 
@@ -194,6 +194,167 @@ Value separable(B &b) {
       b, b.make<ConvolutionOp>(y, pointwise, ConvolutionWindow{ones, zeros, zeros, ones}));
 }
 
+/// The adjoint of a convolution; the kernel is (..., filters, channels). Keras 3.15.1 cannot call
+/// its own operation (ConvTranspose.call exchanges 'padding' and 'output_padding'): this is what it
+/// computes in keras.ops.conv_transpose of arrays.
+Value convolveTransposed(B &b) {
+  std::optional<Batch> batch = Batch::read(b, "inputs");
+  Value kernel = batch ? getKernel(b, 1, "kernel", *batch) : Value();
+  if (!kernel)
+    return {};
+  llvm::ArrayRef<int64_t> given = b.shapeOf(kernel);
+  const int64_t filters = given[batch->spatial], channels = b.shapeOf(batch->x).back();
+  if (given.back() != channels || filters < 1)
+    return b.error("'ConvTranspose' of " + llvm::Twine(channels) + " channels with a kernel for " +
+                   llvm::Twine(given.back()));
+  std::optional<Numbers> strides = perDimension(b, "strides", batch->spatial, 1),
+                         dilations = perDimension(b, "dilation_rate", batch->spatial, 1),
+                         outputPadding = b.getIntegers(UINT_MAX, "output_padding");
+  if (!strides || !dilations || b.hasFailed())
+    return {};
+  if (outputPadding && outputPadding->size() == 1)
+    outputPadding->assign(batch->spatial, outputPadding->front());
+  if (outputPadding && (int64_t(outputPadding->size()) != batch->spatial ||
+                        llvm::any_of(*outputPadding, [](int64_t n) { return n < 0; })))
+    return b.error("'output_padding' of 'ConvTranspose' must be " + llvm::Twine(batch->spatial) +
+                   " integers, none negative");
+  const std::string padding = llvm::StringRef(b.getString(UINT_MAX, "padding", "valid")).lower();
+  Numbers shape{b.shapeOf(batch->x).front()}, low, high;
+  for (int64_t d = 0; d < batch->spatial; ++d) {
+    if (given[d] < 1)
+      return b.error("'kernel' of 'ConvTranspose' has no elements");
+    std::optional<TransposedExtent> transposed =
+        transposeExtent(b, b.shapeOf(batch->x)[d + 1], {given[d], (*strides)[d], (*dilations)[d]},
+                        padding, outputPadding ? std::optional((*outputPadding)[d]) : std::nullopt);
+    if (!transposed)
+      return {};
+    shape.push_back(transposed->extent);
+    low.push_back(transposed->low);
+    high.push_back(transposed->high);
+  }
+  shape.push_back(filters);
+  return batch->restore(b,
+                        b.make<ConvolutionInputGradientOp>(
+                            mlir::RankedTensorType::get(shape, elementTypeOf(batch->x)), batch->x,
+                            kernel, ConvolutionWindow{*strides, low, high, *dilations}));
+}
+
+// ---- Patches as columns -------------------------------------------------------------------------
+
+/// Where a kernel lies along height and width of images.
+struct Patches {
+  Numbers kernel, dilation, padding, stride;
+
+  static std::optional<Patches> read(B &b) {
+    Patches patches;
+    auto take = [&](Numbers &to, llvm::StringRef name, std::optional<int64_t> otherwise,
+                    int64_t least) {
+      std::optional<Numbers> numbers = b.getIntegers(UINT_MAX, name);
+      if (!numbers && otherwise)
+        numbers = Numbers(2, *otherwise);
+      if (numbers && numbers->size() == 1)
+        numbers->push_back(numbers->front());
+      if (!numbers || numbers->size() != 2 ||
+          llvm::any_of(*numbers, [&](int64_t n) { return n < least || n > kMostSpatial; }))
+        b.error("'" + name + "' of '" + b.layer.className + "' must be one or two integers, " +
+                llvm::Twine(least) + " or more");
+      else
+        to = *numbers;
+    };
+    take(patches.kernel, "kernel_size", std::nullopt, 1);
+    take(patches.dilation, "dilation", 1, 1);
+    take(patches.padding, "padding", 0, 0);
+    take(patches.stride, "stride", 1, 1);
+    return b.hasFailed() ? std::nullopt : std::optional(patches);
+  }
+
+  /// Which elements of an axis of `extent` elements the kernel's places read, one place of the
+  /// kernel after the other; nothing after an error.
+  std::optional<ResampleTable> along(B &b, int64_t d, int64_t extent) const {
+    const int64_t count =
+        (kernel[d] - 1) > kMostSpatial / dilation[d]
+            ? 0
+            : convolvedExtent(extent, kernel[d], stride[d], padding[d], padding[d], dilation[d]);
+    constexpr int64_t kMostPlaces = int64_t(1) << 24;
+    if (count < 1 || count > kMostPlaces / kernel[d]) {
+      b.error("'" + b.layer.className + "' of a kernel of " + llvm::Twine(kernel[d]) +
+              " elements over " + llvm::Twine(extent) + " is not supported");
+      return std::nullopt;
+    }
+    ResampleTable table;
+    table.axis = d + 2;
+    for (int64_t k = 0; k < kernel[d]; ++k)
+      for (int64_t place = 0; place < count; ++place) {
+        const int64_t from = place * stride[d] - padding[d] + k * dilation[d];
+        table.indices.push_back(from >= 0 && from < extent ? from : -1);
+      }
+    return table;
+  }
+};
+
+/// Images (batch, channels, height, width) to (batch, channels and kernel, patches).
+Value unfold(B &b) {
+  Value x = b.getValue(0, "x");
+  std::optional<Patches> patches = x ? Patches::read(b) : std::nullopt;
+  if (!patches)
+    return {};
+  if (b.rankOf(x) != 4)
+    return b.error("'Unfold' takes images (batch, channels, height, width)");
+  llvm::SmallVector<ResampleTable> tables;
+  for (int64_t d : {0, 1}) {
+    std::optional<ResampleTable> table = patches->along(b, d, b.shapeOf(x)[d + 2]);
+    if (!table)
+      return {};
+    tables.push_back(*table);
+  }
+  const int64_t batch = b.shapeOf(x)[0], channels = b.shapeOf(x)[1], rows = patches->kernel[0],
+                columns = patches->kernel[1], down = tables[0].places() / rows,
+                across = tables[1].places() / columns;
+  x = b.make<ResampleOp>(x, llvm::ArrayRef<ResampleTable>(tables));
+  x = b.makeReshape(x, {batch, channels, rows, down, columns, across});
+  x = b.make<TransposeOp>(x, llvm::ArrayRef<int64_t>{0, 1, 2, 4, 3, 5});
+  return b.makeReshape(x, {batch, channels * rows * columns, down * across});
+}
+
+/// The adjoint: patches are added where they overlap.
+Value fold(B &b) {
+  Operand operand = b.getOperand(0, "x");
+  std::optional<Patches> patches = operand ? Patches::read(b) : std::nullopt;
+  std::optional<Numbers> size = patches ? b.getIntegers(UINT_MAX, "output_size") : std::nullopt;
+  if (!patches || b.hasFailed())
+    return {};
+  if (!operand.isFloat())
+    return b.error("'Fold' of integers is not supported; cast them first");
+  Value x = operand.value;
+  if (size && size->size() == 1)
+    size->push_back(size->front());
+  if (!size || size->size() != 2 ||
+      llvm::any_of(*size, [](int64_t n) { return n < 1 || n > kMostSpatial; }))
+    return b.error("'output_size' of 'Fold' must be one or two positive integers");
+  llvm::SmallVector<ResampleTable> tables;
+  for (int64_t d : {0, 1}) {
+    std::optional<ResampleTable> table = patches->along(b, d, (*size)[d]);
+    if (!table)
+      return {};
+    tables.push_back(*table);
+  }
+  const int64_t rows = patches->kernel[0], columns = patches->kernel[1],
+                down = tables[0].places() / rows, across = tables[1].places() / columns;
+  const int64_t inner = b.rankOf(x) == 3 ? b.shapeOf(x)[1] : 0;
+  if (inner < 1 || inner % rows || (inner / rows) % columns || b.shapeOf(x)[2] % across ||
+      b.shapeOf(x)[2] / across != down)
+    return b.error("'Fold' takes (batch, channels times " + llvm::Twine(rows) + " times " +
+                   llvm::Twine(columns) + ", " + llvm::Twine(down) + " times " +
+                   llvm::Twine(across) + ")");
+  const int64_t batch = b.shapeOf(x)[0], channels = inner / rows / columns;
+  x = b.makeReshape(x, {batch, channels, rows, columns, down, across});
+  x = b.make<TransposeOp>(x, llvm::ArrayRef<int64_t>{0, 1, 2, 4, 3, 5});
+  x = b.makeReshape(x, {batch, channels, rows * down, columns * across});
+  const ResampleTable adjoint[2] = {tables[0].transposed((*size)[0]),
+                                    tables[1].transposed((*size)[1])};
+  return b.make<ResampleOp>(x, llvm::ArrayRef<ResampleTable>(adjoint));
+}
+
 /// Blocks of space become channels, or come from them (tf.nn.space_to_depth).
 template <bool toDepth> Value moveBlocks(B &b) {
   Value x = b.getValue(0, "x");
@@ -248,12 +409,15 @@ constexpr OperationEntry kWindowOperations[] = {
     {"AdaptiveMaxPool", adaptivePool<ReduceKind::Max>},
     {"AveragePool", pool<ReduceKind::Mean>},
     {"Conv", convolve},
+    {"ConvTranspose", convolveTransposed},
     {"DepthToSpace", moveBlocks<false>},
     {"DepthwiseConv", depthwise},
     {"ExtractSequences", extractSequences},
+    {"Fold", fold},
     {"MaxPool", pool<ReduceKind::Max>},
     {"SeparableConv", separable},
     {"SpaceToDepth", moveBlocks<true>},
+    {"Unfold", unfold},
 };
 
 } // namespace
