@@ -4,7 +4,10 @@
 
 #include "data/convert.h"
 
+#include <algorithm>
 #include <cstring>
+#include <system_error>
+#include <thread>
 
 namespace mpc::data {
 
@@ -87,23 +90,7 @@ void repeatRows(const Column &column, const int64_t *rows, int64_t count, void *
   }
 }
 
-} // namespace
-
-bool isAsWanted(const Column &column) {
-  return column.array.dtype() == column.spec.dtype &&
-         column.array.elements() == column.array.rows() * elementsPerRow(column);
-}
-
-const void *findRows(const Column &column, const int64_t *rows, int64_t count) {
-  if (!isAsWanted(column) || count == 0)
-    return nullptr;
-  for (int64_t i = 1; i < count; ++i)
-    if (rows[i] != rows[0] + i)
-      return nullptr;
-  return column.array.data() + static_cast<size_t>(column.firstRow + rows[0]) * rowBytes(column);
-}
-
-void gatherRows(const Column &column, const int64_t *rows, int64_t count, void *out) {
+void gatherShare(const Column &column, const int64_t *rows, int64_t count, void *out) {
   int64_t perRow = elementsPerRow(column);
   if (column.array.elements() != column.array.rows() * perRow)
     return repeatRows(column, rows, count, out);
@@ -128,6 +115,47 @@ void gatherRows(const Column &column, const int64_t *rows, int64_t count, void *
     target += static_cast<size_t>(run) * targetRow;
     i += run;
   }
+}
+
+} // namespace
+
+bool isAsWanted(const Column &column) {
+  return column.array.dtype() == column.spec.dtype &&
+         column.array.elements() == column.array.rows() * elementsPerRow(column);
+}
+
+const void *findRows(const Column &column, const int64_t *rows, int64_t count) {
+  if (!isAsWanted(column) || count == 0)
+    return nullptr;
+  for (int64_t i = 1; i < count; ++i)
+    if (rows[i] != rows[0] + i)
+      return nullptr;
+  return column.array.data() + static_cast<size_t>(column.firstRow + rows[0]) * rowBytes(column);
+}
+
+void gatherRows(const Column &column, const int64_t *rows, int64_t count, void *out,
+                unsigned threads) {
+  // A thread's start costs what it takes to gather some 100 KiB.
+  constexpr size_t bytesOfThread = 2 << 20;
+  const size_t bytes = rowBytes(column) * static_cast<size_t>(count);
+  const auto shares =
+      static_cast<int64_t>(std::clamp<size_t>(bytes / bytesOfThread, 1, std::max(threads, 1u)));
+  auto gather = [&](int64_t share) {
+    const int64_t begin = count * share / shares, end = count * (share + 1) / shares;
+    gatherShare(column, rows + begin, end - begin,
+                static_cast<uint8_t *>(out) + static_cast<size_t>(begin) * rowBytes(column));
+  };
+  std::vector<std::thread> others;
+  others.reserve(static_cast<size_t>(shares - 1));
+  for (int64_t share = 1; share < shares; ++share)
+    try {
+      others.emplace_back(gather, share);
+    } catch (const std::system_error &) { // no more threads for this process
+      gather(share);
+    }
+  gather(0);
+  for (std::thread &other : others)
+    other.join();
 }
 
 } // namespace mpc::data

@@ -18,8 +18,9 @@ bool isAsWanted(const Column &column);
 const void *findRows(const Column &column, const int64_t *rows, int64_t count);
 
 /// Writes rows[0 .. count) of the column to `out` ([count, spec.dims...] of spec.dtype), as Keras
-/// converts arrays: through float32 to floating types.
-void gatherRows(const Column &column, const int64_t *rows, int64_t count, void *out);
+/// converts arrays: through float32 to floating types. Up to `threads` threads share what is long.
+void gatherRows(const Column &column, const int64_t *rows, int64_t count, void *out,
+                unsigned threads = 1);
 
 } // namespace mpc::data
 #endif

@@ -18,7 +18,8 @@ using data::Status;
 Batcher::Batcher(Session &session, const mpc_rt_entry_info_t &entry)
     : session_(session), entry_(entry),
       index_(static_cast<uint32_t>(&entry - session.executable().entries)),
-      inputs_(entry.input_count), outputs_(entry.output_count) {}
+      threads_(mpc_rt_context_threads(session.context())), inputs_(entry.input_count),
+      outputs_(entry.output_count) {}
 
 Status Batcher::prepareOutputs(int64_t count) {
   if (outputBatch_ == count)
@@ -49,7 +50,7 @@ void Batcher::fetchExpected() {
     const Rows &next = batcher.fetched_;
     for (uint32_t i = 0; i < batcher.entry_.input_count; ++i)
       data::gatherRows(next.data->columns[i], next.rows.data(),
-                       static_cast<int64_t>(next.rows.size()), inputs[i]);
+                       static_cast<int64_t>(next.rows.size()), inputs[i], batcher.threads_);
   };
   const auto count = static_cast<int64_t>(fetched_.rows.size());
   canFetch_ = mpc_rt_context_prefetch(session_.context(), index_, count, fill, this) == MPC_RT_OK;
@@ -77,7 +78,7 @@ Status Batcher::run(const data::Dataset &data, const int64_t *rows, int64_t coun
                        "; use a smaller --batch-size");
       inputs_[i] = *array;
     }
-    data::gatherRows(column, rows, count, inputs_[i].data());
+    data::gatherRows(column, rows, count, inputs_[i].data(), threads_);
     pointers[i] = inputs_[i].data();
   }
   return runBuffers(pointers, count);

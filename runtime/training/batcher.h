@@ -45,7 +45,7 @@ private:
   void fetchExpected();
   Session &session_;
   const mpc_rt_entry_info_t &entry_;
-  uint32_t index_;
+  uint32_t index_, threads_;
   int64_t outputBatch_ = -1;
   std::vector<data::Array> inputs_;
   std::vector<data::Array> outputs_;

@@ -53,6 +53,31 @@ TEST(Bind, NamesAliasesAndDefaultWeights) {
   EXPECT_EQ(labels[0], 1);
 }
 
+TEST(Bind, ThreadsShareLongBatches) {
+  constexpr int64_t rows = 1500, width = 1000;
+  std::vector<uint8_t> bytes(rows * width);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<uint8_t>(i * 7 + i / width);
+  std::vector<int64_t> order(rows);
+  for (int64_t i = 0; i < rows; ++i)
+    order[static_cast<size_t>(i)] = i % 3 ? i : (i * 7) % rows;
+  Source source;
+  source.path = "d";
+  source.arrays.emplace("x", Array::copyOf(MPC_RT_UINT8, {rows, width}, bytes.data()));
+  source.order = {"x"};
+  Signature wide;
+  wide.inputs.push_back({"x", {}, MPC_RT_FLOAT32, {width}, 0});
+  Result<Dataset> data = bindSource(source, wide, false);
+  ASSERT_TRUE(data) << firstMessage(data);
+  std::vector<float> alone(rows * width), shared(rows * width);
+  gatherRows(data->columns[0], order.data(), rows, alone.data());
+  for (unsigned threads : {2u, 3u, 100u}) {
+    std::fill(shared.begin(), shared.end(), -1.0f);
+    gatherRows(data->columns[0], order.data(), rows, shared.data(), threads);
+    EXPECT_EQ(alone, shared) << threads;
+  }
+}
+
 TEST(Bind, OneTrailingOneMoreOrLess) {
   Source source = images();
   source.arrays["image"] = source.arrays["image"].reshaped({3, 2});
