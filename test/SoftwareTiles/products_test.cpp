@@ -5,6 +5,7 @@
 #include "runtime/base/cpu.h"
 #include "runtime/base/element.h"
 #include "runtime/cts/contraction_case.h"
+#include "runtime/cts/convolution_case.h"
 #include "runtime/drivers/driver.h"
 #include "test/SoftwareTiles/software.h"
 
@@ -20,6 +21,8 @@ namespace {
 
 using cts::ContractionCase;
 using cts::ContractionData;
+using cts::ConvolutionCase;
+using cts::ConvolutionData;
 
 constexpr mpc_rt_dtype_t float32 = MPC_RT_FLOAT32, bfloat16 = MPC_RT_BFLOAT16,
                          float16 = MPC_RT_FLOAT16, int8 = MPC_RT_INT8;
@@ -143,6 +146,32 @@ TEST_P(TileProducts, LeaveNoTilesOnThreads) {
   driver->end();
   EXPECT_EQ(data.difference(), "");
   EXPECT_EQ(configured, 0);
+}
+
+// oneDNN has strided gradients of images in float32 only; others by its own tiles, on some CPUs.
+TEST(TileConvolutions, AreThoseThatOneDnnWouldWiden) {
+  tiles::permit();
+  auto driver = makeCpuDriver({2, cpu().isa});
+  for (const mpc_rt_dtype_t dtype : {bfloat16, float32}) {
+    ConvolutionCase shape;
+    shape.direction = MPC_RT_CONVOLUTION_INPUT_GRADIENT;
+    shape.lhs = shape.rhs = shape.out = dtype;
+    shape.batch = 3, shape.channels = 40, shape.filters = 48;
+    shape.images = {9, 12}, shape.kernel = {3, 3}, shape.dilations = {1, 1};
+    shape.strides = {2, 2}, shape.low = {1, 1}, shape.high = {1, 1};
+    ConvolutionData data(shape);
+    const uint64_t before = tiles::countProducts();
+    ASSERT_EQ(driver->begin(WeightUse::constant), MPC_RT_OK);
+    ASSERT_EQ(driver->convolve(shape.descriptor(1), data.lhs.data(), data.rhs.data(), nullptr,
+                               data.out.data(), 1),
+              MPC_RT_OK)
+        << mpc_rt_last_error();
+    driver->end();
+    EXPECT_EQ(data.difference(), "") << shape.text();
+    const bool mayUseTiles =
+        (cpu().features & MPC_RT_FEATURE_AMX_BF16) && !std::getenv("DNNL_MAX_CPU_ISA");
+    EXPECT_EQ(tiles::countProducts() > before, mayUseTiles && dtype == bfloat16) << shape.text();
+  }
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace mpc::rt {
 namespace {
 
 constexpr int64_t depth = 32, tileBytes = 1024, stepBytes = 2 * tileBytes;
-constexpr int64_t lineBytes = 64;
+constexpr int64_t lineBytes = 64, tileRows = 16, tileColumns = 16;
 
 struct alignas(64) TileConfiguration {
   uint8_t palette, start;
@@ -179,10 +179,114 @@ void multiply(const MicroTile &tile) {
   _tile_stored(3, sums + 16 * stride + lineBytes, stride);
 }
 
+// ---- Lanes where they lie -----------------------------------------------------------------------
+
+// Up to 16 lanes of a PieceTile as a tile. Tiles are loaded from rows that are equally far from
+// each other. Lanes that are not, and steps of which a part exists, are copied to lines of such a
+// tile; of the two the next step takes the other, so that no copy waits for a load.
+class TileLanes {
+public:
+  TileLanes(const uint8_t *const *lanes, int64_t count) : lanes(lanes), count(count) {
+    distance = count == tileRows ? lanes[1] - lanes[0] : 0;
+    for (int64_t i = 2; i < count; ++i)
+      if (lanes[i] - lanes[i - 1] != distance)
+        distance = 0;
+    if (count < tileRows)
+      __builtin_memset(lines, 0, sizeof lines);
+  }
+
+  struct Rows {
+    const uint8_t *first;
+    int64_t distance;
+  };
+  Rows step(int64_t offset, int64_t bytes) {
+    if (distance && bytes == lineBytes)
+      return {lanes[0] + offset, distance};
+    next = 1 - next;
+    const __mmask32 mask = firstOf(bytes / 2);
+    for (int64_t i = 0; i < count; ++i)
+      _mm512_store_si512(lines[next] + i * lineBytes,
+                         _mm512_maskz_loadu_epi16(mask, lanes[i] + offset));
+    return {lines[next], lineBytes};
+  }
+
+private:
+  const uint8_t *const *lanes;
+  int64_t count, distance, next = 0;
+  alignas(64) uint8_t lines[2][tileBytes];
+};
+
+// Two rows of tiles, or the upper one alone.
+template <bool both> void multiplyLanes(const PieceTile &tile, float *sums, int64_t sumStride) {
+  TileLanes upper(tile.lanes, both ? tileRows : tile.rows);
+  TileLanes lower(tile.lanes + tileRows, both ? tile.rows - tileRows : 0);
+  const int64_t stride = sumStride * static_cast<int64_t>(sizeof(float));
+  float *lowerSums = sums + tileRows * sumStride;
+  if (tile.first) {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  } else {
+    _tile_loadd(0, sums, stride);
+    _tile_loadd(1, sums + tileColumns, stride);
+    if (both) {
+      _tile_loadd(2, lowerSums, stride);
+      _tile_loadd(3, lowerSums + tileColumns, stride);
+    }
+  }
+  for (int64_t i = 0; i < tile.count; ++i) {
+    const Piece &piece = tile.pieces[i];
+    const uint8_t *rhs = piece.rhs;
+    for (int64_t step = 0; step < piece.steps; ++step, rhs += stepBytes) {
+      const int64_t offset = piece.lhs + step * tile.lhsStepBytes;
+      const int64_t bytes = step + 1 < piece.steps ? lineBytes : tile.lastStepBytes;
+      _tile_loadd(6, rhs, lineBytes);
+      _tile_loadd(7, rhs + tileBytes, lineBytes);
+      const TileLanes::Rows rows = upper.step(offset, bytes);
+      _tile_loadd(4, rows.first, rows.distance);
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 7);
+      if (both) {
+        const TileLanes::Rows more = lower.step(offset, bytes);
+        _tile_loadd(5, more.first, more.distance);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+      }
+    }
+  }
+  _tile_stored(0, sums, stride);
+  _tile_stored(1, sums + tileColumns, stride);
+  if (both) {
+    _tile_stored(2, lowerSums, stride);
+    _tile_stored(3, lowerSums + tileColumns, stride);
+  }
+}
+
+// Sums of lanes that are not there go nowhere.
+void multiplyPieces(const PieceTile &tile) {
+  constexpr int64_t rows = 2 * tileRows, columns = 2 * tileColumns;
+  if (tile.rows == rows)
+    return multiplyLanes<true>(tile, tile.sums, tile.sumStride);
+  alignas(64) float sums[rows * columns];
+  if (!tile.first) {
+    __builtin_memset(sums, 0, sizeof sums);
+    for (int64_t i = 0; i < tile.rows; ++i)
+      __builtin_memcpy(sums + i * columns, tile.sums + i * tile.sumStride, columns * sizeof(float));
+  }
+  (tile.rows > tileRows ? multiplyLanes<true> : multiplyLanes<false>)(tile, sums, columns);
+  for (int64_t i = 0; i < tile.rows; ++i)
+    __builtin_memcpy(tile.sums + i * tile.sumStride, sums + i * columns, columns * sizeof(float));
+}
+
 constexpr PackPanels packsOfLhs[3][2] = {
     {nullptr, nullptr}, {packPairs<true>, packLanes}, {nullptr, nullptr}};
 constexpr PackPanels packsOfRhs[3][2] = {
     {nullptr, nullptr}, {packPairs<false>, packLanesAsPairs}, {nullptr, nullptr}};
+
+constexpr PieceKernel pieces = {/*rows=*/32,    /*columns=*/32, lineBytes,
+                                /*multiple=*/1, packsOfLhs,     packsOfRhs,
+                                multiplyPieces};
 
 } // namespace
 
@@ -192,6 +296,6 @@ const MicroKernel amxBFloat16 = {
     /*columns=*/32,       depth,      stepBytes,  stepBytes,
     /*steps=*/16,
     /*blockRows=*/384,
-    /*blockColumns=*/512, packsOfLhs, packsOfRhs, enter,     leave, multiply, {nullptr, nullptr}};
+    /*blockColumns=*/512, packsOfLhs, packsOfRhs, enter,     leave, multiply, {&pieces, &pieces}};
 
 } // namespace mpc::rt

@@ -29,6 +29,7 @@ struct Pairs {
 };
 
 struct Step {
+  static constexpr int64_t depth = 2;
   static __m512 add(__m512 sums, __m512i factors, __m512i row) {
     return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(factors),
                             reinterpret_cast<__m512bh>(row));

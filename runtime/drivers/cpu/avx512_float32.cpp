@@ -40,6 +40,7 @@ struct Float16 {
 };
 
 struct Step {
+  static constexpr int64_t depth = 1;
   static __m512 add(__m512 sums, __m512i factors, __m512i row) {
     return _mm512_fmadd_ps(_mm512_castsi512_ps(factors), _mm512_castsi512_ps(row), sums);
   }

@@ -162,10 +162,21 @@ using UpTo6 = Counts<1, 2, 3, 4, 5, 6>;
 using UpTo12 = Counts<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>;
 constexpr int64_t fewColumns = 32;
 
+template <typename Step, int64_t vectors, int64_t... rows>
+void multiplyLanes(const PieceTile &tile) {
+  static constexpr void (*ofRows[])(const PieceTile &) = {multiplyPieces<Step, rows, vectors>...};
+  ofRows[tile.rows - 1](tile);
+}
+
 template <typename Step, template <int64_t> typename Packs, int64_t columns, int64_t... rows>
 constexpr PieceKernel pieceKernel(Counts<rows...>) {
-  return {
-      sizeof...(rows), columns, Packs<columns>::of, {multiplyPieces<Step, rows, columns / 16>...}};
+  return {sizeof...(rows),
+          columns,
+          stepBytesPerLane,
+          Step::depth,
+          Packs<columns>::of,
+          Packs<columns>::of,
+          multiplyLanes<Step, columns / 16, rows...>};
 }
 
 inline void nothing(void *) {}

@@ -85,8 +85,10 @@ void BlockedProduct::fetchNext(const Block &block, int64_t chunk, int64_t panel,
 // Rows of lhs are read where they lie if packing costs more than their distances in memory do.
 bool BlockedProduct::mayReadLhsAsItLies(const Contraction &shape) const {
   const mpc_rt_dtype_t read = kernel.depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-  return kernel.pieces[0] && !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs &&
-         shape.k % kernel.depth == 0 && shape.k * elementBytes(shape.lhs) <= longestRow &&
+  // Not tried with tiles.
+  return kernel.pieces[0]->multiple == kernel.depth && !shape.transposeLhs && shape.lhs == read &&
+         !shape.roundsLhs && shape.k % kernel.depth == 0 &&
+         shape.k * elementBytes(shape.lhs) <= longestRow &&
          ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
 }
 
@@ -304,7 +306,7 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
   alignas(cacheLine) float sums[mostPieceSums];
   uint32_t most = 0;
   PieceTile tile = {};
-  tile.lhsStepBytes = pieceLaneBytes;
+  tile.lhsStepBytes = tile.lastStepBytes = pieces.laneBytes;
   tile.sums = sums;
   tile.sumStride = pieces.columns;
   tile.first = true;
@@ -313,7 +315,7 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
   for (int64_t column = 0; column < block.columns; column += pieces.columns) {
     tile.count = 0;
     for (int64_t first = 0; first < steps; first += kernel.steps)
-      chunks[tile.count++] = {first * pieceLaneBytes,
+      chunks[tile.count++] = {first * pieces.laneBytes,
                               chunkOf(block.rhs, block.rhsPanels, first / kernel.steps,
                                       (block.column + column) / pieces.columns),
                               std::min(kernel.steps, steps - first)};
@@ -324,7 +326,8 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
       for (int64_t i = 0; i < rows; ++i)
         lanes[i] = at(block.lhs.data, (block.row + row + i) * shape.k, shape.lhs);
       tile.lanes = lanes;
-      pieces.multiply[rows - 1](tile);
+      tile.rows = rows;
+      pieces.multiply(tile);
       for (int64_t i = 0; i < rows; ++i) {
         const int64_t first =
             (block.batch * shape.m + block.row + row + i) * shape.n + block.column + column;

@@ -143,37 +143,36 @@ Convolver::Plan &Convolver::findPlan(const mpc_rt_convolution_t &descriptor,
   bool direct = shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 ||
                 shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64 ||
                 isWrongInFloat32(shape);
-  const bool own = !direct && chooseOwn(*plan);
-  direct |= own;
-  if (!direct)
+  if (!direct && !chooseOwn(*plan, /*widens=*/!native)) {
     makePrimitives(*plan);
-  // oneDNN 2.6 on AMX has no strided gradients of images in bfloat16, for one.
-  if (!direct && native && !plan->body) {
-    choose(*plan, /*native=*/false);
-    makePrimitives(*plan);
+    // oneDNN 2.6 on AMX has no strided gradients of images in bfloat16, for one.
+    if (native && !plan->body && !chooseOwn(*plan, /*widens=*/true)) {
+      choose(*plan, /*native=*/false);
+      makePrimitives(*plan);
+    }
   }
   if (plans.size() >= mostPlans)
     plans.clear();
   return *(plans[key] = std::move(plan));
 }
 
-bool Convolver::chooseOwn(Plan &plan) {
+bool Convolver::chooseOwn(Plan &plan, bool widens) {
   // oneDNN reads what large windows share from registers.
   constexpr int64_t mostForwardTaps = 25;
   const Convolution &c = plan.shape;
   const bool isLarge = c.direction == MPC_RT_CONVOLUTION_FORWARD && c.lhs != MPC_RT_FLOAT16 &&
                        Convolution::product(c.kernel) > mostForwardTaps;
   if (isLarge || !DepthwiseConvolution::multiplies(depthwise, c))
-    return chooseMicroKernel(plan);
+    return chooseMicroKernel(plan, widens);
   plan.depthwise = std::make_unique<DepthwiseConvolution>(team, depthwise, plan.shape);
   return true;
 }
 
-bool Convolver::chooseMicroKernel(Plan &plan) {
+bool Convolver::chooseMicroKernel(Plan &plan, bool widens) {
   const Convolution &c = plan.shape;
   const bool pairs = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16 && bfloat16;
   const MicroKernel *kernel = pairs ? bfloat16 : float32;
-  if (!kernel || !isWorthwhile(*kernel, c))
+  if (!kernel || !isWorthwhile(*kernel, c, widens))
     return false;
   if (WindowedFilterGradient::multiplies(*kernel, c))
     plan.filterGradient = std::make_unique<WindowedFilterGradient>(team, kernels, *kernel, c);

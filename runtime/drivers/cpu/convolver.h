@@ -61,8 +61,9 @@ private:
   };
 
   Plan &findPlan(const mpc_rt_convolution_t &descriptor, const Convolution &shape, int64_t batch);
-  bool chooseOwn(Plan &plan);
-  bool chooseMicroKernel(Plan &plan);
+  // `widens`: oneDNN would widen 16-bit operands.
+  bool chooseOwn(Plan &plan, bool widens);
+  bool chooseMicroKernel(Plan &plan, bool widens);
   // `native`: 16-bit operands are not widened.
   void choose(Plan &plan, bool native);
   void makePrimitives(Plan &plan);

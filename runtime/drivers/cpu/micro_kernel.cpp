@@ -138,12 +138,17 @@ bool isWorthwhileByRows(const MicroKernel &kernel, const Contraction &c) noexcep
   return c.n >= kernel.columns / 2 && c.m * c.n * c.k < fewestProducts;
 }
 
-bool isWorthwhile(const MicroKernel &kernel, const Convolution &c) noexcept {
+bool isWorthwhile(const MicroKernel &kernel, const Convolution &c, bool widens) noexcept {
   // Empty lanes and columns are multiplied as well; gradients of filters pack whole samples.
   constexpr int64_t fewestChannels = 16, mostPacked = 1 << 22;
-  return isAmd() && std::min(c.channels, c.filters) >= fewestChannels &&
-         (c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT ||
-          c.kernel[2] * (c.imageElements() + c.outputElements()) <= mostPacked);
+  if (std::min(c.channels, c.filters) < fewestChannels)
+    return false;
+  if (isAmd())
+    return c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT ||
+           c.kernel[2] * (c.imageElements() + c.outputElements()) <= mostPacked;
+  // Tiles have ten times the rate of float32. What oneDNN multiplies by tiles stays with it until
+  // both are measured.
+  return &kernel == &amxBFloat16 && widens;
 }
 
 const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept {

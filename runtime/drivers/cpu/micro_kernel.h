@@ -56,7 +56,9 @@ struct Piece {
 
 struct PieceTile {
   const uint8_t *const *lanes;
+  int64_t rows; // lanes
   int64_t lhsStepBytes;
+  int64_t lastStepBytes; // that exist of a lane in the last step of each piece
   const Piece *pieces;
   int64_t count;
   float *sums; // as in MicroTile
@@ -64,13 +66,15 @@ struct PieceTile {
   bool first;
 };
 
-// A step of a lane. `rows` times `columns` sums are in the registers.
-constexpr int64_t pieceLaneBytes = 4, mostPieceRows = 12, mostPieceSums = 384;
+// `rows` times `columns` sums are in the registers.
+constexpr int64_t mostPieceRows = 32, mostPieceSums = 1024;
 
 struct PieceKernel {
   int64_t rows, columns;
-  PackTable packRhs;                                      // panels of `columns`
-  void (*multiply[mostPieceRows])(const PieceTile &tile); // for 1, 2, .., `rows` lanes
+  int64_t laneBytes;                       // of a step of a lane
+  int64_t multiple;                        // of which the k of a lane in memory are one
+  PackTable packLhs, packRhs;              // panels of `columns`
+  void (*multiply)(const PieceTile &tile); // of up to `rows` lanes
 };
 
 struct MicroKernel {
@@ -85,7 +89,7 @@ struct MicroKernel {
   void (*enter)(void *state);
   void (*leave)(const void *state);
   void (*multiply)(const MicroTile &tile);
-  // For many columns and for few; null where the kernel reads packed lhs only.
+  // For many columns and for few.
   const PieceKernel *pieces[2];
 };
 
@@ -104,8 +108,9 @@ bool isWorthwhile(const MicroKernel &kernel, const Contraction &shape, bool rhsK
 // The same of a product of a loop that threads share by rows, if isWorthwhile() says no.
 bool isWorthwhileByRows(const MicroKernel &kernel, const Contraction &shape) noexcept;
 
-// The same of a convolution.
-bool isWorthwhile(const MicroKernel &kernel, const Convolution &shape) noexcept;
+// The same of a convolution. `widens`: oneDNN would compute it in float32, whatever its operands
+// are.
+bool isWorthwhile(const MicroKernel &kernel, const Convolution &shape, bool widens) noexcept;
 
 // Threads of a blocked product pack the columns that they multiply, instead of all of them before
 // the first block.

@@ -34,7 +34,7 @@ int64_t WindowedFilterGradient::Operand::position(int64_t outer, int64_t row) co
 }
 
 int64_t WindowedFilterGradient::Operand::rowBytes(const Packing &packing) const {
-  return packing.steps * panelLanes * pieceLaneBytes;
+  return packing.steps * panelLanes * laneBytes;
 }
 
 int64_t WindowedFilterGradient::Operand::sampleBytes() const {
@@ -48,29 +48,31 @@ bool WindowedFilterGradient::multiplies(const MicroKernel &kernel, const Convolu
   auto packs = [&](mpc_rt_dtype_t dtype) {
     return dtype <= MPC_RT_FLOAT16 && kernel.pieces[0]->packRhs[dtype][0];
   };
-  return kernel.pieces[0] && c.groups == 1 && c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT &&
-         packs(c.lhs) && packs(c.rhs) && c.out <= MPC_RT_FLOAT16;
+  return c.groups == 1 && c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT && packs(c.lhs) &&
+         packs(c.rhs) && c.out <= MPC_RT_FLOAT16;
 }
 
 WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKernels &vectors,
                                                const MicroKernel &micro, const Convolution &shape)
-    : team(team), vectors(vectors), shape(shape), kernel(pieceKernelFor(micro, shape.filters)),
-      depth(micro.depth), pieces(team.threads()) {
+    : team(team), vectors(vectors), shape(shape), micro(micro),
+      kernel(pieceKernelFor(micro, shape.filters)), depth(micro.depth), pieces(team.threads()) {
   auto operand = [](mpc_rt_dtype_t dtype, const Convolution::Extents &extents, int64_t lanes,
-                    const PieceKernel &packing, int64_t rowStride) {
+                    const PieceKernel &packing, PackTable packs, int64_t rowStride) {
     return Operand{dtype,
                    extents,
                    lanes,
                    packing.columns,
                    ceilDivide(lanes, packing.columns),
+                   packing.laneBytes,
                    rowStride,
-                   packing.packRhs[dtype][0],
+                   packs[dtype][0],
                    {},
                    {}};
   };
-  lhs = operand(shape.lhs, shape.images, shape.channels, pieceKernelFor(micro, shape.channels),
+  const PieceKernel &ofChannels = pieceKernelFor(micro, shape.channels);
+  lhs = operand(shape.lhs, shape.images, shape.channels, ofChannels, ofChannels.packLhs,
                 shape.strides[1]);
-  rhs = operand(shape.rhs, shape.outputs, shape.filters, kernel, 1);
+  rhs = operand(shape.rhs, shape.outputs, shape.filters, kernel, kernel.packRhs, 1);
   for (int64_t tap = 0; tap < shape.kernel[2]; ++tap) {
     const TapRange range = outputsOfTap(shape, 2, tap);
     const int64_t steps = ceilDivide(range.count, depth);
@@ -162,6 +164,8 @@ void WindowedFilterGradient::collect(const Unit &unit, int64_t samples,
 void WindowedFilterGradient::multiplyBlock(int64_t samples, bool first) {
   const int64_t threads = team.threads(), count = static_cast<int64_t>(units.size());
   team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
+    alignas(64) uint8_t state[microKernelStateBytes];
+    micro.enter(state);
     for (int64_t slot = firstSlot; slot < lastSlot; ++slot) {
       std::vector<Piece> &own = pieces[static_cast<size_t>(slot)];
       const Unit *before = nullptr;
@@ -178,19 +182,22 @@ void WindowedFilterGradient::multiplyBlock(int64_t samples, bool first) {
         // A tap that meets padding only has no pieces, and perhaps nothing is packed.
         const uint8_t *lanes[mostPieceRows] = {};
         for (int64_t lane = 0; lane < unit.lanes && !own.empty(); ++lane)
-          lanes[lane] = start + (unit.lane % lhs.panelLanes + lane) * pieceLaneBytes;
+          lanes[lane] = start + (unit.lane % lhs.panelLanes + lane) * lhs.laneBytes;
         PieceTile tile = {};
         tile.lanes = lanes;
-        tile.lhsStepBytes = lhs.panelLanes * pieceLaneBytes;
+        tile.rows = unit.lanes;
+        tile.lhsStepBytes = lhs.panelLanes * lhs.laneBytes;
+        tile.lastStepBytes = lhs.laneBytes;
         tile.pieces = own.data();
         tile.count = static_cast<int64_t>(own.size());
         tile.sums = reinterpret_cast<float *>(sums.data()) +
                     (unit.tap * lhs.lanes + unit.lane) * sumStride + unit.panel * rhs.panelLanes;
         tile.sumStride = sumStride;
         tile.first = first;
-        kernel.multiply[unit.lanes - 1](tile);
+        kernel.multiply(tile);
       }
     }
+    micro.leave(state);
   });
 }
 

@@ -46,6 +46,7 @@ private:
     mpc_rt_dtype_t dtype;
     Convolution::Extents extents;
     int64_t lanes, panelLanes, panels;
+    int64_t laneBytes; // of a step
     int64_t rowStride; // rows so far apart follow each other when packed
     PackPanels pack;
     std::vector<Packing> packings;
@@ -71,6 +72,7 @@ private:
   ThreadTeam &team;
   const VectorKernels &vectors;
   const Convolution shape;
+  const MicroKernel &micro;
   const PieceKernel &kernel;
   const int64_t depth;
   Operand lhs, rhs;

@@ -19,17 +19,18 @@ int64_t join(const Convolution::Extents &extents, int64_t outer, int64_t row, in
 } // namespace
 
 bool WindowedProduct::multiplies(const MicroKernel &kernel, const Convolution &c) {
-  return kernel.pieces[0] && c.groups == 1 && depthOf(c) % kernel.depth == 0 &&
+  return c.groups == 1 && depthOf(c) % kernel.pieces[0]->multiple == 0 &&
          c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT && c.rhs <= MPC_RT_FLOAT16 &&
          kernel.pieces[0]->packRhs[c.rhs][0] && c.out <= MPC_RT_FLOAT16;
 }
 
 WindowedProduct::WindowedProduct(ThreadTeam &team, const VectorKernels &vectors,
                                  const MicroKernel &micro, const Convolution &shape)
-    : team(team), vectors(vectors), shape(shape), kernel(pieceKernelFor(micro, shape.outColumns())),
-      depth(depthOf(shape)), columns(shape.outColumns()),
-      panels(ceilDivide(columns, kernel.columns)), steps(depth / micro.depth),
-      panelBytes(steps * kernel.columns * pieceLaneBytes), lhsBytes(pieceLaneBytes / micro.depth),
+    : team(team), vectors(vectors), shape(shape), micro(micro),
+      kernel(pieceKernelFor(micro, shape.outColumns())), depth(depthOf(shape)),
+      columns(shape.outColumns()), panels(ceilDivide(columns, kernel.columns)),
+      steps(ceilDivide(depth, micro.depth)), panelBytes(steps * kernel.columns * kernel.laneBytes),
+      lhsBytes(kernel.laneBytes / micro.depth),
       sources(toImages(shape) ? shape.outputs : shape.images),
       results(toImages(shape) ? shape.images : shape.outputs), workspaces(team.threads()) {
   makeClasses();
@@ -92,6 +93,8 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
     own.pieces.reserve(taps);
   }
   team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
+    alignas(64) uint8_t state[microKernelStateBytes];
+    micro.enter(state);
     for (int64_t slot = firstSlot; slot < lastSlot; ++slot)
       for (int64_t i = blocks * parts * slot / threads; i < blocks * parts * (slot + 1) / threads;
            ++i) {
@@ -107,6 +110,7 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
                    static_cast<const uint8_t *>(packedFilter), bias, out);
         }
       }
+    micro.leave(state);
   });
 }
 
@@ -134,7 +138,8 @@ void WindowedProduct::multiply(const Class &places, Workspace &own, int64_t begi
                                                          (shape.relu ? epilogueRelu : 0u)];
   alignas(64) float sums[mostPieceSums];
   PieceTile tile = {};
-  tile.lhsStepBytes = pieceLaneBytes;
+  tile.lhsStepBytes = kernel.laneBytes;
+  tile.lastStepBytes = (depth - (steps - 1) * micro.depth) * lhsBytes;
   tile.sums = sums;
   tile.sumStride = kernel.columns;
   tile.first = true;
@@ -146,10 +151,10 @@ void WindowedProduct::multiply(const Class &places, Workspace &own, int64_t begi
     tile.pieces = own.pieces.data();
     tile.count = static_cast<int64_t>(own.pieces.size());
     for (int64_t row = begin; row < end; row += kernel.rows) {
-      const int64_t rows = std::min(kernel.rows, end - row);
+      tile.rows = std::min(kernel.rows, end - row);
       tile.lanes = own.lanes.data() + row;
-      kernel.multiply[rows - 1](tile);
-      for (int64_t i = 0; i < rows; ++i)
+      kernel.multiply(tile);
+      for (int64_t i = 0; i < tile.rows; ++i)
         finish(sums + i * kernel.columns, bias ? bias + column : nullptr,
                const_cast<uint8_t *>(
                    at(out, own.rows[static_cast<size_t>(row + i)] * columns + column, shape.out)),

@@ -18,8 +18,7 @@ namespace mpc::rt {
 
 class WindowedProduct {
 public:
-  // Whether the kernel reads lhs, of the dtype that it packs in pairs or of float32, in whole
-  // steps.
+  // Whether the kernel reads lhs, of the dtype that it packs, where it lies.
   static bool multiplies(const MicroKernel &kernel, const Convolution &shape);
 
   WindowedProduct(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
@@ -60,6 +59,7 @@ private:
   ThreadTeam &team;
   const VectorKernels &vectors;
   const Convolution shape;
+  const MicroKernel &micro;
   const PieceKernel &kernel;
   const int64_t depth, columns;            // k of a tap, columns of the result
   const int64_t panels, steps, panelBytes; // of a tap

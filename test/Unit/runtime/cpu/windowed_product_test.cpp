@@ -21,13 +21,18 @@ using cts::ConvolutionData;
 class WindowedProducts : public ::testing::TestWithParam<const MicroKernel *> {
 protected:
   void SetUp() override {
+    const uint64_t needs = GetParam() == &avx512Float32 ? 0
+                           : GetParam() == &amxBFloat16 ? MPC_RT_FEATURE_AMX_BF16
+                                                        : MPC_RT_FEATURE_AVX512_BF16;
+    // Asking for the kernel asks Linux for tiles.
     const bool runs =
-        GetParam() == &avx512Float32 || (cpu().features & MPC_RT_FEATURE_AVX512_BF16) != 0;
+        (cpu().features & needs) == needs &&
+        (GetParam() != &amxBFloat16 || bfloat16MicroKernel(MPC_RT_ISA_X86_64_V4) == &amxBFloat16);
     if (cpu().isa < MPC_RT_ISA_X86_64_V4 || !runs)
       GTEST_SKIP() << "this CPU does not run the kernel";
   }
 
-  bool inPairs() const { return GetParam()->depth == 2; }
+  bool takesBFloat16() const { return GetParam() != &avx512Float32; }
 
   void run(ConvolutionData &data, unsigned threads = 2) const {
     Convolution shape;
@@ -69,7 +74,7 @@ protected:
     c.batch = 1 + below(5);
     c.channels = lanes[below(12)];
     c.filters = lanes[below(12)];
-    if (inPairs()) { // along k, where k is what lies together
+    if (GetParam() == &avx512BFloat16) { // pairs along k, where k is what lies together
       if (c.direction == MPC_RT_CONVOLUTION_FORWARD)
         c.channels += c.channels % 2;
       if (c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT)
@@ -85,9 +90,9 @@ protected:
       c.low.push_back(below(2) ? below(static_cast<uint32_t>(reach) + 1) : 0);
       c.high.push_back(below(2) ? below(static_cast<uint32_t>(reach) + 1) : 0);
     }
-    c.lhs = inPairs() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-    c.rhs = inPairs() ? MPC_RT_BFLOAT16 : below(3);
-    if (!inPairs() && c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT)
+    c.lhs = takesBFloat16() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+    c.rhs = takesBFloat16() ? MPC_RT_BFLOAT16 : below(3);
+    if (!takesBFloat16() && c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT)
       c.lhs = below(3); // packed, which widens
     c.out = below(3);
     c.bias = below(3);
@@ -131,7 +136,7 @@ TEST_P(WindowedProducts, AddUpInAnOrderThatThreadsDoNotChange) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, WindowedProducts,
-                         ::testing::Values(&avx512BFloat16, &avx512Float32),
+                         ::testing::Values(&amxBFloat16, &avx512BFloat16, &avx512Float32),
                          [](const auto &info) { return std::string(info.param->name); });
 
 } // namespace
