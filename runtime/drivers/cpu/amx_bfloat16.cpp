@@ -191,7 +191,7 @@ public:
     for (int64_t i = 2; i < count; ++i)
       if (lanes[i] - lanes[i - 1] != distance)
         distance = 0;
-    if (count < tileRows)
+    if (count % tileRows)
       __builtin_memset(lines, 0, sizeof lines);
   }
 
@@ -219,7 +219,7 @@ private:
 // Two rows of tiles, or the upper one alone.
 template <bool both> void multiplyLanes(const PieceTile &tile, float *sums, int64_t sumStride) {
   TileLanes upper(tile.lanes, both ? tileRows : tile.rows);
-  TileLanes lower(tile.lanes + tileRows, both ? tile.rows - tileRows : 0);
+  TileLanes lower(tile.lanes + (both ? tileRows : 0), both ? tile.rows - tileRows : 0);
   const int64_t stride = sumStride * static_cast<int64_t>(sizeof(float));
   float *lowerSums = sums + tileRows * sumStride;
   if (tile.first) {
