@@ -8,8 +8,10 @@
  *
  * Tensors that are taken must be dense and row-major (null strides say the same), of one lane, with
  * data at a multiple of the element's size, in memory that the host reads (kDLCPU, kDLCUDAHost,
- * kDLCUDAManaged); contexts of a GPU also take kDLCUDA of that GPU, which goes through host memory.
- * They stay the caller's, and nothing of them is remembered after the call. bool is kDLBool.
+ * kDLCUDAManaged); contexts of a GPU also take kDLCUDA of that GPU, which stays on it (but for ids,
+ * whose values the host checks). A call waits for what is queued on CUDA's default stream before it
+ * touches them; other streams are the caller's to wait for. They stay the caller's, and nothing of
+ * them is remembered after the call, which returns when the outputs are there. bool is kDLBool.
  *
  * Tensors that are given are kDLCPU, 64-byte aligned, and belong to the receiver, who calls their
  * deleter (any thread may). They keep alive what they point to: the context's memory stays until

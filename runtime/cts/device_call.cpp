@@ -49,7 +49,9 @@ mpc_rt_status_t callOnDevice(Driver &driver, WeightUse use,
   call.batch = 1;
   call.variables = places.data();
   call.context = const_cast<Body *>(&body);
-  status = status ? status : driver.run(entry, call, static_cast<uint32_t>(parts.size()), 64);
+  status = status ? status
+                  : driver.run(entry, call, static_cast<uint32_t>(parts.size()), 64,
+                               /*onDevice=*/nullptr);
   driver.end();
   if (!status)
     status = driver.fetchVariables(0, bytes);

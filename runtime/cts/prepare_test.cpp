@@ -46,7 +46,7 @@ protected:
     call.context = &context;
     if (auto status = driver->begin(use))
       return status;
-    auto status = driver->run(entry, call, 0, 64);
+    auto status = driver->run(entry, call, 0, 64, nullptr);
     driver->end();
     return status;
   }

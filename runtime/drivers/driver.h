@@ -16,6 +16,7 @@
 #include "runtime/drivers/result_kernel.h"
 #include "runtime/drivers/row_loop.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,15 @@ struct DriverOptions {
 // A part of a larger memory.
 struct MemoryBlock {
   uint64_t offset = 0, bytes = 0;
+};
+
+// Which tensors of a call are the caller's memory on the device.
+struct DeviceTensors {
+  std::vector<bool> inputs, outputs;
+  bool any() const {
+    return std::count(inputs.begin(), inputs.end(), true) ||
+           std::count(outputs.begin(), outputs.end(), true);
+  }
 };
 
 // How an entry treats the variables while it runs.
@@ -56,9 +66,11 @@ public:
   // Whether code works on memory of the device: run() then brings what a call needs there and back,
   // and the four functions below keep two copies of the variables alike.
   virtual bool ownsMemory() const noexcept { return false; }
-  // Runs an entry; between begin() and end(). The pointers in `call` are the host's.
+  // Runs an entry; between begin() and end(). The pointers in `call` are the host's, but for the
+  // tensors `onDevice` (null: none), which only drivers that own memory are given.
   virtual mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
-                              uint32_t /*variableCount*/, uint64_t /*arenaBytes*/) {
+                              uint32_t /*variableCount*/, uint64_t /*arenaBytes*/,
+                              const DeviceTensors * /*onDevice*/) {
     return entry.fn(&call);
   }
   // The variables are at `host`; `blocks` (one per role) are what is fetched at a time.
@@ -88,12 +100,9 @@ public:
     return false;
   }
 
-  // Between memory of the host and the caller's on this device; waits for it. Never called for
-  // drivers that have no such memory.
+  // The caller's memory on this device to the host, and waits for it. Never called for drivers that
+  // have no such memory.
   virtual mpc_rt_status_t copyFromDevice(void * /*to*/, const void * /*from*/, uint64_t /*bytes*/) {
-    return MPC_RT_OK;
-  }
-  virtual mpc_rt_status_t copyToDevice(void * /*to*/, const void * /*from*/, uint64_t /*bytes*/) {
     return MPC_RT_OK;
   }
 

@@ -84,7 +84,14 @@ mpc_rt_status_t reserveArena(mpc_rt_context_t &context, const mpc_rt_entry_info_
                              int64_t batch);
 mpc_rt_status_t runEntry(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
                          const void *const *inputs, void *const *outputs, void *const *variables,
-                         int64_t batch);
+                         int64_t batch, const DeviceTensors *onDevice = nullptr);
+// mpc_rt_context_run and _run_checked with tensors on the device (null: none).
+mpc_rt_status_t runContext(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                           const void *const *inputs, void *const *outputs, int64_t batch,
+                           const DeviceTensors *onDevice);
+mpc_rt_status_t runChecked(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                           const mpc_rt_buffer_t *inputs, const mpc_rt_buffer_t *outputs,
+                           const DeviceTensors *onDevice);
 
 // A shadow again from its master, which is there; all of them, with their masters.
 void refreshShadow(mpc_rt_context_t &context, uint32_t shadow);

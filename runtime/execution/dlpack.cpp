@@ -21,7 +21,8 @@ uint64_t bytesOf(const mpc_rt_buffer_t &view) {
   return count * dtypeSize(view.dtype);
 }
 
-// One call: views of what came, memory for what is made or lives on the GPU.
+// One call: views of what came, memory for what is made. Tensors on the GPU stay there, but for
+// those whose values are checked.
 class TensorCall {
 public:
   TensorCall(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry)
@@ -29,17 +30,18 @@ public:
 
   mpc_rt_status_t take(DLManagedTensor *const *inputs);
   mpc_rt_status_t place(DLManagedTensor *const *outputs);
-  mpc_rt_status_t run(uint32_t index);
+  mpc_rt_status_t run();
   mpc_rt_status_t give(DLManagedTensor **outputs);
 
 private:
   struct Tensor {
     mpc_rt_buffer_t view = {};
     Buffer memory;
-    void *onDevice = nullptr;
+    bool onDevice = false;
   };
   mpc_rt_status_t view(const char *kind, const mpc_rt_tensor_info_t &info,
                        const DLManagedTensor *given, Tensor &tensor);
+  mpc_rt_status_t copyToHost(const mpc_rt_tensor_info_t &info, Tensor &tensor);
   mpc_rt_status_t allocate(const mpc_rt_tensor_info_t &info, Tensor &tensor);
   mpc_rt_status_t makeOutput(const mpc_rt_tensor_info_t &info, Tensor &tensor);
 
@@ -60,14 +62,16 @@ mpc_rt_status_t TensorCall::allocate(const mpc_rt_tensor_info_t &info, Tensor &t
 
 mpc_rt_status_t TensorCall::view(const char *kind, const mpc_rt_tensor_info_t &info,
                                  const DLManagedTensor *given, Tensor &tensor) {
-  bool onDevice = false;
   const std::string where = std::string(entry.name) + ": " + kind + " '" + info.name + "'";
-  if (auto status = viewTensor(given, where.c_str(), context.cudaOrdinal, tensor.view, onDevice))
+  return viewTensor(given, where.c_str(), context.cudaOrdinal, tensor.view, tensor.onDevice);
+}
+
+mpc_rt_status_t TensorCall::copyToHost(const mpc_rt_tensor_info_t &info, Tensor &tensor) {
+  const void *onDevice = tensor.view.data;
+  if (auto status = allocate(info, tensor))
     return status;
-  if (!onDevice)
-    return MPC_RT_OK;
-  tensor.onDevice = tensor.view.data;
-  return allocate(info, tensor);
+  tensor.onDevice = false;
+  return context.driver->copyFromDevice(tensor.view.data, onDevice, bytesOf(tensor.view));
 }
 
 mpc_rt_status_t TensorCall::take(DLManagedTensor *const *inputs) {
@@ -77,8 +81,8 @@ mpc_rt_status_t TensorCall::take(DLManagedTensor *const *inputs) {
     if (auto status = view("input", info, inputs[i], from[i]))
       return status;
     const mpc_rt_buffer_t &have = from[i].view;
-    if (from[i].onDevice)
-      if (auto status = context.driver->copyFromDevice(have.data, from[i].onDevice, bytesOf(have)))
+    if (from[i].onDevice && info.index_limit > 0)
+      if (auto status = copyToHost(info, from[i]))
         return status;
     if (info.rank && info.dims[0] == MPC_RT_DYNAMIC && have.rank == info.rank)
       batch = have.dims[0];
@@ -109,16 +113,18 @@ mpc_rt_status_t TensorCall::place(DLManagedTensor *const *outputs) {
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t TensorCall::run(uint32_t index) {
-  auto views = [](const std::vector<Tensor> &tensors) {
-    std::vector<mpc_rt_buffer_t> found;
-    for (const Tensor &tensor : tensors)
-      found.push_back(tensor.view);
-    return found;
-  };
-  const std::vector<mpc_rt_buffer_t> inputs = views(from), outputs = views(to);
-  return mpc_rt_context_run_checked(&context, index, inputs.data(), entry.input_count,
-                                    outputs.data(), entry.output_count);
+mpc_rt_status_t TensorCall::run() {
+  std::vector<mpc_rt_buffer_t> inputs, outputs;
+  DeviceTensors onDevice;
+  for (const Tensor &tensor : from) {
+    inputs.push_back(tensor.view);
+    onDevice.inputs.push_back(tensor.onDevice);
+  }
+  for (const Tensor &tensor : to) {
+    outputs.push_back(tensor.view);
+    onDevice.outputs.push_back(tensor.onDevice);
+  }
+  return runChecked(context, entry, inputs.data(), outputs.data(), &onDevice);
 }
 
 mpc_rt_status_t TensorCall::give(DLManagedTensor **outputs) {
@@ -127,10 +133,6 @@ mpc_rt_status_t TensorCall::give(DLManagedTensor **outputs) {
     for (size_t i = 0; i < to.size(); ++i)
       if (!outputs[i])
         made[i] = makeTensor(to[i].view, std::move(to[i].memory), nullptr);
-      else if (to[i].onDevice)
-        if (auto failed =
-                context.driver->copyToDevice(to[i].onDevice, to[i].view.data, bytesOf(to[i].view)))
-          return failed;
     return MPC_RT_OK;
   });
   for (size_t i = 0; i < made.size(); ++i)
@@ -170,7 +172,7 @@ mpc_rt_status_t mpc_rt_context_run_dlpack(mpc_rt_context_t *context, uint32_t en
     TensorCall call(*context, *info);
     mpc_rt_status_t status = call.take(inputs);
     status = status ? status : call.place(outputs);
-    status = status ? status : call.run(entry);
+    status = status ? status : call.run();
     return status ? status : call.give(outputs);
   });
 }

@@ -75,7 +75,8 @@ mpc_rt_status_t mpc::rt::reserveArena(mpc_rt_context_t &context, const mpc_rt_en
 
 mpc_rt_status_t mpc::rt::runEntry(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
                                   const void *const *inputs, void *const *outputs,
-                                  void *const *variables, int64_t batch) {
+                                  void *const *variables, int64_t batch,
+                                  const DeviceTensors *onDevice) {
   if (auto status = context.driver->begin(weightUse(entry)))
     return status;
   mpc_rt_call_t call = {};
@@ -92,7 +93,7 @@ mpc_rt_status_t mpc::rt::runEntry(mpc_rt_context_t &context, const mpc_rt_entry_
   arenaBytes(entry, batch, arena); // as reserveArena() found
   unsigned long failuresBefore = failureCount();
   mpc_rt_status_t status =
-      context.driver->run(entry, call, context.executable().variable_count, arena);
+      context.driver->run(entry, call, context.executable().variable_count, arena, onDevice);
   context.driver->end();
   if (status && failureCount() == failuresBefore)
     return fail(static_cast<mpc_rt_status_code_t>(status),
@@ -102,7 +103,8 @@ mpc_rt_status_t mpc::rt::runEntry(mpc_rt_context_t &context, const mpc_rt_entry_
 }
 
 static mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
-                           const void *const *inputs, void *const *outputs, int64_t batch) {
+                           const void *const *inputs, void *const *outputs, int64_t batch,
+                           const DeviceTensors *onDevice) {
   if (auto status = checkForks(context, entry))
     return status;
   RunMark mark(context);
@@ -110,7 +112,15 @@ static mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t 
     return status;
   if (auto status = readyForRun(context, weightUse(entry) == WeightUse::updated))
     return status;
-  return runEntry(context, entry, inputs, outputs, context.variables.data(), batch);
+  return runEntry(context, entry, inputs, outputs, context.variables.data(), batch, onDevice);
+}
+
+mpc_rt_status_t mpc::rt::runContext(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                                    const void *const *inputs, void *const *outputs, int64_t batch,
+                                    const DeviceTensors *onDevice) {
+  if (auto status = checkPointers(context, entry, inputs, outputs, batch))
+    return status;
+  return guard(entry.name, [&] { return run(context, entry, inputs, outputs, batch, onDevice); });
 }
 
 const mpc_rt_entry_info_t *mpc::rt::findEntry(const mpc_rt_context_t &context, uint32_t entry) {
@@ -146,9 +156,7 @@ extern "C" mpc_rt_status_t mpc_rt_context_run(mpc_rt_context_t *context, uint32_
   const mpc_rt_entry_info_t *info = findEntry(*context, entry);
   if (!info)
     return MPC_RT_INVALID_ARGUMENT;
-  if (auto status = checkPointers(*context, *info, inputs, outputs, batch))
-    return status;
-  return guard(info->name, [&] { return run(*context, *info, inputs, outputs, batch); });
+  return runContext(*context, *info, inputs, outputs, batch, nullptr);
 }
 
 extern "C" mpc_rt_status_t mpc_rt_context_prefetch(mpc_rt_context_t *context, uint32_t entry,

@@ -108,6 +108,32 @@ struct Checker {
 
 } // namespace
 
+mpc_rt_status_t mpc::rt::runChecked(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
+                                    const mpc_rt_buffer_t *inputs, const mpc_rt_buffer_t *outputs,
+                                    const DeviceTensors *onDevice) {
+  return guard(entry.name, [&]() -> mpc_rt_status_t {
+    Checker checker{entry.name};
+    std::vector<const void *> from(entry.input_count);
+    std::vector<void *> to(entry.output_count);
+    for (uint32_t i = 0; i < entry.input_count; ++i) {
+      if (auto status = checker.shape("input", entry.inputs[i], inputs[i]))
+        return status;
+      from[i] = inputs[i].data;
+    }
+    for (uint32_t i = 0; i < entry.output_count; ++i) {
+      if (auto status = checker.shape("output", entry.outputs[i], outputs[i]))
+        return status;
+      to[i] = outputs[i].data;
+    }
+    for (uint32_t i = 0; i < entry.input_count; ++i)
+      if (auto status = checker.values(entry.inputs[i], inputs[i]))
+        return status;
+    // A model without a dynamic dimension has one sample per call.
+    int64_t batch = checker.batch < 0 ? 1 : checker.batch;
+    return runContext(context, entry, from.data(), to.data(), batch, onDevice);
+  });
+}
+
 extern "C" mpc_rt_status_t mpc_rt_context_run_checked(mpc_rt_context_t *context, uint32_t entry,
                                                       const mpc_rt_buffer_t *inputs,
                                                       uint32_t input_count,
@@ -119,25 +145,5 @@ extern "C" mpc_rt_status_t mpc_rt_context_run_checked(mpc_rt_context_t *context,
       findEntry(*context, entry, inputs, input_count, outputs, output_count);
   if (!info)
     return MPC_RT_INVALID_ARGUMENT;
-  return guard(info->name, [&]() -> mpc_rt_status_t {
-    Checker checker{info->name};
-    std::vector<const void *> from(input_count);
-    std::vector<void *> to(output_count);
-    for (uint32_t i = 0; i < input_count; ++i) {
-      if (auto status = checker.shape("input", info->inputs[i], inputs[i]))
-        return status;
-      from[i] = inputs[i].data;
-    }
-    for (uint32_t i = 0; i < output_count; ++i) {
-      if (auto status = checker.shape("output", info->outputs[i], outputs[i]))
-        return status;
-      to[i] = outputs[i].data;
-    }
-    for (uint32_t i = 0; i < input_count; ++i)
-      if (auto status = checker.values(info->inputs[i], inputs[i]))
-        return status;
-    // A model without a dynamic dimension has one sample per call.
-    int64_t batch = checker.batch < 0 ? 1 : checker.batch;
-    return mpc_rt_context_run(context, entry, from.data(), to.data(), batch);
-  });
+  return runChecked(*context, *info, inputs, outputs, /*onDevice=*/nullptr);
 }

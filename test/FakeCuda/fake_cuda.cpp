@@ -56,7 +56,7 @@ std::set<LoadedModule *> modules;
 std::set<Graph *> graphs, executables;
 std::map<void *, size_t> pinned;
 
-Stream *streamOf(void *handle) { return static_cast<Stream *>(handle); }
+Stream *streamOf(void *handle) { return handle ? static_cast<Stream *>(handle) : &defaultStream(); }
 
 // At the end of the process everything must have been given back.
 void checkLeaks() {

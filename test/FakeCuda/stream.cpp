@@ -12,7 +12,10 @@
 namespace fake {
 namespace {
 std::set<Stream *> streams;
+Stream ofNobody;
 } // namespace
+
+Stream &defaultStream() { return ofNobody; }
 
 void log(const std::string &line) {
   static FILE *file = [] {
@@ -47,6 +50,7 @@ void drain(Stream &stream) {
 }
 
 void drainAll() {
+  drain(ofNobody);
   for (Stream *stream : streams)
     drain(*stream);
 }

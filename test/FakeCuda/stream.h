@@ -32,6 +32,8 @@ void drain(Stream &stream);
 void drainAll();
 bool anyRecording();
 
+// The one that a null handle means, which other streams do not wait for.
+Stream &defaultStream();
 Stream *makeStream();
 bool destroyStream(Stream *stream);
 size_t liveStreams();

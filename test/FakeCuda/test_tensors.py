@@ -16,6 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "test"))
 sys.path.insert(0, os.path.join(ROOT, "test", "CustomLoop"))
 import named_tests  # noqa: E402  pylint: disable=wrong-import-position
+from software_device import lines_of  # noqa: E402  pylint: disable=wrong-import-position
 from runtime import Context, Failed, Runtime  # noqa: E402  pylint: disable=wrong-import-position
 
 BUILD = os.environ["MPC_BUILD"]
@@ -55,6 +56,9 @@ def tensor(address, device, device_id, shape):
 
 class Suite:
     def __init__(self, folder):
+        self.log = os.path.join(folder, "log")
+        folder = os.path.join(folder, "net")
+        os.environ["MPC_FAKE_CUDA_LOG"] = self.log
         subprocess.run([os.path.join(BUILD, "bin", "mpcc"), MODEL, "-q", "--target=cuda:source", "--name=net",
                         "-o", folder], check=True)  # fmt: skip
         self.runtime = Runtime(os.path.join(BUILD, "lib", "libmpcrt.so.1"))
@@ -108,6 +112,31 @@ class Suite:
                                               ctypes.c_size_t(back.nbytes), self.stream) == 0  # fmt: skip
         assert self.cuda.cuStreamSynchronize(self.stream) == 0
         assert back.tobytes() == self.expected.tobytes()
+
+    def copies(self, first):
+        """What was copied since the log had so many lines."""
+        return [line for line in lines_of(self.log)[first:] if line.startswith("do copy")]
+
+    def test_tensors_of_the_gpu_stay_there(self):
+        source, target = self.device_memory(self.rows), self.device_memory(np.zeros((ROWS, CLASSES), np.float32))
+        given, output = tensor(source.value, CUDA, 0, (ROWS, FEATURES)), tensor(target.value, CUDA, 0, (ROWS, CLASSES))
+        self.predict(self.gpu, given, output)  # what a first call moves, too
+        before = len(lines_of(self.log))
+        self.predict(self.gpu, given, output)
+        assert self.copies(before) == [f"do copy on device {array.nbytes}" for array in (self.rows, self.expected)], self.copies(before)
+
+    def test_what_the_default_stream_has_to_do_is_waited_for(self):
+        other = np.ascontiguousarray(self.rows[::-1])
+        source, target = self.device_memory(self.rows), self.device_memory(np.zeros((ROWS, CLASSES), np.float32))
+        given, output = tensor(source.value, CUDA, 0, (ROWS, FEATURES)), tensor(target.value, CUDA, 0, (ROWS, CLASSES))
+        late = other.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(other.nbytes), ctypes.c_void_p()
+        assert self.cuda.cuMemcpyHtoDAsync_v2(source, *late) == 0
+        self.predict(self.gpu, given, output)
+        back = np.zeros_like(self.expected)
+        assert self.cuda.cuMemcpyDtoHAsync_v2(back.ctypes.data_as(ctypes.c_void_p), target,
+                                              ctypes.c_size_t(back.nbytes), self.stream) == 0  # fmt: skip
+        assert self.cuda.cuStreamSynchronize(self.stream) == 0
+        assert back.tobytes() == self.expected[::-1].tobytes()
 
     def test_host_tensors_in_a_context_of_the_gpu(self):
         made = self.predict(self.gpu, tensor(self.rows.ctypes.data, CPU, 0, (ROWS, FEATURES)))

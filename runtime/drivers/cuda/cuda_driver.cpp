@@ -2,8 +2,8 @@
 //
 // The CUDA driver: what a call needs goes to the GPU, the call is issued or replayed, its results
 // come back.
-#include "runtime/base/dtype.h"
 #include "runtime/drivers/cuda/attender.h"
+#include "runtime/drivers/cuda/call_tensors.h"
 #include "runtime/drivers/cuda/convolver.h"
 #include "runtime/drivers/cuda/float8_multiplier.h"
 #include "runtime/drivers/cuda/next_inputs.h"
@@ -17,13 +17,6 @@
 namespace mpc::rt {
 namespace cuda {
 namespace {
-
-uint64_t bytesOf(const mpc_rt_tensor_info_t &tensor, int64_t batch) {
-  uint64_t bytes = dtypeSize(tensor.dtype);
-  for (uint32_t i = 0; i < tensor.rank; ++i)
-    bytes *= static_cast<uint64_t>(tensor.dims[i] == MPC_RT_DYNAMIC ? batch : tensor.dims[i]);
-  return bytes;
-}
 
 mpc_rt_status_t failForOtherTarget(const mpc_rt_contract_t &descriptor) {
   return fail(MPC_RT_FAILED_PRECONDITION,
@@ -40,8 +33,7 @@ public:
         float8(*session, kernels, multiplier, list), cudnn(*session),
         convolver(*session, kernels, multiplier, cudnn, list, program.tf32 != 0),
         attender(*session, kernels, multiplier, cudnn, list), variables(*session),
-        prepared(*session), arena(*session, Memory::Kind::device),
-        tensors(*session, Memory::Kind::device), staging(*session, Memory::Kind::pinned),
+        prepared(*session), arena(*session, Memory::Kind::device), tensors(*session),
         nextInputs(*session), graphs(*session) {}
 
   mpc_rt_status_t open() {
@@ -152,24 +144,18 @@ public:
   mpc_rt_status_t copyFromDevice(void *to, const void *from, uint64_t bytes) override {
     if (auto status = session->makeCurrent())
       return status;
+    if (auto status = waitForCaller())
+      return status;
     auto status =
         session->check(session->cuda.memcpyToHost(to, reinterpret_cast<DevicePointer>(from), bytes,
                                                   session->stream),
                        "reading a tensor of the caller");
     return status ? status : session->synchronize();
   }
-  mpc_rt_status_t copyToDevice(void *to, const void *from, uint64_t bytes) override {
-    if (auto status = session->makeCurrent())
-      return status;
-    auto status = session->check(session->cuda.memcpyToDevice(reinterpret_cast<DevicePointer>(to),
-                                                              from, bytes, session->stream),
-                                 "writing a tensor of the caller");
-    return status ? status : session->synchronize();
-  }
 
   mpc_rt_status_t prefetch(const mpc_rt_entry_info_t &entry, int64_t batch,
                            mpc_rt_fill_inputs_fn fill, void *user) override {
-    Tensors layout = layOut(entry, batch);
+    CallTensors::Layout layout = CallTensors::layOut(entry, batch);
     layout.offsets.resize(entry.input_count);
     nextInputs.request({&entry, batch, std::move(layout.offsets), layout.inputBytes, fill, user});
     return MPC_RT_OK;
@@ -180,7 +166,8 @@ public:
 
   bool ownsMemory() const noexcept override { return true; }
   mpc_rt_status_t run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
-                      uint32_t variableCount, uint64_t arenaBytes) override;
+                      uint32_t variableCount, uint64_t arenaBytes,
+                      const DeviceTensors *onDevice) override;
 
   void listProducts() noexcept override { list.start(); }
   std::string products() const override { return list.text(); }
@@ -192,14 +179,11 @@ public:
   }
 
 private:
-  // Where the tensors of a call are: inputs, then outputs, each at a multiple of `tensorAlignment`.
-  static constexpr uint64_t tensorAlignment = 256;
-  struct Tensors {
-    std::vector<uint64_t> offsets, sizes;
-    uint64_t inputBytes = 0, bytes = 0;
-  };
-  static Tensors layOut(const mpc_rt_entry_info_t &entry, int64_t batch);
-  mpc_rt_status_t reserve(const Tensors &layout, uint64_t arenaBytes);
+  mpc_rt_status_t reserve(const CallTensors::Layout &layout, uint64_t arenaBytes);
+  // For what the caller queued on the default stream, which ours does not wait for.
+  mpc_rt_status_t waitForCaller() {
+    return session->check(session->cuda.streamSynchronize(nullptr), "the default stream");
+  }
 
   DriverOptions options;
   std::unique_ptr<DeviceSession> session;
@@ -212,34 +196,18 @@ private:
   Attender attender;
   VariableMirror variables;
   PreparedWeights prepared;
-  Memory arena, tensors, staging;
+  Memory arena;
+  CallTensors tensors;
   NextInputs nextInputs;
   StepGraphs graphs; // last: recorded steps hold addresses of the above
   WeightUse weightUse = WeightUse::updated;
 };
 
-CudaDriver::Tensors CudaDriver::layOut(const mpc_rt_entry_info_t &entry, int64_t batch) {
-  Tensors layout;
-  auto place = [&](const mpc_rt_tensor_info_t &tensor) {
-    layout.offsets.push_back(layout.bytes);
-    layout.sizes.push_back(bytesOf(tensor, batch));
-    layout.bytes = alignUp(layout.bytes + layout.sizes.back(), tensorAlignment);
-  };
-  for (uint32_t i = 0; i < entry.input_count; ++i)
-    place(entry.inputs[i]);
-  layout.inputBytes = layout.bytes;
-  for (uint32_t i = 0; i < entry.output_count; ++i)
-    place(entry.outputs[i]);
-  return layout;
-}
-
-mpc_rt_status_t CudaDriver::reserve(const Tensors &layout, uint64_t arenaBytes) {
-  bool arenaMoved = false, tensorsMoved = false, stagingMoved = false;
+mpc_rt_status_t CudaDriver::reserve(const CallTensors::Layout &layout, uint64_t arenaBytes) {
+  bool arenaMoved = false, tensorsMoved = false;
   if (auto status = arena.reserve(arenaBytes, "scratch memory of the step", arenaMoved))
     return status;
-  if (auto status = tensors.reserve(layout.bytes, "inputs and outputs", tensorsMoved))
-    return status;
-  if (auto status = staging.reserve(layout.bytes, "pinned memory", stagingMoved))
+  if (auto status = tensors.reserve(layout, tensorsMoved))
     return status;
   if (arenaMoved || tensorsMoved)
     graphs.forget();
@@ -247,44 +215,39 @@ mpc_rt_status_t CudaDriver::reserve(const Tensors &layout, uint64_t arenaBytes) 
 }
 
 mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_call_t &call,
-                                uint32_t variableCount, uint64_t arenaBytes) {
-  Tensors layout = layOut(entry, call.batch);
+                                uint32_t variableCount, uint64_t arenaBytes,
+                                const DeviceTensors *onDevice) {
+  const CallTensors::Layout layout = CallTensors::layOut(entry, call.batch);
   if (auto status = reserve(layout, arenaBytes))
     return status;
   std::vector<const void *> inputs(entry.input_count);
   std::vector<void *> outputs(entry.output_count), places(variableCount);
-  for (uint32_t i = 0; i < entry.input_count; ++i) {
+  for (uint32_t i = 0; i < entry.input_count; ++i)
     inputs[i] = tensors.data() + layout.offsets[i];
-    if (layout.sizes[i] && call.inputs)
-      std::memcpy(staging.data() + layout.offsets[i], call.inputs[i], layout.sizes[i]);
-  }
   for (uint32_t i = 0; i < entry.output_count; ++i)
     outputs[i] = tensors.data() + layout.offsets[entry.input_count + i];
   for (uint32_t i = 0; i < variableCount; ++i)
     places[i] = variables.onDevice(call.variables[i]);
-  mpc_rt_call_t onDevice = call;
-  onDevice.inputs = inputs.data();
-  onDevice.outputs = outputs.data();
-  onDevice.variables = places.data();
-  onDevice.arena = arena.data();
-  onDevice.kernels = kernels.handles();
+  mpc_rt_call_t there = call;
+  there.inputs = inputs.data();
+  there.outputs = outputs.data();
+  there.variables = places.data();
+  there.arena = arena.data();
+  there.kernels = kernels.handles();
 
-  if (!call.inputs && entry.input_count) {
-    if (auto status = nextInputs.take(tensors.address()))
+  if (onDevice && onDevice->any())
+    if (auto status = waitForCaller())
       return status;
-  } else if (layout.inputBytes) {
-    if (auto status =
-            session->check(session->cuda.memcpyToDevice(tensors.address(), staging.data(),
-                                                        layout.inputBytes, session->stream),
-                           entry.name))
-      return status;
-  }
-  if (auto status = prepared.begin(&entry, onDevice))
+  if (auto status = !call.inputs && entry.input_count
+                        ? nextInputs.take(tensors.address())
+                        : tensors.copyInputs(entry, call, layout, onDevice))
+    return status;
+  if (auto status = prepared.begin(&entry, there))
     return status;
   if (auto status = kernels.flush())
     return status;
   auto status = graphs.run(&entry, call.batch, [&]() -> mpc_rt_status_t {
-    mpc_rt_status_t issued = entry.fn(&onDevice);
+    mpc_rt_status_t issued = entry.fn(&there);
     issued = issued ? issued : kernels.flush();
     kernels.discard();
     return issued;
@@ -300,23 +263,15 @@ mpc_rt_status_t CudaDriver::run(const mpc_rt_entry_info_t &entry, const mpc_rt_c
   }
   if (status)
     return status;
-  uint64_t outputBytes = layout.bytes - layout.inputBytes;
-  if (outputBytes)
-    if (auto copied =
-            session->check(session->cuda.memcpyToHost(staging.data() + layout.inputBytes,
-                                                      tensors.address() + layout.inputBytes,
-                                                      outputBytes, session->stream),
-                           entry.name))
-      return copied;
+  if (auto copied = tensors.copyOutputs(entry, call, layout, onDevice))
+    return copied;
   // While the GPU computes.
   const mpc_rt_status_t fetched = nextInputs.isRequested() ? nextInputs.fetch() : MPC_RT_OK;
   if (auto waited = session->synchronize())
     return waited;
   if (fetched)
     return fetched;
-  for (uint32_t i = 0; i < entry.output_count; ++i)
-    if (uint64_t bytes = layout.sizes[entry.input_count + i])
-      std::memcpy(call.outputs[i], staging.data() + layout.offsets[entry.input_count + i], bytes);
+  tensors.deliverOutputs(entry, call, layout, onDevice);
   return MPC_RT_OK;
 }
 
