@@ -43,7 +43,7 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
                        bool ownKernels)
     : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16), exactInt8(exactInt8),
       vectors256(isa >= MPC_RT_ISA_X86_64_V3),
-      useAmx(ownKernels && onednn::hasAmx() && bfloat16MicroKernel(isa) == &amxBFloat16),
+      useAmx(ownKernels && bfloat16MicroKernel(isa) == &amxBFloat16),
       useVnni(ownKernels && multipliesInt8(isa)) {
   if (ownKernels)
     for (int dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
@@ -52,9 +52,8 @@ Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exac
     return kernel && ownKernels ? std::make_unique<BlockedProduct>(team, kernels, *kernel)
                                 : nullptr;
   };
-  if (const MicroKernel *kernel = bfloat16MicroKernel(isa);
-      nativeBFloat16 && (kernel != &amxBFloat16 || onednn::hasAmx()))
-    bfloat16Product = make(kernel);
+  if (nativeBFloat16)
+    bfloat16Product = make(bfloat16MicroKernel(isa));
   float32Product = make(float32MicroKernel(isa));
 }
 

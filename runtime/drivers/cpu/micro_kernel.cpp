@@ -8,6 +8,7 @@
 #include "runtime/base/cpuid.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/onednn.h"
 #include "runtime/drivers/cpu/weight_kernel.h"
 
 #include <algorithm>
@@ -15,11 +16,6 @@
 
 namespace mpc::rt {
 namespace {
-
-bool mayUseTiles() {
-  static const bool granted = requestTiles();
-  return granted;
-}
 
 bool has(uint64_t features) { return (cpu().features & features) == features; }
 
@@ -32,13 +28,18 @@ bool isZen5() { return isAmd() && cpu().family == 26; }
 
 } // namespace
 
+bool mayUseTiles() noexcept {
+  static const bool granted = has(MPC_RT_FEATURE_AMX_BF16) && requestTiles();
+  return granted;
+}
+
 // Measured there alone.
 bool packsColumnsOnce() noexcept { return isZen5(); }
 
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
   if (isa < MPC_RT_ISA_X86_64_V4)
     return nullptr;
-  if (has(MPC_RT_FEATURE_AMX_BF16) && mayUseTiles())
+  if (mayUseTiles() && onednn::hasAmx())
     return &amxBFloat16;
   // Twice as fast as float32 there; on Intel's CPUs half as fast (Granite Rapids).
   return has(MPC_RT_FEATURE_AVX512_BF16) && isAmd() ? &avx512BFloat16 : nullptr;

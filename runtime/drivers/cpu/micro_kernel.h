@@ -116,6 +116,9 @@ bool isWorthwhile(const MicroKernel &kernel, const Convolution &shape, bool wide
 // the first block.
 bool packsColumnsOnce() noexcept;
 
+// The CPU has tiles of bfloat16, and Linux grants them to this process.
+bool mayUseTiles() noexcept;
+
 // The kernel for operands of that dtype on this CPU, of those up to `isa` (mpc_rt_isa_t); null
 // where oneDNN's products are as fast.
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept;

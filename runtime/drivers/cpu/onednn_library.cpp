@@ -125,8 +125,8 @@ Isa identify() {
   found.avx512 = has(MPC_RT_FEATURE_AVX512_V4);
   found.vnni = found.avx512 && has(MPC_RT_FEATURE_AVX512_VNNI);
   found.bfloat16 = found.vnni && has(MPC_RT_FEATURE_AVX512_BF16);
-  found.amx = found.bfloat16 && has(MPC_RT_FEATURE_AMX_BF16 | MPC_RT_FEATURE_AMX_INT8) &&
-              bfloat16MicroKernel(MPC_RT_ISA_X86_64_V4) == &amxBFloat16;
+  found.amx =
+      found.bfloat16 && has(MPC_RT_FEATURE_AMX_BF16 | MPC_RT_FEATURE_AMX_INT8) && mayUseTiles();
   return found;
 }
 
