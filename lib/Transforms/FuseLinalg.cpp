@@ -26,6 +26,9 @@ static constexpr size_t kMaxOperands = 24;
 /// Ops of a body that is cheaper to repeat than to store.
 static constexpr int64_t kCheapOps = 6;
 
+/// Ops of a body that is long enough to look for what it computes twice.
+static constexpr size_t kLongBody = 256;
+
 /// Casts, comparisons and selections only.
 static bool isCheap(GenericOp op) {
   int64_t count = 0;
@@ -117,6 +120,23 @@ static Decision decide(OpOperand *operand) {
                            : "it has other users and is too expensive to repeat"};
 }
 
+/// A value that is read twice is merged twice, and what it was made of four times, and so on:
+/// squares of squares would double the body with each of them. Shorter bodies are left to LLVM.
+static void removeRepeated(IRRewriter &rewriter, GenericOp op) {
+  if (op.getBody()->getOperations().size() < kLongBody)
+    return;
+  llvm::DenseMap<std::pair<Value, AffineMap>, BlockArgument> first;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(operand);
+    auto [known, isNew] =
+        first.try_emplace({operand->get(), op.getMatchingIndexingMap(operand)}, argument);
+    if (!isNew)
+      rewriter.replaceAllUsesWith(argument, known->second);
+  }
+  DominanceInfo dominance(op);
+  eliminateCommonSubExpressions(rewriter, dominance, op);
+}
+
 /// Merges one producer into `consumer`; the merged op, or null.
 static GenericOp mergeOne(IRRewriter &rewriter, GenericOp consumer) {
   for (OpOperand *operand : consumer.getDpsInputOperands()) {
@@ -144,7 +164,9 @@ static GenericOp mergeOne(IRRewriter &rewriter, GenericOp consumer) {
     rewriter.eraseOp(consumer);
     if (producer->use_empty())
       rewriter.eraseOp(producer);
-    return cast<GenericOp>(fused->fusedOp);
+    auto merged = cast<GenericOp>(fused->fusedOp);
+    removeRepeated(rewriter, merged);
+    return merged;
   }
   return nullptr;
 }
