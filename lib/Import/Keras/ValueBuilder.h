@@ -47,6 +47,10 @@ public:
   mlir::Value makeSelect(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse) {
     return make<SelectOp>(condition, onTrue, onFalse);
   }
+  mlir::Value makeSelect(ComparePredicate predicate, mlir::Value lhs, mlir::Value rhs,
+                         mlir::Value onTrue, mlir::Value onFalse) {
+    return makeSelect(makeCompare(predicate, lhs, rhs), onTrue, onFalse);
+  }
   mlir::Value makeNot(mlir::Value condition);
   /// Either of two masks, which broadcast.
   mlir::Value makeOr(mlir::Value lhs, mlir::Value rhs) { return makeSelect(lhs, lhs, rhs); }

@@ -61,7 +61,7 @@ template <typename Matrix> Value importWarp(B &b, Matrix makeMatrix) {
   if (!batch || !sampling || b.hasFailed())
     return {};
   Value images = batch->images;
-  const AffineMatrix matrix =
+  const ProjectiveMatrix matrix =
       makeMatrix(images, double(b.shapeOf(images)[1]), double(b.shapeOf(images)[2]));
   return batch->finish(b, warpImages(b, images, matrix, *sampling));
 }
@@ -70,7 +70,7 @@ Value importTranslation(B &b) {
   auto rows = getRange(b, "height_factor", -1), columns = getRange(b, "width_factor", -1);
   if (!rows || !columns)
     return {};
-  return importWarp(b, [&](Value images, double height, double width) -> AffineMatrix {
+  return importWarp(b, [&](Value images, double height, double width) -> ProjectiveMatrix {
     auto distance = [&](NumberRange range, double extent) {
       return b.make<NegateOp>(b.make<MultiplyOp>(draw(b, images, range), b.makeConstant(extent)));
     };
@@ -86,7 +86,7 @@ Value importZoom(B &b) {
   auto rows = getRange(b, "height_factor", -1), columns = getRange(b, "width_factor", -1);
   if (!rows || !columns)
     return {};
-  return importWarp(b, [&](Value images, double height, double width) -> AffineMatrix {
+  return importWarp(b, [&](Value images, double height, double width) -> ProjectiveMatrix {
     auto drawZoom = [&](NumberRange range) {
       return draw(b, images, {1.0 + range.low, 1.0 + range.high});
     };
@@ -104,7 +104,7 @@ Value importRotation(B &b) {
   auto turns = getRange(b, "factor", -1);
   if (!turns)
     return {};
-  return importWarp(b, [&](Value images, double height, double width) -> AffineMatrix {
+  return importWarp(b, [&](Value images, double height, double width) -> ProjectiveMatrix {
     Value degrees = draw(b, images, {turns->low * 360.0, turns->high * 360.0});
     Value angle = b.make<MultiplyOp>(degrees, b.makeConstant(M_PI / 180.0));
     Value cosine = b.make<CosOp>(angle), sine = b.make<SinOp>(angle),
@@ -122,7 +122,7 @@ Value importShear(B &b) {
   auto x = getRange(b, "x_factor", -1), y = getRange(b, "y_factor", -1);
   if (!x || !y)
     return {};
-  return importWarp(b, [&](Value images, double, double) -> AffineMatrix {
+  return importWarp(b, [&](Value images, double, double) -> ProjectiveMatrix {
     // Keras draws these in the compute dtype.
     Value like = sampleOf(b, images);
     Value sign = b.makeSelect(

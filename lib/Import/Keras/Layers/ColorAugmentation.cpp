@@ -2,9 +2,8 @@
 // keras/src/layers/preprocessing/image_preprocessing: layers that change the colours of images at
 // random in training.
 #include "../LayerRegistry.h"
+#include "Colours.h"
 #include "RandomImages.h"
-
-#include <array>
 
 namespace mpc::keras {
 namespace {
@@ -34,57 +33,6 @@ Value changeContrast(B &b, Value images, NumberRange factor, NumberRange values)
 // ---- Hue and saturation, in float32 or wider
 // -----------------------------------------------------
 
-/// Three channels, each [batch, height, width, 1].
-using Colours = std::array<Value, 3>;
-
-Value select(ValueBuilder &b, ComparePredicate predicate, Value x, Value limit, Value onTrue,
-             Value onFalse) {
-  return b.makeSelect(b.makeCompare(predicate, x, limit), onTrue, onFalse);
-}
-
-/// tensorflow/core/kernels/image/colorspace_op.h, RGBToHSV. Denominators that are not read are 1,
-/// so that derivatives stay finite.
-Colours toHueSaturationValue(ValueBuilder &b, Value images) {
-  Colours rgb;
-  for (int64_t channel = 0; channel < 3; ++channel)
-    rgb[channel] = b.make<SliceOp>(images, /*axis=*/3, channel, /*size=*/1);
-  auto [red, green, blue] = rgb;
-  Value zero = b.makeConstant(0), one = b.makeConstant(1);
-  Value value = b.make<MaximumOp>(b.make<MaximumOp>(red, green), blue);
-  Value range = b.make<SubtractOp>(value, b.make<MinimumOp>(b.make<MinimumOp>(red, green), blue));
-  auto divisor = [&](Value x) { return select(b, ComparePredicate::GT, x, zero, x, one); };
-  Value saturation =
-      select(b, ComparePredicate::GT, value, zero, b.make<DivideOp>(range, divisor(value)), zero);
-  Value scale =
-      b.make<MultiplyOp>(b.make<DivideOp>(one, divisor(range)), b.makeConstant(1.0 / 6.0));
-  auto between = [&](Value from, Value to, double offset) {
-    Value angle = b.make<MultiplyOp>(scale, b.make<SubtractOp>(to, from));
-    return offset == 0 ? angle : b.make<AddOp>(angle, b.makeConstant(offset));
-  };
-  Value hue = select(b, ComparePredicate::EQ, green, value, between(red, blue, 2.0 / 6.0),
-                     between(green, red, 4.0 / 6.0));
-  hue = select(b, ComparePredicate::EQ, red, value, between(blue, green, 0), hue);
-  hue = select(b, ComparePredicate::GT, range, zero, hue, zero);
-  hue = select(b, ComparePredicate::LT, hue, zero, b.make<AddOp>(hue, one), hue);
-  return {hue, saturation, value};
-}
-
-/// The way back: HSVToRGB.
-Value toImages(ValueBuilder &b, const Colours &colours) {
-  Value hue = colours[0], saturation = colours[1], value = colours[2];
-  Value sixths = b.make<MultiplyOp>(hue, b.makeConstant(6)), one = b.makeConstant(1),
-        rest = b.make<SubtractOp>(one, saturation);
-  auto channel = [&](double centre, double sign, double offset) {
-    Value distance = b.make<AbsOp>(b.make<SubtractOp>(sixths, b.makeConstant(centre)));
-    if (sign < 0)
-      distance = b.make<NegateOp>(distance);
-    Value part = clip(b, b.make<AddOp>(distance, b.makeConstant(offset)), {0, 1});
-    return b.make<MultiplyOp>(b.make<AddOp>(rest, b.make<MultiplyOp>(saturation, part)), value);
-  };
-  Value channels[] = {channel(3, 1, -1), channel(2, -1, 2), channel(4, -1, 2)};
-  return b.make<ConcatenateOp>(mlir::ValueRange(channels), int64_t(3));
-}
-
 bool hasThreeChannels(B &b, Value images) {
   if (b.shapeOf(images)[3] == 3)
     return true;
@@ -108,8 +56,8 @@ Value changeSaturation(B &b, Value images, NumberRange factor, NumberRange value
 Value changeHue(B &b, Value images, NumberRange factor, NumberRange values) {
   if (!hasThreeChannels(b, images))
     return {};
-  Value sign = select(b, ComparePredicate::GT, draw(b, images, {0, 1}), b.makeConstant(0.5),
-                      b.makeConstant(-1), b.makeConstant(1));
+  Value sign = b.makeSelect(ComparePredicate::GT, draw(b, images, {0, 1}), b.makeConstant(0.5),
+                            b.makeConstant(-1), b.makeConstant(1));
   Value turn =
       b.make<MultiplyOp>(b.make<MultiplyOp>(sign, draw(b, images, factor)), b.makeConstant(0.5));
   // Other ranges are moved to this one in float32, whatever the policy says.
@@ -117,9 +65,9 @@ Value changeHue(B &b, Value images, NumberRange factor, NumberRange values) {
   Value wide = isUnit ? widen(b, images) : b.makeCastTo(images, b.builder.getF32Type());
   Colours colours = toHueSaturationValue(b, moveRange(b, wide, values, {0, 1}));
   Value one = b.makeConstant(1), hue = b.make<AddOp>(colours[0], withChannel(b, turn));
-  hue = select(b, ComparePredicate::GT, hue, one, b.make<SubtractOp>(hue, one), hue);
+  hue = b.makeSelect(ComparePredicate::GT, hue, one, b.make<SubtractOp>(hue, one), hue);
   colours[0] =
-      select(b, ComparePredicate::LT, hue, b.makeConstant(0), b.make<AddOp>(hue, one), hue);
+      b.makeSelect(ComparePredicate::LT, hue, b.makeConstant(0), b.make<AddOp>(hue, one), hue);
   Value changed = moveRange(b, clip(b, toImages(b, colours), {0, 1}), {0, 1}, values);
   return b.makeCastLike(changed, images);
 }
@@ -239,8 +187,9 @@ Value importSolarization(B &b) {
   Value images = b.make<AddOp>(moveRange(b, batch->images, *values, {0, 255}),
                                withChannel(b, drawLike(b, like, *additions)));
   images = clip(b, images, {0, 255});
-  images = select(b, ComparePredicate::LT, images, withChannel(b, drawLike(b, like, *thresholds)),
-                  images, b.make<SubtractOp>(b.makeConstant(255), images));
+  images =
+      b.makeSelect(ComparePredicate::LT, images, withChannel(b, drawLike(b, like, *thresholds)),
+                   images, b.make<SubtractOp>(b.makeConstant(255), images));
   return batch->finish(b, moveRange(b, images, {0, 255}, *values));
 }
 

@@ -96,9 +96,18 @@ struct Reader {
         b.make<AddOp>(b.make<MultiplyOp>(toInteger(row, height),
                                          b.makeScalar(b.builder.getI32Type(), double(width))),
                       toInteger(column, width));
-    Value pixels = b.make<GatherOp>(b.makeReshape(images, {batch, height * width, channels}),
-                                    b.makeReshape(index, {batch, height * width}), /*axis=*/1,
-                                    /*batch_dims=*/1);
+    llvm::ArrayRef<int64_t> places = b.shapeOf(index);
+    Value pixels = b.makeReshape(images, {batch, height * width, channels});
+    if (places.size() == 3 && places[0] == batch) {
+      pixels = b.make<GatherOp>(pixels, b.makeReshape(index, {batch, height * width}), /*axis=*/1,
+                                /*batch_dims=*/1);
+    } else {
+      // The same places of all samples.
+      const llvm::SmallVector<int64_t> zeros(size_t(height * width), 0);
+      index = b.make<AddOp>(index, b.makeIndices({height, width}, zeros));
+      pixels = b.make<GatherOp>(pixels, b.makeReshape(index, {height * width}), /*axis=*/1,
+                                /*batch_dims=*/0);
+    }
     pixels = b.makeReshape(pixels, {batch, height, width, channels});
     Value isInside = b.make<LogicalAndOp>(c.isInside(row, height), c.isInside(column, width));
     Value wide = b.makeCastTo(pixels, b.builder.getF32Type());
@@ -135,7 +144,7 @@ std::optional<WarpSampling> getWarpSampling(LayerBuilder &b) {
   return sampling;
 }
 
-Value warpImages(ValueBuilder &b, Value images, const AffineMatrix &matrix,
+Value warpImages(ValueBuilder &b, Value images, const ProjectiveMatrix &matrix,
                  const WarpSampling &sampling) {
   const int64_t height = b.shapeOf(images)[1], width = b.shapeOf(images)[2];
   Coordinates c{b};
@@ -147,11 +156,25 @@ Value warpImages(ValueBuilder &b, Value images, const AffineMatrix &matrix,
   Value columns = count({1, width}), rows = count({height, 1});
   Value x = c.lineOf(matrix.a0, columns, matrix.a1, rows, matrix.a2);
   Value y = c.lineOf(matrix.b0, columns, matrix.b1, rows, matrix.b2);
+  Value vanishes;
+  if (matrix.c0 || matrix.c1) {
+    Value depth = c.lineOf(matrix.c0, columns, matrix.c1, rows, c.constant(1));
+    vanishes = b.makeCompare(ComparePredicate::EQ, depth, c.constant(0));
+    depth = b.makeSelect(vanishes, c.constant(1), depth);
+    x = b.make<DivideOp>(x, depth);
+    y = b.make<DivideOp>(y, depth);
+  }
   x = c.map(x, width, sampling.fillMode);
   y = c.map(y, height, sampling.fillMode);
   Reader read{b, images, sampling.fill};
+  auto finish = [&](Value pixels) {
+    // At infinity is the fill, whatever the mode.
+    if (vanishes)
+      pixels = b.makeSelect(read.withChannel(vanishes), c.constant(sampling.fill), pixels);
+    return b.makeCastLike(pixels, images);
+  };
   if (sampling.nearest)
-    return b.makeCastLike(read.at(c.round(y), c.round(x)), images);
+    return finish(read.at(c.round(y), c.round(x)));
   Value left = b.make<FloorOp>(x), right = c.add(left, c.constant(1));
   Value top = b.make<FloorOp>(y), bottom = c.add(top, c.constant(1));
   Value toRight = read.withChannel(c.subtract(x, left)),
@@ -161,7 +184,7 @@ Value warpImages(ValueBuilder &b, Value images, const AffineMatrix &matrix,
   };
   Value mixed = c.add(c.multiply(read.withChannel(c.subtract(bottom, y)), rowAt(top)),
                       c.multiply(read.withChannel(c.subtract(y, top)), rowAt(bottom)));
-  return b.makeCastLike(mixed, images);
+  return finish(mixed);
 }
 
 } // namespace mpc::keras

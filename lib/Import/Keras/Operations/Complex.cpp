@@ -12,21 +12,8 @@ using B = OperationBuilder;
 
 constexpr int64_t kMostSamples = int64_t(1) << 30;
 
-/// Transforms compute in float32, by constants of float32 (docs/decisions/0052).
-bool isFloat64(const Argument &argument) {
-  return llvm::any_of(argument.tensors(),
-                      [](const TensorRef *tensor) { return tensor->dtype == "float64"; });
-}
-
-bool refuseFloat64(B &b) {
-  const Argument *argument = b.findArgument(0, "x");
-  if (!argument || !isFloat64(*argument))
-    return false;
-  b.error("'" + b.layer.className +
-          "' of float64 tensors is not supported: transforms are in "
-          "float32; cast them first");
-  return true;
-}
+/// By constants of float32 (docs/decisions/0052).
+bool refuseFloat64(B &b) { return b.refuseFloat64(0, "x", "transforms are in float32"); }
 
 /// A floating tensor in float32 whose last `axes` axes are none of the batch; null after an error.
 Value checkSignal(B &b, Value x, int64_t axes) {

@@ -1,37 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras.ops.image: resize, crop, pad, patches, grayscale of a batch of images.
+#include "Images.h"
+
 #include "../Layers/Resampling.h"
-#include "OperationBuilder.h"
 
 namespace mpc::keras {
 namespace {
 
 using mlir::Value;
 using B = OperationBuilder;
-
-/// A batch of images, or one of them in a tensor without a batch, and its axes.
-struct Images {
-  Value x;
-  int64_t height = 0, width = 0, channels = 0; ///< axes
-  int64_t extent(int64_t axis) const { return tensorTypeOf(x).getDimSize(axis); }
-
-  static std::optional<Images> read(B &b) {
-    Images images;
-    images.x = b.getValue(0, "images");
-    std::optional<DataFormat> format =
-        parseDataFormat(b, b.getString(UINT_MAX, "data_format", "channels_last"));
-    if (!images.x || !format)
-      return std::nullopt;
-    if (b.rankOf(images.x) != 4) {
-      b.error("'" + b.layer.className + "' takes a batch of images of 4 dimensions");
-      return std::nullopt;
-    }
-    images.height = spatialAxis(*format, 0);
-    images.width = spatialAxis(*format, 1);
-    images.channels = *format == DataFormat::ChannelsLast ? 3 : 1;
-    return images;
-  }
-};
 
 Value resize(B &b) {
   std::optional<Images> images = Images::read(b);
@@ -200,6 +177,39 @@ constexpr OperationEntry kImageOperations[] = {
 };
 
 } // namespace
+
+std::optional<Images> Images::read(OperationBuilder &b, llvm::StringRef name, unsigned position) {
+  Images images;
+  images.x = b.getValue(position, name);
+  std::optional<DataFormat> format =
+      parseDataFormat(b, b.getString(UINT_MAX, "data_format", "channels_last"));
+  if (!images.x || !format)
+    return std::nullopt;
+  if (b.rankOf(images.x) != 4) {
+    b.error("'" + b.layer.className + "' takes a batch of images of 4 dimensions");
+    return std::nullopt;
+  }
+  images.format = *format;
+  images.height = spatialAxis(*format, 0);
+  images.width = spatialAxis(*format, 1);
+  images.channels = *format == DataFormat::ChannelsLast ? 3 : 1;
+  return images;
+}
+
+std::optional<Images> Images::readFloats(OperationBuilder &b, llvm::StringRef name,
+                                         unsigned position) {
+  std::optional<Images> images = read(b, name, position);
+  if (!images)
+    return images;
+  if (!mlir::isa<mlir::FloatType>(elementTypeOf(images->x)) ||
+      llvm::any_of(b.shapeOf(images->x).drop_front(), [](int64_t n) { return n < 1; })) {
+    b.error("'" + b.layer.className + "' takes floating images that are not empty");
+    return std::nullopt;
+  }
+  images->x = toChannelsLast(b, images->format, images->x);
+  images->height = 1, images->width = 2, images->channels = 3;
+  return images;
+}
 
 llvm::ArrayRef<OperationEntry> imageOperations() { return kImageOperations; }
 

@@ -205,6 +205,18 @@ std::optional<double> OperationBuilder::getNumber(unsigned position, llvm::Strin
   return number;
 }
 
+bool OperationBuilder::refuseFloat64(unsigned position, llvm::StringRef name,
+                                     llvm::StringRef reason) {
+  const Argument *argument = findArgument(position, name);
+  if (!argument || llvm::none_of(argument->tensors(), [](const TensorRef *tensor) {
+        return tensor->dtype == "float64";
+      }))
+    return false;
+  error("'" + layer.className + "' of float64 tensors is not supported: " + reason +
+        "; cast them first");
+  return true;
+}
+
 bool OperationBuilder::getFlag(unsigned position, llvm::StringRef name, bool otherwise) {
   if (!findArgument(position, name))
     return otherwise;
@@ -268,6 +280,14 @@ std::pair<Value, Value> OperationBuilder::getFloatPair() {
     return {};
   return {x.isFloat() ? x.value : makeCastToFloat(x.value),
           y.isFloat() ? y.value : makeCastToFloat(y.value)};
+}
+
+std::pair<Value, Value> OperationBuilder::getFloats(llvm::StringRef first, llvm::StringRef second) {
+  Operand pair[2] = {getOperand(0, first), getOperand(1, second)};
+  if (hasFailed() || !promote(pair))
+    return {};
+  auto floating = [&](Operand &o) { return o.isFloat() ? o.value : makeCastToFloat(o.value); };
+  return {floating(pair[0]), floating(pair[1])};
 }
 
 std::optional<llvm::SmallVector<int64_t>> OperationBuilder::getAxes(unsigned position,
@@ -384,11 +404,16 @@ bool isOperation(const LayerConfig &layer) {
 }
 
 OperationImportFn findOperation(const LayerConfig &layer) {
-  for (llvm::ArrayRef<OperationEntry> family :
-       {arithmeticOperations(), activationOperations(), complexOperations(), imageOperations(),
-        indexingOperations(), matrixOperations(), normalizationOperations(), productOperations(),
-        realFunctions(), reductionOperations(), shapeOperations(), sortingOperations(),
-        splitOperations(), statisticOperations(), windowOperations()})
+  for (llvm::ArrayRef<OperationEntry> family : {arithmeticOperations(),  activationOperations(),
+                                                complexOperations(),     imageFilters(),
+                                                imageOperations(),       imageTransforms(),
+                                                indexingOperations(),    integerOperations(),
+                                                matrixOperations(),      normalizationOperations(),
+                                                productOperations(),     realFunctions(),
+                                                reductionOperations(),   shapeOperations(),
+                                                smallMatrixOperations(), sortingOperations(),
+                                                specialFunctions(),      splitOperations(),
+                                                statisticOperations(),   windowOperations()})
     for (const OperationEntry &entry : family)
       if (entry.name == layer.className)
         return entry.import;

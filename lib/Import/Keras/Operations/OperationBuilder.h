@@ -48,6 +48,9 @@ public:
   std::string getString(unsigned position, llvm::StringRef name, llvm::StringRef otherwise);
   /// An integer or a list of integers; null elements become -1. Nothing for None.
   std::optional<llvm::SmallVector<int64_t>> getIntegers(unsigned position, llvm::StringRef name);
+  /// An error, and true, where the argument is a float64 tensor and `reason` is why that is not
+  /// supported.
+  bool refuseFloat64(unsigned position, llvm::StringRef name, llvm::StringRef reason);
   /// The literal itself; null when it is None or a tensor.
   const llvm::json::Value *getLiteral(unsigned position, llvm::StringRef name);
 
@@ -57,6 +60,8 @@ public:
   std::pair<Operand, Operand> getPair();
   /// The same as floating tensors: integers become float32.
   std::pair<mlir::Value, mlir::Value> getFloatPair();
+  /// Two named arguments, the first two of the call, in the same way; of any shapes.
+  std::pair<mlir::Value, mlir::Value> getFloats(llvm::StringRef first, llvm::StringRef second);
   /// Axes of `value` from the front, sorted; all of them for None. The batch is an error unless
   /// `acrossSamples`. Nothing after an error.
   std::optional<llvm::SmallVector<int64_t>> getAxes(unsigned position, llvm::StringRef name,
@@ -115,14 +120,19 @@ llvm::ArrayRef<OperationEntry> arithmeticOperations();
 llvm::ArrayRef<OperationEntry> activationOperations();
 llvm::ArrayRef<OperationEntry> complexOperations();
 llvm::ArrayRef<OperationEntry> indexingOperations();
+llvm::ArrayRef<OperationEntry> imageFilters();
 llvm::ArrayRef<OperationEntry> imageOperations();
+llvm::ArrayRef<OperationEntry> imageTransforms();
+llvm::ArrayRef<OperationEntry> integerOperations();
 llvm::ArrayRef<OperationEntry> matrixOperations();
 llvm::ArrayRef<OperationEntry> normalizationOperations();
 llvm::ArrayRef<OperationEntry> productOperations();
 llvm::ArrayRef<OperationEntry> realFunctions();
 llvm::ArrayRef<OperationEntry> reductionOperations();
 llvm::ArrayRef<OperationEntry> shapeOperations();
+llvm::ArrayRef<OperationEntry> smallMatrixOperations();
 llvm::ArrayRef<OperationEntry> sortingOperations();
+llvm::ArrayRef<OperationEntry> specialFunctions();
 llvm::ArrayRef<OperationEntry> splitOperations();
 llvm::ArrayRef<OperationEntry> statisticOperations();
 llvm::ArrayRef<OperationEntry> windowOperations();

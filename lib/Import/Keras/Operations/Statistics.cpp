@@ -126,9 +126,42 @@ template <Moment moment> Value momentOfNumbers(B &b) {
 
 // ---- Quantiles ----------------------------------------------------------------------------------
 
-/// The value at place `q` (d - 1) of the d sorted elements, as TensorFlow's backend of Keras
-/// interpolates; NaN where an element is.
-Value quantileOf(B &b, double q, llvm::StringRef method) {
+/// Where a quantile lies among sorted elements: at `first`, or between it and `second`, of which
+/// `share` counts.
+struct QuantilePlace {
+  int64_t first = 0, second = 0;
+  double share = 0.0;
+};
+
+/// keras/src/backend/tensorflow/numpy.py, _quantile; nothing for an unknown method.
+std::optional<QuantilePlace> findQuantile(llvm::StringRef method, int64_t count, double q) {
+  const double exact = double(count - 1) * q, last = double(count - 1);
+  auto place = [&](double first, double second, double share) {
+    return QuantilePlace{int64_t(std::clamp(first, 0.0, last)),
+                         int64_t(std::clamp(second, 0.0, last)), share};
+  };
+  if (method == "lower")
+    return place(std::floor(exact), 0, 0);
+  if (method == "higher")
+    return place(std::ceil(exact), 0, 0);
+  if (method == "nearest")
+    return place(std::nearbyint(exact), 0, 0);
+  if (method == "midpoint")
+    return place(std::floor(exact), std::ceil(exact), 0.5);
+  if (method != "linear")
+    return std::nullopt;
+  const double smaller = std::max(std::ceil(exact) - 1.0, 0.0),
+               larger = std::min(smaller + 1.0, last);
+  return place(larger, smaller, larger - exact);
+}
+
+enum class NaNs { Spread, Skipped };
+
+/// The value at place `q` (d - 1) of the d sorted elements. NaN where an element is, or of those
+/// that are numbers, and NaN where there is none.
+Value quantileOf(B &b, double q, llvm::StringRef method, NaNs nans) {
+  if (nans == NaNs::Skipped && b.refuseFloat64(0, "x", "the shares of two elements are in float32"))
+    return {};
   std::optional<Reduced> r = Reduced::read(b, /*acrossSamples=*/false);
   if (!r)
     return {};
@@ -147,48 +180,68 @@ Value quantileOf(B &b, double q, llvm::StringRef method) {
     order.push_back(axis);
     extent *= b.shapeOf(r->x)[axis];
   }
+  const llvm::SmallVector<int64_t> rest(shape);
   shape.push_back(extent);
   if (extent < 1)
     return b.error("'" + b.layer.className + "' of no elements");
+  if (!findQuantile(method, extent, q))
+    return b.error("'method' of '" + b.layer.className + "' is '" + method + "'");
   Value y = b.makeReshape(b.make<TransposeOp>(r->x, order), shape);
-  const int64_t last = int64_t(shape.size()) - 1;
+  const int64_t last = int64_t(rest.size());
   Value sorted = sortLastAxis(b, y);
   if (!sorted)
     return {};
-  auto at = [&](double place) {
-    const auto index = std::clamp<int64_t>(int64_t(place), 0, extent - 1);
-    return b.makeReduce(ReduceKind::Sum, b.make<SliceOp>(sorted, last, index, int64_t(1)), {last},
-                        false);
-  };
-  const double exact = double(extent - 1) * q;
-  Value result;
-  if (method == "lower") {
-    result = at(std::floor(exact));
-  } else if (method == "higher") {
-    result = at(std::ceil(exact));
-  } else if (method == "nearest") {
-    result = at(std::nearbyint(exact));
-  } else if (method == "midpoint") {
-    result = b.make<MultiplyOp>(b.makeConstant(0.5),
-                                b.make<AddOp>(at(std::floor(exact)), at(std::ceil(exact))));
-  } else if (method == "linear") {
-    const double smaller = std::max(std::ceil(exact) - 1.0, 0.0);
-    const double larger = std::min(smaller + 1.0, double(extent - 1));
-    Value fraction = b.makeCastLike(b.makeConstant(larger - exact), y);
-    Value rest = b.make<SubtractOp>(b.makeConstant(1.0), fraction);
-    result = b.make<AddOp>(b.make<MultiplyOp>(at(larger), rest),
-                           b.make<MultiplyOp>(at(smaller), fraction));
+  Value first, second, share, isThere;
+  if (nans == NaNs::Spread) {
+    const QuantilePlace place = *findQuantile(method, extent, q);
+    auto at = [&](int64_t index) {
+      return b.makeReshape(b.make<SliceOp>(sorted, last, index, int64_t(1)), rest);
+    };
+    first = at(place.first), second = at(place.second);
+    share = b.makeCastLike(b.makeConstant(place.share), y);
+    isThere = b.makeReduce(ReduceKind::All, isNumber(b, y), {last}, false);
   } else {
-    return b.error("'method' of '" + b.layer.className + "' is '" + method + "'");
+    // NaN is sorted behind the numbers, whose count says where to read.
+    const mlir::Type i32 = b.builder.getI32Type();
+    Value count = b.makeReduce(
+        ReduceKind::Sum, b.make<CastOp>(mlir::RankedTensorType::get(shape, i32), isNumber(b, y)),
+        {last}, false);
+    llvm::SmallVector<int64_t> firsts, seconds;
+    llvm::SmallVector<double> shares;
+    for (int64_t numbers = 0; numbers <= extent; ++numbers) {
+      const QuantilePlace place = *findQuantile(method, std::max<int64_t>(numbers, 1), q);
+      firsts.push_back(place.first);
+      seconds.push_back(place.second);
+      shares.push_back(place.share);
+    }
+    auto lookUp = [&](Value table) {
+      return b.make<GatherOp>(table, count, /*axis=*/0, /*batch_dims=*/0);
+    };
+    llvm::SmallVector<int64_t> single(rest);
+    single.push_back(1);
+    auto at = [&](llvm::ArrayRef<int64_t> places) {
+      Value place = b.makeReshape(lookUp(b.makeIndices({extent + 1}, places)), single);
+      return b.makeReshape(b.make<GatherOp>(sorted, place, last, last), rest);
+    };
+    first = at(firsts), second = at(seconds);
+    share = lookUp(b.makeCastLike(b.makeConstant({extent + 1}, shares), y));
+    isThere = b.makeCompare(ComparePredicate::GT, count, b.makeScalar(i32, 0));
   }
-  Value whole = b.makeReduce(ReduceKind::All, isNumber(b, y), {last}, false);
-  result = keepWhere(b, whole, result, std::numeric_limits<double>::quiet_NaN());
+  Value result = first;
+  if (method == "midpoint")
+    result = b.make<MultiplyOp>(b.makeConstant(0.5), b.make<AddOp>(first, second));
+  else if (method == "linear")
+    result =
+        b.make<AddOp>(b.make<MultiplyOp>(first, b.make<SubtractOp>(b.makeConstant(1.0), share)),
+                      b.make<MultiplyOp>(second, share));
+  result = keepWhere(b, isThere, result, std::numeric_limits<double>::quiet_NaN());
   return r->keepDims ? b.makeReshape(result, reducedShape(b.shapeOf(r->x), r->axes, true)) : result;
 }
 
-Value median(B &b) { return quantileOf(b, 0.5, "linear"); }
+template <NaNs nans> Value median(B &b) { return quantileOf(b, 0.5, "linear", nans); }
 
-template <int hundred> Value quantile(B &b) {
+/// Keras computes the place in float32 before it takes it for float64.
+template <int hundred, NaNs nans> Value quantile(B &b) {
   const Argument *argument = b.findArgument(1, "q");
   std::optional<double> q = argument && argument->kind == Argument::Kind::Constant
                                 ? argument->constant.getAsNumber()
@@ -196,8 +249,9 @@ template <int hundred> Value quantile(B &b) {
   if (!q)
     return b.error("'q' of '" + b.layer.className + "' must be one number");
   // Quantile.call of Keras 3.15 does not hand its method on.
-  return quantileOf(b, *q / hundred,
-                    hundred == 1 ? "linear" : b.getString(UINT_MAX, "method", "linear"));
+  const bool hasMethod = hundred != 1 || nans == NaNs::Skipped;
+  const std::string method = b.getString(UINT_MAX, "method", "linear");
+  return quantileOf(b, double(float(*q) / float(hundred)), hasMethod ? method : "linear", nans);
 }
 
 // ---- Along one axis -----------------------------------------------------------------------------
@@ -254,16 +308,19 @@ constexpr OperationEntry kStatisticOperations[] = {
     {"Average", average},
     {"CountNonzero", countNonzero},
     {"Digitize", digitize},
-    {"Median", median},
+    {"Median", median<NaNs::Spread>},
     {"Nanmax", extremumOfNumbers<ReduceKind::Max>},
     {"Nanmean", momentOfNumbers<Moment::Mean>},
     {"Nanmin", extremumOfNumbers<ReduceKind::Min>},
     {"Nanstd", momentOfNumbers<Moment::Deviation>},
     {"Nansum", sumOfNumbers},
     {"Nanvar", momentOfNumbers<Moment::Variance>},
-    {"Percentile", quantile<100>},
+    {"Nanmedian", median<NaNs::Skipped>},
+    {"Nanpercentile", quantile<100, NaNs::Skipped>},
+    {"Nanquantile", quantile<1, NaNs::Skipped>},
+    {"Percentile", quantile<100, NaNs::Spread>},
     {"Ptp", range},
-    {"Quantile", quantile<1>},
+    {"Quantile", quantile<1, NaNs::Spread>},
     {"SearchSorted", searchSorted},
     {"Trapezoid", trapezoid},
 };

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small matrices, special functions, quantiles and integers that keras.ops records in a graph."""
+
+import keras
+import numpy as np
+from keras import layers
+from layer_cases.operations_of_signals import flatten
+from layer_cases.registry import case
+
+
+@case("gradient")
+def recorded_triangles():
+    x = keras.Input((4, 4), name="x")
+    ops = keras.ops
+    y = layers.Dense(4)(x) + 3.0 * np.eye(4, dtype="float32")
+    parts = [ops.linalg.solve_triangular(y, x, lower=True), ops.linalg.solve_triangular(y, y[:, :, :3]), ops.linalg.solve_triangular(y, x[:, 0], lower=True),
+             ops.linalg.cholesky_inverse(y), ops.linalg.cholesky_inverse(y, upper=True)]
+    return keras.Model(x, flatten(parts))
+
+
+@case("gradient")
+def recorded_reflections():
+    x = keras.Input((5, 3), name="x")
+    ops = keras.ops
+    y = layers.Dense(3)(x)
+    parts = [*ops.linalg.qr(y), *ops.linalg.qr(y[:, :3]), *ops.linalg.qr(y[:, :, :1])]
+    return keras.Model(x, flatten(parts))
+
+
+@case("forward")
+def recorded_reflections_of_all_sizes():
+    x = keras.Input((5, 3), name="x")
+    ops = keras.ops
+    wide = ops.transpose(x, (0, 2, 1))
+    triangle = ops.triu(x[:, :3])
+    return keras.Model(x, [*ops.linalg.qr(x, mode="complete"), *ops.linalg.qr(wide), *ops.linalg.qr(wide[:, :1]), *ops.linalg.qr(triangle), *ops.linalg.qr(ops.zeros_like(x))])
+
+
+@case("gradient")
+def recorded_special_functions():
+    x = keras.Input((7,), name="x")
+    ops = keras.ops
+    y = layers.Dense(7)(x)
+    parts = [ops.erfinv(0.99 * ops.tanh(y)), ops.erfinv(1e-3 * y), ops.erfinv(0.9 * ops.tanh(3.0 * y)), ops.i0(y), ops.i0(1e-3 * y), ops.log(ops.i0(12.0 * y))]
+    return keras.Model(x, ops.concatenate(parts, axis=1))
+
+
+@case("forward")
+def recorded_special_values():
+    x = keras.Input((7,), name="x")
+    ops = keras.ops
+    return keras.Model(x, [1.0 / ops.erfinv(ops.sign(x)), *(ops.erfinv(ops.sign(x) * number) for number in (0.5, 0.9990234375, 0.99999994)), ops.i0(ops.cast(3.0 * x, "int32")), ops.cast(ops.isnan(ops.erfinv(1.5 + x * x)), "float32"), ops.i0(9.0 * ops.sign(x))])
+
+
+@case("forward")
+def recorded_special_functions_bfloat16():
+    x = keras.Input((7,), name="x")
+    y = layers.Identity(dtype="bfloat16")(x)
+    return keras.Model(x, [keras.ops.erfinv(keras.ops.tanh(y)), keras.ops.nanmedian(keras.ops.reshape(y, (-1, 7, 1)), axis=1)])
+
+
+@case("gradient")
+def recorded_quantiles():
+    x = keras.Input((4, 5), name="x")
+    ops = keras.ops
+    y = layers.Dense(5)(x)
+    holes = ops.where(x > 0.3, ops.log(-1.0 - x * x), y)
+    parts = [ops.nanmedian(holes, axis=2), ops.nanmedian(holes, axis=[1, 2], keepdims=True), ops.nanquantile(holes, 0.2, axis=1), ops.nanpercentile(holes, 70, axis=-1, keepdims=True)]
+    parts += [ops.nanquantile(holes, 0.5, axis=(1, 2), method=method) for method in ("lower", "higher", "nearest", "midpoint", "linear")]
+    flat = [layers.Flatten()(ops.nan_to_num(part)) for part in parts]
+    return keras.Model(x, layers.Dense(2)(ops.concatenate([part if part.ndim == 2 else ops.expand_dims(part, 1) for part in flat], axis=1)))
+
+
+@case("forward")
+def recorded_places_of_quantiles():
+    """0.2 is a little more in float32."""
+    x = keras.Input((6, 5), name="x")
+    ops = keras.ops
+    holes = ops.where(x > 1.0, ops.log(-1.0 - x * x), x)
+    return keras.Model(x, [ops.percentile(x, 20, axis=1, method="higher"), ops.quantile(x, 0.7, axis=1), ops.nanpercentile(holes, 20, axis=1, method="higher"), ops.nanmedian(holes, axis=2)])
+
+
+@case("forward")
+def recorded_divisors():
+    x = keras.Input((6,), name="x", dtype="int32")
+    ops = keras.ops
+    y = x * x * 6 - 18 * x
+    wide = ops.cast(x, "int64") * 4807526976
+    return keras.Model(x, [ops.gcd(y, 12 * x), ops.gcd(x, 0), ops.lcm(y, x + 2), ops.lcm(x, -6), ops.gcd(ops.cast(x * 8, "uint8"), ops.cast(x + 12, "uint8")), ops.gcd(wide, ops.cast(x, "int64") * 2971215073),
+                           ops.gcd(x * 0 + 1836311903, x * 0 + 1134903170), *ops.unravel_index(x, (2, 3, 4)), *ops.unravel_index(x[:, 0] + 5, (2, 3, 4)), *ops.unravel_index(y, (7,))])
