@@ -93,13 +93,12 @@ Status Batcher::runAll(const data::Dataset &data, int64_t batchSize, bool full,
       rows[static_cast<size_t>(i)] = std::min(first + i, data.rows - 1);
     return rows;
   };
-  std::vector<int64_t> rows = rowsFrom(0), next;
-  for (int64_t first = 0; first < data.rows; first += batchSize, rows = std::move(next)) {
-    if (first + batchSize < data.rows) {
-      next = rowsFrom(first + batchSize);
-      if (canFetch_)
-        expect(data, next.data(), static_cast<int64_t>(next.size()));
+  for (int64_t first = 0; first < data.rows; first += batchSize) {
+    if (canFetch_ && first + batchSize < data.rows) {
+      const std::vector<int64_t> next = rowsFrom(first + batchSize);
+      expect(data, next.data(), static_cast<int64_t>(next.size()));
     }
+    const std::vector<int64_t> rows = rowsFrom(first);
     if (Status status = run(data, rows.data(), static_cast<int64_t>(rows.size())); !status)
       return status;
     if (done)
