@@ -47,6 +47,8 @@ private:
   void recordManifest();
   void recordSourceHash();
   ExitCode finish(AtomicFiles &files, llvm::Error failure);
+  /// What was printed reached standard output; else says so.
+  ExitCode flushOutput();
   std::string printIR();
   ExitCode writeIR();
   ExitCode writeCudaSource();

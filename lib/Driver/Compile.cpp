@@ -276,6 +276,16 @@ ExitCode Compilation::finish(AtomicFiles &files, llvm::Error failure) {
   return kExitBadInput;
 }
 
+ExitCode Compilation::flushOutput() {
+  llvm::outs().flush();
+  if (!llvm::outs().has_error())
+    return kExitDone;
+  diagnostics.error("standard output: cannot be written: " + llvm::outs().error().message() +
+                    "; expected an open pipe, or a file with room");
+  llvm::outs().clear_error(); // else the stream's end is a fatal error
+  return kExitBadInput;
+}
+
 std::string Compilation::printIR() {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -289,7 +299,7 @@ ExitCode Compilation::writeIR() {
   const std::string text = printIR();
   if (options.outputDirectory.empty() || options.outputDirectory == "-") {
     llvm::outs() << text;
-    return kExitDone;
+    return flushOutput();
   }
   // The optimizer's variables are declared with the backward pass; before, its state has no place.
   if (last >= Phase::Autodiff)
@@ -313,7 +323,7 @@ ExitCode Compilation::writeCudaSource() {
     return kExitBadInput;
   if (options.outputDirectory.empty() || options.outputDirectory == "-") {
     llvm::outs() << *source;
-    return kExitDone;
+    return flushOutput();
   }
   AtomicFiles files(options.outputDirectory);
   return finish(files, files.add(name + ".cu", *source));
@@ -368,6 +378,8 @@ ExitCode Compilation::run() {
     explanation.printTable(llvm::outs());
   else if (options.explain == Explain::Json)
     explanation.printJson(llvm::outs());
+  if (ExitCode code = flushOutput(); code != kExitDone)
+    return code;
   if (options.emitCuda)
     return writeCudaSource();
   if (last != Phase::Module)

@@ -80,9 +80,7 @@ int bench(Arguments &arguments, Console &console) {
   }
   if (std::optional<float> loss = (*steps)->loss())
     json["loss"] = *loss;
-  if (!console.data(json.dump() + "\n"))
-    return console.fail(data::Failure("standard output: cannot be written"));
-  return Done;
+  return console.data(json.dump() + "\n");
 }
 
 } // namespace mpc::commands

@@ -186,15 +186,15 @@ static int dispatch(const Command &command, Arguments &arguments, Console &conso
 int runCommandLine(int count, const char *const *words, Console &console) {
   std::string name = count > 1 ? words[1] : "";
   if (name == "--help" || name == "-h" || name == "help")
-    return console.data(overview()) ? Done : BadInput;
+    return console.data(overview());
   if (name == "--version")
-    return console.data(std::string("mpc-run ") + mpc_rt_version() + "\n") ? Done : BadInput;
+    return console.data(std::string("mpc-run ") + mpc_rt_version() + "\n");
   for (const Command &command : commandTable()) {
     if (name != command.name)
       continue;
     Arguments arguments(command.options, count - 2, words + 2);
     if (arguments.has("help"))
-      return console.data(help(command)) ? Done : BadInput;
+      return console.data(help(command));
     return dispatch(command, arguments, console);
   }
   std::string names;

@@ -2,6 +2,9 @@
 // Messages.
 #include "commands/console.h"
 
+#include <cerrno>
+#include <cstring>
+
 namespace mpc::commands {
 
 void Console::label(const char *colour, const char *word) {
@@ -37,8 +40,16 @@ void Console::warn(const std::string &text) {
   std::fprintf(err_, "%s\n", text.c_str());
 }
 
-bool Console::data(const std::string &text) {
-  return std::fwrite(text.data(), 1, text.size(), out_) == text.size() && std::fflush(out_) == 0;
+data::Status Console::write(const std::string &text) {
+  if (std::fwrite(text.data(), 1, text.size(), out_) == text.size() && std::fflush(out_) == 0)
+    return data::Status();
+  return data::Failure(std::string("standard output: cannot be written: ") + std::strerror(errno) +
+                       "; expected an open pipe, or a file with room");
+}
+
+int Console::data(const std::string &text) {
+  data::Status status = write(text);
+  return status ? Done : fail(status.failure());
 }
 
 } // namespace mpc::commands

@@ -32,8 +32,10 @@ public:
       note(text);
   }
   void warn(const std::string &text);
-  /// Writes data and flushes it; false when `out` cannot be written.
-  bool data(const std::string &text);
+  /// Writes data and flushes it.
+  data::Status write(const std::string &text);
+  /// The same as the end of a command: says what failed, and returns the exit code.
+  int data(const std::string &text);
 
 private:
   void label(const char *colour, const char *word);

@@ -57,9 +57,7 @@ int evaluate(Arguments &arguments, Console &console) {
   for (const auto &[name, value] : training::asLogs(*results))
     line += (line.empty() ? "" : "  ") + name + " " + training::formatShort(value);
   std::fprintf(console.err(), "%s\n", line.c_str());
-  if (arguments.has("json") && !console.data(asJson(*results)))
-    return console.fail(data::Failure("standard output: cannot be written"));
-  return Done;
+  return arguments.has("json") ? console.data(asJson(*results)) : Done;
 }
 
 } // namespace mpc::commands

@@ -189,7 +189,7 @@ int inspect(Arguments &arguments, Console &console) {
     return console.fail(session.failure());
   Json json = describe(**session);
   std::string text = arguments.has("json") ? manifestOf(json) : tableOf(json);
-  return console.data(text) ? Done : BadInput;
+  return console.data(text);
 }
 
 } // namespace mpc::commands

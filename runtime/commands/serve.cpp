@@ -24,8 +24,8 @@ static bool readLine(FILE *in, std::string &line) {
 }
 
 int serve(BenchSteps &steps, FILE *in, Console &console) {
-  if (!console.data("READY " + steps.describe() + "\n"))
-    return BadInput;
+  if (int code = console.data("READY " + steps.describe() + "\n"))
+    return code;
   std::string line;
   bool asked = false;
   while (!asked && readLine(in, line)) {
@@ -48,8 +48,8 @@ int serve(BenchSteps &steps, FILE *in, Console &console) {
         return console.fail(time.failure());
       times.push_back(*time);
     }
-    if (!console.data("TIMES " + times.dump() + "\n"))
-      return BadInput;
+    if (int code = console.data("TIMES " + times.dump() + "\n"))
+      return code;
   }
   nlohmann::ordered_json done;
   if (std::optional<float> loss = steps.loss()) {
@@ -62,7 +62,7 @@ int serve(BenchSteps &steps, FILE *in, Console &console) {
   }
   done["bytes_planned"] = steps.plan().total();
   done["bytes_peak"] = training::peakBytes();
-  return console.data("DONE " + done.dump() + "\n") ? Done : BadInput;
+  return console.data("DONE " + done.dump() + "\n");
 }
 
 } // namespace mpc::commands

@@ -34,9 +34,7 @@ public:
   explicit JsonOutput(Console &console) : console_(console) {}
   Status historyChanged(const std::vector<training::Logs> &history) override {
     int64_t epoch = static_cast<int64_t>(history.size()) - 1;
-    if (!console_.data(training::jsonLine(epoch, history.back()) + "\n"))
-      return Failure("standard output: cannot be written; expected an open pipe or file");
-    return Status();
+    return console_.write(training::jsonLine(epoch, history.back()) + "\n");
   }
 
 private:

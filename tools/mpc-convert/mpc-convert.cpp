@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-convert: weights, optimizer state and loss-scale state between the files of Keras and mpc.
 #include "tools/ExitOnSignals.h"
+#include "tools/FatalErrors.h"
 #include "tools/mpc-convert/Convert.h"
 #include "tools/mpc-convert/Options.h"
 
@@ -8,6 +9,7 @@
 
 int main(int argc, char **argv) {
   mpc::exitOnSignals();
+  mpc::reportFatalErrors();
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, reported as such
   mpc::ExitCode code = mpc::kExitDone;
   std::optional<mpc::ConvertOptions> options = mpc::parseConvertOptions(argc, argv, code);

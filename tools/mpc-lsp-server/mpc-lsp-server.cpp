@@ -4,10 +4,14 @@
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mpc/InitAll.h"
 #include "tools/BugReport.h"
+#include "tools/FatalErrors.h"
+#include "tools/UsageStatus.h"
 
 int main(int argc, char **argv) {
   mpc::askForReports();
+  mpc::reportFatalErrors();
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
+  mpc::UsageStatus status;
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }

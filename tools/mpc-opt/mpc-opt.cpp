@@ -2,15 +2,34 @@
 // mlir-opt with the mpc dialects, passes and pipelines, and upstream's.
 #include "mlir/IR/Dialect.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mpc/InitAll.h"
 #include "tools/BugReport.h"
+#include "tools/FatalErrors.h"
+#include "tools/UsageStatus.h"
+
+/// Whether the passes of the command line and their options exist; else says what does not. Names
+/// and options are text to the parser of the command line: MLIR reads them with the input.
+static bool namesPipeline() {
+  mlir::MLIRContext context;
+  mlir::PassManager manager(&context);
+  return mlir::succeeded(mlir::MlirOptMainConfig::createFromCLOptions().setupPassPipeline(manager));
+}
 
 int main(int argc, char **argv) {
   mpc::askForReports();
+  mpc::reportFatalErrors();
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
   mlir::registerAllPasses();
   mpc::registerAllPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "mpc optimizer\n", registry));
+  std::pair<std::string, std::string> files;
+  {
+    mpc::UsageStatus status;
+    files = mlir::registerAndParseCLIOptions(argc, argv, "mpc optimizer\n", registry);
+  }
+  if (!namesPipeline())
+    return 2;
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, files.first, files.second, registry));
 }

@@ -6,13 +6,17 @@
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "mpc/InitAll.h"
 #include "tools/BugReport.h"
+#include "tools/FatalErrors.h"
+#include "tools/UsageStatus.h"
 
 int main(int argc, char **argv) {
   mpc::askForReports();
+  mpc::reportFatalErrors();
   mlir::registerReducerPasses();
   mpc::registerAllPasses();
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
   mlir::MLIRContext context(registry);
+  mpc::UsageStatus status;
   return mlir::failed(mlir::mlirReduceMain(argc, argv, context));
 }

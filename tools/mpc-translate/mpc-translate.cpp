@@ -4,10 +4,14 @@
 #include "mpc/Import/Keras/Import.h"
 #include "mpc/Target/Dot.h"
 #include "tools/BugReport.h"
+#include "tools/FatalErrors.h"
+#include "tools/UsageStatus.h"
 
 int main(int argc, char **argv) {
   mpc::askForReports();
+  mpc::reportFatalErrors();
   mpc::keras::registerImportKeras();
   mpc::registerExportDot();
+  mpc::UsageStatus status;
   return mlir::failed(mlir::mlirTranslateMain(argc, argv, "mpc translation\n"));
 }

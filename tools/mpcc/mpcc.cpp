@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcc: compiles a model ahead of time.
 #include "tools/ExitOnSignals.h"
+#include "tools/FatalErrors.h"
 #include "tools/mpcc/Options.h"
 #include "tools/mpcc/WeightsFile.h"
 #include "llvm/Support/CrashRecoveryContext.h"
@@ -14,6 +15,7 @@
 
 int main(int argc, char **argv) {
   mpc::exitOnSignals();
+  mpc::reportFatalErrors();
   mpc::ExitCode code = mpc::kExitDone;
   std::optional<mpc::CompileOptions> options = mpc::parseCommandLine(argc, argv, code);
   if (!options)
