@@ -105,7 +105,8 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_set_loss_scale(mpc_rt_context_t *conte
                                                          const mpc_rt_loss_scale_t *loss_scale);
 
 /* The optimizer's variable. FAILED_PRECONDITION where a schedule decides, which is part of the
- * compiled model, and for a model without an optimizer. */
+ * compiled model, and for a model without an optimizer. `set` takes any finite rate, as Keras does:
+ * a negative one ascends; INVALID_ARGUMENT for others. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_get_learning_rate(mpc_rt_context_t *context, float *rate);
 MPC_RT_API mpc_rt_status_t mpc_rt_context_set_learning_rate(mpc_rt_context_t *context, float rate);
 

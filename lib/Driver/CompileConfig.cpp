@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // --loss, --optimizer, --metrics, --learning-rate over the file's compile config.
 #include "lib/Driver/CompileConfig.h"
+#include "mpc/Import/Keras/Config.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -23,9 +24,10 @@ static llvm::Expected<llvm::json::Value> nameOrFile(StringRef option, StringRef 
   auto buffer = llvm::MemoryBuffer::getFile(text);
   if (!buffer)
     return makeError(text + ": cannot be read: " + buffer.getError().message());
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse((*buffer)->getBuffer());
+  // Python's dialect, since json.dump writes it, with bounds on depth and size.
+  llvm::Expected<llvm::json::Value> json = keras::parsePythonJson((*buffer)->getBuffer(), text);
   if (!json)
-    return makeError(text + ": is not JSON: " + llvm::toString(json.takeError()) +
+    return makeError(llvm::toString(json.takeError()) +
                      "; expected a Keras-serialised object for " + option);
   return json;
 }
@@ -39,12 +41,14 @@ static void setLearningRate(llvm::json::Value &optimizer, double rate) {
     return;
   }
   llvm::json::Object *object = optimizer.getAsObject();
-  llvm::json::Object *config = object ? object->getObject("config") : nullptr;
-  if (!config)
-    return;
-  if (llvm::json::Value *inner = config->get("inner_optimizer"))
+  if (!object)
+    return; // buildOptimizer says so
+  if (!object->getObject("config"))
+    (*object)["config"] = llvm::json::Object();
+  llvm::json::Object &config = *object->getObject("config");
+  if (llvm::json::Value *inner = config.get("inner_optimizer"))
     return setLearningRate(*inner, rate);
-  (*config)["learning_rate"] = rate;
+  config["learning_rate"] = rate;
 }
 
 llvm::Expected<CompileConfig> mpc::mergeCompileConfig(const llvm::json::Object &file,

@@ -3,8 +3,8 @@
 // model had, so the decision reads the layers (keras-semantics, section 12, decision 7).
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/Remarks.h"
-#include "mpc/Training/LossScaleOption.h"
 #include "mpc/Training/Passes.h"
+#include "mpc/Training/TrainingOptions.h"
 #include <cmath>
 
 namespace mpc {
@@ -28,14 +28,16 @@ std::optional<Request> parseRequest(StringRef text) {
   SmallVector<StringRef> parts;
   text.split(parts, ':');
   auto number = [&](size_t index, double &value) {
-    return index < parts.size() && !parts[index].getAsDouble(value) && std::isfinite(value);
+    return index < parts.size() && !parts[index].getAsDouble(value) && std::isfinite(float(value));
   };
   Request request;
-  if (parts[0] == "fixed" && parts.size() == 2 && number(1, request.initial) && request.initial > 0)
+  if (!number(1, request.initial) || !(float(request.initial) > 0))
+    return std::nullopt;
+  if (parts[0] == "fixed" && parts.size() == 2)
     return request;
   int64_t steps;
   if (parts[0] != "dynamic" || (parts.size() != 3 && parts.size() != 5) ||
-      !number(1, request.initial) || parts[2].getAsInteger(10, steps))
+      parts[2].getAsInteger(10, steps))
     return std::nullopt;
   request.growthSteps = steps;
   if (parts.size() == 5) {
@@ -73,7 +75,9 @@ struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
       std::optional<Request> request = parseRequest(option);
       if (!request) {
         module.emitError("--loss-scale=")
-            << option << ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]";
+            << option
+            << ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
+               "positive scales that are finite in float32";
         return signalPassFailure();
       }
       if (existing)

@@ -3,6 +3,7 @@
 #include "lib/Training/KerasObject.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <cmath>
 
 using namespace mpc;
 using llvm::StringRef;
@@ -63,6 +64,23 @@ llvm::SmallVector<double> KerasObject::numbers(StringRef key) const {
     for (const llvm::json::Value &element : *array)
       values.push_back(element.getAsNumber().value_or(0));
   return values;
+}
+
+static bool isNonFinite(const llvm::json::Value &value) {
+  if (const llvm::json::Array *array = value.getAsArray())
+    return llvm::any_of(*array, isNonFinite);
+  if (std::optional<double> number = value.getAsNumber())
+    return !std::isfinite(float(*number));
+  return value.getAsString() == "NaN";
+}
+
+std::string mpc::listNonFinite(const llvm::json::Object &config) {
+  llvm::SmallVector<StringRef> keys;
+  for (const auto &[key, value] : config)
+    if (key != "name" && isNonFinite(value))
+      keys.push_back(key);
+  llvm::sort(keys);
+  return llvm::join(keys, ", ");
 }
 
 static std::string snakeCase(StringRef name) {

@@ -56,6 +56,10 @@ struct KerasObject {
   }
 };
 
+/// The arguments that are, or hold, numbers that float32 has no finite value for, in alphabetical
+/// order with commas between them. NaN is text in what parsePythonJson reads.
+std::string listNonFinite(const llvm::json::Object &config);
+
 /// Keras's snake case, with the short spellings folded: "MeanSquaredError", "mse", "MSE" give
 /// "mean_squared_error". Class names, function names and aliases meet here.
 std::string canonicalName(llvm::StringRef identifier);

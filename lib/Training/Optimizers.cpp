@@ -4,38 +4,58 @@
 #include "lib/Training/Optimizers.h"
 #include "lib/Training/Rules.h"
 #include "lib/Training/Schedules.h"
+#include "mpc/Training/TrainingOptions.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
 
 static LogicalResult buildLossScale(OpBuilder &b, Location loc, const KerasObject &scaler) {
+  double initial = scaler.number("initial_scale", 32768);
+  if (std::string keys = listNonFinite(scaler.config); !keys.empty())
+    return emitError(loc) << "LossScaleOptimizer needs finite numbers as " << keys;
+  if (!(float(initial) > 0))
+    return emitError(loc) << "LossScaleOptimizer needs an initial_scale > 0, got " << initial;
   // Fixed scales exist in files of TensorFlow 2 only.
   IntegerAttr growthSteps;
-  if (scaler.boolean("dynamic", true))
-    growthSteps = b.getI64IntegerAttr(int64_t(scaler.number("dynamic_growth_steps", 2000)));
-  LossScaleOp::create(b, loc, b.getF64FloatAttr(scaler.number("initial_scale", 32768)), growthSteps,
-                      FloatAttr(), FloatAttr());
+  if (scaler.boolean("dynamic", true)) {
+    std::optional<int64_t> steps = scaler.optionalInteger("dynamic_growth_steps");
+    if (!steps && scaler.optionalNumber("dynamic_growth_steps"))
+      return emitError(loc) << "LossScaleOptimizer needs a whole dynamic_growth_steps";
+    growthSteps = b.getI64IntegerAttr(steps.value_or(2000));
+  }
+  LossScaleOp::create(b, loc, b.getF64FloatAttr(initial), growthSteps, FloatAttr(), FloatAttr());
   return success();
 }
 
-/// What BaseOptimizer's constructor refuses.
+static bool isWhole(double value) { return value == std::trunc(value) && value <= INT32_MAX; }
+
+/// What BaseOptimizer's constructor refuses, and numbers that would make the first step NaN: Keras
+/// trains with them.
 static std::string checkOptions(const KerasObject &optimizer) {
+  if (std::string keys = listNonFinite(optimizer.config); !keys.empty())
+    return "needs finite numbers as " + keys;
+  if (const llvm::json::Value *rate = optimizer.config.get("learning_rate");
+      rate && !rate->getAsNumber() && !rate->getAsObject())
+    return "needs a number or a schedule as learning_rate";
+  if (optimizer.number("loss_scale_factor", 1) <= 0)
+    return "needs loss_scale_factor > 0";
   int clips = 0;
   for (StringRef key : {"clipnorm", "global_clipnorm", "clipvalue"})
     clips += optimizer.optionalNumber(key).has_value();
   if (clips > 1)
     return "has more than one of clipnorm, clipvalue and global_clipnorm";
   if (double steps = optimizer.number("gradient_accumulation_steps", 0);
-      steps != 0 && (steps < 2 || steps != int64_t(steps)))
+      steps != 0 && (steps < 2 || !isWhole(steps)))
     return "needs gradient_accumulation_steps >= 2";
   if (!optimizer.boolean("use_ema", false))
     return "";
   if (double momentum = optimizer.number("ema_momentum", 0.99); !(momentum >= 0 && momentum <= 1))
     return "needs ema_momentum in [0, 1]";
   if (double frequency = optimizer.number("ema_overwrite_frequency", 1);
-      frequency != 0 && (frequency < 1 || frequency != int64_t(frequency)))
+      frequency != 0 && (frequency < 1 || !isWhole(frequency)))
     return "needs a whole ema_overwrite_frequency >= 1";
   return "";
 }
@@ -104,6 +124,13 @@ static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module, const Ru
       average ? optionalInteger("ema_overwrite_frequency") : IntegerAttr(),
       optionalInteger("gradient_accumulation_steps"), optionalFloat("loss_scale_factor"));
   return success();
+}
+
+std::optional<double> mpc::parseLearningRate(StringRef text) {
+  double rate = 0;
+  if (text.getAsDouble(rate) || !std::isfinite(float(rate)))
+    return std::nullopt;
+  return rate;
 }
 
 LogicalResult mpc::buildOptimizer(OpBuilder &b, ModuleOp module, const llvm::json::Value &json) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checks and copies schedule configs (keras/src/optimizers/schedules/learning_rate_schedule.py).
 #include "lib/Training/Schedules.h"
+#include "lib/Training/KerasObject.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -50,6 +51,8 @@ static bool areNumbers(const llvm::json::Array *array) {
 }
 
 static std::string findProblem(const KnownSchedule &known, const llvm::json::Object &config) {
+  if (std::string keys = listNonFinite(config); !keys.empty())
+    return "needs finite numbers as " + keys;
   for (StringRef key : known.numbers)
     if (!config.getNumber(key))
       return "has no number '" + key.str() + "'";

@@ -188,6 +188,10 @@ class Training(Case):
         rate = model.learning_rate
         model.fit(x, y, epochs=3, verbose=0, callbacks=[mpc.callbacks.ReduceLROnPlateau("loss", factor=0.5, patience=1, mode="max")])
         self.assertAlmostEqual(model.learning_rate, rate * 0.25)
+        for wrong in (float("nan"), float("inf"), 1e39):
+            with self.assertRaisesRegex(mpc.InvalidArgumentError, "expected a finite number"):
+                model.learning_rate = wrong
+        self.assertAlmostEqual(model.learning_rate, rate * 0.25)
 
     def test_class_weights(self):
         x, y = digits(64)

@@ -136,6 +136,11 @@ mpc_rt_status_t mpc_rt_context_get_learning_rate(mpc_rt_context_t *context, floa
 mpc_rt_status_t mpc_rt_context_set_learning_rate(mpc_rt_context_t *context, float rate) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_set_learning_rate: context is null");
+  if (!std::isfinite(rate))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: learning rate %g; expected a finite number, else the next step destroys the "
+                "weights",
+                context->executable().model_name, static_cast<double>(rate));
   float *variable = nullptr;
   if (auto status = findRate(*context, variable))
     return status;

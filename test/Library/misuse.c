@@ -4,6 +4,7 @@
  * status and a message; none crashes, and the context goes on working. */
 #include "net.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -97,6 +98,8 @@ static void variables(net_model_t *model, net_context_t *context) {
 
 static void training(net_model_t *model, net_context_t *context) {
   float rows[4][10] = {{0}}, weights[4] = {1, 1, 1, 1}, loss, predictions[4][4];
+  const float wrong[] = {NAN, INFINITY, -INFINITY};
+  float rate, kept;
   int32_t labels[4] = {0};
   const void *inputs[] = {rows, labels, weights};
   void *outputs[] = {&loss, predictions};
@@ -124,6 +127,13 @@ static void training(net_model_t *model, net_context_t *context) {
   scale.scale = -1;
   REFUSED(INVALID_ARGUMENT, "expected a positive finite scale",
           net_set_loss_scale(context, &scale));
+  EXPECT(mpc_rt_context_get_learning_rate(context, &rate) == MPC_RT_OK);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
+    REFUSED(INVALID_ARGUMENT, "expected a finite number",
+            mpc_rt_context_set_learning_rate(context, wrong[i]));
+  EXPECT(mpc_rt_context_get_learning_rate(context, &kept) == MPC_RT_OK && kept == rate);
+  EXPECT(mpc_rt_context_set_learning_rate(context, -rate) == MPC_RT_OK);
+  EXPECT(mpc_rt_context_set_learning_rate(context, rate) == MPC_RT_OK);
 }
 
 static void files(net_context_t *context) {

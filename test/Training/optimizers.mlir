@@ -29,6 +29,37 @@
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/still.json --compile-to=import | FileCheck %s --check-prefix=STILL
 // STILL: error: {{.*}}learning rate schedule CosineDecay needs decay_steps > 0
 
+// What would make the first step NaN is refused; rates below 0 ascend, as in Keras.
+// RUN: mpcc %s --loss=mse --optimizer=sgd --learning-rate=-0.5 --compile-to=import | FileCheck %s --check-prefix=ASCENT
+// ASCENT: {learning_rate = -5.000000e-01 : f64}
+// RUN: echo '{"class_name": "Adam"}' > %t/bare.json
+// RUN: mpcc %s --loss=mse --optimizer=%t/bare.json --learning-rate=0.5 --compile-to=import | FileCheck %s --check-prefix=BARE
+// BARE: {learning_rate = 5.000000e-01 : f64}
+// RUN: echo '{"class_name": "Adam", "config": {"learning_rate": NaN, "epsilon": Infinity}}' > %t/nan.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/nan.json --compile-to=import | FileCheck %s --check-prefix=NAN
+// NAN: error: {{.*}}optimizer 'Adam' needs finite numbers as epsilon, learning_rate
+// RUN: echo '{"class_name": "Adam", "config": {"learning_rate": "0.1"}}' > %t/text.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/text.json --compile-to=import | FileCheck %s --check-prefix=TEXT
+// TEXT: error: {{.*}}optimizer 'Adam' needs a number or a schedule as learning_rate
+// RUN: echo '{"class_name": "Adam", "config": {"loss_scale_factor": 0}}' > %t/factor.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/factor.json --compile-to=import | FileCheck %s --check-prefix=FACTOR
+// FACTOR: error: {{.*}}optimizer 'Adam' needs loss_scale_factor > 0
+// RUN: echo '{"class_name": "Adam", "config": {"gradient_accumulation_steps": 1e30}}' > %t/many.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/many.json --compile-to=import | FileCheck %s --check-prefix=MANY
+// MANY: error: {{.*}}optimizer 'Adam' needs gradient_accumulation_steps >= 2
+// RUN: echo '{"class_name": "Adam", "config": {"learning_rate": {"class_name": "CosineDecay", "config": {"initial_learning_rate": 0.5, "decay_steps": 10, "alpha": NaN}}}}' > %t/alpha.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/alpha.json --compile-to=import | FileCheck %s --check-prefix=ALPHA
+// ALPHA: error: {{.*}}learning rate schedule CosineDecay needs finite numbers as alpha
+// RUN: echo '{"class_name": "LossScaleOptimizer", "config": {"initial_scale": 0, "inner_optimizer": {"class_name": "SGD", "config": {}}}}' > %t/zero.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/zero.json --compile-to=import | FileCheck %s --check-prefix=ZERO
+// ZERO: error: {{.*}}LossScaleOptimizer needs an initial_scale > 0, got 0
+// RUN: echo '{"class_name": "LossScaleOptimizer", "config": {"dynamic_growth_steps": 1e30, "inner_optimizer": {"class_name": "SGD", "config": {}}}}' > %t/growth.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/growth.json --compile-to=import | FileCheck %s --check-prefix=GROWTH
+// GROWTH: error: {{.*}}LossScaleOptimizer needs a whole dynamic_growth_steps
+// RUN: %python -c "print('[' * 1000000)" > %t/deep.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/deep.json --compile-to=import | FileCheck %s --check-prefix=DEEP
+// DEEP: error: {{.*}}deep.json: {{.*}}deep{{.*}}; expected a Keras-serialised object for --optimizer
+
 // The other optimizers, with Keras's defaults.
 // RUN: mpcc %s --loss=mse --optimizer=AdamW --compile-to=import | FileCheck %s --check-prefix=ADAMW
 // ADAMW: mpc.optimizer "adam_w" rule(#mpc.adam<{{.*}}weight_decay = 4.000000e-03 : f64}

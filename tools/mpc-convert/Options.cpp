@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Options of mpc-convert.
 #include "tools/mpc-convert/Options.h"
-#include "mpc/Training/LossScaleOption.h"
+#include "mpc/Training/TrainingOptions.h"
 #include "tools/ParseErrors.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/WithColor.h"
@@ -74,14 +74,14 @@ std::optional<ConvertOptions> mpc::parseConvertOptions(int argc, char **argv, Ex
              ", or leave the option out");
   if (!isLossScaleOption(line.lossScale))
     report("--loss-scale=" + line.lossScale +
-           ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]");
+           ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
+           "positive scales that are finite in float32");
   ConvertOptions options;
   if (line.learningRate.getNumOccurrences()) {
-    double rate = 0;
-    if (llvm::StringRef(line.learningRate).getAsDouble(rate) || !std::isfinite(rate) || rate < 0)
+    options.compile.learningRate = parseLearningRate(line.learningRate);
+    if (!options.compile.learningRate)
       report("--learning-rate=" + line.learningRate +
-             ": expected a finite number that is not negative");
-    options.compile.learningRate = rate;
+             ": expected a number that is finite in float32");
   }
   if (!good)
     return std::nullopt;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Options of mpcc (interface.md, section 1). An option that is not there yet says so.
 #include "tools/mpcc/Options.h"
-#include "mpc/Training/LossScaleOption.h"
+#include "mpc/Training/TrainingOptions.h"
 #include "tools/ParseErrors.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
-#include <cmath>
 
 using namespace mpc;
 namespace cl = llvm::cl;
@@ -232,13 +231,13 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
     readInputShape(errors, shape, options);
   if (!isLossScaleOption(line.lossScale))
     errors.report("--loss-scale=" + line.lossScale +
-                  ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]");
+                  ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
+                  "positive scales that are finite in float32");
   if (line.learningRate.getNumOccurrences()) {
-    double rate = 0;
-    if (llvm::StringRef(line.learningRate).getAsDouble(rate) || !std::isfinite(rate) || rate < 0)
+    options.learningRate = parseLearningRate(line.learningRate);
+    if (!options.learningRate)
       errors.report("--learning-rate=" + line.learningRate +
-                    ": expected a finite number that is not negative");
-    options.learningRate = rate;
+                    ": expected a number that is finite in float32");
   }
   options.compileTo =
       options.emitCuda ? Phase::Kernels : phaseOption(errors, "compile-to", line.compileTo);

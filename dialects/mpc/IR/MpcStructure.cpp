@@ -2,6 +2,8 @@
 // Variables and layers.
 #include "dialects/mpc/IR/Mpc.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpc;
 
@@ -33,6 +35,28 @@ LogicalResult VariableOp::verify() {
   }
   if ((getRole() == VariableRole::Shadow) != getShadowOf().has_value())
     return emitOpError() << "role shadow and shadow_of belong together";
+  return success();
+}
+
+/// Training computes in float32, however the attribute is stored.
+static bool isFiniteInFloat32(const APFloat &value) {
+  return std::isfinite(float(value.convertToDouble()));
+}
+
+LogicalResult OptimizerOp::verify() {
+  if (!isFiniteInFloat32(getLearningRate()))
+    return emitOpError() << "learning_rate must be finite in float32";
+  return success();
+}
+
+LogicalResult LossScaleOp::verify() {
+  if (!isFiniteInFloat32(getInitial()) || !(float(getInitial().convertToDouble()) > 0))
+    return emitOpError() << "initial must be positive and finite in float32";
+  for (std::optional<APFloat> limit : {getMinimum(), getMaximum()})
+    if (limit && !isFiniteInFloat32(*limit))
+      return emitOpError() << "limits must be finite in float32";
+  if (getMinimum() && getMaximum() && *getMinimum() > *getMaximum())
+    return emitOpError() << "minimum must not exceed maximum";
   return success();
 }
 

@@ -104,6 +104,7 @@ def Mpc_OptimizerOp : Mpc_Op<"optimizer"> {
                        OptionalAttr<FlatSymbolRefArrayAttr>:$undecayed,
                        OptionalAttr<F64Attr>:$ema_momentum, OptionalAttr<I64Attr>:$ema_overwrite_frequency,
                        OptionalAttr<I64Attr>:$accumulation_steps, OptionalAttr<F64Attr>:$static_scale);
+  let hasVerifier = 1;
   let assemblyFormat = "$name `rule` `(` $rule `)` attr-dict";
 }
 
@@ -112,11 +113,13 @@ def Mpc_LossScaleOp : Mpc_Op<"loss_scale"> {
   let description = [{
     At most one per module. Dynamic (keras/src/optimizers/loss_scale_optimizer.py) when
     `growth_steps` is present, else fixed. `minimum`, `maximum` bound the dynamic scale (Keras: none).
+    All are finite in float32, and the initial scale is positive: gradients are divided by it.
 
     Example: `mpc.loss_scale initial(3.276800e+04) {growth_steps = 2000 : i64}`
   }];
   let arguments = (ins F64Attr:$initial, OptionalAttr<I64Attr>:$growth_steps,
                        OptionalAttr<F64Attr>:$minimum, OptionalAttr<F64Attr>:$maximum);
+  let hasVerifier = 1;
   let assemblyFormat = "`initial` `(` $initial `)` attr-dict";
 }
 

@@ -50,3 +50,33 @@ func.func @no_powers(%w: tensor<4xf32>, %r: tensor<f32>) {
     : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{learning_rate must be finite in float32}}
+mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.0 : f64, nesterov = false>) {learning_rate = 1.0e+39 : f64}
+
+// -----
+
+// expected-error @below {{initial must be positive and finite in float32}}
+mpc.loss_scale initial(0.0)
+
+// -----
+
+// expected-error @below {{initial must be positive and finite in float32}}
+mpc.loss_scale initial(1.0e-50)
+
+// -----
+
+// expected-error @below {{initial must be positive and finite in float32}}
+mpc.loss_scale initial(0x7FF8000000000000)
+
+// -----
+
+// expected-error @below {{limits must be finite in float32}}
+mpc.loss_scale initial(8.0) {growth_steps = 2 : i64, maximum = 0x7FF0000000000000 : f64}
+
+// -----
+
+// expected-error @below {{minimum must not exceed maximum}}
+mpc.loss_scale initial(8.0) {growth_steps = 2 : i64, minimum = 4.0 : f64, maximum = 2.0 : f64}

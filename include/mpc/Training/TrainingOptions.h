@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The spelling of options of training, for tools that check their command line.
+#ifndef MPC_TRAINING_TRAININGOPTIONS_H
+#define MPC_TRAINING_TRAININGOPTIONS_H
+
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+
+namespace mpc {
+
+/// `auto`, `none`, `fixed:N` or `dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]`. Scales are positive and
+/// finite in float32; limits are finite and in order.
+bool isLossScaleOption(llvm::StringRef text);
+
+/// A number that is finite in float32. Keras takes negative rates, and so does mpc.
+std::optional<double> parseLearningRate(llvm::StringRef text);
+
+} // namespace mpc
+
+#endif // MPC_TRAINING_TRAININGOPTIONS_H
