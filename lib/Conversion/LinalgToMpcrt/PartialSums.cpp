@@ -68,11 +68,14 @@ LogicalResult KernelOutliner::emitParts(linalg::GenericOp op, IterationSpace spa
     return success();
   }
   Location loc = op.getLoc();
-  // The longest loop is the one to share.
-  auto length = [&](unsigned loop) {
-    return space.extents[loop].fixed + (space.extents[loop].perSample << 12);
+  // The longest loop is the one to share; of two, the outer one.
+  auto isBefore = [&](unsigned a, unsigned b) {
+    auto length = [&](unsigned loop) {
+      return space.extents[loop].fixed + (space.extents[loop].perSample << 12);
+    };
+    return length(a) != length(b) ? length(a) > length(b) : a < b;
   };
-  llvm::stable_sort(space.inner, [&](unsigned a, unsigned b) { return length(a) > length(b); });
+  llvm::sort(space.inner, isBefore);
 
   SmallVector<int64_t> shape{space.parts};
   int64_t sums = 1;

@@ -5,6 +5,8 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 namespace mpc::keras {
 namespace {
@@ -46,7 +48,7 @@ std::vector<unsigned> orderCalls(llvm::ArrayRef<OrderedCall> calls,
   // The depth of a call is its longest way to an output; a layer's calls that come nearer to the
   // outputs than an earlier one of them are lifted to its depth. Calls of one depth run in the
   // order in which they were given any.
-  std::vector<unsigned> depths(calls.size()), known;
+  std::vector<unsigned> depths(calls.size()), known, ordered;
   std::vector<bool> has(calls.size());
   llvm::DenseMap<const void *, unsigned> layers;
   auto give = [&](unsigned call, unsigned depth) {
@@ -63,8 +65,12 @@ std::vector<unsigned> orderCalls(llvm::ArrayRef<OrderedCall> calls,
     for (unsigned producer : calls[call].producers)
       give(producer, layer + 1);
   }
-  llvm::stable_sort(known, [&](unsigned a, unsigned b) { return depths[a] > depths[b]; });
-  return known;
+  std::map<unsigned, std::vector<unsigned>, std::greater<unsigned>> atDepth;
+  for (unsigned call : known)
+    atDepth[depths[call]].push_back(call);
+  for (const auto &[depth, callsOfDepth] : atDepth)
+    llvm::append_range(ordered, callsOfDepth);
+  return ordered;
 }
 
 } // namespace mpc::keras

@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <map>
 
 namespace mpc::keras {
 
@@ -318,10 +319,14 @@ static void markUpdate(mlir::OpResult update, mlir::FlatSymbolRefAttr symbol) {
 /// Keras's path is the layer's own name and the variable's, whatever the containers; two layers of
 /// one name in different containers would collide, so the later gets its containers, too.
 void GraphImporter::nameVariables() {
-  llvm::stable_sort(variables, [&](const ModelVariable &a, const ModelVariable &b) {
-    return std::make_pair(order.lookup(a.layer), a.group) <
-           std::make_pair(order.lookup(b.layer), b.group);
-  });
+  // Those of one group stay in the order in which they were made.
+  std::multimap<std::pair<unsigned, unsigned>, ModelVariable> ordered;
+  for (ModelVariable &variable : variables)
+    ordered.emplace(std::make_pair(order.lookup(variable.layer), variable.group),
+                    std::move(variable));
+  variables.clear();
+  for (auto &[place, variable] : ordered)
+    variables.push_back(std::move(variable));
   llvm::StringSet<> taken;
   unsigned unnamed = 0;
   for (ModelVariable &variable : variables) {
