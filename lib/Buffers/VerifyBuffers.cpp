@@ -3,7 +3,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
-#include "mpc/Analysis/BatchExtent.h"
+#include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Codegen/Passes.h"
 
 namespace mpc {
@@ -45,38 +45,18 @@ static bool isWritten(Value buffer, const BufferViewFlowAnalysis &views) {
 }
 
 static LogicalResult verifyEntry(func::FuncOp entry) {
-  if (entry.getNumResults() != 0)
-    return entry.emitOpError("must have no results after the phase buffers");
-  if (!entry->hasAttr(MpcrtDialect::kArenaFixedAttr) ||
-      !entry->hasAttr(MpcrtDialect::kArenaPerSampleAttr))
-    return entry.emitOpError("does not say how large its arena is");
-  unsigned batches = 0, arenas = 0;
+  if (failed(verifyEntrySignature(entry)))
+    return failure();
   BufferViewFlowAnalysis views(entry);
   for (BlockArgument argument : entry.getArguments()) {
     unsigned index = argument.getArgNumber();
     auto has = [&](StringRef name) { return entry.getArgAttr(index, name) != nullptr; };
-    unsigned roles = has(MpcDialect::kInputAttr) + has(MpcDialect::kTargetAttr) +
-                     has(MpcDialect::kVariableAttr) + has(MpcrtDialect::kOutputAttr) +
-                     has(MpcrtDialect::kBatchAttr) + has(MpcrtDialect::kArenaAttr) +
-                     has(MpcrtDialect::kPreparedAttr);
-    batches += has(MpcrtDialect::kBatchAttr);
-    arenas += has(MpcrtDialect::kArenaAttr);
-    if (roles != 1)
-      return entry.emitOpError() << "argument " << index
-                                 << " must be one of input, target, variable, "
-                                 << "output, batch, arena and prepared, but is " << roles
-                                 << " of them";
-    if (auto memref = dyn_cast<MemRefType>(argument.getType()))
-      if (!memref.getLayout().isIdentity())
-        return entry.emitOpError() << "argument " << index << " must be dense";
     if (has(MpcrtDialect::kOutputAttr) && !isWritten(argument, views))
       return entry.emitOpError() << "never writes output "
                                  << entry.getArgAttr(index, MpcrtDialect::kOutputAttr);
     if ((has(MpcDialect::kInputAttr) || has(MpcDialect::kTargetAttr)) && isWritten(argument, views))
       return entry.emitOpError() << "writes into its input " << index;
   }
-  if (batches != 1 || arenas != 1)
-    return entry.emitOpError("must have one argument mpcrt.batch and one mpcrt.arena");
   return success();
 }
 

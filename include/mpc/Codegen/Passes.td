@@ -251,7 +251,8 @@ def JoinLaunchesPass : Pass<"mpc-join-launches", "::mlir::ModuleOp"> {
 def VerifyKernelsPass : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase kernels";
   let description = [{
-    No linalg, tensors or allocations; kernels neither call nor launch; hosts launch only kernels.
+    No linalg, tensors or allocations; kernels neither call nor launch; hosts launch only kernels;
+    every argument of an entry says what it is, and the entry how large its arena is.
   }];
 }
 

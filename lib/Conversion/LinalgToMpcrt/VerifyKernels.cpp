@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Codegen/Passes.h"
 
 namespace mpc {
@@ -22,6 +23,9 @@ struct VerifyKernels : mpc::impl::VerifyKernelsPassBase<VerifyKernels> {
     getOperation().walk([&](Operation *op) {
       if (op == getOperation())
         return;
+      if (auto entry = dyn_cast<func::FuncOp>(op);
+          entry && entry->hasAttr(MpcDialect::kEntryAttr) && failed(verifyEntrySignature(entry)))
+        return signalPassFailure();
       if (isa<linalg::LinalgDialect, tensor::TensorDialect, bufferization::BufferizationDialect>(
               op->getDialect()))
         return fail(op, "is left after the phase kernels");

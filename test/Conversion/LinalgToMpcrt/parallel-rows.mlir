@@ -15,7 +15,7 @@
 // CHECK-NOT: scf.for
 // CHECK-NOT: memref.copy
 // CHECK: mpcrt.launch @kernel_steps_2 count(
-func.func @steps(%x: memref<20000x8xf32> {mpc.input = "x"}, %few: memref<8xf32> {mpcrt.output = "out0"}, %sum: memref<8xf32> {mpcrt.output = "out1"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @steps(%x: memref<20000x8xf32> {mpc.input = "x"}, %few: memref<8xf32> {mpcrt.output = "out0"}, %sum: memref<8xf32> {mpcrt.output = "out1"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c5 = arith.constant 5 : index

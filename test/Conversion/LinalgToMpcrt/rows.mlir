@@ -18,7 +18,7 @@
 // CHECK: memref.store %{{.*}}, %[[OUT]][%[[R2]],
 // CHECK-LABEL: func.func @center
 // CHECK: mpcrt.launch @kernel_center count(%{{.*}}) grain({{[0-9]+}}) args(%arg0, %arg1, %arg2
-func.func @center(%x: memref<?x64xf32> {mpc.input = "x"}, %out: memref<?x64xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @center(%x: memref<?x64xf32> {mpc.input = "x"}, %out: memref<?x64xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %zero = arith.constant 0.0 : f32
   mpcrt.rows loops(1) {
     %sum = memref.alloca(%n) : memref<?xf32>
@@ -45,7 +45,7 @@ func.func @center(%x: memref<?x64xf32> {mpc.input = "x"}, %out: memref<?x64xf32>
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<512xf32>
 // CHECK: arith.remui
 // CHECK: arith.divui
-func.func @heads(%x: memref<?x4x8xf32> {mpc.input = "x"}, %out: memref<?x4xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @heads(%x: memref<?x4x8xf32> {mpc.input = "x"}, %out: memref<?x4xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   mpcrt.rows loops(2) {
     %sum = memref.alloca(%n) : memref<?x4xf32>
     linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : memref<?x4x8xf32>) outs(%sum : memref<?x4xf32>) {

@@ -8,7 +8,7 @@
 // CHECK: } {mpcrt.independent}
 // CHECK-LABEL: func.func @sum_columns
 // CHECK: mpcrt.launch @kernel_sum_columns count(%{{.*}}) grain(85)
-func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x512xf32>) outs(%out : memref<512xf32>) {
   ^bb0(%i: f32, %o: f32):
     %0 = arith.addf %i, %o fastmath<reassoc> : f32
@@ -27,7 +27,7 @@ func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512
 // CHECK: scf.for %[[C:.*]] = %{{.*}} to %{{.*}} step
 // CHECK: memref.store %{{.*}}, %{{.*}}[%[[H]], %[[C]]] : memref<8x32xf32>
 // CHECK: } {mpcrt.independent}
-func.func @sum_heads(%x: memref<?x8x128x32xf32> {mpc.input = "x"}, %out: memref<8x32xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @sum_heads(%x: memref<?x8x128x32xf32> {mpc.input = "x"}, %out: memref<8x32xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, d0, d3, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%x : memref<?x8x128x32xf32>) outs(%out : memref<8x32xf32>) {
   ^bb0(%i: f32, %o: f32):
     %0 = arith.addf %i, %o fastmath<reassoc> : f32
@@ -44,7 +44,7 @@ func.func @sum_heads(%x: memref<?x8x128x32xf32> {mpc.input = "x"}, %out: memref<
 // CHECK: mpcrt.launch @kernel_sum count(%{{.*}}) grain(8)
 // CHECK: scf.for
 // CHECK: memref.load %[[PARTIAL]]
-func.func @sum(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<f32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @sum(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<f32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%x : memref<?x512xf32>) outs(%out : memref<f32>) {
   ^bb0(%i: f32, %o: f32):
     %0 = arith.addf %i, %o fastmath<reassoc> : f32
@@ -57,7 +57,7 @@ func.func @sum(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<f32> {mpcrt
 // CHECK-LABEL: func.func @scalar
 // CHECK-NOT: mpcrt.launch
 // CHECK: arith.addi
-func.func @scalar(%out: memref<i64> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @scalar(%out: memref<i64> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<() -> ()>], iterator_types = []} outs(%out : memref<i64>) {
   ^bb0(%o: i64):
     %0 = arith.addi %o, %o : i64
@@ -81,7 +81,7 @@ func.func @scalar(%out: memref<i64> {mpcrt.output = "out0"}, %n: index {mpcrt.ba
 // CHECK: %[[PARTIAL:.*]] = memref.alloca() : memref<64x32xf32>
 // CHECK: mpcrt.launch @kernel_few_columns count(%{{.*}}) grain(8)
 // CHECK: mpcrt.launch @kernel_few_columns_1
-func.func @few_columns(%x: memref<?x1024x32xf32> {mpc.input = "x"}, %out: memref<32xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+func.func @few_columns(%x: memref<?x1024x32xf32> {mpc.input = "x"}, %out: memref<32xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d2, d0)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : memref<?x1024x32xf32>) outs(%out : memref<32xf32>) {
   ^bb0(%i: f32, %o: f32):
     %0 = arith.addf %i, %o fastmath<reassoc> : f32
