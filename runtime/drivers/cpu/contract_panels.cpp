@@ -11,7 +11,7 @@
 namespace mpc::rt {
 namespace {
 
-constexpr auto columnsOfTile = static_cast<int64_t>(tileColumns);
+constexpr auto columnsOfPanel = static_cast<int64_t>(tileColumns);
 
 constexpr int64_t lineBytes = 64;
 
@@ -28,8 +28,8 @@ struct Sizes {
 
   Sizes(const WeightKernel &weights, const Contraction &c)
       : rows(c.m), rowsOfPanel(weights.kernel.rows), rowPanels(divideUp(c.m, rowsOfPanel)),
-        steps(divideUp(c.k, weights.kernel.depth)), panel(weights.steps * columnsOfTile),
-        sums(c.m * columnsOfTile) {}
+        steps(divideUp(c.k, weights.kernel.depth)), panel(weights.steps * columnsOfPanel),
+        sums(c.m * columnsOfPanel) {}
   int64_t total() const { return panel + sums; }
   // Of a panel of rows. The last two share what is left: the sums of one or two rows are too few to
   // hide how long an addition takes.
@@ -42,7 +42,7 @@ struct Sizes {
 
 int64_t tileBytesOf(const Contraction &c, bool isPaired) {
   const int64_t rows = isPaired ? divideUp(c.k, pairRun) * pairRun : c.k;
-  return rows * (c.packedRhs ? columnsOfTile / 2 : columnsOfTile);
+  return rows * (c.packedRhs ? columnsOfPanel / 2 : columnsOfPanel);
 }
 
 WidenWeights chooseWiden(const WeightKernel &weights, const Contraction &c,
@@ -61,7 +61,7 @@ void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contrac
                   const uint8_t *lhs, const int8_t *tiles, int64_t tile, const BlockWeights *blocks,
                   const Scratch &scratch) {
   const MicroKernel &kernel = weights.kernel;
-  const int64_t rowBytes = c.packedRhs ? columnsOfTile / 2 : columnsOfTile;
+  const int64_t rowBytes = c.packedRhs ? columnsOfPanel / 2 : columnsOfPanel;
   const bool isPaired = readsPairs(weights, blocks);
   const int8_t *numbers = tiles + tile * tileBytesOf(c, isPaired);
   const WidenWeights widen = chooseWiden(weights, c, blocks);
@@ -84,7 +84,7 @@ void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contrac
       const int64_t row = sizes.firstRow(panel), count = sizes.firstRow(panel + 1) - row;
       weights.multiply[count - 1]({lhs + (panel * sizes.steps + step) * kernel.lhsStepBytes,
                                    reinterpret_cast<const uint8_t *>(scratch.panel), steps,
-                                   scratch.sums + row * columnsOfTile, columnsOfTile, step == 0,
+                                   scratch.sums + row * columnsOfPanel, columnsOfPanel, step == 0,
                                    next, next + share, share, share});
       next += 2 * share;
     }
@@ -98,21 +98,21 @@ bool readsPairs(const WeightKernel &kernel, const BlockWeights *blocks) {
 }
 
 uint64_t pairBytes(const Contraction &c) {
-  return static_cast<uint64_t>(divideUp(c.n, columnsOfTile) * tileBytesOf(c, /*isPaired=*/true));
+  return static_cast<uint64_t>(divideUp(c.n, columnsOfPanel) * tileBytesOf(c, /*isPaired=*/true));
 }
 
 void packPairs(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
                const BlockWeights &blocks, int8_t *to) {
   const int64_t runs = divideUp(c.k, pairRun);
-  constexpr int64_t groups = columnsOfTile / pairColumns, lineWords = 2 * pairColumns;
-  team.forRange(divideUp(c.n, columnsOfTile) * runs, 16, [&](int64_t begin, int64_t end) {
+  constexpr int64_t groups = columnsOfPanel / pairColumns, lineWords = 2 * pairColumns;
+  team.forRange(divideUp(c.n, columnsOfPanel) * runs, 16, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at)
       for (int64_t group = 0; group < groups; ++group) {
         uint32_t words[lineWords] = {};
         for (int64_t i = 0; i < pairRun; ++i)
           for (int64_t column = 0; column < pairColumns; ++column) {
             const int64_t place = at % runs * pairRun + i;
-            const int64_t n = at / runs * columnsOfTile + group * pairColumns + column;
+            const int64_t n = at / runs * columnsOfPanel + group * pairColumns + column;
             if (place < c.k && n < c.n) {
               const int number = weightAt(c, rhs, blocks.rowAt(place), n);
               words[2 * column + i % 2] |= static_cast<uint32_t>((number + 8) & 15) << (i / 2 * 4);
@@ -138,7 +138,7 @@ void Contractor::multiplyPanels(const WeightKernel &weights, const Contraction &
                         sizes.steps, lhsBlock.data() + panel * sizes.steps * kernel.lhsStepBytes);
                   }
                 });
-  const int64_t count = divideUp(c.n, columnsOfTile);
+  const int64_t count = divideUp(c.n, columnsOfPanel);
   const int64_t parts = std::min<int64_t>(count, team.threads());
   reserve(tileScratch, static_cast<uint64_t>(parts * sizes.total()) * sizeof(float));
   auto *scratch = reinterpret_cast<float *>(tileScratch.data());
@@ -148,10 +148,10 @@ void Contractor::multiplyPanels(const WeightKernel &weights, const Contraction &
       const Scratch places{own, own + sizes.panel};
       for (int64_t tile = count * part / parts; tile < count * (part + 1) / parts; ++tile) {
         multiplyTile(weights, sizes, c, lhsBlock.data(), tiles, tile, blocks, places);
-        const int64_t first = tile * columnsOfTile;
-        const auto columns = static_cast<size_t>(std::min(columnsOfTile, c.n - first));
+        const int64_t first = tile * columnsOfPanel;
+        const auto columns = static_cast<size_t>(std::min(columnsOfPanel, c.n - first));
         for (int64_t m = 0; m < c.m; ++m)
-          std::memcpy(sums + m * c.n + first, places.sums + m * columnsOfTile,
+          std::memcpy(sums + m * c.n + first, places.sums + m * columnsOfPanel,
                       columns * sizeof(float));
       }
     }
