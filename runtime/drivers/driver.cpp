@@ -13,34 +13,34 @@
 namespace mpc::rt {
 namespace {
 
-// What a kernel on the rows of a result needs to know, as its only argument.
-struct BitRows {
+// A product's result, whose rows wait for an epilogue with these operands: a kernel's only
+// argument.
+template <typename Operands> struct ResultRows {
   const Contraction &shape;
-  const ReluBits &bits;
+  const Operands &operands;
   void *out;
 };
 
 // `Pattern` holds an element of a floating dtype, whose sign is its first bit: numbers above 0 are
 // the patterns from 1 to infinity's.
 template <typename Pattern>
-void applyBits(const BitRows &rows, Pattern infinity, int64_t begin, int64_t end) {
+void applyBits(const ResultRows<ReluBits> &rows, Pattern infinity, int64_t begin, int64_t end) {
   const int64_t n = rows.shape.n, bytes = rows.shape.maskRowBytes();
   for (int64_t row = begin; row < end; ++row) {
     Pattern *values = static_cast<Pattern *>(rows.out) + row * n;
-    if (const uint8_t *where = rows.bits.where) {
+    if (const uint8_t *where = rows.operands.where) {
       for (int64_t i = 0; i < n; ++i)
         values[i] = where[row * bytes + i / 8] >> i % 8 & 1 ? values[i] : Pattern{0};
       continue;
     }
-    uint8_t *mask = rows.bits.mask + row * bytes;
+    uint8_t *mask = rows.operands.mask + row * bytes;
     std::fill_n(mask, bytes, uint8_t{0});
     for (int64_t i = 0; i < n; ++i)
       mask[i / 8] |= static_cast<uint8_t>((values[i] > 0 && values[i] <= infinity) << i % 8);
   }
 }
 
-void runBits(void *const *arguments, int64_t begin, int64_t end) {
-  const auto &rows = *static_cast<const BitRows *>(arguments[0]);
+void finishRows(const ResultRows<ReluBits> &rows, int64_t begin, int64_t end) {
   switch (rows.shape.out) {
   case MPC_RT_FLOAT64:
     return applyBits<int64_t>(rows, 0x7FF0000000000000, begin, end);
@@ -51,6 +51,26 @@ void runBits(void *const *arguments, int64_t begin, int64_t end) {
   default:
     return applyBits<int16_t>(rows, 0x7C00, begin, end);
   }
+}
+
+void finishRows(const ResultRows<GeluArguments> &rows, int64_t begin, int64_t end) {
+  applyGelu(rows.shape, rows.operands, rows.out, begin, end);
+}
+
+// The epilogue of a product that is in memory. `grainElements`: more work than handing it over
+// costs.
+template <typename Operands>
+void finishResult(Driver &driver, const Contraction &shape, const Operands &operands, void *out,
+                  int64_t grainElements) {
+  if (!driver.computes() || shape.outElements() == 0)
+    return;
+  ResultRows<Operands> rows{shape, operands, out};
+  void *arguments[] = {&rows};
+  driver.parallelFor(
+      [](void *const *given, int64_t begin, int64_t end) {
+        finishRows(*static_cast<const ResultRows<Operands> *>(given[0]), begin, end);
+      },
+      arguments, shape.m, std::max<int64_t>(1, grainElements / shape.n));
 }
 
 } // namespace
@@ -114,12 +134,7 @@ mpc_rt_status_t Driver::contractWithBits(const mpc_rt_contract_t &descriptor, co
     return status;
   if (auto status = contract(descriptor, lhs, rhs, bias, out, /*largest=*/nullptr, batch))
     return status;
-  if (!computes() || shape.outElements() == 0)
-    return MPC_RT_OK;
-  BitRows rows{shape, bits, out};
-  void *arguments[] = {&rows};
-  constexpr int64_t grainElements = 1 << 14; // more than handing them over costs
-  parallelFor(runBits, arguments, shape.m, std::max<int64_t>(1, grainElements / shape.n));
+  finishResult(*this, shape, bits, out, /*grainElements=*/1 << 14);
   return MPC_RT_OK;
 }
 
@@ -159,20 +174,6 @@ mpc_rt_status_t Driver::contractAndSum(const mpc_rt_contract_t &descriptor, cons
   return MPC_RT_OK;
 }
 
-namespace {
-// A product whose results wait for gelu or its derivative.
-struct GeluRows {
-  const Contraction &shape;
-  const GeluArguments &gelu;
-  void *out;
-};
-
-void runGelu(void *const *arguments, int64_t begin, int64_t end) {
-  const auto &rows = *static_cast<const GeluRows *>(arguments[0]);
-  applyGelu(rows.shape, rows.gelu, rows.out, begin, end);
-}
-} // namespace
-
 mpc_rt_status_t Driver::contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
                                          const void *rhs, const void *bias,
                                          const GeluArguments &gelu, void *out, int64_t batch) {
@@ -182,12 +183,7 @@ mpc_rt_status_t Driver::contractWithGelu(const mpc_rt_contract_t &descriptor, co
   if (auto status = contract(descriptor, lhs, rhs, bias, gelu.kept ? gelu.kept : out,
                              /*largest=*/nullptr, batch))
     return status;
-  if (!computes() || shape.outElements() == 0)
-    return MPC_RT_OK;
-  GeluRows rows{shape, gelu, out};
-  void *arguments[] = {&rows};
-  constexpr int64_t grainElements = 1 << 10; // more than handing them over costs
-  parallelFor(runGelu, arguments, shape.m, std::max<int64_t>(1, grainElements / shape.n));
+  finishResult(*this, shape, gelu, out, /*grainElements=*/1 << 10);
   return MPC_RT_OK;
 }
 
