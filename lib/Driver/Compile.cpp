@@ -145,11 +145,12 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
     }
   }
   if (!options.initialize) {
-    weights = options.weights;
-    if (llvm::Error failure = checkWeights(weights, options.weightsFile, *module)) {
-      diagnostics.error(std::move(failure));
+    llvm::Expected<WeightStore> beside = readWeightsBeside(options, *module);
+    if (!beside) {
+      diagnostics.error(beside.takeError());
       return kExitBadInput;
     }
+    weights = std::move(*beside);
   }
   if (options.batch && first > Phase::Tensors) {
     diagnostics.error("--batch=" + Twine(*options.batch) + ": " + options.model +

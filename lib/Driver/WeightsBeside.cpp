@@ -2,6 +2,8 @@
 #include "lib/Driver/WeightsBeside.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -26,7 +28,7 @@ static StringRef toKerasName(mpc_rt_dtype_t dtype) {
   return "unknown dtype";
 }
 
-llvm::Error mpc::checkWeights(const WeightStore &weights, StringRef file, ModuleOp module) {
+static llvm::Error checkWeights(const WeightStore &weights, StringRef file, ModuleOp module) {
   llvm::Error errors = llvm::Error::success();
   auto refuse = [&](StringRef name, const Twine &what) {
     errors = llvm::joinErrors(
@@ -53,4 +55,17 @@ llvm::Error mpc::checkWeights(const WeightStore &weights, StringRef file, Module
                      ", but the IR has " + expected);
   }
   return errors;
+}
+
+llvm::Expected<WeightStore> mpc::readWeightsBeside(const CompileOptions &options, ModuleOp module) {
+  SmallString<128> path(options.model);
+  llvm::sys::path::replace_extension(path, "safetensors");
+  if (!options.readWeights || options.model == "-" || !llvm::sys::fs::exists(path))
+    return WeightStore();
+  llvm::Expected<WeightStore> weights = options.readWeights(path.str().str());
+  if (!weights)
+    return weights.takeError();
+  if (llvm::Error errors = checkWeights(*weights, path, module))
+    return std::move(errors);
+  return weights;
 }

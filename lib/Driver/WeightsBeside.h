@@ -4,17 +4,17 @@
 #define MPC_LIB_DRIVER_WEIGHTSBESIDE_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mpc/Support/WeightStore.h"
-#include "llvm/Support/Error.h"
+#include "mpc/Driver/Compile.h"
 
 namespace mpc {
 
 /// The dtype of the runtime that an element type is.
 mpc_rt_dtype_t toRuntimeDtype(mlir::Type type);
 
-/// Whether every value is a variable of the module, of its dtype and shape. All that are not are
-/// named together, as values of `file`.
-llvm::Error checkWeights(const WeightStore &weights, llvm::StringRef file, mlir::ModuleOp module);
+/// The values in STEM.safetensors in the folder of a model that is IR, whatever its suffix; none
+/// where there is no such file. Each is a variable of the module, of its dtype and shape; all that
+/// are not are named together.
+llvm::Expected<WeightStore> readWeightsBeside(const CompileOptions &options, mlir::ModuleOp module);
 
 } // namespace mpc
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Values in and out, through the runtime's data library.
 #include "tools/mpc-convert/StateFile.h"
+#include "tools/DataErrors.h"
 
 #include "mpc/Import/Keras/Archive.h"
 #include "mpc/Import/Keras/InputError.h"
@@ -18,14 +19,6 @@ using namespace mpc;
 using keras::StoredTensor;
 using keras::WeightFile;
 using llvm::StringRef;
-
-static llvm::Error toError(const data::Failure &failure) {
-  llvm::Error errors = llvm::Error::success();
-  for (const std::string &message : failure.messages)
-    errors = llvm::joinErrors(std::move(errors),
-                              llvm::createStringError(llvm::errc::invalid_argument, message));
-  return errors;
-}
 
 static data::Array toArray(const StoredTensor &tensor) {
   return data::Array::copyOf(tensor.dtype, tensor.dims, tensor.bytes.data());

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The weights that travel beside IR text.
+// Weights from safetensors files, by the runtime's data library.
 #ifndef MPC_TOOLS_MPCC_WEIGHTSFILE_H
 #define MPC_TOOLS_MPCC_WEIGHTSFILE_H
 
-#include "mpc/Driver/Compile.h"
+#include "mpc/Support/WeightStore.h"
+#include "llvm/Support/Error.h"
 
 namespace mpc {
 
-/// For a model that is IR: reads STEM.safetensors in its folder, if there is one. False after
-/// messages on stderr.
-bool readWeightsBeside(CompileOptions &options);
+llvm::Expected<WeightStore> readWeightsFile(const std::string &path);
 
 } // namespace mpc
 

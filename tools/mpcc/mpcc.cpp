@@ -20,13 +20,12 @@ int main(int argc, char **argv) {
   std::optional<mpc::CompileOptions> options = mpc::parseCommandLine(argc, argv, code);
   if (!options)
     return code;
+  options->readWeights = mpc::readWeightsFile;
 #ifndef MPC_ADDRESS_SANITIZER // which has more to say of a crash
   llvm::CrashRecoveryContext::Enable();
 #endif
   llvm::CrashRecoveryContext crash;
-  if (crash.RunSafely([&] {
-        code = mpc::readWeightsBeside(*options) ? mpc::compileModel(*options) : mpc::kExitBadInput;
-      }))
+  if (crash.RunSafely([&] { code = mpc::compileModel(*options); }))
     return code;
   llvm::WithColor::error(llvm::errs())
       << options->model

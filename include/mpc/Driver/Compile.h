@@ -7,7 +7,9 @@
 #include "mpc/Pipelines/Phases.h"
 #include "mpc/Support/WeightStore.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,9 +35,9 @@ struct CompileOptions {
   std::map<std::string, llvm::SmallVector<int64_t>> inputShapes;
   /// Start from initializers with this seed instead of the file's weights.
   std::optional<uint64_t> initialize;
-  /// Values of the variables of a model that is IR, and the file that they are from.
-  WeightStore weights;
-  std::string weightsFile;
+  /// Reads a safetensors file: values that travel beside a model that is IR. Given by the tool, for
+  /// the library that reads such files is the runtime's.
+  std::function<llvm::Expected<WeightStore>(const std::string &path)> readWeights;
   std::string march = "portable";
   /// `--target=cuda`, for pipeline.target, too.
   std::optional<CudaTarget> cuda;
