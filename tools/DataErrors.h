@@ -4,6 +4,7 @@
 #define MPC_TOOLS_DATA_ERRORS_H
 
 #include "data/result.h"
+#include "llvm/Support/Errc.h"
 #include "llvm/Support/Error.h"
 
 namespace mpc {

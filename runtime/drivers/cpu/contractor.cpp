@@ -10,7 +10,6 @@
 #include "runtime/drivers/cpu/vnni_int8.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -23,18 +22,6 @@ mpc_rt_dtype_t dtypeOf(Element element) {
   return element == Element::int8       ? MPC_RT_INT8
          : element == Element::bfloat16 ? MPC_RT_BFLOAT16
                                         : MPC_RT_FLOAT32;
-}
-
-// The low bytes: as wide as an element.
-void storeLargest(mpc_rt_dtype_t dtype, uint64_t bits, void *largest) {
-  std::memcpy(largest, &bits, dtypeSize(dtype));
-}
-
-uint64_t largestFloat64(const void *values, uint64_t count) {
-  uint64_t most = 0;
-  for (uint64_t i = 0; i < count; ++i)
-    most = std::max(most, static_cast<const uint64_t *>(values)[i] << 1 >> 1);
-  return most;
 }
 
 } // namespace
@@ -135,52 +122,6 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
   return MPC_RT_OK;
 }
 
-void Contractor::finish(const Contraction &c, const void *rhs, void *out,
-                        const ContractionExtras &extras) {
-  if (extras.rhsSums)
-    sumColumns(c, rhs, extras.rhsSums);
-  if (c.makesMask || c.readsMask)
-    applyBits(c, extras.bits, 0, out, c.m);
-  if (extras.largest)
-    storeLargest(c.out,
-                 c.out == MPC_RT_FLOAT64
-                     ? largestFloat64(out, c.outElements())
-                     : largestOf(c.out, out, static_cast<int64_t>(c.outElements())),
-                 extras.largest);
-  if (extras.kernel)
-    extras.kernel->run(team, out, c.outElements());
-}
-
-// Row by row, as a blocked product does while it packs.
-void Contractor::sumColumns(const Contraction &c, const void *rhs, float *sums) {
-  constexpr int64_t columns = 64; // some lines of memory of each row
-  const int64_t grain = std::max<int64_t>(conversionGrain / std::max<int64_t>(c.k * columns, 1), 1);
-  team.forRange(ceilDivide(c.n, columns), grain, [&](int64_t begin, int64_t end) {
-    const int64_t first = begin * columns, count = std::min(end * columns, c.n) - first;
-    std::fill_n(sums + first, count, 0.0f);
-    kernels.addRows[c.rhs](at(rhs, first, c.rhs), static_cast<size_t>(c.n),
-                           static_cast<size_t>(c.k), sums + first, static_cast<size_t>(count));
-  });
-}
-
-void Contractor::applyBits(const Contraction &c, const ReluBits &bits, int64_t first, void *values,
-                           int64_t rows) {
-  const auto keepWhere = c.out == MPC_RT_FLOAT32 ? kernels.keepWhere32 : kernels.keepWhere16;
-  const auto maskPositive = kernels.maskPositive[c.out];
-  const auto count = static_cast<size_t>(c.n);
-  const int64_t grain = std::max<int64_t>(conversionGrain / c.n, 1);
-  team.forRange(rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      auto *own = const_cast<uint8_t *>(at(values, row * c.n, c.out));
-      const int64_t byte = (first + row) * c.maskRowBytes();
-      if (bits.where)
-        keepWhere(bits.where + byte, own, count);
-      else
-        maskPositive(own, bits.mask + byte, count);
-    }
-  });
-}
-
 const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
                                          const Contraction &shape, const void *lhs, const void *rhs,
                                          void *out, int64_t batch) {
@@ -204,8 +145,6 @@ const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
   contractInt8(team, vectors256, shape, rows, numbers, static_cast<int32_t *>(out));
   return "";
 }
-
-// ---- Execution ----------------------------------------------------------------------------------
 
 void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
                          const void *rhs, const void *bias, void *out,
@@ -287,152 +226,6 @@ void Contractor::executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor,
   product.run(c, lhs, rhs, packed, prepareBias(c, bias), result);
   if (extras.largest)
     storeLargest(c.out, most, extras.largest);
-}
-
-uint32_t Contractor::largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count) {
-  std::atomic<uint32_t> most{0}; // a maximum: the same for every order
-  team.forRange(count, conversionGrain, [&](int64_t begin, int64_t end) {
-    const void *first = at(values, begin, dtype);
-    auto length = static_cast<size_t>(end - begin);
-    uint32_t own = dtype == MPC_RT_FLOAT32
-                       ? kernels.largest32(static_cast<const uint32_t *>(first), length)
-                       : kernels.largest16(static_cast<const uint16_t *>(first), length);
-    uint32_t before = most.load(std::memory_order_relaxed);
-    while (before < own && !most.compare_exchange_weak(before, own, std::memory_order_relaxed)) {
-    }
-  });
-  return most.load(std::memory_order_relaxed);
-}
-
-const void *Contractor::findPacked(PackedWeights &entry, bool &keep) {
-  keep = false;
-  if (entry.keptVersion == weightVersion)
-    return entry.buffer.data();
-  if (packedOnceHolds == &entry && entry.packedVersion == weightVersion)
-    return packedOnce.data();
-  // Packed before in this run, and something else since: a loop over time with several products.
-  keep = weightsConstant || entry.packedVersion == weightVersion;
-  entry.packedVersion = weightVersion;
-  return nullptr;
-}
-
-const void *Contractor::packForSteps(int32_t variable, const Contraction &c,
-                                     BlockedProduct &product, const void *rhs, bool packs) {
-  PackedWeights &entry = weights[{variable, c.transposeRhs, c.k, c.n, &product}];
-  if (entry.keptVersion == weightVersion)
-    return entry.buffer.data();
-  return packInto(&entry, /*keep=*/true, product.packedBytes(c), [&](uint8_t *to) {
-    if (packs)
-      product.packRhs(c, rhs, to);
-  });
-}
-
-const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs) {
-  const Contraction &c = plan.shape;
-  PackedWeights *entry = nullptr;
-  bool keep = false;
-  if (variable >= 0 && plan.packed) {
-    entry = &weights[{variable, c.transposeRhs, c.k, c.n, plan.packed.get()}];
-    if (const void *ready = findPacked(*entry, keep))
-      return ready;
-  }
-  if (plan.widenRhs) {
-    reserve(rhsWhole, c.rhsElements() * sizeof(float));
-    auto *wide = reinterpret_cast<float *>(rhsWhole.data());
-    if (c.rhs == MPC_RT_INT8)
-      widenIntegers(team, c, static_cast<const int8_t *>(rhs), wide);
-    else
-      widen(c.rhs, rhs, wide, c.rhsElements());
-    rhs = rhsWhole.data();
-  }
-  if (!plan.packed)
-    return rhs;
-  auto from = plan.element == Element::int8                ? Element::int8
-              : c.rhs == MPC_RT_BFLOAT16 && !plan.widenRhs ? Element::bfloat16
-                                                           : Element::float32;
-  return packInto(entry, keep, plan.packed->bytes(), [&](uint8_t *to) {
-    plan.packed->pack(rhs, from, c.transposeRhs, to, libraryScratch);
-  });
-}
-
-const void *Contractor::prepareLhs(const Plan &plan, const void *lhs, int64_t first,
-                                   int64_t units) {
-  const Contraction &c = plan.shape;
-  bool columns = c.transposeLhs && !plan.batched; // rows of the block are columns in memory
-  int64_t offset = plan.batched ? first * c.m * c.k : columns ? first : first * c.k;
-  const void *block = at(lhs, offset, c.lhs);
-  if (!plan.widenLhs)
-    return block;
-  int64_t elements = units * (plan.batched ? c.m * c.k : c.k);
-  reserve(lhsBlock, static_cast<uint64_t>(elements) * sizeof(float));
-  auto *wide = reinterpret_cast<float *>(lhsBlock.data());
-  if (!columns) {
-    widen(c.lhs, block, wide, static_cast<uint64_t>(elements));
-    return wide;
-  }
-  auto convert = c.lhs == MPC_RT_BFLOAT16 ? kernels.widenBFloat16 : kernels.widenFloat16;
-  int64_t grain = std::max<int64_t>(conversionGrain / units, 1);
-  team.forRange(c.k, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k)
-      convert(static_cast<const uint16_t *>(block) + k * c.m, wide + k * units,
-              static_cast<size_t>(units));
-  });
-  return wide;
-}
-
-const float *Contractor::prepareBias(const Contraction &c, const void *bias) {
-  if (!c.hasBias || c.bias == MPC_RT_FLOAT32)
-    return static_cast<const float *>(bias);
-  reserve(biasWide, static_cast<uint64_t>(c.n) * sizeof(float));
-  auto *wide = reinterpret_cast<float *>(biasWide.data());
-  widen(c.bias, bias, wide, static_cast<uint64_t>(c.n));
-  return wide;
-}
-
-void Contractor::applyEpilogue(const Contraction &c, const float *sums, const float *bias,
-                               void *out, int64_t rows) {
-  uint32_t flags = (c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
-                   (c.accumulate ? epilogueAccumulate : 0u);
-  EpilogueRow row = kernels.epilogue[c.out][flags];
-  if (!c.hasBias) { // no row structure needed
-    team.forRange(rows * c.n, conversionGrain, [&](int64_t begin, int64_t end) {
-      row(sums + begin, nullptr, const_cast<uint8_t *>(at(out, begin, c.out)),
-          static_cast<size_t>(end - begin));
-    });
-    return;
-  }
-  int64_t grain = std::max<int64_t>(conversionGrain / c.n, 1);
-  team.forRange(rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t m = begin; m < end; ++m)
-      row(sums + m * c.n, bias, const_cast<uint8_t *>(at(out, m * c.n, c.out)),
-          static_cast<size_t>(c.n));
-  });
-}
-
-const void *Contractor::roundLhs(const Contraction &c, const void *lhs) {
-  if (!c.roundsLhs)
-    return lhs;
-  reserveRounded(c);
-  const auto round = c.lhs == MPC_RT_BFLOAT16 ? kernels.roundBFloat16 : kernels.roundFloat16;
-  auto *rounded = reinterpret_cast<uint16_t *>(lhsRounded.data());
-  team.forRange(static_cast<int64_t>(c.lhsElements()), conversionGrain,
-                [&](int64_t begin, int64_t end) {
-                  round(static_cast<const float *>(lhs) + begin, rounded + begin,
-                        static_cast<size_t>(end - begin));
-                });
-  return rounded;
-}
-
-void Contractor::widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count) {
-  auto total = static_cast<int64_t>(count);
-  team.forRange(total, conversionGrain, [&](int64_t begin, int64_t end) {
-    auto length = static_cast<size_t>(end - begin);
-    if (dtype == MPC_RT_FLOAT32)
-      std::memcpy(to + begin, static_cast<const float *>(from) + begin, length * sizeof(float));
-    else
-      (dtype == MPC_RT_BFLOAT16 ? kernels.widenBFloat16 : kernels.widenFloat16)(
-          static_cast<const uint16_t *>(from) + begin, to + begin, length);
-  });
 }
 
 } // namespace mpc::rt

@@ -194,6 +194,8 @@ private:
   void applyBits(const Contraction &shape, const ReluBits &bits, int64_t first, void *values,
                  int64_t rows);
   uint32_t largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count);
+  // The low bytes: as wide as an element.
+  static void storeLargest(mpc_rt_dtype_t dtype, uint64_t bits, void *largest);
   // `out`, or memory for a result that its kernel consumes.
   void *placeOf(const Contraction &shape, void *out);
   // The product that could multiply this; null if oneDNN alone can.

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What contractions do with their sums: the roundings, bias and activation of the contract, bits of
+// relu, the largest magnitude, sums of columns.
+#include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/contractor.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace mpc::rt {
+
+static uint64_t largestFloat64(const void *values, uint64_t count) {
+  uint64_t most = 0;
+  for (uint64_t i = 0; i < count; ++i)
+    most = std::max(most, static_cast<const uint64_t *>(values)[i] << 1 >> 1);
+  return most;
+}
+
+void Contractor::storeLargest(mpc_rt_dtype_t dtype, uint64_t bits, void *largest) {
+  std::memcpy(largest, &bits, dtypeSize(dtype));
+}
+
+void Contractor::finish(const Contraction &c, const void *rhs, void *out,
+                        const ContractionExtras &extras) {
+  if (extras.rhsSums)
+    sumColumns(c, rhs, extras.rhsSums);
+  if (c.makesMask || c.readsMask)
+    applyBits(c, extras.bits, 0, out, c.m);
+  if (extras.largest)
+    storeLargest(c.out,
+                 c.out == MPC_RT_FLOAT64
+                     ? largestFloat64(out, c.outElements())
+                     : largestOf(c.out, out, static_cast<int64_t>(c.outElements())),
+                 extras.largest);
+  if (extras.kernel)
+    extras.kernel->run(team, out, c.outElements());
+}
+
+// Row by row, as a blocked product does while it packs.
+void Contractor::sumColumns(const Contraction &c, const void *rhs, float *sums) {
+  constexpr int64_t columns = 64; // some lines of memory of each row
+  const int64_t grain = std::max<int64_t>(conversionGrain / std::max<int64_t>(c.k * columns, 1), 1);
+  team.forRange(ceilDivide(c.n, columns), grain, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * columns, count = std::min(end * columns, c.n) - first;
+    std::fill_n(sums + first, count, 0.0f);
+    kernels.addRows[c.rhs](at(rhs, first, c.rhs), static_cast<size_t>(c.n),
+                           static_cast<size_t>(c.k), sums + first, static_cast<size_t>(count));
+  });
+}
+
+void Contractor::applyBits(const Contraction &c, const ReluBits &bits, int64_t first, void *values,
+                           int64_t rows) {
+  const auto keepWhere = c.out == MPC_RT_FLOAT32 ? kernels.keepWhere32 : kernels.keepWhere16;
+  const auto maskPositive = kernels.maskPositive[c.out];
+  const auto count = static_cast<size_t>(c.n);
+  const int64_t grain = std::max<int64_t>(conversionGrain / c.n, 1);
+  team.forRange(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      auto *own = const_cast<uint8_t *>(at(values, row * c.n, c.out));
+      const int64_t byte = (first + row) * c.maskRowBytes();
+      if (bits.where)
+        keepWhere(bits.where + byte, own, count);
+      else
+        maskPositive(own, bits.mask + byte, count);
+    }
+  });
+}
+
+uint32_t Contractor::largestOf(mpc_rt_dtype_t dtype, const void *values, int64_t count) {
+  std::atomic<uint32_t> most{0}; // a maximum: the same for every order
+  team.forRange(count, conversionGrain, [&](int64_t begin, int64_t end) {
+    const void *first = at(values, begin, dtype);
+    auto length = static_cast<size_t>(end - begin);
+    uint32_t own = dtype == MPC_RT_FLOAT32
+                       ? kernels.largest32(static_cast<const uint32_t *>(first), length)
+                       : kernels.largest16(static_cast<const uint16_t *>(first), length);
+    uint32_t before = most.load(std::memory_order_relaxed);
+    while (before < own && !most.compare_exchange_weak(before, own, std::memory_order_relaxed)) {
+    }
+  });
+  return most.load(std::memory_order_relaxed);
+}
+
+void Contractor::applyEpilogue(const Contraction &c, const float *sums, const float *bias,
+                               void *out, int64_t rows) {
+  uint32_t flags = (c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
+                   (c.accumulate ? epilogueAccumulate : 0u);
+  EpilogueRow row = kernels.epilogue[c.out][flags];
+  if (!c.hasBias) { // no row structure needed
+    team.forRange(rows * c.n, conversionGrain, [&](int64_t begin, int64_t end) {
+      row(sums + begin, nullptr, const_cast<uint8_t *>(at(out, begin, c.out)),
+          static_cast<size_t>(end - begin));
+    });
+    return;
+  }
+  int64_t grain = std::max<int64_t>(conversionGrain / c.n, 1);
+  team.forRange(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t m = begin; m < end; ++m)
+      row(sums + m * c.n, bias, const_cast<uint8_t *>(at(out, m * c.n, c.out)),
+          static_cast<size_t>(c.n));
+  });
+}
+
+} // namespace mpc::rt
