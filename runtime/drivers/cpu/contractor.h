@@ -9,6 +9,7 @@
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/amx_weights.h"
+#include "runtime/drivers/cpu/block_passes.h"
 #include "runtime/drivers/cpu/block_weights.h"
 #include "runtime/drivers/cpu/blocked_product.h"
 #include "runtime/drivers/cpu/kernel_choices.h"
@@ -228,7 +229,9 @@ private:
   const float *prepareBias(const Contraction &shape, const void *bias);
   void applyEpilogue(const Contraction &shape, const float *sums, const float *bias, void *out,
                      int64_t rows);
-  void widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count);
+  void widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count) {
+    widenElements(team, kernels, dtype, from, to, static_cast<int64_t>(count));
+  }
 
   ThreadTeam &team;
   const VectorKernels &kernels;

@@ -6,6 +6,7 @@
 // block is still in cache.
 #include "runtime/drivers/cpu/convolver.h"
 #include "runtime/base/status.h"
+#include "runtime/drivers/cpu/block_passes.h"
 #include "runtime/drivers/cpu/blocking.h"
 
 #include <algorithm>
@@ -147,7 +148,7 @@ const void *Convolver::prepareFilter(Plan &plan, int32_t variable, const void *f
   }
   if (plan.widenRhs) {
     float *wide = floats(kept && !layout ? kept->buffer : rhsWhole, c.rhsElements());
-    widen(c.rhs, filter, wide, c.rhsElements());
+    widenElements(team, kernels, c.rhs, filter, wide, c.rhsElements());
     filter = wide;
   }
   if (layout) {
@@ -172,7 +173,7 @@ const void *Convolver::prepareImages(bool wide, mpc_rt_dtype_t dtype, const void
   if (!wide)
     return block;
   float *to = floats(buffer, elements);
-  widen(dtype, block, to, elements);
+  widenElements(team, kernels, dtype, block, to, elements);
   return to;
 }
 
@@ -180,39 +181,15 @@ const float *Convolver::prepareBias(const Convolution &c, const void *bias) {
   if (!c.hasBias || c.bias == MPC_RT_FLOAT32)
     return static_cast<const float *>(bias);
   float *wide = floats(biasWide, c.outColumns());
-  widen(c.bias, bias, wide, c.outColumns());
+  widenElements(team, kernels, c.bias, bias, wide, c.outColumns());
   return wide;
 }
 
 void Convolver::applyEpilogue(const Convolution &c, const float *sums, const float *bias, void *out,
                               int64_t elements) {
   uint32_t flags = (c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u);
-  EpilogueRow row = kernels.epilogue[c.out][flags];
-  auto run = [&](int64_t begin, int64_t end) {
-    row(sums + begin, bias, const_cast<uint8_t *>(at(out, begin, c.out)),
-        static_cast<size_t>(end - begin));
-  };
-  if (!c.hasBias) { // no row structure needed
-    team.forRange(elements, conversionGrain, run);
-    return;
-  }
-  int64_t columns = c.outColumns();
-  team.forRange(elements / columns, std::max<int64_t>(conversionGrain / columns, 1),
-                [&](int64_t begin, int64_t end) {
-                  for (int64_t m = begin; m < end; ++m)
-                    run(m * columns, (m + 1) * columns);
-                });
-}
-
-void Convolver::widen(mpc_rt_dtype_t dtype, const void *from, float *to, int64_t count) {
-  team.forRange(count, conversionGrain, [&](int64_t begin, int64_t end) {
-    auto length = static_cast<size_t>(end - begin);
-    if (dtype == MPC_RT_FLOAT32)
-      std::memcpy(to + begin, static_cast<const float *>(from) + begin, length * sizeof(float));
-    else
-      (dtype == MPC_RT_BFLOAT16 ? kernels.widenBFloat16 : kernels.widenFloat16)(
-          static_cast<const uint16_t *>(from) + begin, to + begin, length);
-  });
+  applyToRows(team, kernels.epilogue[c.out][flags], sums, c.hasBias ? bias : nullptr, c.out, out,
+              elements / c.outColumns(), c.outColumns());
 }
 
 } // namespace mpc::rt

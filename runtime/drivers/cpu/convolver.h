@@ -76,7 +76,6 @@ private:
   const float *prepareBias(const Convolution &shape, const void *bias);
   void applyEpilogue(const Convolution &shape, const float *sums, const float *bias, void *out,
                      int64_t elements);
-  void widen(mpc_rt_dtype_t dtype, const void *from, float *to, int64_t count);
 
   ThreadTeam &team;
   const VectorKernels &kernels;

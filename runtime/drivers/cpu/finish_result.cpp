@@ -87,20 +87,8 @@ void Contractor::applyEpilogue(const Contraction &c, const float *sums, const fl
                                void *out, int64_t rows) {
   uint32_t flags = (c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
                    (c.accumulate ? epilogueAccumulate : 0u);
-  EpilogueRow row = kernels.epilogue[c.out][flags];
-  if (!c.hasBias) { // no row structure needed
-    team.forRange(rows * c.n, conversionGrain, [&](int64_t begin, int64_t end) {
-      row(sums + begin, nullptr, const_cast<uint8_t *>(at(out, begin, c.out)),
-          static_cast<size_t>(end - begin));
-    });
-    return;
-  }
-  int64_t grain = std::max<int64_t>(conversionGrain / c.n, 1);
-  team.forRange(rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t m = begin; m < end; ++m)
-      row(sums + m * c.n, bias, const_cast<uint8_t *>(at(out, m * c.n, c.out)),
-          static_cast<size_t>(c.n));
-  });
+  applyToRows(team, kernels.epilogue[c.out][flags], sums, c.hasBias ? bias : nullptr, c.out, out,
+              rows, c.n);
 }
 
 } // namespace mpc::rt

@@ -111,16 +111,4 @@ const void *Contractor::roundLhs(const Contraction &c, const void *lhs) {
   return rounded;
 }
 
-void Contractor::widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count) {
-  auto total = static_cast<int64_t>(count);
-  team.forRange(total, conversionGrain, [&](int64_t begin, int64_t end) {
-    auto length = static_cast<size_t>(end - begin);
-    if (dtype == MPC_RT_FLOAT32)
-      std::memcpy(to + begin, static_cast<const float *>(from) + begin, length * sizeof(float));
-    else
-      (dtype == MPC_RT_BFLOAT16 ? kernels.widenBFloat16 : kernels.widenFloat16)(
-          static_cast<const uint16_t *>(from) + begin, to + begin, length);
-  });
-}
-
 } // namespace mpc::rt
