@@ -73,7 +73,7 @@ struct TextColumn {
     if (begin == std::string::npos)
       return false;
     const char *first = cell.data() + begin, *last = cell.data() + end + 1;
-    if (*first == '+')
+    if (*first == '+' && last - first > 1 && first[1] != '-') // from_chars knows no plus
       ++first;
     if (!real) {
       int64_t value;

@@ -96,7 +96,7 @@ std::string parseDescr(const std::string &descr, NpyHeader &header) {
                {"i1", MPC_RT_INT8},    {"u1", MPC_RT_UINT8},   {"i2", MPC_RT_INT16},
                {"u2", MPC_RT_UINT16},  {"i4", MPC_RT_INT32},   {"u4", MPC_RT_UINT32},
                {"i8", MPC_RT_INT64},   {"u8", MPC_RT_UINT64},  {"b1", MPC_RT_BOOL}};
-  if (descr.size() == 3 && std::strchr("<>|=", descr[0]))
+  if (descr.size() == 3 && std::string("<>|=").find(descr[0]) != std::string::npos)
     for (const auto &row : codes)
       if (descr.compare(1, 2, row.code) == 0) {
         header.dtype = row.dtype;

@@ -20,6 +20,11 @@ TEST(Csv, IntegersAndRealsByColumn) {
   EXPECT_EQ(table->columns[2].as<int64_t>()[0], 3);
 }
 
+TEST(Csv, TakesOneSign) {
+  for (const char *cell : {"+-3", "++3", "-+3", "+", "-"})
+    EXPECT_FALSE(parseCsv(std::string("a\n") + cell + "\n", "p")) << cell;
+}
+
 TEST(Csv, QuotedNamesAndCells) {
   Result<CsvTable> table = parseCsv("\"a,\nb\",c\n\"1\",\" 2 \"", "p");
   ASSERT_TRUE(table) << table.failure().messages[0];

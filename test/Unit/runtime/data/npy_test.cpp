@@ -84,6 +84,8 @@ TEST(Npy, BigEndianAndFortranOrder) {
 TEST(Npy, Refused) {
   EXPECT_NE(message(npy(header("|O", "(1,)"), "12345678")).find("holds Python objects"),
             std::string::npos);
+  EXPECT_NE(message(npy(header(std::string("\0f4", 3), "(1,)"), "1234")).find("has dtype"),
+            std::string::npos);
   EXPECT_NE(message(npy(header("<V2", "(1,)"), "12")).find("save bfloat16 as float32"),
             std::string::npos);
   EXPECT_NE(
