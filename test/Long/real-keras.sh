@@ -3,9 +3,10 @@
 #
 # Runs a script with Keras from PyPI: test/Long/real-keras.sh BUILD [SCRIPT], SCRIPT being
 # real_keras.py (training with random options), layer_options.py and unusual_options.py (layers with
-# random options), losses_and_metrics.py, composed_models.py (models of many layers), gallery.py (the
-# models of Keras's examples), quantized_models.py (int8, int4, float8), calibrated_models.py (gptq,
-# awq) or keras_files.py (files to and from Keras).
+# random options), recorded_options.py (operations with random options), losses_and_metrics.py,
+# composed_models.py (models of many layers), gallery.py (the models of Keras's examples),
+# quantized_models.py (int8, int4, float8), calibrated_models.py (gptq, awq) or keras_files.py (files
+# to and from Keras).
 # MPC_KERAS_PYTHON names a Python that has keras and tensorflow; else one is made in the build folder.
 # Skipped, and said so, only where PyPI cannot be reached.
 set -euo pipefail
