@@ -128,9 +128,7 @@ MPC_INFER(ConcatenateOp) {
   for (Value other : operands.drop_front()) {
     if (tensorTypeOf(other).getRank() != first.getRank())
       return emitOptionalError(location, "operands must have one rank");
-    if (first.isDynamicDim(axis) || tensorTypeOf(other).isDynamicDim(axis) ||
-        llvm::AddOverflow(shape[axis], tensorTypeOf(other).getDimSize(axis), shape[axis]))
-      return emitOptionalError(location, "the axis must not be the batch, nor exceed 64 bits");
+    shape[axis] += tensorTypeOf(other).getDimSize(axis);
   }
   types.push_back(RankedTensorType::get(shape, first.getElementType()));
   return success();
@@ -146,29 +144,9 @@ LogicalResult ConcatenateOp::verify() {
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (d != int64_t(getAxis()) && type.getDimSize(d) != result.getDimSize(d))
         return emitOpError() << "operands must agree in all dimensions but the axis";
-      else if (d == int64_t(getAxis()) && type.isDynamicDim(d)) // of a single operand
+      else if (d == int64_t(getAxis()) && type.isDynamicDim(d))
         return emitOpError() << "the axis must not be the batch";
   }
-  return success();
-}
-
-/// The type of `input` with `extent` along `axis`. The text of IR may say any numbers.
-static LogicalResult inferWithExtent(std::optional<Location> location, RankedTensorType input,
-                                     int64_t axis, int64_t extent, SmallVectorImpl<Type> &types) {
-  if (extent < 0)
-    return emitOptionalError(location, "the extent along axis ", axis,
-                             " is negative, open or too large");
-  SmallVector<int64_t> shape(input.getShape());
-  shape[axis] = extent;
-  types.push_back(RankedTensorType::get(shape, input.getElementType()));
-  return success();
-}
-
-static LogicalResult checkAxis(std::optional<Location> location, RankedTensorType input,
-                               int64_t axis) {
-  if (axis < 0 || axis >= input.getRank())
-    return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
-                             input.getRank());
   return success();
 }
 
@@ -176,9 +154,13 @@ MPC_INFER(SliceOp) {
   Adaptor adaptor(operands, attributes, properties, regions);
   auto input = tensorTypeOf(operands[0]);
   int64_t axis = adaptor.getAxis();
-  if (failed(checkAxis(location, input, axis)))
-    return failure();
-  return inferWithExtent(location, input, axis, adaptor.getSize(), types);
+  if (axis < 0 || axis >= input.getRank())
+    return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
+                             input.getRank());
+  SmallVector<int64_t> shape(input.getShape());
+  shape[axis] = adaptor.getSize();
+  types.push_back(RankedTensorType::get(shape, input.getElementType()));
+  return success();
 }
 
 LogicalResult SliceOp::verify() {
@@ -194,13 +176,13 @@ MPC_INFER(PadOp) {
   Adaptor adaptor(operands, attributes, properties, regions);
   auto input = tensorTypeOf(operands[0]);
   int64_t axis = adaptor.getAxis();
-  if (failed(checkAxis(location, input, axis)))
-    return failure();
-  int64_t extent = input.getDimSize(axis);
-  if (llvm::AddOverflow(extent, int64_t(adaptor.getLow()), extent) ||
-      llvm::AddOverflow(extent, int64_t(adaptor.getHigh()), extent))
-    extent = -1;
-  return inferWithExtent(location, input, axis, extent, types);
+  if (axis < 0 || axis >= input.getRank())
+    return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
+                             input.getRank());
+  SmallVector<int64_t> shape(input.getShape());
+  shape[axis] += adaptor.getLow() + adaptor.getHigh();
+  types.push_back(RankedTensorType::get(shape, input.getElementType()));
+  return success();
 }
 
 LogicalResult PadOp::verify() {
