@@ -49,6 +49,16 @@ llvm::LogicalResult inferElementwise(llvm::StringRef opName, std::optional<mlir:
                                      mlir::ValueRange operands,
                                      llvm::SmallVectorImpl<mlir::Type> &types);
 
+/// Whether a tensor (of one sample, where the batch is open) has at most 2^47 bytes, which is what
+/// an x86-64 process can address.
+bool isAddressable(mlir::Type type);
+
+/// Trait of all ops: operands and results are addressable.
+llvm::LogicalResult verifyAddressable(mlir::Operation *op);
+template <typename Op> struct Addressable : mlir::OpTrait::TraitBase<Op, Addressable> {
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyAddressable(op); }
+};
+
 /// Element type of a shaped value.
 inline mlir::Type elementTypeOf(mlir::Value value) {
   return mlir::getElementTypeOrSelf(value.getType());

@@ -88,6 +88,12 @@ def Mpc_CounterScalar : 0DTensorOf<[I64]>,
     BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
 def Mpc_RandomState : AllOfType<[1DTensorOf<[I64]>], "Philox state: tensor<2xi64> of seed and counter">;
 
-class Mpc_Op<string mnemonic, list<Trait> traits = []> : Op<Mpc_Dialect, mnemonic, traits>;
+/// No operand and no result has more bytes than addresses reach. First, so that what the op itself
+/// verifies and infers may multiply extents.
+def Mpc_Addressable : NativeOpTrait<"Addressable"> {
+  let cppNamespace = "::mpc";
+}
+
+class Mpc_Op<string mnemonic, list<Trait> traits = []> : Op<Mpc_Dialect, mnemonic, [Mpc_Addressable] # traits>;
 
 #endif // MPC_BASE

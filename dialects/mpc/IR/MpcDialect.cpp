@@ -3,6 +3,7 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -83,6 +84,8 @@ LogicalResult MpcDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsi
   if (attribute.getName() == kInputAttr || attribute.getName() == kTargetAttr) {
     if (!isa<StringAttr>(attribute.getValue()))
       return op->emitOpError() << attribute.getName() << " must be a string";
+    if (Type type = function.getArgumentTypes()[argIndex]; !isAddressable(type))
+      return op->emitOpError() << "argument #" << argIndex << " has more than 2^47 bytes: " << type;
     return success();
   }
   if (attribute.getName() == kIndexLimitAttr) {
@@ -114,6 +117,31 @@ LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
                          attribute.getName()))
     return success();
   return op->emitOpError() << "unknown result attribute " << attribute.getName();
+}
+
+bool mpc::isAddressable(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasRank() || !shaped.getElementType().isIntOrFloat())
+    return true;
+  // Extents of 0 count as 1: other dimensions are multiplied alone, too.
+  int64_t bytes = llvm::divideCeil(shaped.getElementTypeBitWidth(), 8);
+  for (int64_t extent : shaped.getShape())
+    if (!ShapedType::isDynamic(extent) &&
+        (llvm::MulOverflow(bytes, std::max<int64_t>(extent, 1), bytes) || bytes > int64_t(1) << 47))
+      return false;
+  return true;
+}
+
+LogicalResult mpc::verifyAddressable(Operation *op) {
+  auto verify = [&](TypeRange types, StringRef kind) -> LogicalResult {
+    for (auto [i, type] : llvm::enumerate(types))
+      if (!isAddressable(type))
+        return op->emitOpError() << kind << " #" << i << " has more than 2^47 bytes: " << type;
+    return success();
+  };
+  if (failed(verify(op->getOperandTypes(), "operand")))
+    return failure();
+  return verify(op->getResultTypes(), "result");
 }
 
 Type mpc::widerOf32(Type elementType) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Constants and ops that move elements without computing.
 #include "dialects/mpc/IR/Mpc.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -115,6 +116,16 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
   return getResult();
 }
 
+/// `extent` with `more` elements. Types are inferred before anything is verified, and in builders,
+/// where a failure ends the process: so an open extent stays open, and a sum beyond 64 bits is the
+/// largest number, both for the verifier to refuse.
+static int64_t addExtents(int64_t extent, int64_t more) {
+  if (ShapedType::isDynamic(extent) || ShapedType::isDynamic(more))
+    return ShapedType::kDynamic;
+  int64_t sum;
+  return llvm::AddOverflow(extent, more, sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
 MPC_INFER(ConcatenateOp) {
   Adaptor adaptor(operands, attributes, properties, regions);
   if (operands.empty())
@@ -128,7 +139,7 @@ MPC_INFER(ConcatenateOp) {
   for (Value other : operands.drop_front()) {
     if (tensorTypeOf(other).getRank() != first.getRank())
       return emitOptionalError(location, "operands must have one rank");
-    shape[axis] += tensorTypeOf(other).getDimSize(axis);
+    shape[axis] = addExtents(shape[axis], tensorTypeOf(other).getDimSize(axis));
   }
   types.push_back(RankedTensorType::get(shape, first.getElementType()));
   return success();
@@ -157,6 +168,8 @@ MPC_INFER(SliceOp) {
   if (axis < 0 || axis >= input.getRank())
     return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
                              input.getRank());
+  if (int64_t size = adaptor.getSize(); size < 0 && !ShapedType::isDynamic(size))
+    return emitOptionalError(location, "size ", size, " is negative");
   SmallVector<int64_t> shape(input.getShape());
   shape[axis] = adaptor.getSize();
   types.push_back(RankedTensorType::get(shape, input.getElementType()));
@@ -167,8 +180,8 @@ LogicalResult SliceOp::verify() {
   int64_t extent = tensorTypeOf(getInput()).getDimSize(getAxis()), offset = getOffset(),
           size = getSize();
   if (ShapedType::isDynamic(extent) || offset < 0 || size < 0 || offset > extent - size)
-    return emitOpError() << "elements " << offset << " to " << offset + size
-                         << " are outside extent " << extent;
+    return emitOpError() << size << " elements from " << offset << " on are outside extent "
+                         << extent;
   return success();
 }
 
@@ -179,16 +192,19 @@ MPC_INFER(PadOp) {
   if (axis < 0 || axis >= input.getRank())
     return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
                              input.getRank());
+  const int64_t low = adaptor.getLow(), high = adaptor.getHigh();
+  if (low < 0 || high < 0)
+    return emitOptionalError(location, "pads by ", low, " and ", high,
+                             "; expected non-negative amounts");
   SmallVector<int64_t> shape(input.getShape());
-  shape[axis] += adaptor.getLow() + adaptor.getHigh();
+  shape[axis] = addExtents(addExtents(shape[axis], low), high);
   types.push_back(RankedTensorType::get(shape, input.getElementType()));
   return success();
 }
 
 LogicalResult PadOp::verify() {
-  if (tensorTypeOf(getInput()).isDynamicDim(getAxis()) || int64_t(getLow()) < 0 ||
-      int64_t(getHigh()) < 0)
-    return emitOpError() << "pads a static dimension by non-negative amounts";
+  if (tensorTypeOf(getInput()).isDynamicDim(getAxis()))
+    return emitOpError() << "the axis must not be the batch";
   if (!isa<FloatType>(elementTypeOf(getInput())) && !getValue().isZero())
     return emitOpError() << "pads integers with zeros";
   return success();

@@ -110,7 +110,7 @@ LogicalResult UnpackInt4Op::inferReturnTypes(MLIRContext *, std::optional<Locati
   Adaptor adaptor(operands, attributes, properties, regions);
   auto packed = tensorTypeOf(operands[0]);
   const int64_t extent = adaptor.getExtent();
-  if (packed.getRank() == 0 || extent < 0 || packed.getShape().back() != (extent + 1) / 2)
+  if (packed.getRank() == 0 || extent < 0 || packed.getShape().back() != extent / 2 + extent % 2)
     return emitOptionalError(location, "the last dimension must hold ", extent,
                              " numbers, two per byte");
   SmallVector<int64_t> shape(packed.getShape());

@@ -20,6 +20,8 @@ LogicalResult VariableOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape())
     return emitOpError() << "must have a static shape, got " << getType();
+  if (!isAddressable(type))
+    return emitOpError() << "has more than 2^47 bytes: " << type;
   bool floating = isa<FloatType>(type.getElementType());
   if (getRole() == VariableRole::Trainable && !floating)
     return emitOpError() << "trainable variables are floating, got " << type;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcrt.launch, mpcrt.launch_all, mpcrt.prepare and mpcrt.view: verifiers.
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc::mpcrt;
@@ -39,10 +40,14 @@ LogicalResult PrepareOp::verify() {
   for (Operation *user : memory.getUsers()) {
     auto view = dyn_cast<ViewOp>(user);
     auto type = view ? cast<MemRefType>(view.getType()) : MemRefType();
-    if (view && (!type.hasStaticShape() || view.getPerSample() != 0 ||
-                 view.getFixed() + type.getNumElements() *
-                                       llvm::divideCeil(type.getElementTypeBitWidth(), 8) >
-                     getBytes()))
+    auto endsOutside = [&] {
+      int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8), end;
+      for (int64_t extent : type.getShape())
+        if (llvm::MulOverflow(bytes, extent, bytes))
+          return true;
+      return llvm::AddOverflow(int64_t(view.getFixed()), bytes, end) || end > int64_t(getBytes());
+    };
+    if (view && (!type.hasStaticShape() || view.getPerSample() != 0 || endsOutside()))
       return emitOpError() << "has a view " << type << " outside of its " << getBytes() << " bytes";
   }
   for (Operation *other = (*this)->getNextNode(); other; other = other->getNextNode())

@@ -158,8 +158,13 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
   if (!outer) {
     if (!closeShape(path, layer.name, *shape))
       return {};
-    outer = body->insertArgument(unsigned(inputNames.size()),
-                                 mlir::RankedTensorType::get(*shape, elementType),
+    auto type = mlir::RankedTensorType::get(*shape, elementType);
+    if (!isAddressable(type)) {
+      report(path, "a row of the input, of shape " + printShape(*shape) +
+                       ", has more than 2^47 bytes; no memory holds that");
+      return {};
+    }
+    outer = body->insertArgument(unsigned(inputNames.size()), type,
                                  mlir::NameLoc::get(builder.getStringAttr(path)));
     inputNames.push_back(layer.name);
     // Data become float32 at the border, as in Keras's fit and predict.

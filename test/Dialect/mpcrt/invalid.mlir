@@ -467,6 +467,22 @@ func.func @prepared_outside(%m: memref<?xi8> {mpcrt.prepared}, %n: index) {
   return
 }
 // -----
+func.func @prepared_around(%m: memref<?xi8> {mpcrt.prepared}, %n: index) {
+  %k = mpcrt.view %m[%n] fixed(9223372036854775807) per_sample(0) : memref<?xi8> -> memref<4xf32>
+  // expected-error @+1 {{has a view 'memref<4xf32>' outside of its 256 bytes}}
+  mpcrt.prepare %m bytes(256) {
+  } : memref<?xi8>
+  return
+}
+// -----
+func.func @prepared_too_large(%m: memref<?xi8> {mpcrt.prepared}, %n: index) {
+  %k = mpcrt.view %m[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<4611686018427387904xf32>
+  // expected-error @+1 {{has a view 'memref<4611686018427387904xf32>' outside of its 256 bytes}}
+  mpcrt.prepare %m bytes(256) {
+  } : memref<?xi8>
+  return
+}
+// -----
 func.func @prepared_twice(%m: memref<?xi8> {mpcrt.prepared}) {
   // expected-error @+1 {{is not the only one of its entry}}
   mpcrt.prepare %m bytes(256) {
