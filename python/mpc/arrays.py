@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping, Sequence, Union
 
 import ml_dtypes
 import numpy as np
@@ -22,16 +22,53 @@ def is_floating(dtype: np.dtype) -> bool:
     return dtype == bfloat16 or np.issubdtype(dtype, np.floating)
 
 
+class DeviceArray:
+    """A tensor in memory of a GPU (or that CUDA manages): dense rows that can be cut and reshaped."""
+
+    kinds = (2, 3, 13)  # DLPack's kDLCUDA, kDLCUDAHost, kDLCUDAManaged
+
+    def __init__(self, tensor: _runtime.DeviceTensor) -> None:
+        self.tensor = tensor
+        self.shape: tuple[int, ...] = tensor.shape
+        self.dtype = numpy_dtype(tensor.dtype)
+        self.ndim = len(self.shape)
+
+    @property
+    def place(self) -> str:
+        return ":".join(map(str, self.tensor.device))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> "DeviceArray":
+        begin, end, _ = rows.indices(len(self))
+        return DeviceArray(self.tensor.rows(begin, max(begin, end)))
+
+    def reshape(self, shape: Sequence[int]) -> "DeviceArray":
+        return DeviceArray(self.tensor.reshape(list(shape)))
+
+
 def to_numpy(value: Any) -> np.ndarray:
     """NumPy arrays as they are; anything with DLPack (JAX, PyTorch, CuPy on the host) as a view of
     its memory; lists and the like as new arrays."""
-    if isinstance(value, np.ndarray):
+    array = to_array(value)
+    if isinstance(array, DeviceArray):
+        raise InvalidArgumentError(f"the tensor is on DLPack's device {array.place}; expected memory of the host (1:0); copy it there first")
+    return array
+
+
+def to_array(value: Any) -> "Union[np.ndarray, DeviceArray]":
+    """As `to_numpy`, but what is in memory of a GPU stays there."""
+    if isinstance(value, (np.ndarray, DeviceArray)):
         return value
     if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
+        tensor = value.detach() if hasattr(value, "detach") else value
         try:
-            name, bits = _runtime.view_tensor(value.detach() if hasattr(value, "detach") else value)
+            if hasattr(tensor, "__dlpack_device__") and int(tensor.__dlpack_device__()[0]) in DeviceArray.kinds:
+                return DeviceArray(_runtime.DeviceTensor(tensor))
+            name, bits = _runtime.view_tensor(tensor)
         except (RuntimeError, TypeError, ValueError, BufferError) as problem:
-            raise InvalidArgumentError(f"the tensor cannot be read: {problem}; expected one in the host's memory") from problem
+            raise InvalidArgumentError(f"the tensor cannot be read: {problem}; expected one in the memory of the host or of a CUDA device") from problem
         return bits.view(bfloat16) if name == "bfloat16" else bits
     return np.asarray(value)
 
@@ -48,10 +85,12 @@ def bits(array: np.ndarray) -> np.ndarray:
     return array.view(np.uint16) if array.dtype == bfloat16 else array
 
 
-def convert(array: np.ndarray, dtype: np.dtype, place: str) -> np.ndarray:
+def convert(array: Any, dtype: np.dtype, place: str) -> Any:
     """As Keras converts inputs: numbers to floats by way of float32; never floats to integers."""
     if array.dtype == dtype:
         return array
+    if isinstance(array, DeviceArray):
+        raise InvalidArgumentError(f"{place}: is {array.dtype} on DLPack's device {array.place}; expected {dtype} there; convert it first")
     if array.dtype == object or array.dtype.kind in "USM":
         raise InvalidArgumentError(f"{place}: is an array of {array.dtype}; expected numbers that fit {dtype}")
     if is_floating(dtype):
@@ -83,13 +122,25 @@ def fit_weights(value: Any, tensor: Mapping[str, Any], place: str) -> np.ndarray
     return np.broadcast_to(weights.reshape(len(weights), *given), (len(weights), *elements))
 
 
+def check_target(target: Any, like: np.ndarray, place: str) -> "Union[np.ndarray, DeviceArray]":
+    """What an output may be written into, where it is."""
+    array = to_array(target)
+    if array is not target and not isinstance(array, DeviceArray):
+        raise InvalidArgumentError(f"{place}: is a {type(target).__name__}; expected a NumPy array or a tensor of a CUDA device")
+    if array.dtype != like.dtype or array.shape != like.shape:
+        raise InvalidArgumentError(f"{place}: is {array.dtype} of shape {array.shape}; expected {like.dtype} of shape {like.shape}")
+    if isinstance(array, np.ndarray) and not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
+        raise InvalidArgumentError(f"{place}: expected memory that is dense, aligned and may be written")
+    return array
+
+
 class Column:
     """All rows of one input, target or weight, and what the model wants of them."""
 
     def __init__(self, value: Any, tensor: Mapping[str, Any], place: str) -> None:
         self.place = place
         self.dtype = numpy_dtype(tensor["dtype"])
-        self.array = to_numpy(value)
+        self.array = to_array(value)
         rows = tuple(tensor["shape"][1:])
         if self.array.ndim == 0:
             raise InvalidArgumentError(f"{place}: is a scalar; expected rows of shape {rows}")
@@ -104,10 +155,14 @@ class Column:
     def __len__(self) -> int:
         return len(self.array)
 
-    def slice(self, begin: int, end: int) -> np.ndarray:
-        return bits(np.ascontiguousarray(convert(self.array[begin:end], self.dtype, self.place)))
+    def slice(self, begin: int, end: int) -> Any:
+        part = convert(self.array[begin:end], self.dtype, self.place)
+        return part.tensor if isinstance(part, DeviceArray) else bits(np.ascontiguousarray(part))
 
     def rows(self, indices: np.ndarray) -> np.ndarray:
+        if isinstance(self.array, DeviceArray):
+            raise InvalidArgumentError(f"{self.place}: is on DLPack's device {self.array.place}, where rows cannot be shuffled; "
+                                       "expected an array of the host; copy it there, or shuffle it yourself and pass shuffle=False")  # fmt: skip
         return bits(np.ascontiguousarray(convert(np.take(self.array, indices, axis=0), self.dtype, self.place)))
 
 

@@ -58,7 +58,8 @@ def compile(  # pylint: disable=redefined-builtin
     `policy`: a name ("mixed_bfloat16"), a JSON file, a mapping as mpcc takes it, or a policy or
     DTypePolicyMap of Keras. `loss`, `optimizer`, `metrics`: names, mappings or objects of Keras.
     `output`: the folder of the compiled model; without it the folder is temporary and lives as long
-    as the model. `options`: further options of mpcc. The rest is as for `load`.
+    as the model. `options`: further options of mpcc; `--target=cuda` comes from the device. The rest
+    is as for `load`.
     """
     holder = TemporaryFolder() if output is None else None
     folder = holder.name if holder else os.fspath(output)  # type: ignore[arg-type]
@@ -68,6 +69,8 @@ def compile(  # pylint: disable=redefined-builtin
         arguments = [f"--{key}={_option(value, scratch, key)}" for key, value in given.items() if value is not None]
         if initialize is not None and initialize is not False:
             arguments.append("--initialize" if initialize is True else f"--initialize={initialize}")
+        if device.startswith("cuda") and not any(option.startswith("--target") for option in options):
+            arguments.append("--target=cuda")
         tools.run("mpcc", [os.fspath(path), "-q", "-o", folder, *arguments, *options])
     training = {key: given[key] for key in ("loss", "optimizer", "metrics", "learning-rate", "loss-scale") if given[key] is not None}
     library = _library_of(folder, name or _default_name(path)) if holder is None else folder

@@ -15,7 +15,7 @@ from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _runtime, tools, training
-from .arrays import Column, as_dlpack, bits, by_name, convert, fit_weights, numpy_dtype, to_numpy
+from .arrays import Column, DeviceArray, as_dlpack, bits, by_name, check_target, convert, fit_weights, numpy_dtype, to_numpy
 from .callbacks import Callback, History
 from .errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 
@@ -125,8 +125,8 @@ class Model:
         return [np.empty([rows if extent is None else extent for extent in tensor["shape"]], numpy_dtype(tensor["dtype"]))
                 for tensor in entry.outputs]  # fmt: skip
 
-    def _run(self, entry: Entry, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], rows: int) -> None:
-        self._context.run(entry.index, list(inputs), [bits(output) for output in outputs], rows)
+    def _run(self, entry: Entry, inputs: Sequence[Any], outputs: Sequence[Any], rows: int) -> None:
+        self._context.run(entry.index, list(inputs), [output.tensor if isinstance(output, DeviceArray) else bits(output) for output in outputs], rows)
 
     def _columns(self, entry: Entry, x: Any, y: Any = None, sample_weight: Any = None) -> list[Column]:
         """All inputs of the entry, checked against each other."""
@@ -167,9 +167,10 @@ class Model:
                                        "compile it with batch='dynamic'")  # fmt: skip
         return size
 
-    def predict(self, x: Any, batch_size: Optional[int] = None, *, dlpack: bool = False) -> Any:
+    def predict(self, x: Any, batch_size: Optional[int] = None, *, dlpack: bool = False, out: Any = None) -> Any:
         """The outputs for all rows: an array, or a list of them. `dlpack`: objects with `__dlpack__`
-        (for bfloat16 outputs, which NumPy does not export) instead of NumPy arrays."""
+        (for bfloat16 outputs, which NumPy does not export) instead of NumPy arrays. `out`: what to
+        write them into, one for each output: NumPy arrays, or tensors of the model's GPU."""
         entry = self._entries["predict"]
         columns = self._columns(entry, x)
         rows = len(columns[0])
@@ -177,9 +178,16 @@ class Model:
         outputs = self._outputs(entry, rows)
         if entry.fixed_batch:
             outputs = [np.empty((rows, *output.shape[1:]), output.dtype) for output in outputs]
+        if out is not None:
+            if dlpack:
+                raise InvalidArgumentError("out and dlpack are both given; expected one of them")
+            targets = by_name(out, entry.outputs, self.output_names, "out")
+            outputs = [check_target(target, like, f"out '{name}'") for target, like, name in zip(targets, outputs, self.output_names)]
         for begin in range(0, rows, size):
             end = min(begin + size, rows)
             self._run(entry, [column.slice(begin, end) for column in columns], [output[begin:end] for output in outputs], end - begin)
+        if out is not None:
+            return out
         results = [as_dlpack(output) for output in outputs] if dlpack else outputs
         return results[0] if len(results) == 1 else results
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _runtime
-from .arrays import Column, to_numpy
+from .arrays import Column, to_array, to_numpy
 from .callbacks import Callback, History, ProgressBar
 from .errors import InvalidArgumentError
 
@@ -58,17 +58,17 @@ def _weights_of_classes(class_weight: Mapping[int, float], y: Any, sample_weight
 
 def _take(value: Any, rows: slice) -> Any:
     if isinstance(value, Mapping):
-        return {name: to_numpy(each)[rows] for name, each in value.items()}
+        return {name: to_array(each)[rows] for name, each in value.items()}
     if isinstance(value, (list, tuple)) and value and all(hasattr(each, "shape") for each in value):
-        return [to_numpy(each)[rows] for each in value]
-    return to_numpy(value)[rows]
+        return [to_array(each)[rows] for each in value]
+    return to_array(value)[rows]
 
 
 def _count(x: Any) -> int:
     first = next(iter(x.values())) if isinstance(x, Mapping) else x
     if isinstance(first, (list, tuple)) and first and hasattr(first[0], "shape"):
         first = first[0]
-    return len(to_numpy(first))
+    return len(to_array(first))
 
 
 def _finish_averages(model: "Model") -> None:

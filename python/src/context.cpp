@@ -2,7 +2,11 @@
 // Calls of the C ABI on arrays. Sizes are checked here against the model's tables, whatever the
 // Python code in front of this has checked, so that no array is read or written out of bounds.
 #include "context.h"
+#include "dtypes.h"
 #include "errors.h"
+#include "mpc-rt/dlpack.h"
+
+#include <deque>
 
 namespace mpc::python {
 
@@ -45,10 +49,60 @@ void describe(const char *kind, const mpc_rt_tensor_info_t &tensor, int64_t batc
            " bytes; expected " + std::to_string(wanted));
 }
 
+template <typename Array>
+void describe(const char *kind, const mpc_rt_tensor_info_t &tensor, int64_t batch,
+              const Array &array, mpc_rt_buffer_t &buffer) {
+  describe(kind, tensor, batch, const_cast<void *>(static_cast<const void *>(array.data())),
+           array.nbytes(), buffer);
+}
+
+/// Arguments of a call that the C ABI takes as DLPack tensors, those of the host among them.
+class TensorList {
+public:
+  template <typename Array>
+  TensorList(const char *kind, const mpc_rt_tensor_info_t *infos,
+             const std::vector<std::variant<DeviceTensor, Array>> &arrays, int64_t batch)
+      : buffers(arrays.size()) {
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      if (auto *onDevice = std::get_if<DeviceTensor>(&arrays[i])) {
+        tensors.push_back(onDevice->view());
+        continue;
+      }
+      mpc_rt_buffer_t &buffer = buffers[i];
+      describe(kind, infos[i], batch, std::get<Array>(arrays[i]), buffer);
+      nanobind::dlpack::dtype type = dlpackType(mpc_rt_dtype_name(buffer.dtype));
+      DLManagedTensor &tensor = tensors.emplace_back();
+      tensor.dl_tensor = {buffer.data,
+                          {kDLCPU, 0},
+                          static_cast<int32_t>(buffer.rank),
+                          {type.code, type.bits, 1},
+                          buffer.dims,
+                          nullptr,
+                          0};
+    }
+    for (DLManagedTensor &tensor : tensors)
+      pointers.push_back(&tensor);
+  }
+  TensorList(const TensorList &) = delete;
+  DLManagedTensor **data() { return pointers.data(); }
+
+private:
+  std::vector<mpc_rt_buffer_t> buffers;
+  std::deque<DLManagedTensor> tensors;
+  std::vector<DLManagedTensor *> pointers;
+};
+
+template <typename Arrays> bool isOnHost(const Arrays &arrays) {
+  for (const auto &array : arrays)
+    if (std::holds_alternative<DeviceTensor>(array))
+      return false;
+  return true;
+}
+
 } // namespace
 
-void Context::run(uint32_t entry, const std::vector<Input> &inputs,
-                  const std::vector<Output> &outputs, int64_t batch) {
+void Context::run(uint32_t entry, const std::vector<AnyInput> &inputs,
+                  const std::vector<AnyOutput> &outputs, int64_t batch) {
   const mpc_rt_executable_t &tables = model->tables();
   if (entry >= tables.entry_count || batch < 0)
     refuse("no such entry, or a negative batch");
@@ -57,12 +111,20 @@ void Context::run(uint32_t entry, const std::vector<Input> &inputs,
     refuse(std::string(info.name) + ": " + std::to_string(inputs.size()) + " inputs and " +
            std::to_string(outputs.size()) + " outputs given; expected " +
            std::to_string(info.input_count) + " and " + std::to_string(info.output_count));
+  if (!isOnHost(inputs) || !isOnHost(outputs)) {
+    TensorList from("input", info.inputs, inputs, batch),
+        to("output", info.outputs, outputs, batch);
+    nanobind::gil_scoped_release unlocked;
+    std::lock_guard<std::mutex> lock(busy);
+    check(mpc_rt_context_run_dlpack(handle, entry, from.data(), info.input_count, to.data(),
+                                    info.output_count));
+    return;
+  }
   std::vector<mpc_rt_buffer_t> from(inputs.size()), to(outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i)
-    describe("input", info.inputs[i], batch, const_cast<void *>(inputs[i].data()),
-             inputs[i].nbytes(), from[i]);
+    describe("input", info.inputs[i], batch, std::get<Input>(inputs[i]), from[i]);
   for (size_t i = 0; i < outputs.size(); ++i)
-    describe("output", info.outputs[i], batch, outputs[i].data(), outputs[i].nbytes(), to[i]);
+    describe("output", info.outputs[i], batch, std::get<Output>(outputs[i]), to[i]);
   nanobind::gil_scoped_release unlocked;
   std::lock_guard<std::mutex> lock(busy);
   check(mpc_rt_context_run_checked(handle, entry, from.data(), info.input_count, to.data(),

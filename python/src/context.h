@@ -4,11 +4,13 @@
 #define MPC_PYTHON_CONTEXT_H
 
 #include "mpc-rt/training.h"
+#include "tensor.h"
 
 #include <memory>
 #include <mutex>
 #include <nanobind/ndarray.h>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace mpc::python {
@@ -17,6 +19,9 @@ namespace mpc::python {
 /// does not know come as unsigned integers of their width.
 using Input = nanobind::ndarray<nanobind::ro, nanobind::c_contig, nanobind::device::cpu>;
 using Output = nanobind::ndarray<nanobind::c_contig, nanobind::device::cpu>;
+/// What a run reads and writes: memory of the host, or of a GPU.
+using AnyInput = std::variant<DeviceTensor, Input>;
+using AnyOutput = std::variant<DeviceTensor, Output>;
 
 struct Model {
   explicit Model(const std::string &path);
@@ -37,8 +42,8 @@ struct Context {
   Context(const Context &) = delete;
   Context &operator=(const Context &) = delete;
 
-  void run(uint32_t entry, const std::vector<Input> &inputs, const std::vector<Output> &outputs,
-           int64_t batch);
+  void run(uint32_t entry, const std::vector<AnyInput> &inputs,
+           const std::vector<AnyOutput> &outputs, int64_t batch);
   void get(uint32_t variable, const Output &target);
   void set(uint32_t variable, const Input &source);
   double metric(uint32_t index);

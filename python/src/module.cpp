@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The extension module mpc._runtime: the C ABI of libmpcrt for the Python code beside it.
 #include "context.h"
+#include "dtypes.h"
 #include "errors.h"
 #include "training/shuffle.h"
 
@@ -10,6 +11,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
@@ -75,45 +77,13 @@ nb::dict describeModel(const Model &model) {
   return result;
 }
 
-// DLPack's types of what Keras names so.
-nb::dlpack::dtype dlpackType(const std::string &name) {
-  const struct {
-    const char *name;
-    nb::dlpack::dtype_code code;
-    uint8_t bits;
-  } known[] = {{"float32", nb::dlpack::dtype_code::Float, 32},
-               {"float64", nb::dlpack::dtype_code::Float, 64},
-               {"float16", nb::dlpack::dtype_code::Float, 16},
-               {"bfloat16", nb::dlpack::dtype_code::Bfloat, 16},
-               {"bool", nb::dlpack::dtype_code::Bool, 8},
-               {"int8", nb::dlpack::dtype_code::Int, 8},
-               {"int16", nb::dlpack::dtype_code::Int, 16},
-               {"int32", nb::dlpack::dtype_code::Int, 32},
-               {"int64", nb::dlpack::dtype_code::Int, 64},
-               {"uint8", nb::dlpack::dtype_code::UInt, 8},
-               {"uint16", nb::dlpack::dtype_code::UInt, 16},
-               {"uint32", nb::dlpack::dtype_code::UInt, 32},
-               {"uint64", nb::dlpack::dtype_code::UInt, 64}};
-  for (const auto &row : known)
-    if (name == row.name)
-      return {static_cast<uint8_t>(row.code), row.bits, 1};
-  refuse("dtype '" + name + "' has no DLPack type");
-}
-
-std::string nameOf(nb::dlpack::dtype type) {
-  for (const char *name : {"float32", "float64", "float16", "bfloat16", "bool", "int8", "int16",
-                           "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
-    if (dlpackType(name) == type)
-      return name;
-  refuse("the tensor has a dtype that models do not take (DLPack code " +
-         std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits)");
-}
-
 using Any = nb::ndarray<nb::ro, nb::device::cpu>;
 using Bits = nb::ndarray<nb::numpy, nb::ro>;
 
-// The memory of a DLPack tensor as a NumPy array; a dtype that NumPy lacks as its bits.
-std::pair<std::string, Bits> viewTensor(Any tensor, nb::object owner) {
+// What `object.__dlpack__` gives as a NumPy array, which keeps it: the producer may have made it
+// for this call. A dtype that NumPy lacks comes as its bits.
+std::pair<std::string, Bits> viewTensor(nb::object object) {
+  Any tensor = nb::cast<Any>(object.attr("__dlpack__")());
   std::string name = nameOf(tensor.dtype());
   nb::dlpack::dtype type = dlpackType(name == "bfloat16" ? "uint16" : name);
   std::vector<size_t> shape;
@@ -122,6 +92,8 @@ std::pair<std::string, Bits> viewTensor(Any tensor, nb::object owner) {
     shape.push_back(tensor.shape(i));
     strides.push_back(tensor.stride(i));
   }
+  auto *keep = new Any(tensor);
+  nb::capsule owner(keep, [](void *held) noexcept { delete static_cast<Any *>(held); });
   return {name, Bits(tensor.data(), tensor.ndim(), shape.data(), owner, strides.data(), type)};
 }
 
@@ -167,6 +139,14 @@ NB_MODULE(_runtime, module) {
             return mpc_rt_entry_arena_bytes(model.handle, entry, batch);
           },
           "entry"_a, "batch"_a);
+
+  nb::class_<DeviceTensor>(module, "DeviceTensor", "A tensor in memory of a GPU, by DLPack.")
+      .def(nb::init<nb::object>(), "tensor"_a)
+      .def_prop_ro("shape", [](const DeviceTensor &t) { return nb::tuple(nb::cast(t.shape())); })
+      .def_prop_ro("dtype", &DeviceTensor::dtype)
+      .def_prop_ro("device", &DeviceTensor::device)
+      .def("rows", &DeviceTensor::rows, "begin"_a, "end"_a)
+      .def("reshape", &DeviceTensor::reshaped, "shape"_a);
 
   nb::class_<Context>(module, "Context")
       .def(nb::init<std::shared_ptr<Model>, const std::string &, uint32_t, uint64_t, bool>(),
@@ -223,9 +203,8 @@ NB_MODULE(_runtime, module) {
           },
           "seed"_a, "counter"_a);
 
-  module.def(
-      "view_tensor", [](nb::object tensor) { return viewTensor(nb::cast<Any>(tensor), tensor); },
-      "tensor"_a, "A DLPack tensor's dtype and its memory as a NumPy array.");
+  module.def("view_tensor", &viewTensor, "tensor"_a,
+             "A DLPack tensor's dtype and its memory as a NumPy array.");
   module.def("export_tensor", &exportTensor, "array"_a, "dtype"_a,
              "An array's memory as an object with __dlpack__.");
   module.def(
