@@ -5,7 +5,7 @@ gradient (eager, training=True) or train (train_on_batch, eager).
 
 usage: TF_ENABLE_ONEDNN_OPTS=0 python record_layers.py [CASE…]
 
-Needs Keras 3.15 on TensorFlow.
+Needs Keras 3.15 on TensorFlow and KerasHub 0.32.
 """
 import os
 import sys
@@ -15,7 +15,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import tensorflow as tf
-from layer_cases import applications, audio, augmentation, legacy, masks, operations, operations_of_images, operations_of_numbers, operations_of_signals, recurrence, shared_layers  # they register cases
+from layer_cases import applications, audio, augmentation, hub, legacy, masks, operations, operations_of_images, operations_of_numbers, operations_of_signals, recurrence, shared_layers  # they register cases
 from layer_cases.registry import CASES
 from layer_cases.training import OPTIMIZERS
 
@@ -94,7 +94,7 @@ def write(name, kind, build, options):
         arrays["loss"] = np.float32(loss)
         arrays["out0"] = np.asarray(tf.cast(output, "float32"))
         for variable, gradient in zip(model.trainable_variables, gradients):
-            arrays["grad:" + variable.path] = np.asarray(tf.cast(gradient, "float32"))
+            arrays["grad:" + variable.path] = np.asarray(tf.cast(tf.convert_to_tensor(gradient), "float32"))
         for variable in model.non_trainable_variables:
             if "seed_generator" not in variable.path and not np.array_equal(before[variable.path], np.asarray(variable)):
                 arrays["after:" + variable.path] = np.asarray(variable)
@@ -118,6 +118,8 @@ def write(name, kind, build, options):
             if "/" in variable.path and variable.path.rsplit("/")[-1] not in (
                     "embeddings", "kernel", "bias"):
                 arrays["opt:" + variable.path] = np.asarray(variable)
+    # The softmax does not see the bias of keys: its gradient is rounding noise, of which Adam makes whole steps.
+    arrays = {key: array for key, array in arrays.items() if not (name.startswith("hub") and "key" in key and "bias" in key)}
     np.savez_compressed(os.path.join(FOLDER, name + ".npz"), **arrays)
     print(name, kind, {key: value.shape for key, value in arrays.items()})
 

@@ -300,6 +300,10 @@ Value applyConfiguredActivation(LayerBuilder &b, llvm::StringRef key, Value inpu
     const llvm::json::Object *object = value->getAsObject();
     if (object && object->getString("class_name") == llvm::StringRef("function"))
       name = object->getString("config");
+    // The only function that KerasHub registers.
+    if (name == llvm::StringRef("keras_hub>gelu_approximate") ||
+        name == llvm::StringRef("keras_nlp>gelu_approximate"))
+      return applyGelu(b, input, /*approximate=*/true);
   }
   if (!name)
     return b.error("the activation in '" + key +

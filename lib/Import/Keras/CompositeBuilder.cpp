@@ -30,6 +30,14 @@ Value CompositeBuilder::getMaskOf(Value input) const {
   return place == inputs.end() ? Value() : importer.getMask(outer[place - inputs.begin()]);
 }
 
+void CompositeBuilder::passMasksToParts() {
+  for (auto [value, given] : llvm::zip_equal(inputs, outer))
+    if (Value mask = importer.getMask(given))
+      importer.setMask(value, mask);
+}
+
+Value CompositeBuilder::getMaskOfResult(Value result) const { return importer.getMask(result); }
+
 void CompositeBuilder::setMask(Value output, Value mask) { importer.setMask(output, mask); }
 
 bool CompositeBuilder::getFlag(unsigned position, llvm::StringRef name, bool otherwise) {
@@ -54,11 +62,39 @@ Value CompositeBuilder::addVariable(const VariableRequest &request) {
   return importer.markQuantization(op, own.layer, own.path, "") ? op.getResult(0) : Value();
 }
 
-Value CompositeBuilder::callPart(Part part, Value input, llvm::StringRef keyword, Value second) {
+llvm::SmallVector<Value> CompositeBuilder::call(const LayerConfig &layer, llvm::StringRef path,
+                                                llvm::ArrayRef<Given> arguments) {
+  Node node;
+  llvm::SmallVector<Value> values, outputs;
+  for (const Given &given : arguments) {
+    const bool isLiteral = given.literal.kind() != llvm::json::Value::Null;
+    if (!given.tensor && !isLiteral)
+      continue;
+    Argument &argument = given.keyword.empty()
+                             ? node.arguments.emplace_back()
+                             : node.keywords.emplace_back(given.keyword.str(), Argument()).second;
+    if (given.tensor) {
+      argument.kind = Argument::Kind::Tensor;
+      values.push_back(given.tensor);
+    } else {
+      argument.constant = given.literal;
+    }
+  }
+  if (!importer.importPart(layer, node, path, own.isTrainable(), values, outputs)) {
+    own.fail();
+    return {};
+  }
+  return outputs;
+}
+
+llvm::SmallVector<Value> CompositeBuilder::callPart(Part part, llvm::ArrayRef<Given> arguments) {
   const LayerConfig &config = importer.getPart(own.layer, part.name, [&] {
     LayerConfig made;
     made.className = part.className.str();
-    made.module = "keras.layers";
+    if (part.package.empty())
+      made.module = "keras.layers";
+    else
+      made.registeredName = (part.package + ">" + part.className).str();
     // A part's path begins with the layer's own name, whatever contains the layer.
     made.name = own.layer.name + "/" + part.name.str();
     made.config = std::move(part.config);
@@ -68,18 +104,20 @@ Value CompositeBuilder::callPart(Part part, Value input, llvm::StringRef keyword
       made.buildConfig = llvm::json::Value(llvm::json::Object());
     return made;
   });
-  importer.placeChild(own.layer, config, part.group);
-  Node node;
-  auto addTensor = [](Argument &argument) { argument.kind = Argument::Kind::Tensor; };
-  addTensor(node.arguments.emplace_back());
-  llvm::SmallVector<Value> values = {input}, outputs;
-  if (second) {
-    addTensor(node.keywords.emplace_back(keyword.str(), Argument()).second);
-    values.push_back(second);
-  }
-  if (!importer.importPart(config, node, own.path + "/" + part.name.str(), own.isTrainable(),
-                           values, outputs) ||
-      outputs.size() != 1) {
+  importer.placeChild(own.layer, config, part.group, part.position);
+  return call(config, own.path + "/" + part.name.str(), arguments);
+}
+
+Value CompositeBuilder::callPart(Part part, Value input, llvm::StringRef keyword, Value second) {
+  llvm::SmallVector<Value> outputs = callPart(std::move(part), {{"", input}, {keyword, second}});
+  return outputs.size() == 1 ? outputs.front() : Value();
+}
+
+Value CompositeBuilder::computeUnderPolicy(llvm::ArrayRef<Value> inputs,
+                                           llvm::function_ref<Value(LayerBuilder &)> compute) {
+  llvm::SmallVector<Value> outputs;
+  if (!importer.emitLayer(own.layer, nullptr, own.path, own.isTrainable(), inputs, outputs, compute,
+                          /*passesMasksOn=*/false)) {
     own.fail();
     return {};
   }
@@ -91,16 +129,24 @@ Value CompositeBuilder::callWrapped(llvm::StringRef key, Value input) {
   if (!wrapped)
     return {};
   importer.placeChild(own.layer, *wrapped, key);
-  Node node;
-  node.arguments.emplace_back().kind = Argument::Kind::Tensor;
-  llvm::SmallVector<Value> outputs;
-  if (!importer.importPart(*wrapped, node, own.path + "/" + wrapped->name, own.isTrainable(), input,
-                           outputs) ||
-      outputs.size() != 1) {
-    own.fail();
+  llvm::SmallVector<Value> outputs = call(*wrapped, own.path + "/" + wrapped->name, {{"", input}});
+  return outputs.size() == 1 ? outputs.front() : Value();
+}
+
+Value CompositeBuilder::callHeld(llvm::StringRef key, llvm::ArrayRef<Given> arguments,
+                                 unsigned position) {
+  const LayerConfig *held = own.getChild(key);
+  if (!held)
     return {};
+  std::string path = own.path + "/" + held->name;
+  if (const GraphImporter::PlacedLayer *shared = importer.findShared(*held)) {
+    held = shared->layer;
+    path = shared->path;
+  } else {
+    importer.placeChild(own.layer, *held, key, position);
   }
-  return outputs.front();
+  llvm::SmallVector<Value> outputs = call(*held, path, arguments);
+  return outputs.size() == 1 ? outputs.front() : Value();
 }
 
 namespace {

@@ -248,6 +248,7 @@ LayerConfig Parser::parseLayer(const json::Value &value, size_t index, llvm::Str
   if (const json::Value *build = object->get("build_config"))
     if (build->kind() != json::Value::Null)
       layer.buildConfig = *build;
+  layer.sharedObject = object->getInteger("shared_object_id");
   if (const json::Array *nodes = object->getArray("inbound_nodes"))
     parseCalls(*nodes, layer, path);
   if (isModel(*object))
@@ -310,6 +311,13 @@ llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::Str
   if (!className)
     return inputError(fileName, "the JSON is no Keras object (no 'class_name'); expected the "
                                 "output of model.to_json() or a .keras file's config.json");
+  if (!Parser::isModel(*object) &&
+      object->getString("module").value_or("").starts_with("keras_hub."))
+    return inputError(fileName,
+                      "the model is of class '" + *className +
+                          "' of KerasHub, whose files hold its arguments and no graph; save "
+                          "keras.Model(model.input, model.output) instead, and the models inside "
+                          "of it in the same way (docs/keras-hub.md)");
   if (!Parser::isModel(*object))
     return inputError(fileName, "the model is of class '" + *className +
                                     "'; expected a Functional or Sequential model of Keras; "

@@ -63,7 +63,9 @@ void GraphImporter::report(llvm::StringRef path, const llvm::Twine &message) {
 void GraphImporter::index(const ModelConfig &model, llvm::StringRef path, llvm::StringRef group) {
   llvm::StringMap<unsigned> used;
   for (const auto &[position, layer] : llvm::enumerate(model.layers)) {
-    order[&layer] = order.size();
+    order[&layer] = {unsigned(order.size())};
+    if (layer.sharedObject)
+      sharedLayers.try_emplace(*layer.sharedObject, PlacedLayer{&layer, join(path, layer.name)});
     const bool omitted = model.kind == ModelConfig::Kind::Sequential && position == 0 &&
                          layer.className == "InputLayer";
     if (omitted || isOperation(layer))
@@ -104,6 +106,13 @@ void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef 
       if (!findOperation(layer))
         report(place, "unsupported operation '" + layer.className +
                           "' of keras.ops; use the layer of Keras that does the same");
+    } else if (isOfHub(layer.registeredName) && !findLayer(layer)) {
+      // A task's file holds its backbone so.
+      const bool isModel = llvm::StringRef(layer.module).contains(".models.");
+      report(place, "unsupported class '" + layer.className + "' of KerasHub; " +
+                        (isModel ? "where it is a model, put keras.Model(it.input, it.output) in "
+                                   "its place (docs/keras-hub.md)"
+                                 : "docs/keras-hub.md lists what mpc supports"));
     } else if (layer.className != "InputLayer" && !findLayer(layer)) {
       const bool custom =
           !layer.module.empty() && !llvm::StringRef(layer.module).starts_with("keras");
@@ -320,7 +329,7 @@ static void markUpdate(mlir::OpResult update, mlir::FlatSymbolRefAttr symbol) {
 /// one name in different containers would collide, so the later gets its containers, too.
 void GraphImporter::nameVariables() {
   // Those of one group stay in the order in which they were made.
-  std::multimap<std::pair<unsigned, unsigned>, ModelVariable> ordered;
+  std::multimap<std::pair<Place, unsigned>, ModelVariable> ordered;
   for (ModelVariable &variable : variables)
     ordered.emplace(std::make_pair(order.lookup(variable.layer), variable.group),
                     std::move(variable));

@@ -138,8 +138,18 @@ public:
                               std::optional<unsigned> index = std::nullopt,
                               llvm::function_ref<void(LayerConfig &)> adjust = {});
   /// Gives a layer inside another one its place in the order of variables and in the weight file:
-  /// `group` below that of `parent`.
-  void placeChild(const LayerConfig &parent, const LayerConfig &child, llvm::StringRef group);
+  /// `group` below that of `parent`. `position`: its number among the layers that `parent` makes,
+  /// whose variables follow the parent's own; 0: they stand among these, as they are made.
+  void placeChild(const LayerConfig &parent, const LayerConfig &child, llvm::StringRef group,
+                  unsigned position = 0);
+  /// A layer of the model, and its path.
+  struct PlacedLayer {
+    const LayerConfig *layer;
+    std::string path;
+  };
+  /// The layer of the model that is the same object as `child`, an entry in another layer's config;
+  /// null where `child` is a layer of its own.
+  const PlacedLayer *findShared(const LayerConfig &child) const;
   /// The call of a layer that is no model (importCall's part): one mpc.layer, unless the class says
   /// otherwise. Wrappers call it for layers inside them.
   bool importLayer(const LayerConfig &layer, const Node *node, llvm::StringRef path, bool trainable,
@@ -165,10 +175,13 @@ private:
   using Values = llvm::SmallVector<mlir::Value>;
   /// A call in a Functional model: its layer and which of the layer's calls it is.
   struct Call;
+  /// In the order of variables: the number of a layer of the model, then of one that it made, and
+  /// so on.
+  using Place = llvm::SmallVector<unsigned, 3>;
 
   void index(const ModelConfig &model, llvm::StringRef path, llvm::StringRef group);
   /// Gives all layers of a model inside a layer that layer's place in the order of variables.
-  void placeLayers(const ModelConfig &model, const LayerConfig &holder, unsigned position);
+  void placeLayers(const ModelConfig &model, const LayerConfig &holder, const Place &position);
   void reportUnsupported(const ModelConfig &model, llvm::StringRef path);
 
   bool importModel(const ModelConfig &model, llvm::StringRef path, bool trainable,
@@ -223,7 +236,8 @@ private:
   mlir::func::FuncOp forward;
   mlir::Block *body = nullptr;
 
-  llvm::DenseMap<const LayerConfig *, unsigned> order; ///< depth first, as Model.variables
+  llvm::DenseMap<const LayerConfig *, Place> order; ///< depth first, as Model.variables
+  std::map<int64_t, PlacedLayer> sharedLayers;      ///< by LayerConfig::sharedObject
   llvm::DenseMap<const LayerConfig *, const LayerConfig *> parents; ///< of layers inside layers
   llvm::MapVector<const LayerConfig *, std::string> groups;
   llvm::DenseMap<const LayerConfig *, mlir::StringAttr> policies;

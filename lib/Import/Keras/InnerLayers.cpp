@@ -45,7 +45,7 @@ GraphImporter::getContainers(const LayerConfig *layer) const {
 }
 
 void GraphImporter::placeLayers(const ModelConfig &model, const LayerConfig &holder,
-                                unsigned position) {
+                                const Place &position) {
   for (const LayerConfig &layer : model.layers) {
     order[&layer] = position;
     parents[&layer] = &holder;
@@ -55,28 +55,39 @@ void GraphImporter::placeLayers(const ModelConfig &model, const LayerConfig &hol
 }
 
 void GraphImporter::placeChild(const LayerConfig &parent, const LayerConfig &child,
-                               llvm::StringRef group) {
-  order[&child] = order.lookup(&parent);
+                               llvm::StringRef group, unsigned position) {
+  Place place = order.lookup(&parent);
+  if (position)
+    place.push_back(position);
+  order[&child] = place;
   if (&parent != &child)
     parents[&child] = &parent;
   auto found = groups.find(&parent);
   if (&parent != &child && found != groups.end() && !group.empty()) {
-    const std::string place = found->second + "/" + group.str();
-    groups[&child] = place;
+    const std::string below = found->second + "/" + group.str();
+    groups[&child] = below;
     if (child.model && !child.model->layers.empty() && !order.count(&child.model->layers.front())) {
-      index(*child.model, "", place);
-      placeLayers(*child.model, child, order.lookup(&parent));
+      index(*child.model, "", below);
+      placeLayers(*child.model, child, place);
     }
   }
 }
 
 void GraphImporter::placeTwin(const LayerConfig &layer, const LayerConfig &twin) {
-  order[&twin] = order.lookup(&layer);
+  const Place position = order.lookup(&layer);
+  order[&twin] = position;
   parents[&twin] = &layer;
   if (auto found = groups.find(&layer); found != groups.end()) {
     const std::string place = found->second;
     groups[&twin] = place;
   }
+}
+
+const GraphImporter::PlacedLayer *GraphImporter::findShared(const LayerConfig &child) const {
+  auto found = child.sharedObject ? sharedLayers.find(*child.sharedObject) : sharedLayers.end();
+  return found == sharedLayers.end() || found->second.layer->className != child.className
+             ? nullptr
+             : &found->second;
 }
 
 const LayerConfig &GraphImporter::getPart(const LayerConfig &parent, llvm::StringRef name,

@@ -14,10 +14,26 @@ void registerLayer(llvm::StringRef registeredName, const LayerEntry &entry) {
   registeredLayers().insert_or_assign(registeredName, entry);
 }
 
+bool isOfHub(llvm::StringRef registeredName) {
+  return registeredName.starts_with("keras_hub>") || registeredName.starts_with("keras_nlp>");
+}
+
 static const LayerEntry *findIn(llvm::ArrayRef<LayerEntry> family, llvm::StringRef className) {
   for (const LayerEntry &entry : family)
     if (entry.className == className)
       return &entry;
+  return nullptr;
+}
+
+static const LayerEntry *findOfHub(llvm::StringRef className) {
+  // Keras's own since 3.13, under the old name.
+  if (className == "ReversibleEmbedding")
+    return findIn(embeddingLayers(), className);
+  for (llvm::ArrayRef<LayerEntry> family :
+       {hubAttentionLayers(), hubEmbeddingLayers(), hubHeadLayers(), hubRotaryLayers(),
+        hubTransformerLayers()})
+    if (const LayerEntry *entry = findIn(family, className))
+      return entry;
   return nullptr;
 }
 
@@ -26,6 +42,8 @@ const LayerEntry *findLayer(const LayerConfig &layer) {
   const llvm::StringRef module = layer.module, registered = layer.registeredName;
   if (auto found = registeredLayers().find(registered); found != registeredLayers().end())
     return &found->second;
+  if (isOfHub(registered))
+    return findOfHub(layer.className);
   // Registered classes have no module of Keras's.
   if (module.empty() && !registered.empty())
     return nullptr;

@@ -74,13 +74,23 @@ llvm::ArrayRef<LayerEntry> attentionLayers();
 llvm::ArrayRef<LayerEntry> multiHeadAttentionLayers();
 llvm::ArrayRef<LayerEntry> spectralNormalizationLayers();
 llvm::ArrayRef<LayerEntry> spectrogramLayers();
+/// Of KerasHub (keras_hub.layers), which registers its classes.
+llvm::ArrayRef<LayerEntry> hubAttentionLayers();
+llvm::ArrayRef<LayerEntry> hubEmbeddingLayers();
+llvm::ArrayRef<LayerEntry> hubHeadLayers();
+llvm::ArrayRef<LayerEntry> hubRotaryLayers();
+llvm::ArrayRef<LayerEntry> hubTransformerLayers();
 
 /// Adds a class of a user's, under the `registered_name` that files give it. Before any import, by
 /// one thread.
 void registerLayer(llvm::StringRef registeredName, const LayerEntry &entry);
 
-/// The entry of a built-in class of Keras, or of one that was registered; else null. A class of the
-/// user's that has the name of one of Keras's is not mistaken for it: its module is not Keras's.
+/// Whether the class is one of KerasHub's (KerasNLP's, as it was called before).
+bool isOfHub(llvm::StringRef registeredName);
+
+/// The entry of a built-in class of Keras or KerasHub, or of one that was registered; else null. A
+/// class of the user's that has the name of one of Keras's is not mistaken for it: its module is
+/// not Keras's.
 const LayerEntry *findLayer(const LayerConfig &layer);
 
 } // namespace mpc::keras

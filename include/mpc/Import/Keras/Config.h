@@ -55,7 +55,10 @@ struct LayerConfig {
   llvm::json::Object config;
   std::optional<llvm::json::Value> buildConfig; ///< absent: the layer was never built on its own
   std::vector<Node> calls;                      ///< empty in a Sequential model
-  std::unique_ptr<ModelConfig> model;           ///< set for Functional and Sequential layers
+  /// Entries of one object of Python's have the same number: the layer of a model, and the same
+  /// layer in the config of another one. Absent: the object is in the file once.
+  std::optional<int64_t> sharedObject;
+  std::unique_ptr<ModelConfig> model; ///< set for Functional and Sequential layers
 };
 
 struct ModelConfig {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// keras/src/layers/attention: MultiHeadAttention and GroupedQueryAttention. Projections, softmax,
-// dropout and output are layers of their own; between them the code computes in their dtypes.
+// keras/src/layers/attention: MultiHeadAttention and GroupedQueryAttention; KerasHub's
+// CachedMultiHeadAttention. Projections, softmax, dropout and output are layers of their own;
+// between them the code computes in their dtypes.
 #include "../CompositeBuilder.h"
 #include "../DotProductAttention.h"
 #include "../LayerRegistry.h"
@@ -13,7 +14,7 @@ namespace {
 using mlir::Value;
 using C = CompositeBuilder;
 
-/// Arguments of call(), the same for both layers, and the mask that they make together.
+/// Arguments of call(), and the mask that they make together.
 struct AttentionArguments {
   Value query, value, key, mask;
   bool returnScores = false, causal = false, causalOnly = false;
@@ -21,26 +22,48 @@ struct AttentionArguments {
 
   static std::optional<AttentionArguments> read(C &c) {
     AttentionArguments result;
-    result.query = c.getTensor(0, "query");
-    result.value = c.getTensor(1, "value");
-    result.key = c.getTensor(2, "key");
-    const bool ownKey = bool(result.key);
-    if (!result.query || !result.value) {
-      c.error(c.own.layer.className + " must be called with query and value");
+    if (!result.readTensors(c))
       return std::nullopt;
-    }
-    if (!ownKey)
-      result.key = result.value;
-    for (Value tensor : {result.query, result.value, result.key})
-      if (!mlir::isa<mlir::FloatType>(elementTypeOf(tensor)) || c.rankOf(tensor) < 3) {
-        c.error(c.own.layer.className +
-                " takes floating tensors [batch, places, features] of at least 3 dimensions");
-        return std::nullopt;
-      }
+    const bool ownKey = result.key != result.value;
     result.returnScores = c.getFlag(7, "return_attention_scores", false);
     result.causal = c.getFlag(9, "use_causal_mask", false);
     result.gatherMasks(c, ownKey);
     return result;
+  }
+
+  /// Of KerasHub's layer, which attends to what the caller's mask says and to no implicit one.
+  static std::optional<AttentionArguments> readCached(C &c) {
+    AttentionArguments result;
+    if (!result.readTensors(c))
+      return std::nullopt;
+    if (!c.getArgument(4, "cache").empty() || !c.getArgument(5, "cache_update_index").empty()) {
+      c.error("a cache of CachedMultiHeadAttention is not supported; call it without");
+      return std::nullopt;
+    }
+    if (Value mask = c.getTensor(3, "attention_mask"))
+      result.mask = c.makeBool(mask);
+    result.returnScores = c.getFlag(6, "return_attention_scores", false);
+    result.queryMask = c.getMaskOf(result.query);
+    return result;
+  }
+
+  bool readTensors(C &c) {
+    query = c.getTensor(0, "query");
+    value = c.getTensor(1, "value");
+    key = c.getTensor(2, "key");
+    if (!query || !value) {
+      c.error(c.own.layer.className + " must be called with query and value");
+      return false;
+    }
+    if (!key)
+      key = value;
+    for (Value tensor : {query, value, key})
+      if (!mlir::isa<mlir::FloatType>(elementTypeOf(tensor)) || c.rankOf(tensor) < 3) {
+        c.error(c.own.layer.className +
+                " takes floating tensors [batch, places, features] of at least 3 dimensions");
+        return false;
+      }
+    return true;
   }
 
   /// _compute_attention_mask: what query, key and value say of themselves, causality, the window
@@ -222,8 +245,8 @@ void buildEquations(Heads &heads, int64_t rank, llvm::ArrayRef<int64_t> axes) {
   heads.maskAxis = -2 * int64_t(axes.size()) - 1;
 }
 
-bool importMultiHeadAttention(C &c, llvm::SmallVectorImpl<Value> &outputs) {
-  std::optional<AttentionArguments> arguments = AttentionArguments::read(c);
+bool attendWithHeads(C &c, const std::optional<AttentionArguments> &arguments,
+                     llvm::SmallVectorImpl<Value> &outputs) {
   const int64_t count = c.own.getInteger("num_heads", 0), width = c.own.getInteger("key_dim", 0);
   int64_t valueWidth = c.own.getInteger("value_dim", width);
   if (count <= 0 || width <= 0 || valueWidth < 0)
@@ -290,6 +313,17 @@ bool importMultiHeadAttention(C &c, llvm::SmallVectorImpl<Value> &outputs) {
       outputs);
 }
 
+bool importMultiHeadAttention(C &c, llvm::SmallVectorImpl<Value> &outputs) {
+  return attendWithHeads(c, AttentionArguments::read(c), outputs);
+}
+
+/// keras_hub/src/layers/modeling/cached_multi_head_attention.py without a cache.
+bool importCachedMultiHeadAttention(C &c, llvm::SmallVectorImpl<Value> &outputs) {
+  if (c.own.getFlag("use_gate", false))
+    c.error("'use_gate' of CachedMultiHeadAttention, which KerasHub ignores, is not supported");
+  return attendWithHeads(c, AttentionArguments::readCached(c), outputs);
+}
+
 // ---- GroupedQueryAttention ----------------------------------------------------------------------
 
 bool importGroupedQueryAttention(C &c, llvm::SmallVectorImpl<Value> &outputs) {
@@ -347,8 +381,13 @@ constexpr LayerEntry kMultiHeadAttentionLayers[] = {
     compositeLayer("MultiHeadAttention", importMultiHeadAttention),
 };
 
+constexpr LayerEntry kHubAttentionLayers[] = {
+    compositeLayer("CachedMultiHeadAttention", importCachedMultiHeadAttention),
+};
+
 } // namespace
 
 llvm::ArrayRef<LayerEntry> multiHeadAttentionLayers() { return kMultiHeadAttentionLayers; }
+llvm::ArrayRef<LayerEntry> hubAttentionLayers() { return kHubAttentionLayers; }
 
 } // namespace mpc::keras
