@@ -5,6 +5,7 @@
 # real_keras.py (training with random options), layer_options.py and unusual_options.py (layers with
 # random options), recorded_options.py (operations with random options), losses_and_metrics.py,
 # composed_models.py (models of many layers), gallery.py (the models of Keras's examples),
+# hub_models.py (KerasHub's layers and backbones),
 # quantized_models.py (int8, int4, float8), calibrated_models.py (gptq, awq) or keras_files.py (files
 # to and from Keras).
 # MPC_KERAS_PYTHON names a Python that has keras and tensorflow; else one is made in the build folder.
@@ -22,6 +23,13 @@ if [ -z "$python" ]; then
       exit 77
     fi
     "$python" -m pip install --quiet keras==3.15.1 tensorflow-cpu==2.21.0 scipy==1.17.1
+  fi
+  if [ "${2:-}" = hub_models.py ] && ! "$python" -c 'import keras_hub' 2>/dev/null; then
+    if ! "$python" -m pip download --quiet --no-deps --dest "$build/keras/reach" keras-hub==0.32.0; then
+      echo "SKIPPED: PyPI cannot be reached; nothing was compared with KerasHub"
+      exit 77
+    fi
+    "$python" -m pip install --quiet keras-hub==0.32.0 keras==3.15.1 tensorflow-cpu==2.21.0
   fi
 fi
 export TF_CPP_MIN_LOG_LEVEL=3 CUDA_VISIBLE_DEVICES=
