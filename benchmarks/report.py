@@ -13,7 +13,7 @@ GOALS = pathlib.Path(__file__).resolve().parent / "goals.json"
 def ratios_of(row, rows):
     """By name: what goals are about, as far as these rows tell."""
     mine = row["ms"].get("mpc")
-    peers = [value for name, value in row["ms"].items() if name != "mpc"]
+    peers = [value for name, value in row["ms"].items() if not name.startswith("mpc")]
     own = [other["ms"]["mpc"] for other in rows if other["workload"] == row["workload"] and other["policy"] == "float32"]
     found = {}
     if mine and peers:

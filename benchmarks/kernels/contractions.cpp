@@ -56,14 +56,16 @@ constexpr const char *wayNames[ways] = {"onednn", "own", "mpc"};
 struct Group {
   mpc_rt_dtype_t dtype;
   bool kept;
+  KernelChoices choices[ways];
+  ProductList products;
   std::unique_ptr<Contractor> contractors[ways];
-  std::string choices;
 
   Group(mpc_rt_dtype_t dtype, bool kept) : dtype(dtype), kept(kept) {
     for (int way = 0; way < ways; ++way) {
       contractors[way] =
-          std::make_unique<Contractor>(team(), cpu().isa, onednn::hasNativeBFloat16(),
-                                       onednn::hasExactInt8(), /*ownKernels=*/way != library);
+          std::make_unique<Contractor>(team(), cpu().isa, choices[way], products,
+                                       onednn::hasNativeBFloat16(), onednn::hasExactInt8(),
+                                       /*ownKernels=*/way != library);
       contractors[way]->setWeightsConstant(kept);
     }
   }
@@ -77,12 +79,9 @@ struct Group {
 
   // Tells `own` to multiply this one by the micro-kernel.
   void choose(const Shape &shape) {
-    if (!kernel())
-      return;
-    choices += std::to_string(shape.descriptor.id) + (kept ? " 1 kept " : " 1 changing ") +
-               kernel()->name + "\n";
-    if (contractors[own]->setKernelChoices(choices.c_str()))
-      throw std::runtime_error(mpc_rt_last_error());
+    if (kernel())
+      choices[own].set({KernelChoices::Operation::contraction, shape.descriptor.id, 1, kept},
+                       kernel()->name);
   }
 };
 

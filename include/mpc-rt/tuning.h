@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Which kernels multiply. Large products can run on kernels of the runtime's own or on the
- * library's. Rules that come with the runtime choose; or a context measures, and keeps what it
- * found, as text that another context of the same model takes over. */
+ * Which kernels compute. Large products and convolutions can run on kernels of the runtime's own
+ * or on the library's. Rules that come with the runtime choose; or a context measures, and keeps
+ * what it found, as text that another context of the same model takes over. */
 #ifndef MPC_RT_TUNING_H
 #define MPC_RT_TUNING_H
 
@@ -12,14 +12,16 @@
 extern "C" {
 #endif
 
-/* From now on a product that the context meets for the first time (a product of the model with one
- * batch size) is run by each kernel, and the fastest is chosen. Other kernels sum in another order:
- * contexts that measured may differ in the last bits. Without effect on devices other than the CPU.
+/* From now on a product or convolution that the context meets for the first time (one of the model
+ * with one batch size) is run by each kernel, and the fastest is chosen. Other kernels sum in
+ * another order: contexts that measured may differ in the last bits. Without effect on devices
+ * other than the CPU.
  */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_tune(mpc_rt_context_t *context);
 
-/* The choices made so far, a line each: "CONTRACTION BATCH kept|changing KERNEL", sorted; "" if
- * nothing was measured. Valid until the next call with this context. */
+/* The choices made so far, a line each: "ID BATCH kept|changing KERNEL" of a product,
+ * "convolution ID BATCH kept|changing KERNEL", sorted; "" if nothing was measured. Valid until the
+ * next call with this context. */
 MPC_RT_API const char *mpc_rt_context_kernels(mpc_rt_context_t *context);
 
 /* Takes over choices. INVALID_ARGUMENT: not such a text; UNAVAILABLE: a kernel that this CPU does
@@ -27,15 +29,17 @@ MPC_RT_API const char *mpc_rt_context_kernels(mpc_rt_context_t *context);
 MPC_RT_API mpc_rt_status_t mpc_rt_context_set_kernels(mpc_rt_context_t *context,
                                                       const char *kernels);
 
-/* From now on the context notes which kernel computes each product. */
+/* From now on the context notes which kernel computes each product and convolution. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_list_products(mpc_rt_context_t *context);
 
 /* What was noted, a line each, in the order of the model: "LAYER MATRICESxMxNxK LHSxRHS KERNEL"
  * ("dense 1x128x10x784 bfloat16xbfloat16 avx512_bfloat16"); oneDNN's kernels have its names
- * ("brg:avx512_core"). On CUDA also "LAYER DIRECTION BATCHxIMAGExCHANNELS KERNELxCHANNELSxFILTERS
- * LHSxRHS KERNEL" for convolutions; kernels are "cublaslt" ("cublaslt:gelu" and
- * "cublaslt:gelu_gradient" where it applies these, too), "cudnn:ENGINE", "columns" (of a product by
- * cuBLASLt), "product" and "direct". Valid until the next call with this context. */
+ * ("brg:avx512_core"). Then "LAYER DIRECTION BATCHxIMAGExCHANNELS KERNELxCHANNELSxFILTERS LHSxRHS
+ * KERNEL" for convolutions ("conv forward 32x28x28x16 3x3x16x32 float32xfloat32 avx512_float32";
+ * "depthwise" and "direct" are loops of the runtime). On CUDA kernels are "cublaslt"
+ * ("cublaslt:gelu" and "cublaslt:gelu_gradient" where it applies these, too), "cudnn:ENGINE",
+ * "columns" (of a product by cuBLASLt), "product" and "direct". Valid until the next call with this
+ * context. */
 MPC_RT_API const char *mpc_rt_context_products(mpc_rt_context_t *context);
 
 #ifdef __cplusplus

@@ -98,6 +98,9 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
   training::Session &model = *steps->session_;
   if (options.kernels)
     mpc_rt_context_list_products(model.context());
+  if (options.tune)
+    if (mpc_rt_context_tune(model.context()))
+      return Failure(mpc_rt_last_error());
   steps->train_ = options.train || (!options.predict && model.findEntry("train_step"));
   Result<const mpc_rt_entry_info_t *> entry =
       model.requireEntry(steps->train_ ? "train_step" : "predict");

@@ -13,7 +13,8 @@ struct BenchOptions {
   training::SessionOptions session;
   int64_t batchSize = 0; // 0: what the model was compiled for, else 32
   int64_t steps = 20, warmup = 3;
-  bool train = false, predict = false, serve = false, json = false, kernels = false, memory = false;
+  bool train = false, predict = false, serve = false, json = false, kernels = false, tune = false;
+  bool memory = false;
   std::string data; // "" = random values
 };
 
@@ -28,8 +29,8 @@ public:
   data::Result<double> step();
   /// Loss of the last training step; nothing for inference.
   std::optional<float> loss() const;
-  /// Which kernel multiplied each product, as mpc_rt_context_products() has it; "" unless asked
-  /// for.
+  /// Which kernel computed each product and convolution, as mpc_rt_context_products() has it; ""
+  /// unless asked for.
   const char *products() const;
   /// What every JSON result says about the run: mode, batch size, threads, instruction set, bytes.
   std::string describe() const;

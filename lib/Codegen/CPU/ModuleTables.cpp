@@ -3,6 +3,7 @@
 #include "lib/Codegen/CPU/ModuleTables.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mpc-rt/executable.h"
+#include "mpc/Support/InternalError.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
@@ -26,7 +27,6 @@ static llvm::Expected<TensorEntry> readTensor(StringRef name, Type type) {
     known = true;                                                                                  \
   }
 #include "mpc-rt/dtype.inc"
-#include "mpc/Support/InternalError.h"
 #undef MPC_RT_DTYPE
   if (!known)
     return internalError("'" + name + "' has element type " + spelling +

@@ -68,7 +68,7 @@ std::string mpc::getCudaGeluKernels() {
   text += kGelu;
   for (auto [suffix, type] :
        {std::pair("f32", "float"), {"f64", "double"}, {"f16", "f16"}, {"bf16", "bf16"}})
-    for (StringRef name : {"gelu", "gelu_gradient"})
+    for (llvm::StringRef name : {"gelu", "gelu_gradient"})
       text += llvm::formatv("extern \"C\" __global__ void __launch_bounds__(256)\n"
                             "    mpc_{0}_{1}({2} *y, const {2} *x, const index count) {{\n  "
                             "{0}(y, x, count);\n}\n",

@@ -26,10 +26,10 @@ mpc_rt_dtype_t dtypeOf(Element element) {
 
 } // namespace
 
-Contractor::Contractor(ThreadTeam &team, int isa, bool nativeBFloat16, bool exactInt8,
-                       bool ownKernels)
-    : team(team), kernels(vectorKernels(isa)), nativeBFloat16(nativeBFloat16), exactInt8(exactInt8),
-      vectors256(isa >= MPC_RT_ISA_X86_64_V3),
+Contractor::Contractor(ThreadTeam &team, int isa, KernelChoices &choices, ProductList &products,
+                       bool nativeBFloat16, bool exactInt8, bool ownKernels)
+    : team(team), kernels(vectorKernels(isa)), choices(choices), products(products),
+      nativeBFloat16(nativeBFloat16), exactInt8(exactInt8), vectors256(isa >= MPC_RT_ISA_X86_64_V3),
       useAmx(ownKernels && bfloat16MicroKernel(isa) == &amxBFloat16),
       useVnni(ownKernels && multipliesInt8(isa)) {
   if (ownKernels)
@@ -114,7 +114,8 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     finish(shape, rhs, out, extras);
     return MPC_RT_OK;
   }
-  if (tuning)
+  const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
+  if (choices.toBeMeasured({KernelChoices::Operation::contraction, descriptor.id, batch, keep}))
     measure(descriptor, shape, lhs, rhs, bias, extras.bits, batch);
   execute(findPlan(descriptor, shape, extras.largest, extras.kernel, batch, byRows), descriptor,
           lhs, rhs, bias, out, extras);

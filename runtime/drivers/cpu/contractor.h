@@ -16,6 +16,7 @@
 #include "runtime/drivers/cpu/onednn.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/cpu/weight_kernel.h"
+#include "runtime/drivers/product_list.h"
 #include "runtime/drivers/row_loop.h"
 
 #include <map>
@@ -28,11 +29,13 @@ namespace mpc::rt {
 
 class Contractor {
 public:
+  // `choices` decide where they have one, else rules; which kernels multiplied goes to `products`.
   // `nativeBFloat16`: bfloat16 operands go to oneDNN as they are, instead of through float32.
   // oneDNN can do both everywhere, which is how tests reach both.
   // `exactInt8`: oneDNN multiplies int8; without, a loop of our own.
   // `ownKernels`: micro-kernels where they are faster; without, oneDNN multiplies everything.
-  Contractor(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16(),
+  Contractor(ThreadTeam &team, int isa, KernelChoices &choices, ProductList &products,
+             bool nativeBFloat16 = onednn::hasNativeBFloat16(),
              bool exactInt8 = onednn::hasExactInt8(), bool ownKernels = true);
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
@@ -68,24 +71,16 @@ public:
   }
   uint64_t bytes() const noexcept;
 
-  // Contracts of mpc-rt/tuning.h.
-  void tune() noexcept {
-    tuning = true;
-    plans.clear(); // by rules
-  }
-  std::string kernelChoices() const { return choices.text(); }
-  mpc_rt_status_t setKernelChoices(const char *text);
-  void listProducts() noexcept { listing = true; }
-  std::string products() const;
+  // Whether the kernel of that name runs here, beside oneDNN's.
+  bool hasKernel(const std::string &name) const;
+  // The choices are others.
+  void forgetPlans() noexcept { plans.clear(); }
 
   // What multiplied at the descriptor's last call with this batch: "amx_bfloat16", or oneDNN's name
   // of its kernel; "" for loops without a plan.
   const char *kernelOf(const mpc_rt_contract_t &descriptor, int64_t batch) const noexcept;
 
 private:
-  // By the descriptor's id and the batch: what products() says.
-  using Products = std::map<std::pair<uint32_t, int64_t>, std::string>;
-
   // How one contraction is done: `block` rows (or matrices, when batched) at a time.
   struct Plan {
     Contraction shape;
@@ -204,7 +199,9 @@ private:
   std::unique_ptr<Plan> makePlan(const Contraction &shape, bool rhsKept, bool findLargest,
                                  BlockedProduct *blocked);
   void list(const mpc_rt_contract_t &descriptor, const Contraction &shape, int64_t batch,
-            const char *kernel);
+            const char *kernel) {
+    products.note(descriptor.id, batch, descriptor.layer, shape, *kernel ? kernel : "loop");
+  }
   // Runs the contraction by each kernel, into memory of its own, and keeps the fastest.
   void measure(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                const void *rhs, const void *bias, const ReluBits &bits, int64_t batch);
@@ -235,11 +232,11 @@ private:
 
   ThreadTeam &team;
   const VectorKernels &kernels;
+  KernelChoices &choices;
+  ProductList &products;
   bool nativeBFloat16, exactInt8, vectors256, useAmx, useVnni;
   const WeightKernel *weightKernels[3] = {}; // by dtype; null: tiles are multiplied otherwise
-  bool weightsConstant = false, tuning = false, listing = false;
-  Products listed;
-  KernelChoices choices;
+  bool weightsConstant = false;
   uint64_t weightVersion = 1;
   std::unordered_map<PlanKey, std::unique_ptr<Plan>, PlanKeyHash> plans;
   std::map<std::tuple<int64_t, int64_t, onednn::Element>, std::shared_ptr<onednn::PackedLayout>>

@@ -15,8 +15,6 @@
 namespace mpc::rt {
 namespace {
 
-using onednn::Element;
-
 float *floats(Buffer &buffer, int64_t count) {
   reserve(buffer, static_cast<uint64_t>(count) * sizeof(float));
   return reinterpret_cast<float *>(buffer.data());
@@ -49,7 +47,17 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
     std::memset(out, 0, static_cast<size_t>(shape.outElements()) * dtypeSize(shape.out));
     return MPC_RT_OK;
   }
+  const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
+  if (choices.toBeMeasured({KernelChoices::Operation::convolution, descriptor.id, batch, keep}))
+    measure(descriptor, shape, lhs, rhs, bias, batch);
   Plan &plan = findPlan(descriptor, shape, batch);
+  run(plan, descriptor, lhs, rhs, bias, out);
+  products.note(descriptor.id, batch, descriptor.layer, shape, plan.kernel());
+  return MPC_RT_OK;
+}
+
+void Convolver::run(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs,
+                    const void *rhs, const void *bias, void *out) {
   if (plan.depthwise) {
     plan.depthwise->run(lhs, rhs, bias, out);
   } else if (plan.filterGradient) {
@@ -60,9 +68,8 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
     team.prepareWorkers();
     execute(plan, descriptor, lhs, rhs, bias, out);
   } else {
-    convolveDirectly(team, shape, lhs, rhs, bias, out);
+    convolveDirectly(team, plan.shape, lhs, rhs, bias, out);
   }
-  return MPC_RT_OK;
 }
 
 mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, const void *lhs,

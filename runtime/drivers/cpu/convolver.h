@@ -9,10 +9,12 @@
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/convolution.h"
 #include "runtime/drivers/cpu/depthwise_convolution.h"
+#include "runtime/drivers/cpu/kernel_choices.h"
 #include "runtime/drivers/cpu/onednn_convolution.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/cpu/windowed_filter_gradient.h"
 #include "runtime/drivers/cpu/windowed_product.h"
+#include "runtime/drivers/product_list.h"
 
 #include <map>
 #include <memory>
@@ -22,11 +24,12 @@ namespace mpc::rt {
 
 class Convolver {
 public:
-  // `nativeBFloat16` as in Contractor.
-  Convolver(ThreadTeam &team, int isa, bool nativeBFloat16 = onednn::hasNativeBFloat16())
+  // As Contractor's.
+  Convolver(ThreadTeam &team, int isa, KernelChoices &choices, ProductList &products,
+            bool nativeBFloat16 = onednn::hasNativeBFloat16())
       : team(team), kernels(vectorKernels(isa)), depthwise(depthwiseKernels(isa)),
-        bfloat16(bfloat16MicroKernel(isa)), float32(float32MicroKernel(isa)),
-        nativeBFloat16(nativeBFloat16) {}
+        bfloat16(bfloat16MicroKernel(isa)), float32(float32MicroKernel(isa)), choices(choices),
+        products(products), nativeBFloat16(nativeBFloat16) {}
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
@@ -38,6 +41,10 @@ public:
   mpc_rt_status_t reserveFor(const mpc_rt_convolution_t &descriptor, const void *lhs,
                              const void *rhs, const void *bias, const void *out, int64_t batch);
   uint64_t bytes() const noexcept;
+
+  // As Contractor's.
+  bool hasKernel(const std::string &name) const;
+  void forgetPlans() noexcept { plans.clear(); }
 
 private:
   // How one convolution is done: `block` samples at a time; the gradient of a filter at once.
@@ -54,20 +61,37 @@ private:
     std::unique_ptr<WindowedProduct> windowed;
     std::unique_ptr<WindowedFilterGradient> filterGradient;
     std::unique_ptr<onednn::ConvolutionPrimitive> body, tail;
+    const MicroKernel *micro = nullptr; // of `windowed` and `filterGradient`
+
+    const char *kernel() const;
   };
+  using PlanKey = std::tuple<uint32_t, int64_t, bool>; // descriptor, batch, whether rhs is kept
   struct PackedFilter {
     Buffer buffer;
     uint64_t version = 0;
   };
 
   Plan &findPlan(const mpc_rt_convolution_t &descriptor, const Convolution &shape, int64_t batch);
+  // As measured, or by rules where nothing was.
+  std::unique_ptr<Plan> makePlan(const Convolution &shape, const std::string *kernel);
+  // Whether the kernel could be taken.
+  bool take(Plan &plan, const std::string &kernel);
+  void takeByRules(Plan &plan);
   // `widens`: oneDNN would widen 16-bit operands.
-  bool chooseOwn(Plan &plan, bool widens);
-  bool chooseMicroKernel(Plan &plan, bool widens);
+  bool takeOwnByRules(Plan &plan, bool widens);
+  bool takeDepthwise(Plan &plan);
+  // Of this CPU, for the shape's operands; null: none.
+  const MicroKernel *findMicroKernel(const Convolution &shape) const;
+  bool takeMicroKernel(Plan &plan, const MicroKernel *kernel);
   // `native`: 16-bit operands are not widened.
-  void choose(Plan &plan, bool native);
+  bool takeLibrary(Plan &plan, bool native);
   void makePrimitives(Plan &plan);
+  // Runs the convolution by each kernel, into memory of its own, and chooses the fastest.
+  void measure(const mpc_rt_convolution_t &descriptor, const Convolution &shape, const void *lhs,
+               const void *rhs, const void *bias, int64_t batch);
 
+  void run(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
+           const void *bias, void *out);
   void execute(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                const void *bias, void *out);
   const void *prepareFilter(Plan &plan, int32_t variable, const void *filter);
@@ -81,11 +105,13 @@ private:
   const VectorKernels &kernels;
   const DepthwiseKernels &depthwise;
   const MicroKernel *bfloat16, *float32; // or null
+  KernelChoices &choices;
+  ProductList &products;
   bool nativeBFloat16;
   bool weightsConstant = false;
   uint64_t weightVersion = 1;
   onednn::FilterLayouts layouts; // outlives the plans
-  std::map<std::pair<uint32_t, int64_t>, std::unique_ptr<Plan>> plans;
+  std::map<PlanKey, std::unique_ptr<Plan>> plans;
   // By variable, element, direction and layout.
   std::map<std::tuple<int32_t, onednn::Element, mpc_rt_convolution_direction_t, const void *>,
            PackedFilter>

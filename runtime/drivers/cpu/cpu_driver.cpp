@@ -26,8 +26,7 @@ public:
   bool allocate(uint64_t bytes, Buffer &buffer) noexcept override { return buffer.allocate(bytes); }
 
   mpc_rt_status_t begin(WeightUse use) override {
-    if (auto status = followFork())
-      return status;
+    followFork();
     weightUse = use;
     contractor->setWeightsConstant(use == WeightUse::constant);
     convolver->setWeightsConstant(use == WeightUse::constant);
@@ -174,18 +173,31 @@ public:
   }
 
   void tune() noexcept override {
-    tunes = true;
-    contractor->tune();
+    choices.startMeasuring();
+    forgetPlans();
   }
-  std::string kernelChoices() const override { return contractor->kernelChoices(); }
+  std::string kernelChoices() const override { return choices.text(); }
   mpc_rt_status_t setKernelChoices(const char *text) override {
-    return contractor->setKernelChoices(text);
+    KernelChoices wanted = choices;
+    if (!wanted.parse(text))
+      return fail(MPC_RT_INVALID_ARGUMENT,
+                  "choices of kernels: expected lines of [convolution] ID BATCH kept|changing "
+                  "KERNEL, as mpc_rt_context_kernels gives");
+    for (auto &[product, kernel] : wanted.all()) {
+      const bool has = product.operation == KernelChoices::Operation::convolution
+                           ? convolver->hasKernel(kernel)
+                           : contractor->hasKernel(kernel);
+      if (kernel != libraryKernel && !has)
+        return fail(MPC_RT_UNAVAILABLE,
+                    "choices of kernels: '%s' does not run on this CPU; measure here again",
+                    kernel.c_str());
+    }
+    choices = std::move(wanted);
+    forgetPlans();
+    return MPC_RT_OK;
   }
-  void listProducts() noexcept override {
-    lists = true;
-    contractor->listProducts();
-  }
-  std::string products() const override { return contractor->products(); }
+  void listProducts() noexcept override { list.start(); }
+  std::string products() const override { return list.text(); }
 
   void variablesChanged() noexcept override {
     contractor->forgetWeights();
@@ -203,31 +215,30 @@ private:
                     : contractor->contract(descriptor, lhs, rhs, bias, out, extras, batch);
   }
   void makeKernels() {
-    contractor.emplace(team, isa);
-    convolver.emplace(team, isa);
+    contractor.emplace(team, isa, choices, list);
+    convolver.emplace(team, isa, choices, list);
     forks = forksSeen();
     isForkedThread = cameOutOfFork();
   }
   // oneDNN's primitives are made for a number of threads, of which a fork leaves one: what the
   // parent made, or another thread of the child, is made again.
-  mpc_rt_status_t followFork() {
-    if (forks == forksSeen() && isForkedThread == cameOutOfFork())
-      return MPC_RT_OK;
-    const std::string choices = contractor ? kernelChoices() : "";
-    makeKernels();
-    if (tunes)
-      contractor->tune();
-    if (lists)
-      contractor->listProducts();
-    return setKernelChoices(choices.c_str());
+  void followFork() {
+    if (forks != forksSeen() || isForkedThread != cameOutOfFork())
+      makeKernels();
+  }
+  void forgetPlans() noexcept {
+    contractor->forgetPlans();
+    convolver->forgetPlans();
   }
 
   const int isa;
   ThreadTeam team;
+  KernelChoices choices;
+  ProductList list;
   std::optional<Contractor> contractor;
   std::optional<Convolver> convolver;
   unsigned forks = 0;
-  bool isForkedThread = false, tunes = false, lists = false;
+  bool isForkedThread = false;
   bool reserves = false;   // instead of computing
   bool splitsRows = false; // a loop runs whose threads have rows of their own
   WeightUse weightUse = WeightUse::updated;

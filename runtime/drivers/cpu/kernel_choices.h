@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which kernel multiplies a contraction, where that was measured.
+// Which kernel computes a contraction or a convolution, where that was measured.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_KERNEL_CHOICES_H
 #define MPC_RUNTIME_DRIVERS_CPU_KERNEL_CHOICES_H
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -12,12 +13,18 @@ namespace mpc::rt {
 
 class KernelChoices {
 public:
+  enum class Operation { contraction, convolution };
   struct Product {
-    uint32_t contraction;
+    Operation operation;
+    uint32_t id; // of the descriptor
     int64_t batch;
     bool rhsKept; // packed before
     bool operator<(const Product &other) const;
   };
+
+  // From then on what has no choice yet is measured.
+  void startMeasuring() noexcept { measuring = true; }
+  bool toBeMeasured(const Product &product) const { return measuring && !find(product); }
 
   // The kernel's name; null if nobody measured.
   const std::string *find(const Product &product) const;
@@ -30,8 +37,15 @@ public:
   bool parse(const std::string &text);
 
 private:
+  bool measuring = false;
   std::map<Product, std::string> kernels;
 };
+
+// What choices call oneDNN's kernels, and the loops of DepthwiseConvolution.
+constexpr char libraryKernel[] = "onednn", depthwiseKernel[] = "depthwise";
+
+// The least of a few calls, after one that makes plans and touches pages.
+double secondsOf(const std::function<void()> &call);
 
 } // namespace mpc::rt
 

@@ -28,7 +28,8 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
     return *found->second;
   BlockedProduct *blocked = findBlocked(shape);
   if (blocked) {
-    const std::string *chosen = choices.find({descriptor.id, batch, keep});
+    const std::string *chosen =
+        choices.find({KernelChoices::Operation::contraction, descriptor.id, batch, keep});
     if (chosen ? *chosen != blocked->name()
                : !blocked->isWorthwhile(shape, keep, launches) &&
                      !(byRows && blocked->isWorthwhileByRows(shape)))

@@ -68,6 +68,20 @@ bool isWrongInBFloat16(const Convolution &c) {
   return isPaddedVolume(c, 0);
 }
 
+bool isBFloat16(const Convolution &c) {
+  return c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16;
+}
+
+bool hasFloat64(const Convolution &c) {
+  return c.lhs == MPC_RT_FLOAT64 || c.rhs == MPC_RT_FLOAT64 || c.out == MPC_RT_FLOAT64 ||
+         c.bias == MPC_RT_FLOAT64;
+}
+
+// Whether oneDNN may multiply bfloat16 as it is.
+bool isNative(const Convolution &c, bool nativeBFloat16) {
+  return nativeBFloat16 && isBFloat16(c) && !pairsWithStrangers(c) && !isWrongInBFloat16(c);
+}
+
 // Samples that are converted at a time, of so many float32 elements each.
 int64_t blockOf(const Convolution &c, int64_t sampleElements) {
   return std::clamp<int64_t>(blockBytes / std::max<int64_t>(4 * sampleElements, 1), 1, c.batch);
@@ -77,65 +91,94 @@ int64_t blockOf(const Convolution &c, int64_t sampleElements) {
 
 Convolver::Plan &Convolver::findPlan(const mpc_rt_convolution_t &descriptor,
                                      const Convolution &shape, int64_t batch) {
-  auto key = std::make_pair(descriptor.id, batch);
+  const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
+  const PlanKey key{descriptor.id, batch, keep};
   auto found = plans.find(key);
   // The comparison guards against two descriptors with one id: a wrong plan would write out of
   // bounds.
   if (found != plans.end() && found->second->shape == shape)
     return *found->second;
-  auto plan = std::make_unique<Plan>();
-  plan->shape = shape;
-  bool native = shape.lhs == MPC_RT_BFLOAT16 && shape.rhs == MPC_RT_BFLOAT16 && nativeBFloat16 &&
-                !pairsWithStrangers(shape) && !isWrongInBFloat16(shape);
-  choose(*plan, native);
-  bool direct = shape.lhs == MPC_RT_FLOAT64 || shape.rhs == MPC_RT_FLOAT64 ||
-                shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64 ||
-                isWrongInFloat32(shape);
-  if (!direct && !chooseOwn(*plan, /*widens=*/!native)) {
-    makePrimitives(*plan);
-    // oneDNN 2.6 on AMX has no strided gradients of images in bfloat16, for one.
-    if (native && !plan->body && !chooseOwn(*plan, /*widens=*/true)) {
-      choose(*plan, /*native=*/false);
-      makePrimitives(*plan);
-    }
-  }
+  auto plan = makePlan(
+      shape, choices.find({KernelChoices::Operation::convolution, descriptor.id, batch, keep}));
   if (plans.size() >= mostPlans)
     plans.clear();
   return *(plans[key] = std::move(plan));
 }
 
-bool Convolver::chooseOwn(Plan &plan, bool widens) {
+std::unique_ptr<Convolver::Plan> Convolver::makePlan(const Convolution &shape,
+                                                     const std::string *kernel) {
+  auto plan = std::make_unique<Plan>();
+  plan->shape = shape;
+  if (!kernel || !take(*plan, *kernel))
+    takeByRules(*plan);
+  return plan;
+}
+
+bool Convolver::take(Plan &plan, const std::string &kernel) {
+  if (hasFloat64(plan.shape))
+    return false;
+  if (kernel == depthwiseKernel)
+    return takeDepthwise(plan);
+  if (kernel == libraryKernel)
+    return takeLibrary(plan, /*native=*/true) || takeLibrary(plan, /*native=*/false);
+  const MicroKernel *own = findMicroKernel(plan.shape);
+  return own && kernel == own->name && takeMicroKernel(plan, own);
+}
+
+void Convolver::takeByRules(Plan &plan) {
+  if (hasFloat64(plan.shape))
+    return; // directly
+  const bool native = isNative(plan.shape, nativeBFloat16);
+  if (takeOwnByRules(plan, /*widens=*/!native) || takeLibrary(plan, native))
+    return;
+  // oneDNN 2.6 on AMX has no strided gradients of images in bfloat16, for one.
+  if (native && !takeOwnByRules(plan, /*widens=*/true))
+    takeLibrary(plan, /*native=*/false);
+}
+
+bool Convolver::takeOwnByRules(Plan &plan, bool widens) {
   // oneDNN reads what large windows share from registers.
   constexpr int64_t mostForwardTaps = 25;
   const Convolution &c = plan.shape;
   const bool isLarge = c.direction == MPC_RT_CONVOLUTION_FORWARD && c.lhs != MPC_RT_FLOAT16 &&
                        Convolution::product(c.kernel) > mostForwardTaps;
-  if (isLarge || !DepthwiseConvolution::multiplies(depthwise, c))
-    return chooseMicroKernel(plan, widens);
+  if (!isLarge && takeDepthwise(plan))
+    return true;
+  const MicroKernel *kernel = findMicroKernel(c);
+  return kernel && isWorthwhile(*kernel, c, widens) && takeMicroKernel(plan, kernel);
+}
+
+bool Convolver::takeDepthwise(Plan &plan) {
+  if (!DepthwiseConvolution::multiplies(depthwise, plan.shape))
+    return false;
   plan.depthwise = std::make_unique<DepthwiseConvolution>(team, depthwise, plan.shape);
   return true;
 }
 
-bool Convolver::chooseMicroKernel(Plan &plan, bool widens) {
+const MicroKernel *Convolver::findMicroKernel(const Convolution &c) const {
+  return isBFloat16(c) && bfloat16 ? bfloat16 : float32;
+}
+
+bool Convolver::takeMicroKernel(Plan &plan, const MicroKernel *kernel) {
   const Convolution &c = plan.shape;
-  const bool pairs = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16 && bfloat16;
-  const MicroKernel *kernel = pairs ? bfloat16 : float32;
-  if (!kernel || !isWorthwhile(*kernel, c, widens))
-    return false;
   if (WindowedFilterGradient::multiplies(*kernel, c))
     plan.filterGradient = std::make_unique<WindowedFilterGradient>(team, kernels, *kernel, c);
   if (WindowedProduct::multiplies(*kernel, c)) {
+    const bool pairs = kernel == bfloat16;
     plan.windowed = std::make_unique<WindowedProduct>(team, kernels, *kernel, c);
     plan.element = pairs ? Element::bfloat16 : Element::float32;
     plan.widenLhs = !pairs && c.lhs != MPC_RT_FLOAT32;
     plan.widenRhs = plan.throughScratch = plan.epilogue = false; // done on the way
     plan.block = plan.widenLhs ? blockOf(c, c.lhsElements() / c.batch) : c.batch;
   }
+  plan.micro = kernel;
   return plan.filterGradient || plan.windowed;
 }
 
-void Convolver::choose(Plan &plan, bool native) {
+bool Convolver::takeLibrary(Plan &plan, bool native) {
   const Convolution &c = plan.shape;
+  if (native ? !isNative(c, nativeBFloat16) : isWrongInFloat32(c))
+    return false;
   plan.element = native ? Element::bfloat16 : Element::float32;
   plan.widenLhs = !native && c.lhs != MPC_RT_FLOAT32;
   plan.widenRhs = !native && c.rhs != MPC_RT_FLOAT32;
@@ -148,6 +191,8 @@ void Convolver::choose(Plan &plan, bool native) {
     int64_t lhs = c.lhsElements() / c.batch, out = c.outElements() / c.batch;
     plan.block = blockOf(c, (plan.widenLhs ? lhs : 0) + (plan.epilogue ? out : 0));
   }
+  makePrimitives(plan);
+  return plan.body != nullptr;
 }
 
 void Convolver::makePrimitives(Plan &plan) {

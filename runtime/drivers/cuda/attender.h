@@ -9,7 +9,7 @@
 #include "runtime/drivers/cuda/graph_attender.h"
 #include "runtime/drivers/cuda/library_kernels.h"
 #include "runtime/drivers/cuda/multiplier.h"
-#include "runtime/drivers/cuda/product_list.h"
+#include "runtime/drivers/product_list.h"
 
 namespace mpc::rt::cuda {
 

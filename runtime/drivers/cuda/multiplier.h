@@ -8,7 +8,7 @@
 #include "runtime/drivers/cuda/algorithm_cache.h"
 #include "runtime/drivers/cuda/cublaslt_api.h"
 #include "runtime/drivers/cuda/kernel_table.h"
-#include "runtime/drivers/cuda/product_list.h"
+#include "runtime/drivers/product_list.h"
 
 #include <array>
 #include <map>

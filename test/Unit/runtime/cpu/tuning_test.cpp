@@ -3,7 +3,10 @@
 // Choices of kernels: measured, as text, taken over.
 #include "runtime/base/cpu.h"
 #include "runtime/cts/contraction_case.h"
-#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/cts/convolution_case.h"
+#include "runtime/drivers/cpu/kernel_choices.h"
+#include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/driver.h"
 
 #include <gtest/gtest.h>
 
@@ -12,26 +15,33 @@
 namespace mpc::rt {
 namespace {
 
+constexpr auto contraction = KernelChoices::Operation::contraction;
+constexpr auto convolution = KernelChoices::Operation::convolution;
+
 TEST(KernelChoices, AreText) {
   KernelChoices choices;
   EXPECT_EQ(choices.text(), "");
-  choices.set({12, 8, false}, "onednn");
-  choices.set({3, 128, true}, "amx_bfloat16");
-  choices.set({3, 128, false}, "onednn");
-  const std::string text = "3 128 changing onednn\n3 128 kept amx_bfloat16\n12 8 changing onednn\n";
+  choices.set({contraction, 12, 8, false}, "onednn");
+  choices.set({convolution, 3, 128, false}, "depthwise");
+  choices.set({contraction, 3, 128, true}, "amx_bfloat16");
+  choices.set({contraction, 3, 128, false}, "onednn");
+  const std::string text = "3 128 changing onednn\n3 128 kept amx_bfloat16\n12 8 changing onednn\n"
+                           "convolution 3 128 changing depthwise\n";
   EXPECT_EQ(choices.text(), text);
   KernelChoices again;
   ASSERT_TRUE(again.parse(text));
   EXPECT_EQ(again.text(), text);
-  EXPECT_EQ(*again.find({3, 128, true}), "amx_bfloat16");
-  EXPECT_EQ(again.find({3, 127, true}), nullptr);
+  EXPECT_EQ(*again.find({contraction, 3, 128, true}), "amx_bfloat16");
+  EXPECT_EQ(again.find({contraction, 3, 127, true}), nullptr);
+  EXPECT_EQ(again.find({convolution, 3, 128, true}), nullptr);
 }
 
 TEST(KernelChoices, RefuseOtherText) {
   KernelChoices choices;
-  choices.set({1, 2, true}, "onednn");
-  for (const char *text : {"x", "1 2 kept", "1 2 often onednn", "1 -2 kept onednn", "-1 2 kept a b",
-                           "1 2 kept onednn more", "1 2 kept onednn\n\nx"}) {
+  choices.set({contraction, 1, 2, true}, "onednn");
+  for (const char *text :
+       {"x", "convolution", "attention 1 2 kept onednn", "1 2 kept", "1 2 often onednn",
+        "1 -2 kept onednn", "-1 2 kept a b", "1 2 kept onednn more", "1 2 kept onednn\n\nx"}) {
     EXPECT_FALSE(choices.parse(text)) << text;
     EXPECT_EQ(choices.text(), "1 2 kept onednn\n");
   }
@@ -39,75 +49,147 @@ TEST(KernelChoices, RefuseOtherText) {
   EXPECT_EQ(choices.text(), "");
 }
 
+TEST(KernelChoices, AreMeasuredOnceAndWhereAsked) {
+  KernelChoices choices;
+  EXPECT_FALSE(choices.toBeMeasured({contraction, 1, 2, true}));
+  choices.startMeasuring();
+  EXPECT_TRUE(choices.toBeMeasured({contraction, 1, 2, true}));
+  choices.set({contraction, 1, 2, true}, "onednn");
+  EXPECT_FALSE(choices.toBeMeasured({contraction, 1, 2, true}));
+  EXPECT_TRUE(choices.toBeMeasured({convolution, 1, 2, true}));
+}
+
 class Tuning : public ::testing::Test {
 protected:
   void SetUp() override {
-    shape.m = 260, shape.n = 530, shape.k = 70;
-    shape.transposeLhs = true;
-    shape.lhs = shape.rhs = MPC_RT_FLOAT16;
+    product.m = 260, product.n = 530, product.k = 70;
+    product.transposeLhs = true;
+    product.lhs = product.rhs = MPC_RT_FLOAT16;
+    images.batch = 3, images.channels = images.groups = images.filters = 32;
+    images.images = {9, 8}, images.kernel = {3, 3}, images.strides = images.dilations = {1, 1};
+    images.low = images.high = {1, 1};
+    driver = makeDriver();
+    driver->listProducts();
   }
-  void multiply(Contractor &contractor) {
-    cts::ContractionData data(shape);
-    auto descriptor = shape.descriptor(5);
-    team.begin();
-    ASSERT_EQ(contractor.contract(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
-                                  data.out.data(), {}, 9),
-              MPC_RT_OK);
-    team.end();
-    EXPECT_EQ(data.difference(), "");
-    kernel = contractor.kernelOf(descriptor, 9);
-  }
-  bool hasChoice() const { return float32MicroKernel(cpu().isa) != nullptr; }
+  static std::unique_ptr<Driver> makeDriver() { return makeCpuDriver({2, cpu().isa}); }
 
-  ThreadTeam team{2};
-  cts::ContractionCase shape;
-  std::string kernel;
+  // The name of the kernel.
+  std::string multiply() {
+    cts::ContractionData data(product);
+    auto descriptor = product.descriptor(5);
+    EXPECT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
+    EXPECT_EQ(driver->contract(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
+                               data.out.data(), /*largest=*/nullptr, 9),
+              MPC_RT_OK);
+    driver->end();
+    EXPECT_EQ(data.difference(), "");
+    return lastWord(driver->products());
+  }
+  std::string convolve(WeightUse use = WeightUse::updated) {
+    cts::ConvolutionData data(images);
+    auto descriptor = images.descriptor(5);
+    EXPECT_EQ(driver->begin(use), MPC_RT_OK);
+    EXPECT_EQ(driver->convolve(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
+                               data.out.data(), images.batch),
+              MPC_RT_OK);
+    driver->end();
+    EXPECT_EQ(data.difference(), "");
+    return lastWord(driver->products());
+  }
+  static std::string lastWord(const std::string &line) {
+    const size_t space = line.rfind(' ');
+    return space == std::string::npos ? "" : line.substr(space + 1, line.size() - space - 2);
+  }
+  static bool hasChoice() { return float32MicroKernel(cpu().isa) != nullptr; }
+
+  cts::ContractionCase product;
+  cts::ConvolutionCase images;
+  std::unique_ptr<Driver> driver;
 };
 
 TEST_F(Tuning, MeasuresEachProductOnceAndKeepsTheResult) {
-  Contractor contractor(team, cpu().isa);
-  multiply(contractor);
-  EXPECT_EQ(contractor.kernelChoices(), "") << "nothing was asked to be measured";
-  contractor.tune();
+  multiply();
+  EXPECT_EQ(driver->kernelChoices(), "") << "nothing was asked to be measured";
+  driver->tune();
   for (bool accumulate : {false, true}) { // what is measured leaves the result alone
-    shape.accumulate = accumulate;
-    multiply(contractor);
+    product.accumulate = accumulate;
+    multiply();
   }
-  const std::string choices = contractor.kernelChoices();
+  const std::string choices = driver->kernelChoices();
   if (!hasChoice()) {
     EXPECT_EQ(choices, "");
     return;
   }
   EXPECT_TRUE(choices == "5 9 changing avx512_float32\n" || choices == "5 9 changing onednn\n")
       << choices;
-  Contractor other(team, cpu().isa);
-  ASSERT_EQ(other.setKernelChoices(choices.c_str()), MPC_RT_OK);
-  EXPECT_EQ(other.kernelChoices(), choices);
+  auto other = makeDriver();
+  ASSERT_EQ(other->setKernelChoices(choices.c_str()), MPC_RT_OK);
+  EXPECT_EQ(other->kernelChoices(), choices);
+}
+
+TEST_F(Tuning, MeasuresConvolutions) {
+  convolve();
+  EXPECT_EQ(driver->kernelChoices(), "");
+  driver->tune();
+  images.rhsVariable = 1;
+  images.hasBias = images.relu = true;
+  const std::string changing = convolve(), kept = convolve(WeightUse::constant);
+  EXPECT_EQ(convolve(WeightUse::constant), kept);
+  // Loops and the library, on every CPU.
+  auto named = [](const std::string &kernel) {
+    return kernel == "depthwise" ? kernel : std::string("onednn");
+  };
+  EXPECT_EQ(driver->kernelChoices(), "convolution 5 3 changing " + named(changing) +
+                                         "\nconvolution 5 3 kept " + named(kept) + "\n");
 }
 
 TEST_F(Tuning, FollowsWhatItIsTold) {
-  Contractor contractor(team, cpu().isa);
-  multiply(contractor); // makes a plan by rules
-  ASSERT_EQ(contractor.setKernelChoices("5 9 changing onednn\n"), MPC_RT_OK);
-  multiply(contractor);
-  EXPECT_EQ(kernel.find("avx512_float32"), std::string::npos) << kernel;
-  auto status = contractor.setKernelChoices("5 9 changing avx512_float32\n");
+  multiply(); // makes a plan by rules
+  ASSERT_EQ(driver->setKernelChoices("5 9 changing onednn\n"), MPC_RT_OK);
+  EXPECT_NE(multiply(), "avx512_float32");
+  auto status = driver->setKernelChoices("5 9 changing avx512_float32\n");
   if (!hasChoice()) {
     EXPECT_EQ(status, MPC_RT_UNAVAILABLE);
     return;
   }
   ASSERT_EQ(status, MPC_RT_OK);
-  multiply(contractor);
-  EXPECT_EQ(kernel, "avx512_float32");
+  EXPECT_EQ(multiply(), "avx512_float32");
+}
+
+TEST_F(Tuning, FollowsWhatItIsToldOfConvolutions) {
+  // The same numbers by each: sums are exact here.
+  for (auto direction : {MPC_RT_CONVOLUTION_FORWARD, MPC_RT_CONVOLUTION_INPUT_GRADIENT,
+                         MPC_RT_CONVOLUTION_FILTER_GRADIENT}) {
+    images.direction = direction;
+    for (int64_t groups : {1, 32}) {
+      images.groups = groups;
+      ASSERT_EQ(driver->setKernelChoices("convolution 5 3 changing onednn\n"), MPC_RT_OK);
+      const std::string library = convolve();
+      EXPECT_NE(library, "depthwise");
+      EXPECT_NE(library, "avx512_float32");
+      const char *own = groups == 1 ? "avx512_float32" : "depthwise";
+      if (groups == 1 && !hasChoice())
+        continue;
+      const std::string line = std::string("convolution 5 3 changing ") + own + "\n";
+      ASSERT_EQ(driver->setKernelChoices(line.c_str()), MPC_RT_OK);
+      EXPECT_EQ(convolve(), own);
+      // What the kernel does not compute is left to the rules.
+      images.lhs = MPC_RT_FLOAT64;
+      EXPECT_EQ(convolve(), "direct");
+      images.lhs = MPC_RT_FLOAT32;
+    }
+  }
 }
 
 TEST_F(Tuning, RefusesKernelsThatAreNotHere) {
-  Contractor contractor(team, cpu().isa);
-  EXPECT_EQ(contractor.setKernelChoices("5 9 kept abacus\n"), MPC_RT_UNAVAILABLE);
-  EXPECT_NE(std::string(mpc_rt_last_error()).find("'abacus' does not run on this CPU"),
-            std::string::npos);
-  EXPECT_EQ(contractor.setKernelChoices("abacus"), MPC_RT_INVALID_ARGUMENT);
-  EXPECT_EQ(contractor.kernelChoices(), "");
+  for (const char *text : {"5 9 kept abacus\n", "convolution 5 9 kept abacus\n",
+                           "5 9 kept depthwise\n"}) { // of a convolution only
+    EXPECT_EQ(driver->setKernelChoices(text), MPC_RT_UNAVAILABLE) << text;
+    EXPECT_NE(std::string(mpc_rt_last_error()).find("' does not run on this CPU"),
+              std::string::npos);
+  }
+  EXPECT_EQ(driver->setKernelChoices("abacus"), MPC_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(driver->kernelChoices(), "");
 }
 
 } // namespace

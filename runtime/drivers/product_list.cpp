@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The lines that mpc-rt/tuning.h describes.
-#include "runtime/drivers/cuda/product_list.h"
+#include "runtime/drivers/product_list.h"
 #include "runtime/base/dtype.h"
 
 #include <sstream>
 
-namespace mpc::rt::cuda {
+namespace mpc::rt {
 
 void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Contraction &c,
                        const std::string &kernel) {
   if (!listing)
     return;
   std::ostringstream line;
-  line << layer << ' ' << c.batch << 'x' << c.m << 'x' << c.n << 'x' << c.k << ' '
-       << dtypeName(c.lhs) << 'x' << dtypeName(c.rhs) << ' ' << kernel << '\n';
+  line << (layer ? layer : "contraction") << ' ' << c.batch << 'x' << c.m << 'x' << c.n << 'x'
+       << c.k << ' ' << dtypeName(c.lhs) << 'x' << dtypeName(c.rhs) << ' ' << kernel << '\n';
   lines[{product, id, batch}] = line.str();
 }
 
@@ -24,7 +24,7 @@ void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Conv
     return;
   static constexpr const char *directions[] = {"forward", "input_gradient", "filter_gradient"};
   std::ostringstream line;
-  line << layer << ' ' << directions[c.direction] << ' ' << c.batch;
+  line << (layer ? layer : "convolution") << ' ' << directions[c.direction] << ' ' << c.batch;
   for (size_t d = MPC_RT_MAX_SPATIAL - c.spatial; d < MPC_RT_MAX_SPATIAL; ++d)
     line << 'x' << c.images[d];
   line << 'x' << c.channels << ' ';
@@ -53,4 +53,4 @@ std::string ProductList::text() const {
   return text;
 }
 
-} // namespace mpc::rt::cuda
+} // namespace mpc::rt

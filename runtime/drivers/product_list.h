@@ -2,8 +2,8 @@
 //
 // Which kernel computed each product, convolution and attention, as mpc_rt_context_products() says
 // it.
-#ifndef MPC_RUNTIME_DRIVERS_CUDA_PRODUCT_LIST_H
-#define MPC_RUNTIME_DRIVERS_CUDA_PRODUCT_LIST_H
+#ifndef MPC_RUNTIME_DRIVERS_PRODUCT_LIST_H
+#define MPC_RUNTIME_DRIVERS_PRODUCT_LIST_H
 
 #include "runtime/drivers/attention.h"
 #include "runtime/drivers/contraction.h"
@@ -13,7 +13,7 @@
 #include <string>
 #include <tuple>
 
-namespace mpc::rt::cuda {
+namespace mpc::rt {
 
 class ProductList {
 public:
@@ -34,6 +34,6 @@ private:
   std::map<std::tuple<Kind, uint32_t, int64_t>, std::string> lines; // by kind, id, batch
 };
 
-} // namespace mpc::rt::cuda
+} // namespace mpc::rt
 
 #endif

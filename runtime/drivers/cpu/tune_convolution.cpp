@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Choosing the kernel of a convolution by measuring.
+#include "runtime/drivers/cpu/convolver.h"
+
+#include <vector>
+
+namespace mpc::rt {
+
+const char *Convolver::Plan::kernel() const {
+  if (depthwise)
+    return depthwiseKernel;
+  if (windowed || filterGradient)
+    return micro->name;
+  return body ? body->kernel() : "direct";
+}
+
+bool Convolver::hasKernel(const std::string &name) const {
+  for (const MicroKernel *own : {bfloat16, float32})
+    if (own && name == own->name)
+      return true;
+  return name == depthwiseKernel;
+}
+
+void Convolver::measure(const mpc_rt_convolution_t &descriptor, const Convolution &shape,
+                        const void *lhs, const void *rhs, const void *bias, int64_t batch) {
+  std::vector<const char *> kernelNames{depthwiseKernel, libraryKernel};
+  if (const MicroKernel *own = findMicroKernel(shape))
+    kernelNames.push_back(own->name);
+  std::vector<std::pair<const char *, std::unique_ptr<Plan>>> candidates;
+  for (const char *kernel : kernelNames) {
+    auto plan = std::make_unique<Plan>();
+    plan->shape = shape;
+    if (take(*plan, kernel))
+      candidates.emplace_back(kernel, std::move(plan));
+  }
+  if (candidates.size() < 2)
+    return;
+  const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
+  Buffer result;
+  reserve(result, static_cast<uint64_t>(shape.outElements()) * dtypeSize(shape.out));
+  // Filters that change are packed anew in every step, so that belongs to the time.
+  mpc_rt_convolution_t alone = descriptor;
+  alone.rhs_variable = keep ? descriptor.rhs_variable : -1;
+  const char *fastest = nullptr;
+  double least = 0;
+  for (auto &[kernel, plan] : candidates) {
+    Plan &candidate = *plan;
+    const double seconds = secondsOf([&] { run(candidate, alone, lhs, rhs, bias, result.data()); });
+    if (!fastest || seconds < least) {
+      fastest = kernel;
+      least = seconds;
+    }
+  }
+  choices.set({KernelChoices::Operation::convolution, descriptor.id, batch, keep}, fastest);
+  // The copies that the slower ones packed are for nobody.
+  for (auto entry = weights.begin(); entry != weights.end();)
+    entry = std::get<0>(entry->first) == alone.rhs_variable ? weights.erase(entry) : ++entry;
+}
+
+} // namespace mpc::rt
