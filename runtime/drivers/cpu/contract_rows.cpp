@@ -26,8 +26,8 @@ public:
     constexpr uintptr_t page = 4096;
     const auto place = reinterpret_cast<uintptr_t>(storage);
     const uintptr_t wanted = reinterpret_cast<uintptr_t>(weights) / 64 * 64 + page / 2;
-    const size_t bytes = (wanted - place) % page;
-    first = storage + bytes / sizeof(float);
+    const size_t skipped = (wanted - place) % page / sizeof(float);
+    first = storage + skipped;
   }
   float *of(int64_t row) { return first + row * panel; }
 

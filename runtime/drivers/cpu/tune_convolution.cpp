@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Choosing the kernel of a convolution by measuring.
+#include "runtime/base/dtype.h"
 #include "runtime/drivers/cpu/convolver.h"
 
 #include <vector>
