@@ -153,8 +153,9 @@ def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
   let summary = "pad the dimensions of contractions to what the target's matrix units want";
   let description = [{
     Pads contracted and free dimensions of mpc.contract on 16-bit and 8-bit operands with zeros, to a
-    multiple (CUDA: 8 and 16), and slices the result, so that no padded lane reaches another op. The
-    batch stays as it is. On CUDA the right operand of integers is transposed to [free, contracted].
+    multiple (CUDA: 8 and 16), and slices the result, so that no padded lane reaches another op. What is
+    padded anyway goes on to whole lines of 128 bytes (64 elements of 16 bits) where that adds little: a
+    vocabulary of 50257 becomes 50304. The batch stays as it is. On CUDA the right operand of integers is transposed to [free, contracted].
     A CPU gains nothing and is left alone unless `multiple` asks for it.
 
     ```mlir
@@ -171,7 +172,9 @@ def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"", "cpu, cuda or cuda:sm_N,…">,
-    Option<"multiple", "multiple", "int64_t", "0", "pad to this multiple whatever the target; 0: what the target wants">
+    Option<"multiple", "multiple", "int64_t", "0", "pad to this multiple whatever the target; 0: what the target wants">,
+    Option<"widenShare", "widen-share", "int64_t", "16",
+           "CUDA: pad on to whole lines where that adds at most one part in so many; 0: never">
   ];
 }
 
