@@ -28,7 +28,11 @@ OWN_PRECISIONS = {"guide": {"float8_from_mixed_bfloat16": "float8_from_mixed_bfl
 # mpc without something that a library does, and the setting that leaves it to kernels of mpc's.
 WITHOUT = {"cnn": {"mpc without cuDNN": {"MPC_CUDNN": "off"}}, "transformer": {"mpc without cuDNN": {"MPC_CUDNN": "off"}},
            "gelu_transformer": {"mpc without cuBLASLt's gelu": {"MPC_CUBLASLT_GELU": "off"}}}  # fmt: skip
-OTHERS = {"guide": ["cuBLASLt products"], **{workload: list(columns) for workload, columns in WITHOUT.items()}}
+# mpc compiled with --bias-gradients=products.
+SUMS = "mpc, biases by cuBLASLt"
+WITH_SUMS = ["guide", "transformer"]
+OTHERS = {workload: [*(["cuBLASLt products"] if workload == "guide" else []), *WITHOUT.get(workload, {}), *([SUMS] if workload in WITH_SUMS else [])]
+          for workload in WORKLOADS}  # fmt: skip
 GOALS = {"guide": "Goals on an H200: mixed_bfloat16 in 1.45 ms at most, 12 times as fast as float32 and 1.8 times as TF32, ahead of torch.compile in each precision."}
 NOT_RUN = {"device": "a GPU: not run", "hint": "", "cases": 0, "failures": [], "steps": {}}
 
@@ -105,6 +109,8 @@ def measure(quick):
             }
             if workload == "guide":
                 rows[precision]["cuBLASLt products"] = attempt(time_products, precision, *size)
+            if workload in WITH_SUMS:
+                rows[precision][SUMS] = attempt(time_mpc, workload + "-sums", precision, *size)
             for contender, settings in WITHOUT.get(workload, {}).items():
                 rows[precision][contender] = attempt(time_mpc, workload, precision, *size, **settings)
         for precision in OWN_PRECISIONS.get(workload, {}):

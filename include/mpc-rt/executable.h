@@ -25,8 +25,9 @@ extern "C" {
  * packed, 12 when it calls services->attend or services->attend_gradient, 13 when it calls
  * services->contract_and_launch without `out`, 14 when it contracts float8, 15 when it calls
  * services->prepare, 16 when it calls services->contract_and_sum or services->parallel_for_all, or
- * a contraction rounds its lhs, 17 when it calls services->contract_with_gelu, else 1. */
-#define MPC_RT_ABI_VERSION 17u
+ * a contraction rounds its lhs, 17 when it calls services->contract_with_gelu, 18 when
+ * services->contract_and_sum rounds the sums, else 1. */
+#define MPC_RT_ABI_VERSION 18u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -207,7 +208,10 @@ enum {
   MPC_RT_CONTRACT_CONSUMED = 16,
   /* Since version 16. The lhs is float32 and rounded to the rhs dtype, bfloat16 or float16, before
    * it is multiplied. */
-  MPC_RT_CONTRACT_ROUND_LHS = 32
+  MPC_RT_CONTRACT_ROUND_LHS = 32,
+  /* Since version 18, of contract_and_sum: the sums are rounded once, to the out dtype, which is
+   * bfloat16 or float16, and `sums` has that dtype. */
+  MPC_RT_CONTRACT_ROUND_SUMS = 64
 };
 
 /* out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n]))), row-major,
@@ -404,7 +408,8 @@ typedef struct mpc_rt_services_t {
   int32_t (*prepare)(void *context, const mpc_rt_call_t *call, mpc_rt_prepare_fn fill,
                      uint64_t bytes, void **memory);
   /* contract of one matrix without bias, whose rhs is float32, bfloat16 or float16 and not
-   * transposed; and to sums[n] the float32 sum of column n of rhs, from 0 on and row by row.
+   * transposed; and to sums[n] the float32 sum of column n of rhs, from 0 on and row by row (a GPU:
+   * in an order of its own, the same for equal calls).
    * `largest` (as in contract_with_largest) and `kernel` (as in contract_and_launch) may be null.
    * Since version 16. */
   int32_t (*contract_and_sum)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,

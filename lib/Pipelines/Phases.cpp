@@ -118,9 +118,9 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
   if (options.isOnDevice())
     manager.addPass(createFuseGelu());
   // After the masks: a cotangent is then what a contraction writes. On CUDA the sums are stages of
-  // other kernels (docs/decisions/0042).
-  if (!options.isOnDevice())
-    manager.addPass(createFuseColumnSums());
+  // other kernels unless the products are asked for them (docs/decisions/0058).
+  if (!options.isOnDevice() || options.biasGradientsInProducts)
+    manager.addPass(createFuseColumnSums({/*rounded=*/options.isOnDevice()}));
   // cuBLASLt multiplies operands of one type.
   if (!options.isOnDevice())
     manager.addPass(createFuseInputCasts());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-fuse-column-sums: the gradient of a bias in the contraction that makes the gradient of the
 // weights, which reads the same cotangent.
+#include "ContractedMatrix.h"
 #include "Fusion.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -43,14 +44,25 @@ static bool isColumnSum(GenericOp op) {
   return added == op.getRegionInputArgs()[0];
 }
 
-/// All contractions whose right operand is the value, as it is or in another shape.
+/// Whether the op puts a matrix into a corner of zeros, as mpc-pad-dims does: sums of columns stay,
+/// and those of zeros come behind them.
+static bool isPadding(OpOperand &use) {
+  auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner());
+  if (!insert || &use != &insert.getSourceMutable() || insert.getSourceType().getRank() != 2 ||
+      insert.getType().getRank() != 2 || !insert.hasUnitStride() || !insert.hasZeroOffset())
+    return false;
+  auto fill = insert.getDest().getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+}
+
+/// All contractions whose right operand is the value, as it is, in another shape or padded.
 static SmallVector<mpcrt::ContractOp> readersOf(Value value) {
   SmallVector<mpcrt::ContractOp> readers;
   SmallVector<Value> pending{skipReshapes(value)};
   while (!pending.empty()) {
     Value shape = pending.pop_back_val();
     for (OpOperand &use : shape.getUses()) {
-      if (isReshape(use.getOwner()))
+      if (isReshape(use.getOwner()) || isPadding(use))
         pending.push_back(use.getOwner()->getResult(0));
       else if (auto contract = dyn_cast<mpcrt::ContractOp>(use.getOwner()))
         if (&use == &contract.getRhsMutable())
@@ -83,14 +95,35 @@ static SmallVector<Operation *> findEarlyUsers(GenericOp sum, mpcrt::ContractOp 
   return users;
 }
 
+/// Whether the op rounds its one input to the element type.
+static bool isRounding(Operation *op, Type element) {
+  auto generic = dyn_cast<GenericOp>(op);
+  Value yielded = yieldOfElements(generic, 1);
+  auto rounded = yielded ? yielded.getDefiningOp<arith::TruncFOp>() : arith::TruncFOp();
+  return rounded && rounded.getIn() == generic.getRegionInputArgs()[0] &&
+         rounded.getType() == element;
+}
+
+/// Why sums of the type of the contraction's result would not do; empty when they do.
+static StringRef obstacleOfRounding(mpcrt::ContractOp contract, GenericOp sum) {
+  Type out = getElementTypeOrSelf(contract.getOut().getType());
+  if (contract.getAccumulate())
+    return "the contraction adds to another result";
+  if (out.isF32())
+    return "";
+  if (!llvm::all_of(sum->getUsers(), [&](Operation *user) { return isRounding(user, out); }))
+    return "the sums are not rounded to the type of the contraction's result";
+  return "";
+}
+
 /// Why the contraction cannot sum; empty when it can.
-static StringRef obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum) {
+static StringRef obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum, bool rounded) {
   auto rhs = cast<RankedTensorType>(contract.getRhs().getType());
   auto sums = cast<RankedTensorType>(sum.getResultTypes()[0]);
   if (contract->getBlock() != sum->getBlock() || !isa<FunctionOpInterface>(contract->getParentOp()))
     return "the contraction runs in a loop";
   if (rhs.getRank() != 2 || contract.getTransposeRhs() || rhs.getElementType().isF64() ||
-      rhs.isDynamicDim(1) || rhs.getDimSize(1) != sums.getDimSize(0))
+      rhs.isDynamicDim(1) || rhs.getDimSize(1) < sums.getDimSize(0))
     return "the contraction does not read these columns as columns";
   if (contract.getBias() || contract.getActivation() != Activation::None || contract.getScale() ||
       contract.getMask() || contract.getWhere() || contract.getSums() || contract.hasGelu())
@@ -102,13 +135,13 @@ static StringRef obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum) {
         return operand.getDefiningOp() == sum || llvm::is_contained(users, operand.getDefiningOp());
       }))
     return "the contraction depends on the sums";
-  return "";
+  return rounded ? obstacleOfRounding(contract, sum) : "";
 }
 
-static void fuseSum(IRRewriter &rewriter, GenericOp sum) {
+static void fuseSum(IRRewriter &rewriter, GenericOp sum, bool rounded) {
   StringRef obstacle = "no contraction has the summed value on its right";
   for (mpcrt::ContractOp contract : readersOf(sum.getDpsInputs()[0])) {
-    obstacle = obstacleOfSum(contract, sum);
+    obstacle = obstacleOfSum(contract, sum, rounded);
     if (!obstacle.empty())
       continue;
     // A rounding of the sums, for instance.
@@ -118,16 +151,31 @@ static void fuseSum(IRRewriter &rewriter, GenericOp sum) {
       last = user;
     }
     rewriter.setInsertionPoint(contract);
-    auto type = cast<RankedTensorType>(sum.getResultTypes()[0]);
-    Value sums =
-        tensor::EmptyOp::create(rewriter, sum.getLoc(), type.getShape(), type.getElementType());
+    const int64_t columns = cast<RankedTensorType>(sum.getResultTypes()[0]).getDimSize(0);
+    const int64_t summed = cast<RankedTensorType>(contract.getRhs().getType()).getDimSize(1);
+    Type element = rounded ? getElementTypeOrSelf(contract.getOut().getType())
+                           : getElementTypeOrSelf(sum.getResultTypes()[0]);
     mpcrt::ContractOp::Extras extras;
     extras.largest = contract.getLargest();
-    extras.sums = sums;
+    extras.sums = tensor::EmptyOp::create(rewriter, sum.getLoc(), summed, element);
     auto merged = contract.cloneWith(rewriter, extras);
+    Value sums = merged.getResults().back();
+    if (summed != columns)
+      sums = tensor::ExtractSliceOp::create(rewriter, sum.getLoc(), sums,
+                                            ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
+                                            ArrayRef<OpFoldResult>(rewriter.getIndexAttr(columns)),
+                                            ArrayRef<OpFoldResult>(rewriter.getIndexAttr(1)));
+    // Sums of 16 bits are rounded already.
+    if (sums.getType() != sum.getResultTypes()[0]) {
+      for (Operation *rounding : llvm::to_vector(sum->getUsers()))
+        rewriter.replaceOp(rounding, sums);
+    }
     remark::passed(sum.getLoc(), fusionRemark("column-sums"))
         << ("columns summed by the contraction of " + contract.getLayer()).str();
-    rewriter.replaceOp(sum, merged.getResults().back());
+    if (sum->use_empty())
+      rewriter.eraseOp(sum);
+    else
+      rewriter.replaceOp(sum, sums);
     rewriter.replaceOp(contract, merged.getResults().drop_back());
     return;
   }
@@ -137,6 +185,8 @@ static void fuseSum(IRRewriter &rewriter, GenericOp sum) {
 
 namespace {
 struct FuseColumnSums : mpc::impl::FuseColumnSumsBase<FuseColumnSums> {
+  using FuseColumnSumsBase::FuseColumnSumsBase;
+
   void runOnOperation() override {
     SmallVector<GenericOp> sums;
     getOperation().walk([&](GenericOp op) {
@@ -145,7 +195,7 @@ struct FuseColumnSums : mpc::impl::FuseColumnSumsBase<FuseColumnSums> {
     });
     IRRewriter rewriter(&getContext());
     for (GenericOp sum : sums)
-      fuseSum(rewriter, sum);
+      fuseSum(rewriter, sum, rounded);
   }
 };
 } // namespace

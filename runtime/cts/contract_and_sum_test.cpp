@@ -2,7 +2,7 @@
 //
 // Conformance of contract_and_sum: the product that contract computes, and the columns of its rhs
 // row by row; and of a lhs that is rounded. mpcc compiles neither for devices with memory of their
-// own.
+// own: their sums have an order of their own (column_sums_test.cpp).
 #include "runtime/base/element.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/driver_fixture.h"

@@ -70,7 +70,8 @@ static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *
         layer, dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias));
   constexpr uint32_t knownFlags = MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS |
                                   MPC_RT_CONTRACT_ACCUMULATE | MPC_RT_CONTRACT_PACKED_RHS |
-                                  MPC_RT_CONTRACT_CONSUMED | MPC_RT_CONTRACT_ROUND_LHS;
+                                  MPC_RT_CONTRACT_CONSUMED | MPC_RT_CONTRACT_ROUND_LHS |
+                                  MPC_RT_CONTRACT_ROUND_SUMS;
   if ((descriptor.flags & ~knownFlags) || descriptor.activation > MPC_RT_ACTIVATION_RELU)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: contraction flags %#x, activation %u are newer than this runtime; update "
@@ -156,13 +157,20 @@ mpc_rt_status_t resolveBits(const mpc_rt_contract_t &descriptor, const void *lhs
 
 mpc_rt_status_t resolveSums(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                             const void *out, int64_t batch, Contraction &result) noexcept {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
   if (auto status = resolveContraction(descriptor, lhs, rhs, /*bias=*/nullptr, out, batch, result))
     return status;
   if (result.transposeRhs || result.batch != 1 || result.rhs > MPC_RT_FLOAT16)
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "%s: columns are summed of one rhs of float32, bfloat16 or float16 that is not "
                 "transposed; compile the model again",
-                descriptor.layer ? descriptor.layer : "contraction");
+                layer);
+  result.sumsColumns = true;
+  result.roundsSums = descriptor.flags & MPC_RT_CONTRACT_ROUND_SUMS;
+  if (result.roundsSums && result.out != MPC_RT_BFLOAT16 && result.out != MPC_RT_FLOAT16)
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: sums are rounded to bfloat16 or float16, not to %s; compile the model again",
+                layer, dtypeName(result.out));
   return MPC_RT_OK;
 }
 

@@ -22,13 +22,14 @@ struct Contraction {
   bool unsignedRhs = false;
   bool makesMask = false, readsMask = false;                      // of ReluBits
   bool gelu = false, keepsArgument = false, geluGradient = false; // of GeluArguments
+  bool sumsColumns = false, roundsSums = false;                   // of rhs; to the out dtype
 
   bool operator==(const Contraction &other) const {
     auto fields = [](const Contraction &c) {
       return std::tie(c.batch, c.m, c.n, c.k, c.lhs, c.rhs, c.out, c.bias, c.transposeLhs,
                       c.transposeRhs, c.accumulate, c.relu, c.hasBias, c.packedRhs, c.unsignedRhs,
                       c.makesMask, c.readsMask, c.roundsLhs, c.gelu, c.keepsArgument,
-                      c.geluGradient);
+                      c.geluGradient, c.sumsColumns, c.roundsSums);
     };
     return fields(*this) == fields(other);
   }
@@ -39,6 +40,7 @@ struct Contraction {
   // Of a row of bits, and of all rows.
   int64_t maskRowBytes() const { return (n + 127) / 128 * 16; }
   int64_t maskBytes() const { return m * maskRowBytes(); }
+  mpc_rt_dtype_t sumsDtype() const { return roundsSums ? out : MPC_RT_FLOAT32; }
 };
 
 // A bit per element of the result, as services->contract_with_bits has them; one is null.
@@ -61,7 +63,8 @@ struct ContractionExtras {
   void *largest = nullptr;              // as services->contract_with_largest has it
   const ResultKernel *kernel = nullptr; // runs on the result
   ReluBits bits = {};
-  float *rhsSums = nullptr; // as services->contract_and_sum has them
+  float *rhsSums = nullptr;    // as services->contract_and_sum has them
+  void *roundedSums = nullptr; // in their place with MPC_RT_CONTRACT_ROUND_SUMS
 };
 
 // The number at (k, n) of an int8 rhs, where it is stored. Those of gptq and awq, transposed, are

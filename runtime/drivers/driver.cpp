@@ -143,15 +143,22 @@ namespace {
 struct ColumnSums {
   const Contraction &shape;
   const void *rhs;
-  float *sums;
+  void *sums; // of shape.sumsDtype()
 };
 
 void sumColumns(void *const *arguments, int64_t begin, int64_t end) {
   const auto &own = *static_cast<const ColumnSums *>(arguments[0]);
-  std::fill(own.sums + begin, own.sums + end, 0.0f);
-  for (int64_t k = 0; k < own.shape.k; ++k)
-    for (int64_t n = begin; n < end; ++n)
-      own.sums[n] += static_cast<float>(loadElement(own.shape.rhs, own.rhs, k * own.shape.n + n));
+  constexpr int64_t width = 64; // columns that are summed together
+  for (int64_t first = begin; first < end; first += width) {
+    const int64_t count = std::min(width, end - first);
+    float sums[width] = {};
+    for (int64_t k = 0; k < own.shape.k; ++k)
+      for (int64_t n = 0; n < count; ++n)
+        sums[n] +=
+            static_cast<float>(loadElement(own.shape.rhs, own.rhs, k * own.shape.n + first + n));
+    for (int64_t n = 0; n < count; ++n)
+      storeElement(own.shape.sumsDtype(), own.sums, first + n, sums[n]);
+  }
 }
 } // namespace
 
@@ -166,7 +173,7 @@ mpc_rt_status_t Driver::contractAndSum(const mpc_rt_contract_t &descriptor, cons
     return status;
   if (!computes())
     return MPC_RT_OK;
-  ColumnSums sums{shape, rhs, extras.rhsSums};
+  ColumnSums sums{shape, rhs, shape.roundsSums ? extras.roundedSums : extras.rhsSums};
   void *arguments[] = {&sums};
   parallelFor(sumColumns, arguments, shape.n, /*grain=*/64);
   if (extras.kernel)

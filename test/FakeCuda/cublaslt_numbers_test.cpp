@@ -48,6 +48,7 @@ MPC_SAME(epilogueReluDerivative, CUBLASLT_EPILOGUE_DRELU);
 MPC_SAME(epilogueGelu, CUBLASLT_EPILOGUE_GELU);
 MPC_SAME(epilogueGeluKept, CUBLASLT_EPILOGUE_GELU_AUX);
 MPC_SAME(epilogueGeluDerivative, CUBLASLT_EPILOGUE_DGELU);
+MPC_SAME(epilogueColumnSums, CUBLASLT_EPILOGUE_BGRADA);
 // They are put together with a bias as flags.
 MPC_SAME(epilogueRelu | lt::epilogueBias, CUBLASLT_EPILOGUE_RELU_BIAS);
 MPC_SAME(epilogueReluMask | lt::epilogueBias, CUBLASLT_EPILOGUE_RELU_AUX_BIAS);

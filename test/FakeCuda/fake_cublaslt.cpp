@@ -161,6 +161,14 @@ const std::string geluPlayed = [] {
   return std::string(value ? value : "");
 }();
 
+// MPC_FAKE_CUBLASLT_BGRAD: "none", a library without sums of operands; "narrow", one that adds up
+// in 16 bits, or what is rounded to TF32; "reversed", one that stores sums from the end; "finite",
+// one that leaves out what is not finite.
+const std::string sumsPlayed = [] {
+  const char *value = std::getenv("MPC_FAKE_CUBLASLT_BGRAD");
+  return std::string(value ? value : "");
+}();
+
 double bend(double x) {
   const double t = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
   return geluPlayed == "coarse" ? t * (1 + 0x1p-11) : t;
@@ -173,7 +181,8 @@ double geluSlope(double x) {
 
 // The header on the attributes: bits of one matrix, 16-byte aligned, rows of multiples of 128 that
 // the columns of D fit in; arguments of gelu, in D's type, rows of multiples of 8. Nobody gives a
-// bias to a derivative.
+// bias to a derivative. Sums of A, in D's type, of one matrix: batches would need a stride,
+// which nobody gives. The heuristic must see their place.
 bool isLegalEpilogue(const Description &desc, const Layout &d) {
   switch (desc.epilogue) {
   case 1: // default
@@ -196,6 +205,10 @@ bool isLegalEpilogue(const Description &desc, const Layout &d) {
     return geluPlayed != "none" && (d.type == r16f || d.type == r16bf || d.type == r32f) &&
            d.batchCount == 1 && desc.aux && desc.auxLeading % 8 == 0 &&
            desc.auxLeading >= static_cast<int64_t>(d.rows);
+  case 256: // sums of A over the contracted dimension
+    return sumsPlayed != "none" && (d.type == r16f || d.type == r16bf || d.type == r32f) &&
+           d.batchCount == 1 && desc.bias &&
+           reinterpret_cast<uintptr_t>(desc.bias) % (d.type == r32f ? 4 : 2) == 0;
   default:
     return false;
   }
@@ -205,13 +218,20 @@ template <typename Function> Function findInDriver(const char *name) {
   return reinterpret_cast<Function>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
 }
 
-// Whether the bits or arguments lie in memory of the device.
-bool hasAux(const Description &desc, const Layout &d) {
+bool isOnDevice(const void *memory, size_t bytes) {
   static auto isDevice = findInDriver<decltype(&mpc_fake_is_device)>("mpc_fake_is_device");
+  return isDevice(memory, bytes);
+}
+
+// Whether the sums of A's rows lie in memory of the device; the bits or arguments.
+bool hasSums(const Description &desc, const Layout &d) {
+  return isOnDevice(desc.bias, d.rows * (d.type == r32f ? 4 : 2));
+}
+bool hasAux(const Description &desc, const Layout &d) {
   const size_t leading = static_cast<size_t>(desc.auxLeading);
   const size_t rowBytes =
       desc.epilogue & (32 | 64) ? leading * (d.type == r32f ? 4 : 2) : leading / 8;
-  return isDevice(desc.aux, rowBytes * d.columns);
+  return isOnDevice(desc.aux, rowBytes * d.columns);
 }
 
 bool isLegal(const Description &desc, const Layout &a, const Layout &b, const Layout &d) {
@@ -246,6 +266,27 @@ struct Product {
 // zero"), or what the derivative makes of NaN where it is not ("multiplied").
 const bool keepsNaN = std::getenv("MPC_FAKE_CUBLASLT_RELU_KEEPS_NAN") != nullptr;
 
+// Sums of rows of `count` numbers each, to what a bias has in other epilogues.
+void sumRows(const Product &p, const std::vector<double> &matrix, int64_t rows, int64_t count) {
+  auto *sums = const_cast<void *>(p.desc.bias);
+  for (int64_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const double number = matrix[static_cast<size_t>(row * count + i)];
+      if (sumsPlayed == "finite" && !std::isfinite(number))
+        continue;
+      // float16 has the digits of TF32, and the range of what the trials add up.
+      if (sumsPlayed == "narrow" && p.d.type == r32f)
+        sum += mpc::rt::roundElement(MPC_RT_FLOAT16, number);
+      else if (sumsPlayed == "narrow")
+        sum = mpc::rt::roundElement(dtypeOf(p.d.type), sum + number);
+      else
+        sum += number;
+    }
+    write(sums, p.d.type, sumsPlayed == "reversed" ? rows - 1 - row : row, sum);
+  }
+}
+
 void multiply(void *data) {
   const Product &p = *static_cast<Product *>(data);
   auto m = static_cast<int64_t>(p.d.rows), n = static_cast<int64_t>(p.d.columns);
@@ -262,6 +303,8 @@ void multiply(void *data) {
         b[j * k + i] = read(p.pointerB, p.b.type,
                             batch * p.b.batchStride +
                                 (p.desc.transB ? j + i * p.b.leading : i + j * p.b.leading));
+    if (p.desc.epilogue & 256)
+      sumRows(p, a, m, k);
     for (int64_t j = 0; j < n; ++j)
       for (int64_t i = 0; i < m; ++i) {
         double sum = 0;
@@ -438,7 +481,8 @@ EXPORT int cublasLtMatmul(void *, void *desc, const void *alpha, const void *a, 
   bool legal = isLegal(product->desc, product->a, product->b, product->d) && isAligned(a, 0) &&
                isAligned(b, 1) && isAligned(c, 2) && isAligned(d, 3) &&
                (!(product->desc.epilogue & 4) || product->desc.bias) &&
-               (!(product->desc.epilogue & 128) || hasAux(product->desc, product->d));
+               (!(product->desc.epilogue & 128) || hasAux(product->desc, product->d)) &&
+               (!(product->desc.epilogue & 256) || hasSums(product->desc, product->d));
   if (!legal) {
     delete product;
     return invalidValue;

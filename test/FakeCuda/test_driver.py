@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The conformance suite of drivers (runtime/cts) on the CUDA driver and the software device; its
-convolutions and attention with cuDNN and without, gelu with cuBLASLt and without, float8 on a GPU that multiplies it and on one that
+convolutions and attention with cuDNN and without, gelu and sums of columns with cuBLASLt and without, float8 on a GPU that multiplies it and on one that
 does not. The driver's own kernels are those of a model with a convolution."""
 
 import os
@@ -29,9 +29,11 @@ def main():
         without = run(suite, "*/Convolve.*/cuda:*/Attend.*/cuda", 13, dict(environment, MPC_CUDNN="off"))
         # Kernels of the model in the place of an epilogue.
         without_gelu = run(suite, "*/ContractWithGelu.*/cuda", 5, dict(environment, MPC_CUBLASLT_GELU="off"))
+        without_sums = run(suite, "*/ColumnSums.*/cuda", 4, dict(environment, MPC_FAKE_CUBLASLT_BGRAD="none"))
         widened = run(suite, "*/ContractFloat8.*/cuda", 3, dict(environment, MPC_FAKE_CUDA_CAPABILITY="80"))
-    print(f"ran {with_library + without + without_gelu + widened} tests")
-    return 0 if with_library and without and without_gelu and widened else 1
+    counts = (with_library, without, without_gelu, without_sums, widened)
+    print(f"ran {sum(counts)} tests")
+    return 0 if all(counts) else 1
 
 
 def run(suite, tests, least, environment):

@@ -18,6 +18,7 @@ MODEL = os.path.join(ROOT, "examples", "mnist_mlp", "model_256.keras")
 KEEPS = {"MPC_FAKE_CUBLASLT_RELU_KEEPS_NAN": "1"}
 # cublasLtEpilogue_t: relu and bias; both, and bits; derivative of relu.
 RELU, RELU_BITS, DERIVATIVE = "6", "134", "136"
+BIAS_GRADIENT = "256"
 
 
 class Epilogues(FolderTest):
@@ -92,6 +93,46 @@ class Epilogues(FolderTest):
 
     def test_float32(self):
         self.check("float32")
+
+    def check_bias_gradients(self, policy, tolerance):
+        """Sums of cotangents by cuBLASLt, and by kernels where it has none or others than these."""
+        options = ("--target=cuda:source", "--custom-loop=off")
+        launches, _, plain = self.train(self.compiled(policy, *options), **KEEPS)
+        self.assertNotIn("epilogue " + BIAS_GRADIENT, "\n".join(launches))
+        model = self.compiled(policy, *options, "--bias-gradients=products")
+        by_kernels = None
+        for played in ("", "none", "narrow", "reversed", "finite"):
+            settings = {**KEEPS, "MPC_FAKE_CUBLASLT_BGRAD": played}
+            step, saved, weights = self.train(model, **settings)
+            text = "\n".join(step)
+            sums = 0 if played else 3
+            self.assertEqual(len(re.findall(f"epilogue {BIAS_GRADIENT}", text)), sums, played)
+            self.assertEqual(len(re.findall("launch mpc_column_sums_", text)), 3 - sums, played)
+            # No launch less than without the option, and one more for each product without sums.
+            self.assertEqual(len(step), len(launches) + 3 - sums, played)
+            self.assertEqual(self.train(model, **settings)[1], saved, played)
+            for name, wanted in plain.items():
+                np.testing.assert_allclose(weights[name], wanted, rtol=0, atol=tolerance, err_msg=f"{played} {name}")
+            if played:
+                by_kernels = by_kernels or saved
+                self.assertEqual(saved, by_kernels, played)
+
+    def test_bias_gradients_float16(self):
+        self.check_bias_gradients("mixed_float16", 1e-6)
+
+    def test_bias_gradients_bfloat16(self):
+        self.check_bias_gradients("mixed_bfloat16", 1e-6)
+
+    def test_bias_gradients_float32(self):
+        self.check_bias_gradients("float32", 1e-6)
+
+    def test_bias_gradients_are_named(self):
+        model = self.compiled("mixed_bfloat16", "--target=cuda:source", "--custom-loop=off", "--bias-gradients=products")
+        for played, count in (("", 3), ("none", 0)):
+            result = run("mpc-run", "bench", model, "--train", "--batch-size", "16", "--steps", "1", "--warmup", "1", "--kernels",
+                         "--device", "cuda:0", MPC_FAKE_CUBLASLT_BGRAD=played)  # fmt: skip
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual((result.stdout + result.stderr).count("cublaslt:bias_gradient"), count)
 
     def test_weights_are_those_of_the_cpu(self):
         # Plain steps downhill: an error of a gradient is one of the weights.

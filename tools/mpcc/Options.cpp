@@ -63,6 +63,10 @@ struct CommandLine {
              cl::desc("CPU levels to compile for"));
   MPC_OPTION(std::string, fp32Precision, "fp32-precision", cl::init("ieee"),
              cl::value_desc("ieee|tf32"), cl::desc("float32 contractions on CUDA"));
+  MPC_OPTION(std::string, biasGradients, "bias-gradients", cl::init("kernels"),
+             cl::value_desc("kernels|products"),
+             cl::desc("Who sums gradients of biases on CUDA: mpc's kernels, or cuBLASLt's products "
+                      "that make those of the weights"));
   MPC_OPTION(std::string, compileTo, "compile-to", cl::value_desc("PHASE"),
              cl::desc("Stop after a phase and print the IR"));
   MPC_OPTION(std::string, compileFrom, "compile-from", cl::value_desc("PHASE"),
@@ -154,6 +158,7 @@ static void readCudaOptions(UsageErrors &errors, const CommandLine &line, Compil
         errors.report(what + " belongs to --target=cuda; add it");
     };
     belongs(line.fp32Precision == "tf32", "--fp32-precision=tf32");
+    belongs(line.biasGradients == "products", "--bias-gradients=products");
     belongs(line.emit == "cuda", "--emit=cuda");
     belongs(line.noKernelSource, "--no-kernel-source");
   }
@@ -208,6 +213,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   errors.oneOf("mode", line.mode, {"auto", "train", "infer"});
   errors.oneOf("march", line.march, {"portable", "native", "x86-64-v2", "x86-64-v3", "x86-64-v4"});
   errors.oneOf("fp32-precision", line.fp32Precision, {"ieee", "tf32"});
+  errors.oneOf("bias-gradients", line.biasGradients, {"kernels", "products"});
   errors.oneOf("color", color, {"auto", "always", "never"});
   errors.oneOf("custom-loop", line.customLoop, {"on", "off"});
   errors.oneOf("weights", line.weights, {"external", "embedded"});
@@ -262,6 +268,7 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
   options.pipeline.lossScale = line.lossScale;
   options.pipeline.customLoop = line.customLoop == "on";
   options.pipeline.target = line.target;
+  options.pipeline.biasGradientsInProducts = line.biasGradients == "products";
   options.mode = line.mode == "auto"    ? Mode::Auto
                  : line.mode == "train" ? Mode::Train
                                         : Mode::Infer;

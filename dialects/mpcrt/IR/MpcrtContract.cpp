@@ -38,6 +38,10 @@ bool ContractOp::roundsLhs() {
   return getElementTypeOrSelf(getLhs().getType()).isF32() && (rhs.isBF16() || rhs.isF16());
 }
 
+bool ContractOp::roundsSums() {
+  return getSums() && !getElementTypeOrSelf(getSums().getType()).isF32();
+}
+
 bool ContractOp::isByRows() {
   auto out = cast<ShapedType>(getOut().getType());
   return out.getRank() == 2 && isa<FloatType>(out.getElementType()) &&
@@ -128,6 +132,10 @@ static LogicalResult verifySums(ContractOp op, int64_t n) {
   auto sums = cast<ShapedType>(op.getSums().getType());
   if (sums.getRank() != 1 || sums.getDimSize(0) != n)
     return op.emitOpError() << "sums must be a vector of " << n << ", but is " << sums;
+  Type out = cast<ShapedType>(op.getOut().getType()).getElementType();
+  if (op.roundsSums() && (sums.getElementType() != out || !(out.isBF16() || out.isF16())))
+    return op.emitOpError() << "sums must be of f32, or of the 16 bits that out has, but are "
+                            << sums;
   return success();
 }
 

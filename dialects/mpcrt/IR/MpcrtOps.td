@@ -19,7 +19,6 @@ def Mpcrt_Sum : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I32]>, MemRefOf<[Mpc_Float
     "ranked tensor or memref of a floating type or i32">;
 def Mpcrt_Bytes : AnyTypeOf<[RankedTensorOf<[I8]>, MemRefOf<[I8]>], "ranked tensor or memref of i8">;
 def Mpcrt_Places : AnyTypeOf<[RankedTensorOf<[F32]>, MemRefOf<[F32]>], "ranked tensor or memref of f32">;
-def Mpcrt_Sums : AnyTypeOf<[RankedTensorOf<[F32]>, MemRefOf<[F32]>], "ranked tensor or memref of f32">;
 def Mpcrt_BitsScalar : AnyTypeOf<[0DTensorOf<[I16, I32, I64]>, MemRefRankOf<[I16, I32, I64], [0]>],
     "scalar tensor or memref of 16, 32 or 64 bits">;
 
@@ -49,7 +48,8 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     gives 0. Where the bit of `where` is not set, the result is 0 instead, also if the sum is NaN.
 
     For the gradient of a bias: `sums` [n] receives the sums of the columns of rhs, a matrix that is not transposed,
-    in float32 from 0 on and row by row. Then there is neither bias nor activation.
+    in float32 from 0 on and row by row (a library may have an order of its own). Sums of the element type of `out`, bf16 or f16,
+    are rounded to it once. Then there is neither bias nor activation.
 
     With `gelu` the result is that of mpc.gelu, of what would be written without it, or of the sum with bias before its rounding;
     `kept` receives what would be written without it. With `gelu_at` the result is mpc.gelu_gradient at these numbers of the product,
@@ -66,7 +66,7 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
                        Optional<Mpcrt_Bytes>:$zero, Optional<Mpcrt_Places>:$places,
                        Optional<Mpcrt_Places>:$divisors, Optional<Mpcrt_Bytes>:$where,
                        Optional<Mpcrt_FloatShaped>:$gelu_at, Mpcrt_Sum:$out, Optional<Mpcrt_BitsScalar>:$largest,
-                       Optional<Mpcrt_Bytes>:$mask, Optional<Mpcrt_Sums>:$sums, Optional<Mpcrt_FloatShaped>:$kept, UnitAttr:$gelu, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
+                       Optional<Mpcrt_Bytes>:$mask, Optional<Mpcrt_FloatShaped>:$sums, Optional<Mpcrt_FloatShaped>:$kept, UnitAttr:$gelu, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$accumulate,
                        DefaultValuedAttr<Mpc_ActivationAttr, "::mpc::Activation::None">:$activation,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -103,6 +103,8 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     bool isPlainBesideSums() { return !getScale() && !getLargest() && !getMask() && !getWhere() && !hasGelu(); }
     /// Whether it applies gelu or its derivative.
     bool hasGelu() { return getGelu() || getGeluAt(); }
+    /// Whether the sums are rounded to the element type of the result.
+    bool roundsSums();
     /// Whether the left operand is rounded to the right one's element type first.
     bool roundsLhs();
     /// Whether it has a form for a part of its rows (services->contract_rows).

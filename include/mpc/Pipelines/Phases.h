@@ -41,6 +41,9 @@ struct PipelineOptions {
   /// What the module is for, "cpu", "cuda" or "cuda:sm_N,...": multiples of mpc-pad-dims, shapes of
   /// kernels.
   std::string target = "cpu";
+  /// `--bias-gradients=products`: sums of gradients of biases by the products that make the
+  /// gradients of the weights; on the CPU always.
+  bool biasGradientsInProducts = false;
   bool isOnDevice() const { return llvm::StringRef(target).starts_with("cuda"); }
 };
 

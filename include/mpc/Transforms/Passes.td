@@ -329,7 +329,12 @@ def FuseColumnSums : Pass<"mpc-fuse-column-sums", "::mlir::ModuleOp"> {
     cotangent's rows, which are also the right operand of the contraction that makes the gradient of the weights
     (or reshapes of one another). That contraction then sums the columns while it packs them: row by row in float32, as
     the kernel would. What is computed from the sums before it (a rounding) moves behind it. Sums of something else, in another
-    type, or that the contraction depends on stay kernels.
+    type, or that the contraction depends on stay kernels. Where mpc-pad-dims padded the columns for the contraction,
+    the sums of zeros are sliced off.
+
+    With `rounded`, for cuBLASLt, whose sums have the type of the product's result, they take in the rounding that follows them: a
+    contraction of bf16 or f16 gives them in that type, one of f32 in f32. Sums that are read before they are rounded, or
+    rounded to something else, stay kernels.
 
     ```mlir
     %s = linalg.generic {iterator_types = ["reduction", "parallel"]} ins(%dy : tensor<?x64xbf16>) outs(%zeros : tensor<64xf32>) { addf(extf) }
@@ -341,6 +346,9 @@ def FuseColumnSums : Pass<"mpc-fuse-column-sums", "::mlir::ModuleOp"> {
 
     Remarks: `mpc-fusion` / `column-sums`, for each sum of columns that is merged or stays a kernel.
   }];
+  let options = [
+    Option<"rounded", "rounded", "bool", "false", "sums of the type of the contraction's result, each rounded once">
+  ];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 

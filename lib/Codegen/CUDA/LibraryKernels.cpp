@@ -410,12 +410,13 @@ static std::string reluBitKernels() {
 }
 
 std::string mpc::getCudaLibraryKernels(ModuleOp module) {
-  bool relu = false, bits = false, gelu = false, products = false, convolutions = false,
-       attention = false, float8 = false;
+  bool relu = false, bits = false, gelu = false, sums = false, products = false,
+       convolutions = false, attention = false, float8 = false;
   module.walk([&](mpcrt::ContractOp op) {
     relu |= op.getActivation() != Activation::None;
     bits |= op.getMask() || op.getWhere();
     gelu |= op.hasGelu();
+    sums |= bool(op.getSums());
     const bool isPair = isFloat8(getElementTypeOrSelf(op.getLhs()));
     float8 |= isPair;
     products |= !isPair && !isOfBlas(op);
@@ -424,7 +425,7 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
       [&](Operation *op) { attention |= isa<mpcrt::AttendOp, mpcrt::AttendGradientOp>(op); });
   // With a window come all of them: runtime/cts runs on the library of such a model.
   module.walk([&](mpcrt::ConvolveOp) {
-    relu = bits = gelu = products = convolutions = attention = float8 = true;
+    relu = bits = gelu = sums = products = convolutions = attention = float8 = true;
   });
   std::string text;
   if (relu || bits)
@@ -433,6 +434,8 @@ std::string mpc::getCudaLibraryKernels(ModuleOp module) {
     text += reluBitKernels();
   if (gelu)
     text += getCudaGeluKernels();
+  if (sums)
+    text += getCudaColumnSumKernels();
   if (products || convolutions || attention)
     text += kElements;
   if (products)

@@ -19,6 +19,9 @@ llvm::StringRef getCudaAttentionKernels();
 /// gelu and its derivative behind products.
 std::string getCudaGeluKernels();
 
+/// Sums of columns behind products.
+std::string getCudaColumnSumKernels();
+
 /// Those around products of float8.
 llvm::StringRef getCudaFloat8Kernels();
 

@@ -134,6 +134,7 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
               (op.getAccumulate() ? MPC_RT_CONTRACT_ACCUMULATE : 0) |
               (op.hasPackedRhs() ? MPC_RT_CONTRACT_PACKED_RHS : 0) |
               (op.roundsLhs() ? MPC_RT_CONTRACT_ROUND_LHS : 0) |
+              (op.roundsSums() ? MPC_RT_CONTRACT_ROUND_SUMS : 0) |
               (isConsumed(op) ? MPC_RT_CONTRACT_CONSUMED : 0));
   table.add32(codeOf(op.getActivation()));
   for (const auto &extent : {batch, m, n, k})
@@ -221,7 +222,7 @@ Service mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
     return {offsetof(mpc_rt_services_t, convolve), 2};
   auto contract = cast<mpcrt::ContractOp>(*op);
   if (contract.getSums())
-    return {offsetof(mpc_rt_services_t, contract_and_sum), 16};
+    return {offsetof(mpc_rt_services_t, contract_and_sum), contract.roundsSums() ? 18u : 16u};
   if (contract.getLargest())
     return {offsetof(mpc_rt_services_t, contract_with_largest), 3};
   if (contract.getScale() && !contract.getTransposeRhs())

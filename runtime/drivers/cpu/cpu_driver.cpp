@@ -95,6 +95,9 @@ public:
     Contraction shape;
     if (auto status = resolveSums(descriptor, lhs, rhs, out, batch, shape))
       return status;
+    // mpcc asks for rounded ones of GPUs alone.
+    if (shape.roundsSums)
+      return Driver::contractAndSum(descriptor, lhs, rhs, out, extras, batch);
     return multiply(descriptor, lhs, rhs, /*bias=*/nullptr, out, extras, batch);
   }
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,

@@ -34,7 +34,7 @@ enum DescAttribute : int {
   transA = 3,
   transB = 4,
   epilogue = 7,
-  biasPointer = 8,
+  biasPointer = 8, // also of sums, which have the type of the result
   // Bits of relu, a row of a row-major result after the other, 16-byte aligned; or arguments of
   // gelu, in the type of the result.
   auxPointer = 11,
@@ -57,8 +57,11 @@ enum Epilogue : uint32_t { // flags
   epilogueReluMask = 2 | 128,       // and its bits go to auxPointer
   epilogueReluDerivative = 8 | 128, // by the bits at auxPointer
   epilogueGelu = 32,
-  epilogueGeluKept = 32 | 128,      // and its arguments go to auxPointer
-  epilogueGeluDerivative = 64 | 128 // at the arguments at auxPointer
+  epilogueGeluKept = 32 | 128,       // and its arguments go to auxPointer
+  epilogueGeluDerivative = 64 | 128, // at the arguments at auxPointer
+  // Sums of A over the contracted dimension, one per row of D, go to biasPointer: of the row-major
+  // right operand, which is A, the columns (BGRADA).
+  epilogueColumnSums = 256
 };
 enum LibraryProperty : int { majorVersion = 0, minorVersion = 1, patchLevel = 2 };
 enum Operation : int32_t { none = 0, transpose = 1 };

@@ -78,9 +78,15 @@ public:
       return status;
     return multiplier.contractWithBits(descriptor, lhs, rhs, bias, bits, out, batch);
   }
-  mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *, const void *,
-                                 void *, const ContractionExtras &, int64_t) override {
-    return failForOtherTarget(descriptor);
+  mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                 const void *rhs, void *out, const ContractionExtras &extras,
+                                 int64_t batch) override {
+    if (auto status = kernels.flush())
+      return status;
+    if (extras.largest || extras.kernel || descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS)
+      return failForOtherTarget(descriptor);
+    return multiplier.contractAndSum(
+        descriptor, lhs, rhs, extras.roundedSums ? extras.roundedSums : extras.rhsSums, out, batch);
   }
   mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const GeluArguments &gelu,

@@ -2,6 +2,7 @@
 //
 // Choice of an image, and launches.
 #include "runtime/drivers/cuda/kernel_table.h"
+#include "runtime/base/dtype.h"
 
 #include <algorithm>
 #include <cstring>
@@ -233,6 +234,18 @@ mpc_rt_status_t KernelTable::launchGeluGradient(mpc_rt_dtype_t dtype, void *y, c
                                                 int64_t count) {
   void *parameters[] = {&y, &x, &count};
   return launchNamed(nameFor("mpc_gelu_gradient_", dtype).c_str(), parameters, count);
+}
+
+// A warp takes two packs of 16 bytes of columns.
+mpc_rt_status_t KernelTable::launchColumnSums(const Contraction &shape, const void *rhs,
+                                              void *sums) {
+  constexpr int64_t lanes = 32;
+  const int64_t columnsOfWarp = 2 * (16 / static_cast<int64_t>(dtypeSize(shape.rhs)));
+  int32_t dtype = static_cast<int32_t>(shape.sumsDtype());
+  int64_t rows = shape.k, columns = shape.n;
+  int64_t count = (columns + columnsOfWarp - 1) / columnsOfWarp * lanes;
+  void *parameters[] = {&rhs, &sums, &dtype, &rows, &columns, &count};
+  return launchNamed(nameFor("mpc_column_sums_", shape.rhs).c_str(), parameters, count);
 }
 
 } // namespace mpc::rt::cuda

@@ -50,6 +50,8 @@ public:
   // y = gelu(x), where y may be x, and y times the derivative of gelu at x.
   mpc_rt_status_t launchGelu(mpc_rt_dtype_t dtype, void *y, const void *x, int64_t count);
   mpc_rt_status_t launchGeluGradient(mpc_rt_dtype_t dtype, void *y, const void *x, int64_t count);
+  // The sums of the columns of a product's right operand, in shape.sumsDtype().
+  mpc_rt_status_t launchColumnSums(const Contraction &shape, const void *rhs, void *sums);
 
 private:
   struct Kernel {

@@ -117,6 +117,9 @@ mpc_rt_status_t Multiplier::issue(const Plan &plan, const Operands &operands,
   if (plan.epilogue & lt::epilogueBeside)
     if (auto status = setBeside(plan, operands, layer))
       return status;
+  if (plan.epilogue & lt::epilogueColumnSums)
+    if (auto status = setSums(plan, operands, layer))
+      return status;
   const float one = 1;
   const double one64 = 1;
   const int32_t one32 = 1;
@@ -183,6 +186,25 @@ mpc_rt_status_t Multiplier::contractWithGelu(const mpc_rt_contract_t &descriptor
              : kernels.launchGeluGradient(shape.out, out, gelu.at, count);
 }
 
+mpc_rt_status_t Multiplier::contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                           const void *rhs, void *sums, void *out, int64_t batch) {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
+  Contraction shape;
+  if (auto status = resolveSums(descriptor, lhs, rhs, out, batch, shape))
+    return status;
+  uint32_t epilogue = lt::epilogueDefault;
+  if (shape.outElements() != 0)
+    if (auto status = product({ProductKind::contraction, descriptor.id, batch, 0}, shape,
+                              {lhs, rhs, nullptr, out, {}, {}, sums}, epilogue, layer))
+      return status;
+  const bool areDone = epilogue & lt::epilogueColumnSums;
+  products.note(descriptor.id, batch, layer, shape,
+                !takesProduct(shape) ? "direct"
+                : areDone            ? "cublaslt:bias_gradient"
+                                     : "cublaslt");
+  return areDone ? MPC_RT_OK : kernels.launchColumnSums(shape, rhs, sums);
+}
+
 mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &shape,
                                      const void *lhs, const void *rhs, const void *bias, void *out,
                                      const char *layer, const ReluBits &bits) {
@@ -220,9 +242,9 @@ mpc_rt_status_t Multiplier::product(const ProductKey &key, const Contraction &sh
   auto [place, isNew] = plans.try_emplace(key);
   Plan &plan = place->second;
   // Places in the arena move with the batch only, but the arena itself may be another one.
-  std::array<uint32_t, 3> alignments = {
-      alignmentOf(operands.lhs), alignmentOf(operands.rhs),
-      std::min(alignmentOf(operands.out), alignmentOf(given.out))};
+  std::array<uint32_t, 4> alignments = {alignmentOf(operands.lhs), alignmentOf(operands.rhs),
+                                        std::min(alignmentOf(operands.out), alignmentOf(given.out)),
+                                        alignmentOf(operands.sums)};
   bool isWorse = false;
   for (size_t i = 0; i < alignments.size(); ++i)
     isWorse |= alignments[i] < plan.alignments[i];

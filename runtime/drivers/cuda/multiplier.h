@@ -46,6 +46,9 @@ public:
   mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const GeluArguments &gelu,
                                    void *out, int64_t batch);
+  // `sums`: of the dtype that the descriptor's flags say.
+  mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
+                                 const void *rhs, void *sums, void *out, int64_t batch);
   // A checked product. What cuBLASLt does not take, a kernel of the artifact does.
   mpc_rt_status_t multiply(const ProductKey &key, const Contraction &shape, const void *lhs,
                            const void *rhs, const void *bias, void *out, const char *layer,
@@ -70,7 +73,7 @@ private:
     lt::Heuristic choice = {};
     uint32_t epilogue = lt::epilogueDefault; // what the product does; kernels do the rest
     lt::DataType factors = lt::r32f;         // type of the sums' factors
-    std::array<uint32_t, 3> alignments = {}; // of lhs, rhs and out, in bytes
+    std::array<uint32_t, 4> alignments = {}; // of lhs, rhs, out and sums, in bytes
 
     bool does(lt::Epilogue part) const { return (epilogue & part) == part; }
   };
@@ -79,6 +82,7 @@ private:
     void *out;
     ReluBits bits;
     GeluArguments gelu = {};
+    void *sums = nullptr; // of the columns of rhs
   };
   mpc_rt_status_t makePlan(Plan &plan, const Operands &operands, const char *layer);
   mpc_rt_status_t describe(Plan &plan, const char *layer) const;
@@ -91,14 +95,20 @@ private:
                               const char *layer) const;
   // What an epilogue reads or writes beside the result: bits of relu, or arguments of gelu.
   mpc_rt_status_t setBeside(const Plan &plan, const Operands &operands, const char *layer) const;
+  mpc_rt_status_t setSums(const Plan &plan, const Operands &operands, const char *layer) const;
   // What nothing documents is tried with the product itself (epilogue_trials.cpp): whether relu
   // leaves NaN what it is, which bits it makes, and what it makes of those that it is given; what
-  // gelu and its derivative make of numbers where approximations differ.
+  // gelu and its derivative make of numbers where approximations differ; whether sums of columns
+  // are those of all rows, as they are in memory (column_sums_trial.cpp).
   bool keepsNaN(const Plan &plan, Operands operands);
   bool makesBits(const Plan &plan, Operands operands);
   bool followsBits(const Plan &plan, Operands operands);
   bool appliesGelu(const Plan &plan, Operands operands);
   bool appliesGeluGradient(const Plan &plan, Operands operands);
+  bool sumsColumns(const Plan &plan, Operands operands);
+  // Of that trial: the right operand, whose rows repeat before the last one.
+  bool writeRows(const Plan &plan, const Memory &rhs, const std::vector<uint8_t> &repeated,
+                 const std::vector<uint8_t> &last) const;
   bool issueKnown(const Plan &plan, Operands operands, const std::vector<double> &first);
   bool readBack(void *host, const void *device, uint64_t bytes);
   // The product, into `kept` where gelu is left to a kernel, and nothing behind it.

@@ -42,7 +42,7 @@ bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type) {
 }
 
 // Everything that the choice depends on.
-static std::string keyOf(const Contraction &c, const std::array<uint32_t, 3> &alignments,
+static std::string keyOf(const Contraction &c, const std::array<uint32_t, 4> &alignments,
                          uint32_t epilogue, bool tf32, uint64_t workspaceBytes) {
   std::string key;
   const auto operands = static_cast<int64_t>(c.lhs == c.rhs ? c.lhs : c.lhs << 8 | c.rhs);
@@ -50,7 +50,7 @@ static std::string keyOf(const Contraction &c, const std::array<uint32_t, 3> &al
        {c.batch, c.m, c.n, c.k, operands, static_cast<int64_t>(c.out), int64_t{c.transposeLhs},
         int64_t{c.transposeRhs}, int64_t{c.accumulate}, int64_t{epilogue}, int64_t{tf32},
         int64_t{alignments[0]}, int64_t{alignments[1]}, int64_t{alignments[2]},
-        static_cast<int64_t>(workspaceBytes)})
+        int64_t{alignments[3]}, static_cast<int64_t>(workspaceBytes)})
     key += (key.empty() ? "" : ",") + std::to_string(number);
   return key;
 }
@@ -161,6 +161,12 @@ mpc_rt_status_t Multiplier::setBeside(const Plan &plan, const Operands &operands
   return check(code, layer, "setting what the epilogue reads or writes");
 }
 
+mpc_rt_status_t Multiplier::setSums(const Plan &plan, const Operands &operands,
+                                    const char *layer) const {
+  return check(blas->descSet(plan.desc, lt::biasPointer, &operands.sums, sizeof operands.sums),
+               layer, "setting the sums of columns");
+}
+
 mpc_rt_status_t Multiplier::setEpilogue(Plan &plan, uint32_t epilogue, const Operands &operands,
                                         const char *layer) const {
   epilogue |= plan.shape.hasBias ? lt::epilogueBias : 0u;
@@ -170,7 +176,9 @@ mpc_rt_status_t Multiplier::setEpilogue(Plan &plan, uint32_t epilogue, const Ope
                 "describing the product"))
     return status;
   // The heuristic takes the alignment from the address.
-  return epilogue & lt::epilogueBeside ? setBeside(plan, operands, layer) : MPC_RT_OK;
+  return epilogue & lt::epilogueBeside       ? setBeside(plan, operands, layer)
+         : epilogue & lt::epilogueColumnSums ? setSums(plan, operands, layer)
+                                             : MPC_RT_OK;
 }
 
 // MPC_CUBLASLT_GELU=off: kernels of the artifact apply gelu, to compare.
@@ -200,6 +208,10 @@ mpc_rt_status_t Multiplier::placeEpilogue(Plan &plan, const Operands &operands, 
     return MPC_RT_OK;
   if (triesGelu && c.geluGradient && has(lt::epilogueGeluDerivative) &&
       appliesGeluGradient(plan, operands))
+    return MPC_RT_OK;
+  // The library's sums have the type of the result.
+  if (c.sumsColumns && !c.accumulate && c.sumsDtype() == c.out && has(lt::epilogueColumnSums) &&
+      sumsColumns(plan, operands))
     return MPC_RT_OK;
   // Kernels of the artifact do the rest afterwards.
   if (auto status = setEpilogue(plan, 0, operands, layer))

@@ -81,6 +81,12 @@ func.func @sums_of_transposed(%x: memref<8x?xf32>, %w: memref<4x8xf32>, %o: memr
   return
 }
 // -----
+func.func @sums_of_other_16_bits(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %s: memref<4xbf16>) {
+  // expected-error @+1 {{sums must be of f32, or of the 16 bits that out has, but are 'memref<4xbf16>'}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) sums(%s : memref<4xbf16>)
+  return
+}
+// -----
 func.func @sums_of_other_columns(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>, %s: memref<8xf32>) {
   // expected-error @+1 {{sums must be a vector of 4, but is 'memref<8xf32>'}}
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%o : memref<?x4xf32>) sums(%s : memref<8xf32>)

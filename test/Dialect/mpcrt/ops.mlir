@@ -63,6 +63,14 @@ func.func @sums(%x: tensor<?x8xf32>, %dy: tensor<?x4xf16>, %o: tensor<8x4xf16>, 
   return %dw, %l, %db : tensor<8x4xf16>, tensor<i16>, tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @rounded_sums
+func.func @rounded_sums(%x: tensor<?x8xf16>, %dy: tensor<?x4xf16>, %o: tensor<8x4xf16>, %s: tensor<4xf16>) -> (tensor<8x4xf16>, tensor<4xf16>) {
+  // CHECK: mpcrt.contract ins({{.*}}) outs(%{{.*}} : tensor<8x4xf16>) sums(%{{.*}} : tensor<4xf16>) {transpose_lhs} -> tensor<8x4xf16>, tensor<4xf16>
+  %dw, %db = mpcrt.contract ins(%x, %dy : tensor<?x8xf16>, tensor<?x4xf16>) outs(%o : tensor<8x4xf16>) sums(%s : tensor<4xf16>) {transpose_lhs}
+      -> tensor<8x4xf16>, tensor<4xf16>
+  return %dw, %db : tensor<8x4xf16>, tensor<4xf16>
+}
+
 // CHECK-LABEL: func.func @gelu
 func.func @gelu(%x: tensor<?x8xf16>, %w: tensor<8x16xf16>, %dz: tensor<?x4xf16>, %v: tensor<16x4xf16>, %o: tensor<?x16xf16>)
     -> (tensor<?x16xf16>, tensor<?x16xf16>, tensor<?x16xf16>) {
