@@ -148,6 +148,50 @@ TEST_P(TileProducts, LeaveNoTilesOnThreads) {
   EXPECT_EQ(configured, 0);
 }
 
+// Threads share the rows of a loop over time: one call of the body each, not one fork per product.
+// Whole steps of k, parts of one, and more than are packed at a time.
+TEST(TileRowLoops, AreSharedByRows) {
+  struct Body {
+    Driver *driver;
+    ContractionData data;
+    std::atomic<int> calls{0};
+  };
+  tiles::permit();
+  auto driver = makeCpuDriver({2, cpu().isa});
+  const bool mayUseTiles =
+      (cpu().features & MPC_RT_FEATURE_AMX_BF16) && !std::getenv("DNNL_MAX_CPU_ISA");
+  uint32_t id = 0;
+  for (const int64_t k : {128, 100, 97, 640, 1000}) {
+    ContractionCase shape;
+    shape.m = 101, shape.n = 200, shape.k = k;
+    shape.lhs = shape.rhs = shape.out = shape.bias = bfloat16;
+    shape.hasBias = true;
+    shape.rhsVariable = 0;
+    Body body{driver.get(), ContractionData(shape)};
+    const mpc_rt_contract_t descriptor = shape.descriptor(++id);
+    const mpc_rt_rows_product_t product{&descriptor, body.data.rhs.data(), body.data.bias.data()};
+    mpc_rt_call_t call = {};
+    call.context = &body;
+    const uint64_t before = tiles::countProducts();
+    driver->variablesChanged();
+    ASSERT_EQ(driver->begin(WeightUse::constant), MPC_RT_OK);
+    const auto run = [](const mpc_rt_call_t *call, int64_t begin, int64_t end) {
+      auto &own = *static_cast<Body *>(call->context);
+      ++own.calls;
+      return static_cast<int32_t>(
+          own.driver->contractRows(0, own.data.lhs.data(), own.data.out.data(), begin, end));
+    };
+    ASSERT_EQ(driver->runRows({&call, run, shape.m, &product, 1, 1}), MPC_RT_OK)
+        << mpc_rt_last_error();
+    driver->end();
+    EXPECT_EQ(body.data.difference(), "") << shape.text();
+    // A part of a step behind several that are packed at a time is not read where it lies.
+    const bool isShared = mayUseTiles && k != 1000;
+    EXPECT_EQ(body.calls, isShared ? 2 : 1) << shape.text();
+    EXPECT_EQ(tiles::countProducts() > before, mayUseTiles) << shape.text();
+  }
+}
+
 // oneDNN has strided gradients of images in float32 only; others by its own tiles, on some CPUs.
 TEST(TileConvolutions, AreThoseThatOneDnnWouldWiden) {
   tiles::permit();

@@ -22,7 +22,7 @@ BATCH, STEPS, CLASSES = 256, 6, 10
 MODELS = {
     "mnist_mlp": ("model_256.keras", (784,), 5),
     "fashion_transformer": ("model.json", (28, 28), 14),
-    "fashion_lstm": ("model.json", (28, 28), 1),
+    "fashion_lstm": ("model.json", (28, 28), 4),
 }
 
 

@@ -84,19 +84,20 @@ void BlockedProduct::fetchNext(const Block &block, int64_t chunk, int64_t panel,
 
 // Rows of lhs are read where they lie if packing costs more than their distances in memory do.
 bool BlockedProduct::mayReadLhsAsItLies(const Contraction &shape) const {
-  const mpc_rt_dtype_t read = kernel.depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-  // Not tried with tiles.
-  return kernel.pieces[0]->multiple == kernel.depth && !shape.transposeLhs && shape.lhs == read &&
-         !shape.roundsLhs && shape.k % kernel.depth == 0 &&
-         shape.k * elementBytes(shape.lhs) <= longestRow &&
-         ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
+  const mpc_rt_dtype_t read = kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+  const int64_t chunks = ceilDivide(stepsOf(shape.k), kernel.steps);
+  // Each piece may end with a part of a step, but only the last one does.
+  const bool areStepsWhole = shape.k % (chunks == 1 ? lanePieces().multiple : kernel.depth) == 0;
+  return !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs && areStepsWhole &&
+         shape.k * elementBytes(shape.lhs) <= longestRow && chunks <= mostPieces;
 }
 
 // They are if rhs is packed as a whole: sums then never leave the registers. Large results are
 // stored by longer rows, around the caches.
 bool BlockedProduct::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
                                       const Result &result) const {
-  return mayReadLhsAsItLies(shape) && rhsPacked && !result.kernel &&
+  // With tiles not measured.
+  return &kernel != &amxBFloat16 && mayReadLhsAsItLies(shape) && rhsPacked && !result.kernel &&
          !streamsResult(shape, result.out);
 }
 
@@ -300,13 +301,15 @@ uint32_t BlockedProduct::completeRow(const Contraction &shape, const Result &res
 
 uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &block,
                                       const float *bias, const Result &result) const {
-  const PieceKernel &pieces = *kernel.pieces[0];
+  const PieceKernel &pieces = lanePieces();
   const EpilogueRow finish = vectors.epilogue[shape.out][epilogueFlags(shape)];
   const int64_t steps = stepsOf(shape.k);
   alignas(cacheLine) float sums[mostPieceSums];
   uint32_t most = 0;
   PieceTile tile = {};
-  tile.lhsStepBytes = tile.lastStepBytes = pieces.laneBytes;
+  tile.lhsStepBytes = pieces.laneBytes;
+  tile.lastStepBytes =
+      pieces.laneBytes - (steps * kernel.depth - shape.k) * elementBytes(shape.lhs);
   tile.sums = sums;
   tile.sumStride = pieces.columns;
   tile.first = true;

@@ -93,6 +93,7 @@ private:
   PanelOperand lhsOf(const Contraction &shape, const void *data) const;
   PanelOperand rhsOf(const Contraction &shape, const void *data) const;
   int64_t stepsOf(int64_t depth) const;
+  const PieceKernel &lanePieces() const { return *kernel.pieces[0]; }
   const uint8_t *chunkOf(const PanelOperand &side, const Panels &panels, int64_t chunk,
                          int64_t panel) const;
   // `sums` of all columns may be null.
