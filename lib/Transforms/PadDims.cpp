@@ -71,11 +71,12 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
     return kCudaVectorBits / std::min(element.getIntOrFloatBitWidth(), 16u);
   }
 
+  static int64_t lineOf(Type element) { return kCudaLineBits / element.getIntOrFloatBitWidth(); }
+
   /// What an extent becomes: of what is padded anyway, whole lines of the cache, if that adds
   /// little.
   int64_t paddedTo(int64_t extent, int64_t step, Type element) const {
-    const int64_t line = kCudaLineBits / element.getIntOrFloatBitWidth();
-    const int64_t wide = llvm::alignTo(extent, line);
+    const int64_t wide = llvm::alignTo(extent, lineOf(element));
     const bool widens = isCuda() && multiple == 0 && extent % step != 0 && widenShare > 0 &&
                         (wide - extent) <= extent / widenShare;
     return widens ? wide : llvm::alignTo(extent, step);
@@ -172,10 +173,11 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
       const int64_t target = paddedTo(extent, step, element);
       if (target != extent)
         remark::passed(loc, fusionRemark("padded"))
-            << text + "; make it a multiple of " + std::to_string(step) +
-                   (target != static_cast<int64_t>(llvm::alignTo(extent, step))
-                        ? ", or, with so many, of whole lines of the cache as here"
-                        : "")
+            << text + "; make it a multiple of " +
+                   (target == static_cast<int64_t>(llvm::alignTo(extent, step))
+                        ? std::to_string(step)
+                        : std::to_string(lineOf(element)) + " (rows of 128 bytes), of " +
+                              std::to_string(step) + " at least")
             << remark::metric("from", extent) << remark::metric("to", target);
       else
         remark::missed(loc, fusionRemark("not-padded")) << text + " is " + std::to_string(extent) +

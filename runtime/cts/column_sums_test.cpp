@@ -25,8 +25,7 @@ protected:
     return callOnDevice(*driver, WeightUse::updated, {&data.lhs, &data.rhs, &data.out, &sums},
                         [&](void *const *places) {
                           ContractionExtras extras;
-                          extras.roundedSums = isRounded ? places[3] : nullptr;
-                          extras.rhsSums = isRounded ? nullptr : static_cast<float *>(places[3]);
+                          extras.rhsSums = places[3];
                           return driver->contractAndSum(descriptor, places[0], places[1], places[2],
                                                         extras, 1);
                         });

@@ -63,8 +63,7 @@ struct ContractionExtras {
   void *largest = nullptr;              // as services->contract_with_largest has it
   const ResultKernel *kernel = nullptr; // runs on the result
   ReluBits bits = {};
-  float *rhsSums = nullptr;    // as services->contract_and_sum has them
-  void *roundedSums = nullptr; // in their place with MPC_RT_CONTRACT_ROUND_SUMS
+  void *rhsSums = nullptr; // of sumsDtype(), as services->contract_and_sum has them
 };
 
 // The number at (k, n) of an int8 rhs, where it is stored. Those of gptq and awq, transposed, are

@@ -173,7 +173,7 @@ mpc_rt_status_t Driver::contractAndSum(const mpc_rt_contract_t &descriptor, cons
     return status;
   if (!computes())
     return MPC_RT_OK;
-  ColumnSums sums{shape, rhs, shape.roundsSums ? extras.roundedSums : extras.rhsSums};
+  ColumnSums sums{shape, rhs, extras.rhsSums};
   void *arguments[] = {&sums};
   parallelFor(sumColumns, arguments, shape.n, /*grain=*/64);
   if (extras.kernel)

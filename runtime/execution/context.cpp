@@ -137,10 +137,8 @@ int32_t runContractAndSum(void *context, const mpc_rt_contract_t *descriptor, co
       onResult = {kernel->function, kernel->arguments, kernel->argument_count, kernel->result,
                   kernel->grain};
     }
-    const bool areRounded = descriptor->flags & MPC_RT_CONTRACT_ROUND_SUMS;
     return own.driver->contractAndSum(*descriptor, lhs, rhs, out,
-                                      {largest, kernel ? &onResult : nullptr, /*bits=*/{},
-                                       areRounded ? nullptr : sums, areRounded ? sums : nullptr},
+                                      {largest, kernel ? &onResult : nullptr, /*bits=*/{}, sums},
                                       batch);
   });
 }

@@ -212,7 +212,7 @@ void Contractor::executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor,
   const bool isConsumed = descriptor.flags & MPC_RT_CONTRACT_CONSUMED;
   BlockedProduct::Result result{out,           extras.largest ? &most : nullptr,
                                 extras.kernel, isConsumed,
-                                extras.bits,   extras.rhsSums};
+                                extras.bits,   static_cast<float *>(extras.rhsSums)};
   if (!product.storesNothing(c, result))
     result.out = placeOf(c, out);
   // What is kept packed is not packed again, and sums are made while it is.

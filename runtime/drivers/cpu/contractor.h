@@ -211,7 +211,7 @@ private:
   // What nothing computes on the way, of the whole result and rhs.
   void finish(const Contraction &shape, const void *rhs, void *out,
               const ContractionExtras &extras);
-  void sumColumns(const Contraction &shape, const void *rhs, float *sums);
+  void sumColumns(const Contraction &shape, const void *rhs, void *sums);
   const void *prepareRhs(Plan &plan, int32_t variable, const void *rhs);
   // A variable as `product` reads it in every step of a loop.
   const void *packForSteps(int32_t variable, const Contraction &shape, BlockedProduct &product,

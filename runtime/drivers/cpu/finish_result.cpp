@@ -39,14 +39,15 @@ void Contractor::finish(const Contraction &c, const void *rhs, void *out,
 }
 
 // Row by row, as a blocked product does while it packs.
-void Contractor::sumColumns(const Contraction &c, const void *rhs, float *sums) {
+void Contractor::sumColumns(const Contraction &c, const void *rhs, void *sums) {
+  auto *to = static_cast<float *>(sums);
   constexpr int64_t columns = 64; // some lines of memory of each row
   const int64_t grain = std::max<int64_t>(conversionGrain / std::max<int64_t>(c.k * columns, 1), 1);
   team.forRange(ceilDivide(c.n, columns), grain, [&](int64_t begin, int64_t end) {
     const int64_t first = begin * columns, count = std::min(end * columns, c.n) - first;
-    std::fill_n(sums + first, count, 0.0f);
+    std::fill_n(to + first, count, 0.0f);
     kernels.addRows[c.rhs](at(rhs, first, c.rhs), static_cast<size_t>(c.n),
-                           static_cast<size_t>(c.k), sums + first, static_cast<size_t>(count));
+                           static_cast<size_t>(c.k), to + first, static_cast<size_t>(count));
   });
 }
 

@@ -85,8 +85,7 @@ public:
       return status;
     if (extras.largest || extras.kernel || descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS)
       return failForOtherTarget(descriptor);
-    return multiplier.contractAndSum(
-        descriptor, lhs, rhs, extras.roundedSums ? extras.roundedSums : extras.rhsSums, out, batch);
+    return multiplier.contractAndSum(descriptor, lhs, rhs, extras.rhsSums, out, batch);
   }
   mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const GeluArguments &gelu,

@@ -9,7 +9,7 @@
 // CHECK-LABEL: @widened
 // CHECK: mpc.contract {{.*}} -> tensor<?x50304xbf16>
 // CHECK: mpc.slice {{.*}} size = 50257
-// REMARK: padded{{.*}}make it a multiple of 8, or, with so many, of whole lines of the cache as here{{.*}}from=50257{{.*}}to=50304
+// REMARK: padded{{.*}}make it a multiple of 64 (rows of 128 bytes), of 8 at least{{.*}}from=50257{{.*}}to=50304
 // NEVER-LABEL: @widened
 // NEVER: mpc.contract {{.*}} -> tensor<?x50264xbf16>
 func.func @widened(%x: tensor<?x768xbf16>, %w: tensor<768x50257xbf16>) -> tensor<?x50257xbf16> attributes {mpc.entry} {
@@ -51,7 +51,7 @@ func.func @contracted(%x: tensor<?x1001xf16>, %w: tensor<1001x64xf16>) -> tensor
 
 // -----
 
-// Lines of bytes have 128: 4090 becomes 4096, as 16 would have it, and 4000 stays, but 4001 becomes 4096.
+// Lines of bytes have 128; vectors of 16 would make 4016 of 4001.
 // CHECK-LABEL: @bytes
 // CHECK: mpc.contract {{.*}} -> tensor<?x4096xi32>
 func.func @bytes(%x: tensor<?x64xi8>, %w: tensor<64x4001xi8>) -> tensor<?x4001xi32> attributes {mpc.entry} {

@@ -3,6 +3,7 @@
 // SinePositionEncoding.
 #include "../LayerRegistry.h"
 #include "EmbeddingTable.h"
+#include "HubPositions.h"
 
 namespace mpc::keras {
 namespace {
@@ -19,22 +20,6 @@ int64_t readStart(LayerBuilder &b) {
     return 0;
   }
   return *start;
-}
-
-/// The argument `positions`, integers [batch or 1, places]; null where the call has none.
-Value readPositions(LayerBuilder &b, Value tokens) {
-  llvm::ArrayRef<Value> given = b.getArgument(2, "positions");
-  if (given.empty()) {
-    if (b.getLiteral(2, "positions"))
-      b.error("'positions' of " + b.layer.className + " must be a tensor of the model");
-    return {};
-  }
-  Value positions = given.front();
-  if (b.rankOf(positions) != 2 ||
-      b.shapeOf(positions)[1] != b.shapeOf(tokens)[b.rankOf(tokens) - 2])
-    return b.error("'positions' of " + b.layer.className +
-                   " must have the shape [batch, places], as many places as the input");
-  return positions;
 }
 
 /// The first argument, [batch..., places, features].
@@ -59,7 +44,7 @@ Value importPositionEmbedding(LayerBuilder &b) {
   if (!tokens || b.hasFailed())
     return {};
   const int64_t places = b.shapeOf(tokens)[b.rankOf(tokens) - 2];
-  Value positions = readPositions(b, tokens);
+  Value positions = readPositions(b, places);
   if (!b.hasFailed() && !positions && start + places > rows)
     b.error("the input has " + llvm::Twine(places) + " places from " + llvm::Twine(start) +
             "; PositionEmbedding has 'sequence_length' " + llvm::Twine(rows));
@@ -91,7 +76,7 @@ Value importSinePositionEncoding(LayerBuilder &b) {
   if (!tokens || b.hasFailed())
     return {};
   const int64_t places = b.shapeOf(tokens)[b.rankOf(tokens) - 2], width = b.shapeOf(tokens).back();
-  Value positions = readPositions(b, tokens);
+  Value positions = readPositions(b, places);
   if (b.hasFailed())
     return {};
   auto strong = [&](Value value) { return b.makeCastLike(value, tokens); };

@@ -2,6 +2,7 @@
 // keras_hub/src/layers/modeling/rotary_embedding.py and alibi_bias.py: positions as rotations of
 // pairs of features, and as a slope on attention scores.
 #include "../LayerRegistry.h"
+#include "HubPositions.h"
 
 #include <cmath>
 
@@ -106,12 +107,10 @@ Value makeAngles(B &b, Value x, llvm::ArrayRef<double> frequencies) {
   along[1] = places;
   across.back() = int64_t(frequencies.size());
   const mlir::Type f32 = b.builder.getF32Type();
-  Value positions;
-  if (llvm::ArrayRef<Value> given = b.getArgument(2, "positions"); !given.empty()) {
-    positions = given.front();
-    if (b.rankOf(positions) != 2 || b.shapeOf(positions)[1] != places)
-      return b.error("'positions' of RotaryEmbedding must have the shape [batch, places], as many "
-                     "places as the input");
+  Value positions = readPositions(b, places);
+  if (b.hasFailed())
+    return {};
+  if (positions) {
     along[0] = b.shapeOf(positions)[0];
     positions = b.makeReshape(mlir::isa<mlir::FloatType>(elementTypeOf(positions))
                                   ? b.makeCastTo(positions, f32)
@@ -120,9 +119,9 @@ Value makeAngles(B &b, Value x, llvm::ArrayRef<double> frequencies) {
   } else {
     const llvm::json::Value *literal = b.getLiteral(1, "start_index");
     std::optional<double> start = literal ? literal->getAsNumber() : 0.0;
-    if (!start || !b.getArgument(1, "start_index").empty() || b.getLiteral(2, "positions"))
-      return b.error("'start_index' of RotaryEmbedding must be a constant, and 'positions' a "
-                     "tensor of the model");
+    if (!start || !b.getArgument(1, "start_index").empty())
+      return b.error(
+          "'start_index' of RotaryEmbedding must be a constant; pass 'positions' instead");
     llvm::SmallVector<double> numbers;
     for (int64_t place = 0; place < places; ++place)
       numbers.push_back(float(place) + float(*start));

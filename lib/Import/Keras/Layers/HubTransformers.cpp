@@ -11,6 +11,17 @@ namespace {
 using mlir::Value;
 using C = CompositeBuilder;
 
+/// The layer's attribute and the layer's name.
+struct Names {
+  llvm::StringLiteral group, name;
+};
+
+constexpr Names kSelfNorm{"_self_attention_layer_norm", "self_attention_layer_norm"};
+constexpr Names kCrossNorm{"_cross_attention_layer_norm", "cross_attention_layer_norm"};
+constexpr Names kForwardNorm{"_feedforward_layer_norm", "feedforward_layer_norm"};
+constexpr Names kIntermediate{"_feedforward_intermediate_dense", "feedforward_intermediate_dense"};
+constexpr Names kOutput{"_feedforward_output_dense", "feedforward_output_dense"};
+
 /// What the three classes have in common. Parts have the numbers in which Keras makes them, which
 /// is not the order of their calls.
 class TransformerBlock {
@@ -27,11 +38,6 @@ public:
               " takes a floating tensor [batch, places, features] of at least 3 dimensions");
     c.passMasksToParts();
   }
-
-  /// `names`: the layer's attribute and the layer's name.
-  struct Names {
-    llvm::StringLiteral group, name;
-  };
 
   Value normalize(Names names, unsigned position, Value x) {
     C::Part part{names.name, "LayerNormalization", names.group, {}, /*built=*/true, position};
@@ -94,6 +100,25 @@ public:
     return isNormalizedFirst ? sum : normalize(norm, position, sum);
   }
 
+  /// The feed-forward part behind the attention, whose result `x` may be null after an error; the
+  /// result has the mask of the sequence. False after an error.
+  bool finish(Value x, unsigned normPosition, unsigned densePosition,
+              llvm::SmallVectorImpl<Value> &outputs) {
+    if (!x || c.hasFailed())
+      return false;
+    x = around(kForwardNorm, normPosition, "feedforward_dropout", x, [&](Value y) {
+      y = project(kIntermediate, densePosition, y, intermediate, /*isActivated=*/true);
+      return y ? project(kOutput, densePosition + 1, y, c.shapeOf(sequence).back(),
+                         /*isActivated=*/false)
+               : y;
+    });
+    if (!x || c.hasFailed())
+      return false;
+    outputs.push_back(x);
+    c.setMask(x, c.getMaskOf(sequence));
+    return true;
+  }
+
   /// merge_padding_and_attention_mask: what the caller says of the places of `of`, else what that
   /// says itself, and the caller's mask.
   Value mergeMasks(Value of, Value padding, Value attention) {
@@ -131,13 +156,6 @@ private:
   }
 };
 
-using Names = TransformerBlock::Names;
-constexpr Names kSelfNorm{"_self_attention_layer_norm", "self_attention_layer_norm"};
-constexpr Names kCrossNorm{"_cross_attention_layer_norm", "cross_attention_layer_norm"};
-constexpr Names kForwardNorm{"_feedforward_layer_norm", "feedforward_layer_norm"};
-constexpr Names kIntermediate{"_feedforward_intermediate_dense", "feedforward_intermediate_dense"};
-constexpr Names kOutput{"_feedforward_output_dense", "feedforward_output_dense"};
-
 bool importEncoder(C &c, llvm::SmallVectorImpl<Value> &outputs) {
   TransformerBlock block(c, c.getTensor(0, "inputs"));
   Value padding = c.getTensor(1, "padding_mask"), given = c.getTensor(2, "attention_mask");
@@ -151,17 +169,7 @@ bool importEncoder(C &c, llvm::SmallVectorImpl<Value> &outputs) {
     return block.attend({"_self_attention_layer", "self_attention_layer"}, 1, /*isCached=*/false, y,
                         y, mask);
   });
-  if (!x || c.hasFailed())
-    return false;
-  x = block.around(kForwardNorm, 3, "feedforward_dropout", x, [&](Value y) {
-    y = block.project(kIntermediate, 4, y, block.intermediate, /*isActivated=*/true);
-    return y ? block.project(kOutput, 5, y, c.shapeOf(block.sequence).back(), false) : y;
-  });
-  if (!x || c.hasFailed())
-    return false;
-  outputs.push_back(x);
-  c.setMask(x, c.getMaskOf(block.sequence));
-  return true;
+  return block.finish(x, /*normPosition=*/3, /*densePosition=*/4, outputs);
 }
 
 bool importDecoder(C &c, llvm::SmallVectorImpl<Value> &outputs) {
@@ -204,17 +212,7 @@ bool importDecoder(C &c, llvm::SmallVectorImpl<Value> &outputs) {
                           encoded, crossMask);
     });
   }
-  if (!x || c.hasFailed())
-    return false;
-  x = block.around(kForwardNorm, 7, "feedforward_dropout", x, [&](Value y) {
-    y = block.project(kIntermediate, 5, y, block.intermediate, /*isActivated=*/true);
-    return y ? block.project(kOutput, 6, y, c.shapeOf(block.sequence).back(), false) : y;
-  });
-  if (!x || c.hasFailed())
-    return false;
-  outputs.push_back(x);
-  c.setMask(x, c.getMaskOf(block.sequence));
-  return true;
+  return block.finish(x, /*normPosition=*/7, /*densePosition=*/5, outputs);
 }
 
 /// The real part of the transform over places and features, in float32.
