@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,12 +32,20 @@ static std::vector<std::string> filesIn(const std::string &folder) {
   return names;
 }
 
+/// Names that save() gives: what a user calls `checkpoint-best.safetensors` is not ours to remove.
+static bool isCheckpoint(const std::string &name) {
+  if (name.size() <= prefix.size() + suffix.size() || name.compare(0, prefix.size(), prefix) != 0 ||
+      name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0)
+    return false;
+  return std::all_of(name.begin() + static_cast<ptrdiff_t>(prefix.size()),
+                     name.end() - static_cast<ptrdiff_t>(suffix.size()),
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
 std::vector<std::string> CheckpointFolder::list() const {
   std::vector<std::string> names;
   for (const std::string &name : filesIn(path_))
-    if (name.size() > prefix.size() + suffix.size() &&
-        name.compare(0, prefix.size(), prefix) == 0 &&
-        name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0)
+    if (isCheckpoint(name))
       names.push_back(name);
   // Longer numbers are larger; the usual ones are all of the same length.
   std::sort(names.begin(), names.end(), [](const std::string &a, const std::string &b) {
@@ -44,6 +54,16 @@ std::vector<std::string> CheckpointFolder::list() const {
   for (std::string &name : names)
     name = path_ + "/" + name;
   return names;
+}
+
+/// The steps in a checkpoint's name.
+static int64_t stepsOf(const std::string &path) {
+  return std::strtoll(path.c_str() + path.rfind(prefix) + prefix.size(), nullptr, 10);
+}
+
+CheckpointFolder::~CheckpointFolder() {
+  if (lock_ >= 0)
+    ::close(lock_);
 }
 
 Status CheckpointFolder::prepare() {
@@ -57,6 +77,12 @@ Status CheckpointFolder::prepare() {
   if (::access((path_ + "/.").c_str(), W_OK | X_OK) != 0)
     return Failure(path_ + ": cannot be written: " + std::strerror(errno) +
                    "; expected a folder for checkpoints");
+  // Two runs would remove each other's checkpoints. The lock ends with the process, however that
+  // does; file systems without locks are taken as they are.
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return Failure(path_ + ": another run writes its checkpoints there; expected a folder of its "
+                           "own; wait for that run, or name another folder");
   for (const std::string &name : filesIn(path_)) {
     if (name.compare(0, std::strlen(data::atomicFilePrefix), data::atomicFilePrefix) != 0)
       continue;
@@ -67,6 +93,14 @@ Status CheckpointFolder::prepare() {
   return Status();
 }
 
+size_t CheckpointFolder::supersede(int64_t step) {
+  superseded_ = list();
+  superseded_.erase(std::remove_if(superseded_.begin(), superseded_.end(),
+                                   [&](const std::string &path) { return stepsOf(path) <= step; }),
+                    superseded_.end());
+  return superseded_.size();
+}
+
 Status CheckpointFolder::save(training::Session &session, const RunIdentity &identity,
                               const training::FitState &state,
                               const training::CallbackState &callbacks) {
@@ -75,6 +109,10 @@ Status CheckpointFolder::save(training::Session &session, const RunIdentity &ide
   std::string path = path_ + "/" + prefix + number + suffix;
   if (Status status = writeCheckpoint(path, session, identity, state, callbacks); !status)
     return status;
+  for (const std::string &other : superseded_)
+    if (other != path)
+      ::unlink(other.c_str());
+  superseded_.clear();
   std::vector<std::string> paths = list();
   for (size_t i = static_cast<size_t>(keep_); i < paths.size(); ++i)
     ::unlink(paths[i].c_str());

@@ -10,9 +10,16 @@ namespace mpc::checkpoint {
 class CheckpointFolder {
 public:
   CheckpointFolder(std::string path, int64_t keep) : path_(std::move(path)), keep_(keep) {}
+  ~CheckpointFolder();
+  CheckpointFolder(const CheckpointFolder &) = delete;
+  CheckpointFolder &operator=(const CheckpointFolder &) = delete;
 
-  /// Makes the folder and removes what killed runs left half written.
+  /// Makes the folder, takes it for this run until it ends, and removes what killed runs left half
+  /// written.
   data::Status prepare();
+  /// What is there of more than `step` steps is of another run (-1: of any): the next checkpoint
+  /// replaces it, so that nobody resumes it for one of this run. Returns how many there are.
+  size_t supersede(int64_t step);
   /// Writes the checkpoint of this step, then removes those beyond the newest `keep`.
   data::Status save(training::Session &session, const RunIdentity &identity,
                     const training::FitState &state, const training::CallbackState &callbacks);
@@ -27,6 +34,8 @@ private:
   std::vector<std::string> list() const;
   std::string path_;
   int64_t keep_;
+  int lock_ = -1; // the folder, opened
+  std::vector<std::string> superseded_;
 };
 
 } // namespace mpc::checkpoint

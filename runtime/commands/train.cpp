@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <sstream>
 
@@ -105,8 +106,10 @@ private:
         return status;
     if (!options_.trace.empty())
       trace_ = std::make_unique<training::Trace>(session_);
-    if (options_.resume.empty())
+    if (options_.resume.empty()) {
+      noteEarlierRun();
       return Status();
+    }
     checkpoint::CheckpointFolder from(options_.resume, options_.keep);
     training::CallbackState saved;
     std::vector<std::string> notes;
@@ -116,7 +119,24 @@ private:
       return status;
     for (const auto &callback : callbacks_)
       callback->restore(saved);
+    if (!options_.checkpoint.empty()) {
+      std::error_code ignored;
+      const bool isSame =
+          std::filesystem::equivalent(options_.checkpoint, options_.resume, ignored);
+      folder_.supersede(isSame ? state_.globalStep : -1);
+    }
     return Status();
+  }
+
+  /// A run from the beginning whose folder has checkpoints: a forgotten --resume, perhaps.
+  void noteEarlierRun() {
+    if (options_.checkpoint.empty())
+      return;
+    if (size_t count = folder_.supersede(-1))
+      console_.warn(options_.checkpoint + ": has " + std::to_string(count) +
+                    (count == 1 ? " checkpoint" : " checkpoints") +
+                    " of an earlier run, which the first one of this run replaces; --resume " +
+                    options_.checkpoint + " would go on from " + (count == 1 ? "it" : "them"));
   }
 
   /// --memory: before the first step. What validation needs more comes first.

@@ -75,13 +75,14 @@ class Checkpoint(linear.ToolTest):
             self.assertIn(f"error: mpc-run train: {option} belongs to --checkpoint; add --checkpoint DIR", result.stderr)
 
     def test_interrupt_and_resume(self):
-        for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
+        for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]:
             process = subprocess.Popen(
                 [linear.TOOL, "train", self.model, "--data", self.data, *self.OPTIONS, "--epochs=1000000000",
                  "--checkpoint", self.path("c")],
                 stderr=subprocess.PIPE, text=True,
             )  # fmt: skip
-            self.assertIn("Epoch 1/", process.stderr.readline())
+            while "Epoch 1/" not in process.stderr.readline():
+                self.assertIsNone(process.poll())
             process.send_signal(number)
             _, errors = process.communicate(timeout=60)
             self.assertEqual(process.returncode, code)
@@ -92,6 +93,20 @@ class Checkpoint(linear.ToolTest):
         self.train(f"--epochs={epochs}", "--save", self.path("whole"))
         self.train(f"--epochs={epochs}", "--save", self.path("part"), "--resume", self.path("c"))
         self.assertEqual(self.read("whole"), self.read("part"))
+
+    def test_ignored_signals_stay_ignored(self):
+        # As nohup and shells that start something in the background ask for.
+        for number in [signal.SIGINT, signal.SIGHUP]:
+            process = subprocess.Popen(
+                [linear.TOOL, "train", self.model, "--data", self.data, *self.OPTIONS, "--steps=3000", "--save", self.path("w")],
+                stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),
+            )  # fmt: skip
+            process.send_signal(number)
+            time.sleep(0.05)
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, errors)
+            os.remove(self.path("w"))
 
     def test_kill_at_any_time_leaves_a_checkpoint(self):
         random.seed(1)
@@ -115,8 +130,49 @@ class Checkpoint(linear.ToolTest):
         self.assertEqual(glob.glob(self.path("c", ".mpc-write-*")), [])
 
     def test_keep(self):
+        os.mkdir(self.path("c"))
+        kept = self.path("c", "checkpoint-best.safetensors")  # a user's copy
+        linear.write_safetensors(kept, {})
         self.train("--epochs=6", "--checkpoint", self.path("c"), "--keep=3")
+        self.assertTrue(os.path.exists(kept))
+        os.remove(kept)
         self.assertEqual([path[-18:-12] for path in self.checkpoints()], ["000008", "000010", "000012"])
+
+    def test_a_new_run_replaces_the_checkpoints_of_an_earlier_one(self):
+        # Whose numbers are larger, and yet they are not what --resume goes on from.
+        self.train("--epochs=6", "--checkpoint", self.path("c"))
+        old = self.checkpoints()
+        self.OPTIONS = ["--batch-size=8", "--seed=8", "--validation-split=0.2"]
+        result = self.train("--epochs=1", "--checkpoint", self.path("c"))
+        self.assertIn(f"warning: {self.path('c')}: has 2 checkpoints of an earlier run, which the first one of this run "
+                      f"replaces; --resume {self.path('c')} would go on from them", result.stderr)  # fmt: skip
+        self.assertEqual([path[-18:-12] for path in self.checkpoints()], ["000002"])
+        result = self.train("--epochs=2", "--checkpoint", self.path("c"), "--resume", self.path("c"), "--save", self.path("part"))
+        self.assertNotIn("warning", result.stderr)
+        self.assertEqual([path[-18:-12] for path in self.checkpoints()], ["000002", "000004"])
+        self.train("--epochs=2", "--save", self.path("whole"))
+        self.assertEqual(self.read("whole"), self.read("part"))
+        self.assertEqual([path[-18:-12] for path in old], ["000010", "000012"])
+
+    def test_an_earlier_run_stays_until_there_is_a_new_checkpoint(self):
+        self.train("--epochs=2", "--checkpoint", self.path("c"))
+        before = {path: self.read(path) for path in self.checkpoints()}
+        self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--epochs=2", "--checkpoint", self.path("c"),
+                   "--early-stop", "monitor=none", message="the metric 'none' is not measured")  # fmt: skip
+        self.assertEqual(before, {path: self.read(path) for path in self.checkpoints()})
+
+    def test_two_runs_do_not_share_a_folder(self):
+        process = subprocess.Popen(
+            [linear.TOOL, "train", self.model, "--data", self.data, *self.OPTIONS, "--epochs=1000000000",
+             "--checkpoint", self.path("c")],
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.assertIn("Epoch 1/", process.stderr.readline())
+        self.fails("train", self.model, "--data", self.data, "--checkpoint", self.path("c"),
+                   message="c: another run writes its checkpoints there; expected a folder of its own")  # fmt: skip
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.train("--epochs=1", "--checkpoint", self.path("c"))
 
     def test_damaged_checkpoint_is_skipped(self):
         self.train("--epochs=3", "--checkpoint", self.path("c"))
