@@ -3,30 +3,37 @@
 #include "commands/interruption.h"
 
 #include <csignal>
-#include <initializer_list>
+#include <iterator>
 
 namespace mpc::commands {
 
 static volatile std::sig_atomic_t received = 0;
 
-static void remember(int number) { received = number; }
+// SIGHUP: the terminal is gone, often with a network.
+static constexpr int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+static constexpr size_t count = std::size(numbers);
+static struct sigaction before[count];
 
-static constexpr int numbers[] = {SIGINT, SIGTERM};
-static struct sigaction before[2];
+static void remember(int number) {
+  received = number;
+  for (size_t i = 0; i < count; ++i) // the next one ends the process as it did before
+    sigaction(numbers[i], &before[i], nullptr);
+}
 
 Interruption::Interruption() {
   received = 0;
-  for (int i : {0, 1}) {
+  for (size_t i = 0; i < count; ++i) {
     struct sigaction action = {};
     action.sa_handler = remember;
-    // The default comes back with the first signal; interrupted reads and writes go on.
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-    sigaction(numbers[i], &action, &before[i]);
+    action.sa_flags = SA_RESTART; // interrupted reads and writes go on
+    sigaction(numbers[i], nullptr, &before[i]);
+    if (before[i].sa_handler != SIG_IGN) // as nohup asks for
+      sigaction(numbers[i], &action, nullptr);
   }
 }
 
 Interruption::~Interruption() {
-  for (int i : {0, 1})
+  for (size_t i = 0; i < count; ++i)
     sigaction(numbers[i], &before[i], nullptr);
 }
 

@@ -2,12 +2,14 @@
 // mpc-convert: weights, optimizer state and loss-scale state between the files of Keras and mpc.
 #include "tools/ExitOnSignals.h"
 #include "tools/FatalErrors.h"
+#include "tools/Streams.h"
 #include "tools/mpc-convert/Convert.h"
 #include "tools/mpc-convert/Options.h"
 
 #include <csignal>
 
 int main(int argc, char **argv) {
+  mpc::prepareStreams();
   mpc::exitOnSignals();
   mpc::reportFatalErrors();
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, reported as such

@@ -5,9 +5,11 @@
 #include "mpc/InitAll.h"
 #include "tools/BugReport.h"
 #include "tools/FatalErrors.h"
+#include "tools/Streams.h"
 #include "tools/UsageStatus.h"
 
 int main(int argc, char **argv) {
+  mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();
   mlir::DialectRegistry registry;

@@ -7,6 +7,7 @@
 #include "mpc/InitAll.h"
 #include "tools/BugReport.h"
 #include "tools/FatalErrors.h"
+#include "tools/Streams.h"
 #include "tools/UsageStatus.h"
 
 /// Whether the passes of the command line and their options exist; else says what does not. Names
@@ -18,6 +19,7 @@ static bool namesPipeline() {
 }
 
 int main(int argc, char **argv) {
+  mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();
   mlir::DialectRegistry registry;

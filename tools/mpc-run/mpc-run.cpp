@@ -2,6 +2,7 @@
 // mpc-run: runs models that mpcc compiled. No MLIR, no LLVM, no HDF5.
 #include "commands/commands.h"
 #include "tools/ExitOnSignals.h"
+#include "tools/Streams.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 int main(int count, char **words) {
+  mpc::prepareStreams();
   mpc::exitOnSignals();
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, reported as such
   const char *term = std::getenv("TERM"), *noColor = std::getenv("NO_COLOR");

@@ -5,9 +5,11 @@
 #include "mpc/Target/Dot.h"
 #include "tools/BugReport.h"
 #include "tools/FatalErrors.h"
+#include "tools/Streams.h"
 #include "tools/UsageStatus.h"
 
 int main(int argc, char **argv) {
+  mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();
   mpc::keras::registerImportKeras();

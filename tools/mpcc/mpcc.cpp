@@ -2,6 +2,7 @@
 // mpcc: compiles a model ahead of time.
 #include "tools/ExitOnSignals.h"
 #include "tools/FatalErrors.h"
+#include "tools/Streams.h"
 #include "tools/mpcc/Options.h"
 #include "tools/mpcc/WeightsFile.h"
 #include "llvm/Support/CrashRecoveryContext.h"
@@ -14,6 +15,7 @@
 #endif
 
 int main(int argc, char **argv) {
+  mpc::prepareStreams();
   mpc::exitOnSignals();
   mpc::reportFatalErrors();
   mpc::ExitCode code = mpc::kExitDone;
