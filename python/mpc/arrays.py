@@ -70,7 +70,10 @@ def to_array(value: Any) -> "Union[np.ndarray, DeviceArray]":
         except (RuntimeError, TypeError, ValueError, BufferError) as problem:
             raise InvalidArgumentError(f"the tensor cannot be read: {problem}; expected one in the memory of the host or of a CUDA device") from problem
         return bits.view(bfloat16) if name == "bfloat16" else bits
-    return np.asarray(value)
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise InvalidArgumentError(f"the {type(value).__name__} is no array: {problem}; expected rows of one shape") from problem
 
 
 def as_dlpack(array: np.ndarray) -> Any:
@@ -85,19 +88,26 @@ def bits(array: np.ndarray) -> np.ndarray:
     return array.view(np.uint16) if array.dtype == bfloat16 else array
 
 
+def check_numbers(array: Any, dtype: np.dtype, place: str) -> None:
+    """Integers, floats and flags, those of ml_dtypes (NumPy's kind V) among them. Anything else NumPy may convert by leaving
+    something out: imaginary parts, units of time, names of fields."""
+    given = array.dtype
+    if given.kind not in "biufV" or given.type is np.void:
+        raise InvalidArgumentError(f"{place}: is an array of {given}; expected numbers that fit {dtype}")
+
+
 def convert(array: Any, dtype: np.dtype, place: str) -> Any:
     """As Keras converts inputs: numbers to floats by way of float32; never floats to integers."""
     if array.dtype == dtype:
         return array
     if isinstance(array, DeviceArray):
         raise InvalidArgumentError(f"{place}: is {array.dtype} on DLPack's device {array.place}; expected {dtype} there; convert it first")
-    if array.dtype == object or array.dtype.kind in "USM":
-        raise InvalidArgumentError(f"{place}: is an array of {array.dtype}; expected numbers that fit {dtype}")
+    check_numbers(array, dtype, place)
     if is_floating(dtype):
         if dtype.itemsize == 2 and array.dtype != np.float32:
             array = array.astype(np.float32)
         return array.astype(dtype)
-    if is_floating(array.dtype) or array.dtype.kind == "c":
+    if is_floating(array.dtype):
         raise InvalidArgumentError(f"{place}: is {array.dtype}; expected integers ({dtype}); convert it first")
     if dtype != np.bool_ and array.dtype != np.bool_ and array.size:
         limits = np.iinfo(dtype)
@@ -140,10 +150,15 @@ class Column:
     def __init__(self, value: Any, tensor: Mapping[str, Any], place: str) -> None:
         self.place = place
         self.dtype = numpy_dtype(tensor["dtype"])
-        self.array = to_array(value)
+        try:
+            self.array = to_array(value)
+        except InvalidArgumentError as problem:
+            raise InvalidArgumentError(f"{place}: {problem}") from problem
         rows = tuple(tensor["shape"][1:])
         if self.array.ndim == 0:
-            raise InvalidArgumentError(f"{place}: is a scalar; expected rows of shape {rows}")
+            kind = f"a {type(value).__name__}" if self.array.dtype == object else "a scalar"
+            raise InvalidArgumentError(f"{place}: is {kind}; expected an array with rows of shape {rows}")
+        check_numbers(self.array, self.dtype, place)
         if self.array.shape[1:] != rows:
             squeezed = tuple(extent for extent in self.array.shape[1:] if extent != 1)
             if squeezed != tuple(extent for extent in rows if extent != 1):

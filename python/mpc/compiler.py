@@ -61,8 +61,9 @@ def compile(  # pylint: disable=redefined-builtin
     as the model. `options`: further options of mpcc; `--target=cuda` comes from the device. The rest
     is as for `load`.
     """
+    path = os.fsdecode(path)
     holder = TemporaryFolder() if output is None else None
-    folder = holder.name if holder else os.fspath(output)  # type: ignore[arg-type]
+    folder = holder.name if holder else os.fsdecode(output)  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory(prefix="mpc-options-") as scratch:
         given = {"policy": policy, "loss": loss, "optimizer": optimizer, "metrics": metrics, "learning-rate": learning_rate,
                  "loss-scale": loss_scale, "mode": mode, "batch": batch, "name": name}  # fmt: skip
@@ -71,14 +72,14 @@ def compile(  # pylint: disable=redefined-builtin
             arguments.append("--initialize" if initialize is True else f"--initialize={initialize}")
         if device.startswith("cuda") and not any(option.startswith("--target") for option in options):
             arguments.append("--target=cuda")
-        tools.run("mpcc", [os.fspath(path), "-q", "-o", folder, *arguments, *options])
+        tools.run("mpcc", [path, "-q", "-o", folder, *arguments, *options])
     training = {key: given[key] for key in ("loss", "optimizer", "metrics", "learning-rate", "loss-scale") if given[key] is not None}
     library = _library_of(folder, name or _default_name(path)) if holder is None else folder
-    return Model(library, device=device, threads=threads, seed=seed, source=Source(os.fspath(path), training), holder=holder)
+    return Model(library, device=device, threads=threads, seed=seed, source=Source(path, training), holder=holder)
 
 
-def _default_name(path: PathLike) -> str:
-    stem = os.path.splitext(os.path.basename(os.fspath(path)))[0]
+def _default_name(path: str) -> str:
+    stem = os.path.splitext(os.path.basename(path))[0]
     return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in stem)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import operator
 import os
 import shutil
 import tempfile
@@ -20,6 +21,11 @@ from .callbacks import Callback, History
 from .errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 
 PathLike = Union[str, "os.PathLike[str]"]
+
+
+def check_range(name: str, value: int, end: int) -> None:
+    if not 0 <= value < end:
+        raise InvalidArgumentError(f"{name} is {value}; expected an integer from 0 to {end - 1}")
 
 
 @dataclass
@@ -90,6 +96,8 @@ class Model:
 
     def __init__(self, path: PathLike, *, device: str = "cpu", threads: int = 0, seed: int = 0, source: Optional[Source] = None,
                  holder: Any = None, load_initial: bool = True) -> None:  # fmt: skip
+        check_range("threads", threads, 1 << 32)
+        check_range("seed", seed, 1 << 64)
         self._source, self._holder = source, holder
         self._model = _runtime.Model(os.fspath(path))
         self._context = _runtime.Context(self._model, device, threads, seed, load_initial)
@@ -159,13 +167,22 @@ class Model:
         return columns
 
     def _batch_size(self, entry: Entry, batch_size: Optional[int], rows: int) -> int:
-        size = batch_size or entry.fixed_batch or 32
+        try:
+            size = operator.index(entry.fixed_batch or 32 if batch_size is None else batch_size)
+        except TypeError:
+            size = 0
         if size < 1:
-            raise InvalidArgumentError(f"batch_size is {size}; expected at least 1")
+            raise InvalidArgumentError(f"batch_size is {batch_size!r}; expected an integer of at least 1")
         if entry.fixed_batch and (size != entry.fixed_batch or rows % size):
             raise InvalidArgumentError(f"{rows} rows in batches of {size}; the model was compiled for batches of {entry.fixed_batch} only; "
                                        "compile it with batch='dynamic'")  # fmt: skip
         return size
+
+    def _filled_columns(self, entry: Entry, x: Any, y: Any, sample_weight: Any, kind: str = "x") -> list[Column]:
+        columns = self._columns(entry, x, y, sample_weight)
+        if len(columns[0]) == 0:
+            raise InvalidArgumentError(f"{kind} has no rows; expected at least one")
+        return columns
 
     def predict(self, x: Any, batch_size: Optional[int] = None, *, dlpack: bool = False, out: Any = None) -> Any:
         """The outputs for all rows: an array, or a list of them. `dlpack`: objects with `__dlpack__`
@@ -196,7 +213,7 @@ class Model:
     def evaluate(self, x: Any, y: Any, batch_size: Optional[int] = None, *, sample_weight: Any = None, return_dict: bool = False) -> Any:
         """Loss and metrics over all rows, in Keras's forms."""
         entry = self._entry("evaluate")
-        columns = self._columns(entry, x, y, sample_weight)
+        columns = self._filled_columns(entry, x, y, sample_weight)
         logs = training.evaluate_columns(self, entry, columns, self._batch_size(entry, batch_size, len(columns[0])))
         if return_dict:
             return logs
@@ -207,7 +224,7 @@ class Model:
         """Of the loss, in training mode, over all rows as one batch; nothing is updated but what the
         forward pass changes (moving statistics, random states)."""
         entry = self._entry("gradients")
-        columns = self._columns(entry, x, y, sample_weight)
+        columns = self._filled_columns(entry, x, y, sample_weight)
         rows = len(columns[0])
         outputs = self._outputs(entry, rows)
         self._run(entry, [column.slice(0, rows) for column in columns], outputs, rows)
@@ -225,7 +242,7 @@ class Model:
         batch_size: Optional[int] = None,
         epochs: int = 1,
         verbose: Union[int, str] = "auto",
-        callbacks: Sequence[Callback] = (),
+        callbacks: Union[Callback, Sequence[Callback], None] = None,
         validation_split: float = 0.0,
         validation_data: Any = None,
         shuffle: bool = True,
@@ -268,6 +285,7 @@ class Model:
 
     def initialize(self, seed: int = 0) -> None:
         """Every variable from its initializer."""
+        check_range("seed", seed, 1 << 64)
         self._context.initialize(seed)
 
     @property
@@ -289,7 +307,7 @@ class Model:
     def save(self, path: PathLike) -> None:
         """Variables, optimizer and random states: `.safetensors` (exactly, with a checksum), or by
         mpc-convert `.keras`, `.h5`, `.weights.h5`, `.npz`."""
-        target = os.fspath(path)
+        target = os.fsdecode(path)
         if target.endswith(".safetensors"):
             return self._context.save(target)
         if self._source is None:
@@ -302,7 +320,7 @@ class Model:
 
     def load(self, path: PathLike) -> None:
         """What `save` wrote, a checkpoint of mpc-run, or weights of Keras."""
-        source = os.fspath(path)
+        source = os.fsdecode(path)
         with contextlib.ExitStack() as stack:
             if not source.endswith(".safetensors") and not os.path.basename(source).startswith("checkpoint"):
                 scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="mpc-load-"))

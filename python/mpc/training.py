@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import numbers
+import operator
 import sys
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
@@ -43,6 +45,25 @@ def evaluate_columns(model: "Model", entry: "Entry", columns: Sequence[Column], 
         end = min(begin + size, rows)
         model._run(entry, [column.slice(begin, end) for column in columns], model._outputs(entry, end - begin), end - begin)
     return read_metrics(model)
+
+
+def _check_class_weight(class_weight: Any) -> None:
+    if not isinstance(class_weight, Mapping):
+        raise InvalidArgumentError(f"class_weight is a {type(class_weight).__name__}; expected a dict of weights by class")
+    for key, weight in class_weight.items():
+        if not isinstance(key, (numbers.Real, np.bool_)) or key < 0 or key != int(key):
+            raise InvalidArgumentError(f"class_weight: the key {key!r} is no class; expected an integer of at least 0")
+        if not isinstance(weight, numbers.Real) or not 0 <= weight <= np.finfo(np.float32).max:
+            raise InvalidArgumentError(f"class_weight: class {key} has the weight {weight!r}; expected a number of at least 0 that float32 can hold")
+
+
+def _as_list(callbacks: Any) -> list[Any]:
+    """Of Keras's forms: none, one, several."""
+    listed = [] if callbacks is None else [callbacks] if hasattr(callbacks, "on_epoch_end") else list(callbacks)
+    for each in listed:
+        if not hasattr(each, "on_epoch_end"):
+            raise InvalidArgumentError(f"callbacks has a {type(each).__name__}; expected objects of classes that derive from mpc.Callback")
+    return listed
 
 
 def _weights_of_classes(class_weight: Mapping[int, float], y: Any, sample_weight: Any) -> np.ndarray:
@@ -88,7 +109,7 @@ def fit(
     batch_size: Optional[int],
     epochs: int,
     verbose: Union[int, str],
-    callbacks: Sequence[Callback],
+    callbacks: Union[Callback, Sequence[Callback], None],
     validation_split: float,
     validation_data: Any,
     shuffle: bool,
@@ -102,12 +123,15 @@ def fit(
     if class_weight is not None:
         if isinstance(y, (Mapping, list, tuple)):
             raise InvalidArgumentError("class_weight is for models with one target")
+        _check_class_weight(class_weight)
         sample_weight = _weights_of_classes(class_weight, y, sample_weight)
     if validation_split and validation_data is None:
         if not 0 < validation_split < 1:
             raise InvalidArgumentError(f"validation_split is {validation_split}; expected a number between 0 and 1")
         rows = _count(x)
         middle = math.floor(rows * (1.0 - validation_split))
+        if middle == rows:
+            raise InvalidArgumentError(f"validation_split is {validation_split}, which leaves none of {rows} rows to validate on; expected a larger one")
         held, kept = slice(middle, rows), slice(0, middle)
         weights = None if sample_weight is None else _take(sample_weight, held)
         validation_data = (_take(x, held), _take(y, held), weights)
@@ -120,11 +144,16 @@ def fit(
     validation = None
     if validation_data is not None:
         entry = model._entry("evaluate")
-        validation = (entry, model._columns(entry, *validation_data))
+        if not isinstance(validation_data, (list, tuple)) or not 2 <= len(validation_data) <= 3:
+            raise InvalidArgumentError(f"validation_data is a {type(validation_data).__name__}; expected (x, y) or (x, y, sample_weight)")
+        held_x, held_y, *held_weight = validation_data
+        validation = (entry, model._filled_columns(entry, held_x, held_y, held_weight[0] if held_weight else None, "validation_data"))
+    if operator.index(validation_freq) < 1:
+        raise InvalidArgumentError(f"validation_freq is {validation_freq}; expected at least 1")
 
     history = History()
     level = (1 if sys.stdout.isatty() else 2) if verbose == "auto" else int(verbose)
-    hooks: list[Any] = [*callbacks, *([ProgressBar(level)] if level else []), history]
+    hooks: list[Any] = [*_as_list(callbacks), *([ProgressBar(level)] if level else []), history]
     steps = -(-rows // size)
     model.stop_training = False
     for hook in hooks:

@@ -6,7 +6,9 @@
 #include "errors.h"
 #include "mpc-rt/dlpack.h"
 
+#include <chrono>
 #include <deque>
+#include <unistd.h>
 
 namespace mpc::python {
 
@@ -15,6 +17,8 @@ Model::Model(const std::string &path) { check(mpc_rt_model_load(path.c_str(), &h
 Context::Context(std::shared_ptr<Model> of, const std::string &device, uint32_t threads,
                  uint64_t seed, bool loadInitial)
     : model(std::move(of)) {
+  if (device.find('\0') != std::string::npos)
+    refuse("device holds a null character; expected cpu or cuda:N");
   nanobind::gil_scoped_release unlocked;
   mpc_rt_context_options_t options;
   mpc_rt_context_options_init(&options);
@@ -29,6 +33,15 @@ Context::Context(std::shared_ptr<Model> of, const std::string &device, uint32_t 
     mpc_rt_context_release(handle);
     throw failure;
   }
+}
+
+void Turn::lock() {
+  while (!mutex.try_lock_for(std::chrono::seconds(1)))
+    if (holder != ::getpid())
+      throw RuntimeFailure{MPC_RT_FAILED_PRECONDITION,
+                           "another thread was running the model when this process was forked; "
+                           "expected a model that nobody runs then; load it again here"};
+  holder = ::getpid();
 }
 
 namespace {
@@ -115,7 +128,7 @@ void Context::run(uint32_t entry, const std::vector<AnyInput> &inputs,
     TensorList from("input", info.inputs, inputs, batch),
         to("output", info.outputs, outputs, batch);
     nanobind::gil_scoped_release unlocked;
-    std::lock_guard<std::mutex> lock(busy);
+    std::lock_guard<Turn> lock(busy);
     check(mpc_rt_context_run_dlpack(handle, entry, from.data(), info.input_count, to.data(),
                                     info.output_count));
     return;
@@ -126,7 +139,7 @@ void Context::run(uint32_t entry, const std::vector<AnyInput> &inputs,
   for (size_t i = 0; i < outputs.size(); ++i)
     describe("output", info.outputs[i], batch, std::get<Output>(outputs[i]), to[i]);
   nanobind::gil_scoped_release unlocked;
-  std::lock_guard<std::mutex> lock(busy);
+  std::lock_guard<Turn> lock(busy);
   check(mpc_rt_context_run_checked(handle, entry, from.data(), info.input_count, to.data(),
                                    info.output_count));
 }
@@ -137,7 +150,7 @@ void Context::get(uint32_t variable, const Output &target) {
   void *data = target.data();
   const size_t bytes = target.nbytes();
   nanobind::gil_scoped_release unlocked;
-  std::lock_guard<std::mutex> lock(busy);
+  std::lock_guard<Turn> lock(busy);
   check(mpc_rt_context_get_variable(handle, variable,
                                     model->tables().variables[variable].tensor.dtype, data, bytes));
 }
@@ -148,7 +161,7 @@ void Context::set(uint32_t variable, const Input &source) {
   const void *data = source.data();
   const size_t bytes = source.nbytes();
   nanobind::gil_scoped_release unlocked;
-  std::lock_guard<std::mutex> lock(busy);
+  std::lock_guard<Turn> lock(busy);
   check(mpc_rt_context_set_variable(handle, variable,
                                     model->tables().variables[variable].tensor.dtype, data, bytes));
 }
@@ -156,7 +169,7 @@ void Context::set(uint32_t variable, const Input &source) {
 double Context::metric(uint32_t index) {
   double value = 0;
   nanobind::gil_scoped_release unlocked;
-  std::lock_guard<std::mutex> lock(busy);
+  std::lock_guard<Turn> lock(busy);
   check(mpc_rt_context_metric(handle, index, &value));
   return value;
 }

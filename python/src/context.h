@@ -6,10 +6,12 @@
 #include "mpc-rt/training.h"
 #include "tensor.h"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <nanobind/ndarray.h>
 #include <string>
+#include <sys/types.h>
 #include <variant>
 #include <vector>
 
@@ -33,6 +35,18 @@ struct Model {
   mpc_rt_model_t *handle = nullptr;
 };
 
+/// A mutex for which a forked child does not wait when a thread of its parent had it: that thread
+/// does not exist there, and what it was at is half done.
+class Turn {
+public:
+  void lock();
+  void unlock() { mutex.unlock(); }
+
+private:
+  std::timed_mutex mutex;
+  std::atomic<pid_t> holder{0}; // set a moment after the lock was taken
+};
+
 /// A context is used by one thread at a time. Runs give the interpreter's lock away, so that
 /// another thread may come along: `busy` makes it wait.
 struct Context {
@@ -50,7 +64,7 @@ struct Context {
 
   std::shared_ptr<Model> model;
   mpc_rt_context_t *handle = nullptr;
-  std::mutex busy;
+  Turn busy;
 };
 
 } // namespace mpc::python

@@ -20,6 +20,15 @@ using namespace nb::literals;
 
 namespace {
 
+// As Python's own functions: text, bytes or what has __fspath__, and no null character in it.
+std::string pathOf(nb::handle object) {
+  PyObject *bytes = nullptr;
+  if (!PyUnicode_FSConverter(object.ptr(), &bytes))
+    throw nb::python_error();
+  const auto path = nb::steal<nb::bytes>(bytes);
+  return {path.c_str(), path.size()};
+}
+
 nb::dict describeTensor(const mpc_rt_tensor_info_t &tensor) {
   nb::list shape;
   for (uint32_t i = 0; i < tensor.rank; ++i)
@@ -66,7 +75,8 @@ nb::dict describeModel(const Model &model) {
   }
   nb::dict result;
   result["name"] = tables.model_name;
-  result["path"] = mpc_rt_model_path(model.handle);
+  result["path"] =
+      nb::steal<nb::object>(PyUnicode_DecodeFSDefault(mpc_rt_model_path(model.handle)));
   result["policy"] = MPC_RT_EXECUTABLE_HAS(&tables, policy) && tables.policy ? tables.policy : "";
   result["source_hash"] = tables.source_hash ? tables.source_hash : "";
   result["compiler_version"] = tables.compiler_version ? tables.compiler_version : "";
@@ -112,7 +122,7 @@ nb::ndarray<nb::array_api> exportTensor(Output array, const std::string &dtype) 
 
 template <typename Call> auto locked(Context &context, Call call) {
   nb::gil_scoped_release unlocked;
-  std::lock_guard<std::mutex> lock(context.busy);
+  std::lock_guard<Turn> lock(context.busy);
   return call(context.handle);
 }
 
@@ -124,14 +134,20 @@ NB_MODULE(_runtime, module) {
     try {
       std::rethrow_exception(pointer);
     } catch (const RuntimeFailure &failure) {
+      // Names of files need not be UTF-8.
+      auto message = nb::steal<nb::object>(PyUnicode_DecodeUTF8(
+          failure.message.data(), static_cast<Py_ssize_t>(failure.message.size()),
+          "backslashreplace"));
       nb::object error =
-          nb::module_::import_("mpc.errors").attr("from_status")(failure.status, failure.message);
+          nb::module_::import_("mpc.errors").attr("from_status")(failure.status, message);
       PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.ptr())), error.ptr());
     }
   });
 
   nb::class_<Model>(module, "Model")
-      .def(nb::init<const std::string &>(), "path"_a)
+      .def(
+          "__init__", [](Model *self, nb::handle path) { new (self) Model(pathOf(path)); },
+          "path"_a)
       .def("describe", &describeModel)
       .def(
           "workspace_bytes",
@@ -167,13 +183,15 @@ NB_MODULE(_runtime, module) {
           "seed"_a)
       .def(
           "save",
-          [](Context &c, const std::string &path) {
+          [](Context &c, nb::handle object) {
+            const std::string path = pathOf(object);
             locked(c, [&](auto *handle) { check(mpc_rt_context_save(handle, path.c_str())); });
           },
           "path"_a)
       .def(
           "load",
-          [](Context &c, const std::string &path) {
+          [](Context &c, nb::handle object) {
+            const std::string path = pathOf(object);
             locked(c, [&](auto *handle) { check(mpc_rt_context_load(handle, path.c_str())); });
           },
           "path"_a)

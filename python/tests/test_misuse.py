@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What programs do wrong with the package mpc: a message that says so, before anything is computed."""
+
+import os
+import pathlib
+import signal
+import tempfile
+import threading
+import unittest
+
+import ml_dtypes
+import numpy as np
+
+import mpc
+
+BLOBS = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "c_predict" / "blobs.json"
+
+
+class Misuse(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        mpc.compile(BLOBS, output=cls.folder / "blobs.mpc")
+        draw = np.random.default_rng(1)
+        cls.x = draw.normal(size=(40, 4)).astype(np.float32)
+        cls.y = draw.integers(0, 3, 40).astype(np.int32)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def setUp(self):
+        self.model = mpc.load(self.folder / "blobs.mpc")
+
+    def refused(self, text, call, *arguments, **named):
+        with self.assertRaisesRegex(mpc.InvalidArgumentError, text):
+            call(*arguments, **named)
+
+    def fit(self, **named):
+        return self.model.fit(self.x, self.y, verbose=0, **named).history
+
+    def test_arrays_that_are_no_numbers(self):
+        """NumPy would convert them, and leave something out."""
+        x, y = self.x, self.y
+        for wrong in [x + 1j, x.astype("m8[s]"), x.astype("M8[s]"), x.view("V4"), x.view([("a", "f4")]), x.astype(object), x.astype(str)]:
+            self.refused(r"input 'x': is an array of .*; expected numbers that fit float32", self.model.predict, wrong)
+        self.refused("target 'predictions': is an array of timedelta64", self.model.evaluate, x, y.astype("m8[s]"))
+        self.refused("dense_1/kernel: is an array of complex128", self.model["dense_1/kernel"].assign, np.zeros((4, 32), complex))
+        self.refused("input 'x': the list is no array: .*; expected rows of one shape", self.model.predict, [[1, 2, 3, 4], [1, 2]])
+        self.refused("input 'x': is a generator; expected an array", self.model.predict, (row for row in x))
+        # Numbers of any kind are none of these.
+        expected = self.model.predict(np.round(x * 8))
+        for good in [np.float64, np.float16, np.longdouble, ml_dtypes.bfloat16, ">f4", np.int8]:
+            self.assertTrue(np.array_equal(self.model.predict(np.round(x * 8).astype(good)), expected), good)
+
+    def test_batch_sizes(self):
+        for wrong in [0, -1, 2.5, "4", float("nan")]:
+            self.refused("batch_size is .*; expected an integer of at least 1", self.model.predict, self.x, batch_size=wrong)
+            self.refused("batch_size is .*; expected an integer of at least 1", self.fit, batch_size=wrong)
+        self.assertEqual(self.model.predict(self.x, batch_size=np.int64(7)).shape, (40, 3))
+
+    def test_no_rows(self):
+        x, y = self.x[:0], self.y[:0]
+        self.refused("x has no rows", self.model.evaluate, x, y)
+        self.refused("x has no rows", self.model.gradients, x, y)
+        self.refused("no rows to train on", self.model.fit, x, y)
+        self.refused("validation_data has no rows", self.fit, validation_data=(x, y))
+        self.refused("leaves none of 40 rows to validate on", self.fit, validation_split=1e-18)
+
+    def test_fit(self):
+        self.refused("validation_data is a ndarray; expected \\(x, y\\)", self.fit, validation_data=self.x)
+        self.refused("validation_freq is 0", self.fit, validation_freq=0)
+        self.refused("class_weight is a list", self.fit, class_weight=[1, 2, 3])
+        self.refused("the key '0' is no class", self.fit, class_weight={"0": 2.0})
+        for wrong in [float("nan"), 1e300, -1.0]:
+            self.refused("class 1 has the weight", self.fit, class_weight={1: wrong})
+        self.refused("callbacks has a str", self.fit, callbacks=["early"])
+        before = self.fit(callbacks=None)
+        history = mpc.History()
+        self.fit(callbacks=history)
+        self.assertEqual(set(history.history), set(before))
+
+    def test_seeds_and_threads(self):
+        for name, wrong in [("seed", -1), ("seed", 1 << 64), ("threads", -1), ("threads", 1 << 32)]:
+            self.refused(f"{name} is {wrong}; expected an integer from 0 to", mpc.load, self.folder / "blobs.mpc", **{name: wrong})
+        self.refused("seed is -1", self.model.initialize, -1)
+
+    def test_paths(self):
+        folder = os.fspath(self.folder)
+        for call in [mpc.load, self.model.save, self.model.load]:
+            with self.assertRaisesRegex(ValueError, "null"):
+                call(os.path.join(folder, "blobs.mpc\0.safetensors"))
+        self.assertEqual(os.listdir(folder), ["blobs.mpc"])
+        self.refused("null character", mpc.load, self.folder / "blobs.mpc", device="cpu\0")
+        odd = os.path.join(os.fsencode(folder), b"\xff \n.safetensors")
+        for path in [odd, os.fsdecode(odd)]:
+            self.model.save(path)
+            self.model.load(path)
+            os.remove(odd)
+            with self.assertRaisesRegex(mpc.NotFoundError, r"\\xff"):
+                self.model.load(path)
+        os.symlink("blobs.mpc", os.path.join(os.fsencode(folder), b"\xff.mpc"))
+        model = mpc.load(os.path.join(os.fsencode(folder), b"\xff.mpc"))
+        self.assertIn("\udcff.mpc", model.path)
+        os.remove(os.path.join(os.fsencode(folder), b"\xff.mpc"))
+
+    def test_fork_while_another_thread_runs(self):
+        """The child has no such thread, and does not wait for it."""
+        entered, leave = threading.Event(), threading.Event()
+        x = np.zeros((1 << 16, 4), np.float32)
+
+        def run():
+            while not leave.is_set():
+                self.model.predict(x, batch_size=len(x))
+                entered.set()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        entered.wait()
+        statuses = set()
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(30)
+                status = 3
+                try:
+                    self.model.predict(self.x)
+                    status = 0
+                except mpc.FailedPreconditionError as problem:
+                    status = 1 if "forked" in str(problem) else 2
+                finally:
+                    os._exit(status)
+            statuses.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        leave.set()
+        thread.join()
+        self.assertLessEqual(statuses, {0, 1})
+        self.assertEqual(self.model.predict(self.x).shape, (40, 3))
+
+
+if __name__ == "__main__":
+    unittest.main()
