@@ -60,6 +60,15 @@ inline void loadPairs(const PanelSource &source, int64_t lane, int64_t k, __m512
   }
 }
 
+// Operands are read in short pieces far from each other, which no CPU foresees: of the tiles after
+// these, rows [first, first + count) in memory, if they exist.
+inline void fetchRows(const PanelSource &source, int64_t first, int64_t count, int64_t existing,
+                      int64_t contiguous) {
+  const int64_t last = first + count < existing ? first + count : existing;
+  for (int64_t row = first; row < last; ++row)
+    _mm_prefetch(reinterpret_cast<const char *>(at(source, row, contiguous)), _MM_HINT_T0);
+}
+
 inline void storeTile(const __m512i (&rows)[16], uint8_t *to) {
   for (int i = 0; i < 16; ++i)
     _mm512_store_si512(to + i * lineBytes, rows[i]);
@@ -85,8 +94,10 @@ void packLanesAsPairs(const PanelSource &source, int64_t panels, int64_t steps, 
   for (int64_t panel = 0; panel < panels; ++panel)
     for (int64_t half = 0; half < 2; ++half)
       for (int64_t step = 0; step < steps; ++step) {
+        const int64_t lane = panel * 32 + half * 16, k = step * depth;
+        fetchRows(source, lane + 16, 16, source.lanes, k);
         __m512i rows[16];
-        loadLanes(source, panel * 32 + half * 16, step * depth, rows);
+        loadLanes(source, lane, k, rows);
         transpose16(rows);
         storeTile(rows, static_cast<uint8_t *>(to) + (panel * steps + step) * stepBytes +
                             half * tileBytes);
@@ -98,8 +109,10 @@ template <bool transposed>
 void packPairs(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
   for (int64_t step = 0; step < steps; ++step)
     for (int64_t panel = 0; panel < panels; ++panel) {
+      const int64_t lane = panel * 32, k = step * depth;
+      fetchRows(source, k + depth, depth, source.depth, lane);
       __m512i low[16], high[16];
-      loadPairs(source, panel * 32, step * depth, low, high);
+      loadPairs(source, lane, k, low, high);
       if (transposed) {
         transpose16(low);
         transpose16(high);

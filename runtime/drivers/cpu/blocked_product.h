@@ -23,7 +23,7 @@ class BlockedProduct {
 public:
   // `packsOnce`: threads pack the columns that they multiply.
   BlockedProduct(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
-                 bool packsOnce = packsColumnsOnce())
+                 bool packsOnce)
       : team(team), vectors(vectors), kernel(kernel), packsOnce(packsOnce) {}
 
   const char *name() const { return kernel.name; }

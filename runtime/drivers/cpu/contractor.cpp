@@ -36,8 +36,9 @@ Contractor::Contractor(ThreadTeam &team, int isa, KernelChoices &choices, Produc
     for (int dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
       weightKernels[dtype] = weightKernel(isa, dtype);
   auto make = [&](const MicroKernel *kernel) {
-    return kernel && ownKernels ? std::make_unique<BlockedProduct>(team, kernels, *kernel)
-                                : nullptr;
+    return kernel && ownKernels
+               ? std::make_unique<BlockedProduct>(team, kernels, *kernel, packsColumnsOnce(*kernel))
+               : nullptr;
   };
   if (nativeBFloat16)
     bfloat16Product = make(bfloat16MicroKernel(isa));

@@ -33,8 +33,11 @@ bool mayUseTiles() noexcept {
   return granted;
 }
 
-// Measured there alone.
-bool packsColumnsOnce() noexcept { return isZen5(); }
+// Measured on Zen 5; with tiles it was not, whose products of 1024 rows spent a quarter of their
+// time on packing all of rhs before (docs/decisions/0034).
+bool packsColumnsOnce(const MicroKernel &kernel) noexcept {
+  return isZen5() || &kernel == &amxBFloat16;
+}
 
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
   if (isa < MPC_RT_ISA_X86_64_V4)

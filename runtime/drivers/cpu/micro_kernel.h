@@ -114,7 +114,7 @@ bool isWorthwhile(const MicroKernel &kernel, const Convolution &shape, bool wide
 
 // Threads of a blocked product pack the columns that they multiply, instead of all of them before
 // the first block.
-bool packsColumnsOnce() noexcept;
+bool packsColumnsOnce(const MicroKernel &kernel) noexcept;
 
 // The CPU has tiles of bfloat16, and Linux grants them to this process.
 bool mayUseTiles() noexcept;
