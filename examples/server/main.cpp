@@ -3,7 +3,8 @@
 //
 //   server MODEL [--port=N] [--contexts=N] [--batch=N]
 //
-//   POST /predict  {"inputs": [[...], ...]}   rows of numbers; {"outputs": [[...], ...]}
+//   POST /predict  {"inputs": [[...], ...]}   rows of numbers; {"outputs": [[...], ...]}, in which
+//                  JSON has null for what is not finite
 //   GET  /health   {"model": ..., "runs": ..., "rows": ...}
 //   POST /stop     ends the server
 //
@@ -11,6 +12,7 @@
 // first line of output says it.
 #include "batcher.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <httplib.h>
 #include <iostream>
@@ -38,6 +40,8 @@ static void predict(Batcher &batcher, const httplib::Request &request,
       if (!value.is_number())
         return refuse(response, 400, "expected numbers only");
       in.push_back(value.get<float>());
+      if (!std::isfinite(in.back()))
+        return refuse(response, 400, "expected numbers that float32 can hold");
     }
   }
   const size_t rows = body["inputs"].size();
@@ -51,25 +55,37 @@ static void predict(Batcher &batcher, const httplib::Request &request,
   response.set_content(json{{"outputs", outputs}}.dump(), "application/json");
 }
 
+// Whether `argument` is --NAME=N with N from `low` to `high`, which goes to `number`.
+static bool isNumber(const std::string &argument, const std::string &name, long low, long high,
+                     long &number) {
+  const std::string start = "--" + name + "=";
+  if (argument.rfind(start, 0) != 0 || argument.size() == start.size())
+    return false;
+  char *end = nullptr;
+  number = std::strtol(argument.c_str() + start.size(), &end, 10);
+  return *end == '\0' && number >= low && number <= high;
+}
+
 int main(int argc, char **argv) {
   std::string path;
   int port = 8080;
   Batcher::Options options;
+  bool isUnderstood = true;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    const std::string value = argument.substr(argument.find('=') + 1);
-    if (argument.rfind("--port=", 0) == 0)
-      port = std::atoi(value.c_str());
-    else if (argument.rfind("--contexts=", 0) == 0)
-      options.contexts = static_cast<unsigned>(std::max(1, std::atoi(value.c_str())));
-    else if (argument.rfind("--batch=", 0) == 0)
-      options.largestBatch = static_cast<size_t>(std::max(1, std::atoi(value.c_str())));
-    else if (path.empty() && argument[0] != '-')
+    long number = 0;
+    if (isNumber(argument, "port", 0, 65535, number))
+      port = static_cast<int>(number);
+    else if (isNumber(argument, "contexts", 1, 1024, number))
+      options.contexts = static_cast<unsigned>(number);
+    else if (isNumber(argument, "batch", 1, 65536, number))
+      options.largestBatch = static_cast<size_t>(number);
+    else if (path.empty() && !argument.empty() && argument[0] != '-')
       path = argument;
     else
-      path.clear(), i = argc;
+      isUnderstood = false;
   }
-  if (path.empty()) {
+  if (path.empty() || !isUnderstood) {
     std::cerr << "usage: server MODEL [--port=N] [--contexts=N] [--batch=N]\n";
     return 2;
   }

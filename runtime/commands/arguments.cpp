@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 namespace mpc::commands {
 
@@ -176,6 +177,29 @@ std::map<std::string, std::string> Arguments::pairs(const std::string &name,
 void Arguments::require(const std::string &name, const char *value) {
   if (!has(name))
     fault("--" + name + " " + value + " is missing");
+}
+
+void Arguments::requireDistinct(const std::vector<std::string> &outputs,
+                                const std::vector<std::string> &inputs) {
+  std::map<std::filesystem::path, std::string> named;
+  auto resolve = [&](const std::string &name) {
+    std::error_code problem; // found again, and reported, when the file is opened
+    const std::filesystem::path path = text(name);
+    const bool isSpecial = std::filesystem::is_other(path, problem); // a pipe, a device
+    return isSpecial ? std::filesystem::path() : std::filesystem::weakly_canonical(path, problem);
+  };
+  for (const std::string &input : inputs)
+    named.emplace(resolve(input), input);
+  named.erase(""); // options that were not given, too
+  for (const std::string &output : outputs) {
+    const std::filesystem::path path = resolve(output);
+    if (path.empty())
+      continue;
+    auto [other, isNew] = named.emplace(path, output);
+    if (!isNew)
+      fault("--" + output + " and --" + other->second + " both name the file " + text(output) +
+            "; expected another one");
+  }
 }
 
 void Arguments::requirePositional(size_t count, const char *what) {

@@ -43,6 +43,10 @@ public:
   void require(const std::string &name, const char *value);
   /// Adds a fault unless there are exactly `count` positional arguments, described by `what`.
   void requirePositional(size_t count, const char *what);
+  /// Adds a fault for each of `outputs` that names the same regular file as another one, or as one
+  /// of `inputs`: one of the two would be lost.
+  void requireDistinct(const std::vector<std::string> &outputs,
+                       const std::vector<std::string> &inputs);
   void fault(std::string message) { errors_.push_back(std::move(message)); }
   const std::vector<std::string> &errors() const { return errors_; }
 

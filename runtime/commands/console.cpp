@@ -7,6 +7,22 @@
 
 namespace mpc::commands {
 
+/// Text for a terminal: names in files may hold control characters, which would be commands to it.
+static std::string printable(const std::string &text) {
+  std::string result;
+  for (char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if ((code >= ' ' && code != 127) || c == '\n' || c == '\t') {
+      result += c;
+      continue;
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof escape, "\\x%02x", code);
+    result += escape;
+  }
+  return result;
+}
+
 void Console::label(const char *colour, const char *word) {
   if (terminal_)
     std::fprintf(err_, "\033[1;%sm%s:\033[0m ", colour, word);
@@ -17,7 +33,7 @@ void Console::label(const char *colour, const char *word) {
 int Console::fail(const data::Failure &failure) {
   for (const std::string &message : failure.messages) {
     label("31", failure.internal ? "internal error" : "error");
-    std::fprintf(err_, "%s\n", message.c_str());
+    std::fprintf(err_, "%s\n", printable(message).c_str());
   }
   return failure.internal ? InternalError : BadInput;
 }
@@ -25,19 +41,19 @@ int Console::fail(const data::Failure &failure) {
 int Console::usage(const std::string &command, const std::vector<std::string> &faults) {
   for (const std::string &fault : faults) {
     label("31", "error");
-    std::fprintf(err_, "%s: %s\n", command.c_str(), fault.c_str());
+    std::fprintf(err_, "%s: %s\n", command.c_str(), printable(fault).c_str());
   }
   return BadUsage;
 }
 
 void Console::note(const std::string &text) {
   label("36", "note");
-  std::fprintf(err_, "%s\n", text.c_str());
+  std::fprintf(err_, "%s\n", printable(text).c_str());
 }
 
 void Console::warn(const std::string &text) {
   label("35", "warning");
-  std::fprintf(err_, "%s\n", text.c_str());
+  std::fprintf(err_, "%s\n", printable(text).c_str());
 }
 
 data::Status Console::write(const std::string &text) {

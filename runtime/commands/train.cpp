@@ -98,6 +98,9 @@ private:
         return status;
     if (Status status = makeCallbacks(); !status)
       return status;
+    if (options_.earlyStop || options_.reduceLearningRate)
+      if (Status status = beginCallbacks(); !status)
+        return status;
     if (options_.tune)
       if (mpc_rt_status_t status = mpc_rt_context_tune(session_.context()))
         return session_.runtimeFailure(status);
@@ -197,6 +200,20 @@ private:
     if (options_.json)
       callbacks_.push_back(std::make_unique<JsonOutput>(console_));
     return Status();
+  }
+
+  Status beginCallbacks() {
+    Result<training::Logs> logs = training::readMetrics(session_);
+    if (!logs)
+      return logs.failure();
+    if (data_.validation)
+      for (size_t i = 0, count = logs->size(); i < count; ++i)
+        logs->emplace_back("val_" + (*logs)[i].first, 0);
+    Failure failure;
+    for (const auto &callback : callbacks_)
+      if (Status status = callback->begin(*logs); !status)
+        failure.append(status.failure());
+    return failure.empty() ? Status() : Status(failure);
   }
 
   Status saveCheckpoint(const training::FitState &state) {

@@ -136,6 +136,8 @@ TrainOptions trainOptions(Arguments &arguments) {
       arguments.fault("--resume brings its own weights; leave out --initialize and --weights");
     options.session.initialize = true; // the checkpoint overwrites everything
   }
+  arguments.requireDistinct({"save", "trace", "csv-log", "json-log"},
+                            {"data", "validation-data", "class-weight"});
   options.tune = arguments.has("tune");
   options.memory = arguments.has("memory");
   return options;

@@ -37,11 +37,32 @@ void AtomicFile::fail(const char *what, int number) {
 
 Failure AtomicFile::failure() const { return Failure(message_); }
 
+/// Where a path's symbolic links lead, a file or a place for one; errno is ELOOP where nowhere.
+static std::string followLinks(std::string path) {
+  char text[PATH_MAX];
+  if (::realpath(path.c_str(), text))
+    return text;
+  // What exists all the same is a pipe in /proc/self/fd, whose link is no path.
+  struct stat info;
+  while (::stat(path.c_str(), &info) != 0 && errno == ENOENT) {
+    const ssize_t length = ::readlink(path.c_str(), text, sizeof text);
+    if (length <= 0)
+      break;
+    const std::string next(text, static_cast<size_t>(length));
+    path = next[0] == '/' ? next : path.substr(0, path.rfind('/') + 1) + next;
+  }
+  return path;
+}
+
 Status AtomicFile::open() {
   static std::atomic<unsigned> counter{0};
-  // A symbolic link stays a link: its target is replaced.
-  char resolved[PATH_MAX];
-  target_ = ::realpath(path_.c_str(), resolved) ? resolved : path_;
+  // A symbolic link stays a link: its target is replaced, or made.
+  errno = 0;
+  target_ = followLinks(path_);
+  if (errno == ELOOP) {
+    fail("open", ELOOP);
+    return failure();
+  }
   struct stat info;
   if (::stat(target_.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) {

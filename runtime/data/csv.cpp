@@ -26,17 +26,18 @@ public:
 
   /// Whether there are lines of nothing before the next record; skips them.
   void skipEmptyLines() {
-    while (!atEnd() && (text_[at_] == '\n' || text_[at_] == '\r'))
-      line_ += text_[at_++] == '\n';
+    while (atLineEnd())
+      skipLineEnd();
   }
 
-  /// The next cell; `last` says that it ends its record. False: a quote is not closed.
-  bool next(std::string &cell, bool &last) {
+  /// The next cell; `last` says that it ends its record. Null, or what is wrong.
+  const char *next(std::string &cell, bool &last) {
     cell.clear();
+    bool quoted = false;
     if (!atEnd() && text_[at_] == '"') {
       for (++at_;; ++at_) {
         if (atEnd())
-          return false;
+          return "has a quote that is not closed";
         if (text_[at_] == '"') {
           if (at_ + 1 < text_.size() && text_[at_ + 1] == '"')
             ++at_;
@@ -47,18 +48,28 @@ public:
         cell += text_[at_];
       }
       ++at_;
+      quoted = true;
     }
-    while (!atEnd() && text_[at_] != ',' && text_[at_] != '\n')
-      cell += text_[at_++];
-    if (!cell.empty() && cell.back() == '\r')
-      cell.pop_back();
-    last = atEnd() || text_[at_] == '\n';
-    line_ += !atEnd() && text_[at_] == '\n';
-    ++at_;
-    return true;
+    for (; !atEnd() && text_[at_] != ',' && !atLineEnd(); ++at_) {
+      if (quoted && text_[at_] != ' ' && text_[at_] != '\t')
+        return "has text after a closed quote";
+      cell += text_[at_];
+    }
+    last = atEnd() || atLineEnd();
+    if (!last)
+      ++at_;
+    else if (!atEnd())
+      skipLineEnd();
+    return nullptr;
   }
 
 private:
+  bool atLineEnd() const { return !atEnd() && (text_[at_] == '\n' || text_[at_] == '\r'); }
+  void skipLineEnd() {
+    at_ += text_.compare(at_, 2, "\r\n") == 0 ? 2 : 1;
+    ++line_;
+  }
+
   const std::string &text_;
   size_t at_ = 0, line_ = 1;
 };
@@ -106,8 +117,8 @@ Result<CsvTable> parseCsv(const std::string &text, const std::string &place) {
   if (reader.atEnd())
     return Failure(place + ": is empty; expected a header line with the columns' names");
   for (bool last = false; !last;) {
-    if (!reader.next(cell, last))
-      return Failure(place + ":1: has a quote that is not closed");
+    if (const char *wrong = reader.next(cell, last))
+      return Failure(place + ":1: " + wrong);
     size_t begin = cell.find_first_not_of(" \t"), end = cell.find_last_not_of(" \t");
     table.names.push_back(begin == std::string::npos ? "" : cell.substr(begin, end - begin + 1));
     if (table.names.size() > maximumColumns)
@@ -124,8 +135,8 @@ Result<CsvTable> parseCsv(const std::string &text, const std::string &place) {
     size_t line = reader.line(), index = 0;
     for (bool last = false; !last; ++index) {
       std::string where = place + ":" + std::to_string(line);
-      if (!reader.next(cell, last))
-        return Failure(where + ": has a quote that is not closed");
+      if (const char *wrong = reader.next(cell, last))
+        return Failure(where + ": " + wrong);
       if (index < columns.size() && !columns[index].add(cell)) {
         failure.append(Failure(where + ": column '" + table.names[index] + "' holds '" +
                                cell.substr(0, 40) + "'; expected a number"));

@@ -21,6 +21,8 @@ using CallbackState = std::map<std::string, std::string>;
 class Callback {
 public:
   virtual ~Callback() = default;
+  /// Before the first step: `logs` has the names that those of an epoch will have. May add to them.
+  virtual data::Status begin(Logs &logs) { return data::Status(); }
   /// A reason to stop training after this step, or "".
   virtual std::string stepEnd(const StepResult &) { return ""; }
   /// May add to the logs. `stop` receives a reason to end training.

@@ -9,6 +9,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace mpc::training {
@@ -36,8 +37,10 @@ Result<ClassWeights> readClassWeights(const std::string &path) {
     auto [rest, error] = std::from_chars(key.data(), key.data() + key.size(), index);
     if (error != std::errc() || rest != key.data() + key.size() || index < 0)
       failure.append(Failure(path + ":" + key + ": is no class index" + expected));
-    else if (!value.is_number() || !(value.get<double>() >= 0))
-      failure.append(Failure(path + ":" + key + ": has no weight of at least 0" + expected));
+    else if (!value.is_number() || !(value.get<double>() >= 0) ||
+             value.get<double>() > static_cast<double>(std::numeric_limits<float>::max()))
+      failure.append(
+          Failure(path + ":" + key + ": has no weight from 0 on that float32 can hold" + expected));
     else
       weights[index] = value.get<double>();
   }

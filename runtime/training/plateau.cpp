@@ -23,7 +23,9 @@ static double worst(bool larger) {
   return larger ? -infinity : infinity;
 }
 
-static Status missingMonitor(const char *option, const std::string &monitor, const Logs &logs) {
+static Status checkMonitor(const char *option, const std::string &monitor, const Logs &logs) {
+  if (findLog(logs, monitor))
+    return Status();
   std::string names;
   for (const auto &[name, value] : logs)
     names += (names.empty() ? "" : ", ") + name;
@@ -44,10 +46,10 @@ static void readState(const CallbackState &state, const std::string &name, int64
 EarlyStop::EarlyStop(EarlyStopOptions options)
     : options_(std::move(options)), best_(worst(options_.larger)) {}
 
+Status EarlyStop::begin(Logs &logs) { return checkMonitor("--early-stop", options_.monitor, logs); }
+
 Status EarlyStop::epochEnd(int64_t epoch, Logs &logs, std::string &stop) {
   const double *current = findLog(logs, options_.monitor);
-  if (!current)
-    return missingMonitor("--early-stop", options_.monitor, logs);
   if (epoch < options_.startFromEpoch)
     return Status();
   ++wait_;
@@ -79,11 +81,14 @@ ReduceLearningRate::ReduceLearningRate(ReduceLearningRateOptions options, Optimi
     : options_(std::move(options)), state_(state), report_(std::move(report)),
       best_(worst(options_.larger)) {}
 
+Status ReduceLearningRate::begin(Logs &logs) {
+  Status status = checkMonitor("--reduce-lr", options_.monitor, logs);
+  logs.emplace_back("learning_rate", *state_.learningRate());
+  return status;
+}
+
 Status ReduceLearningRate::epochEnd(int64_t epoch, Logs &logs, std::string &stop) {
-  const double *found = findLog(logs, options_.monitor);
-  if (!found)
-    return missingMonitor("--reduce-lr", options_.monitor, logs);
-  double current = *found, rate = *state_.learningRate();
+  double current = *findLog(logs, options_.monitor), rate = *state_.learningRate();
   logs.emplace_back("learning_rate", rate);
   if (cooldownLeft_ > 0) {
     --cooldownLeft_;

@@ -27,6 +27,7 @@ struct EarlyStopOptions {
 class EarlyStop : public Callback {
 public:
   explicit EarlyStop(EarlyStopOptions options);
+  data::Status begin(Logs &logs) override;
   data::Status epochEnd(int64_t epoch, Logs &logs, std::string &stop) override;
   void save(CallbackState &state) const override;
   void restore(const CallbackState &state) override;
@@ -53,6 +54,7 @@ public:
   /// `report` is told about each change.
   ReduceLearningRate(ReduceLearningRateOptions options, OptimizerState &state,
                      std::function<void(std::string)> report);
+  data::Status begin(Logs &logs) override;
   data::Status epochEnd(int64_t epoch, Logs &logs, std::string &stop) override;
   void save(CallbackState &state) const override;
   void restore(const CallbackState &state) override;

@@ -139,7 +139,7 @@ class Suite:
             health = ask("/health")
             if health["rows"] != 5 * 64 or health["runs"] >= health["rows"]:
                 raise Failure(f"nothing was batched: {health}")
-            for body in [{"inputs": [[1]]}, {"rows": 3}, {"inputs": [["a"] * size]}, {"inputs": [rows[0]] * 17}, {"inputs": []}]:
+            for body in [{"inputs": [[1]]}, {"rows": 3}, {"inputs": [["a"] * size]}, {"inputs": [rows[0]] * 17}, {"inputs": []}, {"inputs": [[1e39] * size]}]:
                 try:
                     raise Failure(f"{body} was answered: {ask('/predict', body)}")
                 except urllib.error.HTTPError as refusal:
@@ -151,6 +151,8 @@ class Suite:
             server.kill()
             server.wait()
         expect(run(os.path.join(build, "server"), "absent.mpc", code=1, env=self.environment), "error: absent.mpc: No such file")
+        for option in ["--port=http", "--port=65536", "--port=", "--contexts=0", "--contexts=1e9", "--batch=-1"]:
+            expect(run(os.path.join(build, "server"), folder, option, code=2, env=self.environment), "usage: server MODEL")
 
     def blobs_row(self):
         with open(os.path.join(self.source, "examples/c_predict/blobs.json")) as handle:

@@ -78,8 +78,10 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<std::string> o
     return linker.takeError();
   ScratchFolder folder;
   if (folder.code)
-    return llvm::createStringError(folder.code,
-                                   "cannot make a temporary folder: " + folder.code.message());
+    return llvm::createStringError(
+        folder.code, llvm::sys::path::parent_path(folder.path) +
+                         ": cannot make a temporary folder there: " + folder.code.message() +
+                         "; expected a folder that can be written; set TMPDIR to one");
   const std::string output = folder.file("model.so"), log = folder.file("log");
   std::vector<std::string> inputs;
   for (const std::string &object : objects) {

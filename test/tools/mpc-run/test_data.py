@@ -176,6 +176,11 @@ class Evaluate(linear.ToolTest):
         with open(self.path("d.csv"), "w") as handle:
             handle.write("a,b,y0\n1,2,3\n")
         self.fails("evaluate", self.model, "--data", self.path("d.csv"), message="2 feature columns; expected 3")
+        # A name in a file is no command to the terminal.
+        with open(self.path("d.csv"), "wb") as handle:
+            handle.write(b"a,\x1b]0;title\x07\n1,\x1b[2J\n")
+        result = self.fails("evaluate", self.model, "--data", self.path("d.csv"), message="holds")
+        self.assertIn(r"column '\x1b]0;title\x07' holds '\x1b[2J'", result.stderr)
 
     def write_idx(self, name, array, opener=open):
         with opener(self.path("mnist", name), "wb") as handle:

@@ -163,6 +163,11 @@ class Train(linear.ToolTest):
             handle.write('{"cat": 2.0, "1": "x"}')
         self.fails("train", self.model, "--data", self.data, "--class-weight", self.path("c.json"),
                    message="c.json:cat: is no class index")  # fmt: skip
+        with open(self.path("c.json"), "w") as handle:
+            handle.write('{"0": 1e39, "1": -1}')
+        result = self.fails("train", self.model, "--data", self.data, "--class-weight", self.path("c.json"),
+                            message="c.json:0: has no weight from 0 on that float32 can hold")  # fmt: skip
+        self.assertIn("c.json:1: has no weight", result.stderr)
 
     def test_faults_of_both_sets_at_once(self):
         bad = self.save("bad.npz", features=self.x[:, :1], y0=self.y)
@@ -246,8 +251,12 @@ class Train(linear.ToolTest):
         self.assertEqual(len(history), 4)
         result = self.train("--epochs=9", "--early-stop", "monitor=loss,patience=3", "--weights", self.path("s"), "--shuffle=off")
         self.assertIn("stopped after epoch 4: loss did not improve in 3 epochs", result.stderr)
-        self.fails("train", self.model, "--data", self.data, "--early-stop", "monitor=val_loss",
-                   message=r"(?s)--early-stop: the metric 'val_loss' is not measured; expected one of: loss, accuracy")  # fmt: skip
+        for option in ["--early-stop", "--reduce-lr"]:
+            result = self.fails("train", self.model, "--data", self.data, option, "monitor=val_loss", "--json",
+                                message=rf"(?s){option}: the metric 'val_loss' is not measured; expected one of: loss, accuracy")  # fmt: skip
+            self.assertEqual(result.stdout, "")  # known before the first epoch
+        self.train("--validation-split=0.2", "--early-stop", "monitor=val_loss", "--reduce-lr", "monitor=val_accuracy")
+        self.train("--early-stop", "monitor=learning_rate", "--reduce-lr", "monitor=loss")
 
     def stop_learning(self):
         linear.write_safetensors(
@@ -274,6 +283,24 @@ class Train(linear.ToolTest):
         self.assertIn("the loss of step 2 is nan", result.stderr)
         (line,) = map(json.loads, result.stdout.splitlines())
         self.assertEqual(line["loss"], "nan")
+
+    def test_files_that_would_replace_each_other(self):
+        linear.write_safetensors(self.path("w"), {})
+        os.symlink("w", self.path("link"))
+        for one, other in [("save", "trace"), ("csv-log", "json-log"), ("json-log", "save")]:
+            for path in [self.path("w"), self.path(".", "w"), self.path("link")]:
+                result = self.train(f"--{one}", self.path("w"), f"--{other}", path, expect=2)
+                self.assertIn("both name the file", result.stderr)
+        for option in ["--save", "--trace", "--csv-log", "--json-log"]:
+            result = self.train(option, self.data, expect=2)
+            self.assertIn(f"mpc-run train: {option} and --data both name the file {self.data}; expected another one", result.stderr)
+        result = self.run_tool("predict", self.model, "--inputs", self.data, "--outputs", self.data, expect=2)
+        self.assertIn("--outputs and --inputs both name the file", result.stderr)
+        result = self.run_tool("gradients", self.model, "--data", self.data, "--outputs", self.data, expect=2)
+        self.assertIn("--outputs and --data both name the file", result.stderr)
+        self.train("--save", "/dev/null", "--trace", "/dev/null", "--csv-log", "/dev/stderr", "--json-log", "/dev/stderr")
+        self.train("--save", self.path("w"))
+        self.train("--weights", self.path("w"), "--save", self.path("w"))
 
     def test_files_that_cannot_be_written_are_named_before_training(self):
         result = self.fails("train", self.model, "--data", self.data, "--save", self.path("no", "w"),

@@ -64,6 +64,21 @@ TEST(AtomicFile, ReplacesTheTargetOfALink) {
   EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
 }
 
+TEST(AtomicFile, MakesTheTargetOfALink) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("there"));
+  ASSERT_EQ(symlink("there/second", folder.path("link").c_str()), 0);
+  ASSERT_EQ(symlink(folder.path("there/a").c_str(), folder.path("there/second").c_str()), 0);
+  ASSERT_TRUE(writeFileAtomically(folder.path("link"), "new"));
+  EXPECT_EQ(TemporaryFolder::read(folder.path("there/a")), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+  ASSERT_EQ(symlink("loop", folder.path("loop").c_str()), 0);
+  Status status = writeFileAtomically(folder.path("loop"), "x");
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.failure().messages[0].find("Too many levels"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("loop")));
+}
+
 TEST(AtomicFile, FolderAndMissingFolderAreErrorsWithTheirPath) {
   TemporaryFolder folder;
   Status status = writeFileAtomically(folder.folder(), "x");

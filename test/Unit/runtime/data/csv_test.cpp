@@ -32,6 +32,16 @@ TEST(Csv, QuotedNamesAndCells) {
   EXPECT_EQ(table->columns[1].as<int64_t>()[0], 2);
 }
 
+TEST(Csv, EveryKindOfLineEnd) {
+  for (const char *text : {"a,b\n1,2\n\n3,4", "a,b\r\n1,2\r\n\r\n3,4\r\n", "a,b\r1,2\r\r3,4\r"}) {
+    Result<CsvTable> table = parseCsv(text, "p");
+    ASSERT_TRUE(table) << table.failure().messages[0];
+    EXPECT_EQ(table->names, (std::vector<std::string>{"a", "b"}));
+    ASSERT_EQ(table->columns[1].elements(), 2);
+    EXPECT_EQ(table->columns[1].as<int64_t>()[1], 4);
+  }
+}
+
 TEST(Csv, LaterRealsTurnTheColumn) {
   Result<CsvTable> table = parseCsv("a\n1\n2\n0.5\nnan\ninf\n", "p");
   ASSERT_TRUE(table);
@@ -49,6 +59,9 @@ TEST(Csv, FaultsNameTheLine) {
   EXPECT_EQ(first("a,a\n1,2\n"), "p:1: has two columns named 'a'; expected one per name");
   EXPECT_EQ(first("a,b\n1,2\n\n3\n"), "p:4: has 1 cells; expected 2 as in the header");
   EXPECT_EQ(first("a\n\"1\n"), "p:2: has a quote that is not closed");
+  EXPECT_EQ(first("a,b\n1,\"2\" \n1,\"2\"3\n"), "p:3: has text after a closed quote");
+  EXPECT_EQ(first("a\"b\"\n1\n"), "");
+  EXPECT_EQ(first("a\r1\r\rx\r"), "p:4: column 'a' holds 'x'; expected a number");
   EXPECT_EQ(first("a\n1\n1,5\n"), "p:3: has 2 cells; expected 1 as in the header");
   EXPECT_EQ(first("a\n1\nx\n"), "p:3: column 'a' holds 'x'; expected a number");
   EXPECT_EQ(first("a\n0x10\n"), "p:2: column 'a' holds '0x10'; expected a number");
