@@ -17,10 +17,11 @@ def build(*others):
     subprocess.run([ROOT / "scripts" / "build", PROGRAM.name, *others], check=True, stdout=subprocess.DEVNULL)
 
 
-def measure(kernels, seconds, repetitions=5, threads=None):
+def measure(kernels, seconds, repetitions=5, threads=None, onednn_isa=None):
     """Medians over repetitions of `seconds` together, in random order: {name: {"seconds", "label", "flops", "bytes_per_second"}}, the
     last three where the kernel has them. `kernels` as the program's head describes them."""
-    environment = {**os.environ, **({"OMP_NUM_THREADS": str(threads)} if threads else {})}
+    environment = {**os.environ, **({"OMP_NUM_THREADS": str(threads)} if threads else {}),
+                   **({"DNNL_MAX_CPU_ISA": onednn_isa} if onednn_isa else {})}  # fmt: skip
     result = subprocess.run([PROGRAM, *kernels, f"--benchmark_min_time={seconds / repetitions}", f"--benchmark_repetitions={repetitions}",
                              "--benchmark_enable_random_interleaving=true", "--benchmark_format=json"], capture_output=True, text=True, env=environment)  # fmt: skip
     rows = json.loads(result.stdout)["benchmarks"] if result.returncode == 0 else []

@@ -2,7 +2,6 @@
 // What no step can beat on this CPU: memory, and the micro-kernels on operands in the first-level
 // cache. On as many threads as there are CPUs.
 #include "kernels.h"
-#include "runtime/base/cpu.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
 
@@ -63,10 +62,10 @@ void multiply(benchmark::State &state, const MicroKernel &kernel) {
 
 } // namespace
 
-void mpc::benchmarks::registerCeilings() {
+void mpc::benchmarks::registerCeilings(int isa) {
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   benchmark::RegisterBenchmark("triad", triad)->Threads(threads)->UseRealTime();
-  for (const MicroKernel *kernel : {bfloat16MicroKernel(cpu().isa), float32MicroKernel(cpu().isa)})
+  for (const MicroKernel *kernel : {bfloat16MicroKernel(isa), float32MicroKernel(isa)})
     if (kernel)
       benchmark::RegisterBenchmark((std::string("peak/") + kernel->name).c_str(),
                                    [kernel](benchmark::State &state) { multiply(state, *kernel); })

@@ -2,7 +2,6 @@
 // The runtime's contractions with and without its own micro-kernels.
 #include "kernels.h"
 #include "mpc-rt/status.h"
-#include "runtime/base/cpu.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/contraction.h"
@@ -56,25 +55,25 @@ constexpr const char *wayNames[ways] = {"onednn", "own", "mpc"};
 struct Group {
   mpc_rt_dtype_t dtype;
   bool kept;
+  int isa;
   KernelChoices choices[ways];
   ProductList products;
   std::unique_ptr<Contractor> contractors[ways];
 
-  Group(mpc_rt_dtype_t dtype, bool kept) : dtype(dtype), kept(kept) {
+  Group(mpc_rt_dtype_t dtype, bool kept, int isa) : dtype(dtype), kept(kept), isa(isa) {
     for (int way = 0; way < ways; ++way) {
-      contractors[way] =
-          std::make_unique<Contractor>(team(), cpu().isa, choices[way], products,
-                                       onednn::hasNativeBFloat16(), onednn::hasExactInt8(),
-                                       /*ownKernels=*/way != library);
+      contractors[way] = std::make_unique<Contractor>(
+          team(), isa, choices[way], products, onednn::hasNativeBFloat16(), onednn::hasExactInt8(),
+          /*ownKernels=*/way != library);
       contractors[way]->setWeightsConstant(kept);
     }
   }
 
   const MicroKernel *kernel() const {
     const MicroKernel *bfloat16 = dtype == MPC_RT_BFLOAT16 && onednn::hasNativeBFloat16()
-                                      ? bfloat16MicroKernel(cpu().isa)
+                                      ? bfloat16MicroKernel(isa)
                                       : nullptr;
-    return bfloat16 ? bfloat16 : float32MicroKernel(cpu().isa);
+    return bfloat16 ? bfloat16 : float32MicroKernel(isa);
   }
 
   // Tells `own` to multiply this one by the micro-kernel.
@@ -136,7 +135,7 @@ void multiply(benchmark::State &state, Group &group, const Shape &shape, Way way
 
 } // namespace
 
-void mpc::benchmarks::registerProducts(const std::vector<std::string> &specifications) {
+void mpc::benchmarks::registerProducts(const std::vector<std::string> &specifications, int isa) {
   const std::map<std::string, mpc_rt_dtype_t> dtypes = {
       {"float32", MPC_RT_FLOAT32}, {"bfloat16", MPC_RT_BFLOAT16}, {"float16", MPC_RT_FLOAT16}};
   static std::map<std::string, Group> groups;
@@ -152,7 +151,7 @@ void mpc::benchmarks::registerProducts(const std::vector<std::string> &specifica
                                   ": expected float32, bfloat16 or float16, /kept or nothing, and "
                                   "a shape");
     const Shape shape = parse(specification.substr(last + 1), dtype->second, id++);
-    Group &group = groups.try_emplace(name, dtype->second, kept).first->second;
+    Group &group = groups.try_emplace(name, dtype->second, kept, isa).first->second;
     group.choose(shape);
     operands.grow(shape, dtype->second);
     for (int way = 0; way < ways; ++way)

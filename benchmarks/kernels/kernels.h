@@ -12,16 +12,18 @@ namespace mpc::benchmarks {
 /// one, packing and rounding of the result included. tl, tr: lhs or rhs is stored transposed; kept:
 /// weights that do not change, packed before. Named product/SPECIFICATION/WAY, where WAY is onednn,
 /// own (the micro-kernel whether or not it is used) or mpc (what the runtime chooses; the label
-/// says which). Throws std::invalid_argument.
-void registerProducts(const std::vector<std::string> &specifications);
+/// says which). `isa`: mpc_rt_isa_t, of which the CPU has at least as much. Throws
+/// std::invalid_argument.
+void registerProducts(const std::vector<std::string> &specifications, int isa);
 
 /// oneDNN alone, f32/MxKxN or bf16/MxKxN each, in layouts of its own choice, so that no copy or
 /// transposition is in the figure. Named matmul/SPECIFICATION. Throws std::invalid_argument.
 void registerMatmuls(const std::vector<std::string> &specifications);
 
 /// What no step can beat on this CPU, on all of its cores together: triad (bytes per second) and
-/// peak/KERNEL, the micro-kernels on operands in the first-level cache (flops per second).
-void registerCeilings();
+/// peak/KERNEL, the micro-kernels up to `isa` on operands in the first-level cache (flops per
+/// second).
+void registerCeilings(int isa);
 
 } // namespace mpc::benchmarks
 

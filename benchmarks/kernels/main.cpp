@@ -3,19 +3,26 @@
 //
 //   mpc-benchmark-kernels [product/DTYPE[/kept]/BATCHxMxNxK[tl][tr]] [matmul/TYPE/MxKxN] [ceilings]
 //   ...
-//                         [--benchmark_...]
+//                         [isa/x86-64-v3] [--benchmark_...]
 //
+// isa/LEVEL: as on a CPU of that level; oneDNN listens to DNNL_MAX_CPU_ISA instead.
 // kernels.h says what each of them is.
 #include "kernels.h"
+#include "runtime/base/cpu.h"
 
+#include <algorithm>
 #include <benchmark/benchmark.h>
 #include <cstdio>
+#include <iterator>
 #include <stdexcept>
+
+static const std::string levels[] = {"isa/x86-64-v2", "isa/x86-64-v3", "isa/x86-64-v4"};
 
 int main(int count, char **arguments) try {
   benchmark::Initialize(&count, arguments);
   std::vector<std::string> products, matmuls;
   bool ceilings = false;
+  int isa = mpc::rt::cpu().isa;
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i];
     const size_t slash = argument.find('/');
@@ -24,15 +31,19 @@ int main(int count, char **arguments) try {
       products.push_back(argument.substr(slash + 1));
     else if (slash != argument.npos && kind == "matmul")
       matmuls.push_back(argument.substr(slash + 1));
+    else if (const auto level = std::find(std::begin(levels), std::end(levels), argument);
+             level != std::end(levels) && level - levels <= isa)
+      isa = static_cast<int>(level - levels);
     else if (argument == "ceilings")
       ceilings = true;
     else
-      throw std::invalid_argument(argument + ": expected product/..., matmul/... or ceilings");
+      throw std::invalid_argument(
+          argument + ": expected product/..., matmul/..., ceilings, or isa/LEVEL of this CPU");
   }
-  mpc::benchmarks::registerProducts(products);
+  mpc::benchmarks::registerProducts(products, isa);
   mpc::benchmarks::registerMatmuls(matmuls);
   if (ceilings)
-    mpc::benchmarks::registerCeilings();
+    mpc::benchmarks::registerCeilings(isa);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -10,7 +10,7 @@
 namespace mpc::rt {
 namespace {
 
-struct Pairs {
+struct Pairs : Vectors512 {
   static constexpr int64_t depth = 2;
   using Storage = uint16_t;
   static __m512i alongDepth(const uint16_t *from, int64_t count) {
@@ -19,7 +19,9 @@ struct Pairs {
                                         : (__mmask32{1} << count) - 1;
     return _mm512_maskz_loadu_epi16(mask, from);
   }
-  static __m512i acrossDepth(const uint16_t *from, int64_t stride, int64_t count, __mmask16 mask) {
+  static __m512i acrossDepth(const uint16_t *from, int64_t stride, int64_t count,
+                             int64_t existing) {
+    const __mmask16 mask = firstOf(existing);
     const __m256i even = _mm256_maskz_loadu_epi16(count > 0 ? mask : __mmask16{0}, from);
     const __m256i odd =
         count > 1 ? _mm256_maskz_loadu_epi16(mask, from + stride) : _mm256_setzero_si256();
@@ -28,7 +30,7 @@ struct Pairs {
   }
 };
 
-struct Step {
+struct Step : Vectors512 {
   static constexpr int64_t depth = 2;
   static __m512 add(__m512 sums, __m512i factors, __m512i row) {
     return _mm512_dpbf16_ps(sums, reinterpret_cast<__m512bh>(factors),

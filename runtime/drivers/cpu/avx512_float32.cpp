@@ -8,14 +8,14 @@ namespace mpc::rt {
 namespace {
 
 // How an operand's elements become float32; the rest is the same for all of them.
-template <typename Element> struct Widened : Element {
+template <typename Element> struct Widened : Vectors512 {
   static constexpr int64_t depth = 1;
   using Storage = typename Element::Storage;
   static __m512i alongDepth(const Storage *from, int64_t count) {
     return _mm512_castps_si512(Element::load(firstOf(count), from));
   }
-  static __m512i acrossDepth(const Storage *from, int64_t, int64_t count, __mmask16 mask) {
-    return _mm512_castps_si512(Element::load(count > 0 ? mask : __mmask16{0}, from));
+  static __m512i acrossDepth(const Storage *from, int64_t, int64_t count, int64_t existing) {
+    return _mm512_castps_si512(Element::load(count > 0 ? firstOf(existing) : __mmask16{0}, from));
   }
 };
 
@@ -39,7 +39,7 @@ struct Float16 {
   }
 };
 
-struct Step {
+struct Step : Vectors512 {
   static constexpr int64_t depth = 1;
   static __m512 add(__m512 sums, __m512i factors, __m512i row) {
     return _mm512_fmadd_ps(_mm512_castsi512_ps(factors), _mm512_castsi512_ps(row), sums);

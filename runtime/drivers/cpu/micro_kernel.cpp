@@ -33,10 +33,10 @@ bool mayUseTiles() noexcept {
   return granted;
 }
 
-// Measured on Zen 5; with tiles it was not, whose products of 1024 rows spent a quarter of their
-// time on packing all of rhs before (docs/decisions/0034).
+// Measured on Zen 5, where AVX2 gains nothing; with tiles it was not, whose products of 1024 rows
+// spent a quarter of their time on packing all of rhs before (docs/decisions/0034).
 bool packsColumnsOnce(const MicroKernel &kernel) noexcept {
-  return isZen5() || &kernel == &amxBFloat16;
+  return &kernel == &amxBFloat16 || (isZen5() && &kernel != &avx2Float32);
 }
 
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
@@ -49,13 +49,15 @@ const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
 }
 
 const MicroKernel *float32MicroKernel(int isa) noexcept {
-  return isa >= MPC_RT_ISA_X86_64_V4 && has(MPC_RT_FEATURE_AVX512_V4) ? &avx512Float32 : nullptr;
+  if (isa >= MPC_RT_ISA_X86_64_V4 && has(MPC_RT_FEATURE_AVX512_V4))
+    return &avx512Float32;
+  return isa >= MPC_RT_ISA_X86_64_V3 ? &avx2Float32 : nullptr;
 }
 
 const WeightKernel *weightKernel(int isa, int dtype) noexcept {
   if (dtype == MPC_RT_BFLOAT16)
     return bfloat16MicroKernel(isa) == &avx512BFloat16 ? &avx512BFloat16Weights : nullptr;
-  return float32MicroKernel(isa) ? &avx512Float32Weights : nullptr;
+  return float32MicroKernel(isa) == &avx512Float32 ? &avx512Float32Weights : nullptr;
 }
 
 bool multipliesInt8(int isa) noexcept {
@@ -108,6 +110,15 @@ bool isWorthwhileOnAmd(const MicroKernel &kernel, const Contraction &c, bool rhs
            c.k >= 256);
 }
 
+// A Zen 5 without its AVX-512. oneDNN packs and widens whole operands.
+bool isWorthwhileOnAvx2(const MicroKernel &kernel, const Contraction &c) {
+  constexpr int64_t fewTerms = 64;
+  if (isFloat32(c))
+    return c.batch == 1 && c.n >= kernel.columns && (c.transposeLhs || c.k >= fewTerms);
+  // Where only this library is compiled for less than the CPU has.
+  return c.lhs != MPC_RT_BFLOAT16 || c.rhs != MPC_RT_BFLOAT16 || !onednn::hasNativeBFloat16();
+}
+
 // Granite Rapids.
 bool isWorthwhileOnIntel(const MicroKernel &kernel, const Contraction &c, bool rhsKept) {
   const bool single = c.batch == 1;
@@ -133,6 +144,8 @@ bool isWorthwhile(const MicroKernel &kernel, const Contraction &c, bool rhsKept,
                   bool launches) noexcept {
   if (c.batch * c.m * c.n * c.k < fewestProducts || c.n < kernel.columns / 2)
     return false;
+  if (&kernel == &avx2Float32)
+    return isWorthwhileOnAvx2(kernel, c);
   return isAmd() ? isWorthwhileOnAmd(kernel, c, rhsKept, launches)
                  : isWorthwhileOnIntel(kernel, c, rhsKept);
 }
@@ -147,7 +160,7 @@ bool isWorthwhile(const MicroKernel &kernel, const Convolution &c, bool widens) 
   constexpr int64_t fewestChannels = 16, mostPacked = 1 << 22;
   if (std::min(c.channels, c.filters) < fewestChannels)
     return false;
-  if (isAmd())
+  if (isAmd() || &kernel == &avx2Float32)
     return c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT ||
            c.kernel[2] * (c.imageElements() + c.outputElements()) <= mostPacked;
   // Tiles have ten times the rate of float32. What oneDNN multiplies by tiles stays with it until

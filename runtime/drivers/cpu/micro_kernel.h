@@ -98,7 +98,7 @@ const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) no
 
 constexpr size_t microKernelStateBytes = 64;
 
-extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32;
+extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32, avx2Float32;
 
 // The contraction is faster by the kernel than by oneDNN. `rhsKept`: both have rhs packed already.
 // `launches`: a kernel runs on the result, which oneDNN writes to memory first.

@@ -23,10 +23,10 @@ namespace {
 using cts::ContractionCase;
 using cts::ContractionData;
 
-enum class Kernel { amxBFloat16, avx512BFloat16, avx512Float32 };
+enum class Kernel { amxBFloat16, avx512BFloat16, avx512Float32, avx2Float32 };
 
 const MicroKernel *find(Kernel kernel) {
-  if (cpu().isa < MPC_RT_ISA_X86_64_V4)
+  if (cpu().isa < (kernel == Kernel::avx2Float32 ? MPC_RT_ISA_X86_64_V3 : MPC_RT_ISA_X86_64_V4))
     return nullptr;
   switch (kernel) {
   case Kernel::amxBFloat16: // asks for its tiles
@@ -35,11 +35,14 @@ const MicroKernel *find(Kernel kernel) {
     return cpu().features & MPC_RT_FEATURE_AVX512_BF16 ? &avx512BFloat16 : nullptr;
   case Kernel::avx512Float32:
     return &avx512Float32;
+  case Kernel::avx2Float32:
+    return &avx2Float32;
   }
 }
 
 std::string nameOf(Kernel kernel) {
-  static const char *const names[] = {"amxBFloat16", "avx512BFloat16", "avx512Float32"};
+  static const char *const names[] = {"amxBFloat16", "avx512BFloat16", "avx512Float32",
+                                      "avx2Float32"};
   return names[static_cast<int>(kernel)];
 }
 
@@ -54,6 +57,12 @@ protected:
     small.steps = 64 / kernel->depth;
     small.blockRows = 2 * kernel->rows;
     small.blockColumns = 2 * kernel->columns;
+  }
+
+  // What runs beside the kernel.
+  static int isa() {
+    return std::get<0>(GetParam()) == Kernel::avx2Float32 ? MPC_RT_ISA_X86_64_V3
+                                                          : MPC_RT_ISA_X86_64_V4;
   }
 
   bool widens() const { return small.packLhs[MPC_RT_FLOAT16][0] != nullptr; }
@@ -73,8 +82,7 @@ protected:
     if (wideLhs)
       lhs = wideLhs->data();
     ThreadTeam team(threads);
-    BlockedProduct product(team, vectorKernels(MPC_RT_ISA_X86_64_V4), kernel,
-                           std::get<1>(GetParam()));
+    BlockedProduct product(team, vectorKernels(isa()), kernel, std::get<1>(GetParam()));
     ASSERT_TRUE(product.multiplies(shape));
     std::vector<float> bias(static_cast<size_t>(shape.n));
     for (int64_t n = 0; n < shape.n; ++n)
@@ -348,15 +356,14 @@ TEST_P(BlockedProducts, KeepNanAndInfinityInTheirRowsAndColumns) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, BlockedProducts,
-                         ::testing::Combine(::testing::Values(Kernel::amxBFloat16,
-                                                              Kernel::avx512BFloat16,
-                                                              Kernel::avx512Float32),
-                                            ::testing::Bool()),
-                         [](const auto &kernel) {
-                           return nameOf(std::get<0>(kernel.param)) +
-                                  (std::get<1>(kernel.param) ? "PackingOnce" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Every, BlockedProducts,
+    ::testing::Combine(::testing::Values(Kernel::amxBFloat16, Kernel::avx512BFloat16,
+                                         Kernel::avx512Float32, Kernel::avx2Float32),
+                       ::testing::Bool()),
+    [](const auto &kernel) {
+      return nameOf(std::get<0>(kernel.param)) + (std::get<1>(kernel.param) ? "PackingOnce" : "");
+    });
 
 } // namespace
 } // namespace mpc::rt

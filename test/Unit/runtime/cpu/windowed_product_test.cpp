@@ -18,18 +18,21 @@ using cts::ConvolutionData;
 class WindowedProducts : public DrawnConvolutions<const MicroKernel *> {
 protected:
   void SetUp() override {
-    const uint64_t needs = GetParam() == &avx512Float32 ? 0
+    const uint64_t needs = !takesBFloat16()             ? 0
                            : GetParam() == &amxBFloat16 ? MPC_RT_FEATURE_AMX_BF16
                                                         : MPC_RT_FEATURE_AVX512_BF16;
     // Asking for the kernel asks Linux for tiles.
     const bool runs =
         (cpu().features & needs) == needs &&
         (GetParam() != &amxBFloat16 || bfloat16MicroKernel(MPC_RT_ISA_X86_64_V4) == &amxBFloat16);
-    if (cpu().isa < MPC_RT_ISA_X86_64_V4 || !runs)
+    if (cpu().isa < isa() || !runs)
       GTEST_SKIP() << "this CPU does not run the kernel";
   }
 
-  bool takesBFloat16() const { return GetParam() != &avx512Float32; }
+  bool takesBFloat16() const { return GetParam() != &avx512Float32 && GetParam() != &avx2Float32; }
+  static int isa() {
+    return GetParam() == &avx2Float32 ? MPC_RT_ISA_X86_64_V3 : MPC_RT_ISA_X86_64_V4;
+  }
 
   void run(ConvolutionData &data, unsigned threads) const override {
     Convolution shape;
@@ -37,7 +40,7 @@ protected:
     ASSERT_EQ(resolveConvolution(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
                                  data.out.data(), 1, shape),
               MPC_RT_OK);
-    const VectorKernels &vectors = vectorKernels(MPC_RT_ISA_X86_64_V4);
+    const VectorKernels &vectors = vectorKernels(isa());
     ThreadTeam team(threads);
     team.begin();
     if (shape.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT) {
@@ -94,7 +97,8 @@ TEST_P(WindowedProducts, KeepAnInfinityInItsPlace) { expectInfinityInItsPlace(20
 TEST_P(WindowedProducts, AddUpInAnOrderThatThreadsDoNotChange) { expectOrderOfOneThread(60); }
 
 INSTANTIATE_TEST_SUITE_P(Every, WindowedProducts,
-                         ::testing::Values(&amxBFloat16, &avx512BFloat16, &avx512Float32),
+                         ::testing::Values(&amxBFloat16, &avx512BFloat16, &avx512Float32,
+                                           &avx2Float32),
                          [](const auto &info) { return std::string(info.param->name); });
 
 } // namespace
