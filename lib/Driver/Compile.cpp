@@ -106,6 +106,8 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
   for (const std::string &output : imported->outputNames)
     outputNames.push_back(StringAttr::get(&context, output));
   (*module)->setAttr("mpc.output_names", ArrayAttr::get(&context, outputNames));
+  if (imported->outputsAreDictionary)
+    (*module)->setAttr("mpc.output_dictionary", UnitAttr::get(&context));
   for (auto &[path, tensor] : imported->weights)
     weights.add(path, {tensor.dtype, tensor.dims, std::move(tensor.bytes)});
   optimizerVariables = std::move(imported->optimizerVariables);

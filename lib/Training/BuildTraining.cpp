@@ -101,7 +101,8 @@ void LossBuilder::sortConfig() {
     auto name = keras && i < keras.size() ? dyn_cast<StringAttr>(keras[i]) : StringAttr();
     names.push_back(name ? name.str() : output.parts.name);
   }
-  for (auto [output, parts] : llvm::zip_equal(outputs, sortByOutput(config, names, problems)))
+  const bool keys = module->hasAttr("mpc.output_dictionary");
+  for (auto [output, parts] : llvm::zip_equal(outputs, sortByOutput(config, names, keys, problems)))
     output.parts = parts;
   for (const std::string &problem : problems)
     error(problem);

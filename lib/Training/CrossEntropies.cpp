@@ -108,8 +108,22 @@ static SampleLoss categoricalFocalCrossentropy(LossInput &in) {
   p = normalised(e, p, axis);
   Value entropy = e.mul(e.negate(target), e.log(p));
   Value factor = e.power(e.complement(p), e.constant(in.loss.number("gamma", 2)));
-  Value weight = e.mul(factor, e.constant(in.loss.number("alpha", 0.25)));
+  // A number for each place along the last dimension, whatever the axis.
+  SmallVector<double> alpha = in.loss.numbers("alpha");
+  Value weight = e.mul(factor, alpha.size() > 1 ? e.constants(alpha)
+                                                : e.constant(alpha.empty() ? 0.25 : alpha.front()));
   return {e.reduce(ReduceKind::Sum, e.mul(weight, entropy), {axis}), Value(), axis != 0};
+}
+
+static std::string checkClassWeights(const KerasObject &loss, RankedTensorType prediction) {
+  if (const llvm::json::Array *array = loss.config.getArray("alpha"))
+    if (!llvm::all_of(*array, [](const llvm::json::Value &v) { return v.getAsNumber(); }))
+      return "needs a number, or one for each class, as alpha";
+  const size_t count = loss.numbers("alpha").size(), classes = prediction.getShape().back();
+  if (count <= 1 || count == classes)
+    return "";
+  return "has " + std::to_string(count) + " numbers as alpha, but the output has " +
+         std::to_string(classes) + " classes";
 }
 
 static SampleLoss sparseCategoricalCrossentropy(LossInput &in) {
@@ -164,7 +178,8 @@ ArrayRef<LossEntry> mpc::crossEntropies() {
       {"binary_crossentropy", TargetKind::Values, binaryCrossentropy},
       {"binary_focal_crossentropy", TargetKind::Values, binaryFocalCrossentropy},
       {"categorical_crossentropy", TargetKind::Values, categoricalCrossentropy},
-      {"categorical_focal_crossentropy", TargetKind::Values, categoricalFocalCrossentropy},
+      {"categorical_focal_crossentropy", TargetKind::Values, categoricalFocalCrossentropy,
+       checkClassWeights, "alpha"},
       {"categorical_generalized_cross_entropy", TargetKind::Classes, generalizedCrossEntropy,
        checkExponent},
       {"sparse_categorical_crossentropy", TargetKind::Classes, sparseCategoricalCrossentropy,

@@ -42,6 +42,8 @@ struct LossEntry {
   /// What is wrong with predictions of this type, or with arguments of this loss alone; "" when
   /// nothing is. Null: nothing can be.
   std::string (*check)(const KerasObject &loss, mlir::RankedTensorType prediction) = nullptr;
+  /// The argument that may be several numbers.
+  llvm::StringLiteral list = "";
 };
 
 /// The families' tables.

@@ -16,6 +16,7 @@ static const llvm::json::Object *asDictionary(const Json &value) {
 namespace {
 struct Sorter {
   SmallVectorImpl<std::string> &problems;
+  bool keys;
   std::vector<OutputParts> outputs;
 
   std::string nameList() {
@@ -64,7 +65,7 @@ struct Sorter {
       output.loss = CompileConfig::isNull(value) ? nullptr : &value;
     };
     if (loss.getAsArray() || asDictionary(loss))
-      return distribute(loss, "compile_config.loss", true, take);
+      return distribute(loss, "compile_config.loss", !keys, take);
     for (OutputParts &output : outputs)
       take(output, loss);
   }
@@ -118,8 +119,8 @@ struct Sorter {
 } // namespace
 
 std::vector<OutputParts> mpc::sortByOutput(const CompileConfig &config, ArrayRef<std::string> names,
-                                           SmallVectorImpl<std::string> &problems) {
-  Sorter sorter{problems, {}};
+                                           bool keys, SmallVectorImpl<std::string> &problems) {
+  Sorter sorter{problems, keys, {}};
   for (const std::string &name : names) {
     sorter.outputs.emplace_back();
     sorter.outputs.back().name = name;

@@ -10,16 +10,17 @@ namespace mpc {
 
 /// What one output is trained and measured with.
 struct OutputParts {
-  std::string name;                        // Keras's: the layer that computes it
+  std::string name;                        // Keras's: a key, or the layer that computes it
   const llvm::json::Value *loss = nullptr; // null: none
   std::optional<double> lossWeight;
   llvm::SmallVector<const llvm::json::Value *> metrics, weightedMetrics;
 };
 
-/// Sorts `config` by the outputs called `names`. Appends what does not fit to `problems`, each
-/// beginning with its part of the config ("compile_config.loss").
+/// Sorts `config` by the outputs called `names`. Where they are `keys` of a dictionary, Keras
+/// trains without losses for some of them. Appends what does not fit to `problems`, each beginning
+/// with its part of the config ("compile_config.loss").
 std::vector<OutputParts> sortByOutput(const CompileConfig &config,
-                                      llvm::ArrayRef<std::string> names,
+                                      llvm::ArrayRef<std::string> names, bool keys,
                                       llvm::SmallVectorImpl<std::string> &problems);
 
 } // namespace mpc

@@ -26,6 +26,8 @@ def write(name, kind, build, options):
     keras.utils.set_random_seed(len(name))
     random = np.random.default_rng(len(name))
     model = build()
+    if kind == "file":
+        return model.save(os.path.join(FOLDER, name + ".keras"))
     if kind == "masks":
         model.compile(optimizer="sgd", loss=["mse", "mse"])
         return model.save(os.path.join(FOLDER, name + ".keras"))

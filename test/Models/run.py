@@ -88,7 +88,7 @@ def check_layer(tools, name, work):
     run(tools["mpcc"], model, "--name=model", "--output-guard=off", *OPTIONS.get(name, []), "-o",
         folder)
     data, output = os.path.join(folder, "data.npz"), os.path.join(folder, "out.npz")
-    given = {key: recorded.pop(key) for key in list(recorded) if key in ("x", "y0", "y1") or key.startswith("sample_weight")}
+    given = {key: recorded.pop(key) for key in list(recorded) if key in ("x", "y0", "y1", "y2") or key.startswith("sample_weight")}
     np.savez(data, **given)
     if "batch" in recorded:
         run(tools["mpc-run"], "train", folder, "--data", data, "--shuffle=off", "--epochs", "1",
@@ -234,6 +234,13 @@ def main():
         if "--input-shape=input_layer:100,36" not in text:
             raise Failure(f"the message names no --input-shape: {text}")
 
+    def quantized_attention():
+        model = os.path.join(HERE, "layers", "quantized_attention.keras")
+        text = run(tools["mpcc"], model, "-o", os.path.join(options.work, "none"), code=1)
+        for holder in ("multi_head_attention: model.weights.h5 holds quantized weights inside this MultiHeadAttention", "grouped_query_attention: model.weights.h5 holds quantized weights inside this GroupQueryAttention"):
+            if text.count(holder) != 1 or text.count("error:") != 2 or "--policy=int8_from_float32" not in text:
+                raise Failure(f"the message does not say what the file lacks: {text}")
+
     def run_dgaintel():
         prepare_dgaintel(os.path.join(models, "dgaintel.h5"), dgaintel)
         check(tools, dgaintel, "dgaintel", [], options.work)
@@ -247,6 +254,7 @@ def main():
         "dgaintel as it is": lambda: run(tools["mpcc"], os.path.join(models, "dgaintel.h5"), "-o",
                                          os.path.join(options.work, "asis")),
     }
+    tests["attention that quantize changed"] = quantized_attention
     tests["draws of augmentation"] = lambda: check_draws(tools, options.work)
     tests["draws of colours"] = lambda: check_colour_draws(tools, options.work)
     tests["masks of TimeDistributed"] = lambda: check_masks(tools, options.work)

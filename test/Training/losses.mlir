@@ -63,6 +63,11 @@
 // BINARY: [[Z:%.*]], %{{.*}} = mpc.logits sigmoid %arg0
 // BINARY: mpc.softplus [[Z]]
 
+// One number for each class.
+// RUN: echo '{"class_name": "CategoricalFocalCrossentropy", "config": {"alpha": [0.125, 0.25, 0.375, 0.5]}}' > %t/focal.json
+// RUN: mpcc %s --loss=%t/focal.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=FOCAL
+// FOCAL: mpc.constant dense<[1.250000e-01, 2.500000e-01, 3.750000e-01, 5.000000e-01]> : tensor<4xf32>
+
 // RUN: mpcc %s --loss=mse --optimizer=sgd --metrics=acc,rmse,top_k_categorical_accuracy --compile-to=import | FileCheck %s --check-prefix=METRICS
 // METRICS: mpc.metric "loss"
 // METRICS: mpc.metric "acc"
@@ -99,6 +104,18 @@
 // RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"label_smoothing": 1.5}}' > %t/smoothing.json
 // RUN: %exits 1 mpcc %s --loss=%t/smoothing.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=SMOOTHING
 // SMOOTHING: error: {{.*}}loss 'BinaryCrossentropy' has label_smoothing outside [0, 1]
+// RUN: echo '{"class_name": "CategoricalFocalCrossentropy", "config": {"alpha": [0.5, 0.5]}}' > %t/alpha.json
+// RUN: %exits 1 mpcc %s --loss=%t/alpha.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=ALPHA
+// ALPHA: error: {{.*}}loss 'CategoricalFocalCrossentropy' has 2 numbers as alpha, but the output has 4 classes
+// RUN: echo '{"class_name": "CategoricalFocalCrossentropy", "config": {"alpha": [[1], 1, 1, 1]}}' > %t/nested.json
+// RUN: %exits 1 mpcc %s --loss=%t/nested.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=NESTED
+// NESTED: error: {{.*}}loss 'CategoricalFocalCrossentropy' needs a number, or one for each class, as alpha
+// RUN: echo '{"class_name": "BinaryFocalCrossentropy", "config": {"alpha": [0.5, 0.5]}}' > %t/list.json
+// RUN: %exits 1 mpcc %s --loss=%t/list.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=NUMBER
+// NUMBER: error: {{.*}}loss 'BinaryFocalCrossentropy' needs one number as alpha
+// RUN: echo '{"class_name": "Huber", "config": {"delta": NaN}}' > %t/delta.json
+// RUN: %exits 1 mpcc %s --loss=%t/delta.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=FINITE
+// FINITE: error: {{.*}}loss 'Huber' needs finite numbers as delta
 // RUN: %exits 1 mpcc %s --loss=%t/absent.json --optimizer=sgd | FileCheck %s --check-prefix=ABSENT
 // ABSENT: error: --loss={{.*}}absent.json: no such file; give a Keras name or a JSON file with a serialised object
 // RUN: echo '{"class_name": "MeanSquaredError", "config": {"reduction": "none"}}' > %t/none.json

@@ -3,6 +3,10 @@
 // order of minimum and maximum decides who gets the gradient: as in TensorFlow's kernels.
 #include "Activations.h"
 
+#include "LayerRegistry.h"
+
+#include "llvm/ADT/StringExtras.h"
+
 namespace mpc::keras {
 namespace {
 
@@ -290,6 +294,27 @@ ActivationFn findActivation(llvm::StringRef name) {
   return nullptr;
 }
 
+/// `activation=LeakyReLU(negative_slope=0.1)`: Keras calls the layer, which has no variables,
+/// inside of the other one.
+static Value applyActivationLayer(LayerBuilder &b, llvm::StringRef key, Value input) {
+  const LayerConfig *layer = b.getChild(key);
+  if (!layer)
+    return {};
+  constexpr llvm::StringLiteral classes[] = {"ELU", "LeakyReLU", "ReLU", "Softmax"};
+  const LayerEntry *entry = findLayer(*layer);
+  if (!entry || !llvm::is_contained(classes, layer->className))
+    return b.error("the activation in '" + key + "' is an object of class " + layer->className +
+                   "; supported are the names of Keras's activation functions and " +
+                   llvm::join(llvm::ArrayRef(classes), ", ") +
+                   "; use the layer after this one instead");
+  if (!b.computesAs(*layer))
+    return b.error("the " + layer->className + " in '" + key +
+                   "' has another dtype policy than the layer; give both the same, or use it after "
+                   "this one instead");
+  LayerBuilder inner(b, *layer, "", key, {input});
+  return entry->import(inner);
+}
+
 Value applyConfiguredActivation(LayerBuilder &b, llvm::StringRef key, Value input) {
   const llvm::json::Value *value = b.layer.config.get(key);
   if (!value || value->kind() == llvm::json::Value::Null)
@@ -305,10 +330,12 @@ Value applyConfiguredActivation(LayerBuilder &b, llvm::StringRef key, Value inpu
         name == llvm::StringRef("keras_nlp>gelu_approximate"))
       return applyGelu(b, input, /*approximate=*/true);
   }
+  if (!name && value->getAsObject())
+    return applyActivationLayer(b, key, input);
   if (!name)
     return b.error("the activation in '" + key +
-                   "' is an object; supported are the names of Keras's activation functions; use "
-                   "an activation layer after this one instead");
+                   "' is neither a name nor an object; supported are the names of Keras's "
+                   "activation functions");
   if (ActivationFn apply = findActivation(*name))
     return apply(b, input);
   if (*name == "threshold")

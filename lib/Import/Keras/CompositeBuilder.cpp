@@ -173,6 +173,12 @@ bool CompositeBuilder::renewVariable(
     error(own.layer.className + " wraps a layer without '" + names.front() + "'");
     return false;
   }
+  if (!mlir::isa<mlir::FloatType>(elementTypeOf(variable))) {
+    error(own.layer.className + " wraps a quantized layer, whose '" + names.front() +
+          "' it cannot renew; Keras does not load such a model either; leave the layer out of "
+          "model.quantize (filters=)");
+    return false;
+  }
   importer.listFirst(variable, own.layer);
   Value second = importer.getVariable(own, state(shapeOf(variable)));
   if (!second)

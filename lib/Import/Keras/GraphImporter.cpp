@@ -149,8 +149,15 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
                      llvm::join(inputNames, ", "));
   if (failed)
     return {};
+  outputsAreDictionary = model.outputs.kind == Argument::Kind::Dict &&
+                         llvm::all_of(model.outputs.items, [](const Argument &item) {
+                           return item.kind == Argument::Kind::Tensor;
+                         });
   if (model.kind == ModelConfig::Kind::Sequential)
     outputNames.push_back(model.layers.back().name);
+  else if (outputsAreDictionary) // Keras then prefers its keys
+                                 // (keras/src/trainers/compile_utils.py)
+    outputNames.append(model.outputs.keys.begin(), model.outputs.keys.end());
   else
     for (const TensorRef *tensor : model.outputs.tensors())
       outputNames.push_back(tensor->layer);
@@ -199,7 +206,7 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
   if (mlir::isa_and_nonnull<mlir::FloatType>(request.ownType))
     variable.ownType = request.ownType;
   variable.trainable = lb.trainable && request.trainable && !request.frozen;
-  variable.group = request.overwrite ? 0 : request.trainable ? 1 : 2;
+  variable.group = request.overwrite || request.firstInFile ? 0 : request.trainable ? 1 : 2;
   variable.autocast = request.autocast;
   variable.stateful = request.stateful;
   const llvm::json::Value *initializer = lb.layer.config.get(request.initializerKey);
@@ -278,8 +285,10 @@ void GraphImporter::listFirst(Value current, const LayerConfig &wrapper) {
   if (group == groups.end())
     return;
   for (ModelVariable &variable : variables)
-    if (variable.getCurrent() == current)
+    if (variable.getCurrent() == current) {
       variable.copy = group->second + "/vars/0";
+      variable.group = 0;
+    }
 }
 
 bool GraphImporter::isStateful(Value current) const {

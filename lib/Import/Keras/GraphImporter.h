@@ -39,8 +39,8 @@ struct ModelVariable {
   mlir::RankedTensorType type;
   mlir::Type ownType; ///< floating: what it is stored in, whatever the policy; else null
   bool trainable = true, autocast = true;
-  /// Its place among the layer's variables: Keras lists what it made as trainable first, and what
-  /// float8 needs before all.
+  /// Its place among the layer's variables: Keras lists what it made as trainable first; before all
+  /// what float8 needs, and the kernel that a wrapper renews with what it renews it from.
   unsigned group = 1;
   bool stateful = false;  ///< VariableRequest::stateful
   bool overwrite = false; ///< VariableRequest::overwrite
@@ -72,6 +72,8 @@ public:
   /// In Keras's order (Model.variables); valid after run.
   llvm::ArrayRef<ModelVariable> getVariables() const { return variables; }
   llvm::ArrayRef<std::string> getOutputNames() const { return outputNames; }
+  /// The user's structure of outputs is one dictionary of tensors.
+  bool hasDictionaryOfOutputs() const { return outputsAreDictionary; }
   /// Group of each layer in the weight file, for counting its variables.
   const llvm::MapVector<const LayerConfig *, std::string> &getGroups() const { return groups; }
   /// A layer, then the layer that holds it in its config (a wrapper, an attention), and so on.
@@ -248,6 +250,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> masks; ///< `_keras_mask` of values of @forward
   uint64_t callCount = 0;
   llvm::SmallVector<std::string> inputNames, outputNames;
+  bool outputsAreDictionary = false;
   llvm::DenseMap<mlir::Value, int64_t> indexLimits; ///< of arguments of @forward
   llvm::SmallVector<mlir::Value> lossTerms;
   mlir::BlockArgument randomState;

@@ -124,6 +124,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   if (llvm::Error errors = importer.takeErrors())
     return std::move(errors);
   model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
+  model.outputsAreDictionary = importer.hasDictionaryOfOutputs();
   for (const ModelVariable &variable : importer.getVariables()) {
     if (!variable.stateful && !variable.derived)
       model.datasets.emplace(variable.dataset, variable.path);

@@ -46,11 +46,13 @@ GraphImporter::getContainers(const LayerConfig *layer) const {
 
 void GraphImporter::placeLayers(const ModelConfig &model, const LayerConfig &holder,
                                 const Place &position) {
-  for (const LayerConfig &layer : model.layers) {
-    order[&layer] = position;
+  for (const auto &[number, layer] : llvm::enumerate(model.layers)) {
+    Place place = position;
+    place.push_back(unsigned(number) + 1);
+    order[&layer] = place;
     parents[&layer] = &holder;
     if (layer.model)
-      placeLayers(*layer.model, holder, position);
+      placeLayers(*layer.model, holder, place);
   }
 }
 

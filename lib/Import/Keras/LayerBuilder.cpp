@@ -247,6 +247,11 @@ mlir::StringAttr LayerBuilder::getPolicyOf(const LayerConfig &other) {
   return importer.getPolicyOf(other, path);
 }
 
+bool LayerBuilder::computesAs(const LayerConfig &other) {
+  return importer.getDecidedPolicy(layer, path).getComputeDType() ==
+         importer.getDecidedPolicy(other, path).getComputeDType();
+}
+
 Value LayerBuilder::getOperandOf(Value argument) const {
   const unsigned number = llvm::cast<mlir::BlockArgument>(argument).getArgNumber();
   return number < root.outer.size() ? Value() : root.variables[number - root.outer.size()];

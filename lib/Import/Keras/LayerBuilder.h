@@ -159,6 +159,9 @@ public:
   /// The name of a layer's dtype policy as its config says it; null for the default.
   mlir::StringAttr getPolicyOf(const LayerConfig &other);
 
+  /// Whether a layer in this one's config has a policy of the same compute dtype.
+  bool computesAs(const LayerConfig &other);
+
   /// How the layer quantizes; none after an error. A layer class that has quantized forms asks
   /// this, with their modes.
   Quantization getQuantization(llvm::ArrayRef<QuantizationMode> forms);

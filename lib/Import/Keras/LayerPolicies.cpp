@@ -110,7 +110,9 @@ GraphImporter::decideQuantization(const LayerConfig &layer, llvm::StringRef path
   if (!isWhole && !isStored)
     return Quantization();
   if (!isWhole)
-    return fail("a quantized layer inside of another one is not supported");
+    return fail("holds a quantized " + layer.className +
+                ", which Keras then calls without its scales; leave it out of model.quantize "
+                "(filters=), or use it without the wrapper around it");
   const llvm::json::Value *config = layer.config.get("quantization_config");
   llvm::Expected<Quantization> result = readQuantization(decided, isStored ? config : nullptr);
   if (!result)

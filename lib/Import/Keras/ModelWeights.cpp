@@ -4,6 +4,8 @@
 #include "Shape.h"
 #include "mpc/Import/Keras/InputError.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace mpc::keras {
 namespace {
 
@@ -81,6 +83,13 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
     errors = llvm::joinErrors(std::move(errors), inputError(fileName + ":" + place, message));
   };
 
+  // model.quantize changes the layers inside an attention, and its config does not say so.
+  llvm::SmallSetVector<const LayerConfig *, 4> secretlyQuantized;
+  auto findHolder = [&](const LayerConfig *layer) -> const LayerConfig * {
+    const LayerConfig *holder = importer.getContainers(layer).back();
+    return holder == layer ? nullptr : holder;
+  };
+
   llvm::StringMap<uint64_t> expected; // group to number of variables
   for (const auto &[layer, group] : importer.getGroups())
     if (!layer->model)
@@ -100,18 +109,36 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
                                 " in model.weights.h5; save the model again");
       continue;
     }
-    takeTensor(variable, variable.dataset, stored->second, report, model);
+    const LayerConfig *holder = findHolder(variable.layer);
+    if (holder && stored->second.dtype == MPC_RT_INT8 &&
+        mlir::isa<mlir::FloatType>(variable.type.getElementType()))
+      secretlyQuantized.insert(holder);
+    else
+      takeTensor(variable, variable.dataset, stored->second, report, model);
   }
   // Keras, too, refuses a layer whose group holds another number of variables.
   for (const auto &[layer, group] : importer.getGroups()) {
     if (layer->model)
       continue;
     const uint64_t count = expected.lookup(group);
-    if (file.count(group + "/vars/" + std::to_string(count)))
+    auto has = [&, &group = group](uint64_t number) {
+      return file.count(group + "/vars/" + std::to_string(number)) != 0;
+    };
+    constexpr uint64_t kVariablesOfFloat8 = 6; // three scales, three histories
+    const LayerConfig *holder = findHolder(layer);
+    if (holder && has(count + kVariablesOfFloat8 - 1) && !has(count + kVariablesOfFloat8))
+      secretlyQuantized.insert(holder);
+    else if (has(count) && !secretlyQuantized.contains(holder))
       report(layer->name, "model.weights.h5 holds more than the layer's " + llvm::Twine(count) +
                               " variables (" + group +
                               "/vars); the architecture and the weights are of different models");
   }
+  for (const LayerConfig *holder : secretlyQuantized)
+    report(holder->name,
+           "model.weights.h5 holds quantized weights inside this " + holder->className +
+               ", of which its config says nothing: Keras 3.15 leaves that out of the files of "
+               "models that model.quantize changed, and does not load them either; save the model "
+               "before quantize, and let mpcc quantize it (--policy=int8_from_float32)");
   for (uint64_t index = 0;; ++index) {
     auto stored = file.find("optimizer/vars/" + std::to_string(index));
     if (stored == file.end())

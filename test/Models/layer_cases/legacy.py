@@ -15,3 +15,18 @@ def legacy_wrappers():
     inner = keras.Sequential([keras.Input((3,)), layers.Dense(3), layers.BatchNormalization()])
     y = layers.TimeDistributed(inner)(y)
     return keras.Model(x, layers.ConvLSTM1D(2, 2)(layers.Reshape((5, 3, 1))(y)))
+
+
+@case("forward", suffix=".h5")
+def legacy_frozen():
+    """The weights of a frozen layer are in the order of its layers, not trainable ones first."""
+    x = keras.Input((3, 8, 8, 1), name="x")
+    tower = keras.Sequential([
+        keras.Input((8, 8, 1)), layers.Conv2D(2, 3), layers.BatchNormalization(), layers.Conv2D(3, 3), layers.BatchNormalization(),
+        layers.GlobalMaxPooling2D(),
+    ])  # fmt: skip
+    critic = keras.Sequential([keras.Input((4,)), layers.SpectralNormalization(layers.Dense(3)), layers.SpectralNormalization(layers.Dense(2))])
+    y = layers.SimpleRNN(4)(layers.TimeDistributed(tower)(x))
+    model = keras.Model(x, critic(y))
+    tower.trainable = critic.trainable = False
+    return model

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layers that are called several times."""
+"""Layers that are called several times, and layers as the activations of others."""
 
 import keras
 from keras import layers
-from layer_cases.registry import case
+from layer_cases.registry import case, chain
 
 
 @case("forward")
@@ -32,3 +32,30 @@ def shared_spectral_normalization():
     x = keras.Input((4,), name="x")
     shared = layers.SpectralNormalization(layers.Dense(4, use_bias=False, kernel_regularizer="l2"))
     return keras.Model(x, layers.Dense(2)(shared(layers.ReLU()(shared(x))) + shared(x)))
+
+
+@case("gradient")
+def activation_objects():
+    x = keras.Input((5, 3), name="x")
+    y = layers.Conv1D(4, 2, activation=layers.LeakyReLU(negative_slope=0.1))(x)
+    y = layers.GRU(4, activation=layers.ELU(0.7), return_sequences=True)(y)
+    y = layers.TimeDistributed(layers.Dense(4, activation=layers.ReLU(max_value=0.4, negative_slope=0.2, threshold=0.1)))(y)
+    return keras.Model(x, layers.Activation(layers.Softmax(axis=1))(y))
+
+
+@case("gradient")
+def activation_objects_bfloat16():
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        return chain((6,), layers.Dense(8, activation=layers.LeakyReLU(negative_slope=0.3)), layers.Dense(4, activation=layers.Softmax()))
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+@case("file")
+def quantized_attention():
+    """Of quantize, the configs of the attentions' own layers say nothing, and Keras does not load what it saves."""
+    x = keras.Input((5, 8), name="x")
+    model = keras.Model(x, layers.GroupQueryAttention(4, 2, 1)(layers.MultiHeadAttention(2, 4)(x, x), x))
+    model.quantize("int8", filters="query|key|value|output")
+    return model

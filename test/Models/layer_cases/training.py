@@ -86,6 +86,27 @@ def circle():
     return chain((5,), layers.Dense(4, activation="tanh"), layers.Dense(3), layers.UnitNormalization())
 
 
+# ---- Losses of outputs ----------------------------------------------------------------------------
+
+
+@case("train", steps=3, optimizer="rmsprop", loss={"place": "huber", "kind": "sparse_categorical_crossentropy"}, metrics={"kind": ["accuracy"], "place": ["mae"], "spare": ["mse"]},
+      target=[lambda random, rows, shape: random.integers(0, 3, size=rows).astype(np.int32), None, None])
+def outputs_by_key():
+    """The keys of a dictionary are the names, not the layers; one of them has no loss."""
+    x = keras.Input((4,), name="x")
+    y = layers.Dense(5, activation="tanh")(x)
+    return keras.Model(x, {"spare": layers.Dense(2, name="place")(y), "place": layers.Dense(2, name="spare")(y), "kind": layers.Dense(3, activation="softmax", name="label")(y)})
+
+
+def one_hot(random, rows, shape):
+    return np.eye(shape[-1], dtype=np.float32)[random.integers(0, shape[-1], size=(rows, *shape[1:-1]))]
+
+
+@case("train", steps=3, optimizer="sgd", target=one_hot, loss=keras.losses.CategoricalFocalCrossentropy(alpha=[0.1, 0.2, 0.3, 0.4], gamma=1.5, label_smoothing=0.1))
+def focal_of_classes():
+    return chain((5, 3), layers.Dense(4, activation="softmax"))
+
+
 # ---- Sample weights -------------------------------------------------------------------------------
 
 

@@ -77,8 +77,10 @@ struct ImportedModel {
   /// Keras's compile_config, empty when the model was not compiled: optimizer, loss, loss_weights,
   /// metrics, weighted_metrics in the forms that the user passed to compile().
   llvm::json::Object compileConfig;
-  /// Keras names of the outputs (the layers that compute them), in the order out0, out1, …
+  /// Keras names of the outputs, in the order out0, out1, …: the keys of a dictionary, else the
+  /// layers that compute them.
   std::vector<std::string> outputNames;
+  bool outputsAreDictionary = false;
   std::string name; ///< of the model in the file
 };
 
