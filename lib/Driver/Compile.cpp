@@ -10,6 +10,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mpc/Codegen/CPU/Emit.h"
 #include "mpc/Import/Keras/Archive.h"
+#include "mpc/Support/InputFile.h"
 #include "mpc/Support/InternalError.h"
 #include "mpc/Support/Sha256.h"
 #include "mpc/Transforms/Passes.h"
@@ -34,7 +35,7 @@ static std::string toIdentifier(StringRef text) {
 
 ExitCode Compilation::load() {
   if (!file) {
-    auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.model);
+    auto buffer = readInputFile(options.model);
     if (!buffer) {
       diagnostics.error(options.model + ": cannot be read: " + buffer.getError().message() +
                         "; expected a .keras archive, a legacy .h5 model, a Keras architecture as "

@@ -2,9 +2,9 @@
 // --loss, --optimizer, --metrics, --learning-rate over the file's compile config.
 #include "lib/Driver/CompileConfig.h"
 #include "mpc/Import/Keras/Config.h"
+#include "mpc/Support/InputFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mpc;
 using llvm::StringRef;
@@ -21,7 +21,7 @@ static llvm::Expected<llvm::json::Value> nameOrFile(StringRef option, StringRef 
                        ": no such file; give a Keras name or a JSON file with a serialised object");
     return llvm::json::Value(text.str());
   }
-  auto buffer = llvm::MemoryBuffer::getFile(text);
+  auto buffer = readInputFile(text);
   if (!buffer)
     return makeError(text + ": cannot be read: " + buffer.getError().message());
   // Python's dialect, since json.dump writes it, with bounds on depth and size.

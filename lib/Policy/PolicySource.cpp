@@ -3,8 +3,8 @@
 // The --policy option.
 #include "mpc/Policy/PolicySource.h"
 #include "JsonText.h"
+#include "mpc/Support/InputFile.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mpc;
 
@@ -100,7 +100,7 @@ llvm::Expected<PolicySource> mpc::parsePolicyText(llvm::StringRef text, const DT
 }
 
 llvm::Expected<PolicySource> mpc::loadPolicyFile(llvm::StringRef path, const DTypePolicy &global) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false);
+  auto buffer = readInputFile(path);
   if (!buffer)
     return valueError(path + ": " + buffer.getError().message() +
                       "; expected a JSON file with a policy or a policy map");

@@ -3,6 +3,7 @@
 #include "tools/mpc-convert/Convert.h"
 
 #include "mpc/Import/Keras/Config.h"
+#include "mpc/Support/InputFile.h"
 #include "tools/mpc-convert/KerasText.h"
 #include "tools/mpc-convert/StateFile.h"
 
@@ -82,8 +83,7 @@ ExitCode Conversion::loadModel(const std::string &path, const llvm::MemoryBuffer
 }
 
 ExitCode Conversion::readInput() {
-  auto file = llvm::MemoryBuffer::getFile(options.input, /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
+  auto file = readInputFile(options.input, /*isVolatile=*/true);
   if (!file)
     return fail(options.input + ": cannot be read: " + file.getError().message() +
                 "; expected .keras, .h5, .weights.h5, .safetensors or .npz");
