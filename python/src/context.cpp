@@ -5,6 +5,7 @@
 #include "dtypes.h"
 #include "errors.h"
 #include "mpc-rt/dlpack.h"
+#include "unlocked.h"
 
 #include <chrono>
 #include <deque>
@@ -19,7 +20,7 @@ Context::Context(std::shared_ptr<Model> of, const std::string &device, uint32_t 
     : model(std::move(of)) {
   if (device.find('\0') != std::string::npos)
     refuse("device holds a null character; expected cpu or cuda:N");
-  nanobind::gil_scoped_release unlocked;
+  Unlocked unlocked;
   mpc_rt_context_options_t options;
   mpc_rt_context_options_init(&options);
   options.device = device.c_str();
@@ -127,7 +128,7 @@ void Context::run(uint32_t entry, const std::vector<AnyInput> &inputs,
   if (!isOnHost(inputs) || !isOnHost(outputs)) {
     TensorList from("input", info.inputs, inputs, batch),
         to("output", info.outputs, outputs, batch);
-    nanobind::gil_scoped_release unlocked;
+    Unlocked unlocked;
     std::lock_guard<Turn> lock(busy);
     check(mpc_rt_context_run_dlpack(handle, entry, from.data(), info.input_count, to.data(),
                                     info.output_count));
@@ -138,7 +139,7 @@ void Context::run(uint32_t entry, const std::vector<AnyInput> &inputs,
     describe("input", info.inputs[i], batch, std::get<Input>(inputs[i]), from[i]);
   for (size_t i = 0; i < outputs.size(); ++i)
     describe("output", info.outputs[i], batch, std::get<Output>(outputs[i]), to[i]);
-  nanobind::gil_scoped_release unlocked;
+  Unlocked unlocked;
   std::lock_guard<Turn> lock(busy);
   check(mpc_rt_context_run_checked(handle, entry, from.data(), info.input_count, to.data(),
                                    info.output_count));
@@ -149,7 +150,7 @@ void Context::get(uint32_t variable, const Output &target) {
     refuse("no such variable");
   void *data = target.data();
   const size_t bytes = target.nbytes();
-  nanobind::gil_scoped_release unlocked;
+  Unlocked unlocked;
   std::lock_guard<Turn> lock(busy);
   check(mpc_rt_context_get_variable(handle, variable,
                                     model->tables().variables[variable].tensor.dtype, data, bytes));
@@ -160,7 +161,7 @@ void Context::set(uint32_t variable, const Input &source) {
     refuse("no such variable");
   const void *data = source.data();
   const size_t bytes = source.nbytes();
-  nanobind::gil_scoped_release unlocked;
+  Unlocked unlocked;
   std::lock_guard<Turn> lock(busy);
   check(mpc_rt_context_set_variable(handle, variable,
                                     model->tables().variables[variable].tensor.dtype, data, bytes));
@@ -168,7 +169,7 @@ void Context::set(uint32_t variable, const Input &source) {
 
 double Context::metric(uint32_t index) {
   double value = 0;
-  nanobind::gil_scoped_release unlocked;
+  Unlocked unlocked;
   std::lock_guard<Turn> lock(busy);
   check(mpc_rt_context_metric(handle, index, &value));
   return value;

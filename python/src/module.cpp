@@ -4,6 +4,7 @@
 #include "dtypes.h"
 #include "errors.h"
 #include "training/shuffle.h"
+#include "unlocked.h"
 
 #include <cstring>
 #include <nanobind/nanobind.h>
@@ -121,7 +122,7 @@ nb::ndarray<nb::array_api> exportTensor(Output array, const std::string &dtype) 
 }
 
 template <typename Call> auto locked(Context &context, Call call) {
-  nb::gil_scoped_release unlocked;
+  Unlocked unlocked;
   std::lock_guard<Turn> lock(context.busy);
   return call(context.handle);
 }
@@ -130,6 +131,8 @@ template <typename Call> auto locked(Context &context, Call call) {
 
 NB_MODULE(_runtime, module) {
   module.doc() = "The C ABI of libmpcrt; use the package mpc.";
+  // Models that daemon threads use at the end are no leak, and no concern of a user.
+  nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr &pointer, void *) {
     try {
       std::rethrow_exception(pointer);

@@ -4,6 +4,8 @@
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -104,6 +106,18 @@ class Misuse(unittest.TestCase):
         model = mpc.load(os.path.join(os.fsencode(folder), b"\xff.mpc"))
         self.assertIn("\udcff.mpc", model.path)
         os.remove(os.path.join(os.fsencode(folder), b"\xff.mpc"))
+
+    def test_exit_while_a_daemon_thread_runs(self):
+        program = ("import sys, threading, time, mpc, numpy as np\n"
+                   "model, x = mpc.load(sys.argv[1]), np.zeros((1 << 16, 4), np.float32)\n"
+                   "def run():\n"
+                   "    while True:\n"
+                   "        model.predict(x, batch_size=len(x))\n"
+                   "threading.Thread(target=run, daemon=True).start()\n"
+                   "time.sleep(0.1)\n")  # fmt: skip
+        for _ in range(3):
+            result = subprocess.run([sys.executable, "-c", program, self.folder / "blobs.mpc"], capture_output=True, text=True, timeout=60)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_fork_while_another_thread_runs(self):
         """The child has no such thread, and does not wait for it."""
