@@ -296,17 +296,23 @@ ActivationFn findActivation(llvm::StringRef name) {
 
 /// `activation=LeakyReLU(negative_slope=0.1)`: Keras calls the layer, which has no variables,
 /// inside of the other one.
-static Value applyActivationLayer(LayerBuilder &b, llvm::StringRef key, Value input) {
-  const LayerConfig *layer = b.getChild(key);
-  if (!layer)
-    return {};
+static Value applyActivationLayer(LayerBuilder &b, llvm::StringRef key,
+                                  const llvm::json::Object &object, Value input) {
   constexpr llvm::StringLiteral classes[] = {"ELU", "LeakyReLU", "ReLU", "Softmax"};
-  const LayerEntry *entry = findLayer(*layer);
-  if (!entry || !llvm::is_contained(classes, layer->className))
-    return b.error("the activation in '" + key + "' is an object of class " + layer->className +
-                   "; supported are the names of Keras's activation functions and " +
+  const llvm::StringRef className = object.getString("class_name").value_or("");
+  if (!llvm::is_contained(classes, className))
+    return b.error("the activation in '" + key + "' is an object of class '" + className +
+                   "'; supported are the names of Keras's activation functions and " +
                    llvm::join(llvm::ArrayRef(classes), ", ") +
                    "; use the layer after this one instead");
+  const LayerConfig *layer = b.getChild(key);
+  const LayerEntry *entry = layer ? findLayer(*layer) : nullptr;
+  if (layer && !entry)
+    b.error("the activation in '" + key + "' is a " + className + " that is not Keras's");
+  if (!entry) {
+    b.fail();
+    return {};
+  }
   if (!b.computesAs(*layer))
     return b.error("the " + layer->className + " in '" + key +
                    "' has another dtype policy than the layer; give both the same, or use it after "
@@ -330,8 +336,8 @@ Value applyConfiguredActivation(LayerBuilder &b, llvm::StringRef key, Value inpu
         name == llvm::StringRef("keras_nlp>gelu_approximate"))
       return applyGelu(b, input, /*approximate=*/true);
   }
-  if (!name && value->getAsObject())
-    return applyActivationLayer(b, key, input);
+  if (const llvm::json::Object *object = value->getAsObject(); !name && object)
+    return applyActivationLayer(b, key, *object, input);
   if (!name)
     return b.error("the activation in '" + key +
                    "' is neither a name nor an object; supported are the names of Keras's "
