@@ -4,10 +4,14 @@
 //
 //   mpc::Result<mpc::Model> model = mpc::Model::load("mnist.mpc");
 //   mpc::Result<mpc::Context> context = model->createContext();
+//   mpc::Result<bool> loaded = context->loadInitial(); // the weights of the model file
 //   std::vector<float> x(8 * 784), y(8 * 10);
-//   mpc::Status status = context->run("predict", {mpc::view(x, {8, 784})}, {mpc::view(y, {8,
-//   10})}); if (!status)
+//   mpc::Status status = context->run("predict", {mpc::view(x, {8, 784})},
+//                                     {mpc::view(y, {8, 10})});
+//   if (!status)
 //     std::cerr << status.error().message;
+//
+// docs/c-api.md has the whole program.
 #ifndef MPC_MODEL_HPP
 #define MPC_MODEL_HPP
 

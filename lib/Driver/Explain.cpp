@@ -30,7 +30,7 @@ public:
     std::map<std::string, std::string> values;
     for (const remark::detail::Remark::Arg &arg : remark.getArgs()) {
       // A value after an open sentence is a part of it; the others follow the text.
-      if (arg.key == "Remark" || StringRef(text).ends_with(" ")) {
+      if (arg.key == "Remark" || arg.key == "Reason" || StringRef(text).ends_with(" ")) {
         text += arg.val;
         continue;
       }

@@ -121,7 +121,7 @@ static std::string help(const Command &command) {
       left += std::string(" ") + option.value;
     if (option.takes == Takes::OptionalValue)
       left += std::string("[=") + option.value + "]";
-    left.append(left.size() < 34 ? 34 - left.size() : 1, ' ');
+    left.append(left.size() < 33 ? 34 - left.size() : 2, ' ');
     text += left + option.help + "\n";
   }
   text += std::string("\nexample:\n  ") + command.example + "\n";

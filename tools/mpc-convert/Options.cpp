@@ -39,7 +39,7 @@ static const char *kOverview =
     "EXAMPLES:\n"
     "  mpc-convert trained.safetensors --model model.keras -o trained.keras\n"
     "  mpc-convert model.h5 -o model.keras\n"
-    "  mpc-convert model.weights.h5 --model model.json -o model.keras\n"
+    "  mpc-convert model.weights.h5 --model architecture.json -o model.keras\n"
     "  mpc-convert model.keras -o weights.npz\n";
 
 static void printVersion(llvm::raw_ostream &os) { os << "mpc-convert " MPC_VERSION "\n"; }

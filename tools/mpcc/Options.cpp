@@ -68,7 +68,7 @@ struct CommandLine {
              cl::desc("Who sums gradients of biases on CUDA: mpc's kernels, or cuBLASLt's products "
                       "that make those of the weights"));
   MPC_OPTION(std::string, compileTo, "compile-to", cl::value_desc("PHASE"),
-             cl::desc("Stop after a phase and print the IR"));
+             cl::desc("Stop after a phase and print the IR, or write it to the folder of -o"));
   MPC_OPTION(std::string, compileFrom, "compile-from", cl::value_desc("PHASE"),
              cl::desc("MODEL is IR of that phase"));
   MPC_OPTION(std::string, explain, "explain", cl::ValueOptional, cl::value_desc("json"),
@@ -92,7 +92,7 @@ static const char *kOverview =
     "  mpcc model.keras --policy=map.json --explain\n"
     "  mpcc model.keras --loss=sparse_categorical_crossentropy --optimizer=adam "
     "--metrics=accuracy\n"
-    "  mpcc model.keras --input-shape=features:1200,36\n"
+    "  mpcc speech.json --input-shape=features:1200,36\n"
     "  mpcc model.keras --compile-to=casts\n\n"
     "--color=auto|always|never colors messages.\n";
 

@@ -122,10 +122,14 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
   for (int64_t extent : llvm::drop_begin(shape))
     example += (example.empty() ? "" : ",") +
                std::to_string(mlir::ShapedType::isDynamic(extent) ? 100 : extent);
+  std::string others;
+  for (const auto &[other, extents] : options.inputShapes)
+    if (!closedInputs.count(other))
+      others += (others.empty() ? "; --input-shape was given for " : ", ") + other;
   report(path, "the input has the shape " + declared +
                    "; only the batch may be unknown in a compiled model: say the other extents, "
                    "for example --input-shape=" +
-                   name + ":" + example + ", and pad shorter sequences to it");
+                   name + ":" + example + ", and pad shorter sequences to it" + others);
   return false;
 }
 
