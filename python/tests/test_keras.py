@@ -13,6 +13,7 @@ import numpy as np
 
 import mpc
 import mpc.keras
+from test_pages import run_readme
 
 
 def make(policy=None):
@@ -68,6 +69,12 @@ class Keras(unittest.TestCase):
         self.assertEqual(len(accuracies), 2, text)
         self.assertGreater(min(accuracies), 0.8)
         self.assertGreater(float(re.search(r"same class for ([\d.]+) %", text)[1]), 99)
+
+    def test_readme(self):
+        model = make()
+        before = model.predict(self.x, verbose=0)
+        self.assertEqual(run_readme("python/tests/test_keras.py", {"model": model, "x": self.x, "y": self.y}), 1)
+        self.assertGreater(np.abs(model.predict(self.x, verbose=0) - before).max(), 1e-3)
 
     def test_callbacks_of_keras(self):
         compiled = mpc.keras.compile(make())
