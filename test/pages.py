@@ -3,7 +3,7 @@
 
 A comment in front of a block, which readers do not see, says what a test needs to know of it:
 
-  <!-- setup: COMMANDS -->    run before it (SOURCE and SHARED are the repository and the fixtures)
+  <!-- setup: COMMANDS -->    run before it (SOURCE is the repository)
   <!-- file: NAME -->         it is the contents of a file, which a later block uses
   <!-- run by: FILE -->       another test runs it
   <!-- not run: REASON -->

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the code blocks of all pages, in their order, with what was installed: `sh` has to succeed, and
-`console` to print what stands below each command ("…" stands for anything). One folder per page. So
-do the examples that --help shows. test/pages.py says how a page names set-up, files and exceptions."""
+`console` to print what stands below each command ("…" stands for anything). So do the examples that
+--help shows. Each page has a folder of its own, which begins with the FILES below. test/pages.py says
+how a page names further set-up, files and exceptions."""
 
 import argparse
 import os
@@ -16,8 +17,8 @@ sys.path.insert(0, os.path.dirname(HERE))
 import named_tests  # noqa: E402  pylint: disable=wrong-import-position
 import pages  # noqa: E402  pylint: disable=wrong-import-position
 
-# What the files are called that the examples of --help work on.
-MODELS = """
+# Makes the files that pages and examples work on, by the names that they use.
+FILES = """
 cp "$SOURCE/examples/mnist_mlp/model_256.keras" model.keras
 cp "$SOURCE/examples/mnist_mlp/model.json" model.json
 mpcc model.keras -q -o model.mpc
@@ -27,7 +28,7 @@ import sys, zipfile
 import numpy
 open("speech.json", "w").write(zipfile.ZipFile(sys.argv[1]).read("config.json").decode().replace("input_layer", "features"))
 open("architecture.json", "wb").write(zipfile.ZipFile("model.keras").read("config.json"))
-x = numpy.random.default_rng(0).uniform(size=(300, 784)).astype(numpy.float32)
+x = numpy.random.default_rng(0).uniform(size=(320, 784)).astype(numpy.float32)
 y = (x[:, 0] * 10).astype(numpy.int32)
 numpy.savez("x.npz", x0=x)
 for name in ["train", "test", "batch"]:
@@ -61,11 +62,13 @@ class Suite:
             os.environ, LC_ALL="C.UTF-8", OMP_WAIT_POLICY="passive", SOURCE=pages.ROOT, SHARED=shared, CMAKE_PREFIX_PATH=prefix,
             PATH=os.path.join(prefix, "bin") + ":/usr/bin:/bin", LD_LIBRARY_PATH=library,
             PKG_CONFIG_PATH=os.path.join(library, "pkgconfig"))  # fmt: skip
+        self.files = os.path.join(work, "files")
+        os.makedirs(self.files)
+        self.run(FILES, self.files, "set-up")
 
     def folder(self, name):
         path = os.path.join(self.work, re.sub(r"\W+", "-", name))
-        os.makedirs(path)
-        return path
+        return shutil.copytree(self.files, path)
 
     def run(self, commands, folder, place):
         result = subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=folder, env=self.environment,
@@ -102,7 +105,6 @@ class Suite:
 
     def try_help(self, tool):
         folder = self.folder("help of " + tool)
-        self.run(MODELS, folder, "set-up")
         texts = [self.run(f"{tool} --help", folder, tool)]
         if tool == "mpc-run":
             commands = re.findall(r"^  ([a-z]+) {2,}", texts[0], re.M)
