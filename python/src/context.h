@@ -12,6 +12,7 @@
 #include <nanobind/ndarray.h>
 #include <string>
 #include <sys/types.h>
+#include <unistd.h>
 #include <variant>
 #include <vector>
 
@@ -44,7 +45,7 @@ public:
 
 private:
   std::timed_mutex mutex;
-  std::atomic<pid_t> holder{0}; // set a moment after the lock was taken
+  std::atomic<pid_t> holder{::getpid()}; // set a moment after the lock was taken
 };
 
 /// A context is used by one thread at a time. Runs give the interpreter's lock away, so that

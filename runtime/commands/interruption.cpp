@@ -22,14 +22,16 @@ static void remember(int number) {
 
 Interruption::Interruption() {
   received = 0;
+  struct sigaction action = {};
+  action.sa_handler = remember;
+  action.sa_flags = SA_RESTART; // interrupted reads and writes go on
   for (size_t i = 0; i < count; ++i) {
-    struct sigaction action = {};
-    action.sa_handler = remember;
-    action.sa_flags = SA_RESTART; // interrupted reads and writes go on
-    sigaction(numbers[i], nullptr, &before[i]);
+    sigaction(numbers[i], nullptr, &before[i]); // all, before the first may come
+    sigaddset(&action.sa_mask, numbers[i]);
+  }
+  for (size_t i = 0; i < count; ++i)
     if (before[i].sa_handler != SIG_IGN) // as nohup asks for
       sigaction(numbers[i], &action, nullptr);
-  }
 }
 
 Interruption::~Interruption() {

@@ -110,7 +110,7 @@ private:
     if (!options_.trace.empty())
       trace_ = std::make_unique<training::Trace>(session_);
     if (options_.resume.empty()) {
-      noteEarlierRun();
+      replaceEarlierRun(/*step=*/-1);
       return Status();
     }
     checkpoint::CheckpointFolder from(options_.resume, options_.keep);
@@ -122,24 +122,27 @@ private:
       return status;
     for (const auto &callback : callbacks_)
       callback->restore(saved);
-    if (!options_.checkpoint.empty()) {
-      std::error_code ignored;
-      const bool isSame =
-          std::filesystem::equivalent(options_.checkpoint, options_.resume, ignored);
-      folder_.supersede(isSame ? state_.globalStep : -1);
-    }
+    std::error_code ignored;
+    const bool isSame = std::filesystem::equivalent(options_.checkpoint, options_.resume, ignored);
+    replaceEarlierRun(isSame ? state_.globalStep : -1);
     return Status();
   }
 
-  /// A run from the beginning whose folder has checkpoints: a forgotten --resume, perhaps.
-  void noteEarlierRun() {
+  /// The folder has checkpoints of more than `step` steps (-1: of any): a forgotten --resume, or
+  /// one of another folder.
+  void replaceEarlierRun(int64_t step) {
     if (options_.checkpoint.empty())
       return;
-    if (size_t count = folder_.supersede(-1))
-      console_.warn(options_.checkpoint + ": has " + std::to_string(count) +
-                    (count == 1 ? " checkpoint" : " checkpoints") +
-                    " of an earlier run, which the first one of this run replaces; --resume " +
-                    options_.checkpoint + " would go on from " + (count == 1 ? "it" : "them"));
+    const size_t count = folder_.supersede(step);
+    if (count == 0)
+      return;
+    std::string note = options_.checkpoint + ": has " + std::to_string(count) +
+                       (count == 1 ? " checkpoint" : " checkpoints") +
+                       " of an earlier run, which the first one of this run replaces";
+    if (options_.resume.empty())
+      note +=
+          "; --resume " + options_.checkpoint + " would go on from " + (count == 1 ? "it" : "them");
+    console_.warn(note);
   }
 
   /// --memory: before the first step. What validation needs more comes first.

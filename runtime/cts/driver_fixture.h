@@ -4,11 +4,10 @@
 #ifndef MPC_RUNTIME_CTS_DRIVER_FIXTURE_H
 #define MPC_RUNTIME_CTS_DRIVER_FIXTURE_H
 
-#include "runtime/base/cpu.h"
 #include "runtime/cts/elements.h"
+#include "runtime/cts/isa.h"
 #include "runtime/drivers/driver.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -20,12 +19,6 @@ struct DriverCase {
   std::unique_ptr<Driver> (*make)(const DriverOptions &options);
   unsigned threads;
 };
-
-// MPC_CTS_ISA, mpc_rt_isa_t: what a CPU that has no more takes.
-inline int isa() {
-  const char *wanted = std::getenv("MPC_CTS_ISA");
-  return wanted ? std::min(std::atoi(wanted), cpu().isa) : cpu().isa;
-}
 
 class DriverTest : public ::testing::TestWithParam<DriverCase> {
 protected:

@@ -29,7 +29,7 @@ TESTS_OWN = re.compile(r"MPC_CTS_|MPC_FAKE_|MPC_MATH_|TERM$|DNNL_MAX_CPU_ISA$")
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, check=True, timeout=60)
 
 
 def listed(*patterns):

@@ -98,15 +98,17 @@ class Checkpoint(linear.ToolTest):
         # As nohup and shells that start something in the background ask for.
         for number in [signal.SIGINT, signal.SIGHUP]:
             process = subprocess.Popen(
-                [linear.TOOL, "train", self.model, "--data", self.data, *self.OPTIONS, "--steps=3000", "--save", self.path("w")],
+                [linear.TOOL, "train", self.model, "--data", self.data, *self.OPTIONS, "--epochs=1000000000"],
                 stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),
             )  # fmt: skip
+            while "Epoch 1/" not in process.stderr.readline():
+                self.assertIsNone(process.poll())
             process.send_signal(number)
-            time.sleep(0.05)
-            process.send_signal(number)
+            time.sleep(0.1)
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGTERM)
             _, errors = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, 0, errors)
-            os.remove(self.path("w"))
+            self.assertEqual(process.returncode, 143, errors)
 
     def test_kill_at_any_time_leaves_a_checkpoint(self):
         random.seed(1)
@@ -153,6 +155,13 @@ class Checkpoint(linear.ToolTest):
         self.train("--epochs=2", "--save", self.path("whole"))
         self.assertEqual(self.read("whole"), self.read("part"))
         self.assertEqual([path[-18:-12] for path in old], ["000010", "000012"])
+
+    def test_a_run_that_goes_on_elsewhere_replaces_them_too(self):
+        self.train("--epochs=1", "--checkpoint", self.path("a"))
+        self.train("--epochs=6", "--checkpoint", self.path("c"))
+        result = self.train("--epochs=2", "--resume", self.path("a"), "--checkpoint", self.path("c"))
+        self.assertIn(f"warning: {self.path('c')}: has 2 checkpoints of an earlier run, which the first one of this run replaces\n", result.stderr)
+        self.assertEqual([path[-18:-12] for path in self.checkpoints()], ["000004"])
 
     def test_an_earlier_run_stays_until_there_is_a_new_checkpoint(self):
         self.train("--epochs=2", "--checkpoint", self.path("c"))
