@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace mpc::rt {
 
@@ -44,8 +45,10 @@ private:
 // What choices call oneDNN's kernels, and the loops of DepthwiseConvolution.
 constexpr char libraryKernel[] = "onednn", depthwiseKernel[] = "depthwise";
 
-// The least of a few calls, after one that makes plans and touches pages.
-double secondsOf(const std::function<void()> &call);
+// Which of the calls, at least one, takes the least time. After a call each that makes plans and
+// touches pages they take turns, so that what else the machine does meets all of them. The first
+// one stays unless something is gained.
+size_t fastestOf(const std::vector<std::function<void()>> &calls);
 
 } // namespace mpc::rt
 

@@ -24,17 +24,21 @@ void Contractor::measure(const mpc_rt_contract_t &descriptor, const Contraction 
   // Weights that change are packed anew in every step, so that belongs to the time.
   mpc_rt_contract_t alone = descriptor;
   alone.rhs_variable = keep ? descriptor.rhs_variable : -1;
-  double fastest = 0;
-  for (BlockedProduct *candidate : {blocked, static_cast<BlockedProduct *>(nullptr)}) {
-    auto plan = makePlan(shape, keep, /*findLargest=*/false, candidate);
-    const double seconds = secondsOf(
-        [&] { execute(*plan, alone, lhs, rhs, bias, result.data(), {nullptr, nullptr, bits}); });
-    if (candidate == blocked || seconds < fastest) {
-      choices.set({KernelChoices::Operation::contraction, descriptor.id, batch, keep},
-                  candidate ? candidate->name() : libraryKernel);
-      fastest = seconds;
-    }
+  // What the rules prefer is first.
+  BlockedProduct *candidates[] = {blocked, nullptr};
+  if (!blocked->isWorthwhile(shape, keep, /*launches=*/true) && !blocked->isWorthwhileByRows(shape))
+    std::swap(candidates[0], candidates[1]);
+  std::vector<std::unique_ptr<Plan>> plans;
+  std::vector<std::function<void()>> calls;
+  for (BlockedProduct *candidate : candidates) {
+    plans.push_back(makePlan(shape, keep, /*findLargest=*/false, candidate));
+    calls.emplace_back([&, plan = plans.back().get()] {
+      execute(*plan, alone, lhs, rhs, bias, result.data(), {nullptr, nullptr, bits});
+    });
   }
+  const BlockedProduct *fastest = candidates[fastestOf(calls)];
+  choices.set({KernelChoices::Operation::contraction, descriptor.id, batch, keep},
+              fastest ? fastest->name() : libraryKernel);
   // The copies that the slower one packed are for nobody.
   packedOnceHolds = nullptr;
   for (auto entry = weights.begin(); entry != weights.end();)

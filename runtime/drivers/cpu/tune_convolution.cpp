@@ -4,6 +4,8 @@
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/cpu/convolver.h"
 
+#include <algorithm>
+#include <string_view>
 #include <vector>
 
 namespace mpc::rt {
@@ -37,23 +39,24 @@ void Convolver::measure(const mpc_rt_convolution_t &descriptor, const Convolutio
   }
   if (candidates.size() < 2)
     return;
+  // What the rules prefer is first.
+  const auto preferred = makePlan(shape, /*kernel=*/nullptr);
+  std::stable_partition(candidates.begin(), candidates.end(), [&](const auto &candidate) {
+    return std::string_view(candidate.second->kernel()) == preferred->kernel();
+  });
   const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
   Buffer result;
   reserve(result, static_cast<uint64_t>(shape.outElements()) * dtypeSize(shape.out));
   // Filters that change are packed anew in every step, so that belongs to the time.
   mpc_rt_convolution_t alone = descriptor;
   alone.rhs_variable = keep ? descriptor.rhs_variable : -1;
-  const char *fastest = nullptr;
-  double least = 0;
-  for (auto &[kernel, plan] : candidates) {
-    Plan &candidate = *plan;
-    const double seconds = secondsOf([&] { run(candidate, alone, lhs, rhs, bias, result.data()); });
-    if (!fastest || seconds < least) {
-      fastest = kernel;
-      least = seconds;
-    }
-  }
-  choices.set({KernelChoices::Operation::convolution, descriptor.id, batch, keep}, fastest);
+  std::vector<std::function<void()>> calls;
+  for (auto &candidate : candidates)
+    calls.emplace_back([&, plan = candidate.second.get()] {
+      run(*plan, alone, lhs, rhs, bias, result.data());
+    });
+  choices.set({KernelChoices::Operation::convolution, descriptor.id, batch, keep},
+              candidates[fastestOf(calls)].first);
   // The copies that the slower ones packed are for nobody.
   for (auto entry = weights.begin(); entry != weights.end();)
     entry = std::get<0>(entry->first) == alone.rhs_variable ? weights.erase(entry) : ++entry;

@@ -10,7 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
 #include <string>
+#include <thread>
 
 namespace mpc::rt {
 namespace {
@@ -57,6 +60,31 @@ TEST(KernelChoices, AreMeasuredOnceAndWhereAsked) {
   choices.set({contraction, 1, 2, true}, "onednn");
   EXPECT_FALSE(choices.toBeMeasured({contraction, 1, 2, true}));
   EXPECT_TRUE(choices.toBeMeasured({convolution, 1, 2, true}));
+}
+
+std::function<void()> taking(std::function<int(int)> milliseconds) {
+  return [milliseconds, call = 0]() mutable {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds(call++)));
+  };
+}
+
+TEST(FastestOf, IsTheOneWhoseLeastTimeIsLeast) {
+  EXPECT_EQ(fastestOf({[] {}}), 0u);
+  const auto slow = taking([](int) { return 4; });
+  EXPECT_EQ(fastestOf({slow, taking([](int) { return 0; })}), 1u);
+  EXPECT_EQ(fastestOf({slow, slow, taking([](int) { return 0; })}), 2u);
+  // The first calls make plans; others meet what else the machine does.
+  EXPECT_EQ(fastestOf({slow, taking([](int call) { return call == 3 ? 0 : 12; })}), 1u);
+}
+
+TEST(FastestOf, CallsLongOnesThreeTimesAfterTheFirst) {
+  int calls = 0;
+  const std::function<void()> slow = [&calls] {
+    ++calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  fastestOf({slow});
+  EXPECT_EQ(calls, 1 + 3);
 }
 
 class Tuning : public ::testing::Test {
