@@ -24,6 +24,10 @@ struct Shape {
   long long batch = 0, m = 0, n = 0, k = 0;
 };
 
+mpc_rt_dtype_t dtypeOfResult(mpc_rt_dtype_t dtype) {
+  return dtype == MPC_RT_INT8 ? MPC_RT_INT32 : dtype;
+}
+
 Shape parse(const std::string &text, mpc_rt_dtype_t dtype, uint32_t id) {
   Shape shape;
   int read = 0;
@@ -34,7 +38,8 @@ Shape parse(const std::string &text, mpc_rt_dtype_t dtype, uint32_t id) {
   auto &d = shape.descriptor;
   d.struct_size = sizeof(d);
   d.id = id;
-  d.lhs_dtype = d.rhs_dtype = d.out_dtype = d.bias_dtype = dtype;
+  d.lhs_dtype = d.rhs_dtype = d.bias_dtype = dtype;
+  d.out_dtype = dtypeOfResult(dtype);
   d.flags = (rest.find("tl") != rest.npos ? MPC_RT_CONTRACT_TRANSPOSE_LHS : 0u) |
             (rest.find("tr") != rest.npos ? MPC_RT_CONTRACT_TRANSPOSE_RHS : 0u);
   d.batch = {shape.batch, 0}, d.m = {shape.m, 0}, d.n = {shape.n, 0}, d.k = {shape.k, 0};
@@ -69,18 +74,24 @@ struct Group {
     }
   }
 
-  const MicroKernel *kernel() const {
+  // Null where there is none of ours.
+  const char *kernel() const {
+    if (dtype == MPC_RT_INT8) {
+      const Int8Kernel *int8 = kept ? int8Kernel(isa) : nullptr;
+      return int8 ? int8->name : nullptr;
+    }
     const MicroKernel *bfloat16 = dtype == MPC_RT_BFLOAT16 && onednn::hasNativeBFloat16()
                                       ? bfloat16MicroKernel(isa)
                                       : nullptr;
-    return bfloat16 ? bfloat16 : float32MicroKernel(isa);
+    const MicroKernel *found = bfloat16 ? bfloat16 : float32MicroKernel(isa);
+    return found ? found->name : nullptr;
   }
 
   // Tells `own` to multiply this one by the micro-kernel.
   void choose(const Shape &shape) {
     if (kernel())
       choices[own].set({KernelChoices::Operation::contraction, shape.descriptor.id, 1, kept},
-                       kernel()->name);
+                       kernel());
   }
 };
 
@@ -90,8 +101,8 @@ public:
   void grow(const Shape &shape, mpc_rt_dtype_t dtype) {
     const long long elements[] = {shape.m * shape.k, shape.k * shape.n, shape.m * shape.n};
     for (int i = 0; i < 3; ++i)
-      bytes[i] =
-          std::max(bytes[i], static_cast<uint64_t>(shape.batch * elements[i]) * dtypeSize(dtype));
+      bytes[i] = std::max(bytes[i], static_cast<uint64_t>(shape.batch * elements[i]) *
+                                        dtypeSize(i == 2 ? dtypeOfResult(dtype) : dtype));
   }
   uint8_t *operator[](int i) {
     if (!buffers[i].data()) {
@@ -129,15 +140,20 @@ void multiply(benchmark::State &state, Group &group, const Shape &shape, Way way
                      static_cast<double>(shape.k);
   state.counters["flops"] =
       benchmark::Counter(2 * terms, benchmark::Counter::kIsIterationInvariantRate);
-  if (way == chosen)
-    state.SetLabel(contractor.kernelOf(shape.descriptor, 1));
+  if (way == chosen) {
+    const char *kernel = contractor.kernelOf(shape.descriptor, 1);
+    state.SetLabel(*kernel ? kernel : group.kernel() ? group.kernel() : "");
+  }
 }
 
 } // namespace
 
 void mpc::benchmarks::registerProducts(const std::vector<std::string> &specifications, int isa) {
   const std::map<std::string, mpc_rt_dtype_t> dtypes = {
-      {"float32", MPC_RT_FLOAT32}, {"bfloat16", MPC_RT_BFLOAT16}, {"float16", MPC_RT_FLOAT16}};
+      {"float32", MPC_RT_FLOAT32},
+      {"bfloat16", MPC_RT_BFLOAT16},
+      {"float16", MPC_RT_FLOAT16},
+      {"int8", MPC_RT_INT8}};
   static std::map<std::string, Group> groups;
   uint32_t id = 0;
   for (const std::string &specification : specifications) {
@@ -148,8 +164,8 @@ void mpc::benchmarks::registerProducts(const std::vector<std::string> &specifica
     const bool kept = slash != name.npos;
     if (dtype == dtypes.end() || (kept && name.substr(slash) != "/kept"))
       throw std::invalid_argument("product/" + specification +
-                                  ": expected float32, bfloat16 or float16, /kept or nothing, and "
-                                  "a shape");
+                                  ": expected float32, bfloat16, float16 or int8, /kept or "
+                                  "nothing, and a shape");
     const Shape shape = parse(specification.substr(last + 1), dtype->second, id++);
     Group &group = groups.try_emplace(name, dtype->second, kept, isa).first->second;
     group.choose(shape);

@@ -41,6 +41,8 @@ constexpr TileCase tileCases[] = {
     {"many_rows", bfloat16, bfloat16, 300, 260, 97, false, 0, true},
     {"few_rows", bfloat16, bfloat16, 3, 260, 97, false, 0, false},
     {"float32", float32, float32, 300, 260, 97, false, 0, false},
+    {"int8_by_int8", int8, int8, 300, 260, 97, false, 0, true},
+    {"one_row_of_int8_by_int8", int8, int8, 1, 40, 97, false, 0, true},
     {"int8_one_row", bfloat16, int8, 1, 40, 97, false, 0, true},
     {"int8_of_float32", float32, int8, 40, 40, 97, false, 0, true},
     {"int8_of_float16", float16, int8, 17, 40, 97, false, 0, true},
@@ -79,7 +81,8 @@ protected:
     const TileCase &c = GetParam();
     ContractionCase shape;
     shape.m = c.m, shape.n = c.n, shape.k = c.k;
-    shape.lhs = shape.out = c.lhs, shape.rhs = c.rhs;
+    shape.lhs = c.lhs, shape.rhs = c.rhs;
+    shape.out = c.lhs == int8 ? MPC_RT_INT32 : c.lhs;
     shape.packedRhs = c.packed;
     shape.rhsVariable = 0;
     return ContractionData(shape);

@@ -106,6 +106,21 @@ __attribute__((target("avx512f"), noinline)) void addProducts(Tile &sums, int64_
   }
 }
 
+// What all products want of their tiles.
+void beginProduct(const char *instruction, int sums, int lhs, int rhs) {
+  for (int tile : {sums, lhs, rhs}) {
+    checkTile(instruction, tile);
+    if (state.rowBytes(tile) % 4)
+      fault(instruction, "a tile has rows that are not whole numbers of 32 bits");
+  }
+  if (sums == lhs || sums == rhs || lhs == rhs)
+    fault(instruction, "the three tiles are not different ones");
+  if (state.rows(sums) != state.rows(lhs) || state.rowBytes(sums) != state.rowBytes(rhs) ||
+      state.rowBytes(lhs) != state.rows(rhs) * 4)
+    fault(instruction, "the tiles' shapes do not belong together");
+  products.fetch_add(1, std::memory_order_relaxed);
+}
+
 } // namespace
 
 void permit() { permitted = true; }
@@ -165,21 +180,25 @@ void store(int tile, void *to, size_t stride) {
 }
 
 void multiplyBFloat16(int sums, int lhs, int rhs) {
-  for (int tile : {sums, lhs, rhs}) {
-    checkTile("TDPBF16PS", tile);
-    if (state.rowBytes(tile) % 4)
-      fault("TDPBF16PS", "a tile has rows that are not whole numbers of float32");
-  }
-  if (sums == lhs || sums == rhs || lhs == rhs)
-    fault("TDPBF16PS", "the three tiles are not different ones");
-  if (state.rows(sums) != state.rows(lhs) || state.rowBytes(sums) != state.rowBytes(rhs) ||
-      state.rowBytes(lhs) != state.rows(rhs) * 4)
-    fault("TDPBF16PS", "the tiles' shapes do not belong together");
-  products.fetch_add(1, std::memory_order_relaxed);
+  beginProduct("TDPBF16PS", sums, lhs, rhs);
   const NoDenormals without;
   addProducts(state.tiles[sums], state.rows(sums),
               static_cast<__mmask16>((1u << state.rowBytes(sums) / 4) - 1), state.tiles[lhs],
               state.rowBytes(lhs) / 4, state.tiles[rhs]);
+}
+
+void multiplyInt8(int sums, int lhs, int rhs) {
+  beginProduct("TDPBSSD", sums, lhs, rhs);
+  const auto byteOf = [](uint32_t word, int i) {
+    return static_cast<int32_t>(static_cast<int8_t>(word >> (8 * i)));
+  };
+  for (int64_t row = 0; row < state.rows(sums); ++row)
+    for (int64_t four = 0; four < state.rows(rhs); ++four)
+      for (int64_t column = 0; column < state.rowBytes(sums) / 4; ++column)
+        for (int i = 0; i < 4; ++i)
+          state.tiles[sums].words[row][column] +=
+              static_cast<uint32_t>(byteOf(state.tiles[lhs].words[row][four], i) *
+                                    byteOf(state.tiles[rhs].words[four][column], i));
 }
 
 uint64_t countProducts() { return products.load(); }

@@ -21,8 +21,8 @@ void release();                                    // TILERELEASE
 void zero(int tile);
 void load(int tile, const void *from, size_t stride);
 void store(int tile, void *to, size_t stride);
-// TDPBF16PS
-void multiplyBFloat16(int sums, int lhs, int rhs);
+void multiplyBFloat16(int sums, int lhs, int rhs); // TDPBF16PS
+void multiplyInt8(int sums, int lhs, int rhs);     // TDPBSSD
 
 // How often any thread multiplied tiles so far.
 uint64_t countProducts();

@@ -113,6 +113,40 @@ TEST_F(SoftwareProducts, AreWhatTheManualSays) {
   }
 }
 
+TEST_F(SoftwareProducts, OfBytesWrapAround) {
+  uint32_t next = 0;
+  for (int turn = 0; turn < 100; ++turn) {
+    auto draw = [&] { return rt::philox({{next++, 0, 0, 0}}, 5, 0).word[0]; };
+    const int m = 1 + draw() % 16, n = 1 + draw() % 16, k = 1 + draw() % 16;
+    int32_t sums[16][16], found[16][16];
+    int8_t lhs[16][64], rhs[16][64];
+    for (auto &row : sums)
+      for (int32_t &sum : row)
+        sum = static_cast<int32_t>(turn % 2 ? draw() : 0x7fffff00);
+    for (auto *matrix : {&lhs, &rhs})
+      for (auto &row : *matrix)
+        for (int8_t &element : row)
+          element = static_cast<int8_t>(turn % 8 ? draw() >> 24 : 0x80);
+    std::memcpy(found, sums, sizeof(sums));
+    for (int row = 0; row < m; ++row)
+      for (int column = 0; column < n; ++column)
+        for (int i = 0; i < 4 * k; ++i)
+          sums[row][column] = static_cast<int32_t>(
+              static_cast<int64_t>(sums[row][column]) + lhs[row][i] * rhs[i / 4][4 * column + i % 4]);
+    const Configuration configuration = shapes(m, n, k);
+    loadConfiguration(&configuration);
+    load(0, found, sizeof(found[0]));
+    load(1, lhs, sizeof(lhs[0]));
+    load(2, rhs, sizeof(rhs[0]));
+    multiplyInt8(0, 1, 2);
+    store(0, found, sizeof(found[0]));
+    for (int row = 0; row < m; ++row)
+      for (int column = 0; column < n; ++column)
+        ASSERT_EQ(found[row][column], sums[row][column])
+            << "turn " << turn << ", row " << row << ", column " << column;
+  }
+}
+
 TEST_F(SoftwareProducts, KeepTheControlWord) {
   const Configuration configuration = shapes(16, 16, 16);
   loadConfiguration(&configuration);
@@ -179,6 +213,7 @@ TEST_F(SoftwareTilesDeathTest, EndWhereTheCpuWouldFault) {
   EXPECT_DEATH(load(0, memory, 64), "TILELOADD: tiles are not configured");
   EXPECT_DEATH(store(0, memory, 64), "TILESTORED: tiles are not configured");
   EXPECT_DEATH(multiplyBFloat16(0, 1, 2), "TDPBF16PS: tiles are not configured");
+  EXPECT_DEATH(multiplyInt8(0, 1, 2), "TDPBSSD: tiles are not configured");
   const Configuration c = shapes(5, 3, 7);
   EXPECT_DEATH(with(c, [] { zero(8); }), "there are 8 tiles");
   EXPECT_DEATH(with(c, [] { zero(4); }), "does not have the tile");

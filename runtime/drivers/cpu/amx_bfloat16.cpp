@@ -7,6 +7,7 @@
 // even and takes subnormal numbers for zero (Intel's Architecture Instruction Set Extensions
 // Programming Reference, chapter 3).
 #include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/tile_shapes.h"
 #include "runtime/drivers/cpu/transpose16.h"
 
 namespace mpc::rt {
@@ -15,13 +16,7 @@ namespace {
 constexpr int64_t depth = 32, tileBytes = 1024, stepBytes = 2 * tileBytes;
 constexpr int64_t lineBytes = 64, tileRows = 16, tileColumns = 16;
 
-struct alignas(64) TileConfiguration {
-  uint8_t palette, start;
-  uint8_t reserved[14];
-  uint16_t rowBytes[16];
-  uint8_t rows[16];
-};
-static_assert(sizeof(TileConfiguration) == microKernelStateBytes);
+static_assert(sizeof(TileShapes) == microKernelStateBytes);
 
 __mmask32 firstOf(int64_t count) {
   return count >= 32 ? ~__mmask32{0} : count <= 0 ? 0 : (__mmask32{1} << count) - 1;
@@ -125,18 +120,13 @@ void packPairs(const PanelSource &source, int64_t panels, int64_t steps, void *t
 
 void enter(void *state) {
   _tile_storeconfig(state);
-  TileConfiguration configuration = {};
-  configuration.palette = 1;
-  for (int tile = 0; tile < 8; ++tile) {
-    configuration.rowBytes[tile] = lineBytes;
-    configuration.rows[tile] = 16;
-  }
-  _tile_loadconfig(&configuration);
+  const TileShapes shapes;
+  _tile_loadconfig(&shapes);
 }
 
 // oneDNN may take its own configuration for still there.
 void leave(const void *state) {
-  if (static_cast<const TileConfiguration *>(state)->palette)
+  if (static_cast<const TileShapes *>(state)->palette)
     _tile_loadconfig(state);
   else
     _tile_release();

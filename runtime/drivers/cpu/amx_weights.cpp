@@ -5,6 +5,7 @@
 // the strip again, as bfloat16 in the second-level cache.
 #include "runtime/drivers/cpu/amx_weights.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/tile_shapes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -200,21 +201,6 @@ MPC_AMX_INLINE Adjustment loadAdjustment(const Scales &scales, int64_t block, in
 }
 
 // ---- Products -----------------------------------------------------------------------------------
-
-// Tiles: sums of the upper rows (0, 1) and the lower ones (2, 3), rows (4, 5), weights (6, 7).
-struct alignas(64) TileShapes {
-  uint8_t palette = 1, start = 0, reserved[14] = {};
-  uint16_t rowBytes[16] = {};
-  uint8_t rows[16] = {};
-
-  TileShapes(int64_t upper, int64_t lower) {
-    const int64_t counts[] = {upper, upper, lower, lower, upper, lower, tileRows, tileRows};
-    for (int tile = 0; tile < 8; ++tile) {
-      rows[tile] = static_cast<uint8_t>(std::max<int64_t>(counts[tile], 1));
-      rowBytes[tile] = 64;
-    }
-  }
-};
 
 MPC_AMX_INLINE void clearSums() {
   _tile_zero(0);

@@ -4,7 +4,6 @@
 // they are, in tiles that lie in the order of use.
 #include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
-#include "runtime/drivers/cpu/vnni_int8.h"
 
 #include <algorithm>
 #include <cstring>
@@ -150,8 +149,9 @@ const int8_t *Contractor::findTiles(const mpc_rt_contract_t &descriptor, const C
       pack(amx::weightBytes(c),
            [&](int8_t *to) { amx::packWeights(team, c, numbers, blocks, to); });
       break;
-    case TileLayout::vnni:
-      pack(vnni::weightBytes(c), [&](int8_t *to) { vnni::packWeights(team, c, numbers, to); });
+    case TileLayout::int8:
+      pack(int8Kernel->weightBytes(c),
+           [&](int8_t *to) { int8Kernel->packWeights(team, c, numbers, to); });
       break;
     }
     kept.keptVersion = weightVersion;

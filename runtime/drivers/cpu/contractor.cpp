@@ -7,7 +7,6 @@
 #include "runtime/drivers/cpu/contractor.h"
 #include "runtime/base/status.h"
 #include "runtime/drivers/cpu/blocking.h"
-#include "runtime/drivers/cpu/vnni_int8.h"
 
 #include <algorithm>
 #include <cstring>
@@ -31,7 +30,7 @@ Contractor::Contractor(ThreadTeam &team, int isa, KernelChoices &choices, Produc
     : team(team), kernels(vectorKernels(isa)), choices(choices), products(products),
       nativeBFloat16(nativeBFloat16), exactInt8(exactInt8), vectors256(isa >= MPC_RT_ISA_X86_64_V3),
       useAmx(ownKernels && bfloat16MicroKernel(isa) == &amxBFloat16),
-      useVnni(ownKernels && multipliesInt8(isa)) {
+      int8Kernel(ownKernels ? rt::int8Kernel(isa) : nullptr) {
   if (ownKernels)
     for (int dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
       weightKernels[dtype] = weightKernel(isa, dtype);
@@ -128,24 +127,45 @@ const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
                                          const Contraction &shape, const void *lhs, const void *rhs,
                                          void *out, int64_t batch) {
   const auto *rows = static_cast<const int8_t *>(lhs), *numbers = static_cast<const int8_t *>(rhs);
-  if (useVnni && weightsConstant && descriptor.rhs_variable >= 0 && shape.batch == 1 &&
-      shape.k > 0 && !shape.transposeLhs && !shape.accumulate) {
-    const int8_t *packed = findTiles(descriptor, shape, TileLayout::vnni, rhs, nullptr);
-    reserve(sumBlock, static_cast<uint64_t>(shape.m) * sizeof(int32_t));
-    vnni::multiply(team, shape, rows, packed, reinterpret_cast<int32_t *>(sumBlock.data()),
-                   static_cast<int32_t *>(out));
-    return "vnni_int8";
-  }
-  if (shape.k > 0 && exactInt8) {
-    team.prepareWorkers();
-    Plan &plan = findPlan(descriptor, shape, /*findLargest=*/false, /*launches=*/false, batch);
-    if (plan.body->isFast()) {
-      execute(plan, descriptor, lhs, rhs, /*bias=*/nullptr, out, /*extras=*/{});
-      return plan.body->kernel();
+  auto *sums = static_cast<int32_t *>(out);
+  if (takesInt8Kernel(descriptor, shape)) {
+    const KernelChoices::Product product{KernelChoices::Operation::contraction, descriptor.id,
+                                         batch, /*rhsKept=*/true};
+    if (choices.toBeMeasured(product))
+      measureIntegers(descriptor, shape, rows, numbers, batch);
+    const std::string *chosen = choices.find(product);
+    if (!chosen || *chosen == int8Kernel->name) {
+      multiplyInt8(descriptor, shape, rows, numbers, sums);
+      return int8Kernel->name;
     }
   }
-  contractInt8(team, vectors256, shape, rows, numbers, static_cast<int32_t *>(out));
+  if (Plan *plan = findInt8Plan(descriptor, shape, batch)) {
+    execute(*plan, descriptor, lhs, rhs, /*bias=*/nullptr, out, /*extras=*/{});
+    return plan->body->kernel();
+  }
+  contractInt8(team, vectors256, shape, rows, numbers, sums);
   return "";
+}
+
+bool Contractor::takesInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &c) const {
+  return int8Kernel && weightsConstant && descriptor.rhs_variable >= 0 && c.batch == 1 &&
+         c.k > 0 && !c.transposeLhs && !c.accumulate;
+}
+
+void Contractor::multiplyInt8(const mpc_rt_contract_t &descriptor, const Contraction &c,
+                              const int8_t *lhs, const int8_t *rhs, int32_t *out) {
+  const int8_t *packed = findTiles(descriptor, c, TileLayout::int8, rhs, nullptr);
+  reserve(sumBlock, int8Kernel->scratchBytes(c));
+  int8Kernel->multiply(team, c, lhs, packed, sumBlock.data(), out);
+}
+
+Contractor::Plan *Contractor::findInt8Plan(const mpc_rt_contract_t &descriptor,
+                                           const Contraction &shape, int64_t batch) {
+  if (shape.k == 0 || !exactInt8)
+    return nullptr;
+  team.prepareWorkers();
+  Plan &plan = findPlan(descriptor, shape, /*findLargest=*/false, /*launches=*/false, batch);
+  return plan.body->isFast() ? &plan : nullptr;
 }
 
 void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,

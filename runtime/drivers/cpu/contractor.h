@@ -12,6 +12,7 @@
 #include "runtime/drivers/cpu/block_passes.h"
 #include "runtime/drivers/cpu/block_weights.h"
 #include "runtime/drivers/cpu/blocked_product.h"
+#include "runtime/drivers/cpu/int8_kernel.h"
 #include "runtime/drivers/cpu/kernel_choices.h"
 #include "runtime/drivers/cpu/onednn.h"
 #include "runtime/drivers/cpu/thread_team.h"
@@ -140,6 +141,11 @@ private:
   // `isMaster`: rhs is float32, to be rounded to what the shape says.
   void contractRows(const Contraction &shape, const void *lhs, const void *rhs, const void *bias,
                     void *out, bool isMaster = false);
+  bool takesInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
+  void multiplyInt8(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                    const int8_t *lhs, const int8_t *rhs, int32_t *out);
+  // oneDNN's plan, if it multiplies int8 fast here.
+  Plan *findInt8Plan(const mpc_rt_contract_t &descriptor, const Contraction &shape, int64_t batch);
   // The name of the kernel.
   const char *contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                const void *lhs, const void *rhs, void *out, int64_t batch);
@@ -150,7 +156,7 @@ private:
   void contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                      const void *rhs, const BlockScales *blocks, const void *bias, void *out);
   // How integer weights lie in the copy that is kept.
-  enum class TileLayout { vectors, pairs, columns, amx, vnni };
+  enum class TileLayout { vectors, pairs, columns, amx, int8 };
   // `blocks` may be null.
   const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                           TileLayout layout, const void *rhs, const BlockWeights *blocks);
@@ -205,6 +211,11 @@ private:
   // Runs the contraction by each kernel, into memory of its own, and keeps the fastest.
   void measure(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                const void *rhs, const void *bias, const ReluBits &bits, int64_t batch);
+  // The same for int8.
+  void measureIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                       const int8_t *lhs, const int8_t *rhs, int64_t batch);
+  // Copies of a variable for kernels that were slower are for nobody.
+  void dropPacked(int32_t variable);
   void executeBlocked(Plan &plan, const mpc_rt_contract_t &descriptor, const void *lhs,
                       const void *rhs, const void *bias, void *out,
                       const ContractionExtras &extras);
@@ -234,7 +245,8 @@ private:
   const VectorKernels &kernels;
   KernelChoices &choices;
   ProductList &products;
-  bool nativeBFloat16, exactInt8, vectors256, useAmx, useVnni;
+  bool nativeBFloat16, exactInt8, vectors256, useAmx;
+  const Int8Kernel *int8Kernel; // null: int8 is left to oneDNN and a plain loop
   const WeightKernel *weightKernels[3] = {}; // by dtype; null: tiles are multiplied otherwise
   bool weightsConstant = false;
   uint64_t weightVersion = 1;

@@ -8,6 +8,7 @@
 #include "runtime/base/cpuid.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/int8_kernel.h"
 #include "runtime/drivers/cpu/onednn.h"
 #include "runtime/drivers/cpu/weight_kernel.h"
 
@@ -60,9 +61,13 @@ const WeightKernel *weightKernel(int isa, int dtype) noexcept {
   return float32MicroKernel(isa) == &avx512Float32 ? &avx512Float32Weights : nullptr;
 }
 
-bool multipliesInt8(int isa) noexcept {
-  // Not measured on Intel's CPUs, where oneDNN has AMX.
-  return isa >= MPC_RT_ISA_X86_64_V4 && has(MPC_RT_FEATURE_AVX512_VNNI) && isAmd();
+const Int8Kernel *int8Kernel(int isa) noexcept {
+  // oneDNN's kernels are as fast, but its threads are not ours, and a few rows wait for them.
+  if (isa < MPC_RT_ISA_X86_64_V4)
+    return nullptr;
+  if (has(MPC_RT_FEATURE_AMX_INT8) && mayUseTiles() && onednn::hasAmx())
+    return &amxInt8;
+  return has(MPC_RT_FEATURE_AVX512_VNNI) ? &vnniInt8 : nullptr;
 }
 
 namespace {

@@ -9,7 +9,7 @@ bool Contractor::hasKernel(const std::string &name) const {
   for (auto *own : {bfloat16Product.get(), float32Product.get()})
     if (own && name == own->name())
       return true;
-  return false;
+  return int8Kernel && name == int8Kernel->name;
 }
 
 void Contractor::measure(const mpc_rt_contract_t &descriptor, const Contraction &shape,
@@ -39,10 +39,35 @@ void Contractor::measure(const mpc_rt_contract_t &descriptor, const Contraction 
   const BlockedProduct *fastest = candidates[fastestOf(calls)];
   choices.set({KernelChoices::Operation::contraction, descriptor.id, batch, keep},
               fastest ? fastest->name() : libraryKernel);
-  // The copies that the slower one packed are for nobody.
+  dropPacked(alone.rhs_variable);
+}
+
+void Contractor::measureIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                                 const int8_t *lhs, const int8_t *rhs, int64_t batch) {
+  Plan *library = findInt8Plan(descriptor, shape, batch);
+  if (!library)
+    return;
+  Buffer result;
+  reserve(result, shape.outElements() * sizeof(int32_t));
+  const size_t fastest = fastestOf(
+      {[&] {
+         multiplyInt8(descriptor, shape, lhs, rhs, reinterpret_cast<int32_t *>(result.data()));
+       },
+       [&] { execute(*library, descriptor, lhs, rhs, /*bias=*/nullptr, result.data(), {}); }});
+  choices.set(
+      {KernelChoices::Operation::contraction, descriptor.id, batch, /*rhsKept=*/true},
+      fastest == 0 ? int8Kernel->name : libraryKernel);
+  dropPacked(descriptor.rhs_variable);
+}
+
+void Contractor::dropPacked(int32_t variable) {
+  const auto drop = [variable](auto &copies) {
+    for (auto entry = copies.begin(); entry != copies.end();)
+      entry = std::get<0>(entry->first) == variable ? copies.erase(entry) : ++entry;
+  };
   packedOnceHolds = nullptr;
-  for (auto entry = weights.begin(); entry != weights.end();)
-    entry = std::get<0>(entry->first) == alone.rhs_variable ? weights.erase(entry) : ++entry;
+  drop(weights);
+  drop(tiles);
 }
 
 } // namespace mpc::rt

@@ -3,7 +3,7 @@
 // VPDPBUSD multiplies unsigned bytes by signed ones: weights are kept 128 larger, and 128 times the
 // sum of each row of lhs is taken off where its sums begin. A strip of 64 columns stays in the
 // second-level cache while all rows meet it, six at a time in registers.
-#include "runtime/drivers/cpu/vnni_int8.h"
+#include "runtime/drivers/cpu/int8_kernel.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 #define MPC_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 
-namespace mpc::rt::vnni {
+namespace mpc::rt {
 namespace {
 
 constexpr int64_t stripColumns = 64, stepRows = 4, stepBytes = stripColumns * stepRows;
@@ -106,8 +106,6 @@ MPC_VNNI int32_t sumOf(const int8_t *values, int64_t count) {
   return sum;
 }
 
-} // namespace
-
 uint64_t weightBytes(const Contraction &c) {
   return static_cast<uint64_t>(stripsOf(c) * stepsOf(c) * stepBytes);
 }
@@ -127,8 +125,12 @@ void packWeights(ThreadTeam &team, const Contraction &c, const int8_t *rhs, int8
   });
 }
 
+// The sum of each row.
+uint64_t scratchBytes(const Contraction &c) { return static_cast<uint64_t>(c.m) * sizeof(int32_t); }
+
 void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const int8_t *weights,
-              int32_t *rowSums, int32_t *out) {
+              void *scratch, int32_t *out) {
+  auto *rowSums = static_cast<int32_t *>(scratch);
   team.forRange(c.m, std::max<int64_t>((1 << 18) / c.k, 1), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
       rowSums[row] = sumOf(lhs + row * c.k, c.k);
@@ -150,4 +152,8 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
   });
 }
 
-} // namespace mpc::rt::vnni
+} // namespace
+
+const Int8Kernel vnniInt8 = {"vnni_int8", weightBytes, packWeights, scratchBytes, multiply};
+
+} // namespace mpc::rt

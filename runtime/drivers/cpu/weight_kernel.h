@@ -76,8 +76,6 @@ extern const WeightKernel avx512Float32Weights, avx512BFloat16Weights;
 
 // The kernel for rows of that dtype on this CPU, of those up to `isa`; null where there is none.
 const WeightKernel *weightKernel(int isa, int dtype) noexcept;
-// Whether vnni_int8.h is for this CPU.
-bool multipliesInt8(int isa) noexcept;
 
 } // namespace mpc::rt
 

@@ -15,6 +15,7 @@
 #undef _tile_stored
 #undef _tile_zero
 #undef _tile_dpbf16ps
+#undef _tile_dpbssd
 
 #define _tile_loadconfig mpc::tiles::loadConfiguration
 #define _tile_storeconfig mpc::tiles::storeConfiguration
@@ -24,6 +25,7 @@
 #define _tile_stream_loadd mpc::tiles::load
 #define _tile_stored mpc::tiles::store
 #define _tile_dpbf16ps mpc::tiles::multiplyBFloat16
+#define _tile_dpbssd mpc::tiles::multiplyInt8
 #define _mm512_cvtne2ps_pbh mpc::tiles::roundToBFloat16
 
 #endif

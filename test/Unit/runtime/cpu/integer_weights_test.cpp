@@ -6,10 +6,12 @@
 #include "runtime/base/cpu.h"
 #include "runtime/base/element.h"
 #include "runtime/drivers/cpu/contractor.h"
-#include "runtime/drivers/cpu/vnni_int8.h"
+#include "runtime/drivers/cpu/int8_kernel.h"
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <string>
 #include <vector>
 
 namespace mpc::rt {
@@ -28,37 +30,62 @@ std::vector<int8_t> draw(int64_t count, uint32_t seed) {
   return values;
 }
 
-void checkBytes(ThreadTeam &team, int64_t m, int64_t n, int64_t k, bool transposed,
-                const std::vector<int8_t> &lhs, const std::vector<int8_t> &rhs) {
-  Contraction c;
-  c.batch = 1, c.m = m, c.n = n, c.k = k, c.transposeRhs = transposed;
-  std::vector<int8_t> weights(vnni::weightBytes(c));
-  std::vector<int32_t> sums(static_cast<size_t>(m)), out(static_cast<size_t>(m * n)),
-      expected(out.size());
-  vnni::packWeights(team, c, rhs.data(), weights.data());
-  vnni::multiply(team, c, lhs.data(), weights.data(), sums.data(), out.data());
-  contractInt8(team, /*avx2=*/false, c, lhs.data(), rhs.data(), expected.data());
-  EXPECT_EQ(out, expected) << m << " x " << n << " x " << k << (transposed ? " ^T" : "");
-}
+// Products of bytes by each kernel that this CPU has.
+class Int8Kernels : public ::testing::TestWithParam<const Int8Kernel *> {
+protected:
+  void SetUp() override {
+    const bool runs = &kernel == &amxInt8 ? has(MPC_RT_FEATURE_AMX_INT8) && mayUseTiles()
+                                          : has(MPC_RT_FEATURE_AVX512_VNNI);
+    if (!runs)
+      GTEST_SKIP() << "this CPU has no " << kernel.name;
+  }
 
-TEST(IntegerWeights, MultiplyBytesExactly) {
-  if (!has(MPC_RT_FEATURE_AVX512_VNNI))
-    GTEST_SKIP() << "this CPU has no AVX512-VNNI";
-  ThreadTeam team(2);
-  team.begin();
+  void check(int64_t m, int64_t n, int64_t k, bool transposed, const std::vector<int8_t> &lhs,
+             const std::vector<int8_t> &rhs) {
+    Contraction c;
+    c.batch = 1, c.m = m, c.n = n, c.k = k, c.transposeRhs = transposed;
+    Buffer weights, scratch;
+    reserve(weights, kernel.weightBytes(c));
+    reserve(scratch, kernel.scratchBytes(c));
+    std::memset(scratch.data(), 0x5a, scratch.size());
+    // What surrounds the result stays.
+    constexpr int32_t other = 0x12345678;
+    std::vector<int32_t> out(static_cast<size_t>(m * n) + 128, other), expected = out;
+    team.begin();
+    kernel.packWeights(team, c, rhs.data(), reinterpret_cast<int8_t *>(weights.data()));
+    kernel.multiply(team, c, lhs.data(), reinterpret_cast<const int8_t *>(weights.data()),
+                    scratch.data(), out.data() + 64);
+    contractInt8(team, /*avx2=*/false, c, lhs.data(), rhs.data(), expected.data() + 64);
+    team.end();
+    EXPECT_EQ(out, expected) << m << " x " << n << " x " << k << (transposed ? " ^T" : "");
+  }
+
+  const Int8Kernel &kernel = *GetParam();
+  ThreadTeam team{2};
+};
+
+INSTANTIATE_TEST_SUITE_P(Every, Int8Kernels, ::testing::Values(&vnniInt8, &amxInt8),
+                         [](const auto &info) { return std::string(info.param->name); });
+
+TEST_P(Int8Kernels, MultiplyExactly) {
   uint32_t seed = 0;
-  for (int64_t m : {1, 2, 5, 6, 7, 50, 97})
+  for (int64_t m : {1, 2, 5, 6, 7, 17, 50, 97})
     for (int64_t n : {1, 16, 17, 64, 130})
       for (int64_t k : {1, 3, 4, 63, 256})
         for (bool transposed : {false, true}) {
           const auto lhs = draw(m * k, ++seed);
-          checkBytes(team, m, n, k, transposed, lhs, draw(k * n, seed + 1000));
+          check(m, n, k, transposed, lhs, draw(k * n, seed + 1000));
         }
-  // Sums that wrap around, of weights and of what their shift adds.
+  // More rows than a block has, and more than are packed at a time; several chunks of k.
+  for (int64_t m : {400, 1200})
+    check(m, 40, 1100, false, draw(m * 1100, 1), draw(1100 * 40, 2));
+}
+
+TEST_P(Int8Kernels, WrapAround) {
+  // For one of the kernels what the shift of its weights adds does, too.
   constexpr int64_t deep = 150001;
-  checkBytes(team, 2, 3, deep, false, std::vector<int8_t>(2 * deep, -128),
-             std::vector<int8_t>(3 * deep, -128));
-  team.end();
+  check(2, 3, deep, false, std::vector<int8_t>(2 * deep, -128),
+        std::vector<int8_t>(3 * deep, -128));
 }
 
 // Rows of a tile with the numbers 0 to 15 and -8 to 7, in runs of blocks that begin anywhere.

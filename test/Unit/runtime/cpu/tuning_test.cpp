@@ -4,6 +4,7 @@
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/convolution_case.h"
 #include "runtime/cts/isa.h"
+#include "runtime/drivers/cpu/int8_kernel.h"
 #include "runtime/drivers/cpu/kernel_choices.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
 #include "runtime/drivers/driver.h"
@@ -102,10 +103,10 @@ protected:
   static std::unique_ptr<Driver> makeDriver() { return makeCpuDriver({2, cts::isa()}); }
 
   // The name of the kernel.
-  std::string multiply() {
+  std::string multiply(WeightUse use = WeightUse::updated) {
     cts::ContractionData data(product);
     auto descriptor = product.descriptor(5);
-    EXPECT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
+    EXPECT_EQ(driver->begin(use), MPC_RT_OK);
     EXPECT_EQ(driver->contract(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
                                data.out.data(), /*largest=*/nullptr, 9),
               MPC_RT_OK);
@@ -159,6 +160,28 @@ TEST_F(Tuning, MeasuresEachProductOnceAndKeepsTheResult) {
   auto other = makeDriver();
   ASSERT_EQ(other->setKernelChoices(choices.c_str()), MPC_RT_OK);
   EXPECT_EQ(other->kernelChoices(), choices);
+}
+
+TEST_F(Tuning, MeasuresProductsOfKeptBytes) {
+  product.transposeLhs = false;
+  product.lhs = product.rhs = MPC_RT_INT8;
+  product.out = MPC_RT_INT32;
+  product.rhsVariable = 1;
+  driver->tune();
+  multiply();
+  EXPECT_EQ(driver->kernelChoices(), "") << "weights that change have no kernel of ours";
+  const std::string measured = multiply(WeightUse::constant), choices = driver->kernelChoices();
+  const Int8Kernel *own = int8Kernel(cts::isa());
+  if (!own || choices.empty()) // or oneDNN has none
+    return;
+  const std::string line = "5 9 kept " + std::string(measured == own->name ? measured : "onednn");
+  EXPECT_EQ(choices, line + "\n");
+  EXPECT_EQ(multiply(WeightUse::constant), measured);
+  ASSERT_EQ(driver->setKernelChoices("5 9 kept onednn\n"), MPC_RT_OK);
+  EXPECT_NE(multiply(WeightUse::constant), own->name);
+  ASSERT_EQ(driver->setKernelChoices(("5 9 kept " + std::string(own->name) + "\n").c_str()),
+            MPC_RT_OK);
+  EXPECT_EQ(multiply(WeightUse::constant), own->name);
 }
 
 TEST_F(Tuning, MeasuresConvolutions) {
