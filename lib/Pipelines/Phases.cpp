@@ -64,12 +64,11 @@ static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) 
   // Before differentiation, because what is dead has no derivative to build.
   cleanUp(manager);
   // Before differentiation, because attention has a derivative of its own; after the casts, which
-  // decide in what it is computed. A CPU computes rows of scores in cache (mpc-group-rows).
-  if (options.isOnDevice()) {
-    manager.addPass(createFormAttention());
-    // Before differentiation, too: what is kept for the derivative is then gelu's argument alone.
+  // decide in what it is computed.
+  manager.addPass(createFormAttention({/*target=*/options.target}));
+  // Before differentiation, too: what is kept for the derivative is then gelu's argument alone.
+  if (options.isOnDevice())
     manager.addPass(createFormGelu());
-  }
   DifferentiatePassOptions differentiate;
   differentiate.customLoop = options.customLoop;
   manager.addPass(createDifferentiatePass(differentiate));

@@ -12,7 +12,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What no library takes in the heads of attention: other multiples, and wider ones.
+/// What no library of CUDA takes in the heads of attention: other multiples, and wider ones.
 static constexpr int64_t kWidthMultiple = 8, kMostWidth = 256;
 /// A score below this has the probability 0 beside any score of a product of 16-bit numbers that
 /// is not.
@@ -133,7 +133,13 @@ static void matchProduct(SoftmaxOp softmax, Match &match, StringRef &obstacle) {
     obstacle = "its result is not in the order of the queries";
 }
 
-static void checkTypes(Match &match, StringRef &obstacle) {
+/// Whether a head has so many scores, or an unknown number of them.
+static bool hasScores(ContractOp scores, int64_t fewest) {
+  ArrayRef<int64_t> matrix = scores.getType().getShape().take_back(2);
+  return ShapedType::isDynamicShape(matrix) || matrix[0] * matrix[1] >= fewest;
+}
+
+static void checkTypes(Match &match, bool isCuda, StringRef &obstacle) {
   if (!obstacle.empty())
     return;
   RankedTensorType query = tensorTypeOf(match.scores.getLhs());
@@ -143,11 +149,12 @@ static void checkTypes(Match &match, StringRef &obstacle) {
     return elementTypeOf(op.getLhs()) == element && elementTypeOf(op.getRhs()) == element &&
            elementTypeOf(op.getResult()) == element && accumulator.isF32();
   };
-  if (!element.isF16() && !element.isBF16())
-    obstacle = "it is not in 16 bits";
+  const bool isNarrow = element.isF16() || element.isBF16();
+  if (isCuda ? !isNarrow : !isNarrow && !element.isF32())
+    obstacle = isCuda ? "it is not in 16 bits" : "it is in more than 32 bits";
   else if (!isOf(match.scores) || !isOf(match.product))
     obstacle = "its products are not all of one element type with sums in float32";
-  else
+  else if (isCuda)
     for (int64_t width :
          {query.getShape().back(), tensorTypeOf(match.product.getRhs()).getShape().back()})
       if (width % kWidthMultiple != 0 || width > kMostWidth)
@@ -186,7 +193,10 @@ static void form(IRRewriter &rewriter, Match &match) {
 
 namespace {
 struct FormAttention : mpc::impl::FormAttentionBase<FormAttention> {
+  using FormAttentionBase::FormAttentionBase;
+
   void runOnOperation() override {
+    const bool isCuda = StringRef(target).starts_with("cuda");
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<SoftmaxOp> candidates;
@@ -199,7 +209,9 @@ struct FormAttention : mpc::impl::FormAttentionBase<FormAttention> {
         if (!matchScores(softmax, match, obstacle))
           continue;
         matchProduct(softmax, match, obstacle);
-        checkTypes(match, obstacle);
+        checkTypes(match, isCuda, obstacle);
+        if (obstacle.empty() && !isCuda && !hasScores(match.scores, fewestScores))
+          obstacle = "its heads have few scores";
         Location loc = match.scores.getLoc();
         if (!obstacle.empty()) {
           remark::missed(loc, fusionRemark("attention"))
@@ -207,7 +219,8 @@ struct FormAttention : mpc::impl::FormAttentionBase<FormAttention> {
           continue;
         }
         remark::passed(loc, fusionRemark("attention"))
-            << "attention is one call: no scores in memory where cuDNN has an engine for it";
+            << (isCuda ? "attention is one call: no scores in memory where cuDNN has an engine for it"
+                       : "attention is one call: no scores in memory");
         form(rewriter, match);
       }
     }

@@ -6,6 +6,7 @@
 #include "runtime/cts/device_call.h"
 #include "runtime/cts/driver_fixture.h"
 #include "runtime/cts/elements.h"
+#include "runtime/cts/isa.h"
 
 #include <algorithm>
 #include <cmath>
@@ -225,6 +226,33 @@ INSTANTIATE_TEST_SUITE_P(Every, Attend, ::testing::ValuesIn(everyDriver()), driv
 TEST_P(Attend, IsRightOverDtypesShapesAndMasks) {
   for (uint32_t i = 0; i < 60; ++i)
     check(draw(i));
+}
+
+// Blocks of targets, of which masks see different sources; more heads than threads, and fewer.
+TEST_P(Attend, IsRightOverSeveralBlocks) {
+  for (const mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
+    for (const bool causal : {false, true}) {
+      check({dtype, 1, 230, 150, 1, 40, 24, causal});
+      check({dtype, 1, 100, 333, 3, 16, 65, causal});
+      check({dtype, 1, 7, 1500, 2, 9, 16, causal});
+    }
+}
+
+TEST_P(Attend, IsTheSameForEveryNumberOfThreads) {
+  if (std::string(driver->name()) != "cpu")
+    return;
+  Data one({MPC_RT_BFLOAT16, 1, 230, 150, 2, 40, 24, true}), other(one.c);
+  driver = makeCpuDriver({1, isa()});
+  ASSERT_EQ(attend(one), MPC_RT_OK);
+  ASSERT_EQ(attendGradient(one), MPC_RT_OK);
+  driver = makeCpuDriver({4, isa()});
+  ASSERT_EQ(attend(other), MPC_RT_OK);
+  ASSERT_EQ(attendGradient(other), MPC_RT_OK);
+  EXPECT_EQ(one.out, other.out);
+  EXPECT_EQ(one.logSums, other.logSums);
+  EXPECT_EQ(one.queryGradient, other.queryGradient);
+  EXPECT_EQ(one.keyGradient, other.keyGradient);
+  EXPECT_EQ(one.valueGradient, other.valueGradient);
 }
 
 // What a query, key or value of one head of one sample is, the others do not see.

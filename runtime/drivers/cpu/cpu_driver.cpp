@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The CPU driver: a thread team, a contractor and a convolver->
+// The CPU driver: a thread team, and what contracts, convolves and attends on it.
 #include "runtime/base/fork_watch.h"
+#include "runtime/drivers/cpu/attender.h"
 #include "runtime/drivers/cpu/contractor.h"
 #include "runtime/drivers/cpu/convolver.h"
 #include "runtime/drivers/cpu/thread_team.h"
@@ -162,12 +163,40 @@ public:
   }
   mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor, const AttentionOperands &operands,
                          int64_t batch) override {
-    return reserves ? MPC_RT_OK : Driver::attend(descriptor, operands, batch);
+    Attention shape;
+    if (auto status = resolveAttention(descriptor, operands, batch, shape))
+      return status;
+    const char *kernel = attender->kernelOf(shape);
+    if (reserves) {
+      if (kernel)
+        attender->reserveFor(shape, /*isGradient=*/false);
+      return MPC_RT_OK;
+    }
+    list.note(descriptor.id, batch, descriptor.layer, shape, /*isGradient=*/false,
+              kernel ? kernel : "loop");
+    if (!kernel)
+      return Driver::attend(descriptor, operands, batch);
+    attender->attend(shape, operands);
+    return MPC_RT_OK;
   }
   mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
                                  const AttentionGradientOperands &operands,
                                  int64_t batch) override {
-    return reserves ? MPC_RT_OK : Driver::attendGradient(descriptor, operands, batch);
+    Attention shape;
+    if (auto status = resolveAttention(descriptor, operands, batch, shape))
+      return status;
+    const char *kernel = attender->kernelOf(shape);
+    if (reserves) {
+      if (kernel)
+        attender->reserveFor(shape, /*isGradient=*/true);
+      return MPC_RT_OK;
+    }
+    list.note(descriptor.id, batch, descriptor.layer, shape, /*isGradient=*/true,
+              kernel ? kernel : "loop");
+    if (!kernel)
+      return Driver::attendGradient(descriptor, operands, batch);
+    attender->attendGradient(shape, operands);
+    return MPC_RT_OK;
   }
 
   bool setReserving(bool wanted) noexcept override {
@@ -207,7 +236,7 @@ public:
     convolver->forgetWeights();
   }
   uint64_t libraryBytes() const noexcept override {
-    return contractor->bytes() + convolver->bytes();
+    return contractor->bytes() + convolver->bytes() + attender->bytes();
   }
 
 private:
@@ -220,6 +249,7 @@ private:
   void makeKernels() {
     contractor.emplace(team, isa, choices, list);
     convolver.emplace(team, isa, choices, list);
+    attender.emplace(team, isa, onednn::hasNativeBFloat16());
     forks = forksSeen();
     isForkedThread = cameOutOfFork();
   }
@@ -240,6 +270,7 @@ private:
   ProductList list;
   std::optional<Contractor> contractor;
   std::optional<Convolver> convolver;
+  std::optional<Attender> attender;
   unsigned forks = 0;
   bool isForkedThread = false;
   bool reserves = false;   // instead of computing

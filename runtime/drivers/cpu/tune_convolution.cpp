@@ -41,7 +41,7 @@ void Convolver::measure(const mpc_rt_convolution_t &descriptor, const Convolutio
     return;
   // What the rules prefer is first.
   const auto preferred = makePlan(shape, /*kernel=*/nullptr);
-  std::stable_partition(candidates.begin(), candidates.end(), [&](const auto &candidate) {
+  std::partition(candidates.begin(), candidates.end(), [&](const auto &candidate) {
     return std::string_view(candidate.second->kernel()) == preferred->kernel();
   });
   const bool keep = weightsConstant && descriptor.rhs_variable >= 0;

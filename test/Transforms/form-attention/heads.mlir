@@ -1,6 +1,6 @@
-// RUN: mpc-opt %s --mpc-form-attention --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
+// RUN: mpc-opt %s --mpc-form-attention=target=cuda --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: mpc-opt %s --mpc-form-attention --mpc-form-attention | FileCheck %s
+// RUN: mpc-opt %s --mpc-form-attention=target=cuda --mpc-form-attention=target=cuda | FileCheck %s
 // MultiHeadAttention as Keras computes it, and what keeps it from being one op.
 
 // CHECK-LABEL: func.func @heads
