@@ -27,7 +27,7 @@ AttentionHead::AttentionHead(const AttentionKernels &kernels, const Attention &s
                              bool isGradient, uint8_t *memory)
     : shape(shape), kernel(kernels.micro), vectors(kernels.vectors), rows(kernels.rows),
       block(std::min(blockOf(shape), shape.targets)), memory(memory) {
-  layOut(isGradient, memory);
+  layOut(isGradient);
 }
 
 uint64_t AttentionHead::bytes(const AttentionKernels &kernels, const Attention &shape,
@@ -60,7 +60,7 @@ AttentionHead::Sums AttentionHead::takeSums(int64_t count, int64_t columns) {
   return {take<float>(count * stride), stride};
 }
 
-void AttentionHead::layOut(bool isGradient, uint8_t *) {
+void AttentionHead::layOut(bool isGradient) {
   keys = takePanels(shape.sources, shape.width);
   queries = takeLanes(shape.width);
   scores = takeSums(block, shape.sources);

@@ -52,7 +52,7 @@ private:
     float *row(int64_t i) const { return data + i * stride; }
   };
 
-  void layOut(bool isGradient, uint8_t *memory);
+  void layOut(bool isGradient);
   template <typename Type> Type *take(int64_t count);
   Lanes takeLanes(int64_t k);
   Panels takePanels(int64_t columns, int64_t k);
