@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Environments of Python with Keras and one backend or peer each."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -9,9 +10,19 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = {"tensorflow": ["tensorflow-cpu==2.21.0"], "jax": ["jax"], "torch": ["torch"], "onnxruntime": ["torch", "onnxruntime", "onnxscript"]}
 
+VERSIONED = ["keras", "tensorflow-cpu", "jax", "torch", "onnxruntime", "numpy"]
+
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
+
+
+def versions_of(python):
+    """What of the peers an environment has: {"torch": "2.9.1"}."""
+    script = ("import importlib.metadata as m, json; found = {};"
+              f" [found.update({{name: m.version(name)}}) for name in {VERSIONED} if any(d.metadata['Name'] == name for d in m.distributions())]; print(json.dumps(found))")  # fmt: skip
+    result = subprocess.run([python, "-c", script], capture_output=True, text=True)
+    return json.loads(result.stdout) if result.returncode == 0 else {}
 
 
 def python_of(backend):

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """This machine: what results of its kind of CPU are called, where they are kept, what the CPU has for any program."""
 
+import datetime
 import pathlib
+import platform
 import re
 import statistics
+import subprocess
 
 import google_benchmark
 
@@ -40,6 +43,19 @@ def _generation():
 def description():
     """The CPU's name, its generation and its extensions for products: "AMD EPYC, Zen5, AVX512-BF16"."""
     return ", ".join(filter(None, [_field("model name") or "an unnamed CPU", _generation(), *_extensions()[:2]]))
+
+
+def surroundings():
+    """What else a result may depend on: memory, the kernel, the day, the sources."""
+    memory = int(re.search(r"MemTotal:\s*(\d+)", pathlib.Path("/proc/meminfo").read_text()).group(1))
+    commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], cwd=RESULTS, capture_output=True, text=True).stdout.strip()
+    return {"memory_gib": round(memory / 2**20, 1), "kernel": platform.release(), "date": datetime.date.today().isoformat(), "commit": commit}
+
+
+def surroundings_line(about):
+    """The same as a sentence, with the versions of peers where they are known."""
+    versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
+    return f"{about['date']}, commit {about['commit'] or 'unknown'}, {about['memory_gib']} GiB, Linux {about['kernel']}{'; ' + versions if versions else ''}."
 
 
 def results():

@@ -44,8 +44,15 @@ def goals_met(rows):
     return ["", "| workload | policy | ratio | goal | measured | reached |", "|---" * 6 + "|", *lines] if lines else []
 
 
-def table(rows, names, cpu, threads, command):
-    lines = ["# mpc beside its peers", "", f"Made by `{command}` on {cpu}, {threads} threads. Medians over interleaved rounds; milliseconds per step.",
+def rates(rows):
+    """Lines: gigaflops per second of each product of the floors, by oneDNN and by mpc."""
+    lines = [f"| {row['workload']} | {row['policy']} | {shape} | {ways['onednn']:.0f} | {ways['mpc']:.0f} |" for row in rows for shape, ways in row["products_gflops"].items()]
+    return ["", "| workload | policy | rows x terms x columns | oneDNN: GF/s | mpc: GF/s |", "|---" * 5 + "|", *lines] if lines else []
+
+
+def table(rows, names, about):
+    lines = ["# mpc beside its peers", "", f"Made by `{about['command']}` on {about['cpu']}, {about['threads']} threads. Medians over interleaved rounds; milliseconds per step.",
+             machine.surroundings_line(about),
              "The floor is the step's matrix products alone, each by oneDNN or by mpc, whichever is faster, and the optimizer's bytes at the rate of a triad, in the same run."
              " A step may be below it: the products alone write gradients to memory that an update takes from the cache.",
              machine.ceilings_line([limit for row in rows for limit in row["ceilings"]]), "",
@@ -61,6 +68,7 @@ def table(rows, names, cpu, threads, command):
     for row in rows:
         peaks = [f"{row['bytes_peak'][name] / 2**20:.0f}" if name in row["bytes_peak"] else "-" for name in names]
         lines.append("| " + " | ".join([row["workload"], row["policy"], *peaks]) + " |")
+    lines += rates(rows)
     return "\n".join(lines) + "\n"
 
 
@@ -85,4 +93,4 @@ def plot(rows, names):
             parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - height * len(row["ms"])}" y2="{y - 3}" stroke="#cf222e" stroke-dasharray="3 2"/>')
         y += 8
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 90}" height="{y}" font-family="sans-serif" font-size="11">'
-    return "\n".join([head, f'<rect width="100%" height="100%" fill="white"/><text x="4" y="12">milliseconds per step; dashed: oneDNN alone on the products</text>', *parts, "</svg>"]) + "\n"  # fmt: skip
+    return "\n".join([head, f'<rect width="100%" height="100%" fill="white"/><text x="4" y="12">milliseconds per step; dashed: the floor, the products alone and the optimizer's bytes</text>', *parts, "</svg>"]) + "\n"  # fmt: skip
