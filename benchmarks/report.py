@@ -93,4 +93,4 @@ def plot(rows, names):
             parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - height * len(row["ms"])}" y2="{y - 3}" stroke="#cf222e" stroke-dasharray="3 2"/>')
         y += 8
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 90}" height="{y}" font-family="sans-serif" font-size="11">'
-    return "\n".join([head, f'<rect width="100%" height="100%" fill="white"/><text x="4" y="12">milliseconds per step; dashed: the floor, the products alone and the optimizer's bytes</text>', *parts, "</svg>"]) + "\n"  # fmt: skip
+    return "\n".join([head, f'<rect width="100%" height="100%" fill="white"/><text x="4" y="12">milliseconds per step; dashed: the floor, the products and the bytes of the optimizer alone</text>', *parts, "</svg>"]) + "\n"  # fmt: skip
