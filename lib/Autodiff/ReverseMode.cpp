@@ -26,28 +26,67 @@ struct GradientLocations : OpBuilder::Listener {
   }
 };
 
+/// The cotangents of a value, which come rounded to its dtype or, from loops, wider.
+struct Cotangent {
+  Value narrow, wide;
+};
+
 class Sweep {
 public:
   Sweep(OpBuilder &builder, const Activity &activity) : builder(builder), activity(activity) {}
 
   LogicalResult visit(Operation *op);
   void add(Value value, Value cotangent);
-  Value cotangentOf(Value value) const { return cotangents.lookup(value); }
+  /// The sum of all, in the value's dtype.
+  Value cotangentOf(Value value);
 
 private:
+  /// Brings the wide cotangent of the result of an op that only moves elements, or has narrowed
+  /// them, to its operand.
+  LogicalResult passWide(Operation *op);
+
   OpBuilder &builder;
   const Activity &activity;
-  llvm::DenseMap<Value, Value> cotangents;
+  llvm::DenseMap<Value, Cotangent> cotangents;
 };
 
 } // namespace
 
 void Sweep::add(Value value, Value cotangent) {
-  Value &total = cotangents[value];
+  Cotangent &cotangents = this->cotangents[value];
+  Value &total = cotangent.getType() == value.getType() ? cotangents.narrow : cotangents.wide;
   total = total ? Value(AddOp::create(builder, cotangent.getLoc(), total, cotangent)) : cotangent;
 }
 
+Value Sweep::cotangentOf(Value value) {
+  Cotangent &cotangent = cotangents[value];
+  if (Value wide = std::exchange(cotangent.wide, Value()))
+    add(value, CastOp::create(builder, wide.getLoc(), value.getType(), wide));
+  return cotangents[value].narrow;
+}
+
+LogicalResult Sweep::passWide(Operation *op) {
+  if (!isa<CastOp, ReshapeOp, SliceOp, TransposeOp>(op))
+    return success();
+  Value operand = op->getOperand(0), moved;
+  Value wide = cotangents[op->getResult(0)].wide;
+  if (!wide || !activity.isActive(operand))
+    return success();
+  if (isa<CastOp>(op)) {
+    if (operand.getType() != wide.getType())
+      return success();
+    moved = wide;
+  } else if (failed(cast<DifferentiableOpInterface>(op).buildVjp(builder, wide, true, moved))) {
+    return failure();
+  }
+  cotangents[op->getResult(0)].wide = Value();
+  add(operand, moved);
+  return success();
+}
+
 LogicalResult Sweep::visit(Operation *op) {
+  if (failed(passWide(op)))
+    return failure();
   SmallVector<Value> results =
       llvm::map_to_vector(op->getResults(), [&](Value v) { return cotangentOf(v); });
   SmallVector<bool> wanted = llvm::map_to_vector(
@@ -65,7 +104,9 @@ LogicalResult Sweep::visit(Operation *op) {
   for (auto [operand, cotangent, isWanted] : llvm::zip_equal(op->getOperands(), operands, wanted)) {
     if (!isWanted || !cotangent)
       continue;
-    if (cotangent.getType() != operand.getType())
+    auto type = tensorTypeOf(operand);
+    if (cotangent.getType() != type &&
+        cotangent.getType() != type.clone(widerOf32(type.getElementType())))
       return op->emitError() << "derivative has type " << cotangent.getType()
                              << " for an operand of type " << operand.getType();
     add(operand, cotangent);

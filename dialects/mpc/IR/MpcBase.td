@@ -19,7 +19,7 @@ def Mpc_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::func::FuncDialect"];
-  let hasOperationAttrVerify = 0;
+  let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
@@ -54,6 +54,9 @@ def Mpc_Dialect : Dialect {
     /// Optimizer variable: Keras lists it where the optimizer stands alone; inside of a
     /// LossScaleOptimizer neither its files nor its lists have it.
     static constexpr ::llvm::StringLiteral kUnlistedAttr = "mpc.unlisted_when_scaled";
+    /// Unit attribute of contractions, sums and products that stand for an op in each step of a
+    /// loop: what the steps share has a cotangent that is not rounded to 16 bits.
+    static constexpr ::llvm::StringLiteral kEveryStepAttr = "mpc.every_step";
     /// Unit attribute of functions that become entries of the compiled library.
     static constexpr ::llvm::StringLiteral kEntryAttr = "mpc.entry";
     /// Module: the phase that the IR has reached (string, see docs/pipeline.md).

@@ -10,6 +10,8 @@ using namespace mpc;
 
 Value mpc::sumToType(OpBuilder &builder, Location loc, Value cotangent, RankedTensorType type) {
   auto from = tensorTypeOf(cotangent);
+  if (from.getElementType() != type.getElementType())
+    cotangent = CastOp::create(builder, loc, from.clone(type.getElementType()), cotangent);
   if (from.getShape() == type.getShape())
     return cotangent;
   SmallVector<int64_t> axes;
@@ -21,6 +23,15 @@ Value mpc::sumToType(OpBuilder &builder, Location loc, Value cotangent, RankedTe
   if (sum.getType() == type)
     return sum;
   return ReshapeOp::create(builder, loc, type, sum);
+}
+
+/// The type of the cotangent of an operand: where the op stands for one in each step, that of what
+/// all steps share is a sum which is not rounded.
+static RankedTensorType cotangentType(Operation *op, Value operand) {
+  auto type = tensorTypeOf(operand);
+  const bool isShared = op->hasAttr(MpcDialect::kEveryStepAttr) &&
+                        type.getShape() != tensorTypeOf(op->getResult(0)).getShape();
+  return isShared ? type.clone(widerOf32(type.getElementType())) : type;
 }
 
 namespace {
@@ -71,9 +82,9 @@ struct BinaryVjp {
     Value dy = v.dy;                                                                               \
     (void)dy;                                                                                      \
     if (wanted[0])                                                                                 \
-      operandCotangents[0] = sumToType(builder, getLoc(), LHS, tensorTypeOf(getLhs()));            \
+      operandCotangents[0] = sumToType(builder, getLoc(), LHS, cotangentType(*this, getLhs()));    \
     if (wanted[1])                                                                                 \
-      operandCotangents[1] = sumToType(builder, getLoc(), RHS, tensorTypeOf(getRhs()));            \
+      operandCotangents[1] = sumToType(builder, getLoc(), RHS, cotangentType(*this, getRhs()));    \
     return success();                                                                              \
   }
 

@@ -154,6 +154,16 @@ Operation *ContractOp::createWithEpilogue(OpBuilder &builder, Value bias, Activa
                 activation);
 }
 
+/// The contraction with sums of the element type `sum`.
+static Value contractTo(OpBuilder &builder, Location loc, Type sum, Value lhs, Value rhs,
+                        ArrayRef<int64_t> lhsBatch, ArrayRef<int64_t> rhsBatch,
+                        ArrayRef<int64_t> lhsContracting, ArrayRef<int64_t> rhsContracting) {
+  auto result = ContractOp::create(builder, loc, lhs, rhs, lhsBatch, rhsBatch, lhsContracting,
+                                   rhsContracting);
+  result.getResult().setType(result.getType().clone(sum));
+  return result;
+}
+
 /// `value`, whose dimension p is dimension `places[p]` of `type`, brought into the order and
 /// element type of `type`.
 static Value arrange(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> places,
@@ -225,12 +235,12 @@ static Value contractCotangent(OpBuilder &builder, Location loc, Value dy, Value
   }
   const bool isBetter = llvm::is_sorted(otherFirst) && !llvm::is_sorted(dyFirst);
   if (isPossible(otherFirst) && (isBetter || !isPossible(dyFirst))) {
-    Value result =
-        ContractOp::create(builder, loc, other, dy, otherBatch, dyBatch, otherFree, dyContracting);
+    Value result = contractTo(builder, loc, type.getElementType(), other, dy, otherBatch, dyBatch,
+                              otherFree, dyContracting);
     return arrange(builder, loc, result, otherFirst, type);
   }
-  Value result =
-      ContractOp::create(builder, loc, dy, other, dyBatch, otherBatch, dyContracting, otherFree);
+  Value result = contractTo(builder, loc, type.getElementType(), dy, other, dyBatch, otherBatch,
+                            dyContracting, otherFree);
   return arrange(builder, loc, result, dyFirst, type);
 }
 
@@ -257,6 +267,8 @@ LogicalResult ContractOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Ar
     operandCotangents[0] = contractCotangent(builder, loc, dy, getRhs(), lhsType, dyLeft, dyRight,
                                              rhsFree, getLhsBatch(), getRhsBatch(), lhsFree,
                                              getLhsContracting(), getRhsContracting());
+  if ((*this)->hasAttr(MpcDialect::kEveryStepAttr))
+    rhsType = rhsType.clone(widerOf32(rhsType.getElementType()));
   if (wanted[1])
     operandCotangents[1] = contractCotangent(builder, loc, dy, getLhs(), rhsType, dyRight, dyLeft,
                                              lhsFree, getRhsBatch(), getLhsBatch(), rhsFree,

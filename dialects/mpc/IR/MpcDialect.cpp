@@ -119,6 +119,15 @@ LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
   return op->emitOpError() << "unknown result attribute " << attribute.getName();
 }
 
+LogicalResult MpcDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != kEveryStepAttr)
+    return success();
+  if (!isa<UnitAttr>(attribute.getValue()) || !isa<AddOp, ContractOp, MultiplyOp>(op))
+    return op->emitOpError() << kEveryStepAttr
+                             << " must be a unit, on mpc.add, mpc.contract or mpc.multiply";
+  return success();
+}
+
 bool mpc::isAddressable(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   if (!shaped || !shaped.hasRank() || !shaped.getElementType().isIntOrFloat())

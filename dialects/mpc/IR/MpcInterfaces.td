@@ -26,7 +26,8 @@ def Mpc_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let cppNamespace = "::mpc";
   let description = [{
     Vector-Jacobian product. `cotangents[i]` belongs to result i and is null when nothing flows into
-    it; the op fills `operandCotangents[j]` (same type as operand j) and leaves null what has no
+    it; the op fills `operandCotangents[j]` (same type as operand j, or a wider one for a sum over the
+    steps of a loop, which rounds only where no cast widens it) and leaves null what has no
     derivative. Only operands with `wanted[j]` need one. The code may use operands and results of the
     op: what it uses is saved for the backward pass, so prefer what is cheap to keep.
   }];

@@ -223,7 +223,8 @@ LogicalResult BroadcastLikeOp::buildVjp(OpBuilder &builder, ValueRange cotangent
 
 LogicalResult ReshapeOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool>,
                                   MutableArrayRef<Value> operandCotangents) {
-  operandCotangents[0] = ReshapeOp::create(builder, getLoc(), getInput().getType(), cotangents[0]);
+  auto type = tensorTypeOf(getInput()).clone(elementTypeOf(cotangents[0]));
+  operandCotangents[0] = ReshapeOp::create(builder, getLoc(), type, cotangents[0]);
   return success();
 }
 

@@ -85,6 +85,12 @@ private:
   LogicalResult sweep();
   bool hoist(Operation *op, unsigned operand, Value cotangent);
   void add(Value value, Value cotangent);
+  bool isCapture(Value value) { return llvm::is_contained(source.getCaptured(), value); }
+  /// The type of a capture's cotangent: the sum over the steps is not rounded.
+  static RankedTensorType sumType(Value capture) {
+    auto type = tensorTypeOf(capture);
+    return type.clone(widerOf32(type.getElementType()));
+  }
   /// The output of the backward scan that stacks `value`, made once.
   unsigned stack(Value value);
   Value stackedOperand(Value forward);
@@ -187,6 +193,11 @@ static Value joinPads(OpBuilder &builder, Location loc, Value a, Value b) {
                        llvm::APFloat(0.0));
 }
 
+static Value castTo(OpBuilder &builder, Location loc, Value value, Type element) {
+  auto type = tensorTypeOf(value).clone(element);
+  return value.getType() == type ? value : Value(CastOp::create(builder, loc, type, value));
+}
+
 void ScanDerivative::add(Value value, Value cotangent) {
   Value &sum = total[value];
   if (!sum) {
@@ -194,7 +205,15 @@ void ScanDerivative::add(Value value, Value cotangent) {
     return;
   }
   Value joined = joinPads(inner, loc, sum, cotangent);
-  sum = joined ? joined : Value(AddOp::create(inner, loc, sum, cotangent));
+  if (joined) {
+    sum = joined;
+    return;
+  }
+  // A sum over the steps of a loop inside is not rounded (see DifferentiableOpInterface).
+  Type element = elementTypeOf(sum) == elementTypeOf(cotangent) ? elementTypeOf(sum)
+                                                                : widerOf32(elementTypeOf(sum));
+  sum = AddOp::create(inner, loc, castTo(inner, loc, sum, element),
+                      castTo(inner, loc, cotangent, element));
 }
 
 unsigned ScanDerivative::stack(Value value) {
@@ -244,12 +263,10 @@ void ScanDerivative::cloneForward() {
 /// Whether the derivative with respect to this operand of `op`, a capture, is left to one op behind
 /// the loop.
 bool ScanDerivative::hoist(Operation *op, unsigned operand, Value cotangent) {
-  auto argument = dyn_cast<BlockArgument>(op->getOperand(operand));
-  auto captured = source.getCaptured();
-  if (!argument || captured.empty() || argument.getOwner() != captured.front().getOwner() ||
-      argument.getArgNumber() < captured.front().getArgNumber())
+  if (!isCapture(op->getOperand(operand)))
     return false;
-  const unsigned capture = argument.getArgNumber() - captured.front().getArgNumber();
+  auto argument = cast<BlockArgument>(op->getOperand(operand));
+  const unsigned capture = argument.getArgNumber() - source.getCaptured().front().getArgNumber();
   auto contract = dyn_cast<ContractOp>(op);
   const bool isProduct = contract && operand == 1 && contract.getLhsBatch().empty() &&
                          !llvm::is_contained(contract.getLhsContracting(), 0) &&
@@ -286,7 +303,8 @@ LogicalResult ScanDerivative::sweep() {
       return failure();
     for (auto [operand, cotangent, isNeeded] : llvm::zip_equal(op.getOperands(), operands, needed))
       if (isNeeded && cotangent)
-        add(operand, cotangent);
+        add(operand,
+            isCapture(operand) ? cotangent : castTo(inner, loc, cotangent, elementTypeOf(operand)));
   }
   return success();
 }
@@ -335,8 +353,7 @@ LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
     Value cotangent = total.lookup(capture);
     if (!cotangent)
       continue;
-    auto type = tensorTypeOf(capture);
-    auto wide = type.clone(widerOf32(type.getElementType()));
+    auto wide = sumType(capture);
     const unsigned position = unsigned(carried.size() + accumulated.size());
     Value accumulator = block->insertArgument(position, wide, loc);
     Value init = scalarConstant(builder, loc, wide.getElementType(), 0);
@@ -381,9 +398,6 @@ LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
   for (auto [i, output] : sliceOutputs)
     operandCotangents[count + i] = stacked[output];
   auto addCapture = [&](unsigned i, Value cotangent) {
-    auto type = tensorTypeOf(source.getCaptures()[i]);
-    if (cotangent.getType() != type)
-      cotangent = CastOp::create(builder, loc, type, cotangent);
     Value &sum = operandCotangents[count + scans + i];
     sum = sum ? Value(AddOp::create(builder, loc, sum, cotangent)) : cotangent;
   };
@@ -392,7 +406,7 @@ LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
   for (auto [sum, output, lhsOutput] : llvm::zip_equal(hoisted, hoistedOutputs, hoistedLhs)) {
     Value capture = source.getCaptures()[sum.capture];
     if (!sum.contract) {
-      addCapture(sum.capture, sumToType(builder, loc, stacked[output], tensorTypeOf(capture)));
+      addCapture(sum.capture, sumToType(builder, loc, stacked[output], sumType(capture)));
       continue;
     }
     // The derivative of the product of all steps at once.
@@ -402,6 +416,7 @@ LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
       ++dimension;
     auto product = ContractOp::create(builder, loc, lhs, capture, contracting,
                                       sum.contract.getRhsContracting());
+    product->setAttr(MpcDialect::kEveryStepAttr, builder.getUnitAttr());
     SmallVector<Value> partial(product->getNumOperands());
     LogicalResult built = product.buildVjp(builder, stacked[output], {false, true, false}, partial);
     product.erase();

@@ -24,7 +24,8 @@ def Mpc_ScanOp : Mpc_Op<"scan", [AttrSizedOperandSegments, IsolatedFromAbove,
     direction. It reads values of the forward body that the forward scan stacked: training entries
     build scans that stack every value which is not cheap to compute again, and what no derivative
     reads is dropped by canonicalisation. Gradients of captures that a contraction reads are one
-    contraction behind the loop, with the sum over steps in the accumulator.
+    contraction behind the loop, with the sum over steps in the accumulator. They are float32 (float64)
+    also where the capture is narrower, as Keras casts a variable anew in every step.
 
     Example: the running sum of a sequence.
     ```mlir

@@ -159,6 +159,20 @@ struct LowerSumOfRepeated : OpConversionPattern<ReduceOp> {
   }
 };
 
+/// The tensor of 16-bit numbers that `tensor` has in float32, else `tensor`: a sum widens what it
+/// reads, so that mpc-fuse-column-sums finds it as the sum of that tensor.
+Value narrowSource(Value tensor) {
+  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!generic || generic.getNumDpsInputs() != 1 || generic.getNumDpsInits() != 1 ||
+      !llvm::all_of(generic.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }))
+    return tensor;
+  auto yield = cast<linalg::YieldOp>(generic.getBody()->getTerminator());
+  auto widened = yield.getOperand(0).getDefiningOp<arith::ExtFOp>();
+  return widened && widened.getType().isF32() && widened.getIn() == generic.getRegionInputArgs()[0]
+             ? generic.getDpsInputs()[0]
+             : tensor;
+}
+
 struct LowerReduce : OpConversionPattern<ReduceOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -169,6 +183,8 @@ struct LowerReduce : OpConversionPattern<ReduceOp> {
     Value input = adaptor.getInput();
     auto inputType = tensorTypeOf(input);
     Type element = inputType.getElementType();
+    if (kind == ReduceKind::Sum)
+      input = narrowSource(input);
     Type accumulate = isa<FloatType>(element) ? widerOf32(element) : element;
     int64_t rank = inputType.getRank();
     SmallVector<int64_t> axes(op.getAxes());

@@ -77,4 +77,11 @@ ScanOp ScanBuilder::finish(llvm::ArrayRef<Value> next, llvm::ArrayRef<Value> out
   return scan;
 }
 
+void markEveryStep(mlir::Block &block, mlir::Operation *last) {
+  auto next = last ? std::next(last->getIterator()) : block.begin();
+  for (mlir::Operation &op : llvm::make_range(next, block.end()))
+    if (mlir::isa<AddOp, ContractOp, MultiplyOp>(op))
+      op.setAttr(MpcDialect::kEveryStepAttr, mlir::UnitAttr::get(op.getContext()));
+}
+
 } // namespace mpc::keras

@@ -47,6 +47,10 @@ private:
   const bool reverse;
 };
 
+/// From `last` on (null: all) the ops of `block` stand for ops in every step of a loop, where each
+/// reads the variables anew.
+void markEveryStep(mlir::Block &block, mlir::Operation *last);
+
 } // namespace mpc::keras
 
 #endif

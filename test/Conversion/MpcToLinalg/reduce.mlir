@@ -65,3 +65,17 @@ func.func @largest_repeated(%x: tensor<?xf32>, %s: tensor<f32>) -> tensor<f32> a
   %1 = mpc.reduce max %0 {axes = array<i64: 0>} : tensor<?xf32> -> tensor<f32>
   return %1 : tensor<f32>
 }
+
+// What is widened to be summed is read as it is.
+// CHECK-LABEL: func.func @widened
+func.func @widened(%x: tensor<?x8xf16>) -> tensor<8xf32> attributes {mpc.entry} {
+  // CHECK-NOT: arith.extf
+  // CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<?x8xf16>) outs(%{{.*}} : tensor<8xf32>)
+  // CHECK: %[[X:.*]] = arith.extf
+  // CHECK: arith.addf %{{.*}}, %[[X]] fastmath<reassoc> : f32
+  // CHECK-NOT: arith.truncf
+  // CHECK: return
+  %0 = mpc.cast %x : tensor<?x8xf16> to tensor<?x8xf32>
+  %1 = mpc.reduce sum %0 {axes = array<i64: 0>} : tensor<?x8xf32> -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

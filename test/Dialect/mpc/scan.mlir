@@ -129,3 +129,19 @@ func.func @stacked(%x: tensor<?x4x8xf32>) -> tensor<?x8x4xf32> {
   }
   return %r : tensor<?x8x4xf32>
 }
+
+// -----
+
+func.func @every_step(%x: tensor<?x4x8xf32>) -> tensor<?x4x8xf32> {
+  // expected-error @+1 {{mpc.every_step must be a unit, on mpc.add, mpc.contract or mpc.multiply}}
+  %r = mpc.relu %x {mpc.every_step} : tensor<?x4x8xf32>
+  return %r : tensor<?x4x8xf32>
+}
+
+// -----
+
+func.func @every_step_of(%x: tensor<?x4x8xf32>, %b: tensor<8xf32>) -> tensor<?x4x8xf32> {
+  // expected-error @+1 {{mpc.every_step must be a unit, on mpc.add, mpc.contract or mpc.multiply}}
+  %r = mpc.add %x, %b {mpc.every_step = 4 : i64} : tensor<?x4x8xf32>, tensor<8xf32>
+  return %r : tensor<?x4x8xf32>
+}

@@ -2,6 +2,7 @@
 """Convolutional and stateful recurrence, TimeDistributed, cells of stacks."""
 
 import keras
+import numpy as np
 from keras import layers
 from layer_cases.registry import between, case, chain
 
@@ -63,6 +64,34 @@ def stateful_rnn():
 def stateful_conv_lstm(data_format="channels_first"):
     return chain((2, 2, 4), *between(data_format, layers.ConvLSTM1D(
         2, 2, stateful=True, data_format=data_format, name="conv")), batch=2)
+
+
+# ---- Sums over steps ----------------------------------------------------------------------------
+
+
+def far_away(random, rows, shape):
+    """Targets whose cotangents, in sum 30000 for each channel and step, float16 holds, and those of 40 steps not."""
+    count = rows * np.prod(shape[1:])
+    places = rows * np.prod(shape[2:-1])
+    return np.full((rows, *shape[1:]), -30000 / places * count / 2, np.float32)
+
+
+@case("gradient", target=far_away)
+def sums_of_steps_float16():
+    """Each step casts the weights anew, so that its gradients, rounded to float16, are summed in float32."""
+    half = dict(dtype="mixed_float16")
+    x = keras.Input((40, 3), name="x")
+    parts = [layers.SimpleRNN(3, return_sequences=True, activation="sigmoid", **half), layers.LSTM(3, return_sequences=True, **half),
+             layers.LSTM(3, return_sequences=True, implementation=1, **half), layers.GRU(3, return_sequences=True, **half),
+             layers.GRU(3, return_sequences=True, reset_after=False, go_backwards=True, **half),
+             layers.RNN([layers.GRUCell(3, **half), layers.LSTMCell(3, **half)], return_sequences=True, **half),
+             layers.TimeDistributed(layers.Dense(3, **half), **half)]
+    return keras.Model(x, layers.Concatenate(dtype="float32")([part(x) for part in parts]))
+
+
+@case("gradient", target=far_away)
+def sums_of_steps_conv_float16():
+    return chain((40, 4, 4, 1), layers.ConvLSTM2D(2, 2, return_sequences=True, dtype="mixed_float16"), layers.Activation("linear", dtype="float32"))
 
 
 # ---- TimeDistributed ----------------------------------------------------------------------------

@@ -64,9 +64,12 @@ Value importRecurrence(LayerBuilder &b, RecurrentCell &cell) {
   if (ownOutput)
     inits.push_back(makeZeros(b, x, shapes[outputState]));
   cell.moveTo(b.builder.saveInsertionPoint());
+  mlir::Block &body = *x.getParentBlock();
+  mlir::Operation *const last = body.empty() ? nullptr : &body.back();
   Values scanned = cell.project(x);
   const size_t projections = scanned.size();
-  b.builder.setInsertionPointToEnd(x.getParentBlock());
+  markEveryStep(body, last);
+  b.builder.setInsertionPointToEnd(&body);
   if (mask)
     scanned.push_back(mask);
 

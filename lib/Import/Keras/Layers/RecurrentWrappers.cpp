@@ -171,7 +171,11 @@ Value importSteps(LayerBuilder &b, const LayerConfig &child, const LayerEntry &e
   if (isFree) {
     LayerBuilder inner(b, child, "", "layer", {x});
     inner.giveMask(mask);
-    return entry.import(inner);
+    mlir::Block &body = *x.getParentBlock();
+    mlir::Operation *const last = body.empty() ? nullptr : &body.back();
+    Value result = entry.import(inner);
+    markEveryStep(body, last);
+    return result;
   }
   Values scanned{x};
   if (mask)
