@@ -237,6 +237,24 @@ void LossBuilder::addLossTerms() {
     total = e.add(total, e.toFloat(term));
 }
 
+/// The mean of the magnitudes of all products of two different rows of a matrix (`summed` is 1), or
+/// columns (0), each divided by its norm.
+static Value meanOfProducts(Expression &e, Value matrix, int64_t summed) {
+  constexpr double kEpsilon = 1e-7; // keras.config.epsilon()
+  Value squares = e.reduce(ReduceKind::Sum, e.square(matrix), {summed}, /*keepDims=*/true);
+  Value inverse = e.minimum(RsqrtOp::create(e.builder, e.loc, squares), e.constant(1 / kEpsilon));
+  Value unit = e.mul(matrix, inverse);
+  Value products = ContractOp::create(e.builder, e.loc, unit, unit, summed, summed);
+  const int64_t count = tensorTypeOf(products).getDimSize(0);
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, int32_t(count)));
+  auto type = RankedTensorType::get({count}, e.builder.getI32Type());
+  Value row = ConstantOp::create(e.builder, e.loc,
+                                 DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(numbers)));
+  Value differs = e.compare(ComparePredicate::NE, e.expandDims(row, 1), e.expandDims(row, 0));
+  Value sum = e.reduceAll(ReduceKind::Sum, e.select(differs, e.abs(products), e.constant(0)));
+  return e.div(sum, e.constant(double(count) * (double(count) - 1)));
+}
+
 /// Kernel and bias regularisers run on the stored variables, outside any autocast.
 void LossBuilder::addRegularizers() {
   for (VariableOp variable : module.getOps<VariableOp>()) {
@@ -245,6 +263,7 @@ void LossBuilder::addRegularizers() {
       continue;
     Expression e = expression();
     Value value = e.toFloat(function.addVariable(variable));
+    auto type = tensorTypeOf(value);
     double l1 = regularizer->getL1().getValueAsDouble(),
            l2 = regularizer->getL2().getValueAsDouble();
     if (l1 != 0)
@@ -252,6 +271,18 @@ void LossBuilder::addRegularizers() {
     if (l2 != 0)
       total =
           e.add(total, e.mul(e.constant(l2), e.reduceAll(ReduceKind::Sum, e.mul(value, value))));
+    for (auto [factor, summed] : {std::pair(regularizer->getOrthogonalRows(), 1),
+                                  std::pair(regularizer->getOrthogonalColumns(), 0)})
+      if (factor && (type.getRank() != 2 || type.getDimSize(1 - summed) < 2))
+        error(
+            variable.getSymName() + ": OrthogonalRegularizer of weights of shape (" +
+            llvm::join(llvm::map_range(type.getShape(), [](int64_t n) { return llvm::utostr(n); }),
+                       ", ") +
+            "), of which Keras has no loss; expected a matrix of two " +
+            (summed ? "rows" : "columns") + " or more; train without the regularizer");
+      else if (factor)
+        total = e.add(
+            total, e.mul(e.constant(factor.getValueAsDouble()), meanOfProducts(e, value, summed)));
   }
 }
 

@@ -43,9 +43,19 @@ def Mpc_InitializerAttr : Mpc_Attr<"Initializer", "initializer"> {
 }
 
 def Mpc_RegularizerAttr : Mpc_Attr<"Regularizer", "regularizer"> {
-  let summary = "l1 * sum|w| + l2 * sum w^2, added to the training loss in float32";
-  let parameters = (ins "::mlir::FloatAttr":$l1, "::mlir::FloatAttr":$l2);
+  let summary = "what a variable adds to the training loss, in float32";
+  let description = [{
+    l1 * sum|w| + l2 * sum w^2 and, of a matrix, `orthogonal_rows` (`orthogonal_columns`) times the mean
+    of |r_i . r_j| over the pairs of rows (columns), where r_i is row i (column i) divided by its norm
+    (keras/src/regularizers/regularizers.py, OrthogonalRegularizer).
+
+    Example: `#mpc.regularizer<l1 = 0.0, l2 = 0.0, orthogonal_rows = 1.0e-02>`
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$l1, "::mlir::FloatAttr":$l2,
+                        OptionalParameter<"::mlir::FloatAttr">:$orthogonal_rows,
+                        OptionalParameter<"::mlir::FloatAttr">:$orthogonal_columns);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mpc_ConstraintAttr : Mpc_Attr<"Constraint", "constraint"> {

@@ -73,6 +73,14 @@ LogicalResult MetricOp::verify() {
   return success();
 }
 
+LogicalResult RegularizerAttr::verify(function_ref<InFlightDiagnostic()> emitError, FloatAttr l1,
+                                      FloatAttr l2, FloatAttr rows, FloatAttr columns) {
+  for (FloatAttr factor : {l1, l2, rows, columns})
+    if (factor && (!isFiniteInFloat32(factor.getValue()) || factor.getValueAsDouble() < 0))
+      return emitError() << "factors must be finite in float32 and not negative, got " << factor;
+  return success();
+}
+
 LogicalResult ConstraintAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                      ConstraintKind kind, ArrayRef<int64_t> axes, FloatAttr min,
                                      FloatAttr max, FloatAttr rate) {

@@ -233,6 +233,9 @@ void GraphImporter::addActivityLoss(const LayerConfig &layer, llvm::StringRef pa
                        [&](const llvm::Twine &message) { report(path, message); });
   if (!regularizer)
     return;
+  if (regularizer.getOrthogonalRows() || regularizer.getOrthogonalColumns())
+    return report(path, "OrthogonalRegularizer of a layer's outputs is not supported; supported "
+                        "there are L1, L2 and L1L2; give it to the layer's kernel");
   if (!mlir::isa<mlir::FloatType>(elementTypeOf(output)))
     return report(path, "an activity regularizer needs a floating output");
   mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(path));

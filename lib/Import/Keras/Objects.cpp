@@ -172,7 +172,16 @@ RegularizerAttr parseRegularizer(mlir::MLIRContext &context, const json::Value *
   if (object.className.empty())
     return {};
   const std::string name = llvm::StringRef(object.className).lower();
+  for (llvm::StringRef key : {"l1", "l2", "factor"})
+    if (const double number = numberOf(object.config, key, 0.0);
+        !std::isfinite(float(number)) || number < 0) {
+      report("the number '" + key + "' of the regularizer '" + object.className +
+             "' is negative or too large; expected a finite number that is not negative");
+      return {};
+    }
+  mlir::Type f64 = mlir::Float64Type::get(&context);
   double l1 = 0.0, l2 = 0.0;
+  mlir::FloatAttr rows, columns;
   if (name == "l1") {
     l1 = numberOf(object.config, "l1", 0.01);
   } else if (name == "l2") {
@@ -182,13 +191,22 @@ RegularizerAttr parseRegularizer(mlir::MLIRContext &context, const json::Value *
     const double otherwise = value->getAsString() && name == "l1_l2" ? 0.01 : 0.0;
     l1 = numberOf(object.config, "l1", otherwise);
     l2 = numberOf(object.config, "l2", otherwise);
+  } else if (name == "orthogonalregularizer" || name == "orthogonal_regularizer") {
+    const llvm::StringRef mode = object.config.getString("mode").value_or("rows");
+    if (mode != "rows" && mode != "columns") {
+      report("OrthogonalRegularizer has the unknown mode '" + mode +
+             "'; expected 'rows' or 'columns'");
+      return {};
+    }
+    (mode == "rows" ? rows : columns) =
+        mlir::FloatAttr::get(f64, numberOf(object.config, "factor", 0.01));
   } else {
-    report("unsupported regularizer '" + object.className + "'; supported are L1, L2 and L1L2");
+    report("unsupported regularizer '" + object.className +
+           "'; supported are L1, L2, L1L2 and OrthogonalRegularizer");
     return {};
   }
-  mlir::Type f64 = mlir::Float64Type::get(&context);
   return RegularizerAttr::get(&context, mlir::FloatAttr::get(f64, l1),
-                              mlir::FloatAttr::get(f64, l2));
+                              mlir::FloatAttr::get(f64, l2), rows, columns);
 }
 
 /// The dimensions that `axis` of a constraint names: one, a list, or null for all.

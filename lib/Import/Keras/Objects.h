@@ -24,7 +24,7 @@ SerializedObject readObject(const llvm::json::Value *value);
 InitializerAttr parseInitializer(mlir::MLIRContext &context, const llvm::json::Value *value,
                                  llvm::ArrayRef<int64_t> shape, ReportFn report);
 
-/// L1, L2, L1L2 (keras/src/regularizers); null for none and after an error.
+/// L1, L2, L1L2, OrthogonalRegularizer (keras/src/regularizers); null for none and after an error.
 RegularizerAttr parseRegularizer(mlir::MLIRContext &context, const llvm::json::Value *value,
                                  ReportFn report);
 

@@ -5,6 +5,10 @@
 // CHECK: mpc.variable @"dense/kernel" : tensor<8x4xf32> role trainable layer("dense") {initializer = #mpc.initializer<uniform, a = -5.000000e-01 : f64, b = 5.000000e-01 : f64>}
 mpc.variable @"dense/kernel" : tensor<8x4xf32> role trainable layer("dense") {initializer = #mpc.initializer<uniform, a = -0.5 : f64, b = 0.5 : f64>}
 mpc.variable @"dense/bias" : tensor<4xf32> role trainable layer("dense") {initializer = #mpc.initializer<zeros>}
+// CHECK: mpc.variable @regular : tensor<8x4xf32> role trainable {regularizer = #mpc.regularizer<l1 = 1.000000e+00 : f64, l2 = 0.000000e+00 : f64, orthogonal_rows = 2.000000e+00 : f64, orthogonal_columns = 5.000000e-01 : f64>}
+mpc.variable @regular : tensor<8x4xf32> role trainable {regularizer = #mpc.regularizer<l1 = 1.0 : f64, l2 = 0.0 : f64, orthogonal_rows = 2.0 : f64, orthogonal_columns = 0.5 : f64>}
+// CHECK: mpc.variable @crossed : tensor<8x4xf32> role trainable {regularizer = #mpc.regularizer<l1 = 0.000000e+00 : f64, l2 = 0.000000e+00 : f64, orthogonal_columns = 5.000000e-01 : f64>}
+mpc.variable @crossed : tensor<8x4xf32> role trainable {regularizer = #mpc.regularizer<l1 = 0.0 : f64, l2 = 0.0 : f64, orthogonal_columns = 0.5 : f64>}
 // CHECK: mpc.variable @limited : tensor<8x4xf32> role trainable {constraint = #mpc.constraint<max_norm axes = [0] max = 2.000000e+00 : f64>}
 mpc.variable @limited : tensor<8x4xf32> role trainable {constraint = #mpc.constraint<max_norm axes = [0] max = 2.0 : f64>}
 // CHECK: mpc.variable @between : tensor<8x4xf32> role trainable {constraint = #mpc.constraint<min_max_norm axes = [0, 1] min = 0.000000e+00 : f64 max = 1.000000e+00 : f64 rate = 5.000000e-01 : f64>}

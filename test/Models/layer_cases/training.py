@@ -44,6 +44,24 @@ def embedding_regularized():
     return keras.Model(ids, layers.Dense(2)(layers.Flatten()(y)))
 
 
+# ---- Regularizers -------------------------------------------------------------------------------
+
+
+@case("gradient")
+def orthogonal_regularizers():
+    """Of rows and columns, of few and of more than there are dimensions for; a frozen layer adds nothing."""
+    orthogonal = keras.regularizers.OrthogonalRegularizer
+    frozen = layers.Dense(4, kernel_regularizer=orthogonal(100.0))
+    frozen.trainable = False
+    return chain((5, 3), frozen, layers.Dense(6, activation="tanh", kernel_regularizer=orthogonal(0.7, mode="columns")),
+                 layers.LSTM(2, kernel_regularizer="orthogonal_regularizer", recurrent_regularizer=orthogonal(3.0)), layers.Dense(4, kernel_regularizer=orthogonal(2.0)))
+
+
+@case("train", steps=3, optimizer="adam")
+def orthogonal_bfloat16():
+    return chain((4,), layers.Dense(8, kernel_regularizer=keras.regularizers.OrthogonalRegularizer(0.5), dtype="mixed_bfloat16"), layers.Dense(2, dtype="float32"))
+
+
 # ---- Optimizers that go on from what the file holds ------------------------------------------------
 
 
