@@ -241,6 +241,12 @@ def main():
             if text.count(holder) != 1 or text.count("error:") != 2 or "--policy=int8_from_float32" not in text:
                 raise Failure(f"the message does not say what the file lacks: {text}")
 
+    def secretly(name, *expected):
+        """What is wrong with a file that only looks quantized, or is: the parts of a single error."""
+        text = run(tools["mpcc"], os.path.join(HERE, "layers", name + ".keras"), "-o", os.path.join(options.work, "none"), code=1)
+        if text.count("error:") != 1 or not all(part in text for part in expected):
+            raise Failure(f"expected one error with {expected}: {text}")
+
     def run_dgaintel():
         prepare_dgaintel(os.path.join(models, "dgaintel.h5"), dgaintel)
         check(tools, dgaintel, "dgaintel", [], options.work)
@@ -255,6 +261,9 @@ def main():
                                          os.path.join(options.work, "asis")),
     }
     tests["attention that quantize changed"] = quantized_attention
+    tests["attention in float8"] = lambda: secretly("quantized_attention_float8", "multi_head_attention: model.weights.h5 holds quantized weights inside this MultiHeadAttention")
+    tests["attention with six arrays more"] = lambda: secretly("attention_with_more", "query: model.weights.h5 holds more than the layer's 2 variables (layers/multi_head_attention/query_dense/vars)")
+    tests["attention of integers"] = lambda: secretly("attention_of_integers", "attention/query/kernel: the weights are of another kind of number than the layer's")
     tests["draws of augmentation"] = lambda: check_draws(tools, options.work)
     tests["draws of colours"] = lambda: check_colour_draws(tools, options.work)
     tests["masks of TimeDistributed"] = lambda: check_masks(tools, options.work)

@@ -58,6 +58,30 @@ llvm::StringRef adviceOf(const ModelVariable &variable) {
   return "the architecture and the weights are of different models";
 }
 
+/// Variable `number` of the layer that has this group; null behind the last one.
+const StoredTensor *findVariable(const WeightFile &file, llvm::StringRef group, uint64_t number) {
+  auto stored = file.find(group.str() + "/vars/" + std::to_string(number));
+  return stored == file.end() ? nullptr : &stored->second;
+}
+
+/// Whether Keras's float8 form of the layer is in the file: behind its `count` variables a scale
+/// and a history of largest magnitudes for inputs, kernel and gradients of outputs
+/// (keras/src/layers/core/dense.py, einsum_dense.py, _float8_build), and nothing else.
+bool holdsFloat8(const WeightFile &file, const LayerConfig &layer, llvm::StringRef group,
+                 uint64_t count) {
+  if (layer.className != "Dense" && layer.className != "EinsumDense")
+    return false;
+  constexpr uint64_t kPairs = 3;
+  for (uint64_t pair = 0; pair < kPairs; ++pair) {
+    const StoredTensor *scale = findVariable(file, group, count + 2 * pair),
+                       *history = findVariable(file, group, count + 2 * pair + 1);
+    if (!scale || !scale->dims.empty() || !isFloating(scale->dtype) || !history ||
+        history->dims.size() != 1 || !isFloating(history->dtype))
+      return false;
+  }
+  return !findVariable(file, group, count + 2 * kPairs);
+}
+
 } // namespace
 
 void takeTensor(const ModelVariable &variable, llvm::StringRef dataset, StoredTensor &tensor,
@@ -83,8 +107,10 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
     errors = llvm::joinErrors(std::move(errors), inputError(fileName + ":" + place, message));
   };
 
-  // model.quantize changes the layers inside an attention, and its config does not say so.
+  // model.quantize changes the layers inside an attention, and its config does not say so: a kernel
+  // of integers with scales behind the layer's own variables, or the numbers of float8.
   llvm::SmallSetVector<const LayerConfig *, 4> secretlyQuantized;
+  llvm::SmallVector<std::pair<const ModelVariable *, StoredTensor *>> integers;
   auto findHolder = [&](const LayerConfig *layer) -> const LayerConfig * {
     const LayerConfig *holder = importer.getContainers(layer).back();
     return holder == layer ? nullptr : holder;
@@ -109,26 +135,29 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
                                 " in model.weights.h5; save the model again");
       continue;
     }
-    const LayerConfig *holder = findHolder(variable.layer);
-    if (holder && stored->second.dtype == MPC_RT_INT8 &&
+    if (findHolder(variable.layer) && stored->second.dtype == MPC_RT_INT8 &&
         mlir::isa<mlir::FloatType>(variable.type.getElementType()))
-      secretlyQuantized.insert(holder);
+      integers.emplace_back(&variable, &stored->second);
     else
       takeTensor(variable, variable.dataset, stored->second, report, model);
+  }
+  for (auto [variable, tensor] : integers) {
+    const llvm::StringRef group = llvm::StringRef(variable->dataset).rsplit("/vars/").first;
+    const StoredTensor *scale = findVariable(file, group, expected.lookup(group));
+    if (scale && isFloating(scale->dtype))
+      secretlyQuantized.insert(findHolder(variable->layer));
+    else
+      takeTensor(*variable, variable->dataset, *tensor, report, model);
   }
   // Keras, too, refuses a layer whose group holds another number of variables.
   for (const auto &[layer, group] : importer.getGroups()) {
     if (layer->model)
       continue;
     const uint64_t count = expected.lookup(group);
-    auto has = [&, &group = group](uint64_t number) {
-      return file.count(group + "/vars/" + std::to_string(number)) != 0;
-    };
-    constexpr uint64_t kVariablesOfFloat8 = 6; // three scales, three histories
     const LayerConfig *holder = findHolder(layer);
-    if (holder && has(count + kVariablesOfFloat8 - 1) && !has(count + kVariablesOfFloat8))
+    if (holder && holdsFloat8(file, *layer, group, count))
       secretlyQuantized.insert(holder);
-    else if (has(count) && !secretlyQuantized.contains(holder))
+    else if (findVariable(file, group, count) && !secretlyQuantized.contains(holder))
       report(layer->name, "model.weights.h5 holds more than the layer's " + llvm::Twine(count) +
                               " variables (" + group +
                               "/vars); the architecture and the weights are of different models");

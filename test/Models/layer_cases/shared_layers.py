@@ -2,6 +2,7 @@
 """Layers that are called several times, and layers as the activations of others."""
 
 import keras
+import numpy as np
 from keras import layers
 from layer_cases.registry import case, chain
 
@@ -59,3 +60,38 @@ def quantized_attention():
     model = keras.Model(x, layers.GroupQueryAttention(4, 2, 1)(layers.MultiHeadAttention(2, 4)(x, x), x))
     model.quantize("int8", filters="query|key|value|output")
     return model
+
+
+@case("file")
+def quantized_attention_float8():
+    x = keras.Input((5, 8), name="x")
+    model = keras.Model(x, layers.MultiHeadAttention(2, 4)(x, x))
+    model.quantize("float8", filters="query")
+    return model
+
+
+def attention_that_stores(change):
+    """An attention whose query is stored otherwise than its layer holds it."""
+    x = keras.Input((5, 8), name="x")
+    attention = layers.MultiHeadAttention(2, 4, name="attention")
+    model = keras.Model(x, attention(x, x))
+    query = attention._query_dense
+    query.save_own_variables = lambda store: change(store, [np.asarray(query.kernel), np.asarray(query.bias)])
+    return model
+
+
+def store_all(store, arrays):
+    for number, array in enumerate(arrays):
+        store[str(number)] = array
+
+
+@case("file")
+def attention_with_more():
+    """As many arrays more as float8 has numbers, which are none of float8."""
+    return attention_that_stores(lambda store, arrays: store_all(store, arrays + 6 * [np.zeros(3, np.float32)]))
+
+
+@case("file")
+def attention_of_integers():
+    """A kernel of integers without scales."""
+    return attention_that_stores(lambda store, arrays: store_all(store, [arrays[0].astype(np.int8), arrays[1]]))
