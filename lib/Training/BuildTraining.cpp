@@ -95,17 +95,20 @@ void LossBuilder::collectOutputs() {
 }
 
 void LossBuilder::sortConfig() {
-  SmallVector<std::string> names, problems;
+  SmallVector<std::string> names, problems, warnings;
   auto keras = module->getAttrOfType<ArrayAttr>("mpc.output_names");
   for (auto [i, output] : llvm::enumerate(outputs)) {
     auto name = keras && i < keras.size() ? dyn_cast<StringAttr>(keras[i]) : StringAttr();
     names.push_back(name ? name.str() : output.parts.name);
   }
   const bool keys = module->hasAttr("mpc.output_dictionary");
-  for (auto [output, parts] : llvm::zip_equal(outputs, sortByOutput(config, names, keys, problems)))
+  for (auto [output, parts] :
+       llvm::zip_equal(outputs, sortByOutput(config, names, keys, problems, warnings)))
     output.parts = parts;
   for (const std::string &problem : problems)
     error(problem);
+  for (const std::string &warning : warnings)
+    module.emitWarning(warning);
 }
 
 /// The loss decides what a target looks like; without one the metrics do.

@@ -15,7 +15,7 @@ static const llvm::json::Object *asDictionary(const Json &value) {
 
 namespace {
 struct Sorter {
-  SmallVectorImpl<std::string> &problems;
+  SmallVectorImpl<std::string> &problems, &warnings;
   bool keys;
   std::vector<OutputParts> outputs;
 
@@ -41,7 +41,7 @@ struct Sorter {
       if (list->size() != outputs.size())
         return problem(part, ": lists " + Twine(list->size()) + " entries for " +
                                  Twine(outputs.size()) + " outputs; expected one for each of " +
-                                 nameList());
+                                 nameList() + ", null where there is none");
       for (size_t i = 0; i < outputs.size(); ++i)
         take(outputs[i], (*list)[i]);
       return;
@@ -60,6 +60,27 @@ struct Sorter {
           problem(part, ": has no entry for output '" + output.name + "'; null means none");
   }
 
+  /// A loss or a weight in a structure, with its key where that is a dictionary.
+  struct Leaf {
+    StringRef key;
+    const Json *value;
+  };
+  /// The leaves in the order in which Keras flattens: of a dictionary by sorted keys.
+  static SmallVector<Leaf> leavesOf(const Json &structure) {
+    SmallVector<Leaf> leaves;
+    if (const llvm::json::Array *list = structure.getAsArray()) {
+      for (const Json &element : *list)
+        leaves.push_back({"", &element});
+    } else if (const llvm::json::Object *dictionary = asDictionary(structure)) {
+      for (const auto &[key, element] : *dictionary)
+        leaves.push_back({key, &element});
+      llvm::sort(leaves, [](const Leaf &a, const Leaf &b) { return a.key < b.key; });
+    } else {
+      leaves.push_back({"", &structure});
+    }
+    return leaves;
+  }
+
   void takeLosses(const Json &loss) {
     auto take = [](OutputParts &output, const Json &value) {
       output.loss = CompileConfig::isNull(value) ? nullptr : &value;
@@ -70,7 +91,11 @@ struct Sorter {
       take(output, loss);
   }
 
-  void takeWeights(const Json &weights) {
+  /// keras/src/trainers/compile_utils.py, CompileLoss.build: weights go with the leaves of `loss`,
+  /// by key where both are dictionaries with the same keys, else leaf by leaf; the only weight
+  /// beside one loss for all outputs is for all. Where Keras fails there is a problem, but for a
+  /// weight for each output beside one loss for all.
+  void takeWeights(const Json &weights, const Json &loss) {
     StringRef part = "compile_config.loss_weights";
     auto take = [&](OutputParts &output, const Json &value) {
       if (auto number = value.getAsNumber())
@@ -78,14 +103,54 @@ struct Sorter {
       else if (!CompileConfig::isNull(value))
         problem(part, ": the weight of output '" + output.name + "' is no number");
     };
-    if (CompileConfig::isNull(weights))
+    if (CompileConfig::isNull(weights) || !problems.empty())
       return;
-    if (weights.getAsArray() || asDictionary(weights))
+    SmallVector<Leaf> given = leavesOf(weights), losses = leavesOf(loss);
+    const bool byName = asDictionary(weights),
+               oneForAll = !loss.getAsArray() && !asDictionary(loss);
+    for (const Leaf &leaf : given)
+      if (byName && !find(leaf.key))
+        problem(part, ": names '" + leaf.key + "', which is no output; expected " + nameList());
+    if (!problems.empty())
+      return;
+    if (oneForAll && given.size() == 1) {
+      for (OutputParts &output : outputs)
+        take(output, *given.front().value);
+      if (byName && outputs.size() > 1)
+        warnings.push_back(
+            (part + ": names '" + given.front().key +
+             "' alone beside one loss for all outputs; as in Keras its weight is for "
+             "all of them")
+                .str());
+      return;
+    }
+    if (oneForAll && given.size() == outputs.size())
       return distribute(weights, part, false, take);
-    if (outputs.size() != 1)
-      return problem(part, ": is one number for " + Twine(outputs.size()) +
-                               " outputs; expected a list or a dictionary");
-    take(outputs.front(), weights);
+    if (byName && asDictionary(loss) && !keys) {
+      // Both in the order of the outputs.
+      for (OutputParts &output : outputs)
+        if (const Json *value = asDictionary(weights)->get(output.name))
+          take(output, *value);
+        else
+          problem(part, ": has no entry for output '" + output.name + "'; null means none");
+      return;
+    }
+    if (given.size() != losses.size())
+      return problem(part, ": gives " + Twine(given.size()) + " weights for " +
+                               Twine(losses.size()) +
+                               " losses; expected one for each, null where there is none");
+    for (auto [i, leaf] : llvm::enumerate(given)) {
+      // A list of losses, and a dictionary for outputs that are a list, are in the outputs' order.
+      const bool isKeyed = asDictionary(loss) && keys;
+      OutputParts &output = isKeyed ? *find(losses[i].key) : outputs[i];
+      take(output, *leaf.value);
+      if (byName && leaf.key != output.name)
+        warnings.push_back((part + ": the weight of '" + leaf.key +
+                            "' is for the loss of output '" + output.name +
+                            "': as in Keras, the sorted names go with the losses one "
+                            "by one; give both as lists or with the same names")
+                               .str());
+    }
   }
 
   static void flatten(const Json &value, SmallVectorImpl<const Json *> &metrics) {
@@ -119,14 +184,15 @@ struct Sorter {
 } // namespace
 
 std::vector<OutputParts> mpc::sortByOutput(const CompileConfig &config, ArrayRef<std::string> names,
-                                           bool keys, SmallVectorImpl<std::string> &problems) {
-  Sorter sorter{problems, keys, {}};
+                                           bool keys, SmallVectorImpl<std::string> &problems,
+                                           SmallVectorImpl<std::string> &warnings) {
+  Sorter sorter{problems, warnings, keys, {}};
   for (const std::string &name : names) {
     sorter.outputs.emplace_back();
     sorter.outputs.back().name = name;
   }
   sorter.takeLosses(config.loss);
-  sorter.takeWeights(config.lossWeights);
+  sorter.takeWeights(config.lossWeights, config.loss);
   sorter.takeMetrics(config.metrics, "compile_config.metrics", &OutputParts::metrics);
   sorter.takeMetrics(config.weightedMetrics, "compile_config.weighted_metrics",
                      &OutputParts::weightedMetrics);

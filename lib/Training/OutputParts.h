@@ -18,10 +18,12 @@ struct OutputParts {
 
 /// Sorts `config` by the outputs called `names`. Where they are `keys` of a dictionary, Keras
 /// trains without losses for some of them. Appends what does not fit to `problems`, each beginning
-/// with its part of the config ("compile_config.loss").
+/// with its part of the config ("compile_config.loss"), and to `warnings` what Keras takes
+/// otherwise than it reads.
 std::vector<OutputParts> sortByOutput(const CompileConfig &config,
                                       llvm::ArrayRef<std::string> names, bool keys,
-                                      llvm::SmallVectorImpl<std::string> &problems);
+                                      llvm::SmallVectorImpl<std::string> &problems,
+                                      llvm::SmallVectorImpl<std::string> &warnings);
 
 } // namespace mpc
 

@@ -64,7 +64,7 @@ def write(name, kind, build, options):
         optimizer = OPTIMIZERS[options["optimizer"]]() if kind == "train" else "sgd"
         if name.startswith("stateful"):
             optimizer = keras.optimizers.SGD(0.1)
-        model.compile(optimizer=optimizer, loss=options.get("loss", "mse"), run_eagerly=True,
+        model.compile(optimizer=optimizer, loss=options.get("loss", "mse"), loss_weights=options.get("loss_weights"), run_eagerly=True,
                       metrics=options.get("metrics"), weighted_metrics=options.get("weighted_metrics"))
         if kind == "train":
             model.optimizer.build(model.trainable_variables)

@@ -49,7 +49,7 @@
 // KEYS-SAME: mpc.target = "y1"
 // RUN: echo '["mse"]' > %t/short.json
 // RUN: %exits 1 mpcc %s --loss=%t/short.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=SHORT
-// SHORT: error: {{.*}}compile_config.loss: lists 1 entries for 2 outputs; expected one for each of a, b
+// SHORT: error: {{.*}}compile_config.loss: lists 1 entries for 2 outputs; expected one for each of a, b, null where there is none
 
 module attributes {mpc.output_names = ["a", "b"]} {
   mpc.variable @w : tensor<4xf32> role trainable

@@ -162,3 +162,15 @@ def weights_of_columns():
 @case("train", steps=3, optimizer="sgd", weights=weights_of((5,)), loss=keras.losses.MeanAbsoluteError(reduction="mean_with_sample_weight"))
 def weights_divided_by():
     return chain((5, 3), layers.Dense(2))
+
+
+# ---- Weights of losses --------------------------------------------------------------------------
+
+
+def two_outputs():
+    x = keras.Input((3,), name="x")
+    return keras.Model(x, [layers.Dense(2, name="zed")(x), layers.Dense(2, name="abe")(x)])
+
+
+for _name, _loss, _weights in (("sorted", ["mse", "mae"], {"zed": 0.5, "abe": 3.0}), ("all", "mse", {"abe": 0.5}), ("names", {"abe": "mae", "zed": "mse"}, {"abe": 0.5, "zed": None})):
+    CASES["loss_weights_" + _name] = ("train", two_outputs, dict(steps=2, optimizer="sgd", loss=_loss, loss_weights=_weights))
