@@ -7,7 +7,9 @@
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <csignal>
 #include <fcntl.h>
+#include <iterator>
 #include <unistd.h>
 
 using namespace mpc;
@@ -38,16 +40,20 @@ static std::vector<std::string> missingDirectories(StringRef directory) {
   return missing;
 }
 
-AtomicFiles::~AtomicFiles() {
+AtomicFiles::~AtomicFiles() { discard(); }
+
+void AtomicFiles::discard() {
   for (const File &file : files) {
     if (file.descriptor >= 0)
       ::close(file.descriptor);
     if (!file.temporary.empty())
       llvm::sys::fs::remove(file.temporary);
   }
+  files.clear();
   // Only empty ones go.
   for (const std::string &made : llvm::reverse(madeDirectories))
     ::rmdir(made.c_str());
+  madeDirectories.clear();
 }
 
 llvm::Error AtomicFiles::makeDirectory() {
@@ -101,7 +107,44 @@ llvm::Error AtomicFiles::add(StringRef name, llvm::function_ref<void(llvm::raw_o
   return code ? fileError(file.path, "cannot be written", code) : llvm::Error::success();
 }
 
+namespace {
+/// While one exists, the signals that users and systems end tools with wait, in every thread: of
+/// files that belong together all are replaced, and none keeps a temporary name. One at a time.
+class SignalDelay {
+public:
+  SignalDelay() {
+    received = 0;
+    struct sigaction action = {};
+    action.sa_handler = [](int number) { received = number; };
+    action.sa_flags = SA_RESTART;
+    for (size_t i = 0; i < std::size(numbers); ++i)
+      if (::sigaction(numbers[i], nullptr, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+        ::sigaction(numbers[i], &action, nullptr);
+  }
+  ~SignalDelay() {
+    for (size_t i = 0; i < std::size(numbers); ++i)
+      ::sigaction(numbers[i], &before[i], nullptr);
+    if (received)
+      ::raise(received);
+  }
+  SignalDelay(const SignalDelay &) = delete;
+
+private:
+  static constexpr int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+  static inline volatile std::sig_atomic_t received = 0;
+  struct sigaction before[std::size(numbers)] = {};
+};
+} // namespace
+
 llvm::Error AtomicFiles::commit() {
+  SignalDelay delay;
+  llvm::Error error = replace();
+  if (error)
+    discard();
+  return error;
+}
+
+llvm::Error AtomicFiles::replace() {
   if (llvm::Error error = makeDirectory())
     return error;
   // A name cannot be taken from another file by a link, only by a rename.

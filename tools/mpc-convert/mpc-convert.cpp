@@ -2,13 +2,14 @@
 // mpc-convert: weights, optimizer state and loss-scale state between the files of Keras and mpc.
 #include "tools/ExitOnSignals.h"
 #include "tools/FatalErrors.h"
+#include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/mpc-convert/Convert.h"
 #include "tools/mpc-convert/Options.h"
 
 #include <csignal>
 
-int main(int argc, char **argv) {
+static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::exitOnSignals();
   mpc::reportFatalErrors();
@@ -16,4 +17,8 @@ int main(int argc, char **argv) {
   mpc::ExitCode code = mpc::kExitDone;
   std::optional<mpc::ConvertOptions> options = mpc::parseConvertOptions(argc, argv, code);
   return options ? mpc::convertState(*options) : code;
+}
+
+int main(int argc, char **argv) {
+  return mpc::runOnUsualStack([&] { return runTool(argc, argv); });
 }

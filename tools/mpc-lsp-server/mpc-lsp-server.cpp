@@ -5,10 +5,11 @@
 #include "mpc/InitAll.h"
 #include "tools/BugReport.h"
 #include "tools/FatalErrors.h"
+#include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
 
-int main(int argc, char **argv) {
+static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();
@@ -16,4 +17,8 @@ int main(int argc, char **argv) {
   mpc::registerAllDialects(registry);
   mpc::UsageStatus status;
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
+}
+
+int main(int argc, char **argv) {
+  return mpc::runOnUsualStack([&] { return runTool(argc, argv); });
 }

@@ -6,7 +6,9 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mpc/InitAll.h"
 #include "tools/BugReport.h"
+#include "tools/EndlessInputs.h"
 #include "tools/FatalErrors.h"
+#include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
 
@@ -18,10 +20,12 @@ static bool namesPipeline() {
   return mlir::succeeded(mlir::MlirOptMainConfig::createFromCLOptions().setupPassPipeline(manager));
 }
 
-int main(int argc, char **argv) {
+static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();
+  if (mpc::refuseEndlessInput(argc, argv))
+    return 1;
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
   mlir::registerAllPasses();
@@ -34,4 +38,8 @@ int main(int argc, char **argv) {
   if (!namesPipeline())
     return 2;
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, files.first, files.second, registry));
+}
+
+int main(int argc, char **argv) {
+  return mpc::runOnUsualStack([&] { return runTool(argc, argv); });
 }

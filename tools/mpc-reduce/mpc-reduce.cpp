@@ -6,14 +6,18 @@
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "mpc/InitAll.h"
 #include "tools/BugReport.h"
+#include "tools/EndlessInputs.h"
 #include "tools/FatalErrors.h"
+#include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
 
-int main(int argc, char **argv) {
+static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();
+  if (mpc::refuseEndlessInput(argc, argv))
+    return 1;
   mlir::registerReducerPasses();
   mpc::registerAllPasses();
   mlir::DialectRegistry registry;
@@ -21,4 +25,8 @@ int main(int argc, char **argv) {
   mlir::MLIRContext context(registry);
   mpc::UsageStatus status;
   return mlir::failed(mlir::mlirReduceMain(argc, argv, context));
+}
+
+int main(int argc, char **argv) {
+  return mpc::runOnUsualStack([&] { return runTool(argc, argv); });
 }

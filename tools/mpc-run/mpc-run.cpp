@@ -2,6 +2,7 @@
 // mpc-run: runs models that mpcc compiled. No MLIR, no LLVM, no HDF5.
 #include "commands/commands.h"
 #include "tools/ExitOnSignals.h"
+#include "tools/StackSize.h"
 #include "tools/Streams.h"
 
 #include <csignal>
@@ -9,7 +10,7 @@
 #include <cstring>
 #include <unistd.h>
 
-int main(int count, char **words) {
+static int runTool(int count, char **words) {
   mpc::prepareStreams();
   mpc::exitOnSignals();
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, reported as such
@@ -18,4 +19,8 @@ int main(int count, char **words) {
       isatty(STDERR_FILENO) && !(noColor && *noColor) && term && std::strcmp(term, "dumb") != 0;
   mpc::commands::Console console(stdout, stderr, terminal);
   return mpc::commands::runCommandLine(count, words, console);
+}
+
+int main(int count, char **words) {
+  return mpc::runOnUsualStack([&] { return runTool(count, words); });
 }

@@ -2,6 +2,7 @@
 // mpcc: compiles a model ahead of time.
 #include "tools/ExitOnSignals.h"
 #include "tools/FatalErrors.h"
+#include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/mpcc/Options.h"
 #include "tools/mpcc/WeightsFile.h"
@@ -14,7 +15,7 @@
 #endif
 #endif
 
-int main(int argc, char **argv) {
+static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::exitOnSignals();
   mpc::reportFatalErrors();
@@ -35,4 +36,8 @@ int main(int argc, char **argv) {
       << "with this command and the reproducer " << options->model << "\n";
   // Other threads may wait for what is gone.
   ::_exit(mpc::kExitInternal);
+}
+
+int main(int argc, char **argv) {
+  return mpc::runOnUsualStack([&] { return runTool(argc, argv); });
 }

@@ -29,7 +29,7 @@ public:
     return add(name, [&](llvm::raw_ostream &stream) { stream << content; });
   }
 
-  /// The directory is made if it is missing.
+  /// The directory is made if it is missing. SIGINT, SIGTERM and SIGHUP wait until it is over.
   llvm::Error commit();
 
 private:
@@ -40,6 +40,8 @@ private:
   };
   llvm::Error makeDirectory();
   llvm::Error open(File &file);
+  llvm::Error replace();
+  void discard();
 
   std::string directory;
   std::vector<std::string> madeDirectories; ///< by us, outermost first

@@ -3,30 +3,74 @@
 #include "lib/Codegen/CPU/ObjectFile.h"
 #include "mpc-rt/seal.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
 #include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <unistd.h>
 
 using namespace mpc;
 using llvm::StringRef;
 
 namespace {
-/// A folder for the linker's files that disappears with its content.
-struct ScratchFolder {
-  llvm::SmallString<128> path;
-  std::error_code code = llvm::sys::fs::createUniqueDirectory("mpcc", path);
-  ~ScratchFolder() {
-    if (!code)
-      llvm::sys::fs::remove_directories(path);
+/// A file for the linker beside other processes' temporary files, without a name: nothing is left
+/// of it however mpcc ends. The linker inherits the descriptor. Where a descriptor has no path or
+/// the file system knows no such files, it has a name and is removed.
+class ScratchFile {
+public:
+  ScratchFile() {
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, folder);
+    if (::access("/proc/self/fd", X_OK) == 0)
+      descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR, 0600);
+    if (descriptor >= 0) {
+      path = ("/proc/self/fd/" + llvm::Twine(descriptor)).str();
+      return;
+    }
+    code = llvm::sys::fs::createTemporaryFile("mpcc", "", descriptor, path);
+    hasName = !code;
   }
-  std::string file(StringRef name) const {
-    llvm::SmallString<128> result(path);
-    llvm::sys::path::append(result, name);
-    return result.str().str();
+  ~ScratchFile() {
+    if (descriptor >= 0)
+      ::close(descriptor);
+    if (hasName)
+      llvm::sys::fs::remove(path);
   }
+  ScratchFile(const ScratchFile &) = delete;
+
+  StringRef name() const { return path; }
+  llvm::Error write(StringRef content) const {
+    if (code)
+      return failure("cannot make a temporary file there: " + code.message());
+    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/false);
+    stream << content;
+    stream.flush();
+    const std::error_code error = stream.error();
+    stream.clear_error();
+    return error ? failure("a temporary file there cannot be written: " + error.message())
+                 : llvm::Error::success();
+  }
+  std::string read() const {
+    auto buffer =
+        llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    return buffer ? (*buffer)->getBuffer().str() : std::string();
+  }
+
+  llvm::Error failure(const llvm::Twine &what) const {
+    return llvm::createStringError(folder + ": " + what +
+                                   "; expected a folder that can be written and has space; set "
+                                   "TMPDIR to one");
+  }
+
+private:
+  llvm::SmallString<128> folder, path;
+  int descriptor = -1;
+  bool hasName = false;
+  std::error_code code;
 };
 } // namespace
 
@@ -43,24 +87,6 @@ static llvm::Expected<std::string> findLinker() {
       "no linker found; expected ld.lld-22 on the PATH; install the package lld-22");
 }
 
-static std::string readAll(StringRef path) {
-  auto buffer =
-      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  return buffer ? (*buffer)->getBuffer().str() : std::string();
-}
-
-static std::error_code writeAll(StringRef path, StringRef content) {
-  std::error_code code;
-  llvm::raw_fd_ostream stream(path, code);
-  if (code)
-    return code;
-  stream << content;
-  stream.close();
-  code = stream.error();
-  stream.clear_error();
-  return code;
-}
-
 /// Loaders refuse a library whose seal is broken instead of mapping it.
 static void appendSeal(std::string &library) {
   mpc_rt_seal_t seal;
@@ -71,24 +97,35 @@ static void appendSeal(std::string &library) {
   library.append(reinterpret_cast<const char *>(&seal), sizeof seal);
 }
 
+/// lld does not see that its standard output cannot be written. What it writes ends with the
+/// section headers.
+static bool isWhole(StringRef library) {
+  llvm::ELF::Elf64_Ehdr header;
+  if (library.size() < sizeof header)
+    return false;
+  std::memcpy(&header, library.data(), sizeof header);
+  return header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize == library.size();
+}
+
+/// Of a process that LLVM calls crashed.
+static const char *const endedBySignal =
+    "; expected the linker to end by itself; give it more memory or a larger stack (ulimit -s)";
+
 llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<std::string> objects,
                                                    StringRef name) {
   auto linker = findLinker();
   if (!linker)
     return linker.takeError();
-  ScratchFolder folder;
-  if (folder.code)
-    return llvm::createStringError(
-        folder.code, llvm::sys::path::parent_path(folder.path) +
-                         ": cannot make a temporary folder there: " + folder.code.message() +
-                         "; expected a folder that can be written; set TMPDIR to one");
-  const std::string output = folder.file("model.so"), log = folder.file("log");
-  std::vector<std::string> inputs;
+  // Written by the linker as its standard output, so that it makes no file of its own beside it.
+  ScratchFile output, log;
+  std::vector<std::unique_ptr<ScratchFile>> inputs;
+  for (ScratchFile *file : {&output, &log})
+    if (llvm::Error error = file->write(""))
+      return error;
   for (const std::string &object : objects) {
-    inputs.push_back(folder.file("part" + std::to_string(inputs.size()) + ".o"));
-    if (std::error_code code = writeAll(inputs.back(), object))
-      return llvm::createStringError(code,
-                                     inputs.back() + ": cannot be written: " + code.message());
+    inputs.push_back(std::make_unique<ScratchFile>());
+    if (llvm::Error error = inputs.back()->write(object))
+      return error;
   }
   std::string soname = "-soname=lib" + name.str() + ".so";
   std::vector<StringRef> arguments = {*linker,
@@ -108,18 +145,21 @@ llvm::Expected<std::string> mpc::linkSharedLibrary(llvm::ArrayRef<std::string> o
                                       "-L/lib/x86_64-linux-gnu",
                                       "-L/usr/lib/x86_64-linux-gnu",
                                       "-o",
-                                      output};
-  llvm::append_range(arguments, inputs);
+                                      "-"};
+  for (const auto &input : inputs)
+    arguments.push_back(input->name());
   llvm::append_range(arguments, std::initializer_list<StringRef>{"-l:libm.so.6", "-l:libc.so.6"});
   std::string message;
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log), StringRef(log)};
+  std::optional<StringRef> redirects[] = {std::nullopt, output.name(), log.name()};
   int status = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects,
                                          /*SecondsToWait=*/120, 0, &message);
   if (status != 0)
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   *linker + " failed (" + std::to_string(status) +
-                                       "): " + message + readAll(log));
-  std::string library = readAll(output);
+                                   *linker + " failed (" + std::to_string(status) + "): " +
+                                       message + log.read() + (status == -2 ? endedBySignal : ""));
+  std::string library = output.read();
+  if (!isWhole(library))
+    return output.failure("the linker's output there is cut off");
   appendSeal(library);
   return library;
 }

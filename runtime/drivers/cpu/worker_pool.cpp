@@ -17,6 +17,7 @@ namespace {
 
 // 50 to 100 microseconds at the usual rates of the time stamp counter: as long as waking takes.
 constexpr uint64_t awakeCycles = 200000;
+constexpr size_t leastStack = size_t{1} << 20;
 
 static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
 
@@ -86,18 +87,27 @@ void WorkerPool::give(WorkerPool *pool) noexcept {
 
 // True if at least one thread runs.
 bool WorkerPool::start() noexcept {
+  // Kernels hold their tiles on the stack, and the default is what `ulimit -s` says.
+  pthread_attr_t attributes;
+  size_t stack = 0;
+  if (pthread_attr_init(&attributes) != 0)
+    return false;
+  pthread_attr_getstacksize(&attributes, &stack);
+  if (stack < leastStack)
+    pthread_attr_setstacksize(&attributes, leastStack);
   sigset_t all, before;
   sigfillset(&all); // signals are for the program's own threads
   pthread_sigmask(SIG_SETMASK, &all, &before);
   unsigned started = 0;
   for (unsigned i = 0; i < workers; ++i) {
     pthread_t thread;
-    if (pthread_create(&thread, nullptr, work, this) == 0) {
+    if (pthread_create(&thread, &attributes, work, this) == 0) {
       pthread_detach(thread);
       ++started;
     }
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
   return started > 0;
 }
 
