@@ -149,11 +149,10 @@ void multiply(benchmark::State &state, Group &group, const Shape &shape, Way way
 } // namespace
 
 void mpc::benchmarks::registerProducts(const std::vector<std::string> &specifications, int isa) {
-  const std::map<std::string, mpc_rt_dtype_t> dtypes = {
-      {"float32", MPC_RT_FLOAT32},
-      {"bfloat16", MPC_RT_BFLOAT16},
-      {"float16", MPC_RT_FLOAT16},
-      {"int8", MPC_RT_INT8}};
+  const std::map<std::string, mpc_rt_dtype_t> dtypes = {{"float32", MPC_RT_FLOAT32},
+                                                        {"bfloat16", MPC_RT_BFLOAT16},
+                                                        {"float16", MPC_RT_FLOAT16},
+                                                        {"int8", MPC_RT_INT8}};
   static std::map<std::string, Group> groups;
   uint32_t id = 0;
   for (const std::string &specification : specifications) {

@@ -219,8 +219,9 @@ struct FormAttention : mpc::impl::FormAttentionBase<FormAttention> {
           continue;
         }
         remark::passed(loc, fusionRemark("attention"))
-            << (isCuda ? "attention is one call: no scores in memory where cuDNN has an engine for it"
-                       : "attention is one call: no scores in memory");
+            << (isCuda
+                    ? "attention is one call: no scores in memory where cuDNN has an engine for it"
+                    : "attention is one call: no scores in memory");
         form(rewriter, match);
       }
     }

@@ -131,8 +131,8 @@ TEST_F(SoftwareProducts, OfBytesWrapAround) {
     for (int row = 0; row < m; ++row)
       for (int column = 0; column < n; ++column)
         for (int i = 0; i < 4 * k; ++i)
-          sums[row][column] = static_cast<int32_t>(
-              static_cast<int64_t>(sums[row][column]) + lhs[row][i] * rhs[i / 4][4 * column + i % 4]);
+          sums[row][column] = static_cast<int32_t>(static_cast<int64_t>(sums[row][column]) +
+                                                   lhs[row][i] * rhs[i / 4][4 * column + i % 4]);
     const Configuration configuration = shapes(m, n, k);
     loadConfiguration(&configuration);
     load(0, found, sizeof(found[0]));

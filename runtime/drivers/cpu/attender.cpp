@@ -77,9 +77,8 @@ void Attender::attend(const Attention &shape, const AttentionOperands &operands)
 void Attender::attendGradient(const Attention &shape, const AttentionGradientOperands &operands) {
   reserveFor(shape, /*isGradient=*/true);
   forEachItem(team, {*findKernel(shape), vectors, rows}, shape, /*isGradient=*/true, workspaces,
-              shape.batch * shape.heads, [&](AttentionHead &head, int64_t pair) {
-                head.differentiate(operands, pair);
-              });
+              shape.batch * shape.heads,
+              [&](AttentionHead &head, int64_t pair) { head.differentiate(operands, pair); });
 }
 
 } // namespace mpc::rt

@@ -2,8 +2,8 @@
 //
 // Attention on the CPU without the matrix of scores in memory: a block of rows of scores at a time
 // stays in the second-level cache between the products (as FlashAttention does with tiles; Dao et
-// al., 2022). Rows are whole, so that a softmax is the usual one. The derivative computes the scores
-// again.
+// al., 2022). Rows are whole, so that a softmax is the usual one. The derivative computes the
+// scores again.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_ATTENDER_H
 #define MPC_RUNTIME_DRIVERS_CPU_ATTENDER_H
 

@@ -83,8 +83,7 @@ void AttentionHead::layOut(bool isGradient) {
   // Of rows that are stored together.
   wide[0] = take<float>(vectorElements * width);
   wide[1] = take<float>(width);
-  leftPanels =
-      take<uint8_t>(divideUp(width, kernel.rows) * stepsOf(block) * kernel.lhsStepBytes);
+  leftPanels = take<uint8_t>(divideUp(width, kernel.rows) * stepsOf(block) * kernel.lhsStepBytes);
   rightPanels =
       take<uint8_t>(divideUp(shape.sources, kernel.columns) * stepsOf(block) * kernel.rhsStepBytes);
 }
@@ -94,9 +93,9 @@ void AttentionHead::layOut(bool isGradient) {
 const uint8_t *AttentionHead::at(const void *from, int64_t pair, int64_t place, int64_t places,
                                  int64_t width) const {
   const int64_t sample = pair / shape.heads, head = pair % shape.heads;
-  return static_cast<const uint8_t *>(from) +
-         ((sample * places + place) * shape.heads + head) * width *
-             static_cast<int64_t>(dtypeSize(shape.dtype));
+  return static_cast<const uint8_t *>(from) + ((sample * places + place) * shape.heads + head) *
+                                                  width *
+                                                  static_cast<int64_t>(dtypeSize(shape.dtype));
 }
 
 uint8_t *AttentionHead::at(void *to, int64_t pair, int64_t place, int64_t places,
@@ -136,8 +135,7 @@ void AttentionHead::widen(const void *from, int64_t count, float *to) const {
   if (shape.dtype == MPC_RT_FLOAT32)
     std::memcpy(to, from, elements * sizeof(float));
   else
-    (shape.dtype == MPC_RT_BFLOAT16 ? vectors.widenBFloat16
-                                    : vectors.widenFloat16)(
+    (shape.dtype == MPC_RT_BFLOAT16 ? vectors.widenBFloat16 : vectors.widenFloat16)(
         static_cast<const uint16_t *>(from), to, elements);
 }
 
@@ -146,9 +144,8 @@ void AttentionHead::round(const float *from, int64_t count, void *to) const {
   if (shape.dtype == MPC_RT_FLOAT32)
     std::memcpy(to, from, elements * sizeof(float));
   else
-    (shape.dtype == MPC_RT_BFLOAT16 ? vectors.roundBFloat16
-                                    : vectors.roundFloat16)(from, static_cast<uint16_t *>(to),
-                                                            elements);
+    (shape.dtype == MPC_RT_BFLOAT16 ? vectors.roundBFloat16 : vectors.roundFloat16)(
+        from, static_cast<uint16_t *>(to), elements);
 }
 
 AttentionHead::Lanes AttentionHead::lanesOf(const Sums &sums, const Lanes &own, int64_t count,
@@ -191,8 +188,8 @@ void AttentionHead::multiply(const Lanes &lanes, int64_t count, const Panels &pa
   }
 }
 
-void AttentionHead::accumulate(const Lanes &left, int64_t width, const Lanes &right,
-                               int64_t places, int64_t count, const Sums &sums) const {
+void AttentionHead::accumulate(const Lanes &left, int64_t width, const Lanes &right, int64_t places,
+                               int64_t count, const Sums &sums) const {
   const int64_t bytes = isNarrow() ? 2 : 4, steps = stepsOf(count);
   const int64_t rowPanels = divideUp(width, kernel.rows),
                 columnPanels = divideUp(places, kernel.columns);
@@ -212,8 +209,7 @@ void AttentionHead::accumulate(const Lanes &left, int64_t width, const Lanes &ri
     }
 }
 
-void AttentionHead::storeTransposed(const Sums &sums, int64_t width, int64_t pair,
-                                    void *to) const {
+void AttentionHead::storeTransposed(const Sums &sums, int64_t width, int64_t pair, void *to) const {
   for (int64_t first = 0; first < shape.sources; first += vectorElements) {
     const int64_t count = std::min(vectorElements, shape.sources - first);
     for (int64_t w = 0; w < width; ++w)

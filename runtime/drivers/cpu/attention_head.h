@@ -29,7 +29,8 @@ public:
   // Targets of a block.
   static int64_t blockOf(const Attention &shape);
 
-  // Of the pair (sample * heads + head); the targets [first, end) are whole blocks, or the last one.
+  // Of the pair (sample * heads + head); the targets [first, end) are whole blocks, or the last
+  // one.
   void attend(const AttentionOperands &operands, int64_t pair, int64_t first, int64_t end);
   void differentiate(const AttentionGradientOperands &operands, int64_t pair);
 

@@ -11,8 +11,8 @@ namespace mpc::rt {
 
 // Rows have room for whole vectors of up to 16 numbers.
 struct AttentionRows {
-  // The first `count` numbers times `scale` become their softmax. Gives the largest one, and the sum
-  // of the exponentials of what they are less than it.
+  // The first `count` numbers times `scale` become their softmax. Gives the largest one, and the
+  // sum of the exponentials of what they are less than it.
   void (*softmax)(float *scores, int64_t count, float scale, float *largest, float *sum);
   // Scores become p = e^(scale * score - logSum), products with cotangents scale * p * (product -
   // shift).

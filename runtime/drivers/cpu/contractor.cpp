@@ -148,8 +148,8 @@ const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
 }
 
 bool Contractor::takesInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &c) const {
-  return int8Kernel && weightsConstant && descriptor.rhs_variable >= 0 && c.batch == 1 &&
-         c.k > 0 && !c.transposeLhs && !c.accumulate;
+  return int8Kernel && weightsConstant && descriptor.rhs_variable >= 0 && c.batch == 1 && c.k > 0 &&
+         !c.transposeLhs && !c.accumulate;
 }
 
 void Contractor::multiplyInt8(const mpc_rt_contract_t &descriptor, const Contraction &c,

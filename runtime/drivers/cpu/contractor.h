@@ -246,7 +246,7 @@ private:
   KernelChoices &choices;
   ProductList &products;
   bool nativeBFloat16, exactInt8, vectors256, useAmx;
-  const Int8Kernel *int8Kernel; // null: int8 is left to oneDNN and a plain loop
+  const Int8Kernel *int8Kernel;              // null: int8 is left to oneDNN and a plain loop
   const WeightKernel *weightKernels[3] = {}; // by dtype; null: tiles are multiplied otherwise
   bool weightsConstant = false;
   uint64_t weightVersion = 1;

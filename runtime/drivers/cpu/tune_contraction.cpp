@@ -54,9 +54,8 @@ void Contractor::measureIntegers(const mpc_rt_contract_t &descriptor, const Cont
          multiplyInt8(descriptor, shape, lhs, rhs, reinterpret_cast<int32_t *>(result.data()));
        },
        [&] { execute(*library, descriptor, lhs, rhs, /*bias=*/nullptr, result.data(), {}); }});
-  choices.set(
-      {KernelChoices::Operation::contraction, descriptor.id, batch, /*rhsKept=*/true},
-      fastest == 0 ? int8Kernel->name : libraryKernel);
+  choices.set({KernelChoices::Operation::contraction, descriptor.id, batch, /*rhsKept=*/true},
+              fastest == 0 ? int8Kernel->name : libraryKernel);
   dropPacked(descriptor.rhs_variable);
 }
 

@@ -52,9 +52,8 @@ void Convolver::measure(const mpc_rt_convolution_t &descriptor, const Convolutio
   alone.rhs_variable = keep ? descriptor.rhs_variable : -1;
   std::vector<std::function<void()>> calls;
   for (auto &candidate : candidates)
-    calls.emplace_back([&, plan = candidate.second.get()] {
-      run(*plan, alone, lhs, rhs, bias, result.data());
-    });
+    calls.emplace_back(
+        [&, plan = candidate.second.get()] { run(*plan, alone, lhs, rhs, bias, result.data()); });
   choices.set({KernelChoices::Operation::convolution, descriptor.id, batch, keep},
               candidates[fastestOf(calls)].first);
   // The copies that the slower ones packed are for nobody.

@@ -16,7 +16,7 @@ func.func @odd_width(%q: tensor<?x96x7xf32>, %k: tensor<?x100x7xf32>, %v: tensor
 
 // CHECK-LABEL: func.func @few_scores
 // CHECK: mpc.softmax
-// REMARK: [Missed] attention{{.*}}attention is products and a softmax: its heads have few scores
+// REMARK: [Missed] attention{{.*}}attention is products and a softmax: {{.*}}its heads have few scores
 // FEW-LABEL: func.func @few_scores
 // FEW: mpc.attention
 func.func @few_scores(%q: tensor<?x3x8xbf16>, %k: tensor<?x2x8xbf16>) -> tensor<?x3x8xbf16> attributes {mpc.entry} {
@@ -28,7 +28,7 @@ func.func @few_scores(%q: tensor<?x3x8xbf16>, %k: tensor<?x2x8xbf16>) -> tensor<
 
 // CHECK-LABEL: func.func @float64
 // CHECK: mpc.softmax
-// REMARK: [Missed] attention{{.*}}attention is products and a softmax: it is in more than 32 bits
+// REMARK: [Missed] attention{{.*}}attention is products and a softmax: {{.*}}it is in more than 32 bits
 // FEW-LABEL: func.func @float64
 // FEW: mpc.softmax
 func.func @float64(%q: tensor<?x96x8xf64>) -> tensor<?x96x8xf64> attributes {mpc.entry} {
