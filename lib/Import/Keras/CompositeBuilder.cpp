@@ -30,6 +30,11 @@ Value CompositeBuilder::getMaskOf(Value input) const {
   return place == inputs.end() ? Value() : importer.getMask(outer[place - inputs.begin()]);
 }
 
+void CompositeBuilder::dropMaskOf(Value input) {
+  if (auto place = llvm::find(inputs, input); place != inputs.end())
+    importer.setMask(outer[place - inputs.begin()], Value());
+}
+
 void CompositeBuilder::passMasksToParts() {
   for (auto [value, given] : llvm::zip_equal(inputs, outer))
     if (Value mask = importer.getMask(given))

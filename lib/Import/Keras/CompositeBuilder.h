@@ -24,6 +24,8 @@ public:
   mlir::Value getTensor(unsigned position, llvm::StringRef name);
   /// The implicit mask of an input; null when it has none.
   mlir::Value getMaskOf(mlir::Value input) const;
+  /// From here on the caller's tensor has no mask.
+  void dropMaskOf(mlir::Value input);
   /// Parts that get an input see its implicit mask.
   void passMasksToParts();
   /// The implicit mask of a part's result; null when it has none.

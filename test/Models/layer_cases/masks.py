@@ -14,6 +14,16 @@ def attention_value_mask():
 
 
 @case("gradient")
+def attention_takes_masks():
+    """call() of MultiHeadAttention takes the masks off its inputs: the Add finds none, and what attends to its sum sees all places."""
+    x = keras.Input((6, 3), name="x")
+    e = layers.Masking(0.0)(keras.ops.relu(x - 0.5))
+    a = layers.MultiHeadAttention(2, 2, value_dim=3, use_bias=False)(e, e)
+    y = layers.LayerNormalization()(layers.Add()([e, a]))
+    return keras.Model(x, layers.GroupQueryAttention(2, 2, 1, use_bias=False)(y, y))
+
+
+@case("gradient")
 def masked_batch_normalization():
     x = keras.Input((5, 3), name="x")
     y = layers.Masking(0.0)(keras.ops.relu(x - 0.5))

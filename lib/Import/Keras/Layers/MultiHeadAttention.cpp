@@ -75,7 +75,13 @@ struct AttentionArguments {
         mask = c.getMaskOf(tensor);
       return mask ? c.makeBool(mask) : mask;
     };
-    queryMask = maskOf(3, "query_mask", query, true);
+    // call() of MultiHeadAttention takes the tensor's, whatever it was given.
+    const bool takesGiven = c.own.layer.className != "MultiHeadAttention";
+    queryMask = takesGiven ? c.getTensor(3, "query_mask") : Value();
+    if (!queryMask)
+      queryMask = c.getMaskOf(query);
+    if (queryMask)
+      queryMask = c.makeBool(queryMask);
     Value valueMask = maskOf(4, "value_mask", value, true),
           keyMask = maskOf(5, "key_mask", key, ownKey), given = c.getTensor(6, "attention_mask");
     const int64_t window = c.own.getInteger("sliding_window", 0);
@@ -314,7 +320,13 @@ bool attendWithHeads(C &c, const std::optional<AttentionArguments> &arguments,
 }
 
 bool importMultiHeadAttention(C &c, llvm::SmallVectorImpl<Value> &outputs) {
-  return attendWithHeads(c, AttentionArguments::read(c), outputs);
+  std::optional<AttentionArguments> arguments = AttentionArguments::read(c);
+  // call() takes the masks off the tensors that it is given: whoever reads those later (the Add of
+  // a residual connection) finds none. Not where the layer casts them, which copies.
+  if (arguments)
+    for (Value tensor : {arguments->query, arguments->value, arguments->key})
+      c.dropMaskOf(tensor);
+  return attendWithHeads(c, arguments, outputs);
 }
 
 /// keras_hub/src/layers/modeling/cached_multi_head_attention.py without a cache.
