@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Environments of Python with Keras and one backend or peer each."""
 
-import json
 import os
 import pathlib
 import subprocess
@@ -19,10 +18,10 @@ def say(text):
 
 def versions_of(python):
     """What of the peers an environment has: {"torch": "2.9.1"}."""
-    script = ("import importlib.metadata as m, json; found = {};"
-              f" [found.update({{name: m.version(name)}}) for name in {VERSIONED} if any(d.metadata['Name'] == name for d in m.distributions())]; print(json.dumps(found))")  # fmt: skip
+    script = "import importlib.metadata as m; print(*{d.metadata['Name'].lower().replace('_', '-') + '=' + d.version for d in m.distributions()})"
     result = subprocess.run([python, "-c", script], capture_output=True, text=True)
-    return json.loads(result.stdout) if result.returncode == 0 else {}
+    found = dict(word.split("=", 1) for word in result.stdout.split())
+    return {name: found[name] for name in VERSIONED if name in found}
 
 
 def python_of(backend):

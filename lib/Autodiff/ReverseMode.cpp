@@ -66,7 +66,7 @@ Value Sweep::cotangentOf(Value value) {
 }
 
 LogicalResult Sweep::passWide(Operation *op) {
-  if (!isa<CastOp, ReshapeOp, SliceOp, TransposeOp>(op))
+  if (!op->hasTrait<PassesWideCotangent>())
     return success();
   Value operand = op->getOperand(0), moved;
   Value wide = cotangents[op->getResult(0)].wide;

@@ -59,6 +59,15 @@ template <typename Op> struct Addressable : mlir::OpTrait::TraitBase<Op, Address
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyAddressable(op); }
 };
 
+/// Trait of ops with one cotangent that only move elements, or narrow them: a cotangent wider than
+/// the result goes on to the operand as wide as it is.
+template <typename Op>
+struct PassesWideCotangent : mlir::OpTrait::TraitBase<Op, PassesWideCotangent> {};
+
+/// Trait of ops that MpcDialect::kEveryStepAttr may mark: their vector-Jacobian products ask for
+/// it.
+template <typename Op> struct KnowsEveryStep : mlir::OpTrait::TraitBase<Op, KnowsEveryStep> {};
+
 /// Element type of a shaped value.
 inline mlir::Type elementTypeOf(mlir::Value value) {
   return mlir::getElementTypeOrSelf(value.getType());

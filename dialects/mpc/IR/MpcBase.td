@@ -97,6 +97,16 @@ def Mpc_Addressable : NativeOpTrait<"Addressable"> {
   let cppNamespace = "::mpc";
 }
 
+/// Ops that only move elements, or narrow them: a wide cotangent goes on to the operand unrounded.
+def Mpc_PassesWideCotangent : NativeOpTrait<"PassesWideCotangent"> {
+  let cppNamespace = "::mpc";
+}
+
+/// Ops that `mpc.every_step` may mark, since their vector-Jacobian products ask for it.
+def Mpc_KnowsEveryStep : NativeOpTrait<"KnowsEveryStep"> {
+  let cppNamespace = "::mpc";
+}
+
 class Mpc_Op<string mnemonic, list<Trait> traits = []> : Op<Mpc_Dialect, mnemonic, [Mpc_Addressable] # traits>;
 
 #endif // MPC_BASE

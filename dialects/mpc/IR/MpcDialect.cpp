@@ -122,7 +122,7 @@ LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
 LogicalResult MpcDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() != kEveryStepAttr)
     return success();
-  if (!isa<UnitAttr>(attribute.getValue()) || !isa<AddOp, ContractOp, MultiplyOp>(op))
+  if (!isa<UnitAttr>(attribute.getValue()) || !op->hasTrait<KnowsEveryStep>())
     return op->emitOpError() << kEveryStepAttr
                              << " must be a unit, on mpc.add, mpc.contract or mpc.multiply";
   return success();

@@ -98,9 +98,9 @@ class Mpc_ArithmeticOp<string mnemonic, string what, list<Trait> traits = []>
   let results = (outs Mpc_Tensor:$result);
 }
 
-def Mpc_AddOp : Mpc_ArithmeticOp<"add", "a + b", [Commutative]>;
+def Mpc_AddOp : Mpc_ArithmeticOp<"add", "a + b", [Commutative, Mpc_KnowsEveryStep]>;
 def Mpc_SubtractOp : Mpc_ArithmeticOp<"subtract", "a - b">;
-def Mpc_MultiplyOp : Mpc_ArithmeticOp<"multiply", "a * b", [Commutative]>;
+def Mpc_MultiplyOp : Mpc_ArithmeticOp<"multiply", "a * b", [Commutative, Mpc_KnowsEveryStep]>;
 def Mpc_DivideOp : Mpc_BinaryOp<"divide", "a / b">;
 def Mpc_DivideNoNanOp : Mpc_BinaryOp<"divide_no_nan", "a / b, and 0 where b is 0">;
 def Mpc_MaximumOp : Mpc_ArithmeticOp<"maximum", "larger of both; NaN if either is; ties split the cotangent to lhs">;
@@ -161,7 +161,7 @@ def Mpc_SelectOp : Mpc_ElementwiseOp<"select"> {
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($on_true) `,` type($on_false)";
 }
 
-def Mpc_CastOp : Mpc_Op<"cast", [Pure, DeclareOpInterfaceMethods<CastOpInterface>,
+def Mpc_CastOp : Mpc_Op<"cast", [Pure, Mpc_PassesWideCotangent, DeclareOpInterfaceMethods<CastOpInterface>,
     SameOperandsAndResultShape, DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface, ["isCheapToRecompute"]>,
     DeclareOpInterfaceMethods<Mpc_ReferenceOpInterface>]> {
   let summary = "the only op that changes a floating element type";

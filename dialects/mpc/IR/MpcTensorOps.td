@@ -40,7 +40,7 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
   ];
 }
 
-def Mpc_ContractOp : Mpc_Op<"contract", [Pure, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "sum of products over contracted dimensions (generalised matrix multiplication)";
   let description = [{
     Result dimensions are, in this order, the batch dimensions, the free dimensions of lhs, the free
@@ -163,7 +163,7 @@ def Mpc_BroadcastLikeOp : Mpc_MovementOp<"broadcast_like", [Mpc_Inferred], Mpc_C
   }];
 }
 
-def Mpc_ReshapeOp : Mpc_MovementOp<"reshape", [], Mpc_CheapDifferentiable> {
+def Mpc_ReshapeOp : Mpc_MovementOp<"reshape", [Mpc_PassesWideCotangent], Mpc_CheapDifferentiable> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{
     The batch stays the first dimension: dynamic in, dynamic out.
@@ -177,7 +177,7 @@ def Mpc_ReshapeOp : Mpc_MovementOp<"reshape", [], Mpc_CheapDifferentiable> {
   let hasFolder = 1;
 }
 
-def Mpc_TransposeOp : Mpc_MovementOp<"transpose", [Mpc_Inferred]> {
+def Mpc_TransposeOp : Mpc_MovementOp<"transpose", [Mpc_Inferred, Mpc_PassesWideCotangent]> {
   let summary = "result dimension i is input dimension permutation[i]";
   let description = "Example: `%t = mpc.transpose %x {permutation = array<i64: 0, 2, 1>} : tensor<?x2x3xf32> -> tensor<?x3x2xf32>`";
   let arguments = (ins Mpc_Tensor:$input, DenseI64ArrayAttr:$permutation);
@@ -196,7 +196,7 @@ def Mpc_ConcatenateOp : Mpc_MovementOp<"concatenate", [Mpc_Inferred]> {
   let hasVerifier = 1;
 }
 
-def Mpc_SliceOp : Mpc_MovementOp<"slice", [Mpc_Inferred]> {
+def Mpc_SliceOp : Mpc_MovementOp<"slice", [Mpc_Inferred, Mpc_PassesWideCotangent]> {
   let summary = "elements offset .. offset + size along one axis (not the batch)";
   let description = "Example: `%s = mpc.slice %x {axis = 1 : i64, offset = 2 : i64, size = 3 : i64} : tensor<?x8xf32> -> tensor<?x3xf32>`";
   let arguments = (ins Mpc_Tensor:$input, I64Attr:$axis, I64Attr:$offset, I64Attr:$size);

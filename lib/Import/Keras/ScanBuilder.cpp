@@ -77,10 +77,12 @@ ScanOp ScanBuilder::finish(llvm::ArrayRef<Value> next, llvm::ArrayRef<Value> out
   return scan;
 }
 
-void markEveryStep(mlir::Block &block, mlir::Operation *last) {
+void importForEveryStep(mlir::Block &block, llvm::function_ref<void()> import) {
+  mlir::Operation *const last = block.empty() ? nullptr : &block.back();
+  import();
   auto next = last ? std::next(last->getIterator()) : block.begin();
   for (mlir::Operation &op : llvm::make_range(next, block.end()))
-    if (mlir::isa<AddOp, ContractOp, MultiplyOp>(op))
+    if (op.hasTrait<KnowsEveryStep>())
       op.setAttr(MpcDialect::kEveryStepAttr, mlir::UnitAttr::get(op.getContext()));
 }
 

@@ -47,9 +47,9 @@ private:
   const bool reverse;
 };
 
-/// From `last` on (null: all) the ops of `block` stand for ops in every step of a loop, where each
-/// reads the variables anew.
-void markEveryStep(mlir::Block &block, mlir::Operation *last);
+/// The ops that `import` appends to `block` stand for ops in every step of a loop, where each reads
+/// the variables anew.
+void importForEveryStep(mlir::Block &block, llvm::function_ref<void()> import);
 
 } // namespace mpc::keras
 

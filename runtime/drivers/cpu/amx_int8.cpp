@@ -3,6 +3,7 @@
 // TDPBSSD multiplies tiles of signed bytes, 64 k a step, and adds to int32. Both operands lie as
 // tiles: weights when they are packed, rows of lhs a few blocks at a time. A strip of 32 columns
 // meets a block of rows in chunks of k that stay in the first-level cache, the sums in the result.
+#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/int8_kernel.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
 #include "runtime/drivers/cpu/tile_shapes.h"
@@ -30,9 +31,8 @@ constexpr int64_t chunkSteps = 16, blockRows = 12 * panelRows, packedRows = 3 * 
 // Weights come from the third-level cache or from memory.
 constexpr int64_t bytesAhead = 4 * stepBytes;
 
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t stepsOf(const Contraction &c) { return divideUp(c.k, stepDepth); }
-int64_t stripsOf(const Contraction &c) { return divideUp(c.n, stripColumns); }
+int64_t stepsOf(const Contraction &c) { return ceilDivide(c.k, stepDepth); }
+int64_t stripsOf(const Contraction &c) { return ceilDivide(c.n, stripColumns); }
 int64_t panelBytes(const Contraction &c) { return stepsOf(c) * stepBytes; }
 
 uint64_t weightBytes(const Contraction &c) {
@@ -57,7 +57,7 @@ void packWeights(ThreadTeam &team, const Contraction &c, const int8_t *rhs, int8
 }
 
 uint64_t scratchBytes(const Contraction &c) {
-  return static_cast<uint64_t>(divideUp(std::min(c.m, packedRows), panelRows) * panelBytes(c));
+  return static_cast<uint64_t>(ceilDivide(std::min(c.m, packedRows), panelRows) * panelBytes(c));
 }
 
 // Rows that are not there stay what they are: no tile that is loaded has them.
@@ -84,26 +84,27 @@ struct Panel {
   const int8_t *weights;
   int64_t steps;
   int32_t *sums;
-  int64_t stride; // bytes
+  int64_t stride; // elements
   bool first;     // sums begin with zero
   bool fetches;   // weights that come later
 };
 
 template <bool both> MPC_AMX void multiplyPanel(const Panel &panel) {
   int32_t *right = panel.sums + columnsOfTile;
-  int32_t *lower = panel.sums + rowsOfTile * panel.stride / static_cast<int64_t>(sizeof(int32_t));
+  int32_t *lower = panel.sums + rowsOfTile * panel.stride;
   int32_t *lowerRight = lower + columnsOfTile;
+  const int64_t stride = panel.stride * static_cast<int64_t>(sizeof(int32_t));
   if (panel.first) {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
   } else {
-    _tile_loadd(0, panel.sums, panel.stride);
-    _tile_loadd(1, right, panel.stride);
+    _tile_loadd(0, panel.sums, stride);
+    _tile_loadd(1, right, stride);
     if (both) {
-      _tile_loadd(2, lower, panel.stride);
-      _tile_loadd(3, lowerRight, panel.stride);
+      _tile_loadd(2, lower, stride);
+      _tile_loadd(3, lowerRight, stride);
     }
   }
   const uint8_t *rows = panel.rows;
@@ -124,11 +125,11 @@ template <bool both> MPC_AMX void multiplyPanel(const Panel &panel) {
       _tile_dpbssd(3, 5, 7);
     }
   }
-  _tile_stored(0, panel.sums, panel.stride);
-  _tile_stored(1, right, panel.stride);
+  _tile_stored(0, panel.sums, stride);
+  _tile_stored(1, right, stride);
   if (both) {
-    _tile_stored(2, lower, panel.stride);
-    _tile_stored(3, lowerRight, panel.stride);
+    _tile_stored(2, lower, stride);
+    _tile_stored(3, lowerRight, stride);
   }
 }
 
@@ -139,7 +140,7 @@ struct Block {
   const int8_t *weights;
   int64_t steps;
   int32_t *out;
-  int64_t outStride; // bytes
+  int64_t outStride; // elements
   int64_t columns;   // that exist
 };
 
@@ -147,7 +148,7 @@ MPC_AMX void multiplyRows(const Block &block, int64_t first, int64_t step, int64
   const int64_t count = std::min(panelRows, block.count - first);
   const bool isWhole = count == panelRows && block.columns == stripColumns;
   const bool both = count > rowsOfTile;
-  int32_t *out = block.out + first * block.outStride / static_cast<int64_t>(sizeof(int32_t));
+  int32_t *out = block.out + first * block.outStride;
   // Columns that are not there have no place in the result.
   alignas(64) int32_t own[panelRows * stripColumns];
   const auto bytes = static_cast<size_t>(block.columns) * sizeof(int32_t);
@@ -156,21 +157,19 @@ MPC_AMX void multiplyRows(const Block &block, int64_t first, int64_t step, int64
     _tile_loadconfig(&shapes);
     if (step)
       for (int64_t row = 0; row < count; ++row)
-        std::memcpy(own + row * stripColumns,
-                    out + row * block.outStride / static_cast<int64_t>(sizeof(int32_t)), bytes);
+        std::memcpy(own + row * stripColumns, out + row * block.outStride, bytes);
   }
   const Panel panel = {block.rows + first * block.steps * lineBytes + step * stepBytes,
                        block.weights + step * stepBytes,
                        steps,
                        isWhole ? out : own,
-                       isWhole ? block.outStride : stripColumns * int64_t{sizeof(int32_t)},
+                       isWhole ? block.outStride : stripColumns,
                        /*first=*/step == 0,
                        /*fetches=*/first == 0};
   (both ? multiplyPanel<true> : multiplyPanel<false>)(panel);
   if (!isWhole) {
     for (int64_t row = 0; row < count; ++row)
-      std::memcpy(out + row * block.outStride / static_cast<int64_t>(sizeof(int32_t)),
-                  own + row * stripColumns, bytes);
+      std::memcpy(out + row * block.outStride, own + row * stripColumns, bytes);
     const TileShapes shapes;
     _tile_loadconfig(&shapes);
   }
@@ -180,7 +179,7 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
               void *scratch, int32_t *out) {
   auto *packed = static_cast<uint8_t *>(scratch);
   for (int64_t top = 0; top < c.m; top += packedRows) {
-    const int64_t rows = std::min(packedRows, c.m - top), blocks = divideUp(rows, blockRows);
+    const int64_t rows = std::min(packedRows, c.m - top), blocks = ceilDivide(rows, blockRows);
     packRows(team, c, lhs + top * c.k, rows, packed);
     const int64_t products = std::min(rows, blockRows) * c.k * stripColumns;
     const int64_t grain = std::max<int64_t>((1 << 20) / products, 1);
@@ -196,7 +195,7 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
                              weights + strip * panelBytes(c),
                              stepsOf(c),
                              out + (top + first) * c.n + column,
-                             c.n * int64_t{sizeof(int32_t)},
+                             c.n,
                              std::min(stripColumns, c.n - column)};
         // Weights that one panel reads need not stay.
         const int64_t chunk = block.count <= panelRows ? block.steps : chunkSteps;

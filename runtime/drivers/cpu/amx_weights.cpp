@@ -4,6 +4,7 @@
 // the tiles of the step before are multiplied, by up to 32 rows of the left operand. More rows meet
 // the strip again, as bfloat16 in the second-level cache.
 #include "runtime/drivers/cpu/amx_weights.h"
+#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
 #include "runtime/drivers/cpu/tile_shapes.h"
 
@@ -26,9 +27,8 @@ constexpr int64_t rowsAtOnce = 2 * tileRows;
 // Widened steps that are kept when no further rows will ask for them.
 constexpr int64_t ringSteps = 4;
 
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t stepsOf(const Contraction &c) { return divideUp(c.k, stepRows); }
-int64_t stripsOf(const Contraction &c) { return divideUp(c.n, stripColumns); }
+int64_t stepsOf(const Contraction &c) { return ceilDivide(c.k, stepRows); }
+int64_t stripsOf(const Contraction &c) { return ceilDivide(c.n, stripColumns); }
 // Packed bytes of one tile.
 int64_t tileBytes(const Contraction &c) { return c.packedRhs ? tileNumbers / 2 : tileNumbers; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/attender.h"
 #include "runtime/drivers/cpu/attention_head.h"
+#include "runtime/drivers/cpu/blocking.h"
 
 #include <algorithm>
 #include <atomic>
@@ -63,8 +64,8 @@ void Attender::attend(const Attention &shape, const AttentionOperands &operands)
   const AttentionKernels kernels = {*findKernel(shape), vectors, rows};
   // The blocks of a head are shared out where there are few heads.
   const int64_t pairs = shape.batch * shape.heads, block = AttentionHead::blockOf(shape);
-  const int64_t blocks = (shape.targets + block - 1) / block;
-  const int64_t wanted = pairs ? (2 * team.threads() + pairs - 1) / pairs : 1;
+  const int64_t blocks = ceilDivide(shape.targets, block);
+  const int64_t wanted = pairs ? ceilDivide(2 * team.threads(), pairs) : 1;
   const int64_t parts = std::clamp<int64_t>(wanted, 1, blocks);
   forEachItem(team, kernels, shape, /*isGradient=*/false, workspaces, pairs * parts,
               [&](AttentionHead &head, int64_t item) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/attention_head.h"
 #include "runtime/base/dtype.h"
+#include "runtime/drivers/cpu/blocking.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +14,7 @@ namespace {
 constexpr int64_t fewestTargets = 24, mostTargets = 96, mostScores = 65536;
 constexpr int64_t vectorElements = 16, lineBytes = 64;
 
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t a, int64_t b) { return divideUp(a, b) * b; }
+int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 } // namespace
 
@@ -83,9 +83,9 @@ void AttentionHead::layOut(bool isGradient) {
   // Of rows that are stored together.
   wide[0] = take<float>(vectorElements * width);
   wide[1] = take<float>(width);
-  leftPanels = take<uint8_t>(divideUp(width, kernel.rows) * stepsOf(block) * kernel.lhsStepBytes);
-  rightPanels =
-      take<uint8_t>(divideUp(shape.sources, kernel.columns) * stepsOf(block) * kernel.rhsStepBytes);
+  leftPanels = take<uint8_t>(ceilDivide(width, kernel.rows) * stepsOf(block) * kernel.lhsStepBytes);
+  rightPanels = take<uint8_t>(ceilDivide(shape.sources, kernel.columns) * stepsOf(block) *
+                              kernel.rhsStepBytes);
 }
 
 // ---- Operands -----------------------------------------------------------------------------------
@@ -106,13 +106,13 @@ uint8_t *AttentionHead::at(void *to, int64_t pair, int64_t place, int64_t places
 void AttentionHead::packPlaces(const void *from, int64_t width, const Panels &to) const {
   const PanelSource source = {from, shape.heads * width, shape.sources, width};
   to.pieces->packRhs[shape.dtype][/*contiguous=*/1](
-      source, divideUp(to.columns, to.pieces->columns), to.steps, to.data);
+      source, ceilDivide(to.columns, to.pieces->columns), to.steps, to.data);
 }
 
 void AttentionHead::packWidth(const void *from, int64_t width, const Panels &to) const {
   const PanelSource source = {from, shape.heads * width, width, shape.sources};
   to.pieces->packRhs[shape.dtype][/*contiguous=*/0](
-      source, divideUp(to.columns, to.pieces->columns), to.steps, to.data);
+      source, ceilDivide(to.columns, to.pieces->columns), to.steps, to.data);
 }
 
 void AttentionHead::copyRows(const void *from, int64_t count, int64_t width,
@@ -191,8 +191,8 @@ void AttentionHead::multiply(const Lanes &lanes, int64_t count, const Panels &pa
 void AttentionHead::accumulate(const Lanes &left, int64_t width, const Lanes &right, int64_t places,
                                int64_t count, const Sums &sums) const {
   const int64_t bytes = isNarrow() ? 2 : 4, steps = stepsOf(count);
-  const int64_t rowPanels = divideUp(width, kernel.rows),
-                columnPanels = divideUp(places, kernel.columns);
+  const int64_t rowPanels = ceilDivide(width, kernel.rows),
+                columnPanels = ceilDivide(places, kernel.columns);
   kernel.packLhs[laneType()][0]({left.data, left.stride / bytes, width, count}, rowPanels, steps,
                                 leftPanels);
   kernel.packRhs[laneType()][0]({right.data, right.stride / bytes, places, count}, columnPanels,

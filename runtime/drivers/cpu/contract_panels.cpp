@@ -15,8 +15,6 @@ constexpr auto columnsOfPanel = static_cast<int64_t>(tileColumns);
 
 constexpr int64_t lineBytes = 64;
 
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // What one thread needs.
 struct Scratch {
   float *panel, *sums;
@@ -27,21 +25,21 @@ struct Sizes {
   int64_t panel, sums; // in numbers of float32
 
   Sizes(const WeightKernel &weights, const Contraction &c)
-      : rows(c.m), rowsOfPanel(weights.kernel.rows), rowPanels(divideUp(c.m, rowsOfPanel)),
-        steps(divideUp(c.k, weights.kernel.depth)), panel(weights.steps * columnsOfPanel),
+      : rows(c.m), rowsOfPanel(weights.kernel.rows), rowPanels(ceilDivide(c.m, rowsOfPanel)),
+        steps(ceilDivide(c.k, weights.kernel.depth)), panel(weights.steps * columnsOfPanel),
         sums(c.m * columnsOfPanel) {}
   int64_t total() const { return panel + sums; }
   // Of a panel of rows. The last two share what is left: the sums of one or two rows are too few to
   // hide how long an addition takes.
   int64_t firstRow(int64_t at) const {
     const bool isLast = at == rowPanels - 1 && at > 0;
-    return isLast ? (at - 1) * rowsOfPanel + divideUp(rows - (at - 1) * rowsOfPanel, 2)
+    return isLast ? (at - 1) * rowsOfPanel + ceilDivide(rows - (at - 1) * rowsOfPanel, 2)
                   : std::min(at * rowsOfPanel, rows);
   }
 };
 
 int64_t tileBytesOf(const Contraction &c, bool isPaired) {
-  const int64_t rows = isPaired ? divideUp(c.k, pairRun) * pairRun : c.k;
+  const int64_t rows = isPaired ? ceilDivide(c.k, pairRun) * pairRun : c.k;
   return rows * (c.packedRhs ? columnsOfPanel / 2 : columnsOfPanel);
 }
 
@@ -79,7 +77,7 @@ void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contrac
     widen(from, steps, scratch.panel);
     // Panels of rows share out what is widened next, half of it on each side of their products.
     const auto *next = reinterpret_cast<const uint8_t *>(numbers + (k + rows) * rowBytes);
-    const int64_t share = divideUp(rows * rowBytes, 2 * sizes.rowPanels * lineBytes) * lineBytes;
+    const int64_t share = ceilDivide(rows * rowBytes, 2 * sizes.rowPanels * lineBytes) * lineBytes;
     for (int64_t panel = 0; panel < sizes.rowPanels; ++panel) {
       const int64_t row = sizes.firstRow(panel), count = sizes.firstRow(panel + 1) - row;
       weights.multiply[count - 1]({lhs + (panel * sizes.steps + step) * kernel.lhsStepBytes,
@@ -98,14 +96,14 @@ bool readsPairs(const WeightKernel &kernel, const BlockWeights *blocks) {
 }
 
 uint64_t pairBytes(const Contraction &c) {
-  return static_cast<uint64_t>(divideUp(c.n, columnsOfPanel) * tileBytesOf(c, /*isPaired=*/true));
+  return static_cast<uint64_t>(ceilDivide(c.n, columnsOfPanel) * tileBytesOf(c, /*isPaired=*/true));
 }
 
 void packPairs(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
                const BlockWeights &blocks, int8_t *to) {
-  const int64_t runs = divideUp(c.k, pairRun);
+  const int64_t runs = ceilDivide(c.k, pairRun);
   constexpr int64_t groups = columnsOfPanel / pairColumns, lineWords = 2 * pairColumns;
-  team.forRange(divideUp(c.n, columnsOfPanel) * runs, 16, [&](int64_t begin, int64_t end) {
+  team.forRange(ceilDivide(c.n, columnsOfPanel) * runs, 16, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at)
       for (int64_t group = 0; group < groups; ++group) {
         uint32_t words[lineWords] = {};
@@ -138,7 +136,7 @@ void Contractor::multiplyPanels(const WeightKernel &weights, const Contraction &
                         sizes.steps, lhsBlock.data() + panel * sizes.steps * kernel.lhsStepBytes);
                   }
                 });
-  const int64_t count = divideUp(c.n, columnsOfPanel);
+  const int64_t count = ceilDivide(c.n, columnsOfPanel);
   const int64_t parts = std::min<int64_t>(count, team.threads());
   reserve(tileScratch, static_cast<uint64_t>(parts * sizes.total()) * sizeof(float));
   auto *scratch = reinterpret_cast<float *>(tileScratch.data());

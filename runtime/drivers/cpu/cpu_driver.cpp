@@ -163,40 +163,18 @@ public:
   }
   mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor, const AttentionOperands &operands,
                          int64_t batch) override {
-    Attention shape;
-    if (auto status = resolveAttention(descriptor, operands, batch, shape))
-      return status;
-    const char *kernel = attender->kernelOf(shape);
-    if (reserves) {
-      if (kernel)
-        attender->reserveFor(shape, /*isGradient=*/false);
-      return MPC_RT_OK;
-    }
-    list.note(descriptor.id, batch, descriptor.layer, shape, /*isGradient=*/false,
-              kernel ? kernel : "loop");
-    if (!kernel)
-      return Driver::attend(descriptor, operands, batch);
-    attender->attend(shape, operands);
-    return MPC_RT_OK;
+    return attendOr(
+        descriptor, operands, batch, /*isGradient=*/false,
+        [&](const Attention &shape) { attender->attend(shape, operands); },
+        [&] { return Driver::attend(descriptor, operands, batch); });
   }
   mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
                                  const AttentionGradientOperands &operands,
                                  int64_t batch) override {
-    Attention shape;
-    if (auto status = resolveAttention(descriptor, operands, batch, shape))
-      return status;
-    const char *kernel = attender->kernelOf(shape);
-    if (reserves) {
-      if (kernel)
-        attender->reserveFor(shape, /*isGradient=*/true);
-      return MPC_RT_OK;
-    }
-    list.note(descriptor.id, batch, descriptor.layer, shape, /*isGradient=*/true,
-              kernel ? kernel : "loop");
-    if (!kernel)
-      return Driver::attendGradient(descriptor, operands, batch);
-    attender->attendGradient(shape, operands);
-    return MPC_RT_OK;
+    return attendOr(
+        descriptor, operands, batch, /*isGradient=*/true,
+        [&](const Attention &shape) { attender->attendGradient(shape, operands); },
+        [&] { return Driver::attendGradient(descriptor, operands, batch); });
   }
 
   bool setReserving(bool wanted) noexcept override {
@@ -245,6 +223,25 @@ private:
                            int64_t batch) {
     return reserves ? contractor->reserveFor(descriptor, lhs, rhs, bias, out, extras, batch)
                     : contractor->contract(descriptor, lhs, rhs, bias, out, extras, batch);
+  }
+  // By the micro-kernels, or by loops where there are none.
+  template <typename Operands, typename Attend, typename Loop>
+  mpc_rt_status_t attendOr(const mpc_rt_attention_t &descriptor, const Operands &operands,
+                           int64_t batch, bool isGradient, const Attend &attend, const Loop &loop) {
+    Attention shape;
+    if (auto status = resolveAttention(descriptor, operands, batch, shape))
+      return status;
+    const char *kernel = attender->kernelOf(shape);
+    if (reserves) {
+      if (kernel)
+        attender->reserveFor(shape, isGradient);
+      return MPC_RT_OK;
+    }
+    list.note(descriptor.id, batch, descriptor.layer, shape, isGradient, kernel ? kernel : "loop");
+    if (!kernel)
+      return loop();
+    attend(shape);
+    return MPC_RT_OK;
   }
   void makeKernels() {
     contractor.emplace(team, isa, choices, list);

@@ -3,6 +3,7 @@
 // VPDPBUSD multiplies unsigned bytes by signed ones: weights are kept 128 larger, and 128 times the
 // sum of each row of lhs is taken off where its sums begin. A strip of 64 columns stays in the
 // second-level cache while all rows meet it, six at a time in registers.
+#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/int8_kernel.h"
 
 #include <algorithm>
@@ -20,9 +21,8 @@ constexpr int64_t panelRows = 6;
 constexpr int64_t blockRows = 8 * panelRows;
 constexpr int32_t shift = 128;
 
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t stepsOf(const Contraction &c) { return divideUp(c.k, stepRows); }
-int64_t stripsOf(const Contraction &c) { return divideUp(c.n, stripColumns); }
+int64_t stepsOf(const Contraction &c) { return ceilDivide(c.k, stepRows); }
+int64_t stripsOf(const Contraction &c) { return ceilDivide(c.n, stripColumns); }
 
 // Up to panelRows rows of lhs by one strip.
 struct Tile {
@@ -135,7 +135,7 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
     for (int64_t row = begin; row < end; ++row)
       rowSums[row] = sumOf(lhs + row * c.k, c.k);
   });
-  const int64_t blocks = divideUp(c.m, blockRows), stripBytes = stepsOf(c) * stepBytes;
+  const int64_t blocks = ceilDivide(c.m, blockRows), stripBytes = stepsOf(c) * stepBytes;
   const int64_t products = std::min(c.m, blockRows) * c.k * stripColumns;
   const int64_t grain = std::max<int64_t>((1 << 18) / products, 1);
   team.forRange(stripsOf(c) * blocks, grain, [&](int64_t begin, int64_t end) {
@@ -143,7 +143,7 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
       const int64_t strip = index / blocks, first = index % blocks * blockRows;
       const int64_t last = std::min(first + blockRows, c.m), column = strip * stripColumns;
       const int64_t columns = std::min(stripColumns, c.n - column);
-      const MultiplyTile *kernels = byVectors[divideUp(columns, 16) - 1];
+      const MultiplyTile *kernels = byVectors[ceilDivide(columns, 16) - 1];
       for (int64_t row = first; row < last; row += panelRows)
         kernels[std::min(panelRows, last - row) - 1]({lhs + row * c.k, c.k,
                                                       weights + strip * stripBytes, rowSums + row,

@@ -65,10 +65,9 @@ Value importRecurrence(LayerBuilder &b, RecurrentCell &cell) {
     inits.push_back(makeZeros(b, x, shapes[outputState]));
   cell.moveTo(b.builder.saveInsertionPoint());
   mlir::Block &body = *x.getParentBlock();
-  mlir::Operation *const last = body.empty() ? nullptr : &body.back();
-  Values scanned = cell.project(x);
+  Values scanned;
+  importForEveryStep(body, [&] { scanned = cell.project(x); });
   const size_t projections = scanned.size();
-  markEveryStep(body, last);
   b.builder.setInsertionPointToEnd(&body);
   if (mask)
     scanned.push_back(mask);

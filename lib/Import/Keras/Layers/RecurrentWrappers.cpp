@@ -171,10 +171,8 @@ Value importSteps(LayerBuilder &b, const LayerConfig &child, const LayerEntry &e
   if (isFree) {
     LayerBuilder inner(b, child, "", "layer", {x});
     inner.giveMask(mask);
-    mlir::Block &body = *x.getParentBlock();
-    mlir::Operation *const last = body.empty() ? nullptr : &body.back();
-    Value result = entry.import(inner);
-    markEveryStep(body, last);
+    Value result;
+    importForEveryStep(*x.getParentBlock(), [&] { result = entry.import(inner); });
     return result;
   }
   Values scanned{x};
