@@ -29,7 +29,9 @@ MPC_RT_API const char *mpc_rt_context_kernels(mpc_rt_context_t *context);
 MPC_RT_API mpc_rt_status_t mpc_rt_context_set_kernels(mpc_rt_context_t *context,
                                                       const char *kernels);
 
-/* From now on the context notes which kernel computes each product and convolution. */
+/* From now on the context notes which kernel computes each product and convolution; on the CPU
+ * mpc_rt_context_plan_memory() notes which one will, too, unless their numbers decide (weights of 4
+ * bits and less). */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_list_products(mpc_rt_context_t *context);
 
 /* What was noted, a line each, in the order of the model: "LAYER MATRICESxMxNxK LHSxRHS KERNEL"

@@ -131,9 +131,9 @@ void Explanation::recordOps(ModuleOp module) {
       if (auto contract = dyn_cast<ContractOp>(op)) {
         if (auto accumulate = contract.getAccumulate())
           row.accumulate = text(*accumulate);
-        row.kernel = "runtime matmul"; // oneDNN or a micro-kernel, by shape and CPU
+        row.kernel = "runtime matmul";
       } else if (StringRef(row.name).starts_with("convolution")) {
-        row.kernel = "oneDNN convolution";
+        row.kernel = "runtime convolution";
       }
       if (auto epilogue = dyn_cast<EpilogueOpInterface>(op)) {
         if (epilogue.getEpilogueBias())
@@ -261,7 +261,8 @@ void Explanation::printMemory(llvm::raw_ostream &os) const {
         {"arena of @" + row.place, std::to_string(row.fixed), std::to_string(row.perSample)});
   os << '\n';
   printColumns(os, rows);
-  os << "What the kernels of a CPU need besides: mpc-run bench LIB --memory\n";
+  os << "What the kernels of a CPU need besides: mpc-run bench LIB --memory\n"
+        "Which kernel the runtime takes depends on CPU and batch: mpc-run inspect LIB --kernels\n";
 }
 
 void Explanation::printEntry(llvm::raw_ostream &os, StringRef entry) const {

@@ -117,6 +117,23 @@ Status verifyCheckpoint(const std::string &path) {
   return bytes ? Status() : Status(bytes.failure());
 }
 
+Result<KernelRecord> readKernels(const std::string &path) {
+  Result<std::string> bytes = readVerified(path);
+  if (!bytes)
+    return bytes.failure();
+  Result<Safetensors> content =
+      data::parseSafetensors(reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size(), path);
+  if (!content)
+    return content.failure();
+  auto &metadata = content->metadata;
+  KernelRecord record{0, metadata["kernels"]};
+  const std::string &rows = metadata["run.--batch-size"];
+  auto [rest, error] = std::from_chars(rows.data(), rows.data() + rows.size(), record.batchSize);
+  if (error != std::errc() || rest != rows.data() + rows.size() || record.batchSize < 1)
+    return Failure(path + ":run.--batch-size: is '" + rows + "'; expected a checkpoint of mpc-run");
+  return record;
+}
+
 Status readCheckpoint(const std::string &path, Session &session, const RunIdentity &identity,
                       FitState &state, training::CallbackState &callbacks) {
   Result<std::string> bytes = readVerified(path);

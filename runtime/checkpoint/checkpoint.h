@@ -30,6 +30,15 @@ data::Status readCheckpoint(const std::string &path, training::Session &session,
                             const RunIdentity &identity, training::FitState &state,
                             training::CallbackState &callbacks);
 
+/// What a run has measured, or taken over from one that had.
+struct KernelRecord {
+  int64_t batchSize = 0;
+  std::string kernels; ///< mpc_rt_context_kernels(); "" where rules chose
+};
+
+/// Of that file alone; whether it belongs to a model is not looked at.
+data::Result<KernelRecord> readKernels(const std::string &path);
+
 /// Whether the file is whole: its checksum.
 data::Status verifyCheckpoint(const std::string &path);
 

@@ -119,26 +119,41 @@ Status CheckpointFolder::save(training::Session &session, const RunIdentity &ide
   return Status();
 }
 
-Status CheckpointFolder::resume(training::Session &session, const RunIdentity &identity,
-                                training::FitState &state, training::CallbackState &callbacks,
-                                std::vector<std::string> &notes) {
-  std::vector<std::string> paths = list();
+Result<std::string> CheckpointFolder::findNewest(std::vector<std::string> &notes) const {
   Failure damaged;
-  for (const std::string &path : paths) {
-    if (Status whole = verifyCheckpoint(path); !whole) {
-      damaged.append(whole.failure());
-      notes.push_back(whole.failure().messages[0]);
-      continue;
-    }
-    Status status = readCheckpoint(path, session, identity, state, callbacks);
-    if (status)
-      notes.push_back("resumed from " + path);
-    return status;
+  for (const std::string &path : list()) {
+    Status whole = verifyCheckpoint(path);
+    if (whole)
+      return path;
+    damaged.append(whole.failure());
+    notes.push_back(whole.failure().messages[0]);
   }
   if (!damaged.empty())
     return damaged;
   return Failure(path_ + ": has no checkpoint; expected " + prefix + "*" + suffix +
                  " that mpc-run train --checkpoint wrote; check the path");
+}
+
+Status CheckpointFolder::resume(training::Session &session, const RunIdentity &identity,
+                                training::FitState &state, training::CallbackState &callbacks,
+                                std::vector<std::string> &notes) {
+  Result<std::string> path = findNewest(notes);
+  if (!path)
+    return path.failure();
+  Status status = readCheckpoint(*path, session, identity, state, callbacks);
+  if (status)
+    notes.push_back("resumed from " + *path);
+  return status;
+}
+
+Result<KernelRecord> CheckpointFolder::readKernels(std::vector<std::string> &notes) const {
+  Result<std::string> path = findNewest(notes);
+  if (!path)
+    return path.failure();
+  Result<KernelRecord> record = checkpoint::readKernels(*path);
+  if (record)
+    notes.push_back("kernels of " + *path);
+  return record;
 }
 
 } // namespace mpc::checkpoint

@@ -28,8 +28,12 @@ public:
   data::Status resume(training::Session &session, const RunIdentity &identity,
                       training::FitState &state, training::CallbackState &callbacks,
                       std::vector<std::string> &notes);
+  /// Of the newest checkpoint that is whole, as resume() finds it.
+  data::Result<KernelRecord> readKernels(std::vector<std::string> &notes) const;
 
 private:
+  /// A note for each damaged one that is newer.
+  data::Result<std::string> findNewest(std::vector<std::string> &notes) const;
   /// Full paths, newest first.
   std::vector<std::string> list() const;
   std::string path_;

@@ -101,8 +101,14 @@ static std::vector<Command> makeTable() {
        bench},
       {"devices", "[--json]", "what this machine can run and what each policy gains",
        "mpc-run devices --json", with(json, {{"help", Takes::Nothing, "", "this text"}}), devices},
-      {"inspect", "LIB [--json]", "what a compiled model is made of", "mpc-run inspect model.mpc",
-       with(json, {{"help", Takes::Nothing, "", "this text"}}), inspect},
+      {"inspect", "LIB [--kernels] [--json]", "what a compiled model is made of",
+       "mpc-run inspect model.mpc --kernels --batch-size 128",
+       with({{"kernels", Takes::Nothing, "", "which kernels would compute its products here"},
+             {"batch-size", Takes::Value, "N", "in batches of N (default 32)"},
+             {"resume", Takes::Value, "DIR", "as the newest checkpoint there measured (--tune)"},
+             {"threads", Takes::Value, "N", "CPU threads (default: all)"}},
+            with(json, {{"help", Takes::Nothing, "", "this text"}})),
+       inspect},
   };
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run inspect: what a compiled model is made of.
 #include "commands/commands.h"
+#include "commands/planned_products.h"
 #include "data/array.h"
 #include "data/json_guard.h"
 #include "data/variable_tensor.h"
@@ -169,6 +170,25 @@ static std::string tableOf(const Json &json) {
   return table;
 }
 
+/// "kernels of predict, batch 32, on this CPU:" and a line for each product.
+static std::string productTable(const std::vector<PlannedProducts> &planned) {
+  std::string table;
+  for (const PlannedProducts &products : planned) {
+    table += "\nkernels of " + products.entry + ", batch " + std::to_string(products.batchSize) +
+             ", on this CPU:\n";
+    for (const std::string &line : products.lines)
+      table += "  " + line + "\n";
+  }
+  return table;
+}
+
+static Json describeProducts(const std::vector<PlannedProducts> &planned) {
+  Json json = Json::object();
+  for (const PlannedProducts &products : planned)
+    json[products.entry] = {{"batch", products.batchSize}, {"products", products.lines}};
+  return json;
+}
+
 /// The manifest, with what only the library knows put behind it.
 static std::string manifestOf(const Json &json) {
   Json shown = Json::object();
@@ -182,14 +202,33 @@ static std::string manifestOf(const Json &json) {
 
 int inspect(Arguments &arguments, Console &console) {
   arguments.requirePositional(1, "LIB (libNAME.so or its folder)");
+  PlannedProductsOptions options;
+  options.resume = arguments.text("resume");
+  options.batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
+  options.threads = static_cast<uint32_t>(arguments.integer("threads", 0, 1, 4096));
+  for (const char *name : {"resume", "batch-size", "threads"})
+    if (arguments.has(name) && !arguments.has("kernels"))
+      arguments.fault(std::string("--") + name + " is for --kernels");
   if (!arguments.errors().empty())
     return console.usage("mpc-run inspect", arguments.errors());
-  Result<std::unique_ptr<Session>> session = Session::openTables(arguments.positional()[0]);
+  options.library = arguments.positional()[0];
+  Result<std::unique_ptr<Session>> session = Session::openTables(options.library);
   if (!session)
     return console.fail(session.failure());
+  std::vector<PlannedProducts> planned;
+  if (arguments.has("kernels")) {
+    std::vector<std::string> notes;
+    Result<std::vector<PlannedProducts>> found = planProducts(options, notes);
+    console.notes(notes);
+    if (!found)
+      return console.fail(found.failure());
+    planned = std::move(*found);
+  }
   Json json = describe(**session);
-  std::string text = arguments.has("json") ? manifestOf(json) : tableOf(json);
-  return console.data(text);
+  if (arguments.has("kernels"))
+    json["products"] = describeProducts(planned);
+  return console.data(arguments.has("json") ? manifestOf(json)
+                                            : tableOf(json) + productTable(planned));
 }
 
 } // namespace mpc::commands

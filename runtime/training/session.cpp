@@ -44,7 +44,7 @@ Result<std::unique_ptr<Session>> Session::openTables(const std::string &library)
   return session;
 }
 
-Result<std::unique_ptr<Session>> Session::open(const SessionOptions &options) {
+Result<std::unique_ptr<Session>> Session::openContext(const SessionOptions &options) {
   Result<std::unique_ptr<Session>> session = openTables(options.library);
   if (!session)
     return session;
@@ -57,6 +57,13 @@ Result<std::unique_ptr<Session>> Session::open(const SessionOptions &options) {
           mpc_rt_context_create((*session)->model_, &contextOptions, &(*session)->context_))
     return (*session)->runtimeFailure(status);
   (*session)->noteDevice(options.device);
+  return session;
+}
+
+Result<std::unique_ptr<Session>> Session::open(const SessionOptions &options) {
+  Result<std::unique_ptr<Session>> session = openContext(options);
+  if (!session)
+    return session;
   if (Status status = (*session)->loadWeights(options); !status)
     return status.failure();
   return session;

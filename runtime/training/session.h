@@ -27,6 +27,8 @@ public:
 
   /// Loads the library and its weights.
   static data::Result<std::unique_ptr<Session>> open(const SessionOptions &options);
+  /// Loads the library, without its weights: for what does not depend on them.
+  static data::Result<std::unique_ptr<Session>> openContext(const SessionOptions &options);
   /// Loads the library's tables alone: for inspect.
   static data::Result<std::unique_ptr<Session>> openTables(const std::string &library);
 

@@ -128,16 +128,13 @@ const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
                                          void *out, int64_t batch) {
   const auto *rows = static_cast<const int8_t *>(lhs), *numbers = static_cast<const int8_t *>(rhs);
   auto *sums = static_cast<int32_t *>(out);
-  if (takesInt8Kernel(descriptor, shape)) {
-    const KernelChoices::Product product{KernelChoices::Operation::contraction, descriptor.id,
-                                         batch, /*rhsKept=*/true};
-    if (choices.toBeMeasured(product))
-      measureIntegers(descriptor, shape, rows, numbers, batch);
-    const std::string *chosen = choices.find(product);
-    if (!chosen || *chosen == int8Kernel->name) {
-      multiplyInt8(descriptor, shape, rows, numbers, sums);
-      return int8Kernel->name;
-    }
+  if (takesInt8Kernel(descriptor, shape) &&
+      choices.toBeMeasured({KernelChoices::Operation::contraction, descriptor.id, batch,
+                            /*rhsKept=*/true}))
+    measureIntegers(descriptor, shape, rows, numbers, batch);
+  if (runsInt8Kernel(descriptor, shape, batch)) {
+    multiplyInt8(descriptor, shape, rows, numbers, sums);
+    return int8Kernel->name;
   }
   if (Plan *plan = findInt8Plan(descriptor, shape, batch)) {
     execute(*plan, descriptor, lhs, rhs, /*bias=*/nullptr, out, /*extras=*/{});
@@ -150,6 +147,15 @@ const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
 bool Contractor::takesInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &c) const {
   return int8Kernel && weightsConstant && descriptor.rhs_variable >= 0 && c.batch == 1 && c.k > 0 &&
          !c.transposeLhs && !c.accumulate;
+}
+
+bool Contractor::runsInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &c,
+                                int64_t batch) const {
+  if (!takesInt8Kernel(descriptor, c))
+    return false;
+  const std::string *chosen =
+      choices.find({KernelChoices::Operation::contraction, descriptor.id, batch, /*rhsKept=*/true});
+  return !chosen || *chosen == int8Kernel->name;
 }
 
 void Contractor::multiplyInt8(const mpc_rt_contract_t &descriptor, const Contraction &c,

@@ -132,6 +132,8 @@ private:
 
   bool prepareProduct(const RowLoop &loop, const mpc_rt_rows_product_t &product,
                       int64_t mostProducts, bool packs, RowProduct &prepared);
+  // Notes what would multiply integers; nothing where their values decide.
+  void listIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape, int64_t batch);
   void reserveRounded(const Contraction &c);
   void reserveBias(const Contraction &shape);
   void reserveBlocked(Plan &plan, const mpc_rt_contract_t &descriptor, void *out,
@@ -142,6 +144,8 @@ private:
   void contractRows(const Contraction &shape, const void *lhs, const void *rhs, const void *bias,
                     void *out, bool isMaster = false);
   bool takesInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
+  bool runsInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                      int64_t batch) const;
   void multiplyInt8(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                     const int8_t *lhs, const int8_t *rhs, int32_t *out);
   // oneDNN's plan, if it multiplies int8 fast here.

@@ -81,6 +81,7 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
   if (c.outElements() == 0 || c.batch == 0)
     return MPC_RT_OK;
   const Plan &plan = findPlan(descriptor, c, batch);
+  products.note(descriptor.id, batch, descriptor.layer, c, plan.kernel());
   if (plan.depthwise || plan.filterGradient || (!plan.windowed && !plan.body))
     return MPC_RT_OK; // has its memory, needs none
   const bool isWhole = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;

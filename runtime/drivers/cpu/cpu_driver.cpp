@@ -232,12 +232,12 @@ private:
     if (auto status = resolveAttention(descriptor, operands, batch, shape))
       return status;
     const char *kernel = attender->kernelOf(shape);
+    list.note(descriptor.id, batch, descriptor.layer, shape, isGradient, kernel ? kernel : "loop");
     if (reserves) {
       if (kernel)
         attender->reserveFor(shape, isGradient);
       return MPC_RT_OK;
     }
-    list.note(descriptor.id, batch, descriptor.layer, shape, isGradient, kernel ? kernel : "loop");
     if (!kernel)
       return loop();
     attend(shape);

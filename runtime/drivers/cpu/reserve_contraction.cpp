@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory that a contraction needs, before it is computed: buffers get their sizes, their pages
-// come when they are used. Each way goes as the one in contractor.cpp that computes.
+// The memory that a contraction needs, and the kernel that it gets, before it is computed: buffers
+// get their sizes, their pages come when they are used. Each way goes as the one in contractor.cpp
+// that computes.
 #include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
 
@@ -18,9 +19,14 @@ mpc_rt_status_t Contractor::reserveFor(const mpc_rt_contract_t &descriptor, cons
   const bool isWide = c.lhs == MPC_RT_FLOAT64 || c.rhs == MPC_RT_FLOAT64 ||
                       c.out == MPC_RT_FLOAT64 || c.bias == MPC_RT_FLOAT64;
   // Loops over float64 have no memory of their own; of integers it depends on their values.
-  if (c.outElements() == 0 || c.rhs == MPC_RT_INT8)
+  if (c.outElements() == 0)
     return MPC_RT_OK;
+  if (c.rhs == MPC_RT_INT8) {
+    listIntegers(descriptor, c, batch);
+    return MPC_RT_OK;
+  }
   if (isWide || isFewRows(descriptor, c)) {
+    list(descriptor, c, batch, isWide ? "" : "streamed_weights");
     placeOf(c, out);
     reserveRounded(c);
     if (!isWide) {
@@ -30,12 +36,26 @@ mpc_rt_status_t Contractor::reserveFor(const mpc_rt_contract_t &descriptor, cons
     return MPC_RT_OK;
   }
   Plan &plan = findPlan(descriptor, c, extras.largest, extras.kernel, batch);
+  list(descriptor, c, batch, kernelOf(descriptor, batch));
   reserveBias(c);
   if (plan.blocked)
     reserveBlocked(plan, descriptor, out, extras);
   else
     reserveProducts(plan, descriptor, out);
   return MPC_RT_OK;
+}
+
+void Contractor::listIntegers(const mpc_rt_contract_t &descriptor, const Contraction &c,
+                              int64_t batch) {
+  if (c.lhs != MPC_RT_INT8) {
+    if (readsTiles(descriptor, c, /*scales=*/nullptr))
+      list(descriptor, c, batch, "integer_tiles");
+  } else if (runsInt8Kernel(descriptor, c, batch)) {
+    list(descriptor, c, batch, int8Kernel->name);
+  } else {
+    const Plan *plan = findInt8Plan(descriptor, c, batch);
+    list(descriptor, c, batch, plan ? plan->body->kernel() : "");
+  }
 }
 
 void Contractor::reserveRounded(const Contraction &c) {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernels that a memory plan meets.
+#include "commands/planned_products.h"
+
+#include "checkpoint/checkpoint_folder.h"
+#include "mpc-rt/tuning.h"
+#include "training/batcher.h"
+#include "training/session.h"
+
+#include <sstream>
+
+namespace mpc::commands {
+
+using data::Failure;
+using data::Result;
+using data::Status;
+using training::Session;
+
+namespace {
+
+// A context of its own, whose list has nothing of other entries.
+Result<std::unique_ptr<Session>> openForPlan(const PlannedProductsOptions &options,
+                                             const checkpoint::KernelRecord &record) {
+  training::SessionOptions sessionOptions;
+  sessionOptions.library = options.library;
+  sessionOptions.threads = options.threads;
+  Result<std::unique_ptr<Session>> session = Session::openContext(sessionOptions);
+  if (!session)
+    return session;
+  mpc_rt_context_t *context = (*session)->context();
+  if (mpc_rt_context_set_kernels(context, record.kernels.c_str()))
+    return Failure(options.resume + ":kernels: " + mpc_rt_last_error());
+  if (mpc_rt_status_t status = mpc_rt_context_list_products(context))
+    return (*session)->runtimeFailure(status);
+  return session;
+}
+
+} // namespace
+
+Result<std::vector<PlannedProducts>> planProducts(const PlannedProductsOptions &options,
+                                                  std::vector<std::string> &notes) {
+  checkpoint::KernelRecord record;
+  if (!options.resume.empty()) {
+    Result<checkpoint::KernelRecord> found =
+        checkpoint::CheckpointFolder(options.resume, /*keep=*/1).readKernels(notes);
+    if (!found)
+      return found.failure();
+    record = *found;
+  }
+  std::vector<PlannedProducts> planned;
+  for (const char *name : {"predict", "train_step"}) {
+    Result<std::unique_ptr<Session>> session = openForPlan(options, record);
+    if (!session)
+      return session.failure();
+    const mpc_rt_entry_info_t *entry = (*session)->findEntry(name);
+    if (!entry)
+      continue;
+    const int64_t fixed = (*session)->fixedBatch(*entry);
+    int64_t batch = options.batchSize ? options.batchSize : fixed ? fixed : record.batchSize;
+    if (batch == 0)
+      batch = 32;
+    if (Status status = training::checkFixedBatch(fixed, batch, 0, (*session)->path()); !status)
+      return status.failure();
+    mpc_rt_memory_t memory = {};
+    memory.struct_size = sizeof memory;
+    if (mpc_rt_status_t status = mpc_rt_context_plan_memory(
+            (*session)->context(), static_cast<uint32_t>(entry - (*session)->executable().entries),
+            batch, &memory))
+      return (*session)->runtimeFailure(status);
+    PlannedProducts products{name, batch, {}};
+    std::istringstream lines(mpc_rt_context_products((*session)->context()));
+    for (std::string line; std::getline(lines, line);)
+      products.lines.push_back(line);
+    planned.push_back(std::move(products));
+  }
+  return planned;
+}
+
+} // namespace mpc::commands

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which kernels would compute a model's products here: for inspect.
+#ifndef MPC_RUNTIME_COMMANDS_PLANNED_PRODUCTS_H
+#define MPC_RUNTIME_COMMANDS_PLANNED_PRODUCTS_H
+
+#include "data/result.h"
+
+#include <string>
+#include <vector>
+
+namespace mpc::commands {
+
+struct PlannedProductsOptions {
+  std::string library;
+  std::string resume; ///< a folder of checkpoints whose choices are taken over; "" = rules choose
+  int64_t batchSize = 0; ///< 0 = the model's own, else the checkpoint's, else 32
+  uint32_t threads = 0;  ///< 0 = all
+};
+
+struct PlannedProducts {
+  std::string entry; ///< "predict" or "train_step"
+  int64_t batchSize = 0;
+  std::vector<std::string> lines; ///< as mpc_rt_context_products() has them
+};
+
+/// Of each of the two entries that the model has. Nothing is computed and no weights are read.
+/// `notes`: damaged checkpoints that were passed over, and which one was taken.
+data::Result<std::vector<PlannedProducts>> planProducts(const PlannedProductsOptions &options,
+                                                        std::vector<std::string> &notes);
+
+} // namespace mpc::commands
+#endif
