@@ -3,12 +3,13 @@
 // Buffers from mmap with huge-page advice, or from the caller's allocator.
 #include "runtime/base/memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <sys/mman.h>
 
 namespace mpc::rt {
 
-constexpr uint64_t hugePage = uint64_t{2} << 20;
+constexpr uint64_t smallPage = 4096;
 
 bool Buffer::allocate(uint64_t wanted) noexcept {
   if (!obtain(wanted))
@@ -55,9 +56,19 @@ bool Buffer::obtain(uint64_t wanted) noexcept {
   pointer = static_cast<uint8_t *>(base);
   if (large) {
     pointer = reinterpret_cast<uint8_t *>(alignUp(reinterpret_cast<uintptr_t>(base), hugePage));
-    madvise(pointer, alignUp(wanted, 4096), MADV_HUGEPAGE); // advice: failing costs speed only
+    const uint64_t whole = wanted / hugePage * hugePage;
+    madvise(pointer, whole, MADV_HUGEPAGE); // advice: failing costs speed only
+    // The last one would bring what nobody asked for.
+    useSmallPages(whole, wanted - whole);
   }
   return true;
+}
+
+void Buffer::useSmallPages(uint64_t offset, uint64_t length) noexcept {
+  const uint64_t first = alignUp(offset, smallPage);
+  const uint64_t end = std::min(alignUp(offset + length, smallPage), alignUp(bytes, smallPage));
+  if (mapped && first < end)
+    madvise(pointer + first, end - first, MADV_NOHUGEPAGE); // advice: failing costs memory only
 }
 
 void Buffer::reset() noexcept {

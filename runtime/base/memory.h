@@ -13,6 +13,8 @@
 namespace mpc::rt {
 
 constexpr size_t bufferAlignment = 64;
+// Buffers of that size and more start at a multiple of it.
+constexpr uint64_t hugePage = uint64_t{2} << 20;
 
 inline uint64_t alignUp(uint64_t bytes, uint64_t alignment = bufferAlignment) {
   return (bytes + alignment - 1) / alignment * alignment;
@@ -42,6 +44,9 @@ public:
   uint64_t size() const { return bytes; }
   // Grows to at least `wanted` bytes; the content is undefined afterwards.
   bool reserve(uint64_t wanted) noexcept { return wanted <= bytes || obtain(wanted); }
+  // Of a part that will not be used as a whole: its pages come one by one. Without effect on memory
+  // of the caller's.
+  void useSmallPages(uint64_t offset, uint64_t length) noexcept;
   // What is wrong with the memory that the last call got, as a message; null when there was none.
   const char *problem() const { return wrong; }
 

@@ -349,6 +349,14 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   if (!context.driver->allocate(context.layout.bytes, context.variableArena))
     return failToAllocate(executable.model_name, context.layout.bytes,
                           context.variableArena.problem());
+  // Of variables that a prediction maps from a file, or never reads, no neighbour shall bring
+  // pages.
+  uint64_t end = 0;
+  for (auto &span : hugeSpans(context.layout)) {
+    context.variableArena.useSmallPages(end, span.offset - end);
+    end = span.offset + span.bytes;
+  }
+  context.variableArena.useSmallPages(end, context.layout.bytes - end);
   context.variables.resize(executable.variable_count);
   context.values.states.resize(executable.variable_count, VariableValues::State::own);
   context.values.owners.resize(executable.variable_count);

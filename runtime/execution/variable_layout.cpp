@@ -87,4 +87,16 @@ bool layOutVariables(const mpc_rt_executable_t &executable, VariableLayout &layo
   return fits;
 }
 
+std::vector<VariableLayout::Block> hugeSpans(const VariableLayout &layout) {
+  std::vector<VariableLayout::Block> spans;
+  for (size_t i = 0; i < layout.sizes.size(); ++i) {
+    const uint64_t first = alignUp(layout.offsets[i], hugePage);
+    const uint64_t end = (layout.offsets[i] + layout.sizes[i]) / hugePage * hugePage;
+    if (first < end)
+      spans.push_back({first, end - first});
+  }
+  std::sort(spans.begin(), spans.end(), [](auto &a, auto &b) { return a.offset < b.offset; });
+  return spans;
+}
+
 } // namespace mpc::rt

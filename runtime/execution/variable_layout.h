@@ -25,6 +25,9 @@ struct VariableLayout {
 // False when the total overflows. The executable has passed checkTables.
 bool layOutVariables(const mpc_rt_executable_t &executable, VariableLayout &layout);
 
+// The huge pages, in an arena that starts with one, that lie within one variable each; in order.
+std::vector<VariableLayout::Block> hugeSpans(const VariableLayout &layout);
+
 } // namespace mpc::rt
 
 #endif
