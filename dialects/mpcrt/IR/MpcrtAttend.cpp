@@ -7,10 +7,8 @@ using namespace mpc::mpcrt;
 
 static LogicalResult verifyAttention(Operation *op, Value query, Value key, Value value, Value out,
                                      Value logSums) {
-  for (Value operand : op->getOperands())
-    if (auto memref = dyn_cast<MemRefType>(operand.getType()))
-      if (!memref.getLayout().isIdentity())
-        return op->emitOpError() << "operands must be dense and row-major, but one is " << memref;
+  if (failed(mpc::mpcrt::detail::verifyDense(op)))
+    return failure();
   for (Value tensor : {query, key, value, out})
     if (cast<ShapedType>(tensor.getType()).getRank() != 4 ||
         getElementTypeOrSelf(tensor) != getElementTypeOrSelf(query))

@@ -3,6 +3,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -21,22 +22,26 @@ struct ServiceCallBufferization
     auto destination = cast<DestinationStyleOpInterface>(op);
     if (cast<BufferizedCallOpInterface>(op).isBufferized())
       return success();
-    // The library takes dense operands: a strided view (a slice) is copied, before or after.
+    // The library takes dense operands: a strided view (some slices) is copied, before or after.
     SmallVector<Value> buffers, results;
     SmallVector<std::pair<Value, Value>> copiesAfter;
     for (OpOperand &operand : op->getOpOperands()) {
+      const bool isInit = destination.isDpsInit(&operand);
+      OpBuilder::InsertionGuard guard(rewriter);
+      if (!isInit)
+        rewriter.setInsertionPoint(findPlaceOfCopy(operand));
       FailureOr<Value> buffer = getBuffer(rewriter, operand.get(), options, state);
       if (failed(buffer))
         return failure();
       buffers.push_back(*buffer);
-      if (destination.isDpsInit(&operand))
+      if (isInit)
         results.push_back(*buffer);
-      if (cast<MemRefType>(buffer->getType()).getLayout().isIdentity())
+      if (mpc::mpcrt::detail::isDense(cast<MemRefType>(buffer->getType()), isInit))
         continue;
       buffers.back() = allocateLike(rewriter, op->getLoc(), *buffer);
       if (isRead(op, operand))
         memref::CopyOp::create(rewriter, op->getLoc(), *buffer, buffers.back());
-      if (destination.isDpsInit(&operand))
+      if (isInit)
         copiesAfter.emplace_back(buffers.back(), *buffer);
     }
     OperationState onBuffers(op->getLoc(), op->getName(), buffers, TypeRange(), op->getAttrs());
@@ -48,6 +53,17 @@ struct ServiceCallBufferization
   }
 
 private:
+  /// In front of the loops that the operand does not depend on: from its definition to its last
+  /// use its buffer holds the value.
+  static Operation *findPlaceOfCopy(OpOperand &operand) {
+    Operation *place = operand.getOwner();
+    while (auto loop = place->getParentOfType<LoopLikeOpInterface>()) {
+      if (!loop.isDefinedOutsideOfLoop(operand.get()))
+        break;
+      place = loop;
+    }
+    return place;
+  }
   static bool isRead(Operation *op, OpOperand &operand) {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) ||
            cast<BufferizedCallOpInterface>(op).readsInit(operand);

@@ -163,10 +163,8 @@ static LogicalResult verifyGelu(ContractOp op) {
 LogicalResult ContractOp::verify() {
   auto lhs = cast<ShapedType>(getLhs().getType()), rhs = cast<ShapedType>(getRhs().getType());
   auto out = cast<ShapedType>(getOut().getType());
-  for (Value operand : getOperands())
-    if (auto memref = dyn_cast<MemRefType>(operand.getType()))
-      if (!memref.getLayout().isIdentity())
-        return emitOpError() << "operands must be dense and row-major, but one is " << memref;
+  if (failed(mpcrt::detail::verifyDense(*this)))
+    return failure();
 
   if (lhs.getRank() != rhs.getRank() || lhs.getRank() != out.getRank() || lhs.getRank() < 2 ||
       lhs.getRank() > 3)

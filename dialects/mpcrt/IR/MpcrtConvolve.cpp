@@ -26,10 +26,8 @@ Value ConvolveOp::getOutputs() {
 }
 
 LogicalResult ConvolveOp::verify() {
-  for (Value operand : getOperands())
-    if (auto memref = dyn_cast<MemRefType>(operand.getType()))
-      if (!memref.getLayout().isIdentity())
-        return emitOpError() << "operands must be dense and row-major, but one is " << memref;
+  if (failed(mpcrt::detail::verifyDense(*this)))
+    return failure();
 
   auto images = cast<ShapedType>(getImages().getType());
   auto filter = cast<ShapedType>(getFilter().getType());

@@ -2,6 +2,8 @@
 // What every destination-style op of the dialect has in common.
 #include "dialects/mpcrt/IR/Mpcrt.h"
 
+#include <climits>
+
 using namespace mlir;
 using namespace mpc::mpcrt;
 
@@ -19,6 +21,32 @@ LogicalResult mpc::mpcrt::detail::verifyBufferizedCall(Operation *op) {
     if (result != init.getType())
       return op->emitOpError() << "result type " << result << " differs from out type "
                                << init.getType();
+  return success();
+}
+
+bool mpc::mpcrt::detail::isDense(MemRefType type, bool isInit) {
+  if (type.getLayout().isIdentity())
+    return true;
+  constexpr int64_t lineBits = 64 * CHAR_BIT;
+  SmallVector<int64_t> strides;
+  int64_t offset, dense = 1;
+  if (isInit || failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset) || offset * type.getElementTypeBitWidth() % lineBits != 0)
+    return false;
+  for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+    if (strides[dim] != dense || (dim > 0 && type.isDynamicDim(dim)))
+      return false;
+    dense *= type.getDimSize(dim);
+  }
+  return true;
+}
+
+LogicalResult mpc::mpcrt::detail::verifyDense(Operation *op) {
+  auto call = cast<DestinationStyleOpInterface>(op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (auto memref = dyn_cast<MemRefType>(operand.get().getType()))
+      if (!isDense(memref, call.isDpsInit(&operand)))
+        return op->emitOpError() << "operands must be dense and row-major, but one is " << memref;
   return success();
 }
 

@@ -158,6 +158,12 @@ func.func @dense(%x: memref<?x8xf32, strided<[16, 1]>>, %w: memref<8x4xf32>, %o:
   return
 }
 // -----
+func.func @dense_result(%x: memref<?x8xf32>, %w: memref<8x16xf32>, %o: memref<?x16xf32, strided<[16, 1], offset: 16>>) {
+  // expected-error @+1 {{operands must be dense and row-major}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x16xf32>) outs(%o : memref<?x16xf32, strided<[16, 1], offset: 16>>)
+  return
+}
+// -----
 func.func @unknown(%n: index) {
   // expected-error @+1 {{@nothing is not a function with mpcrt.kernel}}
   mpcrt.launch @nothing count(%n) grain(1)
