@@ -6,15 +6,17 @@
 using namespace mlir;
 using namespace mpc;
 
-/// The vector that is added to the product's last dimension, or why there is none.
+/// The bias that is added to the product's last dimensions, or why there is none.
 static FailureOr<Value> biasOf(EpilogueOpInterface op, AddOp add, StringRef &reason) {
   Value product = op->getResult(0);
   Value bias = add.getLhs() == product ? add.getRhs() : add.getLhs();
-  auto type = tensorTypeOf(bias);
-  reason = op.findBiasObstacle();
+  auto type = tensorTypeOf(bias), productType = tensorTypeOf(product);
+  const int64_t rank = type.getRank();
+  reason = op.findBiasObstacle(rank);
   if (bias == product)
     reason = "the product is added to itself";
-  else if (type.getRank() != 1 || type.getDimSize(0) != tensorTypeOf(product).getShape().back())
+  else if (rank == 0 || rank >= productType.getRank() || !type.hasStaticShape() ||
+           type.getShape() != productType.getShape().take_back(rank))
     reason = "what is added is no vector along the last dimension";
   else if (reason.empty())
     return bias;

@@ -223,7 +223,7 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
     if (!rhsFree.empty())
       shape[rhsAxis] = tensorTypeOf(rhs).getDimSize(rhsFree.back());
     if (bias)
-      bias = padTo(rewriter, loc, bias, 0, shape.back());
+      bias = padTo(rewriter, loc, bias, tensorTypeOf(bias).getRank() - 1, shape.back());
     Value result = ContractOp::create(rewriter, loc, type.clone(shape), lhs, rhs, bias,
                                       contract.getLhsBatch(), contract.getRhsBatch(),
                                       contract.getLhsContracting(), contract.getRhsContracting(),

@@ -127,10 +127,10 @@ LogicalResult ContractOp::verify() {
     return emitOpError() << "result must have the operands' element type or the accumulator's";
   if (Value bias = getBias()) {
     auto type = tensorTypeOf(bias);
-    if (type.getRank() != 1 || result.getRank() == 0 ||
-        type.getDimSize(0) != result.getShape().back() ||
+    if (type.getRank() == 0 || type.getRank() > result.getRank() || !type.hasStaticShape() ||
+        type.getShape() != result.getShape().take_back(type.getRank()) ||
         type.getElementType() != result.getElementType())
-      return emitOpError() << "bias must be a vector as long as the last result dimension, of the "
+      return emitOpError() << "bias must have the shape of the last result dimensions and the "
                               "result's element type";
   }
   return success();
@@ -138,14 +138,15 @@ LogicalResult ContractOp::verify() {
 
 PrecisionClass ContractOp::getPrecisionClass() { return PrecisionClass::Safe; }
 
-StringRef ContractOp::findBiasObstacle() {
+StringRef ContractOp::findBiasObstacle(int64_t rank) {
   if (getType().getElementType().isInteger(32))
     return "sums of integers take no bias";
   if (isFloat8(elementTypeOf(getLhs())))
     return "sums of float8 are scaled first";
-  return getRhsFree().size() == 1
-             ? ""
-             : "the last dimension is not the only free one of the right operand";
+  if (rank == static_cast<int64_t>(getRhsFree().size()))
+    return "";
+  return rank == 1 ? "the last dimension is not the only free one of the right operand"
+                   : "what is added is no vector along the last dimension";
 }
 
 Operation *ContractOp::createWithEpilogue(OpBuilder &builder, Value bias, Activation activation) {

@@ -123,8 +123,11 @@ PrecisionClass ConvolutionFilterGradientOp::getPrecisionClass() { return Precisi
 
 // ---- Epilogue -----------------------------------------------------------------------------------
 
-StringRef ConvolutionOp::findBiasObstacle() { return {}; }
-StringRef ConvolutionInputGradientOp::findBiasObstacle() { return {}; }
+static StringRef findObstacle(int64_t biasRank) {
+  return biasRank == 1 ? "" : "what is added is no vector along the last dimension";
+}
+StringRef ConvolutionOp::findBiasObstacle(int64_t rank) { return findObstacle(rank); }
+StringRef ConvolutionInputGradientOp::findBiasObstacle(int64_t rank) { return findObstacle(rank); }
 
 Operation *ConvolutionOp::createWithEpilogue(OpBuilder &builder, Value bias,
                                              Activation activation) {

@@ -49,16 +49,16 @@ def Mpc_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
 def Mpc_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   let cppNamespace = "::mpc";
   let description = [{
-    Ops with one result that may add a vector along its last dimension and apply an activation, each
+    Ops with one result that may add a bias along its last dimensions and apply an activation, each
     rounded as the separate op would round. Asked by mpc-fuse.
   }];
   let methods = [
-    InterfaceMethod<"the vector that is added, or null", "::mlir::Value", "getEpilogueBias", (ins), "",
+    InterfaceMethod<"the bias that is added, or null", "::mlir::Value", "getEpilogueBias", (ins), "",
       [{ return $_op.getBias(); }]>,
     InterfaceMethod<"the activation", "::mpc::Activation", "getEpilogueActivation", (ins), "",
       [{ return $_op.getActivation(); }]>,
-    InterfaceMethod<"why a vector as long as the last dimension cannot be added; empty when it can",
-      "::llvm::StringRef", "findBiasObstacle", (ins)>,
+    InterfaceMethod<"why a bias of the shape of the last `rank` dimensions cannot be added; empty when it can",
+      "::llvm::StringRef", "findBiasObstacle", (ins "int64_t":$rank)>,
     InterfaceMethod<"create the same op with this epilogue", "::mlir::Operation *",
       "createWithEpilogue", (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$bias,
                                  "::mpc::Activation":$activation)>

@@ -47,7 +47,7 @@ def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, DeclareOpInte
     dimensions of rhs. Sums are in `accumulate` (float32, or float64 for float64 operands) and round
     once to the result's element type. Of i8 the result is i32 and exact (sums wrap around), without
     epilogue or derivative. Of float8 (f8E4M3FN, one operand may be f8E5M2) it is f32, without epilogue. mpc-fuse adds the epilogue: `bias` of the shape of the last
-    result dimension is added to the rounded sum and the result rounded again, then the activation,
+    result dimension (of all free ones of rhs, as heads and their width) is added to the rounded sum and the result rounded again, then the activation,
     exactly as the separate ops would.
 
     Example:

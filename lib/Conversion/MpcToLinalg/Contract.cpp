@@ -70,11 +70,15 @@ struct LowerContract : OpConversionPattern<ContractOp> {
       return success();
     }
     SmallVector<int64_t> lhsFree = op.getLhsFree(), rhsFree = op.getRhsFree();
-    // The bias belongs to the last result dimension, which must be the matrix's whole last one.
-    if (op.getBias() && rhsFree.size() != 1) {
+    // The bias belongs to the last result dimensions, which must be the matrix's whole last one.
+    Value bias = adaptor.getBias();
+    if (bias && tensorTypeOf(bias).getRank() != static_cast<int64_t>(rhsFree.size())) {
       rewriter.replaceOp(op, separateBias(op, adaptor, rewriter));
       return success();
     }
+    if (bias && rhsFree.size() > 1)
+      bias = tensor::CollapseShapeOp::create(
+          rewriter, loc, bias, ArrayRef{llvm::to_vector<2>(llvm::seq<int64_t>(0, rhsFree.size()))});
     SmallVector<std::pair<int64_t, int64_t>> pairs;
     for (auto [l, r] : llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()))
       pairs.emplace_back(l, r);
@@ -130,9 +134,8 @@ struct LowerContract : OpConversionPattern<ContractOp> {
     extents.push_back(isMatrix ? rewriter.getIndexAttr(matrixColumns)
                                : extentOf(rewriter, loc, rhs, columns));
     Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
-    auto call =
-        mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, adaptor.getBias(), out, lhsTransposed,
-                                  rhsTransposed, op.getActivation(), layerPathOf(loc));
+    auto call = mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, bias, out, lhsTransposed,
+                                          rhsTransposed, op.getActivation(), layerPathOf(loc));
     if (narrow.size() > 1) {
       call.getScaleMutable().assign(narrow[1]);
       call.getZeroMutable().assign(narrow[2]);

@@ -65,6 +65,17 @@ func.func @pairs(%x: tensor<?x2x3xf32>, %w: tensor<2x3x4xf32>) -> tensor<?x4xf32
   return %0 : tensor<?x4xf32>
 }
 
+// A bias of all of the matrix's columns is a vector of them.
+// CHECK-LABEL: func.func @bias_of_heads
+func.func @bias_of_heads(%x: tensor<?x8xf32>, %w: tensor<8x2x4xf32>, %b: tensor<2x4xf32>) -> tensor<?x2x4xf32> attributes {mpc.entry} {
+  // CHECK: %[[B:.*]] = tensor.collapse_shape %{{.*}} {{\[}}[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  // CHECK: mpcrt.contract ins(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<8x8xf32>) bias(%[[B]] : tensor<8xf32>)
+  // CHECK-NOT: linalg
+  // CHECK: return
+  %0 = mpc.contract %x, %w bias %b contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x2x4xf32>, tensor<2x4xf32>) -> tensor<?x2x4xf32>
+  return %0 : tensor<?x2x4xf32>
+}
+
 // A bias over a part of the matrix's last dimension stays outside.
 // CHECK-LABEL: func.func @split_bias
 func.func @split_bias(%x: tensor<?x8xf32>, %w: tensor<8x2x4xf32>, %b: tensor<4xf32>) -> tensor<?x2x4xf32> attributes {mpc.entry} {

@@ -58,6 +58,28 @@ func.func @heads(%x: tensor<?x8xf32>, %w: tensor<8x2x4xf32>, %b: tensor<4xf32>) 
   return %1 : tensor<?x2x4xf32>
 }
 
+// A bias of all of the matrix's columns, as the projections of attention have.
+// CHECK-LABEL: func.func @heads_of_their_own
+func.func @heads_of_their_own(%x: tensor<?x8xf32>, %w: tensor<8x2x4xf32>, %b: tensor<2x4xf32>) -> tensor<?x2x4xf32> attributes {mpc.entry} {
+  // CHECK-NEXT: %[[Y:.*]] = mpc.contract %{{.*}}, %{{.*}} bias %{{.*}} contracting [1] x [0] {activation = #mpc<activation relu>} : (tensor<?x8xf32>, tensor<8x2x4xf32>, tensor<2x4xf32>) -> tensor<?x2x4xf32>
+  // CHECK-NEXT: return %[[Y]]
+  // REMARK: bias-epilogue{{.*}}bias added by mpc.contract
+  %0 = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x8xf32>, tensor<8x2x4xf32>) -> tensor<?x2x4xf32>
+  %1 = mpc.add %0, %b : tensor<?x2x4xf32>, tensor<2x4xf32>
+  %2 = mpc.relu %1 : tensor<?x2x4xf32>
+  return %2 : tensor<?x2x4xf32>
+}
+
+// A part of the bias belongs to dimensions of the left operand.
+// CHECK-LABEL: func.func @places
+func.func @places(%x: tensor<?x3x8xf32>, %w: tensor<8x4xf32>, %b: tensor<3x4xf32>) -> tensor<?x3x4xf32> attributes {mpc.entry} {
+  // CHECK: mpc.add
+  // REMARK: bias-epilogue{{.*}}what is added is no vector along the last dimension
+  %0 = mpc.contract %x, %w contracting [2] x [0] : (tensor<?x3x8xf32>, tensor<8x4xf32>) -> tensor<?x3x4xf32>
+  %1 = mpc.add %0, %b : tensor<?x3x4xf32>, tensor<3x4xf32>
+  return %1 : tensor<?x3x4xf32>
+}
+
 // CHECK-LABEL: func.func @sum_is_read
 func.func @sum_is_read(%x: tensor<?x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) attributes {mpc.entry} {
   // CHECK: mpc.contract %{{.*}}, %{{.*}} bias

@@ -24,6 +24,16 @@ func.func @head(%x: tensor<?x12xbf16>, %w: tensor<12x10xbf16>, %b: tensor<10xbf1
   return %0 : tensor<?x10xbf16>
 }
 
+// Heads and their width: the width is padded, of the bias, too.
+// CHECK-LABEL: func.func @heads
+func.func @heads(%x: tensor<?x16xbf16>, %w: tensor<16x2x10xbf16>, %b: tensor<2x10xbf16>) -> tensor<?x2x10xbf16> attributes {mpc.entry} {
+  // CHECK: %[[B:.*]] = mpc.pad %{{.*}} {axis = 1 : i64, high = 6 : i64, low = 0 : i64, value = 0.000000e+00 : f64} : tensor<2x10xbf16> -> tensor<2x16xbf16>
+  // CHECK: %[[Y:.*]] = mpc.contract %{{.*}}, %{{.*}} bias %[[B]] contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x2x16xbf16>, tensor<2x16xbf16>) -> tensor<?x2x16xbf16>
+  // CHECK: mpc.slice %[[Y]] {axis = 2 : i64, offset = 0 : i64, size = 10 : i64}
+  %0 = mpc.contract %x, %w bias %b contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x2x10xbf16>, tensor<2x10xbf16>) -> tensor<?x2x10xbf16>
+  return %0 : tensor<?x2x10xbf16>
+}
+
 // CHECK-LABEL: func.func @single
 func.func @single(%x: tensor<?x12xf32>, %w: tensor<12x10xf32>) -> tensor<?x10xf32> attributes {mpc.entry} {
   // CHECK-NOT: mpc.pad
