@@ -26,8 +26,9 @@ extern "C" {
  * services->contract_and_launch without `out`, 14 when it contracts float8, 15 when it calls
  * services->prepare, 16 when it calls services->contract_and_sum or services->parallel_for_all, or
  * a contraction rounds its lhs, 17 when it calls services->contract_with_gelu, 18 when
- * services->contract_and_sum rounds the sums, else 1. */
-#define MPC_RT_ABI_VERSION 18u
+ * services->contract_and_sum rounds the sums, 19 when a kernel on a contraction's result writes it,
+ * else 1. */
+#define MPC_RT_ABI_VERSION 19u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -303,7 +304,8 @@ typedef int32_t (*mpc_rt_rows_fn)(const mpc_rt_call_t *call, int64_t begin, int6
 /* Computes what an entry wants to have of its weights alone. 0 or a status code. */
 typedef int32_t (*mpc_rt_prepare_fn)(const mpc_rt_call_t *call, void *memory);
 /* A kernel whose iteration i reads element i of a contraction's result and no other one, as
- * services->contract_and_launch takes it. */
+ * services->contract_and_launch takes it; since version 19 it may write that element, too, through
+ * the same argument, and `out` then has what it wrote. */
 typedef struct mpc_rt_result_kernel_t {
   mpc_rt_kernel_fn function;
   void *const *arguments;
@@ -344,8 +346,9 @@ typedef struct mpc_rt_services_t {
                              const void *rhs, const void *bias, const void *scale,
                              const int8_t *zero, const float *places, int64_t blocks, void *out,
                              int64_t batch);
-  /* contract, and parallel_for of a kernel whose iteration i reads element i of `out` and no other
-   * one: it runs on ranges that cover all elements, each as soon as these are there.
+  /* contract, and parallel_for of a kernel whose iteration i reads, and may replace, element i of
+   * `out` and no other one: it runs on ranges that cover all elements, each as soon as these are
+   * there.
    * arguments[result] (of argument_count <= MPC_RT_MAX_KERNEL_ARGUMENTS) is `out`; the kernel may
    * get another address there, at which the elements [begin, end) of its call are found. Neither
    * writes what the other one reads. Since version 7. With MPC_RT_CONTRACT_CONSUMED `out` and

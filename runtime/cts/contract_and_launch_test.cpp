@@ -79,6 +79,52 @@ TEST_P(ContractAndLaunch, VisitsEachElementOnceWithItsValue) {
       }
 }
 
+void halveElements(void *const *arguments, int64_t begin, int64_t end) {
+  const mpc_rt_dtype_t dtype = *static_cast<const mpc_rt_dtype_t *>(arguments[0]);
+  for (int64_t i = begin; i < end; ++i)
+    storeElement(dtype, arguments[1], i, 0.5 * loadElement(dtype, arguments[1], i));
+}
+
+// As an activation does. The last shapes: of few rows with a weight, and stored around the caches.
+TEST_P(ContractAndLaunch, StoresWhatTheKernelMakesOfTheResult) {
+  if (driver->ownsMemory())
+    GTEST_SKIP() << "kernels of the host do not run there";
+  uint32_t id = 0;
+  for (mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16, MPC_RT_FLOAT64})
+    for (auto [batch, m, n, k] : {std::tuple{1, 1, 70, 33},
+                                  {1, 40, 10, 5},
+                                  {3, 20, 33, 17},
+                                  {1, 300, 520, 64},
+                                  {1, 4, 4, 0},
+                                  {1, 3, 2100, 40},
+                                  {1, 2100, 1024, 16}})
+      for (WeightUse use : {WeightUse::updated, WeightUse::constant}) {
+        ContractionCase shape;
+        shape.batch = batch, shape.m = m, shape.n = n, shape.k = k;
+        shape.lhs = shape.rhs = shape.out = shape.bias = dtype;
+        shape.hasBias = true;
+        ContractionData data(shape), plain(shape);
+        auto descriptor = shape.descriptor(++id);
+        descriptor.rhs_variable = batch == 1 ? static_cast<int32_t>(id) : -1;
+        mpc_rt_dtype_t own = dtype;
+        void *const arguments[] = {&own, data.out.data()};
+        ASSERT_EQ(driver->begin(use), MPC_RT_OK);
+        EXPECT_EQ(driver->contract(descriptor, plain.lhs.data(), plain.rhs.data(),
+                                   plain.bias.data(), plain.out.data(), nullptr, 1),
+                  MPC_RT_OK);
+        auto status = driver->contractAndLaunch(descriptor, data.lhs.data(), data.rhs.data(),
+                                                data.bias.data(), data.out.data(),
+                                                {halveElements, arguments, 2, 1, 7}, 1);
+        driver->end();
+        ASSERT_EQ(status, MPC_RT_OK) << mpc_rt_last_error();
+        if (!driver->computes())
+          continue;
+        void *const expected[] = {&own, plain.out.data()};
+        halveElements(expected, 0, int64_t{batch} * m * n);
+        EXPECT_EQ(data.out, plain.out) << shape.text();
+      }
+}
+
 TEST_P(ContractAndLaunch, ReportsWhatContractReports) {
   ContractionCase shape;
   ContractionData data(shape);

@@ -25,6 +25,15 @@ struct ResultKernel {
                                            static_cast<uintptr_t>(begin) * dtypeSize(dtype));
     function(own, begin, end);
   }
+  // `count` elements from `first` on, at `values`, by `team`.
+  template <typename Team>
+  void run(Team &team, const void *values, mpc_rt_dtype_t dtype, int64_t first,
+           int64_t count) const {
+    team.forRange(count, grain, [&](int64_t begin, int64_t end) {
+      run(static_cast<const uint8_t *>(values) + static_cast<size_t>(begin) * dtypeSize(dtype),
+          dtype, first + begin, first + end);
+    });
+  }
   // All of it, at `values`, by `team`.
   template <typename Team> void run(Team &team, void *values, uint64_t elements) const {
     void *own[MPC_RT_MAX_KERNEL_ARGUMENTS];

@@ -23,6 +23,8 @@ LogicalResult InterleaveOp::verify() {
   if (getResult() >= arguments.size())
     return emitOpError() << "result(" << getResult() << ") is none of the launch's "
                          << arguments.size() << " arguments";
+  if (getConsumed() && getReplaced())
+    return emitOpError("has a result that is consumed or replaced, not both");
   auto isOut = [&](Value value) {
     auto buffer = dyn_cast<MemrefValue>(value);
     return buffer && memref::skipViewLikeOps(buffer) ==

@@ -311,7 +311,8 @@ def Mpcrt_InterleaveOp : Mpcrt_Op<"interleave", [RecursiveMemoryEffects, SingleB
     reads element i of the result alone, so the kernel may run on parts of the result while it is in
     the cache and other parts are still computed (services->contract_and_launch). Neither writes
     what the other one reads but for the result. With `consumed` nothing else reads the result:
-    what `out` holds afterwards is undefined.
+    what `out` holds afterwards is undefined. With `replaced` iteration i writes element i of the
+    result, too, and that is what `out` holds.
 
     Example:
     ```mlir
@@ -321,9 +322,9 @@ def Mpcrt_InterleaveOp : Mpcrt_Op<"interleave", [RecursiveMemoryEffects, SingleB
     }
     ```
   }];
-  let arguments = (ins I64Attr:$result, UnitAttr:$consumed);
+  let arguments = (ins I64Attr:$result, UnitAttr:$consumed, UnitAttr:$replaced);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`result` `(` $result `)` (`consumed` $consumed^)? $body attr-dict";
+  let assemblyFormat = "`result` `(` $result `)` (`consumed` $consumed^)? (`replaced` $replaced^)? $body attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ContractOp getContract();

@@ -190,7 +190,10 @@ def InterleaveLaunchesPass : Pass<"mpc-interleave-launches", "::mlir::ModuleOp">
     mpcrt.interleave. That saves writing the result and reading it again, and the kernel waits for
     memory while another thread multiplies. Among the launches are an optimizer's updates, if
     nothing has to be known of all gradients before (loss scaling, clipping): remark `interleave`
-    (category mpc-kernels). A result that nobody else reads is `consumed`.
+    (category mpc-kernels). A result that nobody else reads is `consumed`. One that the launch
+    overwrites, as activations do, is `replaced`, unless the launch touches other buffers of that size: where
+    the kernel has one argument to read it and one to write it, a copy of the kernel (`@..._in_place`) has one
+    for both.
 
     ```mlir
     mpcrt.contract ins(%x, %dy : ...) outs(%dw : ...)

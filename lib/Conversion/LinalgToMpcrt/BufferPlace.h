@@ -42,6 +42,15 @@ public:
   mlir::func::FuncOp kernelOf(mpcrt::LaunchOp launch) const {
     return symbols.lookup<mlir::func::FuncOp>(launch.getKernelAttr().getAttr());
   }
+  /// A new kernel goes behind another one, under a name that is free.
+  void insert(mlir::func::FuncOp kernel, mlir::func::FuncOp after) {
+    symbols.insert(kernel, std::next(after->getIterator()));
+  }
+  /// A kernel that nothing launches.
+  void erase(mlir::func::FuncOp kernel) {
+    kernels.erase(kernel);
+    symbols.erase(kernel);
+  }
 
 private:
   struct Argument {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass: launches that go through a contraction's result element by element join it.
-#include "BufferPlace.h"
+#include "ElementKernel.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -20,38 +19,62 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// Whether iteration i of the kernel reads element i of `argument` and no other one.
-static bool isReadByElement(BlockArgument argument) {
-  auto kernel = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  Value begin = kernel.getArguments().drop_back().back(), end = kernel.getArguments().back();
-  return llvm::all_of(argument.getUsers(), [&](Operation *user) {
-    auto load = dyn_cast<memref::LoadOp>(user);
-    auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
-    return load && loop && loop->getParentOp() == kernel && loop.getLowerBound() == begin &&
-           loop.getUpperBound() == end && load.getIndices().size() == 1 &&
-           load.getIndices().front() == loop.getInductionVar();
-  });
-}
-
 static Value baseOf(Value buffer) { return memref::skipViewLikeOps(cast<MemrefValue>(buffer)); }
 
-/// The argument of the launch that is `out`, element for element; none if it is used otherwise.
-static std::optional<unsigned> findResult(mpcrt::LaunchOp launch, Value out,
-                                          const BufferUses &uses) {
-  std::optional<unsigned> result;
-  for (auto [index, argument] : llvm::enumerate(launch.getArguments())) {
-    if (!isa<MemRefType>(argument.getType()) || !mayOverlap(argument, out))
-      continue;
-    if (result || baseOf(argument) != baseOf(out))
-      return std::nullopt;
-    result = index;
+/// Whether the buffer is all of `base`, in another shape at most.
+static bool isWhole(Value buffer, Value base) {
+  while (buffer != base) {
+    Operation *view = buffer.getDefiningOp();
+    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(view))
+      return false;
+    buffer = view->getOperand(0);
   }
-  if (!result)
-    return std::nullopt;
+  return true;
+}
+
+namespace {
+/// A launch that goes through a contraction's result element by element.
+struct Partner {
+  mpcrt::LaunchOp launch;
+  std::optional<unsigned> read, written; ///< arguments that are the result; they may be the same
+};
+} // namespace
+
+/// None if the launch uses `out` otherwise.
+static std::optional<Partner> findResult(mpcrt::LaunchOp launch, Value out,
+                                         const BufferUses &uses) {
   func::FuncOp kernel = uses.kernelOf(launch);
   auto count = evaluateIndex(launch.getCount()), elements = getElementCount(out);
-  bool whole = count && elements && *count == *elements;
-  return whole && kernel && isReadByElement(kernel.getArgument(*result)) ? result : std::nullopt;
+  Value base = baseOf(out);
+  if (!kernel || !count || !elements || !(*count == *elements) || !isWhole(out, base))
+    return std::nullopt;
+  Partner partner{launch, std::nullopt, std::nullopt};
+  bool isAlone = true;
+  for (auto [index, argument] : llvm::enumerate(launch.getArguments())) {
+    if (!isa<MemRefType>(argument.getType()))
+      continue;
+    if (!mayOverlap(argument, out)) {
+      auto others = getElementCount(argument);
+      isAlone &= others && !(*others == *elements);
+      continue;
+    }
+    auto access = findElementAccess(kernel.getArgument(index));
+    if (!access || baseOf(argument) != base || !isWhole(argument, base) ||
+        (access->isRead && partner.read) || (access->isWritten && partner.written))
+      return std::nullopt;
+    if (access->isRead)
+      partner.read = index;
+    if (access->isWritten)
+      partner.written = index;
+  }
+  if (!partner.read)
+    return std::nullopt;
+  auto typeOf = [&](unsigned index) { return kernel.getArgument(index).getType(); };
+  // Other arrays of that size, as derivatives read them, are read faster by a pass of their own
+  // than a part of a row at a time (docs/decisions/0064).
+  if (partner.written && (!isAlone || typeOf(*partner.read) != typeOf(*partner.written)))
+    return std::nullopt;
+  return partner;
 }
 
 /// Whether nothing between the two ops cares when `launch` runs.
@@ -67,7 +90,7 @@ static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::ContractOp contract, B
   auto touched = uses.of(launch);
   return touched && llvm::none_of(*touched, [&](const BufferUse &use) {
            return use.isWritten && llvm::any_of(contract.getOperands(), [&](Value operand) {
-                    return mayOverlap(use.buffer, operand);
+                    return operand != contract.getOut() && mayOverlap(use.buffer, operand);
                   });
          });
 }
@@ -95,42 +118,45 @@ static bool touches(Operation *op, Value buffer, BufferUses &uses) {
 }
 
 /// What uses the contraction's result first, if that is a launch that may join it.
-static mpcrt::LaunchOp findPartner(mpcrt::ContractOp contract, unsigned &result, BufferUses &uses) {
+static std::optional<Partner> findPartner(mpcrt::ContractOp contract, BufferUses &uses) {
   for (Operation *op = contract->getNextNode(); op; op = op->getNextNode()) {
     if (isMemoryEffectFree(op) || !touches(op, contract.getOut(), uses))
       continue;
     auto launch = dyn_cast<mpcrt::LaunchOp>(op);
     if (!launch || launch.getArguments().size() > MPC_RT_MAX_KERNEL_ARGUMENTS)
-      return nullptr;
+      return std::nullopt;
     auto found = findResult(launch, contract.getOut(), uses);
     if (!found || !leavesOperands(launch, contract, uses) || !isFreeToRise(launch, contract, uses))
-      return nullptr;
-    result = *found;
-    return launch;
+      return std::nullopt;
+    return found;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-static void interleave(mpcrt::ContractOp contract, BufferUses &uses) {
+static void interleave(mpcrt::ContractOp contract, BufferUses &uses, InPlaceKernels &inPlace) {
   auto out = dyn_cast<MemRefType>(contract.getOut().getType());
   if (!out || !contract.isPlainBesideSums() || !isa<FloatType>(out.getElementType()))
     return;
-  unsigned result = 0;
-  mpcrt::LaunchOp launch = findPartner(contract, result, uses);
-  if (!launch)
-    return;
+  auto partner = findPartner(contract, uses);
   IRRewriter builder(contract.getContext());
-  if (failed(moveValueDefinitions(builder, launch->getOperands(), contract)))
+  if (!partner || failed(moveValueDefinitions(builder, partner->launch->getOperands(), contract)))
     return;
+  auto [launch, read, written] = *partner;
+  unsigned result = *read;
+  if (written && *written != result)
+    result = inPlace.merge(launch, result, *written);
   builder.setInsertionPointAfter(contract);
-  auto both =
-      mpcrt::InterleaveOp::create(builder, contract.getLoc(), result, isConsumed(contract, launch));
+  const bool isReplaced = written.has_value();
+  auto both = mpcrt::InterleaveOp::create(builder, contract.getLoc(), result,
+                                          !isReplaced && isConsumed(contract, launch), isReplaced);
   Block &body = both.getBody().emplaceBlock();
   contract->moveBefore(&body, body.end());
   launch->moveBefore(&body, body.end());
   remark::passed(contract.getLoc(), remark::RemarkOpts::name("interleave").category("mpc-kernels"))
       << (launch.getKernel() + " runs on each part of the product of " + contract.getLayer() +
-          (both.getConsumed() ? ", which is not stored" : ""))
+          (isReplaced           ? ", in its place"
+           : both.getConsumed() ? ", which is not stored"
+                                : ""))
              .str();
 }
 
@@ -138,11 +164,13 @@ namespace {
 struct InterleaveLaunches : mpc::impl::InterleaveLaunchesPassBase<InterleaveLaunches> {
   void runOnOperation() override {
     BufferUses uses(getOperation());
+    InPlaceKernels inPlace(uses);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))
         for (auto contract :
              llvm::make_early_inc_range(function.getBody().front().getOps<mpcrt::ContractOp>()))
-          interleave(contract, uses);
+          interleave(contract, uses, inPlace);
+    inPlace.eraseUnused(getOperation());
   }
 };
 } // namespace

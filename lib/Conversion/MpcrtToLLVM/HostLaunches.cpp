@@ -94,6 +94,8 @@ LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
     return failure();
   table->getDefiningOp()->moveBefore(op);
   if (contract.getSums()) {
+    if (op.getReplaced())
+      tables.abiVersion = std::max(tables.abiVersion, 19u);
     Value kernel = allocateSlots(emit, sizeof(mpc_rt_result_kernel_t));
     const std::pair<size_t, Value> fields[] = {
         {offsetof(mpc_rt_result_kernel_t, function), kernelOf(launch, emit)},
@@ -110,7 +112,7 @@ LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
   Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
   auto place =
       memref::skipViewLikeOps(cast<MemrefValue>(contract.getOut())).getDefiningOp<mpcrt::ViewOp>();
-  const unsigned since = place && place.getUnstored() ? 13 : 7;
+  const unsigned since = op.getReplaced() ? 19 : place && place.getUnstored() ? 13 : 7;
   callService(emit, {offsetof(mpc_rt_services_t, contract_and_launch), since},
               {*table, pointerTo(emit, contract.getLhs()), pointerTo(emit, contract.getRhs()),
                pointerToOptional(emit, contract.getBias()), pointerTo(emit, contract.getOut()),

@@ -35,8 +35,8 @@ uint32_t epilogueFlags(const Contraction &shape) {
 
 } // namespace
 
-// Few blocks are cut further until every thread has as many. `launches`: a kernel on the result.
-BlockedProduct::Grid BlockedProduct::gridOf(const Contraction &shape, bool launches) const {
+// Few blocks are cut further until every thread has as many.
+BlockedProduct::Grid BlockedProduct::gridOf(const Contraction &shape, bool longRows) const {
   const int64_t threads = team.threads();
   // A kernel on the result reads other arrays where the block lies: long rows, which CPUs foresee.
   // Each block of rows reads the packed columns of its block again, from the shared cache.
@@ -44,7 +44,7 @@ BlockedProduct::Grid BlockedProduct::gridOf(const Contraction &shape, bool launc
   const int64_t columnBytes =
       ceilDivide(shape.k, kernel.depth) * kernel.rhsStepBytes / kernel.columns;
   const int64_t longest = std::min({shape.n, kernelColumns, sharedBytes / columnBytes});
-  const int64_t columns = launches ? std::max(longest, kernel.blockColumns) : kernel.blockColumns;
+  const int64_t columns = longRows ? std::max(longest, kernel.blockColumns) : kernel.blockColumns;
   const int64_t rows = std::max(kernel.blockRows * kernel.blockColumns / columns, kernel.rows);
   Grid grid{Blocking::atMost(shape.m, rows, kernel.rows),
             Blocking::atMost(shape.n, columns, kernel.columns)};
@@ -97,8 +97,8 @@ bool BlockedProduct::mayReadLhsAsItLies(const Contraction &shape) const {
 bool BlockedProduct::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
                                       const Result &result) const {
   // With tiles not measured.
-  return &kernel != &amxBFloat16 && mayReadLhsAsItLies(shape) && rhsPacked && !result.kernel &&
-         !streamsResult(shape, result.out);
+  return &kernel != &amxBFloat16 && mayReadLhsAsItLies(shape) && rhsPacked &&
+         !(result.kernel && result.isConsumed) && !streamsResult(shape, result.out);
 }
 
 BlockedProduct::RhsPacking BlockedProduct::rhsPackingOf(const Contraction &shape, const Grid &grid,
@@ -121,7 +121,7 @@ int64_t BlockedProduct::columnBytesOf(const Contraction &shape, const Grid &grid
 }
 
 bool BlockedProduct::packsRhsFirst(const Contraction &shape, const Result &result) const {
-  return rhsPackingOf(shape, gridOf(shape, result.kernel), result) == RhsPacking::first;
+  return rhsPackingOf(shape, gridOf(shape, hasOtherArrays(result)), result) == RhsPacking::first;
 }
 
 // ---- Products -----------------------------------------------------------------------------------
@@ -341,6 +341,10 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
                                           target, count));
       }
     }
+  }
+  for (int64_t row = 0; result.kernel && row < block.rows; ++row) {
+    const int64_t first = (block.batch * shape.m + block.row + row) * shape.n + block.column;
+    result.kernel->run(at(result.out, first, shape.out), shape.out, first, first + block.columns);
   }
   return most;
 }

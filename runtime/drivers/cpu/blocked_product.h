@@ -108,8 +108,14 @@ private:
   Way prepare(const Contraction &shape, bool rhsIsPacked, const Result &result);
   void packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to,
                float *sums = nullptr);
-  // Few blocks are cut further until every thread has as many. `launches`: a kernel on the result.
-  Grid gridOf(const Contraction &shape, bool launches) const;
+  // Few blocks are cut further until every thread has as many. `longRows`: of a block, for a
+  // kernel.
+  Grid gridOf(const Contraction &shape, bool longRows) const;
+  // Whether the kernel on the result may touch others of its size: an activation in its place has
+  // no argument beside it and the batch.
+  static bool hasOtherArrays(const Result &result) {
+    return result.kernel && (result.isConsumed || result.kernel->argumentCount > 2);
+  }
   RhsPacking rhsPackingOf(const Contraction &shape, const Grid &grid, const Result &result) const;
   int64_t columnBytesOf(const Contraction &shape, const Grid &grid) const;
   bool mayReadLhsAsItLies(const Contraction &shape) const;

@@ -8,7 +8,7 @@ namespace mpc::rt {
 bool BlockedProduct::storesNothing(const Contraction &shape, const Result &result) const {
   if (!result.kernel || !result.isConsumed || shape.accumulate)
     return false;
-  const int64_t columns = std::min(gridOf(shape, /*launches=*/true).columns.size, shape.n);
+  const int64_t columns = std::min(gridOf(shape, /*longRows=*/true).columns.size, shape.n);
   return columns * elementBytes(shape.out) <= static_cast<int64_t>(maximalRowBytes);
 }
 
@@ -29,7 +29,7 @@ BlockedProduct::Panels BlockedProduct::panelsOf(const PanelOperand &side, const 
 BlockedProduct::Way BlockedProduct::prepare(const Contraction &shape, bool rhsIsPacked,
                                             const Result &result) {
   const PanelOperand left = lhsOf(shape, nullptr), right = rhsOf(shape, nullptr);
-  Way way{gridOf(shape, result.kernel)};
+  Way way{gridOf(shape, hasOtherArrays(result))};
   const Grid &grid = way.grid;
   way.rhsPacking = rhsIsPacked ? RhsPacking::none : rhsPackingOf(shape, grid, result);
   const bool rhsFirst = way.rhsPacking == RhsPacking::first;

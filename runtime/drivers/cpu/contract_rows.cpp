@@ -45,7 +45,8 @@ bool Contractor::isFewRows(const mpc_rt_contract_t &descriptor, const Contractio
 }
 
 void Contractor::contractRows(const Contraction &c, const void *lhs, const void *rhs,
-                              const void *bias, void *out, bool isMaster) {
+                              const void *bias, void *out, const ResultKernel *kernel,
+                              bool isMaster) {
   reserve(lhsBlock, static_cast<uint64_t>(c.m * c.k) * sizeof(float));
   auto *wide = reinterpret_cast<float *>(lhsBlock.data());
   widen(c.lhs, roundLhs(c, lhs), wide, static_cast<uint64_t>(c.m * c.k));
@@ -72,9 +73,13 @@ void Contractor::contractRows(const Contraction &c, const void *lhs, const void 
           addProducts(wide + m * c.k + k, at(rhs, k * c.n + first, stored),
                       static_cast<size_t>(c.n), height, sums.of(m), width);
       }
-      for (int64_t m = 0; m < c.m; ++m)
-        epilogue(sums.of(m), wideBias ? wideBias + first : nullptr,
-                 const_cast<uint8_t *>(at(out, m * c.n + first, c.out)), width);
+      for (int64_t m = 0; m < c.m; ++m) {
+        const int64_t place = m * c.n + first;
+        auto *target = const_cast<uint8_t *>(at(out, place, c.out));
+        epilogue(sums.of(m), wideBias ? wideBias + first : nullptr, target, width);
+        if (kernel)
+          kernel->run(target, c.out, place, place + static_cast<int64_t>(width));
+      }
     }
   });
 }
@@ -90,7 +95,7 @@ mpc_rt_status_t Contractor::contractMaster(const mpc_rt_contract_t &descriptor, 
       shape.lhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64;
   done = shape.outElements() == 0 || (isNarrow && !isWide && isFewRows(descriptor, shape));
   if (done && shape.outElements())
-    contractRows(shape, lhs, master, bias, out, /*isMaster=*/true);
+    contractRows(shape, lhs, master, bias, out, /*kernel=*/nullptr, /*isMaster=*/true);
   return MPC_RT_OK;
 }
 

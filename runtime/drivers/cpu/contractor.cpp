@@ -109,9 +109,11 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     return contractCopy(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out, extras, batch);
   if (shape.rhs != MPC_RT_INT8 && isFewRows(descriptor, shape)) {
     out = placeOf(shape, out);
-    contractRows(shape, lhs, rhs, bias, out);
+    contractRows(shape, lhs, rhs, bias, out, extras.kernel);
     list(descriptor, shape, batch, "streamed_weights");
-    finish(shape, rhs, out, extras);
+    ContractionExtras rest = extras;
+    rest.kernel = nullptr;
+    finish(shape, rhs, out, rest);
     return MPC_RT_OK;
   }
   const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
@@ -214,11 +216,11 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
       applyBits(c, extras.bits, first, target, rows);
     if (plan.findLargest)
       most = std::max(most, largestOf(c.out, target, rows * c.n));
+    if (extras.kernel)
+      extras.kernel->run(team, target, c.out, first * unitRows * c.n, rows * c.n);
   }
   if (extras.largest)
     storeLargest(c.out, most, extras.largest);
-  if (extras.kernel)
-    extras.kernel->run(team, out, c.outElements());
 }
 
 void *Contractor::placeOf(const Contraction &c, void *out) {

@@ -93,6 +93,7 @@ private:
     bool epilogue = false;
     bool addBias = false;         // by oneDNN itself
     bool findLargest = false;     // while a block of the result is in cache
+    bool launches = false;        // a kernel on each block of it
     int64_t units = 0, block = 0; // rows or matrices
     std::shared_ptr<onednn::PackedLayout> packed;
     std::unique_ptr<onednn::Product> body, tail;
@@ -140,9 +141,10 @@ private:
                       const ContractionExtras &extras);
   void reserveProducts(Plan &plan, const mpc_rt_contract_t &descriptor, void *out);
   bool isFewRows(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
-  // `isMaster`: rhs is float32, to be rounded to what the shape says.
+  // `kernel` on the result may be null. `isMaster`: rhs is float32, to be rounded to what the shape
+  // says.
   void contractRows(const Contraction &shape, const void *lhs, const void *rhs, const void *bias,
-                    void *out, bool isMaster = false);
+                    void *out, const ResultKernel *kernel, bool isMaster = false);
   bool takesInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &shape) const;
   bool runsInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                       int64_t batch) const;
@@ -207,7 +209,7 @@ private:
   // The product that could multiply this; null if oneDNN alone can.
   BlockedProduct *findBlocked(const Contraction &shape) const;
   std::unique_ptr<Plan> makePlan(const Contraction &shape, bool rhsKept, bool findLargest,
-                                 BlockedProduct *blocked);
+                                 bool launches, BlockedProduct *blocked);
   void list(const mpc_rt_contract_t &descriptor, const Contraction &shape, int64_t batch,
             const char *kernel) {
     products.note(descriptor.id, batch, descriptor.layer, shape, *kernel ? kernel : "loop");

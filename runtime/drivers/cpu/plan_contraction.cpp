@@ -35,17 +35,19 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
                      !(byRows && blocked->isWorthwhileByRows(shape)))
       blocked = nullptr;
   }
-  auto plan = makePlan(shape, keep, findLargest, blocked);
+  auto plan = makePlan(shape, keep, findLargest, launches, blocked);
   if (plans.size() >= mostPlans)
     plans.clear();
   return *(plans[key] = std::move(plan));
 }
 
 std::unique_ptr<Contractor::Plan> Contractor::makePlan(const Contraction &shape, bool rhsKept,
-                                                       bool findLargest, BlockedProduct *blocked) {
+                                                       bool findLargest, bool launches,
+                                                       BlockedProduct *blocked) {
   auto plan = std::make_unique<Plan>();
   plan->shape = shape;
   plan->findLargest = findLargest;
+  plan->launches = launches;
   plan->blocked = blocked;
   if (!blocked) {
     choose(*plan, rhsKept);
@@ -98,7 +100,10 @@ void Contractor::choose(Plan &plan, bool keepWeights) {
 
   plan.units = plan.batched ? c.batch : c.m;
   plan.block = plan.units;
-  const bool readsResult = plan.epilogue || plan.findLargest || c.makesMask || c.readsMask;
+  // An update of weights reads so much else that blocks would save little.
+  const bool launches = plan.launches && !c.transposeLhs;
+  const bool readsResult =
+      plan.epilogue || plan.findLargest || launches || c.makesMask || c.readsMask;
   if (plan.widenLhs || readsResult) {
     int64_t rows = plan.batched ? c.m : 1;
     int64_t unitBytes = 4 * rows * ((plan.widenLhs ? c.k : 0) + (readsResult ? c.n : 0));

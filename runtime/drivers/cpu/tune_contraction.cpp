@@ -31,7 +31,7 @@ void Contractor::measure(const mpc_rt_contract_t &descriptor, const Contraction 
   std::vector<std::unique_ptr<Plan>> plans;
   std::vector<std::function<void()>> calls;
   for (BlockedProduct *candidate : candidates) {
-    plans.push_back(makePlan(shape, keep, /*findLargest=*/false, candidate));
+    plans.push_back(makePlan(shape, keep, /*findLargest=*/false, /*launches=*/false, candidate));
     calls.emplace_back([&, plan = plans.back().get()] {
       execute(*plan, alone, lhs, rhs, bias, result.data(), {nullptr, nullptr, bits});
     });

@@ -54,3 +54,29 @@ func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {m
   return
 }
 }
+
+// -----
+
+// A kernel that replaces the result does so through one argument: version 19 of the ABI. The result is not consumed.
+// CHECK: module attributes {mpcrt.abi_version = 19 : i32
+module {
+func.func private @activate(%y: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
+// CHECK: llvm.mlir.global internal constant @mpcrt_contract_0
+// CHECK: llvm.mlir.constant(0 : i32) : i32
+// CHECK-NOT: llvm.mlir.constant(16 : i32)
+// CHECK-LABEL: llvm.func @predict
+// CHECK: llvm.call %{{.*}}(%{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i64, i64) -> i32
+func.func @predict(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %y: memref<?x4xf32> {mpcrt.output = "out0"},
+                   %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  %flat = memref.collapse_shape %y [[0, 1]] : memref<?x4xf32> into memref<?xf32>
+  %c4 = arith.constant 4 : index
+  %count = arith.muli %n, %c4 : index
+  mpcrt.interleave result(0) replaced {
+    mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%y : memref<?x4xf32>) {layer = "dense"}
+    mpcrt.launch @activate count(%count) grain(1000) args(%flat : memref<?xf32>)
+  }
+  return
+}
+}

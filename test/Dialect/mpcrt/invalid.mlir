@@ -374,6 +374,20 @@ func.func @twice(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, 
 func.func private @k(%a: memref<4x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   return
 }
+func.func @consumed_and_replaced(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %n: index) {
+  // expected-error @+1 {{has a result that is consumed or replaced, not both}}
+  mpcrt.interleave result(0) consumed replaced {
+    mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
+    mpcrt.launch @k count(%n) grain(1) args(%o : memref<4x4xf32>)
+  }
+  return
+}
+
+// -----
+
+func.func private @k(%a: memref<4x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  return
+}
 func.func @largest_too(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4xf32>, %l: memref<i32>, %n: index) {
   mpcrt.interleave result(0) {
     // expected-error @+1 {{in mpcrt.interleave has a floating buffer as out, and neither largest, blocks nor bits}}

@@ -159,6 +159,11 @@ func.func @interleaved(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4x
     mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
     mpcrt.launch @halve count(%n) grain(1) args(%o : memref<4x4xf32>)
   }
+  // CHECK: mpcrt.interleave result(0) replaced {
+  mpcrt.interleave result(0) replaced {
+    mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
+    mpcrt.launch @halve count(%n) grain(1) args(%o : memref<4x4xf32>)
+  }
   // CHECK: mpcrt.interleave result(0) {
   mpcrt.interleave result(0) {
     mpcrt.contract ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%o : memref<4x4xf32>)
