@@ -9,7 +9,7 @@
 namespace mpc::rt {
 
 void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Contraction &c,
-                       const std::string &kernel) {
+                       std::string_view kernel) {
   if (!listing)
     return;
   std::ostringstream line;
@@ -19,7 +19,7 @@ void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Cont
 }
 
 void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Convolution &c,
-                       const std::string &kernel) {
+                       std::string_view kernel) {
   if (!listing)
     return;
   static constexpr const char *directions[] = {"forward", "input_gradient", "filter_gradient"};
@@ -36,7 +36,7 @@ void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Conv
 }
 
 void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Attention &a,
-                       bool isGradient, const std::string &kernel) {
+                       bool isGradient, std::string_view kernel) {
   if (!listing)
     return;
   std::ostringstream line;

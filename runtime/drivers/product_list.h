@@ -11,6 +11,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 namespace mpc::rt {
@@ -20,11 +21,11 @@ public:
   // Until then nothing is noted.
   void start() noexcept { listing = true; }
   void note(uint32_t id, int64_t batch, const char *layer, const Contraction &c,
-            const std::string &kernel);
+            std::string_view kernel);
   void note(uint32_t id, int64_t batch, const char *layer, const Convolution &c,
-            const std::string &kernel);
+            std::string_view kernel);
   void note(uint32_t id, int64_t batch, const char *layer, const Attention &a, bool isGradient,
-            const std::string &kernel);
+            std::string_view kernel);
   // A line each: products, then convolutions, then attention, in the order of the model.
   std::string text() const;
 

@@ -332,6 +332,32 @@ class Suite:
         if left:
             raise Wrong(f"left behind: {left}")
 
+    def test_calls_allocate_nothing(self):
+        """Once a prediction or a step has run, the next ones of that batch find all their memory there."""
+        program, libraries = os.path.join(self.work, "steady"), os.path.dirname(self.library)
+        subprocess.run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", os.path.join(HERE, "steady.cpp"),
+                        "-I" + os.path.join(ROOT, "include"), "-L" + libraries, "-lmpcrt", "-rdynamic", "-o", program,
+                        f"-Wl,-rpath,{libraries}"], check=True)  # fmt: skip
+        fixtures = os.path.join(os.environ.get("MPC_SHARED", "shared"), "fixtures/keras/train")
+        models = [os.path.join(fixtures, f"{kind}__{policy}", "model.keras")
+                  for kind in ("mlp", "lstm") for policy in ("float32", "mixed_bfloat16", "mixed_float16")]  # fmt: skip
+        wrong = []
+        for model in [*models, os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")]:
+            folder = os.path.join(self.work, "steady_model")
+            shutil.rmtree(folder, ignore_errors=True)
+            subprocess.run([os.path.join(self.bin, "mpcc"), "-q", "--name=net", "-o", folder, model], check=True)
+            for entry in ("predict", "train_step"):
+                # Of the guide's model at 32 some products are large enough for oneDNN on some CPUs.
+                for batch in (1, 8, 32) if model in models else (1, 8):
+                    result = subprocess.run([program, folder, entry, str(batch)], capture_output=True, text=True)
+                    if result.returncode:
+                        wrong.append(f"{model}: {entry} at {batch}: {result.stdout}{result.stderr[-1500:]}")
+        if wrong:
+            raise Wrong("\n".join(wrong))
+        leaking = subprocess.run([program, folder, "predict", "1", "--leak"], capture_output=True, text=True)
+        if leaking.returncode != 1 or leaking.stdout != "1 allocations in a call\n":
+            raise Wrong(f"an allocation in each call was not seen: exit {leaking.returncode}: {leaking.stdout}{leaking.stderr[-1500:]}")
+
     def test_damaged_libraries(self):
         """A library that is cut off or has flipped bits is refused before the system maps it."""
         with open(os.path.join(self.folder, "libnet.so"), "rb") as handle:

@@ -2,13 +2,15 @@
 #include "runtime/drivers/cpu/blocked_product_way.h"
 
 #include <algorithm>
-#include <atomic>
 #include <emmintrin.h>
 
 namespace mpc::rt {
 namespace {
 
 constexpr int64_t cacheLine = 64;
+
+// Fewer are computed sooner than another thread begins.
+constexpr int64_t productsPerThread = 1 << 18;
 
 // Of a row of lhs that is read where it lies, and chunks of it.
 constexpr int64_t longestRow = 4096, mostPieces = 16;
@@ -28,16 +30,16 @@ void storeAroundCaches(const uint8_t *from, uint8_t *to, int64_t bytes) {
                      _mm_load_si128(reinterpret_cast<const __m128i *>(from + i)));
 }
 
-uint32_t epilogueFlags(const Contraction &shape) {
-  return (shape.hasBias ? epilogueBias : 0u) | (shape.relu ? epilogueRelu : 0u) |
-         (shape.accumulate ? epilogueAccumulate : 0u);
-}
-
 } // namespace
+
+int64_t BlockedProduct::threadsFor(const Contraction &shape) const {
+  const int64_t products = shape.batch * shape.m * shape.n * shape.k;
+  return std::clamp<int64_t>(products / productsPerThread, 1, team.threads());
+}
 
 // Few blocks are cut further until every thread has as many.
 BlockedProduct::Grid BlockedProduct::gridOf(const Contraction &shape, bool longRows) const {
-  const int64_t threads = team.threads();
+  const int64_t threads = threadsFor(shape);
   // A kernel on the result reads other arrays where the block lies: long rows, which CPUs foresee.
   // Each block of rows reads the packed columns of its block again, from the shared cache.
   constexpr int64_t kernelColumns = 4096, sharedBytes = 4 << 20;
@@ -82,14 +84,19 @@ void BlockedProduct::fetchNext(const Block &block, int64_t chunk, int64_t panel,
     block.rhs.fetch(panels.firstPanel + panel, step, steps, tile, tiles);
 }
 
-// Rows of lhs are read where they lie if packing costs more than their distances in memory do.
-bool BlockedProduct::mayReadLhsAsItLies(const Contraction &shape) const {
+bool BlockedProduct::readsLanes(const Contraction &shape) const {
   const mpc_rt_dtype_t read = kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
   const int64_t chunks = ceilDivide(stepsOf(shape.k), kernel.steps);
   // Each piece may end with a part of a step, but only the last one does.
-  const bool areStepsWhole = shape.k % (chunks == 1 ? lanePieces().multiple : kernel.depth) == 0;
-  return !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs && areStepsWhole &&
-         shape.k * elementBytes(shape.lhs) <= longestRow && chunks <= mostPieces;
+  const bool areStepsWhole =
+      shape.k % (chunks == 1 ? lanePieces(shape).multiple : kernel.depth) == 0;
+  return !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs && areStepsWhole;
+}
+
+// They are if packing costs more than their distances in memory do.
+bool BlockedProduct::mayReadLhsAsItLies(const Contraction &shape) const {
+  return readsLanes(shape) && shape.k * elementBytes(shape.lhs) <= longestRow &&
+         ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
 }
 
 // They are if rhs is packed as a whole: sums then never leave the registers. Large results are
@@ -105,7 +112,7 @@ BlockedProduct::RhsPacking BlockedProduct::rhsPackingOf(const Contraction &shape
                                                         const Result &result) const {
   if (shape.batch > 1 || shape.m <= kernel.blockRows)
     return RhsPacking::inGroups;
-  const int64_t threads = team.threads();
+  const int64_t threads = threadsFor(shape);
   const int64_t lhsBytes =
       ceilDivide(shape.m, kernel.rows) * stepsOf(shape.k) * kernel.lhsStepBytes;
   // Of few blocks of columns threads would pack the same; for strips of lhs, again and again.
@@ -128,8 +135,10 @@ bool BlockedProduct::packsRhsFirst(const Contraction &shape, const Result &resul
 
 void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *rhs,
                          const void *packedRhs, const float *bias, const Result &result) {
+  if (streamsWeights(shape, packedRhs != nullptr))
+    return streamWeights(shape, lhs, rhs, packedRhs, bias, result);
   const PanelOperand left = lhsOf(shape, lhs), right = rhsOf(shape, rhs);
-  const int64_t threads = team.threads();
+  const int64_t threads = threadsFor(shape);
   const Way way = prepare(shape, packedRhs != nullptr, result);
   const Grid &grid = way.grid;
   const RhsPacking rhsPacking = way.rhsPacking;
@@ -192,10 +201,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
           }
         kernel.leave(state);
         _mm_sfence(); // before other threads read what was stored around the caches
-        uint32_t before = most.load(std::memory_order_relaxed);
-        while (before < own &&
-               !most.compare_exchange_weak(before, own, std::memory_order_relaxed)) {
-        }
+        raise(most, own);
       });
     }
   }
@@ -205,9 +211,10 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
 
 void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const void *packedRhs,
                              const float *bias, void *out, int64_t begin, int64_t end) const {
-  const Panels panels{static_cast<const uint8_t *>(packedRhs), 0,
-                      ceilDivide(shape.n, kernel.columns)};
-  Block block{lhsOf(shape, lhs), rhsOf(shape, nullptr), {}, panels, RhsPacking::none, /*batch=*/0};
+  const Panels panels{static_cast<const uint8_t *>(packedRhs), 0, panelsOf(shape)};
+  Block block{lhsOf(shape, lhs), rhsOf(shape, nullptr, isNarrow(shape)), {}, panels,
+              RhsPacking::none,
+              /*batch=*/0};
   block.columns = shape.n;
   alignas(64) uint8_t state[microKernelStateBytes];
   kernel.enter(state);
@@ -301,7 +308,7 @@ uint32_t BlockedProduct::completeRow(const Contraction &shape, const Result &res
 
 uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &block,
                                       const float *bias, const Result &result) const {
-  const PieceKernel &pieces = lanePieces();
+  const PieceKernel &pieces = lanePieces(shape);
   const EpilogueRow finish = vectors.epilogue[shape.out][epilogueFlags(shape)];
   const int64_t steps = stepsOf(shape.k);
   alignas(cacheLine) float sums[mostPieceSums];

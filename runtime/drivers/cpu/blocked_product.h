@@ -15,6 +15,7 @@
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/result_kernel.h"
 
+#include <atomic>
 #include <vector>
 
 namespace mpc::rt {
@@ -91,9 +92,18 @@ private:
   struct Block;
 
   PanelOperand lhsOf(const Contraction &shape, const void *data) const;
-  PanelOperand rhsOf(const Contraction &shape, const void *data) const;
+  // `narrow`: in panels of few columns.
+  PanelOperand rhsOf(const Contraction &shape, const void *data, bool narrow = false) const;
   int64_t stepsOf(int64_t depth) const;
-  const PieceKernel &lanePieces() const { return *kernel.pieces[0]; }
+  // So few columns that panels of rhs are narrower wherever it is packed as a whole.
+  bool isNarrow(const Contraction &shape) const;
+  const PieceKernel &lanePieces(const Contraction &shape) const {
+    return *kernel.pieces[isNarrow(shape) ? 1 : 0];
+  }
+  int64_t panelsOf(const Contraction &shape) const {
+    const int64_t columns = lanePieces(shape).columns;
+    return (shape.n + columns - 1) / columns;
+  }
   const uint8_t *chunkOf(const PanelOperand &side, const Panels &panels, int64_t chunk,
                          int64_t panel) const;
   // `sums` of all columns may be null.
@@ -118,6 +128,8 @@ private:
   }
   RhsPacking rhsPackingOf(const Contraction &shape, const Grid &grid, const Result &result) const;
   int64_t columnBytesOf(const Contraction &shape, const Grid &grid) const;
+  // The kernel reads rows of lhs where they lie.
+  bool readsLanes(const Contraction &shape) const;
   bool mayReadLhsAsItLies(const Contraction &shape) const;
   bool readsLhsAsItLies(const Contraction &shape, bool rhsPacked, const Result &result) const;
   // The block's largest element, where `result` asks for it.
@@ -132,6 +144,23 @@ private:
   // `values`; its largest element, where `result` asks for it.
   uint32_t completeRow(const Contraction &shape, const Result &result, int64_t row, int64_t column,
                        uint8_t *values, size_t count) const;
+  // As many as the product has work for.
+  int64_t threadsFor(const Contraction &shape) const;
+  // Streamed weights (blocked_product_stream.cpp).
+  struct StreamedRows;
+  struct StreamedBlock;
+  bool streamsWeights(const Contraction &shape, bool rhsIsPacked) const;
+  int64_t streamedStrip(const Contraction &shape) const;
+  void reserveStreamed(const Contraction &shape, bool rhsIsPacked);
+  void streamWeights(const Contraction &shape, const void *lhs, const void *rhs,
+                     const void *packedRhs, const float *bias, const Result &result);
+  void multiplyStreamed(const Contraction &shape, const StreamedRows &rows, const Panels &weights,
+                        const float *bias, const Result &result, std::atomic<uint32_t> &most);
+  void multiplyStreamedBlock(const Contraction &shape, const StreamedBlock &block,
+                             float *sums) const;
+  void finishStreamedBlock(const Contraction &shape, const StreamedBlock &block, const float *sums,
+                           const float *bias, const Result &result,
+                           std::atomic<uint32_t> &most) const;
   void multiplyBlock(const Block &block, Workspace &own) const;
   uint32_t finishBlock(const Contraction &shape, const Block &block, const Workspace &own,
                        const float *bias, const Result &result) const;

@@ -66,7 +66,10 @@ BlockedProduct::Way BlockedProduct::prepare(const Contraction &shape, bool rhsIs
 }
 
 void BlockedProduct::reserveFor(const Contraction &shape, bool rhsIsPacked, const Result &result) {
-  prepare(shape, rhsIsPacked, result);
+  if (streamsWeights(shape, rhsIsPacked))
+    reserveStreamed(shape, rhsIsPacked);
+  else
+    prepare(shape, rhsIsPacked, result);
 }
 
 } // namespace mpc::rt

@@ -9,6 +9,7 @@
 #include "runtime/drivers/cpu/blocking.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace mpc::rt {
 
@@ -20,6 +21,18 @@ constexpr int64_t sumPadding = 16;
 constexpr size_t maximalRowBytes = 16384;
 
 inline int64_t elementBytes(mpc_rt_dtype_t dtype) { return static_cast<int64_t>(dtypeSize(dtype)); }
+
+inline uint32_t epilogueFlags(const Contraction &shape) {
+  return (shape.hasBias ? epilogueBias : 0u) | (shape.relu ? epilogueRelu : 0u) |
+         (shape.accumulate ? epilogueAccumulate : 0u);
+}
+
+// Threads do so with one number.
+inline void raise(std::atomic<uint32_t> &most, uint32_t own) {
+  uint32_t before = most.load(std::memory_order_relaxed);
+  while (before < own && !most.compare_exchange_weak(before, own, std::memory_order_relaxed)) {
+  }
+}
 
 // An extent cut into `count` blocks of `size`, the last one smaller.
 struct BlockedProduct::Blocking {

@@ -72,7 +72,9 @@ const Int8Kernel *int8Kernel(int isa) noexcept {
 
 namespace {
 
-// Below, one call of oneDNN costs less than the forks of a product.
+// Below, a product is over before oneDNN has woken its threads, which are not ours and wake for the
+// smallest one: they take 20 to 100 us, the kernel on as many threads as there is work for 1 to 50
+// (Zen 4, with AVX2 alone, too).
 constexpr int64_t fewestProducts = 1 << 21;
 // A small product is over before oneDNN's threads, which are not ours, are awake.
 constexpr int64_t smallProducts = 1 << 24;
@@ -97,19 +99,25 @@ bool isFloat32WorthwhileOnAmd(const MicroKernel &kernel, const Contraction &c, b
   return isFew && !c.transposeLhs && c.n >= kernel.blockColumns && c.k >= 2048;
 }
 
+// Of 16 bits: oneDNN widens float16 before, and has no blocks so narrow of bfloat16.
+bool isNarrowOnAmd(const MicroKernel &kernel, const Contraction &c) {
+  return isAmd() && c.batch == 1 && !isFloat32(c) && c.m <= 128 && c.n <= kernel.pieces[1]->columns;
+}
+
 bool isWorthwhileOnAmd(const MicroKernel &kernel, const Contraction &c, bool rhsKept,
                        bool launches) {
   const bool single = c.batch == 1;
   if (c.n < kernel.columns)
-    return false;
+    return isNarrowOnAmd(kernel, c);
   if (launches && single && c.transposeLhs)
     return true;
   if (single && c.m * c.n * c.k <= smallProducts * (isFloat32(c) ? 1 : 2))
     return true;
+  // Weights are streamed: 0.5 to 1.0 of oneDNN's time on a Zen 4.
+  if (single && rhsKept && c.m <= 64)
+    return true;
   if (isFloat32(c))
     return isFloat32WorthwhileOnAmd(kernel, c, rhsKept);
-  if (rhsKept && c.m <= 64)
-    return false;
   // Packed rows of lhs that only a few columns use.
   return !(single && !c.transposeLhs && c.m > kernel.blockRows && c.n <= 2 * kernel.blockColumns &&
            c.k >= 256);
@@ -145,9 +153,22 @@ bool isWorthwhileOnIntel(const MicroKernel &kernel, const Contraction &c, bool r
 
 } // namespace
 
+// Tiles are multiplied as a whole, whatever rows and columns they have: up to eight times as many
+// products as there are cost them less than waking other threads. Vectors are not that wide.
+bool isSmallInPanels(const MicroKernel &kernel, const Contraction &c) {
+  const auto filled = [](int64_t lanes, int64_t panel) {
+    return (lanes + panel - 1) / panel * panel;
+  };
+  return &kernel != &amxBFloat16 ||
+         c.batch * filled(c.m, kernel.rows) * filled(c.n, kernel.columns) * c.k <=
+             8 * fewestProducts;
+}
+
 bool isWorthwhile(const MicroKernel &kernel, const Contraction &c, bool rhsKept,
                   bool launches) noexcept {
-  if (c.batch * c.m * c.n * c.k < fewestProducts || c.n < kernel.columns / 2)
+  if (c.batch * c.m * c.n * c.k < fewestProducts)
+    return isSmallInPanels(kernel, c);
+  if (c.n < kernel.columns / 2 && !isNarrowOnAmd(kernel, c))
     return false;
   if (&kernel == &avx2Float32)
     return isWorthwhileOnAvx2(kernel, c);

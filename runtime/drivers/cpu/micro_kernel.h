@@ -52,6 +52,7 @@ struct Piece {
   int64_t lhs;        // bytes from where a lane starts to the first step
   const uint8_t *rhs; // a panel
   int64_t steps;
+  const uint8_t *next = nullptr; // fetched into the second-level cache meanwhile
 };
 
 struct PieceTile {
@@ -64,6 +65,7 @@ struct PieceTile {
   float *sums; // as in MicroTile
   int64_t sumStride;
   bool first;
+  int64_t nextLines; // of 64 bytes that each step fetches from Piece::next on
 };
 
 // `rows` times `columns` sums are in the registers.

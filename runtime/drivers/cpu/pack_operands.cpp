@@ -25,7 +25,8 @@ PanelOperand BlockedProduct::lhsOf(const Contraction &shape, const void *data) c
                                          : vectors.roundFloat16};
 }
 
-PanelOperand BlockedProduct::rhsOf(const Contraction &shape, const void *data) const {
+PanelOperand BlockedProduct::rhsOf(const Contraction &shape, const void *data, bool narrow) const {
+  const PieceKernel &pieces = *kernel.pieces[narrow ? 1 : 0];
   bool contiguous = shape.transposeRhs;
   return {data,
           shape.rhs,
@@ -33,10 +34,10 @@ PanelOperand BlockedProduct::rhsOf(const Contraction &shape, const void *data) c
           shape.k,
           contiguous ? shape.k : shape.n,
           contiguous,
-          kernel.columns,
-          kernel.rhsStepBytes,
+          narrow ? pieces.columns : kernel.columns,
+          narrow ? kernel.rhsStepBytes / kernel.columns * pieces.columns : kernel.rhsStepBytes,
           kernel.depth,
-          kernel.packRhs[shape.rhs][contiguous]};
+          (narrow ? pieces.packRhs : kernel.packRhs)[shape.rhs][contiguous]};
 }
 
 bool BlockedProduct::multiplies(const Contraction &shape) const {
@@ -93,22 +94,25 @@ void BlockedProduct::packAll(const PanelOperand &side, int64_t first, int64_t pa
     return;
   }
   int64_t groups = ceilDivide(panels, groupPanels);
-  team.forRange(groups * chunks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      int64_t panel = first + item % groups * groupPanels, chunk = item / groups;
-      pack(side, panel, std::min(groupPanels, first + panels - panel), chunk,
-           const_cast<uint8_t *>(chunkOf(side, whole, chunk, panel)));
-    }
-  });
+  const int64_t elements =
+      std::min(groupPanels, panels) * side.panelLanes * kernel.steps * side.stepDepth;
+  team.forRange(groups * chunks, std::max<int64_t>(conversionGrain / elements, 1),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t item = begin; item < end; ++item) {
+                    int64_t panel = first + item % groups * groupPanels, chunk = item / groups;
+                    pack(side, panel, std::min(groupPanels, first + panels - panel), chunk,
+                         const_cast<uint8_t *>(chunkOf(side, whole, chunk, panel)));
+                  }
+                });
 }
 
 uint64_t BlockedProduct::packedBytes(const Contraction &shape) const {
-  return static_cast<uint64_t>(ceilDivide(shape.n, kernel.columns) * stepsOf(shape.k) *
-                               kernel.rhsStepBytes);
+  return static_cast<uint64_t>(panelsOf(shape) * stepsOf(shape.k) *
+                               rhsOf(shape, nullptr, isNarrow(shape)).stepBytes);
 }
 
 void BlockedProduct::packRhs(const Contraction &shape, const void *rhs, void *to) {
-  packAll(rhsOf(shape, rhs), 0, ceilDivide(shape.n, kernel.columns), static_cast<uint8_t *>(to));
+  packAll(rhsOf(shape, rhs, isNarrow(shape)), 0, panelsOf(shape), static_cast<uint8_t *>(to));
 }
 
 } // namespace mpc::rt

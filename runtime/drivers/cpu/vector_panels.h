@@ -129,11 +129,13 @@ template <typename Step, int64_t rows, int64_t vectors> void multiplyPieces(cons
       sums[i][j] =
           tile.first ? Step::zero() : Step::load(tile.sums + i * tile.sumStride + lanes * j);
   for (int64_t piece = 0; piece < tile.count; ++piece) {
-    const uint8_t *rowsAt[rows], *rhs = tile.pieces[piece].rhs;
+    const uint8_t *rowsAt[rows], *rhs = tile.pieces[piece].rhs, *next = tile.pieces[piece].next;
     for (int64_t i = 0; i < rows; ++i)
       rowsAt[i] = tile.lanes[i] + tile.pieces[piece].lhs;
     for (int64_t step = 0, at = 0; step < tile.pieces[piece].steps;
          ++step, at += tile.lhsStepBytes, rhs += stepBytesPerLane * lanes * vectors) {
+      for (int64_t i = 0; i < tile.nextLines; ++i, next += 64)
+        fetch<_MM_HINT_T1>(next);
       typename Step::Words row[vectors];
       for (int64_t j = 0; j < vectors; ++j)
         row[j] = Step::loadWords(rhs + stepBytesPerLane * lanes * j);

@@ -179,6 +179,24 @@ TEST_P(BlockedProducts, AreExactInBlocksOfTheRealSize) {
   EXPECT_EQ(largest, data.largest());
 }
 
+// Rows that weights are streamed to, by pieces of which the kernel has several calls; columns that
+// fill narrow panels in part, and rows of several blocks by those.
+TEST_P(BlockedProducts, StreamPackedWeights) {
+  uint32_t i = 0;
+  for (int64_t m : {1, 6, 17, 64, 150})
+    for (int64_t n : {3, 8, 32, 33, 200})
+      for (int64_t k : {62, 64, 257, 386, 700}) {
+        ContractionCase shape = draw(i++);
+        shape.batch = 1;
+        shape.m = m, shape.n = n, shape.k = k;
+        ContractionData data(shape);
+        uint32_t largest = 0;
+        run(data, small, /*packed=*/i % 4 != 0, 1 + i % 5, &largest);
+        EXPECT_EQ(data.difference(), "") << m << " x " << n << " x " << k;
+        EXPECT_EQ(largest, data.largest()) << m << " x " << n << " x " << k;
+      }
+}
+
 // More than one strip of packed rows and columns.
 TEST_P(BlockedProducts, AreExactInStrips) {
   ContractionCase shape;
@@ -224,8 +242,8 @@ TEST_P(BlockedProducts, RunAKernelOnceOnEveryElement) {
     mpc_rt_dtype_t dtype = data.shape.out;
     void *const arguments[] = {&dtype, data.out.data(), sums.data(), seen.data()};
     const ResultKernel kernel{addOne, arguments, 4, 1, 1};
-    const bool isConsumed = i % 2;
-    run(data, small, false, 1 + i % 3, nullptr, &kernel, isConsumed);
+    const bool isConsumed = i % 2, packed = data.shape.batch == 1 && i % 3 == 0;
+    run(data, small, packed, 1 + i % 3, nullptr, &kernel, isConsumed);
     for (int64_t e = 0; e < elements; ++e) {
       ASSERT_EQ(seen[static_cast<size_t>(e)], 1) << "case " << i << ", element " << e;
       ASSERT_EQ(sums[static_cast<size_t>(e)], 1 + loadElement(dtype, expected.out.data(), e))
