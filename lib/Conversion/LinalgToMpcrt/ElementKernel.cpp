@@ -46,10 +46,12 @@ unsigned InPlaceKernels::merge(mpcrt::LaunchOp launch, unsigned read, unsigned w
 void InPlaceKernels::eraseUnused(ModuleOp module) {
   llvm::DenseSet<StringAttr> used;
   module.walk([&](mpcrt::LaunchOp launch) { used.insert(launch.getKernelAttr().getAttr()); });
-  for (auto &[key, copy] : copies) {
-    auto kernel = cast<func::FuncOp>(std::get<0>(key));
-    if (!used.contains(kernel.getSymNameAttr()))
-      uses.erase(kernel);
-  }
+  // One kernel may have several copies.
+  llvm::SmallSetVector<Operation *, 8> kernels;
+  for (auto &[key, copy] : copies)
+    kernels.insert(std::get<0>(key));
+  for (Operation *kernel : kernels)
+    if (!used.contains(cast<func::FuncOp>(kernel).getSymNameAttr()))
+      uses.erase(cast<func::FuncOp>(kernel));
   copies.clear();
 }
