@@ -117,15 +117,27 @@ Status verifyCheckpoint(const std::string &path) {
   return bytes ? Status() : Status(bytes.failure());
 }
 
-Result<KernelRecord> readKernels(const std::string &path) {
-  Result<std::string> bytes = readVerified(path);
-  if (!bytes)
-    return bytes.failure();
-  Result<Safetensors> content =
-      data::parseSafetensors(reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size(), path);
+// The tensors may lie in `bytes`.
+static Result<Safetensors> readContent(const std::string &path, std::string &bytes) {
+  Result<std::string> read = readVerified(path);
+  if (!read)
+    return read.failure();
+  bytes = std::move(*read);
+  return data::parseSafetensors(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(),
+                                path);
+}
+
+Result<KernelRecord> readKernels(const std::string &path, const Session &session) {
+  std::string bytes;
+  Result<Safetensors> content = readContent(path, bytes);
   if (!content)
     return content.failure();
   auto &metadata = content->metadata;
+  const mpc_rt_executable_t &tables = session.executable();
+  if (metadata["run.model"] != tables.model_name ||
+      metadata["run.source_hash"] != tables.source_hash)
+    return Failure(path + ": is a checkpoint of another model than " + session.path() +
+                   "; expected one of this compiled model");
   KernelRecord record{0, metadata["kernels"]};
   const std::string &rows = metadata["run.--batch-size"];
   auto [rest, error] = std::from_chars(rows.data(), rows.data() + rows.size(), record.batchSize);
@@ -136,11 +148,8 @@ Result<KernelRecord> readKernels(const std::string &path) {
 
 Status readCheckpoint(const std::string &path, Session &session, const RunIdentity &identity,
                       FitState &state, training::CallbackState &callbacks) {
-  Result<std::string> bytes = readVerified(path);
-  if (!bytes)
-    return bytes.failure();
-  Result<Safetensors> content =
-      data::parseSafetensors(reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size(), path);
+  std::string bytes;
+  Result<Safetensors> content = readContent(path, bytes);
   if (!content)
     return content.failure();
   auto text = [&](const std::string &key) {

@@ -36,8 +36,8 @@ struct KernelRecord {
   std::string kernels; ///< mpc_rt_context_kernels(); "" where rules chose
 };
 
-/// Of that file alone; whether it belongs to a model is not looked at.
-data::Result<KernelRecord> readKernels(const std::string &path);
+/// Refuses a damaged file and another model's, as readCheckpoint() does.
+data::Result<KernelRecord> readKernels(const std::string &path, const training::Session &session);
 
 /// Whether the file is whole: its checksum.
 data::Status verifyCheckpoint(const std::string &path);

@@ -146,11 +146,12 @@ Status CheckpointFolder::resume(training::Session &session, const RunIdentity &i
   return status;
 }
 
-Result<KernelRecord> CheckpointFolder::readKernels(std::vector<std::string> &notes) const {
+Result<KernelRecord> CheckpointFolder::readKernels(const training::Session &session,
+                                                   std::vector<std::string> &notes) const {
   Result<std::string> path = findNewest(notes);
   if (!path)
     return path.failure();
-  Result<KernelRecord> record = checkpoint::readKernels(*path);
+  Result<KernelRecord> record = checkpoint::readKernels(*path, session);
   if (record)
     notes.push_back("kernels of " + *path);
   return record;

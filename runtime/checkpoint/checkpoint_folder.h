@@ -29,7 +29,8 @@ public:
                       training::FitState &state, training::CallbackState &callbacks,
                       std::vector<std::string> &notes);
   /// Of the newest checkpoint that is whole, as resume() finds it.
-  data::Result<KernelRecord> readKernels(std::vector<std::string> &notes) const;
+  data::Result<KernelRecord> readKernels(const training::Session &session,
+                                         std::vector<std::string> &notes) const;
 
 private:
   /// A note for each damaged one that is newer.

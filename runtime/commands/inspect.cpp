@@ -211,14 +211,13 @@ int inspect(Arguments &arguments, Console &console) {
       arguments.fault(std::string("--") + name + " is for --kernels");
   if (!arguments.errors().empty())
     return console.usage("mpc-run inspect", arguments.errors());
-  options.library = arguments.positional()[0];
-  Result<std::unique_ptr<Session>> session = Session::openTables(options.library);
+  Result<std::unique_ptr<Session>> session = Session::openTables(arguments.positional()[0]);
   if (!session)
     return console.fail(session.failure());
   std::vector<PlannedProducts> planned;
   if (arguments.has("kernels")) {
     std::vector<std::string> notes;
-    Result<std::vector<PlannedProducts>> found = planProducts(options, notes);
+    Result<std::vector<PlannedProducts>> found = planProducts(**session, options, notes);
     console.notes(notes);
     if (!found)
       return console.fail(found.failure());

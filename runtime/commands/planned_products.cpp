@@ -5,7 +5,6 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "mpc-rt/tuning.h"
 #include "training/batcher.h"
-#include "training/session.h"
 
 #include <sstream>
 
@@ -19,10 +18,11 @@ using training::Session;
 namespace {
 
 // A context of its own, whose list has nothing of other entries.
-Result<std::unique_ptr<Session>> openForPlan(const PlannedProductsOptions &options,
+Result<std::unique_ptr<Session>> openForPlan(const std::string &library,
+                                             const PlannedProductsOptions &options,
                                              const checkpoint::KernelRecord &record) {
   training::SessionOptions sessionOptions;
-  sessionOptions.library = options.library;
+  sessionOptions.library = library;
   sessionOptions.threads = options.threads;
   Result<std::unique_ptr<Session>> session = Session::openContext(sessionOptions);
   if (!session)
@@ -37,19 +37,20 @@ Result<std::unique_ptr<Session>> openForPlan(const PlannedProductsOptions &optio
 
 } // namespace
 
-Result<std::vector<PlannedProducts>> planProducts(const PlannedProductsOptions &options,
+Result<std::vector<PlannedProducts>> planProducts(const Session &tables,
+                                                  const PlannedProductsOptions &options,
                                                   std::vector<std::string> &notes) {
   checkpoint::KernelRecord record;
   if (!options.resume.empty()) {
     Result<checkpoint::KernelRecord> found =
-        checkpoint::CheckpointFolder(options.resume, /*keep=*/1).readKernels(notes);
+        checkpoint::CheckpointFolder(options.resume, /*keep=*/1).readKernels(tables, notes);
     if (!found)
       return found.failure();
     record = *found;
   }
   std::vector<PlannedProducts> planned;
   for (const char *name : {"predict", "train_step"}) {
-    Result<std::unique_ptr<Session>> session = openForPlan(options, record);
+    Result<std::unique_ptr<Session>> session = openForPlan(tables.path(), options, record);
     if (!session)
       return session.failure();
     const mpc_rt_entry_info_t *entry = (*session)->findEntry(name);

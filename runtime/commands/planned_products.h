@@ -3,7 +3,7 @@
 #ifndef MPC_RUNTIME_COMMANDS_PLANNED_PRODUCTS_H
 #define MPC_RUNTIME_COMMANDS_PLANNED_PRODUCTS_H
 
-#include "data/result.h"
+#include "training/session.h"
 
 #include <string>
 #include <vector>
@@ -11,7 +11,6 @@
 namespace mpc::commands {
 
 struct PlannedProductsOptions {
-  std::string library;
   std::string resume; ///< a folder of checkpoints whose choices are taken over; "" = rules choose
   int64_t batchSize = 0; ///< 0 = the model's own, else the checkpoint's, else 32
   uint32_t threads = 0;  ///< 0 = all
@@ -23,9 +22,11 @@ struct PlannedProducts {
   std::vector<std::string> lines; ///< as mpc_rt_context_products() has them
 };
 
-/// Of each of the two entries that the model has. Nothing is computed and no weights are read.
-/// `notes`: damaged checkpoints that were passed over, and which one was taken.
-data::Result<std::vector<PlannedProducts>> planProducts(const PlannedProductsOptions &options,
+/// Of the model that `tables` was opened for, of each of the two entries that the model has.
+/// Nothing is computed and no weights are read. `notes`: damaged checkpoints that were passed over,
+/// and which one was taken.
+data::Result<std::vector<PlannedProducts>> planProducts(const training::Session &tables,
+                                                        const PlannedProductsOptions &options,
                                                         std::vector<std::string> &notes);
 
 } // namespace mpc::commands

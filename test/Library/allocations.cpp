@@ -4,7 +4,7 @@
 // training: every call has to return a status, and the next attempt has to work.
 //   allocations MODEL STATE-FILE
 // Allocations that libgomp and oneDNN make themselves are left alone: libgomp ends the process.
-#include "mpc-rt/training.h"
+#include "generic.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -64,24 +64,6 @@ void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
-static size_t elements(const mpc_rt_tensor_info_t &tensor, int64_t batch) {
-  size_t count = 1;
-  for (uint32_t i = 0; i < tensor.rank; ++i)
-    count *= static_cast<size_t>(tensor.dims[i] == MPC_RT_DYNAMIC ? batch : tensor.dims[i]);
-  return count;
-}
-
-struct Buffers {
-  std::vector<std::vector<char>> memory;
-  std::vector<void *> pointers;
-  Buffers(const mpc_rt_tensor_info_t *tensors, uint32_t count, int64_t batch) {
-    for (uint32_t i = 0; i < count; ++i)
-      memory.emplace_back(elements(tensors[i], batch) * mpc_rt_dtype_size(tensors[i].dtype) + 1);
-    for (auto &each : memory)
-      pointers.push_back(each.data());
-  }
-};
-
 // One life of a model. The status of the first call that failed; `result` has a prediction.
 static mpc_rt_status_t live(const char *path, const char *file, std::string &result) {
   constexpr int64_t batch = 6;
@@ -104,7 +86,7 @@ static mpc_rt_status_t live(const char *path, const char *file, std::string &res
     const mpc_rt_entry_info_t &entry = mpc_rt_model_executable(model)->entries[index];
     const long before = countdown;
     countdown = 0; // the test's own memory
-    Buffers inputs(entry.inputs, entry.input_count, batch),
+    generic::Buffers inputs(entry.inputs, entry.input_count, batch),
         outputs(entry.outputs, entry.output_count, batch);
     countdown = before;
     status =

@@ -6,7 +6,7 @@
 // Succeeds after some calls in a row without any; threads that begin late have their share before.
 // Otherwise it prints how many the last call made. --leak: one more in each call, by the program.
 // MPC_STEADY_TRAP aborts at the first one that is counted, so that a debugger shows who it is.
-#include "mpc-rt/training.h"
+#include "generic.h"
 
 #include <atomic>
 #include <cerrno>
@@ -59,24 +59,6 @@ extern "C" void *mmap(void *address, size_t bytes, int protection, int flags, in
 
 static void *(*volatile allocate)(size_t) = malloc;
 
-static size_t elements(const mpc_rt_tensor_info_t &tensor, int64_t batch) {
-  size_t count = 1;
-  for (uint32_t i = 0; i < tensor.rank; ++i)
-    count *= static_cast<size_t>(tensor.dims[i] == MPC_RT_DYNAMIC ? batch : tensor.dims[i]);
-  return count;
-}
-
-struct Buffers {
-  std::vector<std::vector<char>> memory;
-  std::vector<void *> pointers;
-  Buffers(const mpc_rt_tensor_info_t *tensors, uint32_t count, int64_t batch) {
-    for (uint32_t i = 0; i < count; ++i)
-      memory.emplace_back(elements(tensors[i], batch) * mpc_rt_dtype_size(tensors[i].dtype) + 1);
-    for (auto &each : memory)
-      pointers.push_back(each.data());
-  }
-};
-
 #define CHECK(call)                                                                                \
   if (call) {                                                                                      \
     std::fprintf(stderr, "%s: %s\n", #call, mpc_rt_last_error());                                  \
@@ -100,7 +82,7 @@ int main(int argc, char **argv) {
   uint32_t index = 0;
   CHECK(mpc_rt_find_entry(model, argv[2], &index));
   const mpc_rt_entry_info_t &entry = mpc_rt_model_executable(model)->entries[index];
-  Buffers inputs(entry.inputs, entry.input_count, batch),
+  generic::Buffers inputs(entry.inputs, entry.input_count, batch),
       outputs(entry.outputs, entry.output_count, batch);
   constexpr int warmUp = 3, mostCalls = 100, wanted = 5;
   int inARow = 0;
