@@ -6,7 +6,7 @@
 // 16 columns] whose elements are the two k of a pair. TDPBF16PS sums in float32, rounds to nearest
 // even and takes subnormal numbers for zero (Intel's Architecture Instruction Set Extensions
 // Programming Reference, chapter 3).
-#include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/line_fetcher.h"
 #include "runtime/drivers/cpu/tile_shapes.h"
 #include "runtime/drivers/cpu/transpose16.h"
 
@@ -149,9 +149,7 @@ void multiply(const MicroTile &tile) {
     _tile_stream_loadd(3, sums + 16 * stride + lineBytes, stride);
   }
   const uint8_t *lhs = tile.lhs, *rhs = tile.rhs;
-  const uint8_t *nextLhs = tile.nextLhs, *nextRhs = tile.nextRhs;
-  const int64_t lhsLines = tile.nextLhsBytes / lineBytes / tile.steps;
-  const int64_t rhsLines = tile.nextRhsBytes / lineBytes / tile.steps;
+  LineFetcher nextLhs(tile.nextLhs, tile.steps), nextRhs(tile.nextRhs, tile.steps);
   // The next tile of sums is 32 rows further down.
   const uint8_t *nextSums = sums + 32 * stride;
   const int64_t sumRows = (32 + tile.steps - 1) / tile.steps;
@@ -164,10 +162,8 @@ void multiply(const MicroTile &tile) {
     _tile_dpbf16ps(1, 4, 7);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
-    for (int64_t i = 0; i < lhsLines; ++i, nextLhs += lineBytes)
-      _mm_prefetch(reinterpret_cast<const char *>(nextLhs), _MM_HINT_T1);
-    for (int64_t i = 0; i < rhsLines; ++i, nextRhs += lineBytes)
-      _mm_prefetch(reinterpret_cast<const char *>(nextRhs), _MM_HINT_T1);
+    nextLhs.fetch();
+    nextRhs.fetch();
     if (!tile.first)
       for (int64_t i = 0; i < sumRows; ++i, nextSums += stride) {
         _mm_prefetch(reinterpret_cast<const char *>(nextSums), _MM_HINT_T0);
@@ -299,6 +295,7 @@ const MicroKernel amxBFloat16 = {
     /*columns=*/32,       depth,      stepBytes,  stepBytes,
     /*steps=*/16,
     /*blockRows=*/384,
-    /*blockColumns=*/512, packsOfLhs, packsOfRhs, enter,     leave, multiply, {&pieces, &pieces}};
+    /*blockColumns=*/512,
+    /*groupPanels=*/8,    packsOfLhs, packsOfRhs, enter,     leave, multiply, {&pieces, &pieces}};
 
 } // namespace mpc::rt

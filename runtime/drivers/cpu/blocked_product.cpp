@@ -7,8 +7,6 @@
 namespace mpc::rt {
 namespace {
 
-constexpr int64_t cacheLine = 64;
-
 // Fewer are computed sooner than another thread begins.
 constexpr int64_t productsPerThread = 1 << 18;
 
@@ -69,21 +67,6 @@ BlockedProduct::Grid BlockedProduct::gridOf(const Contraction &shape, bool longR
 
 // ---- How blocks read operands -------------------------------------------------------------------
 
-// While the `tile`th of `tiles` tiles of a panel of rhs is multiplied: a part of what the next
-// panel is packed from.
-void BlockedProduct::fetchNext(const Block &block, int64_t chunk, int64_t panel, int64_t tile,
-                               int64_t tiles) const {
-  const Panels &panels = block.rhsPanels;
-  if (++panel == panels.panels) {
-    panel = 0;
-    ++chunk;
-  }
-  const int64_t step = chunk * kernel.steps;
-  const int64_t steps = std::min(kernel.steps, block.rhs.steps() - step);
-  if (steps > 0)
-    block.rhs.fetch(panels.firstPanel + panel, step, steps, tile, tiles);
-}
-
 bool BlockedProduct::readsLanes(const Contraction &shape) const {
   const mpc_rt_dtype_t read = kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
   const int64_t chunks = ceilDivide(stepsOf(shape.k), kernel.steps);
@@ -111,7 +94,7 @@ bool BlockedProduct::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
 BlockedProduct::RhsPacking BlockedProduct::rhsPackingOf(const Contraction &shape, const Grid &grid,
                                                         const Result &result) const {
   if (shape.batch > 1 || shape.m <= kernel.blockRows)
-    return RhsPacking::inGroups;
+    return RhsPacking::byBlock;
   const int64_t threads = threadsFor(shape);
   const int64_t lhsBytes =
       ceilDivide(shape.m, kernel.rows) * stepsOf(shape.k) * kernel.lhsStepBytes;
@@ -223,75 +206,6 @@ void BlockedProduct::runRows(const Contraction &shape, const void *lhs, const vo
     multiplyRows(shape, block, bias, {out});
   }
   kernel.leave(state);
-}
-
-void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
-  const int64_t rowPanels = ceilDivide(block.rows, kernel.rows);
-  const int64_t columnPanels = ceilDivide(block.columns, kernel.columns);
-  const int64_t firstRow = block.row / kernel.rows, firstColumn = block.column / kernel.columns;
-  const int64_t allSteps = stepsOf(block.lhs.depth);
-  const int64_t chunks = ceilDivide(allSteps, kernel.steps);
-  const bool inGroups = block.rhsPacking == RhsPacking::inGroups;
-  const int64_t group = inGroups ? groupPanels : columnPanels;
-  const bool packsPanels = block.rhsPacking == RhsPacking::once;
-  auto *sums = reinterpret_cast<float *>(own.sums.data());
-
-  MicroTile tile = {};
-  tile.sumStride = columnPanels * kernel.columns + sumPadding;
-  // Each tile fetches its share of what comes next.
-  auto share = [](int64_t bytes, int64_t tiles) {
-    return ceilDivide(ceilDivide(bytes, tiles), cacheLine) * cacheLine;
-  };
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    tile.first = chunk == 0;
-    tile.steps = std::min(kernel.steps, allSteps - chunk * kernel.steps);
-    const int64_t lhsBytes = tile.steps * kernel.lhsStepBytes;
-    const int64_t rhsBytes = tile.steps * kernel.rhsStepBytes;
-    const uint8_t *lhs, *nextLhs = nullptr;
-    if (block.lhsPanels.data) {
-      lhs = chunkOf(block.lhs, block.lhsPanels, chunk, firstRow);
-      if (chunk + 1 < chunks) {
-        nextLhs = chunkOf(block.lhs, block.lhsPanels, chunk + 1, firstRow);
-        tile.nextLhsBytes = share(rowPanels * lhsBytes, rowPanels * columnPanels);
-      } else {
-        tile.nextLhsBytes = 0;
-      }
-    } else {
-      pack(block.lhs, firstRow, rowPanels, chunk, own.lhs.data());
-      lhs = own.lhs.data();
-    }
-    for (int64_t first = 0; first < columnPanels; first += group) {
-      const int64_t panels = std::min(group, columnPanels - first);
-      const uint8_t *rhs = own.rhs.data();
-      if (inGroups) {
-        pack(block.rhs, firstColumn + first, panels, chunk, own.rhs.data(), block.rhsSums);
-      } else {
-        rhs = chunkOf(block.rhs, block.rhsPanels, chunk, firstColumn);
-        tile.nextRhsBytes = share(rhsBytes, rowPanels);
-      }
-      for (int64_t j = 0; j < panels; ++j) {
-        tile.rhs = rhs + j * rhsBytes;
-        if (packsPanels)
-          pack(block.rhs, firstColumn + j, 1, chunk, const_cast<uint8_t *>(tile.rhs),
-               block.rhsSums);
-        if (tile.nextRhsBytes)
-          tile.nextRhs = j + 1 < panels ? tile.rhs + rhsBytes
-                         : chunk + 1 < chunks
-                             ? chunkOf(block.rhs, block.rhsPanels, chunk + 1, firstColumn)
-                             : tile.rhs;
-        for (int64_t i = 0; i < rowPanels; ++i) {
-          tile.lhs = lhs + i * lhsBytes;
-          tile.nextLhs = nextLhs;
-          tile.sums = sums + i * kernel.rows * tile.sumStride + (first + j) * kernel.columns;
-          if (packsPanels)
-            fetchNext(block, chunk, j, i, rowPanels);
-          kernel.multiply(tile);
-          nextLhs += tile.nextLhsBytes;
-          tile.nextRhs += tile.nextRhsBytes;
-        }
-      }
-    }
-  }
 }
 
 uint32_t BlockedProduct::completeRow(const Contraction &shape, const Result &result, int64_t row,

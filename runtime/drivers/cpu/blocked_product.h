@@ -71,11 +71,9 @@ public:
 
 private:
   // When rhs is packed: not at all, where a packed copy is given; all of it before blocks are
-  // multiplied; by each block that reads it, a few panels at a time; or by the thread's first block
-  // of these columns, panel by panel, for those that follow.
-  enum class RhsPacking { none, first, inGroups, once };
-  // Panels that are packed at a time: a row of them is some whole lines of memory.
-  static constexpr int64_t groupPanels = 8;
+  // multiplied; by each block that reads it while it multiplies; or so by the thread's first block
+  // of these columns, for those that follow.
+  enum class RhsPacking { none, first, byBlock, once };
   // Panels in memory: of each chunk of steps, all panels one after the other.
   struct Panels {
     const uint8_t *data = nullptr;
@@ -90,6 +88,7 @@ private:
   struct Grid;
   struct Way;
   struct Block;
+  class RhsGroups;
 
   PanelOperand lhsOf(const Contraction &shape, const void *data) const;
   // `narrow`: in panels of few columns.
@@ -109,8 +108,9 @@ private:
   // `sums` of all columns may be null.
   void pack(const PanelOperand &side, int64_t first, int64_t panels, int64_t chunk, uint8_t *to,
             float *sums = nullptr) const;
-  void fetchNext(const Block &block, int64_t chunk, int64_t panel, int64_t tile,
-                 int64_t tiles) const;
+  // The same of some steps, from 0 on in this order.
+  void packSteps(const PanelOperand &side, int64_t first, int64_t panels, int64_t step,
+                 int64_t steps, uint8_t *to, float *sums) const;
   // Of the blocks [first, first + count).
   static Panels panelsOf(const PanelOperand &side, const Blocking &blocks, int64_t first,
                          int64_t count);

@@ -56,8 +56,8 @@ BlockedProduct::Way BlockedProduct::prepare(const Contraction &shape, bool rhsIs
                           static_cast<int64_t>(sizeof(float)));
     if (!way.lhsFirst)
       reserve(own.lhs, grid.rows.size / kernel.rows * kernel.steps * kernel.lhsStepBytes);
-    if (way.rhsPacking == RhsPacking::inGroups)
-      reserve(own.rhs, groupPanels * kernel.steps * kernel.rhsStepBytes);
+    if (way.rhsPacking == RhsPacking::byBlock)
+      reserve(own.rhs, 2 * kernel.groupPanels * kernel.steps * kernel.rhsStepBytes);
     else if (way.rhsPacking == RhsPacking::once)
       reserve(own.rhs, columnBytesOf(shape, grid));
     own.packedColumn = -1;

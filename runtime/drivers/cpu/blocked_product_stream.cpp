@@ -9,12 +9,11 @@
 namespace mpc::rt {
 namespace {
 
-constexpr int64_t cacheLine = 64;
 // Their sums of one panel stay in the first-level cache.
 constexpr int64_t mostStreamedRows = 64, mostStreamedColumns = 64;
-// Chunks of a panel that are multiplied by the rows at a time: 128 KiB, and as much is on its way
+// Of a panel, that are multiplied by the rows at a time, and as much is on its way
 // (docs/decisions/0063).
-constexpr int64_t chunksAtOnce = 4;
+constexpr int64_t bytesAtOnce = 128 << 10, mostChunksAtOnce = 16;
 
 } // namespace
 
@@ -148,7 +147,9 @@ void BlockedProduct::multiplyStreamedBlock(const Contraction &shape, const Strea
   const uint8_t *lanes[mostStreamedRows];
   for (int64_t i = 0; i < block.count; ++i)
     lanes[i] = block.rows.lane(block.row + i);
-  Piece piece[chunksAtOnce];
+  const int64_t chunksAtOnce =
+      std::clamp<int64_t>(bytesAtOnce / (kernel.steps * right.stepBytes), 1, mostChunksAtOnce);
+  Piece piece[mostChunksAtOnce];
   PieceTile tile = {};
   tile.lhsStepBytes = block.rows.stepBytes;
   tile.pieces = piece;

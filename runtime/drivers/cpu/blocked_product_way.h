@@ -13,6 +13,7 @@
 
 namespace mpc::rt {
 
+constexpr int64_t cacheLine = 64;
 // Of what is packed before blocks are multiplied, per operand: more than that is done in strips.
 constexpr int64_t stripBytes = 32 << 20;
 // Behind each row of sums, so that rows do not fall on the same few sets of the caches.

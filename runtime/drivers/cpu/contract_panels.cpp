@@ -81,9 +81,13 @@ void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contrac
     for (int64_t panel = 0; panel < sizes.rowPanels; ++panel) {
       const int64_t row = sizes.firstRow(panel), count = sizes.firstRow(panel + 1) - row;
       weights.multiply[count - 1]({lhs + (panel * sizes.steps + step) * kernel.lhsStepBytes,
-                                   reinterpret_cast<const uint8_t *>(scratch.panel), steps,
-                                   scratch.sums + row * columnsOfPanel, columnsOfPanel, step == 0,
-                                   next, next + share, share, share});
+                                   reinterpret_cast<const uint8_t *>(scratch.panel),
+                                   steps,
+                                   scratch.sums + row * columnsOfPanel,
+                                   columnsOfPanel,
+                                   step == 0,
+                                   {next, share, 0, 1},
+                                   {next + share, share, 0, 1}});
       next += 2 * share;
     }
   }

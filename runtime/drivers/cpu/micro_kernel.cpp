@@ -25,8 +25,6 @@ bool isAmd() {
   return amd;
 }
 
-bool isZen5() { return isAmd() && cpu().family == 26; }
-
 } // namespace
 
 bool mayUseTiles() noexcept {
@@ -34,10 +32,10 @@ bool mayUseTiles() noexcept {
   return granted;
 }
 
-// Measured on Zen 5, where AVX2 gains nothing; with tiles it was not, whose products of 1024 rows
-// spent a quarter of their time on packing all of rhs before (docs/decisions/0034).
+// Measured on Zen 4 and 5, where AVX2 gains nothing; with tiles it was not, whose products of 1024
+// rows spent a quarter of their time on packing all of rhs before (docs/decisions/0034).
 bool packsColumnsOnce(const MicroKernel &kernel) noexcept {
-  return &kernel == &amxBFloat16 || (isZen5() && &kernel != &avx2Float32);
+  return &kernel == &amxBFloat16 || (isAmd() && &kernel != &avx2Float32);
 }
 
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
@@ -86,19 +84,18 @@ constexpr int64_t smallProducts = 1 << 24;
 // What oneDNN pays for and the kernel does not: transposed operands, 16-bit ones, rounding.
 bool isFloat32(const Contraction &c) { return c.lhs == MPC_RT_FLOAT32 && c.rhs == MPC_RT_FLOAT32; }
 
-// What oneDNN reaches beyond small products: 95 % of the registers' rate on a Zen 4, 87 to 92 % on
-// a Zen 5, where the kernel reaches 90 to 93 % if threads pack what they multiply.
+// oneDNN's rate beyond small products is the kernel's within 3 %, which packs while it multiplies,
+// and adds the bias, applies relu and stores around the caches besides: steps take 0.97 of the time
+// on a Zen 4 (docs/decisions/0065), less on a Zen 5.
 bool isFloat32WorthwhileOnAmd(const MicroKernel &kernel, const Contraction &c, bool rhsKept) {
   constexpr int64_t longSums = 512, manyColumns = 2048, fewColumns = 256;
   const bool isFew = c.m <= kernel.blockRows;
   if (c.batch > 1 || (rhsKept && isFew))
     return false;
-  if (isZen5() && c.k >= longSums) {
-    // What is packed of lhs has to be used by enough columns. With very many rows both multiply
-    // equally fast, but the kernel adds the bias, applies relu and stores around the caches.
-    if (c.transposeLhs ? c.n >= fewColumns && c.m <= 2 * c.n : c.n >= manyColumns)
-      return true;
-  }
+  // What is packed of lhs has to be used by enough columns.
+  if (c.k >= longSums &&
+      (c.transposeLhs ? c.n >= fewColumns && c.m <= 2 * c.n : c.n >= manyColumns))
+    return true;
   // Of few rows: rhs is packed on the way.
   return isFew && !c.transposeLhs && c.n >= kernel.blockColumns && c.k >= 2048;
 }

@@ -35,6 +35,12 @@ using PackPanels = void (*)(const PanelSource &source, int64_t panels, int64_t s
 // null for a dtype that the kernel does not multiply.
 using PackTable = const PackPanels (*)[2];
 
+// Memory that somebody will read: `rows` rows of `bytes`, `stride` bytes from each to the next.
+struct MemoryRows {
+  const uint8_t *first;
+  int64_t bytes, stride, rows;
+};
+
 struct MicroTile {
   const uint8_t *lhs, *rhs; // panels
   int64_t steps;
@@ -42,8 +48,7 @@ struct MicroTile {
   int64_t sumStride;
   bool first;
   // What the tiles after this one read from memory: fetched into the second-level cache meanwhile.
-  const uint8_t *nextLhs, *nextRhs;
-  int64_t nextLhsBytes, nextRhsBytes;
+  MemoryRows nextLhs, nextRhs;
 };
 
 // Lanes of lhs that are read where they lie in memory, k by k in pieces: what a window of an image
@@ -83,9 +88,13 @@ struct MicroKernel {
   const char *name;
   int64_t rows, columns, depth;
   int64_t lhsStepBytes, rhsStepBytes;
-  // Of one block: `steps` so that panels fit the first-level cache, the others so that a block of
-  // lhs, one of rhs and the sums fit the second. A multiple of `rows` and `columns`.
+  // Of one block: `steps` of its panels at a time, so that sums are seldom loaded and stored, the
+  // others so that these of lhs, two groups of panels of rhs and the sums fit the second-level
+  // cache. A multiple of `rows` and `columns`.
   int64_t steps, blockRows, blockColumns;
+  // Panels of rhs that a block packs together while it multiplies: pieces of rows in memory are
+  // whole lines, and not too short.
+  int64_t groupPanels;
   PackTable packLhs, packRhs;
   // Around all calls of `multiply` on a thread. `state` keeps what was there before.
   void (*enter)(void *state);

@@ -8,6 +8,9 @@
 
 namespace mpc::rt {
 
+// Panels that are packed together where all are: a row of them is some whole lines of memory.
+static constexpr int64_t panelsAtOnce = 8;
+
 PanelOperand BlockedProduct::lhsOf(const Contraction &shape, const void *data) const {
   bool contiguous = !shape.transposeLhs;
   return {data,
@@ -61,14 +64,18 @@ const uint8_t *BlockedProduct::chunkOf(const PanelOperand &side, const Panels &p
 void BlockedProduct::pack(const PanelOperand &side, int64_t first, int64_t panels, int64_t chunk,
                           uint8_t *to, float *sums) const {
   const int64_t step = chunk * kernel.steps;
-  const int64_t steps = std::min(kernel.steps, side.steps() - step);
+  packSteps(side, first, panels, step, std::min(kernel.steps, side.steps() - step), to, sums);
+}
+
+void BlockedProduct::packSteps(const PanelOperand &side, int64_t first, int64_t panels,
+                               int64_t step, int64_t steps, uint8_t *to, float *sums) const {
   side.pack(first, panels, step, steps, to);
   if (!sums)
     return;
-  // While they are in the cache, chunk after chunk: row by row, whatever the chunks are.
+  // While they are in the cache: row by row, whatever the steps are.
   const int64_t lane = first * side.panelLanes, k = step * side.stepDepth;
   const int64_t lanes = std::min(panels * side.panelLanes, side.lanes - lane);
-  if (chunk == 0)
+  if (step == 0)
     std::fill_n(sums + lane, lanes, 0.0f);
   vectors.addRows[side.dtype](at(side.data, k * side.stride + lane, side.dtype),
                               static_cast<size_t>(side.stride),
@@ -83,7 +90,7 @@ void BlockedProduct::packAll(const PanelOperand &side, int64_t first, int64_t pa
   int64_t chunks = ceilDivide(side.steps(), kernel.steps);
   if (sums) {
     // One thread takes all chunks of a column, which it sums; no thread goes without columns.
-    const int64_t group = std::clamp<int64_t>(panels / team.threads(), 1, groupPanels);
+    const int64_t group = std::clamp<int64_t>(panels / team.threads(), 1, panelsAtOnce);
     team.forRange(ceilDivide(panels, group), 1, [&](int64_t begin, int64_t end) {
       for (int64_t panel = first + begin * group;
            panel < std::min(first + end * group, first + panels); panel += group)
@@ -93,14 +100,14 @@ void BlockedProduct::packAll(const PanelOperand &side, int64_t first, int64_t pa
     });
     return;
   }
-  int64_t groups = ceilDivide(panels, groupPanels);
+  int64_t groups = ceilDivide(panels, panelsAtOnce);
   const int64_t elements =
-      std::min(groupPanels, panels) * side.panelLanes * kernel.steps * side.stepDepth;
+      std::min(panelsAtOnce, panels) * side.panelLanes * kernel.steps * side.stepDepth;
   team.forRange(groups * chunks, std::max<int64_t>(conversionGrain / elements, 1),
                 [&](int64_t begin, int64_t end) {
                   for (int64_t item = begin; item < end; ++item) {
-                    int64_t panel = first + item % groups * groupPanels, chunk = item / groups;
-                    pack(side, panel, std::min(groupPanels, first + panels - panel), chunk,
+                    int64_t panel = first + item % groups * panelsAtOnce, chunk = item / groups;
+                    pack(side, panel, std::min(panelsAtOnce, first + panels - panel), chunk,
                          const_cast<uint8_t *>(chunkOf(side, whole, chunk, panel)));
                   }
                 });

@@ -25,8 +25,8 @@ struct PanelOperand {
   void pack(int64_t panel, int64_t panels, int64_t first, int64_t count, void *to) const;
   // The same of rounded numbers.
   void packRounded(int64_t panel, int64_t panels, int64_t first, int64_t count, void *to) const;
-  // Asks for the `part`th of `parts` parts of what pack() would read of one panel.
-  void fetch(int64_t panel, int64_t first, int64_t count, int64_t part, int64_t parts) const;
+  // What pack() reads of them.
+  MemoryRows rowsOf(int64_t panel, int64_t panels, int64_t first, int64_t count) const;
 };
 
 } // namespace mpc::rt

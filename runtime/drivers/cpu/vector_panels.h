@@ -11,7 +11,7 @@
 #ifndef MPC_RUNTIME_DRIVERS_CPU_VECTOR_PANELS_H
 #define MPC_RUNTIME_DRIVERS_CPU_VECTOR_PANELS_H
 
-#include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/line_fetcher.h"
 
 #include <immintrin.h>
 
@@ -87,7 +87,7 @@ void packAcrossDepth(const PanelSource &source, int64_t panels, int64_t steps, v
 // of lhs in every lane. The first `rows` of the tile's rows are multiplied.
 template <typename Step, int64_t rows = Step::panelRows>
 void multiplyPanels(const MicroTile &tile) {
-  constexpr int64_t lineBytes = 64, lanes = Step::lanes, vectors = Step::panelColumns / lanes;
+  constexpr int64_t lanes = Step::lanes, vectors = Step::panelColumns / lanes;
   typename Step::Sums sums[rows][vectors];
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j)
@@ -95,18 +95,15 @@ void multiplyPanels(const MicroTile &tile) {
           tile.first ? Step::zero() : Step::load(tile.sums + i * tile.sumStride + lanes * j);
   const int32_t *lhs = reinterpret_cast<const int32_t *>(tile.lhs);
   const int32_t *rhs = reinterpret_cast<const int32_t *>(tile.rhs);
-  // One line of each at a time: more would hold up the loads of this tile.
-  constexpr int64_t prefetchSteps = 8;
-  const uint8_t *next[] = {tile.nextLhs, tile.nextRhs};
-  const uint8_t *const end[] = {tile.nextLhs + tile.nextLhsBytes, tile.nextRhs + tile.nextRhsBytes};
+  constexpr int64_t fetchingSteps = 4;
+  const int64_t calls = (tile.steps + fetchingSteps - 1) / fetchingSteps;
+  LineFetcher nextLhs(tile.nextLhs, calls), nextRhs(tile.nextRhs, calls);
   for (int64_t step = 0; step < tile.steps;
        ++step, lhs += Step::panelRows, rhs += Step::panelColumns) {
-    if (step % prefetchSteps == 0)
-      for (int side = 0; side < 2; ++side)
-        if (next[side] < end[side]) {
-          _mm_prefetch(reinterpret_cast<const char *>(next[side]), _MM_HINT_T1);
-          next[side] += lineBytes;
-        }
+    if (step % fetchingSteps == 0) {
+      nextLhs.fetch();
+      nextRhs.fetch();
+    }
     typename Step::Words row[vectors];
     for (int64_t j = 0; j < vectors; ++j)
       row[j] = Step::loadWords(rhs + lanes * j);

@@ -55,8 +55,9 @@ protected:
       GTEST_SKIP() << "this CPU does not run the kernel";
     small = *kernel;
     small.steps = 64 / kernel->depth;
-    small.blockRows = 2 * kernel->rows;
-    small.blockColumns = 2 * kernel->columns;
+    small.blockRows = 3 * kernel->rows;
+    small.blockColumns = 3 * kernel->columns;
+    small.groupPanels = std::min<int64_t>(kernel->groupPanels, 2);
   }
 
   // What runs beside the kernel.
