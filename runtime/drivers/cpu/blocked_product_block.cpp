@@ -12,6 +12,9 @@ namespace mpc::rt {
 // of a whole group, which are short and often some power of two apart, would displace each other in
 // the caches (docs/decisions/0065).
 class BlockedProduct::RhsGroups {
+  // Shorter ones are packed more slowly.
+  static constexpr int64_t shortestSlice = 16;
+
 public:
   // `memory`: room for two groups, where they are packed and not kept for other blocks.
   RhsGroups(const BlockedProduct &product, const Block &block, uint8_t *memory)
@@ -32,7 +35,7 @@ public:
     done = 0;
     const int64_t tiles = tilesOf(group);
     if (packsSlices)
-      part = ceilDivide(next.steps, tiles);
+      part = sliceOf(next, tiles);
     else if (packs)
       part = ceilDivide(sourceOf(next, 0, next.steps).rows, tiles);
     else
@@ -78,6 +81,10 @@ private:
     return found;
   }
   int64_t tilesOf(const Group &of) const { return of.panels * rowPanels; }
+  // Steps that are packed with each of so many tiles, but for the last ones.
+  static int64_t sliceOf(const Group &of, int64_t tiles) {
+    return std::max(ceilDivide(of.steps, tiles), shortestSlice);
+  }
   MemoryRows packSlice(bool isLast) {
     auto sizeAt = [&](int64_t step) { return std::clamp<int64_t>(next.steps - step, 0, part); };
     pack(next, done, sizeAt(done));
@@ -85,7 +92,7 @@ private:
     if (!isLast)
       return sourceOf(next, done, sizeAt(done));
     const Group afterNext = groupAt(next.index + 1);
-    return sourceOf(afterNext, 0, ceilDivide(afterNext.steps, tilesOf(next)));
+    return sourceOf(afterNext, 0, std::min(sliceOf(afterNext, tilesOf(next)), afterNext.steps));
   }
   MemoryRows sourceOf(const Group &of, int64_t step, int64_t steps) const {
     if (steps == 0)
@@ -93,6 +100,9 @@ private:
     return block.rhs.rowsOf(of.panel, of.panels, of.step + step, steps);
   }
   void pack(const Group &of, int64_t step, int64_t steps) const {
+    if (steps == of.steps)
+      return product.packSteps(block.rhs, of.panel, of.panels, of.step, steps,
+                               const_cast<uint8_t *>(of.place), block.rhsSums);
     auto *to = const_cast<uint8_t *>(of.place) + step * kernel.rhsStepBytes;
     for (int64_t panel = 0; steps > 0 && panel < of.panels; ++panel)
       product.packSteps(block.rhs, of.panel + panel, 1, of.step + step, steps,

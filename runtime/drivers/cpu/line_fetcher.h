@@ -19,12 +19,12 @@ class LineFetcher {
 public:
   LineFetcher(const MemoryRows &rows, int64_t calls)
       : end(rows.first + rows.bytes), bytes(rows.bytes), stride(rows.stride),
-        left(rows.bytes > 0 ? rows.rows : 0) {
+        left(rows.bytes > 0 && calls > 0 ? rows.rows : 0) {
     if (left == 0)
       return;
     line = lineOf(rows.first);
     const int64_t lines = rows.rows * ((rows.bytes + lineBytes - 1) / lineBytes);
-    linesOfCall = (lines + calls - 1) / calls;
+    linesOfCall = lines <= calls ? 1 : (lines + calls - 1) / calls;
   }
   void fetch() {
     for (int64_t i = 0; i < linesOfCall && left > 0; ++i) {

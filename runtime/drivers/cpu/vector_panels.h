@@ -95,15 +95,7 @@ void multiplyPanels(const MicroTile &tile) {
           tile.first ? Step::zero() : Step::load(tile.sums + i * tile.sumStride + lanes * j);
   const int32_t *lhs = reinterpret_cast<const int32_t *>(tile.lhs);
   const int32_t *rhs = reinterpret_cast<const int32_t *>(tile.rhs);
-  constexpr int64_t fetchingSteps = 4;
-  const int64_t calls = (tile.steps + fetchingSteps - 1) / fetchingSteps;
-  LineFetcher nextLhs(tile.nextLhs, calls), nextRhs(tile.nextRhs, calls);
-  for (int64_t step = 0; step < tile.steps;
-       ++step, lhs += Step::panelRows, rhs += Step::panelColumns) {
-    if (step % fetchingSteps == 0) {
-      nextLhs.fetch();
-      nextRhs.fetch();
-    }
+  const auto addStep = [&] {
     typename Step::Words row[vectors];
     for (int64_t j = 0; j < vectors; ++j)
       row[j] = Step::loadWords(rhs + lanes * j);
@@ -112,7 +104,20 @@ void multiplyPanels(const MicroTile &tile) {
       for (int64_t j = 0; j < vectors; ++j)
         sums[i][j] = Step::add(sums[i][j], factors, row[j]);
     }
+    lhs += Step::panelRows;
+    rhs += Step::panelColumns;
+  };
+  constexpr int64_t fetchingSteps = 4;
+  const int64_t calls = tile.steps / fetchingSteps;
+  LineFetcher nextLhs(tile.nextLhs, calls), nextRhs(tile.nextRhs, calls);
+  for (int64_t call = 0; call < calls; ++call) {
+    nextLhs.fetch();
+    nextRhs.fetch();
+    for (int64_t i = 0; i < fetchingSteps; ++i)
+      addStep();
   }
+  for (int64_t i = calls * fetchingSteps; i < tile.steps; ++i)
+    addStep();
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < vectors; ++j)
       Step::store(tile.sums + i * tile.sumStride + lanes * j, sums[i][j]);
