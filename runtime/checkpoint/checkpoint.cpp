@@ -66,15 +66,21 @@ bool parseHistory(const std::string &text, std::vector<Logs> &history) {
   return true;
 }
 
-std::map<std::string, std::string> identityText(const Session &session,
-                                                const RunIdentity &identity) {
+using Texts = std::map<std::string, std::string>;
+
+Texts modelText(const Session &session) {
   return {{"run.model", session.executable().model_name},
-          {"run.source_hash", session.executable().source_hash},
-          {"run.--batch-size", std::to_string(identity.batchSize)},
-          {"run.rows", std::to_string(identity.rows)},
-          {"run.--steps", std::to_string(identity.steps)},
-          {"run.--shuffle", identity.shuffle},
-          {"run.--seed", std::to_string(identity.seed)}};
+          {"run.source_hash", session.executable().source_hash}};
+}
+
+Texts identityText(const Session &session, const RunIdentity &identity) {
+  Texts texts = modelText(session);
+  texts.insert({{"run.--batch-size", std::to_string(identity.batchSize)},
+                {"run.rows", std::to_string(identity.rows)},
+                {"run.--steps", std::to_string(identity.steps)},
+                {"run.--shuffle", identity.shuffle},
+                {"run.--seed", std::to_string(identity.seed)}});
+  return texts;
 }
 
 } // namespace
@@ -117,14 +123,18 @@ Status verifyCheckpoint(const std::string &path) {
   return bytes ? Status() : Status(bytes.failure());
 }
 
-// The tensors may lie in `bytes`.
+// The tensors may lie in `bytes`. Refuses other formats than this one.
 static Result<Safetensors> readContent(const std::string &path, std::string &bytes) {
   Result<std::string> read = readVerified(path);
   if (!read)
     return read.failure();
   bytes = std::move(*read);
-  return data::parseSafetensors(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(),
-                                path);
+  Result<Safetensors> content =
+      data::parseSafetensors(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(), path);
+  if (content && content->metadata["version"] != formatVersion)
+    return Failure(path + ": has checkpoint format '" + content->metadata["version"] +
+                   "'; expected " + formatVersion + "; resume with the mpc-run that wrote it");
+  return content;
 }
 
 Result<KernelRecord> readKernels(const std::string &path, const Session &session) {
@@ -133,11 +143,10 @@ Result<KernelRecord> readKernels(const std::string &path, const Session &session
   if (!content)
     return content.failure();
   auto &metadata = content->metadata;
-  const mpc_rt_executable_t &tables = session.executable();
-  if (metadata["run.model"] != tables.model_name ||
-      metadata["run.source_hash"] != tables.source_hash)
-    return Failure(path + ": is a checkpoint of another model than " + session.path() +
-                   "; expected one of this compiled model");
+  for (const auto &[key, value] : modelText(session))
+    if (metadata[key] != value)
+      return Failure(path + ": is a checkpoint of another model than " + session.path() +
+                     "; expected one of this compiled model");
   KernelRecord record{0, metadata["kernels"]};
   const std::string &rows = metadata["run.--batch-size"];
   auto [rest, error] = std::from_chars(rows.data(), rows.data() + rows.size(), record.batchSize);
@@ -157,9 +166,6 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
     return at == content->metadata.end() ? std::string() : at->second;
   };
   Failure failure;
-  if (text("version") != formatVersion)
-    return Failure(path + ": has checkpoint format '" + text("version") + "'; expected " +
-                   formatVersion + "; resume with the mpc-run that wrote it");
   // As the user says it: rows that are shuffled anew in each pass have no --seed.
   auto shown = [](const std::string &value) -> std::string {
     return value == "each-pass" ? "on and no --seed" : value == "once" ? "on and a --seed" : value;

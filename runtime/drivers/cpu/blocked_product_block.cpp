@@ -12,9 +12,6 @@ namespace mpc::rt {
 // of a whole group, which are short and often some power of two apart, would displace each other in
 // the caches (docs/decisions/0065).
 class BlockedProduct::RhsGroups {
-  // Shorter ones are packed more slowly.
-  static constexpr int64_t shortestSlice = 16;
-
 public:
   // `memory`: room for two groups, where they are packed and not kept for other blocks.
   RhsGroups(const BlockedProduct &product, const Block &block, uint8_t *memory)
@@ -60,6 +57,8 @@ public:
   }
 
 private:
+  // In steps: a call for less does more than it packs.
+  static constexpr int64_t shortestSlice = 16;
   // Counted on through all chunks. No steps: there is none.
   struct Group {
     int64_t index, panel, panels, step, steps;

@@ -11,9 +11,9 @@ namespace {
 
 // Their sums of one panel stay in the first-level cache.
 constexpr int64_t mostStreamedRows = 64, mostStreamedColumns = 64;
-// Of a panel, that are multiplied by the rows at a time, and as much is on its way
+// Of a panel, that are multiplied by the rows at a time; as much is on its way
 // (docs/decisions/0063).
-constexpr int64_t bytesAtOnce = 128 << 10, mostChunksAtOnce = 16;
+constexpr int64_t bytesAtOnce = 128 << 10, mostChunksAtOnce = 4;
 
 } // namespace
 

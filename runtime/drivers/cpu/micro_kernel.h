@@ -88,9 +88,9 @@ struct MicroKernel {
   const char *name;
   int64_t rows, columns, depth;
   int64_t lhsStepBytes, rhsStepBytes;
-  // Of one block: `steps` of its panels at a time, so that sums are seldom loaded and stored, the
-  // others so that these of lhs, two groups of panels of rhs and the sums fit the second-level
-  // cache. A multiple of `rows` and `columns`.
+  // Of one block, measured rather than computed (docs/decisions/0034, 0065): `steps` of its panels
+  // at a time, so that sums are seldom loaded and stored, while what all of its tiles read again
+  // still comes from near caches. A multiple of `rows` and `columns`.
   int64_t steps, blockRows, blockColumns;
   // Panels of rhs that a block packs together while it multiplies: pieces of rows in memory are
   // whole lines, and not too short.

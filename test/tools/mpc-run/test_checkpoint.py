@@ -5,6 +5,7 @@
 import glob
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -13,6 +14,16 @@ import time
 import numpy
 
 import linear
+
+
+def crc32c(data):
+    """Of Castagnoli's polynomial, reflected, bit by bit."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
 
 
 class Checkpoint(linear.ToolTest):
@@ -217,6 +228,19 @@ class Checkpoint(linear.ToolTest):
         self.OPTIONS = ["--batch-size=8", "--validation-split=0.2"]
         self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--resume", self.path("c"),
                    message="was written with --shuffle on and a --seed, not on and no --seed")  # fmt: skip
+
+    def test_another_format_is_refused(self):
+        self.train("--epochs=1", "--checkpoint", self.path("c"))
+        (newest,) = self.checkpoints()
+        with open(newest, "rb") as handle:
+            content = handle.read()
+        self.assertEqual(content.count(b'"version":"1"'), 1)
+        content = re.sub(rb'"crc32c":"........"', b'"crc32c":"00000000"', content.replace(b'"version":"1"', b'"version":"9"'))
+        with open(newest, "wb") as handle:
+            handle.write(content.replace(b'"crc32c":"00000000"', b'"crc32c":"%08x"' % crc32c(content)))
+        refused = "has checkpoint format '9'; expected 1; resume with the mpc-run that wrote it"
+        self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--resume", self.path("c"), message=refused)
+        self.fails("inspect", self.model, "--kernels", "--resume", self.path("c"), message=refused)
 
     def test_checkpoints_are_weights(self):
         self.train("--epochs=2", "--checkpoint", self.path("c"), "--save", self.path("w"))
