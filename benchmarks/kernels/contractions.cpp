@@ -3,19 +3,18 @@
 #include "kernels.h"
 #include "mpc-rt/status.h"
 #include "runtime/base/dtype.h"
-#include "runtime/base/memory.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/contractor.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
+#include "setting.h"
 
-#include <algorithm>
 #include <benchmark/benchmark.h>
 #include <map>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 
 using namespace mpc::rt;
+using namespace mpc::benchmarks;
 
 namespace {
 
@@ -45,11 +44,6 @@ Shape parse(const std::string &text, mpc_rt_dtype_t dtype, uint32_t id) {
   d.batch = {shape.batch, 0}, d.m = {shape.m, 0}, d.n = {shape.n, 0}, d.k = {shape.k, 0};
   d.rhs_variable = shape.batch == 1 ? static_cast<int32_t>(id) : -1;
   return shape;
-}
-
-ThreadTeam &team() {
-  static ThreadTeam instance(std::max(1u, std::thread::hardware_concurrency()));
-  return instance;
 }
 
 // One that only has oneDNN, one that is told to use the micro-kernel, one as models use it.
@@ -95,29 +89,14 @@ struct Group {
   }
 };
 
-// Operands of all products: as large as the largest, and small numbers in every dtype.
-class Operands {
-public:
-  void grow(const Shape &shape, mpc_rt_dtype_t dtype) {
-    const long long elements[] = {shape.m * shape.k, shape.k * shape.n, shape.m * shape.n};
-    for (int i = 0; i < 3; ++i)
-      bytes[i] = std::max(bytes[i], static_cast<uint64_t>(shape.batch * elements[i]) *
-                                        dtypeSize(i == 2 ? dtypeOfResult(dtype) : dtype));
-  }
-  uint8_t *operator[](int i) {
-    if (!buffers[i].data()) {
-      reserve(buffers[i], bytes[i]);
-      std::fill_n(buffers[i].data(), bytes[i], uint8_t{0x3c});
-    }
-    return buffers[i].data();
-  }
-
-private:
-  uint64_t bytes[3] = {};
-  Buffer buffers[3];
-};
-
 Operands operands;
+
+void grow(const Shape &shape, mpc_rt_dtype_t dtype) {
+  const long long elements[] = {shape.m * shape.k, shape.k * shape.n, shape.m * shape.n};
+  for (size_t i = 0; i < 3; ++i)
+    operands.grow(i, static_cast<uint64_t>(shape.batch * elements[i]) *
+                         dtypeSize(i == 2 ? dtypeOfResult(dtype) : dtype));
+}
 
 void multiply(benchmark::State &state, Group &group, const Shape &shape, Way way) {
   Contractor &contractor = *group.contractors[way];
@@ -149,26 +128,20 @@ void multiply(benchmark::State &state, Group &group, const Shape &shape, Way way
 } // namespace
 
 void mpc::benchmarks::registerProducts(const std::vector<std::string> &specifications, int isa) {
-  const std::map<std::string, mpc_rt_dtype_t> dtypes = {{"float32", MPC_RT_FLOAT32},
-                                                        {"bfloat16", MPC_RT_BFLOAT16},
-                                                        {"float16", MPC_RT_FLOAT16},
-                                                        {"int8", MPC_RT_INT8}};
   static std::map<std::string, Group> groups;
   uint32_t id = 0;
   for (const std::string &specification : specifications) {
-    const size_t last = specification.rfind('/');
-    const std::string name = specification.substr(0, last == specification.npos ? 0 : last);
-    const size_t slash = name.find('/');
-    const auto dtype = dtypes.find(name.substr(0, slash));
-    const bool kept = slash != name.npos;
-    if (dtype == dtypes.end() || (kept && name.substr(slash) != "/kept"))
+    const std::vector<std::string> parts = partsOf(specification);
+    const bool kept = parts.size() == 3 && parts[1] == "kept";
+    if (parts.size() != (kept ? 3 : 2))
       throw std::invalid_argument("product/" + specification +
-                                  ": expected float32, bfloat16, float16 or int8, /kept or "
-                                  "nothing, and a shape");
-    const Shape shape = parse(specification.substr(last + 1), dtype->second, id++);
-    Group &group = groups.try_emplace(name, dtype->second, kept, isa).first->second;
+                                  ": expected DTYPE[/kept]/BATCHxMxNxK[tl][tr]");
+    const mpc_rt_dtype_t dtype = dtypeOf(parts[0], "product/" + specification);
+    const Shape shape = parse(parts.back(), dtype, id++);
+    Group &group =
+        groups.try_emplace(parts[0] + (kept ? "/kept" : ""), dtype, kept, isa).first->second;
     group.choose(shape);
-    operands.grow(shape, dtype->second);
+    grow(shape, dtype);
     for (int way = 0; way < ways; ++way)
       benchmark::RegisterBenchmark(("product/" + specification + "/" + wayNames[way]).c_str(),
                                    [&group, shape, way](benchmark::State &state) {

@@ -16,6 +16,19 @@ namespace mpc::benchmarks {
 /// std::invalid_argument.
 void registerProducts(const std::vector<std::string> &specifications, int isa);
 
+/// Convolutions of the runtime, DTYPE[/kept]/DIRECTION/SHAPE each, where DIRECTION is forward,
+/// input_gradient or filter_gradient and SHAPE, of the forward convolution,
+/// BATCHxROWSxCOLUMNSxCHANNELS-ROWSxCOLUMNSxFILTERS[sSTRIDE][gGROUPS], padded as Keras's "same".
+/// Named convolution/SPECIFICATION/WAY, where WAY is onednn, own (the micro-kernel), depthwise or
+/// mpc (what the runtime chooses; the label says which); ways that do not have the shape end with
+/// an error of their own. Throws std::invalid_argument.
+void registerConvolutions(const std::vector<std::string> &specifications, int isa);
+
+/// Attention of the runtime, DTYPE[/gradient]/BATCHxTARGETSxSOURCESxHEADSxWIDTH[c] each; c: causal,
+/// whose flops count as if it were not. Named attention/SPECIFICATION. Throws
+/// std::invalid_argument.
+void registerAttentions(const std::vector<std::string> &specifications, int isa);
+
 /// oneDNN alone, f32/MxKxN or bf16/MxKxN each, in layouts of its own choice, so that no copy or
 /// transposition is in the figure. Named matmul/SPECIFICATION. Throws std::invalid_argument.
 void registerMatmuls(const std::vector<std::string> &specifications);
