@@ -138,10 +138,12 @@ void Convolver::takeByRules(Plan &plan) {
 
 bool Convolver::takeOwnByRules(Plan &plan, bool widens) {
   // oneDNN reads what large windows share from registers.
-  constexpr int64_t mostForwardTaps = 25;
+  constexpr int64_t mostSharedTaps = 25;
   const Convolution &c = plan.shape;
-  const bool isLarge = c.direction == MPC_RT_CONVOLUTION_FORWARD && c.lhs != MPC_RT_FLOAT16 &&
-                       Convolution::product(c.kernel) > mostForwardTaps;
+  const bool isShared = c.direction == MPC_RT_CONVOLUTION_FORWARD          ? c.lhs != MPC_RT_FLOAT16
+                        : c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT ? c.lhs == MPC_RT_FLOAT32
+                                                                           : false;
+  const bool isLarge = isShared && Convolution::product(c.kernel) > mostSharedTaps;
   if (!isLarge && takeDepthwise(plan))
     return true;
   const MicroKernel *kernel = findMicroKernel(c);

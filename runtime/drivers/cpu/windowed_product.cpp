@@ -80,11 +80,13 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
   const int64_t block =
       std::clamp<int64_t>(blockOfSamplesBytes / sampleBytes, 1, ceilDivide(samples, threads));
   const int64_t blocks = ceilDivide(samples, block);
-  // Few samples: threads share one, class by class.
+  // Few samples: threads share one, by panels, so that each reads a part of the filter only, or the
+  // rows of each class.
   const int64_t parts = blocks >= threads ? 1 : threads;
+  const bool byPanels = panels >= parts;
   size_t places = 0, taps = 0;
   for (const Class &each : classes) {
-    places = std::max(places, static_cast<size_t>(each.places * block));
+    places += static_cast<size_t>(each.places * block);
     taps = std::max(taps, each.taps.size());
   }
   for (Workspace &own : workspaces) { // here: a thread of a team cannot fail
@@ -100,24 +102,38 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
            ++i) {
         Workspace &own = workspaces[static_cast<size_t>(slot)];
         const int64_t first = i / parts * block, part = i % parts;
-        for (const Class &each : classes) {
-          collect(each, static_cast<const uint8_t *>(lhs), first, std::min(block, samples - first),
-                  own);
-          const auto rows = static_cast<int64_t>(own.rows.size());
-          const int64_t tiles = ceilDivide(rows, kernel.rows);
-          multiply(each, own, tiles * part / parts * kernel.rows,
-                   std::min(tiles * (part + 1) / parts * kernel.rows, rows),
-                   static_cast<const uint8_t *>(packedFilter), bias, out);
+        const int64_t count = std::min(block, samples - first);
+        collect(static_cast<const uint8_t *>(lhs), first, count, own);
+        // The panel stays in the cache for all classes, of which small images have many.
+        const int64_t firstPanel = byPanels ? panels * part / parts : 0;
+        const int64_t lastPanel = byPanels ? panels * (part + 1) / parts : panels;
+        for (int64_t panel = firstPanel; panel < lastPanel; ++panel) {
+          int64_t lane = 0;
+          for (const Class &each : classes) {
+            const int64_t rows = each.places * count, tiles = ceilDivide(rows, kernel.rows);
+            const int64_t begin = byPanels ? 0 : tiles * part / parts * kernel.rows;
+            const int64_t end =
+                byPanels ? rows : std::min(tiles * (part + 1) / parts * kernel.rows, rows);
+            multiply(each, panel, own, lane + begin, lane + end,
+                     static_cast<const uint8_t *>(packedFilter), bias, out);
+            lane += rows;
+          }
         }
       }
     micro.leave(state);
   });
 }
 
-void WindowedProduct::collect(const Class &places, const uint8_t *lhs, int64_t first,
-                              int64_t samples, Workspace &own) const {
+void WindowedProduct::collect(const uint8_t *lhs, int64_t first, int64_t samples,
+                              Workspace &own) const {
   own.lanes.clear();
   own.rows.clear();
+  for (const Class &each : classes)
+    collect(each, lhs, first, samples, own);
+}
+
+void WindowedProduct::collect(const Class &places, const uint8_t *lhs, int64_t first,
+                              int64_t samples, Workspace &own) const {
   const auto &[outer, row, place] = places.along;
   for (int64_t sample = first; sample < first + samples; ++sample)
     for (size_t i = 0; i < outer->places.size(); ++i)
@@ -132,34 +148,33 @@ void WindowedProduct::collect(const Class &places, const uint8_t *lhs, int64_t f
         }
 }
 
-void WindowedProduct::multiply(const Class &places, Workspace &own, int64_t begin, int64_t end,
-                               const uint8_t *filter, const float *bias, void *out) const {
+void WindowedProduct::multiply(const Class &places, int64_t panel, Workspace &own, int64_t begin,
+                               int64_t end, const uint8_t *filter, const float *bias,
+                               void *out) const {
   const EpilogueRow finish = vectors.epilogue[shape.out][(shape.hasBias ? epilogueBias : 0u) |
                                                          (shape.relu ? epilogueRelu : 0u)];
+  const int64_t column = panel * kernel.columns;
+  own.pieces.clear();
+  for (const Class::Tap &tap : places.taps)
+    own.pieces.push_back({tap.lhs, filter + tap.rhs + panel * panelBytes, steps});
   alignas(64) float sums[mostPieceSums];
   PieceTile tile = {};
   tile.lhsStepBytes = kernel.laneBytes;
   tile.lastStepBytes = (depth - (steps - 1) * micro.depth) * lhsBytes;
+  tile.pieces = own.pieces.data();
+  tile.count = static_cast<int64_t>(own.pieces.size());
   tile.sums = sums;
   tile.sumStride = kernel.columns;
   tile.first = true;
-  for (int64_t panel = 0; panel < panels; ++panel) {
-    const int64_t column = panel * kernel.columns;
-    own.pieces.clear();
-    for (const Class::Tap &tap : places.taps)
-      own.pieces.push_back({tap.lhs, filter + tap.rhs + panel * panelBytes, steps});
-    tile.pieces = own.pieces.data();
-    tile.count = static_cast<int64_t>(own.pieces.size());
-    for (int64_t row = begin; row < end; row += kernel.rows) {
-      tile.rows = std::min(kernel.rows, end - row);
-      tile.lanes = own.lanes.data() + row;
-      kernel.multiply(tile);
-      for (int64_t i = 0; i < tile.rows; ++i)
-        finish(sums + i * kernel.columns, bias ? bias + column : nullptr,
-               const_cast<uint8_t *>(
-                   at(out, own.rows[static_cast<size_t>(row + i)] * columns + column, shape.out)),
-               static_cast<size_t>(std::min(kernel.columns, columns - column)));
-    }
+  for (int64_t row = begin; row < end; row += kernel.rows) {
+    tile.rows = std::min(kernel.rows, end - row);
+    tile.lanes = own.lanes.data() + row;
+    kernel.multiply(tile);
+    for (int64_t i = 0; i < tile.rows; ++i)
+      finish(sums + i * kernel.columns, bias ? bias + column : nullptr,
+             const_cast<uint8_t *>(
+                 at(out, own.rows[static_cast<size_t>(row + i)] * columns + column, shape.out)),
+             static_cast<size_t>(std::min(kernel.columns, columns - column)));
   }
 }
 

@@ -34,8 +34,8 @@ public:
            int64_t samples);
 
 private:
-  // The part of a class that one thread computes at a time: where its lanes start, and the rows of
-  // the result that they are.
+  // What one thread computes at a time, class after class: where lanes start, and the rows of the
+  // result that they are.
   struct Workspace {
     std::vector<const uint8_t *> lanes;
     std::vector<int64_t> rows;
@@ -51,9 +51,12 @@ private:
     int64_t places; // of one sample
   };
   void makeClasses();
+  // All classes of so many samples.
+  void collect(const uint8_t *lhs, int64_t first, int64_t samples, Workspace &own) const;
   void collect(const Class &places, const uint8_t *lhs, int64_t first, int64_t samples,
                Workspace &own) const;
-  void multiply(const Class &places, Workspace &own, int64_t begin, int64_t end,
+  // A panel of the filter by the lanes [begin, end), which are of one class.
+  void multiply(const Class &places, int64_t panel, Workspace &own, int64_t begin, int64_t end,
                 const uint8_t *filter, const float *bias, void *out) const;
 
   ThreadTeam &team;
