@@ -97,15 +97,15 @@ static llvm::StringRef adviceFor(llvm::StringRef className) {
 void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef path) {
   for (const LayerConfig &layer : model.layers) {
     const std::string place = join(path, layer.name);
-    if (layer.model) {
+    if (isOperation(layer)) {
+      if (!findOperation(layer))
+        report(place, "unsupported operation '" + layer.className +
+                          "' of keras.ops; use the layer of Keras that does the same");
+    } else if (layer.model) {
       reportUnsupported(*layer.model, place);
     } else if (layer.className == "Lambda") {
       report(place, "Lambda layers hold Python code, which is never run; replace the layer by "
                     "layers of Keras");
-    } else if (isOperation(layer)) {
-      if (!findOperation(layer))
-        report(place, "unsupported operation '" + layer.className +
-                          "' of keras.ops; use the layer of Keras that does the same");
     } else if (isOfHub(layer.registeredName) && !findLayer(layer)) {
       // A task's file holds its backbone so.
       const bool isModel = llvm::StringRef(layer.module).contains(".models.");
