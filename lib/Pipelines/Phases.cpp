@@ -124,6 +124,9 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
   if (!options.isOnDevice())
     manager.addPass(createFuseInputCasts());
   manager.addPass(createFuseLinalg());
+  // After the kernels are whole: what one keeps for another is known then, and no later CSE finds
+  // both computing the same. GPUs have far more arithmetic for a byte.
+  manager.addPass(createRematerialize({/*workPerByte=*/options.isOnDevice() ? 64 : 8}));
   cleanUp(manager);
   manager.addPass(createVerifyTensors());
 }

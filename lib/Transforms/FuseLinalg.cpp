@@ -2,14 +2,10 @@
 // mpc-fuse-linalg: chains of elementwise ops as one kernel each, decided by the work and the memory
 // traffic that a merge costs.
 #include "Fusion.h"
+#include "MergeKernels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/Transforms/CSE.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -21,13 +17,8 @@ using namespace mlir;
 using namespace mpc;
 using linalg::GenericOp;
 
-/// More operands than this in one kernel spill addresses.
-static constexpr size_t kMaxOperands = 24;
 /// Ops of a body that is cheaper to repeat than to store.
 static constexpr int64_t kCheapOps = 6;
-
-/// Ops of a body that is long enough to look for what it computes twice.
-static constexpr size_t kLongBody = 256;
 
 /// Casts, comparisons and selections only.
 static bool isCheap(GenericOp op) {
@@ -41,11 +32,6 @@ static bool isCheap(GenericOp op) {
     ++count;
   }
   return count <= kCheapOps;
-}
-
-static int64_t bytesOf(Value value) {
-  Type element = getElementTypeOrSelf(value.getType());
-  return element.isIntOrFloat() ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) : 8;
 }
 
 /// Whether repeating the producer in a consumer reads no more than its result would cost.
@@ -91,12 +77,7 @@ static Decision decide(OpOperand *operand) {
   for (OpOperand &init : producer.getDpsInitsMutable())
     if (producer.payloadUsesValueFromOperand(&init))
       return {Merge::No, "the producer updates its destination in place"};
-  llvm::SmallPtrSet<Value, 32> operands;
-  operands.insert_range(producer->getOperands());
-  operands.insert_range(consumer->getOperands());
-  // What one value is read for counts, too: squares of squares would double it each time.
-  if (operands.size() > kMaxOperands ||
-      producer->getNumOperands() + consumer->getNumOperands() > 4 * kMaxOperands)
+  if (!fitOneKernel(producer, consumer))
     return {Merge::No, "the kernel would have too many operands"};
   bool cheap = isCheap(producer);
   bool repeats = !consumer.getMatchingIndexingMap(operand).isPermutation();
@@ -120,123 +101,45 @@ static Decision decide(OpOperand *operand) {
                            : "it has other users and is too expensive to repeat"};
 }
 
-/// A value that is read twice is merged twice, and what it was made of four times, and so on:
-/// squares of squares would double the body with each of them. Shorter bodies are left to LLVM.
-static void removeRepeated(IRRewriter &rewriter, GenericOp op) {
-  if (op.getBody()->getOperations().size() < kLongBody)
-    return;
-  llvm::DenseMap<std::pair<Value, AffineMap>, BlockArgument> first;
-  for (OpOperand *operand : op.getDpsInputOperands()) {
-    BlockArgument argument = op.getMatchingBlockArgument(operand);
-    auto [known, isNew] =
-        first.try_emplace({operand->get(), op.getMatchingIndexingMap(operand)}, argument);
-    if (!isNew)
-      rewriter.replaceAllUsesWith(argument, known->second);
-  }
-  DominanceInfo dominance(op);
-  eliminateCommonSubExpressions(rewriter, dominance, op);
-}
-
 /// Merges one producer into `consumer`; the merged op, or null.
 static GenericOp mergeOne(IRRewriter &rewriter, GenericOp consumer) {
   for (OpOperand *operand : consumer.getDpsInputOperands()) {
     if (!linalg::areElementwiseOpsFusable(operand))
       continue;
-    Decision decision = decide(operand);
+    const Decision decision = decide(operand);
     if (decision.merge == Merge::No)
       continue;
-    auto producer = operand->get().getDefiningOp<GenericOp>();
-    rewriter.setInsertionPoint(consumer);
-    auto fused = linalg::fuseElementwiseOps(rewriter, operand);
-    if (failed(fused))
+    const Location loc = consumer.getLoc();
+    GenericOp merged = mergeProducer(rewriter, operand, decision.merge == Merge::Repeat);
+    if (!merged)
       continue;
-    remark::passed(consumer.getLoc(), fusionRemark("elementwise"))
+    remark::passed(loc, fusionRemark("elementwise"))
         << (decision.merge == Merge::Repeat  ? "producer repeated in its consumer"
             : decision.merge == Merge::Share ? "producer merged; others read the merged op's result"
                                              : "producer merged into its only consumer");
-    bool repeated = decision.merge == Merge::Repeat;
-    for (const auto &entry : fused->replacements)
-      // A repeated producer keeps its other users. The merged op may read it once more.
-      if (entry.first.getDefiningOp() != producer || !repeated)
-        rewriter.replaceUsesWithIf(entry.first, entry.second, [&](OpOperand &use) {
-          return use.getOwner() != fused->fusedOp;
-        });
-    rewriter.eraseOp(consumer);
-    if (producer->use_empty())
-      rewriter.eraseOp(producer);
-    auto merged = cast<GenericOp>(fused->fusedOp);
-    removeRepeated(rewriter, merged);
     return merged;
   }
   return nullptr;
 }
 
-/// Places of producers' results that were kept but not used.
-static void dropUnusedResults(func::FuncOp function) {
-  RewritePatternSet patterns(function.getContext());
-  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-  GreedyRewriteConfig config;
-  config.enableFolding(false).enableConstantCSE(false).setRegionSimplificationLevel(
-      GreedySimplifyRegionLevel::Disabled);
-  (void)applyPatternsGreedily(function, std::move(patterns), config);
+static void remarkRefused(func::FuncOp function) {
+  function.walk([&](GenericOp consumer) {
+    for (OpOperand *operand : consumer.getDpsInputOperands())
+      if (linalg::areElementwiseOpsFusable(operand))
+        if (Decision decision = decide(operand); decision.merge == Merge::No)
+          remark::missed(consumer.getLoc(), fusionRemark("elementwise"))
+              << "producer not merged: " << decision.reason;
+  });
 }
 
 namespace {
 struct FuseLinalg : mpc::impl::FuseLinalgBase<FuseLinalg> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(MpcDialect::kEntryAttr) && llvm::hasSingleElement(function.getBody()))
-        fuse(function);
-  }
-
-  void fuse(func::FuncOp function) {
-    IRRewriter rewriter(&getContext());
-    // Equal ops, such as what is one number per step in each variable's update, become one first.
-    removeEqual(rewriter, function);
-    for (bool changed = true; changed;) {
-      changed = fuse(rewriter, function.getBody().front());
-      function.walk([&](scf::ForOp loop) { changed |= fuse(rewriter, *loop.getBody()); });
-      dropUnusedResults(function);
-    }
-    removeEqual(rewriter, function);
-    foldIndices(rewriter, function);
-    remarkRefused(function);
-  }
-
-  static bool fuse(IRRewriter &rewriter, Block &block) {
-    bool changed = false;
-    for (Operation *op = &block.front(); op; op = op->getNextNode())
-      if (auto generic = dyn_cast<GenericOp>(op))
-        while (GenericOp merged = mergeOne(rewriter, generic)) {
-          generic = merged;
-          op = merged;
-          changed = true;
-        }
-    return changed;
-  }
-
-  static void removeEqual(IRRewriter &rewriter, func::FuncOp function) {
-    DominanceInfo dominance(function);
-    eliminateCommonSubExpressions(rewriter, dominance, function);
-  }
-
-  /// Merging maps the producer's loop indices through affine.apply; over the same loops that is the
-  /// identity.
-  static void foldIndices(IRRewriter &rewriter, func::FuncOp function) {
-    function.walk([&](affine::AffineApplyOp apply) {
-      if (auto dim = dyn_cast<AffineDimExpr>(apply.getAffineMap().getResult(0)))
-        rewriter.replaceOp(apply, apply.getMapOperands()[dim.getPosition()]);
-    });
-  }
-
-  static void remarkRefused(func::FuncOp function) {
-    function.walk([&](GenericOp consumer) {
-      for (OpOperand *operand : consumer.getDpsInputOperands())
-        if (linalg::areElementwiseOpsFusable(operand))
-          if (Decision decision = decide(operand); decision.merge == Merge::No)
-            remark::missed(consumer.getLoc(), fusionRemark("elementwise"))
-                << "producer not merged: " << decision.reason;
-    });
+      if (function->hasAttr(MpcDialect::kEntryAttr) && llvm::hasSingleElement(function.getBody())) {
+        mergeKernels(function, mergeOne);
+        remarkRefused(function);
+      }
   }
 };
 } // namespace

@@ -413,6 +413,32 @@ def FuseLinalg : Pass<"mpc-fuse-linalg", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect"];
 }
 
+def Rematerialize : Pass<"mpc-rematerialize", "::mlir::ModuleOp"> {
+  let summary = "compute again in a later kernel what an earlier one would store for it alone";
+  let description = [{
+    In entries, after mpc-fuse-linalg, whose kernels are whole. Of gelu(x) or x * sigmoid(x) the forward pass stores what the
+    derivative reads: several arrays of x's size, where x is one. A kernel that reads results of an earlier one over the same elements, and
+    is alone in that, computes them from what the earlier one read, where so fewer bytes per element are kept and the
+    work stays small beside them: where arithmetic is scarce beside memory (a CPU), exp for a few bytes, and not erf. As the minimum cut of PyTorch's AOTAutograd does, but between two kernels, once both are fused. Values and
+    roundings are the same. Random numbers are read, not made again.
+
+    Remarks: `mpc-fusion` / `rematerialize`, for each result that is computed again.
+
+    Example: in
+
+    ```mlir
+    %y, %half, %gate = linalg.generic ... ins(%x) ...
+    ...
+    %dx = linalg.generic ... ins(%dy, %half, %gate) ...
+    ```
+
+    `%half` and `%gate` are computed from `%x` in both, and nothing but `%y` is stored.
+  }];
+  let options = [Option<"workPerByte", "work-per-byte", "int64_t", "8",
+                        "ops of arithmetic that keeping a byte less is worth; a function counts as 16, erf as 32">];
+  let dependentDialects = ["::mlir::affine::AffineDialect"];
+}
+
 def VerifyTensors : Pass<"mpc-verify-tensors", "::mlir::ModuleOp"> {
   let summary = "check what the phase `tensors` promises";
   let description = [{

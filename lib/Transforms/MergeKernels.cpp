@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "MergeKernels.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using linalg::GenericOp;
+
+/// More operands than this in one kernel spill addresses.
+static constexpr size_t kMaxOperands = 24;
+/// Ops of a body that is long enough to look for what it computes twice.
+static constexpr size_t kLongBody = 256;
+
+int64_t mpc::bytesOf(Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  return element.isIntOrFloat() ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) : 8;
+}
+
+bool mpc::fitOneKernel(GenericOp producer, GenericOp consumer, size_t times) {
+  llvm::SmallPtrSet<Value, 32> operands;
+  operands.insert_range(producer->getOperands());
+  operands.insert_range(consumer->getOperands());
+  // What one value is read for counts, too: squares of squares would double it each time.
+  return operands.size() <= kMaxOperands &&
+         times * producer->getNumOperands() + consumer->getNumOperands() <= 4 * kMaxOperands;
+}
+
+/// A value that is read twice is merged twice, and what it was made of four times, and so on:
+/// squares of squares would double the body with each of them. Shorter bodies are left to LLVM.
+static void removeRepeated(IRRewriter &rewriter, GenericOp op) {
+  if (op.getBody()->getOperations().size() < kLongBody)
+    return;
+  llvm::DenseMap<std::pair<Value, AffineMap>, BlockArgument> first;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(operand);
+    auto [known, isNew] =
+        first.try_emplace({operand->get(), op.getMatchingIndexingMap(operand)}, argument);
+    if (!isNew)
+      rewriter.replaceAllUsesWith(argument, known->second);
+  }
+  DominanceInfo dominance(op);
+  eliminateCommonSubExpressions(rewriter, dominance, op);
+}
+
+GenericOp mpc::mergeProducer(IRRewriter &rewriter, OpOperand *operand, bool repeats) {
+  auto producer = operand->get().getDefiningOp<GenericOp>();
+  auto consumer = cast<GenericOp>(operand->getOwner());
+  rewriter.setInsertionPoint(consumer);
+  auto fused = linalg::fuseElementwiseOps(rewriter, operand);
+  if (failed(fused))
+    return nullptr;
+  for (const auto &entry : fused->replacements)
+    // A repeated producer keeps its other users. The merged op may read it once more.
+    if (entry.first.getDefiningOp() != producer || !repeats)
+      rewriter.replaceUsesWithIf(entry.first, entry.second,
+                                 [&](OpOperand &use) { return use.getOwner() != fused->fusedOp; });
+  rewriter.eraseOp(consumer);
+  if (producer->use_empty())
+    rewriter.eraseOp(producer);
+  auto merged = cast<GenericOp>(fused->fusedOp);
+  removeRepeated(rewriter, merged);
+  return merged;
+}
+
+/// Places of producers' results that were kept but not used.
+static void dropUnusedResults(func::FuncOp function) {
+  RewritePatternSet patterns(function.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  GreedyRewriteConfig config;
+  config.enableFolding(false).enableConstantCSE(false).setRegionSimplificationLevel(
+      GreedySimplifyRegionLevel::Disabled);
+  (void)applyPatternsGreedily(function, std::move(patterns), config);
+}
+
+static void removeEqual(IRRewriter &rewriter, func::FuncOp function) {
+  DominanceInfo dominance(function);
+  eliminateCommonSubExpressions(rewriter, dominance, function);
+}
+
+/// Merging maps the producer's loop indices through affine.apply; over the same loops that is the
+/// identity.
+static void foldIndices(IRRewriter &rewriter, func::FuncOp function) {
+  function.walk([&](affine::AffineApplyOp apply) {
+    if (auto dim = dyn_cast<AffineDimExpr>(apply.getAffineMap().getResult(0)))
+      rewriter.replaceOp(apply, apply.getMapOperands()[dim.getPosition()]);
+  });
+}
+
+void mpc::mergeKernels(func::FuncOp entry,
+                       llvm::function_ref<GenericOp(IRRewriter &, GenericOp)> merge) {
+  IRRewriter rewriter(entry.getContext());
+  // Equal ops, such as what is one number per step in each variable's update, become one first.
+  removeEqual(rewriter, entry);
+  auto mergeIn = [&](Block &block) {
+    bool changed = false;
+    for (Operation *op = &block.front(); op; op = op->getNextNode())
+      if (auto generic = dyn_cast<GenericOp>(op))
+        while (GenericOp merged = merge(rewriter, generic)) {
+          generic = merged;
+          op = merged;
+          changed = true;
+        }
+    return changed;
+  };
+  for (bool changed = true; changed;) {
+    changed = mergeIn(entry.getBody().front());
+    entry.walk([&](scf::ForOp loop) { changed |= mergeIn(*loop.getBody()); });
+    dropUnusedResults(entry);
+  }
+  removeEqual(rewriter, entry);
+  foldIndices(rewriter, entry);
+}
