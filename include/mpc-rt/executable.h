@@ -27,8 +27,8 @@ extern "C" {
  * services->prepare, 16 when it calls services->contract_and_sum or services->parallel_for_all, or
  * a contraction rounds its lhs, 17 when it calls services->contract_with_gelu, 18 when
  * services->contract_and_sum rounds the sums, 19 when a kernel on a contraction's result writes it,
- * else 1. */
-#define MPC_RT_ABI_VERSION 19u
+ * 20 when it calls services->attend_masked or services->attend_masked_gradient, else 1. */
+#define MPC_RT_ABI_VERSION 20u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -269,7 +269,13 @@ typedef struct mpc_rt_convolution_t {
 } mpc_rt_convolution_t;
 
 enum {
-  MPC_RT_ATTENTION_CAUSAL = 1 /* sources u > t do not count for target t */
+  MPC_RT_ATTENTION_CAUSAL = 1, /* sources u > t do not count for target t */
+  /* Since version 20: there is a mask, and which extents of [batch, heads, targets, sources] it
+   * has; the others are 1, but for sources. Not with MPC_RT_ATTENTION_CAUSAL. */
+  MPC_RT_ATTENTION_MASK = 2,
+  MPC_RT_ATTENTION_MASK_OF_SAMPLE = 4,
+  MPC_RT_ATTENTION_MASK_OF_HEAD = 8,
+  MPC_RT_ATTENTION_MASK_OF_TARGET = 16
 };
 
 /* Since version 12. Attention of queries [batch, targets, heads, width] to keys [batch, sources,
@@ -432,6 +438,17 @@ typedef struct mpc_rt_services_t {
   int32_t (*contract_with_gelu)(void *context, const mpc_rt_contract_t *descriptor, const void *lhs,
                                 const void *rhs, const void *bias, const void *at, void *out,
                                 void *kept, int64_t batch);
+  /* attend and attend_gradient with a mask of bytes, row-major and dense: the sources count where
+   * it is not 0, whatever the scores of the others are. Where a target has none, all its scores are
+   * 0 instead, and d too. A GPU has no such service. The two since version 20. */
+  int32_t (*attend_masked)(void *context, const mpc_rt_attention_t *descriptor, const void *query,
+                           const void *key, const void *value, void *out, void *log_sums,
+                           const uint8_t *mask, int64_t batch);
+  int32_t (*attend_masked_gradient)(void *context, const mpc_rt_attention_t *descriptor,
+                                    const void *cotangent, const void *out, const void *log_sums,
+                                    const void *query, const void *key, const void *value,
+                                    void *query_gradient, void *key_gradient, void *value_gradient,
+                                    const uint8_t *mask, int64_t batch);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

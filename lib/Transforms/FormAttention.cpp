@@ -48,6 +48,7 @@ struct Match {
   ContractOp scores;
   double scale = 1;
   bool causal = false;
+  Value mask; ///< what else tells which sources count; broadcasts to the scores
   ContractOp product;
   TransposeOp transpose; ///< back to [batch, targets, heads, width]; null for one head
 };
@@ -68,15 +69,30 @@ static bool contracts(ContractOp op, ArrayRef<int64_t> lhsBatch, ArrayRef<int64_
          !op.getBias() && op.getActivation() == Activation::None;
 }
 
+/// What hides scores from the softmax: causality, or a mask of the call. CUDA's library takes the
+/// first alone.
+static void matchMask(SelectOp select, bool isCuda, Match &match, StringRef &obstacle) {
+  Value mask = select->getOperand(0);
+  auto hidden = scalarOf(select->getOperand(2));
+  const int64_t sources = tensorTypeOf(select.getResult()).getShape().back();
+  if (!hidden || *hidden > kMaskedScore)
+    obstacle = "what its mask hides keeps a score";
+  else if (isCausal(mask))
+    match.causal = true;
+  else if (isCuda)
+    obstacle = "it has a mask that is not causal alone";
+  else if (tensorTypeOf(mask).getRank() == 0 || tensorTypeOf(mask).getShape().back() != sources)
+    obstacle = "its mask does not tell its sources apart";
+  else
+    match.mask = mask;
+}
+
 /// Whether the softmax is of products of rows with rows, for each sample (and head), on the way to
 /// which nothing else reads them. `obstacle` then says what is between that attention has not.
-static bool matchScores(SoftmaxOp softmax, Match &match, StringRef &obstacle) {
+static bool matchScores(SoftmaxOp softmax, bool isCuda, Match &match, StringRef &obstacle) {
   Value value = softmax.getInput();
   if (auto select = definedBy<SelectOp>(value)) {
-    auto masked = scalarOf(select->getOperand(2));
-    match.causal = isCausal(select->getOperand(0)) && masked && *masked <= kMaskedScore;
-    if (!match.causal)
-      obstacle = "it has a mask that is not causal alone";
+    matchMask(select, isCuda, match, obstacle);
     value = select->getOperand(1);
   }
   if (auto multiply = definedBy<MultiplyOp>(value)) {
@@ -170,6 +186,20 @@ static Value withHeads(IRRewriter &rewriter, Location loc, Value value) {
   return ReshapeOp::create(rewriter, loc, type.clone({shape[0], shape[1], 1, shape[2]}), value);
 }
 
+/// The mask as [batch, heads, targets, sources], with extents of 1 where it had none.
+static Value withAllExtents(IRRewriter &rewriter, Location loc, Match &match) {
+  if (!match.mask)
+    return {};
+  RankedTensorType type = tensorTypeOf(match.mask);
+  SmallVector<int64_t> shape(match.scores.getType().getRank() - type.getRank(), 1);
+  llvm::append_range(shape, type.getShape());
+  if (shape.size() == 3)
+    shape.insert(shape.begin() + 1, 1);
+  if (ArrayRef(shape) == type.getShape())
+    return match.mask;
+  return ReshapeOp::create(rewriter, loc, type.clone(shape), match.mask);
+}
+
 static void form(IRRewriter &rewriter, Match &match) {
   ContractOp product = match.product, scores = match.scores;
   Operation *last = match.transpose ? match.transpose.getOperation() : product.getOperation();
@@ -178,7 +208,8 @@ static void form(IRRewriter &rewriter, Match &match) {
   auto attention = AttentionOp::create(
       rewriter, loc, withHeads(rewriter, loc, scores.getLhs()),
       withHeads(rewriter, loc, scores.getRhs()), withHeads(rewriter, loc, product.getRhs()),
-      rewriter.getF64FloatAttr(match.scale), match.causal ? rewriter.getUnitAttr() : UnitAttr());
+      withAllExtents(rewriter, loc, match), rewriter.getF64FloatAttr(match.scale),
+      match.causal ? rewriter.getUnitAttr() : UnitAttr());
   Value result = attention.getResult();
   if (result.getType() != last->getResult(0).getType())
     result = ReshapeOp::create(rewriter, loc, last->getResult(0).getType(), result);
@@ -206,7 +237,7 @@ struct FormAttention : mpc::impl::FormAttentionBase<FormAttention> {
       for (SoftmaxOp softmax : candidates) {
         Match match;
         StringRef obstacle;
-        if (!matchScores(softmax, match, obstacle))
+        if (!matchScores(softmax, isCuda, match, obstacle))
           continue;
         matchProduct(softmax, match, obstacle);
         checkTypes(match, isCuda, obstacle);

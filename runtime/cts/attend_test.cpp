@@ -30,11 +30,12 @@ struct Case {
   mpc_rt_dtype_t dtype;
   int64_t batch, targets, sources, heads, width, valueWidth;
   bool causal;
+  uint32_t mask = 0; // MPC_RT_ATTENTION_MASK*
   std::string text() const {
     return std::string(dtypeName(dtype)) + " " + std::to_string(batch) + "x" +
            std::to_string(heads) + "x" + std::to_string(targets) + "x" + std::to_string(sources) +
            "x" + std::to_string(width) + "x" + std::to_string(valueWidth) +
-           (causal ? " causal" : "");
+           (causal ? " causal" : "") + (mask ? " mask " + std::to_string(mask) : "");
   }
 };
 
@@ -53,7 +54,21 @@ Case draw(uint32_t index) {
   c.width = next(2) ? 8 * (1 + next(4)) : 1 + next(20);
   c.valueWidth = next(2) ? c.width : next(2) ? 8 * (1 + next(4)) : 1 + next(20);
   c.causal = next(2);
+  if (!c.causal && next(2))
+    c.mask = MPC_RT_ATTENTION_MASK | static_cast<uint32_t>(4 * next(8));
   return c;
+}
+
+// What a mask that tells all extents apart says: some sources count, in some rows none, in some the
+// first ones alone.
+bool drawMask(int64_t row, int64_t source, int64_t sources) {
+  const auto word = [](int64_t i, uint32_t stream) {
+    return philox({{static_cast<uint32_t>(i), stream, 0, 0}}, 23, 0).word[0];
+  };
+  const uint32_t kind = word(row, 0) % 4;
+  return kind == 0   ? false
+         : kind == 1 ? source < static_cast<int64_t>(word(row, 1)) % sources
+                     : word(row * sources + source, 2) % 3 != 0;
 }
 
 // A result and, of each number, the sum of its terms without their signs.
@@ -86,6 +101,12 @@ struct Data {
     make(key, c.batch * c.sources * c.heads * c.width, 1);
     make(value, c.batch * c.sources * c.heads * c.valueWidth, 2);
     make(cotangent, c.batch * c.targets * c.heads * c.valueWidth, 3);
+    const int64_t rows = (c.mask & MPC_RT_ATTENTION_MASK_OF_SAMPLE ? c.batch : 1) *
+                         (c.mask & MPC_RT_ATTENTION_MASK_OF_HEAD ? c.heads : 1) *
+                         (c.mask & MPC_RT_ATTENTION_MASK_OF_TARGET ? c.targets : 1);
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t u = 0; u < c.sources; ++u)
+        mask.push_back(drawMask(row, u, c.sources));
     out.resize(cotangent.size(), 0xFF);
     logSums.resize(static_cast<size_t>(c.batch * c.heads * c.targets) * dtypeSize(wide()), 0xFF);
     queryGradient.resize(query.size(), 0xFF);
@@ -101,7 +122,7 @@ struct Data {
     d.struct_size = sizeof d;
     d.id = id;
     d.dtype = c.dtype;
-    d.flags = c.causal ? MPC_RT_ATTENTION_CAUSAL : 0;
+    d.flags = (c.causal ? MPC_RT_ATTENTION_CAUSAL : 0) | c.mask;
     d.batch = {0, 1};
     d.targets = c.targets, d.sources = c.sources, d.heads = c.heads;
     d.width = c.width, d.value_width = c.valueWidth;
@@ -121,15 +142,23 @@ struct Data {
       return static_cast<size_t>(((b * places + place) * c.heads + h) * width + w);
     };
     Numbers scores(static_cast<size_t>(c.sources));
+    const auto count = static_cast<size_t>(c.sources);
     for (int64_t b = 0; b < c.batch; ++b)
       for (int64_t h = 0; h < c.heads; ++h)
         for (int64_t t = 0; t < c.targets; ++t) {
           const auto row = static_cast<size_t>((b * c.heads + h) * c.targets + t);
-          const auto visible =
-              static_cast<size_t>(c.causal ? std::min(t + 1, c.sources) : c.sources);
           double total = 0, largest = 0;
-          for (size_t u = 0; u < visible; ++u) {
+          const bool isHidden = hides(b, h, t);
+          for (size_t u = 0; u < count; ++u) {
             scores[u] = 0;
+            if (isHidden) {
+              total += 1;
+              continue;
+            }
+            if (!sees(b, h, t, static_cast<int64_t>(u))) {
+              scores[u] = -std::numeric_limits<double>::infinity();
+              continue;
+            }
             for (int64_t w = 0; w < c.width; ++w)
               scores[u] += q[at(b, t, c.targets, h, c.width, w)] *
                            k[at(b, static_cast<int64_t>(u), c.sources, h, c.width, w)] * scale();
@@ -139,7 +168,7 @@ struct Data {
           // What a rounding of the scores changes the weights by, relatively.
           const double sensitivity = 1 + largest;
           sums.add(row, std::log(total), sensitivity);
-          for (size_t u = 0; u < visible; ++u) {
+          for (size_t u = 0; u < count; ++u) {
             const auto source = static_cast<int64_t>(u);
             const double weight = std::exp(scores[u] - (ofGradient ? l[row] : std::log(total)));
             double derivative = 0, terms = 0;
@@ -153,6 +182,8 @@ struct Data {
               derivative += dy[to] * (v[from] - y[to]);
               terms += std::abs(dy[to]) * (std::abs(v[from]) + std::abs(y[to]));
             }
+            if (isHidden)
+              continue;
             derivative *= scale() * weight;
             terms *= scale() * weight * sensitivity;
             for (int64_t w = 0; ofGradient && w < c.width; ++w) {
@@ -174,8 +205,27 @@ struct Data {
     return text + dv.differenceOf("value", c.dtype, unit, valueGradient);
   }
 
+  const uint8_t *maskAt(const void *place) const {
+    return c.mask ? static_cast<const uint8_t *>(place) : nullptr;
+  }
+  // Whether the source counts for the target, and whether none does by the mask.
+  bool sees(int64_t b, int64_t h, int64_t t, int64_t u) const {
+    if (!c.mask)
+      return !c.causal || u <= t;
+    int64_t row = c.mask & MPC_RT_ATTENTION_MASK_OF_SAMPLE ? b : 0;
+    row = c.mask & MPC_RT_ATTENTION_MASK_OF_HEAD ? row * c.heads + h : row;
+    row = c.mask & MPC_RT_ATTENTION_MASK_OF_TARGET ? row * c.targets + t : row;
+    return mask[static_cast<size_t>(row * c.sources + u)] != 0;
+  }
+  bool hides(int64_t b, int64_t h, int64_t t) const {
+    for (int64_t u = 0; c.mask && u < c.sources; ++u)
+      if (sees(b, h, t, u))
+        return false;
+    return c.mask != 0;
+  }
+
   Case c;
-  std::vector<uint8_t> query, key, value, cotangent, out, logSums, queryGradient, keyGradient,
+  std::vector<uint8_t> query, key, value, cotangent, mask, out, logSums, queryGradient, keyGradient,
       valueGradient;
 };
 
@@ -183,26 +233,35 @@ class Attend : public DriverTest {
 protected:
   mpc_rt_status_t attend(Data &data) {
     auto descriptor = data.descriptor(nextId++);
-    return callOnDevice(
-        *driver, WeightUse::updated,
-        {&data.query, &data.key, &data.value, &data.out, &data.logSums}, [&](void *const *p) {
-          return driver->attend(descriptor, {p[0], p[1], p[2], p[3], p[4]}, data.c.batch);
-        });
+    return callOnDevice(*driver, WeightUse::updated,
+                        {&data.query, &data.key, &data.value, &data.out, &data.logSums, &data.mask},
+                        [&](void *const *p) {
+                          return driver->attend(descriptor,
+                                                {p[0], p[1], p[2], p[3], p[4], data.maskAt(p[5])},
+                                                data.c.batch);
+                        });
   }
   mpc_rt_status_t attendGradient(Data &data) {
     auto descriptor = data.descriptor(nextId++);
-    return callOnDevice(*driver, WeightUse::updated,
-                        {&data.cotangent, &data.out, &data.logSums, &data.query, &data.key,
-                         &data.value, &data.queryGradient, &data.keyGradient, &data.valueGradient},
-                        [&](void *const *p) {
-                          return driver->attendGradient(
-                              descriptor, {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8]},
-                              data.c.batch);
-                        });
+    return callOnDevice(
+        *driver, WeightUse::updated,
+        {&data.cotangent, &data.out, &data.logSums, &data.query, &data.key, &data.value,
+         &data.queryGradient, &data.keyGradient, &data.valueGradient, &data.mask},
+        [&](void *const *p) {
+          return driver->attendGradient(
+              descriptor, {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], data.maskAt(p[9])},
+              data.c.batch);
+        });
   }
   void check(const Case &c) {
     Data data(c);
     const std::vector<uint8_t> before = data.out;
+    if (c.mask && std::string(driver->name()) == "cuda") {
+      EXPECT_NE(attend(data), MPC_RT_OK);
+      EXPECT_NE(std::string(mpc_rt_last_error()).find("which no GPU has"), std::string::npos);
+      EXPECT_NE(attendGradient(data), MPC_RT_OK);
+      return;
+    }
     ASSERT_EQ(attend(data), MPC_RT_OK) << mpc_rt_last_error();
     if (!driver->computes()) {
       EXPECT_EQ(data.out, before) << "a driver that does not compute wrote results";
@@ -236,6 +295,36 @@ TEST_P(Attend, IsRightOverSeveralBlocks) {
       check({dtype, 1, 100, 333, 3, 16, 65, causal});
       check({dtype, 1, 7, 1500, 2, 9, 16, causal});
     }
+}
+
+TEST_P(Attend, IsRightOverSeveralBlocksWithMasks) {
+  for (const mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
+    for (uint32_t extents = 0; extents < 8; ++extents) {
+      const uint32_t mask = MPC_RT_ATTENTION_MASK | 4 * extents;
+      check({dtype, 3, 120, 150, 2, 40, 24, false, mask});
+      check({dtype, 2, 7, 700, 2, 9, 16, false, mask});
+    }
+}
+
+// What a mask hides may be anything, where no value is multiplied with it: Keras selects.
+TEST_P(Attend, DoesNotLookAtHiddenScores) {
+  if (!driver->computes() || std::string(driver->name()) == "cuda")
+    return;
+  for (const mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT64}) {
+    const Case c = {dtype, 1, 6, 40, 1, 8, 8, false, MPC_RT_ATTENTION_MASK};
+    Data data(c), changed(c);
+    std::fill(data.mask.begin(), data.mask.end(), uint8_t{1});
+    data.mask[5] = data.mask[39] = 0;
+    changed.mask = data.mask;
+    for (int64_t source : {5, 39})
+      storeElement(dtype, changed.key.data(), source * c.width,
+                   std::numeric_limits<double>::quiet_NaN());
+    ASSERT_EQ(attend(data), MPC_RT_OK) << mpc_rt_last_error();
+    ASSERT_EQ(attend(changed), MPC_RT_OK) << mpc_rt_last_error();
+    EXPECT_EQ(data.difference(false), "") << c.text();
+    EXPECT_EQ(changed.out, data.out) << c.text();
+    EXPECT_EQ(changed.logSums, data.logSums) << c.text();
+  }
 }
 
 TEST_P(Attend, IsTheSameForEveryNumberOfThreads) {
@@ -300,7 +389,11 @@ TEST_P(Attend, RefusesWhatNobodyCanCompute) {
     return d;
   };
   refuses(with([](auto &d) { d.struct_size = 8; }), 2, "compile the model again");
-  refuses(with([](auto &d) { d.flags = 2; }), 2, "newer than this runtime");
+  refuses(with([](auto &d) { d.flags = 32; }), 2, "newer than this runtime");
+  refuses(with([](auto &d) { d.flags = MPC_RT_ATTENTION_MASK; }), 2, "null operand");
+  refuses(with([](auto &d) { d.flags = MPC_RT_ATTENTION_MASK_OF_HEAD; }), 2, "exclude each other");
+  refuses(with([](auto &d) { d.flags = MPC_RT_ATTENTION_MASK | MPC_RT_ATTENTION_CAUSAL; }), 2,
+          "exclude each other");
   refuses(with([](auto &d) { d.dtype = MPC_RT_INT32; }), 2, "must be floating");
   refuses(with([](auto &d) { d.heads = 0; }), 2, "not positive");
   refuses(with([](auto &d) { d.scale = INFINITY; }), 2, "infinite scale");

@@ -34,18 +34,28 @@ public:
         storeElement(shape.dtype, to, elementOf(place, places, w, width),
                      matrix[static_cast<size_t>(place * width + w)]);
   }
-  // Of the scores of a target with the sources that count.
-  void score(const Matrix &query, const Matrix &key, int64_t target,
+  // The scores of a target with the sources that may count, -inf where the mask says that they do
+  // not. False if they depend on nothing: the mask hides them all.
+  bool score(const Matrix &query, const Matrix &key, const uint8_t *mask, int64_t target,
              std::vector<double> &row) const {
     row.resize(
         static_cast<size_t>(shape.causal ? std::min(target + 1, shape.sources) : shape.sources));
+    if (mask)
+      mask += shape.maskRow(pair, target);
+    if (mask && std::count(mask, mask + shape.sources, 0) == shape.sources) {
+      std::fill(row.begin(), row.end(), 0.0);
+      return false;
+    }
     const double *q = &query[static_cast<size_t>(target * shape.width)], *k = key.data();
     for (double &score : row) {
       score = 0;
       for (int64_t w = 0; w < shape.width; ++w)
         score += q[w] * *k++;
       score *= shape.scale;
+      if (mask && !*mask++)
+        score = -std::numeric_limits<double>::infinity();
     }
+    return true;
   }
   int64_t rowOf(int64_t target) const { return pair * shape.targets + target; }
 
@@ -71,7 +81,7 @@ void attendDirectly(const Attention &shape, const AttentionOperands &operands, i
                  value = head.load(operands.value, shape.sources, shape.valueWidth);
     Matrix out(static_cast<size_t>(shape.targets * shape.valueWidth), 0.0);
     for (int64_t target = 0; target < shape.targets; ++target) {
-      head.score(query, key, target, row);
+      head.score(query, key, operands.mask, target, row);
       // NaN is the largest: it must come out.
       double top = -std::numeric_limits<double>::infinity(), sum = 0;
       for (double score : row)
@@ -102,13 +112,15 @@ void attendGradientDirectly(const Attention &shape, const AttentionGradientOpera
                  value = head.load(operands.value, shape.sources, extent);
     Matrix toQuery(query.size(), 0.0), toKey(key.size(), 0.0), toValue(value.size(), 0.0);
     for (int64_t target = 0; target < shape.targets; ++target) {
-      head.score(query, key, target, row);
+      const bool depends = head.score(query, key, operands.mask, target, row);
       const double logSum = loadElement(shape.wide(), operands.logSums, head.rowOf(target));
       const double *dy = &cotangent[static_cast<size_t>(target * extent)],
                    *y = &out[static_cast<size_t>(target * extent)],
                    *q = &query[static_cast<size_t>(target * width)];
       double *dq = &toQuery[static_cast<size_t>(target * width)];
       for (size_t source = 0; source < row.size(); ++source) {
+        if (std::isinf(row[source]) && row[source] < 0)
+          continue;
         const double weight = std::exp(row[source] - logSum);
         const double *v = &value[source * static_cast<size_t>(extent)],
                      *k = &key[source * static_cast<size_t>(width)];
@@ -119,6 +131,8 @@ void attendGradientDirectly(const Attention &shape, const AttentionGradientOpera
           derivative += dy[w] * (v[w] - y[w]);
           dv[w] += weight * dy[w];
         }
+        if (!depends)
+          continue;
         derivative *= shape.scale * weight;
         for (int64_t w = 0; w < width; ++w) {
           dq[w] += derivative * k[w];

@@ -19,6 +19,11 @@ bool fits(std::initializer_list<int64_t> extents) {
   return true;
 }
 
+// Whether there is one where the descriptor wants it, and only there.
+bool fitsMask(const mpc_rt_attention_t &descriptor, const uint8_t *mask) {
+  return (mask != nullptr) == ((descriptor.flags & MPC_RT_ATTENTION_MASK) != 0);
+}
+
 mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, bool hasOperands,
                         Attention &result) {
   const char *layer = descriptor.layer ? descriptor.layer : "attention";
@@ -27,13 +32,20 @@ mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, boo
                 "%s: attention descriptor of %u bytes; this runtime needs %zu; compile the model "
                 "again",
                 layer, descriptor.struct_size, sizeof(mpc_rt_attention_t));
-  if (descriptor.flags & ~uint32_t{MPC_RT_ATTENTION_CAUSAL})
+  constexpr uint32_t ofMask = MPC_RT_ATTENTION_MASK | MPC_RT_ATTENTION_MASK_OF_SAMPLE |
+                              MPC_RT_ATTENTION_MASK_OF_HEAD | MPC_RT_ATTENTION_MASK_OF_TARGET;
+  if (descriptor.flags & ~(MPC_RT_ATTENTION_CAUSAL | ofMask))
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: attention flags %u are newer than this runtime; update libmpcrt", layer,
                 descriptor.flags);
   Attention a;
   a.dtype = descriptor.dtype;
   a.causal = (descriptor.flags & MPC_RT_ATTENTION_CAUSAL) != 0;
+  a.mask = descriptor.flags & ofMask;
+  if (a.mask && (a.causal || !(a.mask & MPC_RT_ATTENTION_MASK)))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: attention flags %u, which exclude each other; compile the model again", layer,
+                descriptor.flags);
   a.targets = descriptor.targets, a.sources = descriptor.sources, a.heads = descriptor.heads;
   a.width = descriptor.width, a.valueWidth = descriptor.value_width;
   a.scale = descriptor.scale;
@@ -59,7 +71,9 @@ mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, boo
                 "batch",
                 layer, static_cast<long long>(batch));
   if (a.batch && !hasOperands)
-    return fail(MPC_RT_INVALID_ARGUMENT, "%s: attention with a null operand", layer);
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: attention with a null operand, or a mask that its flags do not tell of",
+                layer);
   result = a;
   return MPC_RT_OK;
 }
@@ -68,7 +82,9 @@ mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, boo
 
 mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor, const AttentionOperands &o,
                                  int64_t batch, Attention &result) noexcept {
-  return resolve(descriptor, batch, o.query && o.key && o.value && o.out && o.logSums, result);
+  return resolve(descriptor, batch,
+                 o.query && o.key && o.value && o.out && o.logSums && fitsMask(descriptor, o.mask),
+                 result);
 }
 
 mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
@@ -76,7 +92,8 @@ mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
                                  Attention &result) noexcept {
   return resolve(descriptor, batch,
                  o.cotangent && o.out && o.logSums && o.query && o.key && o.value &&
-                     o.queryGradient && o.keyGradient && o.valueGradient,
+                     o.queryGradient && o.keyGradient && o.valueGradient &&
+                     fitsMask(descriptor, o.mask),
                  result);
 }
 

@@ -14,12 +14,13 @@ namespace mpc::rt {
 struct Attention {
   mpc_rt_dtype_t dtype = 0;
   bool causal = false;
+  uint32_t mask = 0; // MPC_RT_ATTENTION_MASK*
   int64_t batch = 0, targets = 0, sources = 0, heads = 0, width = 0, valueWidth = 0;
   double scale = 1;
 
   bool operator==(const Attention &other) const {
     auto fields = [](const Attention &a) {
-      return std::tie(a.dtype, a.causal, a.batch, a.targets, a.sources, a.heads, a.width,
+      return std::tie(a.dtype, a.causal, a.mask, a.batch, a.targets, a.sources, a.heads, a.width,
                       a.valueWidth, a.scale);
     };
     return fields(*this) == fields(other);
@@ -32,16 +33,28 @@ struct Attention {
   int64_t outElements() const { return batch * targets * heads * valueWidth; }
   int64_t rows() const { return batch * heads * targets; }
   int64_t scores() const { return rows() * sources; }
+  // Where the row of a mask begins that tells which sources the target of a pair (sample * heads +
+  // head) sees.
+  int64_t maskRow(int64_t pair, int64_t target) const {
+    int64_t row = mask & MPC_RT_ATTENTION_MASK_OF_SAMPLE ? pair / heads : 0;
+    if (mask & MPC_RT_ATTENTION_MASK_OF_HEAD)
+      row = row * heads + pair % heads;
+    if (mask & MPC_RT_ATTENTION_MASK_OF_TARGET)
+      row = row * targets + target;
+    return row * sources;
+  }
 };
 
 struct AttentionOperands {
   const void *query, *key, *value;
   void *out, *logSums;
+  const uint8_t *mask = nullptr;
 };
 
 struct AttentionGradientOperands {
   const void *cotangent, *out, *logSums, *query, *key, *value;
   void *queryGradient, *keyGradient, *valueGradient;
+  const uint8_t *mask = nullptr;
 };
 
 // An error status, naming the layer, for a descriptor that no driver could run: unknown dtypes,

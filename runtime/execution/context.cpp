@@ -240,6 +240,15 @@ int32_t runAttend(void *context, const mpc_rt_attention_t *descriptor, const voi
   });
 }
 
+int32_t runAttendMasked(void *context, const mpc_rt_attention_t *descriptor, const void *query,
+                        const void *key, const void *value, void *out, void *logSums,
+                        const uint8_t *mask, int64_t batch) {
+  return guard(descriptor->layer ? descriptor->layer : "attention", [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->attend(
+        *descriptor, {query, key, value, out, logSums, mask}, batch);
+  });
+}
+
 int32_t runPrepare(void *context, const mpc_rt_call_t *call, mpc_rt_prepare_fn fill, uint64_t bytes,
                    void **memory) {
   return guard("prepared weights", [&] {
@@ -256,6 +265,20 @@ int32_t runAttendGradient(void *context, const mpc_rt_attention_t *descriptor,
     return static_cast<mpc_rt_context_t *>(context)->driver->attendGradient(
         *descriptor,
         {cotangent, out, logSums, query, key, value, queryGradient, keyGradient, valueGradient},
+        batch);
+  });
+}
+
+int32_t runAttendMaskedGradient(void *context, const mpc_rt_attention_t *descriptor,
+                                const void *cotangent, const void *out, const void *logSums,
+                                const void *query, const void *key, const void *value,
+                                void *queryGradient, void *keyGradient, void *valueGradient,
+                                const uint8_t *mask, int64_t batch) {
+  return guard(descriptor->layer ? descriptor->layer : "attention", [&] {
+    return static_cast<mpc_rt_context_t *>(context)->driver->attendGradient(
+        *descriptor,
+        {cotangent, out, logSums, query, key, value, queryGradient, keyGradient, valueGradient,
+         mask},
         batch);
   });
 }
@@ -341,7 +364,9 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
                       runPrepare,
                       runContractAndSum,
                       runParallelForAll,
-                      runContractWithGelu};
+                      runContractWithGelu,
+                      runAttendMasked,
+                      runAttendMaskedGradient};
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

@@ -43,7 +43,7 @@ StringRef mpc::test::reasonToLeaveOut(StringRef opName) {
   if (opName == RoundFloat8Op::getOperationName())
     return "it jumps everywhere, and its derivative is 0";
   if (opName == AttentionOp::getOperationName())
-    return "only a pass for CUDA makes it, of ops that are drawn; runtime/cts holds its service to "
+    return "only a pass makes it, of ops that are drawn; runtime/cts holds its service to "
            "the definition";
   return {};
 }

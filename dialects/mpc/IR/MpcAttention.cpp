@@ -31,6 +31,28 @@ static LogicalResult inferAttention(std::optional<Location> location, RankedTens
   return success();
 }
 
+/// Of attention and its derivative.
+template <typename Op> static LogicalResult verifyMask(Op op) {
+  Value mask = op.getMask();
+  if (!mask)
+    return success();
+  if (op.getCausal())
+    return op.emitOpError("is causal and has a mask; expected a mask that says both");
+  ArrayRef<int64_t> query = tensorTypeOf(op.getQuery()).getShape(),
+                    shape = tensorTypeOf(mask).getShape();
+  const int64_t extents[] = {query[0], query[2], query[1], tensorTypeOf(op.getKey()).getShape()[1]};
+  bool fits = shape.size() == 4 && shape[3] == extents[3];
+  for (unsigned i = 0; fits && i < 3; ++i)
+    fits = shape[i] == 1 || shape[i] == extents[i];
+  if (fits)
+    return success();
+  return op.emitOpError()
+         << "has a mask " << mask.getType()
+         << "; expected [batch, heads, targets, sources] with extents of 1 but for the last";
+}
+
+LogicalResult AttentionOp::verify() { return verifyMask(*this); }
+
 LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                             ValueRange operands, DictionaryAttr, OpaqueProperties,
                                             RegionRange, SmallVectorImpl<Type> &types) {
@@ -42,11 +64,13 @@ LogicalResult AttentionGradientOp::inferReturnTypes(MLIRContext *, std::optional
                                                     ValueRange operands, DictionaryAttr,
                                                     OpaqueProperties, RegionRange,
                                                     SmallVectorImpl<Type> &types) {
-  llvm::append_range(types, operands.drop_front(3).getTypes());
+  llvm::append_range(types, operands.slice(3, 3).getTypes());
   return success();
 }
 
 LogicalResult AttentionGradientOp::verify() {
+  if (failed(verifyMask(*this)))
+    return failure();
   SmallVector<Type> types;
   if (failed(inferAttention(getLoc(), tensorTypeOf(getQuery()), tensorTypeOf(getKey()),
                             tensorTypeOf(getValue()), types)))
@@ -68,7 +92,7 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder, ValueRange cotangents, A
     return success();
   auto gradient = AttentionGradientOp::create(builder, getLoc(), cotangents[0], getResult(),
                                               getLogSums(), getQuery(), getKey(), getValue(),
-                                              getScaleAttr(), getCausalAttr());
+                                              getMask(), getScaleAttr(), getCausalAttr());
   llvm::copy(gradient.getResults(), operandCotangents.begin());
   return success();
 }
@@ -76,29 +100,26 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder, ValueRange cotangents, A
 // ---- Reference ----------------------------------------------------------------------------------
 
 namespace {
+/// The scores of a target. Of a source that does not count the score is -inf.
+struct Row {
+  SmallVector<double> scores;
+  bool isHidden = false; ///< the mask hides all sources: all count alike
+};
+
 /// The heads of one query, key and value: where their rows are, and the scores.
 struct Heads {
-  Heads(const ReferenceTensor &query, const ReferenceTensor &key, double scale, bool causal)
-      : query(query), key(key), scale(scale), causal(causal), batch(query.shape[0]),
-        targets(query.shape[1]), sources(key.shape[1]), heads(query.shape[2]),
-        width(query.shape[3]) {}
+  /// `operands`: query, key, value and perhaps a mask.
+  Heads(ArrayRef<ReferenceTensor> operands, double scale, bool causal)
+      : query(operands[0]), key(operands[1]), mask(operands.size() > 3 ? &operands[3] : nullptr),
+        scale(scale), causal(causal), batch(query.shape[0]), targets(query.shape[1]),
+        sources(key.shape[1]), heads(query.shape[2]), width(query.shape[3]) {}
 
-  /// Calls `visit(b, h, t, scores)`; the scores of sources that count.
-  void
-  forEachRow(llvm::function_ref<void(int64_t, int64_t, int64_t, ArrayRef<double>)> visit) const {
-    SmallVector<double> scores;
+  /// Calls `visit(b, h, t, row)`.
+  void forEachRow(llvm::function_ref<void(int64_t, int64_t, int64_t, const Row &)> visit) const {
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t h = 0; h < heads; ++h)
-        for (int64_t t = 0; t < targets; ++t) {
-          scores.assign(causal ? std::min(t + 1, sources) : sources, 0.0);
-          for (auto [u, score] : llvm::enumerate(scores)) {
-            for (int64_t w = 0; w < width; ++w)
-              score +=
-                  query.floats[target(b, t, h, width) + w] * key.floats[source(b, u, h, width) + w];
-            score *= scale;
-          }
-          visit(b, h, t, scores);
-        }
+        for (int64_t t = 0; t < targets; ++t)
+          visit(b, h, t, score(b, h, t));
   }
 
   int64_t target(int64_t b, int64_t t, int64_t h, int64_t extent) const {
@@ -109,22 +130,50 @@ struct Heads {
   }
   int64_t row(int64_t b, int64_t h, int64_t t) const { return (b * heads + h) * targets + t; }
 
-  const ReferenceTensor &query, &key;
+  const ReferenceTensor &query, &key, *const mask;
   const double scale;
   const bool causal;
   const int64_t batch, targets, sources, heads, width;
+
+private:
+  bool counts(int64_t b, int64_t h, int64_t t, int64_t u) const {
+    if (!mask)
+      return !causal || u <= t;
+    int64_t at = 0;
+    for (auto [extent, index] : llvm::zip(mask->shape, ArrayRef<int64_t>{b, h, t, u}))
+      at = at * extent + (extent == 1 ? 0 : index);
+    return mask->at(at) != 0;
+  }
+  Row score(int64_t b, int64_t h, int64_t t) const {
+    Row row;
+    row.scores.assign(sources, -INFINITY);
+    row.isHidden = true;
+    for (int64_t u = 0; u < sources; ++u) {
+      if (!counts(b, h, t, u))
+        continue;
+      row.isHidden = false;
+      double sum = 0;
+      for (int64_t w = 0; w < width; ++w)
+        sum += query.floats[target(b, t, h, width) + w] * key.floats[source(b, u, h, width) + w];
+      row.scores[u] = sum * scale;
+    }
+    if (row.isHidden)
+      row.scores.assign(sources, 0.0);
+    return row;
+  }
 };
 } // namespace
 
 LogicalResult AttentionOp::evaluate(ArrayRef<ReferenceTensor> operands,
                                     MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &value = operands[2];
-  Heads heads(operands[0], operands[1], getScale().convertToDouble(), getCausal());
+  Heads heads(operands, getScale().convertToDouble(), getCausal());
   const int64_t extent = value.shape[3];
   startReference(results[0], value.elementType, {heads.batch, heads.targets, heads.heads, extent});
   startReference(results[1], widerOf32(value.elementType),
                  {heads.batch, heads.heads, heads.targets});
-  heads.forEachRow([&](int64_t b, int64_t h, int64_t t, ArrayRef<double> scores) {
+  heads.forEachRow([&](int64_t b, int64_t h, int64_t t, const Row &row) {
+    ArrayRef<double> scores = row.scores;
     double top = -INFINITY, sum = 0;
     for (double score : scores)
       top = std::isnan(score) ? score : std::max(top, score);
@@ -133,7 +182,8 @@ LogicalResult AttentionOp::evaluate(ArrayRef<ReferenceTensor> operands,
     for (int64_t v = 0; v < extent; ++v) {
       double total = 0;
       for (auto [u, score] : llvm::enumerate(scores))
-        total += std::exp(score - top) * value.floats[heads.source(b, u, h, extent) + v];
+        if (score != -INFINITY)
+          total += std::exp(score - top) * value.floats[heads.source(b, u, h, extent) + v];
       results[0].set(heads.target(b, t, h, extent) + v, total / sum);
     }
     results[1].set(heads.row(b, h, t), top + std::log(sum));
@@ -146,16 +196,18 @@ LogicalResult AttentionGradientOp::evaluate(ArrayRef<ReferenceTensor> operands,
   const ReferenceTensor &cotangent = operands[0], &result = operands[1], &logSums = operands[2];
   const ReferenceTensor &query = operands[3], &key = operands[4], &value = operands[5];
   const double scale = getScale().convertToDouble();
-  Heads heads(query, key, scale, getCausal());
+  Heads heads(operands.drop_front(3), scale, getCausal());
   const int64_t width = heads.width, extent = value.shape[3];
   SmallVector<SmallVector<double>> sums;
-  for (auto [gradient, operand] : llvm::zip(results, operands.drop_front(3))) {
+  for (auto [gradient, operand] : llvm::zip(results, operands.slice(3, 3))) {
     startReference(gradient, operand.elementType, operand.shape);
     sums.emplace_back(operand.size(), 0.0);
   }
-  heads.forEachRow([&](int64_t b, int64_t h, int64_t t, ArrayRef<double> scores) {
+  heads.forEachRow([&](int64_t b, int64_t h, int64_t t, const Row &row) {
     const int64_t to = heads.target(b, t, h, extent), q = heads.target(b, t, h, width);
-    for (auto [u, score] : llvm::enumerate(scores)) {
+    for (auto [u, score] : llvm::enumerate(row.scores)) {
+      if (score == -INFINITY)
+        continue;
       const int64_t from = heads.source(b, u, h, extent), k = heads.source(b, u, h, width);
       const double probability = std::exp(score - logSums.floats[heads.row(b, h, t)]);
       double derivative = 0;
@@ -163,7 +215,7 @@ LogicalResult AttentionGradientOp::evaluate(ArrayRef<ReferenceTensor> operands,
         derivative += cotangent.floats[to + v] * (value.floats[from + v] - result.floats[to + v]);
         sums[2][from + v] += probability * cotangent.floats[to + v];
       }
-      derivative *= scale * probability;
+      derivative *= row.isHidden ? 0 : scale * probability;
       for (int64_t w = 0; w < width; ++w) {
         sums[0][q + w] += derivative * key.floats[k + w];
         sums[1][k + w] += derivative * query.floats[q + w];

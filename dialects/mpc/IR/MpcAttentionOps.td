@@ -13,7 +13,9 @@ def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, Mpc_Inferred, Mpc_PreciseOverri
     sources, heads, value width], with the scores
     `s[b, h, t, u] = scale * sum_w query[b, t, h, w] * key[b, u, h, w]`:
     `result[b, t, h, v] = sum_u softmax_u(s[b, h, t, u]) * value[b, u, h, v]`. With `causal` the
-    sources u > t do not count. Scores, their softmax and all sums are in float32 (float64 for float64);
+    sources u > t do not count. With `mask` [batch, heads, targets, sources], whose extents but the last may be 1, only the
+    sources count where it is true, whatever the scores of the others are; of a target with none all count, with
+    scores of 0 that do not depend on queries and keys (as Keras, which gives what is masked the lowest number). Scores, their softmax and all sums are in float32 (float64 for float64);
     the result is rounded once, and an implementation may round the softmax for the second product.
     `log_sums[b, h, t] = log(sum_u e^s[b, h, t, u])`, in float32 or wider, is what the derivative needs
     to know of the softmax; it has none of its own.
@@ -22,12 +24,18 @@ def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, Mpc_Inferred, Mpc_PreciseOverri
     ```mlir
     %y, %l = mpc.attention %q, %k, %v {causal, scale = 0.125 : f64}
         : tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>
+    %z, %n = mpc.attention %q, %k, %v mask(%m : tensor<?x1x1x10xi1>) {scale = 0.125 : f64}
+        : tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>
     ```
   }];
   let arguments = (ins Mpc_FloatTensor:$query, Mpc_FloatTensor:$key, Mpc_FloatTensor:$value,
-                       F64Attr:$scale, UnitAttr:$causal);
+                       Optional<Mpc_BoolTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
   let results = (outs Mpc_FloatTensor:$result, Mpc_FloatTensor:$log_sums);
-  let assemblyFormat = "$query `,` $key `,` $value attr-dict `:` type($query) `,` type($key) `,` type($value)";
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict `:` type($query) `,` type($key)
+    `,` type($value)
+  }];
+  let hasVerifier = 1;
 }
 
 def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Referenced,
@@ -38,7 +46,7 @@ def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, Mpc_Inferred, 
     `p[b, h, t, u] = e^(s[b, h, t, u] - log_sums[b, h, t])`,
     `d[b, h, t, u] = scale * p[b, h, t, u] * sum_v cotangent[b, t, h, v] * (value[b, u, h, v] - result[b, t, h, v])`:
     those of query and key are the products of d with key and query, that of value is the product of p with the
-    cotangent. Sums are in float32 or wider, each result is rounded once; p and d may be rounded for these products.
+    cotangent. What a mask hides has p = 0; where it hides all, p is the same for all and d = 0. Sums are in float32 or wider, each result is rounded once; p and d may be rounded for these products.
     It is not differentiable itself.
 
     Example:
@@ -49,12 +57,12 @@ def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, Mpc_Inferred, 
   }];
   let arguments = (ins Mpc_FloatTensor:$cotangent, Mpc_FloatTensor:$result, Mpc_FloatTensor:$log_sums,
                        Mpc_FloatTensor:$query, Mpc_FloatTensor:$key, Mpc_FloatTensor:$value,
-                       F64Attr:$scale, UnitAttr:$causal);
+                       Optional<Mpc_BoolTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
   let results = (outs Mpc_FloatTensor:$query_gradient, Mpc_FloatTensor:$key_gradient,
                       Mpc_FloatTensor:$value_gradient);
   let assemblyFormat = [{
-    $cotangent `of` $result `,` $log_sums `,` $query `,` $key `,` $value attr-dict `:` type($result) `,`
-    type($log_sums) `,` type($query) `,` type($key) `,` type($value)
+    $cotangent `of` $result `,` $log_sums `,` $query `,` $key `,` $value (`mask` `(` $mask^ `:` type($mask) `)`)?
+    attr-dict `:` type($result) `,` type($log_sums) `,` type($query) `,` type($key) `,` type($value)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

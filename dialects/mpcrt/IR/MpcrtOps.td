@@ -18,6 +18,7 @@ def Mpcrt_Factor : AnyTypeOf<[RankedTensorOf<[Mpc_Float, Mpc_Float8, I8]>, MemRe
 def Mpcrt_Sum : AnyTypeOf<[RankedTensorOf<[Mpc_Float, I32]>, MemRefOf<[Mpc_Float, I32]>],
     "ranked tensor or memref of a floating type or i32">;
 def Mpcrt_Bytes : AnyTypeOf<[RankedTensorOf<[I8]>, MemRefOf<[I8]>], "ranked tensor or memref of i8">;
+def Mpcrt_Bools : AnyTypeOf<[RankedTensorOf<[I1]>, MemRefOf<[I1]>], "ranked tensor or memref of i1">;
 def Mpcrt_Places : AnyTypeOf<[RankedTensorOf<[F32]>, MemRefOf<[F32]>], "ranked tensor or memref of f32">;
 def Mpcrt_BitsScalar : AnyTypeOf<[0DTensorOf<[I16, I32, I64]>, MemRefRankOf<[I16, I32, I64], [0]>],
     "scalar tensor or memref of 16, 32 or 64 bits">;
@@ -176,9 +177,9 @@ class Mpcrt_AttentionOp<string mnemonic, list<Trait> traits = []> : Mpcrt_Op<mne
 def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend"> {
   let summary = "library call: attention";
   let description = [{
-    mpc.attention, the meaning of services->attend: query [batch, targets, heads, width], key and
+    mpc.attention, the meaning of services->attend and attend_masked: query [batch, targets, heads, width], key and
     value [batch, sources, heads, ...], `out` [batch, targets, heads, value width], `log_sums` [batch, heads,
-    targets] in float32 (float64 for float64). On tensors the op has two results, on memrefs none.
+    targets] in float32 (float64 for float64), `mask` [batch, heads, targets, sources] or 1 for all but the last. On tensors the op has two results, on memrefs none.
 
     Example:
     ```mlir
@@ -188,11 +189,12 @@ def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend"> {
     ```
   }];
   let arguments = (ins Mpcrt_FloatShaped:$query, Mpcrt_FloatShaped:$key, Mpcrt_FloatShaped:$value,
-                       Mpcrt_FloatShaped:$out, Mpcrt_FloatShaped:$log_sums, F64Attr:$scale, UnitAttr:$causal,
+                       Mpcrt_FloatShaped:$out, Mpcrt_FloatShaped:$log_sums, Optional<Mpcrt_Bools>:$mask,
+                       F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let assemblyFormat = [{
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
-    `outs` `(` $out `,` $log_sums `:` type($out) `,` type($log_sums) `)` `scale` $scale attr-dict
+    (`mask` `(` $mask^ `:` type($mask) `)`)? `outs` `(` $out `,` $log_sums `:` type($out) `,` type($log_sums) `)` `scale` $scale attr-dict
     (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{
@@ -205,7 +207,7 @@ def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend"> {
 def Mpcrt_AttendGradientOp : Mpcrt_AttentionOp<"attend_gradient", [AllTypesMatch<["cotangent", "out"]>]> {
   let summary = "library call: derivative of attention";
   let description = [{
-    mpc.attention_gradient, the meaning of services->attend_gradient. On tensors the op has three
+    mpc.attention_gradient, the meaning of services->attend_gradient and attend_masked_gradient. On tensors the op has three
     results, on memrefs none.
 
     Example:
@@ -219,12 +221,13 @@ def Mpcrt_AttendGradientOp : Mpcrt_AttentionOp<"attend_gradient", [AllTypesMatch
   let arguments = (ins Mpcrt_FloatShaped:$cotangent, Mpcrt_FloatShaped:$out, Mpcrt_FloatShaped:$log_sums,
                        Mpcrt_FloatShaped:$query, Mpcrt_FloatShaped:$key, Mpcrt_FloatShaped:$value,
                        Mpcrt_FloatShaped:$query_gradient, Mpcrt_FloatShaped:$key_gradient,
-                       Mpcrt_FloatShaped:$value_gradient, F64Attr:$scale, UnitAttr:$causal,
+                       Mpcrt_FloatShaped:$value_gradient, Optional<Mpcrt_Bools>:$mask, F64Attr:$scale,
+                       UnitAttr:$causal,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let assemblyFormat = [{
     `ins` `(` $cotangent `of` $out `,` $log_sums `,` $query `,` $key `,` $value `:` type($out) `,`
     type($log_sums) `,` type($query) `,` type($key) `,` type($value) `)`
-    `outs` `(` $query_gradient `,` $key_gradient `,` $value_gradient `:` type($query_gradient) `,`
+    (`mask` `(` $mask^ `:` type($mask) `)`)? `outs` `(` $query_gradient `,` $key_gradient `,` $value_gradient `:` type($query_gradient) `,`
     type($key_gradient) `,` type($value_gradient) `)` `scale` $scale attr-dict (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{

@@ -17,6 +17,8 @@ template <typename Op, typename Call> struct LowerAttention : OpConversionPatter
   LogicalResult matchAndRewrite(Op op, typename Op::Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     SmallVector<Value> operands(adaptor.getOperands());
+    if (op.getMask())
+      operands.pop_back();
     OpFoldResult batch = extentOf(rewriter, op.getLoc(), operands.front(), 0);
     for (Type result : op->getResultTypes()) {
       auto type = cast<RankedTensorType>(result);
@@ -25,6 +27,8 @@ template <typename Op, typename Call> struct LowerAttention : OpConversionPatter
       operands.push_back(
           tensor::EmptyOp::create(rewriter, op.getLoc(), extents, type.getElementType()));
     }
+    if (Value mask = adaptor.getMask())
+      operands.push_back(mask);
     auto call = Call::create(rewriter, op.getLoc(), op->getResultTypes(), operands);
     call.setScaleAttr(op.getScaleAttr());
     call.setCausal(op.getCausal());

@@ -182,6 +182,21 @@ static FailureOr<Value> describe(mpcrt::ConvolveOp op, int32_t rhsVariable,
   return table.finish();
 }
 
+/// MPC_RT_ATTENTION_*.
+template <typename Op> static int32_t flagsOfAttention(Op op) {
+  int32_t flags = op.getCausal() ? MPC_RT_ATTENTION_CAUSAL : 0;
+  if (!op.getMask())
+    return flags;
+  flags |= MPC_RT_ATTENTION_MASK;
+  ArrayRef<int64_t> extents = cast<MemRefType>(op.getMask().getType()).getShape();
+  const int32_t ofExtents[] = {MPC_RT_ATTENTION_MASK_OF_SAMPLE, MPC_RT_ATTENTION_MASK_OF_HEAD,
+                               MPC_RT_ATTENTION_MASK_OF_TARGET};
+  for (auto [extent, flag] : llvm::zip(extents, ofExtents))
+    if (extent != 1)
+      flags |= flag;
+  return flags;
+}
+
 /// Of attention or its derivative.
 template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePositions &tables) {
   std::optional<BatchExtent> batch = getExtent(op.getQuery(), 0);
@@ -194,7 +209,7 @@ template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePos
   table.add32(sizeof(mpc_rt_attention_t));
   table.add32(id);
   table.add32(dtypeOf(op.getQuery()));
-  table.add32(op.getCausal() ? MPC_RT_ATTENTION_CAUSAL : 0);
+  table.add32(flagsOfAttention(op));
   table.add(*batch);
   for (int64_t extent : {query[1], value[1], query[2], query[3], value[3]})
     table.add64(extent);
@@ -214,10 +229,12 @@ FailureOr<Value> mpc::describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhs
 }
 
 Service mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
-  if (isa<mpcrt::AttendOp>(op))
-    return {offsetof(mpc_rt_services_t, attend), 12};
-  if (isa<mpcrt::AttendGradientOp>(op))
-    return {offsetof(mpc_rt_services_t, attend_gradient), 12};
+  if (auto attend = dyn_cast<mpcrt::AttendOp>(*op))
+    return attend.getMask() ? Service{offsetof(mpc_rt_services_t, attend_masked), 20}
+                            : Service{offsetof(mpc_rt_services_t, attend), 12};
+  if (auto attend = dyn_cast<mpcrt::AttendGradientOp>(*op))
+    return attend.getMask() ? Service{offsetof(mpc_rt_services_t, attend_masked_gradient), 20}
+                            : Service{offsetof(mpc_rt_services_t, attend_gradient), 12};
   if (isa<mpcrt::ConvolveOp>(op))
     return {offsetof(mpc_rt_services_t, convolve), 2};
   auto contract = cast<mpcrt::ContractOp>(*op);

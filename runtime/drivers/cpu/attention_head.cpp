@@ -222,20 +222,45 @@ void AttentionHead::storeTransposed(const Sums &sums, int64_t width, int64_t pai
 
 // ---- Attention ----------------------------------------------------------------------------------
 
+AttentionHead::Sight AttentionHead::sightOf(const uint8_t *mask, int64_t pair,
+                                            int64_t target) const {
+  if (!mask)
+    return {shape.causal ? std::min(target + 1, shape.sources) : shape.sources, nullptr, false};
+  const uint8_t *row = mask + shape.maskRow(pair, target);
+  int64_t seen = shape.sources;
+  while (seen > 0 && !row[seen - 1])
+    --seen;
+  if (seen == 0)
+    return {shape.sources, nullptr, true};
+  return {seen, row, false};
+}
+
+int64_t AttentionHead::seenFrom(const uint8_t *mask, int64_t pair, int64_t first,
+                                int64_t count) const {
+  int64_t most = 0;
+  for (int64_t target = first; target < first + count; ++target)
+    most = std::max(most, sightOf(mask, pair, target).seen);
+  return most;
+}
+
 void AttentionHead::attend(const AttentionOperands &operands, int64_t pair, int64_t first,
                            int64_t end) {
   packPlaces(at(operands.key, pair, 0, shape.sources, shape.width), shape.width, keys);
   packWidth(at(operands.value, pair, 0, shape.sources, shape.valueWidth), shape.valueWidth, values);
   for (int64_t target = first; target < end; target += block) {
-    const int64_t count = std::min(block, end - target), seen = visible(target + count - 1);
+    const int64_t count = std::min(block, end - target),
+                  seen = seenFrom(operands.mask, pair, target, count);
     copyRows(at(operands.query, pair, target, shape.targets, shape.width), count, shape.width,
              queries);
     multiply(queries, count, keys, seen, keys.steps, scores);
     for (int64_t i = 0; i < count; ++i) {
       float largest, sum;
-      const int64_t own = visible(target + i);
-      rows.softmax(scores.row(i), own, static_cast<float>(shape.scale), &largest, &sum);
-      std::fill(scores.row(i) + own, scores.row(i) + seen, 0.0f);
+      const Sight sight = sightOf(operands.mask, pair, target + i);
+      if (sight.isHidden)
+        std::fill_n(scores.row(i), sight.seen, 0.0f);
+      rows.softmax(scores.row(i), sight.mask, sight.seen, static_cast<float>(shape.scale), &largest,
+                   &sum);
+      std::fill(scores.row(i) + sight.seen, scores.row(i) + seen, 0.0f);
       static_cast<float *>(operands.logSums)[pair * shape.targets + target + i] =
           largest + std::log(sum);
     }
@@ -266,7 +291,7 @@ void AttentionHead::differentiate(const AttentionGradientOperands &operands, int
 
 void AttentionHead::differentiateBlock(const AttentionGradientOperands &operands, int64_t pair,
                                        int64_t first, int64_t count) {
-  const int64_t seen = visible(first + count - 1);
+  const int64_t seen = seenFrom(operands.mask, pair, first, count);
   copyRows(at(operands.query, pair, first, shape.targets, shape.width), count, shape.width,
            queries);
   copyRows(at(operands.cotangent, pair, first, shape.targets, shape.valueWidth), count,
@@ -279,12 +304,16 @@ void AttentionHead::differentiateBlock(const AttentionGradientOperands &operands
           shape.valueWidth, wide[0]);
     widen(at(operands.out, pair, first + i, shape.targets, shape.valueWidth), shape.valueWidth,
           wide[1]);
-    const int64_t own = visible(first + i);
-    rows.differentiate(scores.row(i), products.row(i), own, static_cast<float>(shape.scale),
-                       logSums[pair * shape.targets + first + i],
+    const Sight sight = sightOf(operands.mask, pair, first + i);
+    if (sight.isHidden)
+      std::fill_n(scores.row(i), sight.seen, 0.0f);
+    rows.differentiate(scores.row(i), products.row(i), sight.mask, sight.seen,
+                       static_cast<float>(shape.scale), logSums[pair * shape.targets + first + i],
                        rows.multiply(wide[0], wide[1], shape.valueWidth));
+    if (sight.isHidden)
+      std::fill_n(products.row(i), sight.seen, 0.0f);
     for (const Sums &sums : {scores, products})
-      std::fill(sums.row(i) + own, sums.row(i) + seen, 0.0f);
+      std::fill(sums.row(i) + sight.seen, sums.row(i) + seen, 0.0f);
   }
   const Lanes weights = lanesOf(scores, probabilities, count, seen),
               changes = lanesOf(products, derivatives, count, seen);

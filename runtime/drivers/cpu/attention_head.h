@@ -84,9 +84,16 @@ private:
   void storeTransposed(const Sums &sums, int64_t width, int64_t pair, void *to) const;
   void differentiateBlock(const AttentionGradientOperands &operands, int64_t pair, int64_t first,
                           int64_t count);
-  int64_t visible(int64_t target) const {
-    return shape.causal && target < shape.sources ? target + 1 : shape.sources;
-  }
+  // The sources of a target that count are among the first `seen`. Hidden is a target whose mask
+  // has none: then all count, by scores of 0.
+  struct Sight {
+    int64_t seen;
+    const uint8_t *mask; // null: all of them
+    bool isHidden;
+  };
+  Sight sightOf(const uint8_t *mask, int64_t pair, int64_t target) const;
+  // What any of these targets sees.
+  int64_t seenFrom(const uint8_t *mask, int64_t pair, int64_t first, int64_t count) const;
 
   const Attention &shape;
   const MicroKernel &kernel;

@@ -77,10 +77,27 @@ inline float sumOf(Vector value) {
   return sum;
 }
 
-void softmax(float *scores, int64_t count, float scale, float *largest, float *sum) {
+using Bytes = uint8_t __attribute__((vector_size(lanes)));
+
+// All bits of a lane where the byte is not 0; of lanes behind `count` none.
+inline Words loadMask(const uint8_t *mask, int64_t count) {
+  Bytes bytes = {};
+  if (count >= lanes)
+    __builtin_memcpy(&bytes, mask, sizeof(bytes));
+  else
+    for (int64_t i = 0; i < count; ++i)
+      bytes[i] = mask[i];
+  return __builtin_convertvector(bytes, Words) != 0;
+}
+
+void softmax(float *scores, const uint8_t *mask, int64_t count, float scale, float *largest,
+             float *sum) {
   const int64_t end = wholeVectors(count);
-  for (int64_t i = 0; i < end; i += lanes)
-    store(load(scores + i) * scale, scores + i);
+  for (int64_t i = 0; i < end; i += lanes) {
+    const Vector score = load(scores + i) * scale;
+    store(mask ? select(loadMask(mask + i, count - i), score, repeat(-infinity)) : score,
+          scores + i);
+  }
   fill(scores, count, end, -infinity);
   // NaN is the largest: it must come out.
   Vector most = repeat(-infinity);
@@ -106,13 +123,19 @@ void softmax(float *scores, int64_t count, float scale, float *largest, float *s
   *sum = total;
 }
 
-void differentiate(float *scores, float *products, int64_t count, float scale, float logSum,
-                   float shift) {
+void differentiate(float *scores, float *products, const uint8_t *mask, int64_t count, float scale,
+                   float logSum, float shift) {
   const int64_t end = wholeVectors(count);
   for (int64_t i = 0; i < end; i += lanes) {
-    const Vector p = exponential(load(scores + i) * scale - logSum);
+    Vector p = exponential(load(scores + i) * scale - logSum);
+    Vector change = p * scale * (load(products + i) - shift);
+    if (mask) {
+      const Words counts = loadMask(mask + i, count - i);
+      p = select(counts, p, Vector{});
+      change = select(counts, change, Vector{});
+    }
     store(p, scores + i);
-    store(p * scale * (load(products + i) - shift), products + i);
+    store(change, products + i);
   }
   fill(scores, count, end, 0);
   fill(products, count, end, 0);

@@ -12,12 +12,14 @@ namespace mpc::rt {
 // Rows have room for whole vectors of up to 16 numbers.
 struct AttentionRows {
   // The first `count` numbers times `scale` become their softmax. Gives the largest one, and the
-  // sum of the exponentials of what they are less than it.
-  void (*softmax)(float *scores, int64_t count, float scale, float *largest, float *sum);
+  // sum of the exponentials of what they are less than it. Where `mask`, which may be null, has
+  // zeros, they do not count.
+  void (*softmax)(float *scores, const uint8_t *mask, int64_t count, float scale, float *largest,
+                  float *sum);
   // Scores become p = e^(scale * score - logSum), products with cotangents scale * p * (product -
-  // shift).
-  void (*differentiate)(float *scores, float *products, int64_t count, float scale, float logSum,
-                        float shift);
+  // shift); both become 0 where the mask does.
+  void (*differentiate)(float *scores, float *products, const uint8_t *mask, int64_t count,
+                        float scale, float logSum, float shift);
   float (*multiply)(const float *a, const float *b, int64_t count); // sum of the products
 };
 

@@ -218,11 +218,27 @@ mpc_rt_status_t Attender::byProducts(const Call &call, const AttentionGradientOp
   return exchange(a, results.exchanged);
 }
 
+namespace {
+// What a GPU computes.
+template <typename Operands>
+mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, const Operands &operands,
+                        int64_t batch, Attention &a) {
+  if (auto status = resolveAttention(descriptor, operands, batch, a))
+    return status;
+  if (a.mask)
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: attention with a mask as one call, which no GPU has; compile the model with "
+                "--target=cuda",
+                descriptor.layer ? descriptor.layer : "attention");
+  return MPC_RT_OK;
+}
+} // namespace
+
 mpc_rt_status_t Attender::attend(const mpc_rt_attention_t &descriptor,
                                  const AttentionOperands &operands, int64_t batch) {
   const char *layer = descriptor.layer ? descriptor.layer : "attention";
   Attention a;
-  if (auto status = resolveAttention(descriptor, operands, batch, a))
+  if (auto status = resolve(descriptor, operands, batch, a))
     return status;
   if (a.batch == 0)
     return MPC_RT_OK;
@@ -248,7 +264,7 @@ mpc_rt_status_t Attender::attendGradient(const mpc_rt_attention_t &descriptor,
                                          const AttentionGradientOperands &operands, int64_t batch) {
   const char *layer = descriptor.layer ? descriptor.layer : "attention";
   Attention a;
-  if (auto status = resolveAttention(descriptor, operands, batch, a))
+  if (auto status = resolve(descriptor, operands, batch, a))
     return status;
   if (a.batch == 0)
     return MPC_RT_OK;

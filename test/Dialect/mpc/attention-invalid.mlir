@@ -29,3 +29,27 @@ func.func @log_sums(%q: tensor<?x3x2x8xf16>, %l: tensor<?x3x2xf32>) {
   %dq, %dk, %dv = mpc.attention_gradient %q of %q, %l, %q, %q, %q {scale = 1.0 : f64} : tensor<?x3x2x8xf16>, tensor<?x3x2xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
   return
 }
+
+// -----
+
+func.func @causal_and_masked(%q: tensor<?x3x2x8xf16>, %m: tensor<1x1x3x3xi1>) {
+  // expected-error @below {{is causal and has a mask; expected a mask that says both}}
+  %y, %l = mpc.attention %q, %q, %q mask(%m : tensor<1x1x3x3xi1>) {causal, scale = 1.0 : f64} : tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @mask_of_targets(%q: tensor<?x3x2x8xf16>, %m: tensor<?x1x3x1xi1>) {
+  // expected-error @below {{has a mask 'tensor<?x1x3x1xi1>'; expected [batch, heads, targets, sources] with extents of 1 but for the last}}
+  %y, %l = mpc.attention %q, %q, %q mask(%m : tensor<?x1x3x1xi1>) {scale = 1.0 : f64} : tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @mask_of_other_heads(%q: tensor<?x3x2x8xf16>, %l: tensor<?x2x3xf32>, %m: tensor<?x4x3x3xi1>) {
+  // expected-error @below {{has a mask 'tensor<?x4x3x3xi1>'}}
+  %dq, %dk, %dv = mpc.attention_gradient %q of %q, %l, %q, %q, %q mask(%m : tensor<?x4x3x3xi1>) {scale = 1.0 : f64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return
+}

@@ -16,3 +16,15 @@ func.func @float64(%q: tensor<2x3x1x8xf64>) -> tensor<2x1x3xf64> {
   %y, %l = mpc.attention %q, %q, %q {scale = 1.0 : f64} : tensor<2x3x1x8xf64>, tensor<2x3x1x8xf64>, tensor<2x3x1x8xf64>
   return %l : tensor<2x1x3xf64>
 }
+
+// Masks of every sample, of every target, of sources alone.
+// CHECK-LABEL: func.func @masks
+func.func @masks(%q: tensor<?x3x2x8xf16>, %k: tensor<?x4x2x8xf16>, %a: tensor<?x2x3x4xi1>, %b: tensor<1x1x3x4xi1>, %c: tensor<1x1x1x4xi1>) -> tensor<?x3x2x8xf16> {
+  // CHECK: %[[Y:.*]], %[[L:.*]] = mpc.attention %{{.*}}, %{{.*}}, %{{.*}} mask(%{{.*}} : tensor<?x2x3x4xi1>) {scale = 5.000000e-01 : f64} : tensor<?x3x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>
+  %y, %l = mpc.attention %q, %k, %k mask(%a : tensor<?x2x3x4xi1>) {scale = 0.5 : f64} : tensor<?x3x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>
+  // CHECK: mask(%{{.*}} : tensor<1x1x3x4xi1>)
+  %z, %m = mpc.attention %y, %k, %k mask(%b : tensor<1x1x3x4xi1>) {scale = 0.5 : f64} : tensor<?x3x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>
+  // CHECK: mpc.attention_gradient %{{.*}} of %[[Y]], %[[L]], %{{.*}}, %{{.*}}, %{{.*}} mask(%{{.*}} : tensor<1x1x1x4xi1>) {scale = 5.000000e-01 : f64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>
+  %dq, %dk, %dv = mpc.attention_gradient %z of %y, %l, %q, %k, %k mask(%c : tensor<1x1x1x4xi1>) {scale = 0.5 : f64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>
+  return %dq : tensor<?x3x2x8xf16>
+}

@@ -429,6 +429,24 @@ func.func @attention_extents(%q: memref<?x3x2x8xf16>, %k: memref<?x4x2x8xf16>, %
   return
 }
 // -----
+func.func @attention_causal_mask(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32>, %m: memref<1x1x3x3xi1>) {
+  // expected-error @+1 {{is causal and has a mask}}
+  mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) mask(%m : memref<1x1x3x3xi1>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 1.0 {causal}
+  return
+}
+// -----
+func.func @attention_mask_of_targets(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32>, %m: memref<1x1x3x1xi1>) {
+  // expected-error @+1 {{the mask must be [batch, heads, targets, sources]}}
+  mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) mask(%m : memref<1x1x3x1xi1>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 1.0
+  return
+}
+// -----
+func.func @attention_mask_of_heads(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32>, %m: memref<1x3x1x3xi1>) {
+  // expected-error @+1 {{the mask's extents must be 1 or those of the scores}}
+  mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) mask(%m : memref<1x3x1x3xi1>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 1.0
+  return
+}
+// -----
 func.func @attention_log_sums(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf16>) {
   // expected-error @+1 {{log_sums must be float32, or float64 of float64}}
   mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf16>) scale 1.0

@@ -211,3 +211,14 @@ func.func @attention(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32>, %o: memref<
       outs(%o, %o, %o : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) scale 0.5
   return
 }
+
+// CHECK-LABEL: func.func @masked_attention
+func.func @masked_attention(%q: memref<?x3x2x8xf16>, %m: memref<?x1x1x3xi1>, %l: memref<?x2x3xf32>, %o: memref<?x3x2x8xf16>) {
+  // CHECK: mpcrt.attend ins(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) mask(%{{.*}} : memref<?x1x1x3xi1>) outs(%{{.*}}, %{{.*}} : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 5.000000e-01
+  mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) mask(%m : memref<?x1x1x3xi1>)
+      outs(%o, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 0.5
+  // CHECK: mpcrt.attend_gradient ins(%{{.*}} of %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) mask(%{{.*}} : memref<?x1x1x3xi1>) outs(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) scale 5.000000e-01
+  mpcrt.attend_gradient ins(%q of %o, %l, %q, %q, %q : memref<?x3x2x8xf16>, memref<?x2x3xf32>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>)
+      mask(%m : memref<?x1x1x3xi1>) outs(%o, %o, %o : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) scale 0.5
+  return
+}

@@ -33,3 +33,31 @@ def long_attention_bfloat16():
 @case("gradient", rows=2)
 def long_attention_float16():
     return long_attention_model("mixed_float16")
+
+
+def masked_long_attention_model(policy):
+    """Padding of targets and sources, with a causal mask and without one, and of sources alone; places that see nothing."""
+    keras.config.set_dtype_policy(policy)
+    try:
+        ids = keras.Input((100,), name="x", dtype="int32")
+        x = layers.Embedding(9, 6, mask_zero=True)(ids)
+        # A softmax of a few sources: means of many would cancel out, and be nothing but roundings in 16 bits.
+        q = layers.Rescaling(8.0)(x)
+        plain = layers.Dense(6, activation="relu")(layers.Embedding(9, 6)(ids))
+        y = layers.MultiHeadAttention(2, 5, value_dim=3, use_bias=False)(q, x, use_causal_mask=True)
+        z = layers.MultiHeadAttention(2, 5, use_bias=False)(q, x)
+        w = layers.MultiHeadAttention(1, 7, use_bias=False)(layers.Rescaling(8.0)(plain), x)
+        return keras.Model(ids, layers.Activation("tanh", dtype="float32")(layers.Add()([y, z, w])))
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+@case("gradient", rows=3)
+def masked_long_attention():
+    return masked_long_attention_model("float32")
+
+
+# Not in bfloat16: TensorFlow sums the gradients of kernels over 300 places in bfloat16 itself, 25 % and more off.
+@case("gradient", rows=3)
+def masked_long_attention_float16():
+    return masked_long_attention_model("mixed_float16")

@@ -37,3 +37,58 @@ func.func @float64(%q: tensor<?x96x8xf64>) -> tensor<?x96x8xf64> attributes {mpc
   %2 = mpc.contract %1, %q batch [0] x [0] contracting [2] x [1] {accumulate = f64} : (tensor<?x96x96xf64>, tensor<?x96x8xf64>) -> tensor<?x96x8xf64>
   return %2 : tensor<?x96x8xf64>
 }
+
+// Padding: the mask of the call, whatever its rank.
+// CHECK-LABEL: func.func @padding
+// CHECK-SAME: %[[M:[a-z0-9]*]]: tensor<?x1x96xi1>
+// CHECK: %[[P:.*]] = mpc.reshape %[[M]] : tensor<?x1x96xi1> -> tensor<?x1x1x96xi1>
+// CHECK: mpc.attention %{{.*}}, %{{.*}}, %{{.*}} mask(%[[P]] : tensor<?x1x1x96xi1>) {scale = 1.000000e+00 : f64}
+// REMARK: [Passed] attention{{.*}}attention is one call: no scores in memory"{{$}}
+func.func @padding(%q: tensor<?x96x8xf32>, %m: tensor<?x1x96xi1>) -> tensor<?x96x8xf32> attributes {mpc.entry} {
+  %n = mpc.constant dense<-2.3e38> : tensor<f32>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x96x8xf32>, tensor<?x96x8xf32>) -> tensor<?x96x96xf32>
+  %1 = mpc.select %m, %0, %n : tensor<?x1x96xi1>, tensor<?x96x96xf32>, tensor<f32>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x96x96xf32>
+  %3 = mpc.contract %2, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x96x96xf32>, tensor<?x96x8xf32>) -> tensor<?x96x8xf32>
+  return %3 : tensor<?x96x8xf32>
+}
+
+// Of heads: targets and sources alone, the same for all samples.
+// CHECK-LABEL: func.func @window
+// CHECK: %[[P:.*]] = mpc.reshape %{{.*}} : tensor<96x96xi1> -> tensor<1x1x96x96xi1>
+// CHECK: mpc.attention %{{.*}} mask(%[[P]] : tensor<1x1x96x96xi1>)
+// REMARK: [Passed] attention{{.*}}attention is one call: no scores in memory"{{$}}
+func.func @window(%q: tensor<?x96x2x8xf32>, %m: tensor<96x96xi1>) -> tensor<?x96x2x8xf32> attributes {mpc.entry} {
+  %n = mpc.constant dense<-2.3e38> : tensor<f32>
+  %0 = mpc.contract %q, %q batch [0, 2] x [0, 2] contracting [3] x [3] : (tensor<?x96x2x8xf32>, tensor<?x96x2x8xf32>) -> tensor<?x2x96x96xf32>
+  %1 = mpc.select %m, %0, %n : tensor<96x96xi1>, tensor<?x2x96x96xf32>, tensor<f32>
+  %2 = mpc.softmax %1 {axis = 3 : i64} : tensor<?x2x96x96xf32>
+  %3 = mpc.contract %2, %q batch [0, 1] x [0, 2] contracting [3] x [1] : (tensor<?x2x96x96xf32>, tensor<?x96x2x8xf32>) -> tensor<?x2x96x8xf32>
+  %4 = mpc.transpose %3 {permutation = array<i64: 0, 2, 1, 3>} : tensor<?x2x96x8xf32> -> tensor<?x96x2x8xf32>
+  return %4 : tensor<?x96x2x8xf32>
+}
+
+// Keras's Softmax layer gives what is masked -1e9, beside which other scores may be as low.
+// CHECK-LABEL: func.func @keeps_a_score
+// CHECK: mpc.softmax
+// REMARK: [Missed] attention{{.*}}what its mask hides keeps a score
+func.func @keeps_a_score(%q: tensor<?x96x8xf32>, %m: tensor<?x1x96xi1>) -> tensor<?x96x8xf32> attributes {mpc.entry} {
+  %n = mpc.constant dense<-1.0e9> : tensor<f32>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x96x8xf32>, tensor<?x96x8xf32>) -> tensor<?x96x96xf32>
+  %1 = mpc.select %m, %0, %n : tensor<?x1x96xi1>, tensor<?x96x96xf32>, tensor<f32>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x96x96xf32>
+  %3 = mpc.contract %2, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x96x96xf32>, tensor<?x96x8xf32>) -> tensor<?x96x8xf32>
+  return %3 : tensor<?x96x8xf32>
+}
+
+// CHECK-LABEL: func.func @whole_targets
+// CHECK: mpc.softmax
+// REMARK: [Missed] attention{{.*}}its mask does not tell its sources apart
+func.func @whole_targets(%q: tensor<?x96x8xf32>, %m: tensor<?x96x1xi1>) -> tensor<?x96x8xf32> attributes {mpc.entry} {
+  %n = mpc.constant dense<-2.3e38> : tensor<f32>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x96x8xf32>, tensor<?x96x8xf32>) -> tensor<?x96x96xf32>
+  %1 = mpc.select %m, %0, %n : tensor<?x96x1xi1>, tensor<?x96x96xf32>, tensor<f32>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x96x96xf32>
+  %3 = mpc.contract %2, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x96x96xf32>, tensor<?x96x8xf32>) -> tensor<?x96x8xf32>
+  return %3 : tensor<?x96x8xf32>
+}

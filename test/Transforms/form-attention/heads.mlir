@@ -56,27 +56,27 @@ func.func @one_head(%q: tensor<?x3x8xf16>, %k: tensor<?x4x8xf16>) -> tensor<?x3x
 // CHECK-LABEL: func.func @padding
 // CHECK: mpc.softmax
 // REMARK: [Missed] attention{{.*}}it has a mask that is not causal alone
-func.func @padding(%q: tensor<?x3x8xf16>, %m: tensor<?x1x3xi1>) -> tensor<?x3x8xf16> attributes {mpc.entry} {
-  %n = mpc.constant dense<-6.0e4> : tensor<f16>
-  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x3x8xf16>, tensor<?x3x8xf16>) -> tensor<?x3x3xf16>
-  %1 = mpc.select %m, %0, %n : tensor<?x1x3xi1>, tensor<?x3x3xf16>, tensor<f16>
-  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x3x3xf16>
-  %3 = mpc.contract %2, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x3x3xf16>, tensor<?x3x8xf16>) -> tensor<?x3x8xf16>
-  return %3 : tensor<?x3x8xf16>
+func.func @padding(%q: tensor<?x3x8xbf16>, %m: tensor<?x1x3xi1>) -> tensor<?x3x8xbf16> attributes {mpc.entry} {
+  %n = mpc.constant dense<-2.3e38> : tensor<bf16>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x3x8xbf16>, tensor<?x3x8xbf16>) -> tensor<?x3x3xbf16>
+  %1 = mpc.select %m, %0, %n : tensor<?x1x3xi1>, tensor<?x3x3xbf16>, tensor<bf16>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x3x3xbf16>
+  %3 = mpc.contract %2, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x3x3xbf16>, tensor<?x3x8xbf16>) -> tensor<?x3x8xbf16>
+  return %3 : tensor<?x3x8xbf16>
 }
 
 // The other way round: targets behind the source.
 // CHECK-LABEL: func.func @anticausal
 // CHECK: mpc.softmax
 // REMARK: [Missed] attention{{.*}}it has a mask that is not causal alone
-func.func @anticausal(%q: tensor<?x2x8xf16>) -> tensor<?x2x8xf16> attributes {mpc.entry} {
+func.func @anticausal(%q: tensor<?x2x8xbf16>) -> tensor<?x2x8xbf16> attributes {mpc.entry} {
   %m = mpc.constant dense<[[[true, true], [false, true]]]> : tensor<1x2x2xi1>
-  %n = mpc.constant dense<-6.0e4> : tensor<f16>
-  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x2x8xf16>, tensor<?x2x8xf16>) -> tensor<?x2x2xf16>
-  %1 = mpc.select %m, %0, %n : tensor<1x2x2xi1>, tensor<?x2x2xf16>, tensor<f16>
-  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x2x2xf16>
-  %3 = mpc.contract %2, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x2x2xf16>, tensor<?x2x8xf16>) -> tensor<?x2x8xf16>
-  return %3 : tensor<?x2x8xf16>
+  %n = mpc.constant dense<-2.3e38> : tensor<bf16>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x2x8xbf16>, tensor<?x2x8xbf16>) -> tensor<?x2x2xbf16>
+  %1 = mpc.select %m, %0, %n : tensor<1x2x2xi1>, tensor<?x2x2xbf16>, tensor<bf16>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x2x2xbf16>
+  %3 = mpc.contract %2, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x2x2xbf16>, tensor<?x2x8xbf16>) -> tensor<?x2x8xbf16>
+  return %3 : tensor<?x2x8xbf16>
 }
 
 // CHECK-LABEL: func.func @scores_returned

@@ -51,9 +51,23 @@ Case reduce(std::string name, std::string shape, ReduceKind kind, Dims axes, boo
 Case attention(std::string name) {
   auto build = [](OpBuilder &b, Location l, ValueRange v) -> Value {
     auto scale = b.getF64FloatAttr(0.5);
-    return AttentionOp::create(b, l, v[0], v[1], v[2], scale, b.getUnitAttr()).getResult();
+    return AttentionOp::create(b, l, v[0], v[1], v[2], /*mask=*/Value(), scale, b.getUnitAttr())
+        .getResult();
   };
   return {std::move(name), {"B42K", "B22K", "B223"}, build};
+}
+
+/// Of the second target no source counts.
+Case maskedAttention(std::string name) {
+  auto build = [](OpBuilder &b, Location l, ValueRange v) -> Value {
+    auto type = RankedTensorType::get({1, 1, 4, 3}, b.getI1Type());
+    const bool counts[] = {true, false, true, false, false, false,
+                           true, true,  true, false, true,  false};
+    Value mask = ConstantOp::create(b, l, DenseElementsAttr::get(type, ArrayRef(counts)));
+    return AttentionOp::create(b, l, v[0], v[1], v[2], mask, b.getF64FloatAttr(0.5), UnitAttr())
+        .getResult();
+  };
+  return {std::move(name), {"B42K", "B32K", "B323"}, build};
 }
 
 Value state(OpBuilder &b, Location l) {
@@ -136,6 +150,7 @@ std::vector<Case> cases() {
       contract("contract_batch", "BMK", "BKN", {0}, {0}, {2}, {1}),
       contract("contract_scores", "BM2K", "BN2K", {0, 2}, {0, 2}, {3}, {3}),
       attention("attention"),
+      maskedAttention("masked_attention"),
       contract("contract_late_batch", "MKN", "K3N", {2}, {2}, {1}, {0}),
       contract("contract_two", "BMKN", "NKM", {}, {}, {3, 1}, {0, 2}),
       contract("contract_outer", "M", "KN", {}, {}, {}, {}),
