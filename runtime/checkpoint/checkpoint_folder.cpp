@@ -18,6 +18,7 @@
 namespace mpc::checkpoint {
 
 using data::Failure;
+using data::Result;
 using data::Status;
 
 static const std::string prefix = "checkpoint-", suffix = ".safetensors";

@@ -107,7 +107,7 @@ void softmax(float *scores, const uint8_t *mask, int64_t count, float scale, flo
   }
   float top = -infinity;
   for (int64_t i = 0; i < lanes; ++i)
-    top = most[i] > top || most[i] != most[i] ? most[i] : top;
+    top = most[i] > top || __builtin_isnan(most[i]) ? most[i] : top;
   Vector sums = Vector{};
   for (int64_t i = 0; i < end; i += lanes) {
     const Vector power = exponential(load(scores + i) - top);
