@@ -35,9 +35,10 @@ def has_amx():
 
 def _generation():
     """AMD's generation, which its extensions do not tell: one of two multiply-adds per cycle of the other."""
-    if _field("vendor_id") != "AuthenticAMD" or "AVX512" not in _extensions():
+    if _field("vendor_id") != "AuthenticAMD":
         return ""
-    return {"25": "Zen4", "26": "Zen5"}.get(_field("cpu family"), "")
+    generations = {"25": "Zen4", "26": "Zen5"} if "AVX512" in _extensions() else {"25": "Zen3"}
+    return generations.get(_field("cpu family"), "")
 
 
 def description():
