@@ -24,6 +24,12 @@ def versions_of(python):
     return {name: found[name] for name in VERSIONED if name in found}
 
 
+def _lacks(python, backend):
+    # Keras imports the backend that it is told, TensorFlow if none.
+    environment = {**os.environ, "KERAS_BACKEND": "torch" if backend == "onnxruntime" else backend}
+    return subprocess.run([python, "-c", f"import keras, {backend}"], capture_output=True, env=environment).returncode
+
+
 def python_of(backend):
     """A Python with Keras on the backend; None where it cannot be installed."""
     given = os.environ.get("MPC_BENCHMARK_PYTHON_" + backend.upper())
@@ -31,7 +37,7 @@ def python_of(backend):
         return given
     folder = ROOT / "build" / "benchmarks" / backend
     python = folder / "bin" / "python"
-    if subprocess.run([python, "-c", f"import keras, {backend}"], capture_output=True).returncode if python.exists() else True:
+    if _lacks(python, backend) if python.exists() else True:
         say(f"installing Keras on {backend} into {folder.relative_to(ROOT)}")
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         installed = subprocess.run([python, "-m", "pip", "install", "--quiet", "keras==3.15.1", "numpy", *PACKAGES[backend]])

@@ -33,11 +33,15 @@ def has_amx():
     return "AMX" in _extensions()
 
 
+def has_avx512():
+    return "AVX512" in _extensions()
+
+
 def _generation():
     """AMD's generation, which its extensions do not tell: one of two multiply-adds per cycle of the other."""
     if _field("vendor_id") != "AuthenticAMD":
         return ""
-    generations = {"25": "Zen4", "26": "Zen5"} if "AVX512" in _extensions() else {"25": "Zen3"}
+    generations = {"25": "Zen4", "26": "Zen5"} if has_avx512() else {"25": "Zen3"}
     return generations.get(_field("cpu family"), "")
 
 

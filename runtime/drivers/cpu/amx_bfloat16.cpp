@@ -283,9 +283,9 @@ constexpr PackPanels packsOfLhs[3][2] = {
 constexpr PackPanels packsOfRhs[3][2] = {
     {nullptr, nullptr}, {packPairs<false>, packLanesAsPairs}, {nullptr, nullptr}};
 
-constexpr PieceKernel pieces = {/*rows=*/32,    /*columns=*/32, lineBytes,
-                                /*multiple=*/1, packsOfLhs,     packsOfRhs,
-                                multiplyPieces};
+constexpr PieceKernel pieces = {/*rows=*/32,    /*columns=*/32,      lineBytes,
+                                /*multiple=*/1, /*fetchingSteps=*/1, packsOfLhs,
+                                packsOfRhs,     multiplyPieces};
 
 } // namespace
 

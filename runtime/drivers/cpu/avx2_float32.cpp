@@ -12,7 +12,8 @@ namespace {
 struct Vectors256 {
   using Sums = __m256;
   using Words = __m256i;
-  static constexpr int64_t lanes = 8, panelRows = 6, panelColumns = 16;
+  // A step is so short that lines of several are spread over the groups of rows that read them.
+  static constexpr int64_t lanes = 8, panelRows = 6, panelColumns = 16, fetchingSteps = 4;
   static constexpr bool masksLoads = false;
   static Sums zero() { return _mm256_setzero_ps(); }
   static Sums load(const float *from) { return _mm256_load_ps(from); }
@@ -114,7 +115,7 @@ constexpr PieceKernel ofFewColumns = pieceKernel<Step, Packs, fewColumns>(UpTo12
 
 } // namespace
 
-// Second-level caches of such CPUs hold 256 KiB and more.
+// For a second-level cache of 512 KiB (Zen 3, docs/decisions/0067).
 const MicroKernel avx2Float32 = {"avx2_float32",
                                  Vectors256::panelRows,
                                  Vectors256::panelColumns,
@@ -122,9 +123,9 @@ const MicroKernel avx2Float32 = {"avx2_float32",
                                  Vectors256::panelRows *stepBytesPerLane,
                                  Vectors256::panelColumns *stepBytesPerLane,
                                  /*steps=*/256,
-                                 /*blockRows=*/96,
+                                 /*blockRows=*/384,
                                  /*blockColumns=*/256,
-                                 /*groupPanels=*/8,
+                                 /*groupPanels=*/4,
                                  Packs<Vectors256::panelRows>::of,
                                  Packs<Vectors256::panelColumns>::of,
                                  nothing,

@@ -11,9 +11,11 @@ namespace {
 
 // Their sums of one panel stay in the first-level cache.
 constexpr int64_t mostStreamedRows = 64, mostStreamedColumns = 64;
+// Of kernels for which it was measured (AVX2, docs/decisions/0067).
+constexpr int64_t mostColumnsOfOnePanel = 16;
 // Of a panel, that are multiplied by the rows at a time; as much is on its way
 // (docs/decisions/0063).
-constexpr int64_t bytesAtOnce = 128 << 10, mostChunksAtOnce = 4;
+constexpr int64_t bytesAtOnce = 128 << 10, mostChunksAtOnce = 2;
 
 } // namespace
 
@@ -46,6 +48,10 @@ bool BlockedProduct::isNarrow(const Contraction &shape) const {
 
 bool BlockedProduct::streamsWeights(const Contraction &shape, bool rhsIsPacked) const {
   if (isNarrow(shape))
+    return true;
+  // One panel, which is all that is packed.
+  if (shape.batch == 1 && shape.n <= kernel.columns && kernel.columns <= mostColumnsOfOnePanel &&
+      readsLanes(shape))
     return true;
   // With tiles not measured.
   return rhsIsPacked && shape.batch == 1 && shape.m <= mostStreamedRows &&
@@ -141,9 +147,9 @@ void BlockedProduct::multiplyStreamedBlock(const Contraction &shape, const Strea
   const int64_t steps = stepsOf(shape.k), chunks = ceilDivide(steps, kernel.steps);
   const int64_t groups = ceilDivide(block.count, pieces.rows);
   // Groups of rows share the fetching.
-  const int64_t stepLines = right.stepBytes / cacheLine;
-  const int64_t linesAtOnce = std::max<int64_t>(ceilDivide(stepLines, groups), 1);
-  const int64_t fetchingGroups = ceilDivide(stepLines, linesAtOnce);
+  const int64_t allLines = ceilDivide(right.stepBytes * pieces.fetchingSteps, cacheLine);
+  const int64_t linesAtOnce = ceilDivide(allLines, groups);
+  const int64_t fetchingGroups = ceilDivide(allLines, linesAtOnce);
   const uint8_t *lanes[mostStreamedRows];
   for (int64_t i = 0; i < block.count; ++i)
     lanes[i] = block.rows.lane(block.row + i);
@@ -171,7 +177,7 @@ void BlockedProduct::multiplyStreamedBlock(const Contraction &shape, const Strea
           piece[i].next =
               chunkOf(right, block.weights, isEnd ? i : std::min(chunk + chunksAtOnce, chunks - 1),
                       block.panel + isEnd) +
-              group * linesAtOnce * cacheLine * ownSteps;
+              group * linesAtOnce * cacheLine * (ownSteps / pieces.fetchingSteps);
       }
       const int64_t row = block.count * group / groups;
       tile.rows = block.count * (group + 1) / groups - row;

@@ -124,11 +124,13 @@ bool isWorthwhileOnAmd(const MicroKernel &kernel, const Contraction &c, bool rhs
            c.k >= 256);
 }
 
-// A Zen 5 without its AVX-512. oneDNN packs and widens whole operands.
+// A Zen 3, and a Zen 5 without its AVX-512. oneDNN packs and widens whole operands.
 bool isWorthwhileOnAvx2(const MicroKernel &kernel, const Contraction &c) {
-  constexpr int64_t fewTerms = 64;
+  constexpr int64_t fewTerms = 64, manyTerms = 1024;
+  if (isFloat32(c) && c.n < kernel.columns) // one panel
+    return c.batch == 1 && c.k >= fewTerms && (!c.transposeLhs || c.k <= manyTerms);
   if (isFloat32(c))
-    return c.batch == 1 && c.n >= kernel.columns && (c.transposeLhs || c.k >= fewTerms);
+    return c.batch == 1 && (c.transposeLhs || c.k >= fewTerms || c.m <= kernel.blockRows);
   // Where only this library is compiled for less than the CPU has.
   return c.lhs != MPC_RT_BFLOAT16 || c.rhs != MPC_RT_BFLOAT16 || !onednn::hasNativeBFloat16();
 }

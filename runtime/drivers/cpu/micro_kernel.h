@@ -70,7 +70,7 @@ struct PieceTile {
   float *sums; // as in MicroTile
   int64_t sumStride;
   bool first;
-  int64_t nextLines; // of 64 bytes that each step fetches from Piece::next on
+  int64_t nextLines; // of 64 bytes that are fetched from Piece::next on before `fetchingSteps`
 };
 
 // `rows` times `columns` sums are in the registers.
@@ -80,6 +80,7 @@ struct PieceKernel {
   int64_t rows, columns;
   int64_t laneBytes;                       // of a step of a lane
   int64_t multiple;                        // of which the k of a lane in memory are one
+  int64_t fetchingSteps;                   // of PieceTile::nextLines
   PackTable packLhs, packRhs;              // panels of `columns`
   void (*multiply)(const PieceTile &tile); // of up to `rows` lanes
 };

@@ -186,7 +186,7 @@ TEST_P(BlockedProducts, AreExactInBlocksOfTheRealSize) {
 TEST_P(BlockedProducts, StreamPackedWeights) {
   uint32_t i = 0;
   for (int64_t m : {1, 6, 17, 64, 150})
-    for (int64_t n : {3, 8, 32, 33, 200})
+    for (int64_t n : {3, 8, 10, 32, 33, 200})
       for (int64_t k : {62, 64, 257, 386, 700}) {
         ContractionCase shape = draw(i++);
         shape.batch = 1;
