@@ -53,6 +53,19 @@ static int64_t pack(MutableArrayRef<Place *> places) {
   return total;
 }
 
+/// Whether the buffer is all of another one in another shape.
+static bool isReshape(Value buffer) {
+  return isa_and_present<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(
+      buffer.getDefiningOp());
+}
+
+/// The buffer that `buffer` is in another shape.
+static Value stripReshapes(Value buffer) {
+  while (isReshape(buffer))
+    buffer = buffer.getDefiningOp()->getOperand(0);
+  return buffer;
+}
+
 /// Whether `op` may write `output` over `input`: every iteration reads what it overwrites and
 /// nothing else of it.
 static bool canShare(linalg::LinalgOp op, Value input, Value output) {
@@ -69,9 +82,13 @@ static bool canShare(linalg::LinalgOp op, Value input, Value output) {
   op->getRegion(0).walk([&](memref::LoadOp) { captures = true; });
   if (captures)
     return false;
+  Value read = stripReshapes(input), written = stripReshapes(output);
   return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
-    return (operand.get() != input && operand.get() != output) ||
-           op.getMatchingIndexingMap(&operand).isIdentity();
+    if (operand.get() == input || operand.get() == output)
+      return op.getMatchingIndexingMap(&operand).isIdentity();
+    // In another shape, other elements are read.
+    Value other = stripReshapes(operand.get());
+    return other != read && other != written;
   });
 }
 
@@ -90,7 +107,7 @@ FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
 
   bool failed = false;
   DenseMap<Value, unsigned> indexOf;
-  SmallVector<bool> plain; // touched only under its own name
+  SmallVector<bool> whole; // touched as a whole only, in whatever shape
   entry.walk([&](memref::AllocOp alloc) {
     Buffer buffer;
     buffer.alloc = alloc;
@@ -119,7 +136,7 @@ FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
     }
     buffer.begin = ops.size();
     bool nested = alloc->getBlock() != &entry.getBody().front();
-    bool isPlain = true;
+    bool isWhole = true;
     for (Value alias : views.resolve(alloc)) {
       if (nested && !alloc->getParentOp()->isAncestor(alias.getParentBlock()->getParentOp())) {
         alloc.emitOpError()
@@ -127,7 +144,7 @@ FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
         failed = true;
         return;
       }
-      isPlain &= alias == alloc.getResult();
+      isWhole &= alias == alloc.getResult() || isReshape(alias);
       for (Operation *user : alias.getUsers()) {
         buffer.begin = std::min(buffer.begin, stepOf(user));
         buffer.end = std::max(buffer.end, stepOf(user));
@@ -135,7 +152,7 @@ FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
     }
     buffer.begin = std::min(buffer.begin, buffer.end);
     indexOf[alloc] = plan.buffers.size();
-    plain.push_back(isPlain);
+    whole.push_back(isWhole);
     plan.buffers.push_back(buffer);
   });
   if (failed)
@@ -151,14 +168,14 @@ FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
       continue;
     for (Value output : linalgOp.getDpsInits()) {
       auto written = indexOf.find(output);
-      if (written == indexOf.end() || !plain[written->second])
+      if (written == indexOf.end() || !whole[written->second])
         continue;
       Buffer &target = plan.buffers[written->second];
       if (target.begin != step || target.inPlaceOf)
         continue;
       for (Value input : linalgOp.getDpsInputs()) {
-        auto read = indexOf.find(input);
-        if (read == indexOf.end() || !plain[read->second] || input == output)
+        auto read = indexOf.find(stripReshapes(input));
+        if (read == indexOf.end() || !whole[read->second] || input == output)
           continue;
         unsigned source = root[read->second];
         // The last member of the chain is the one that still holds a value.

@@ -186,14 +186,15 @@ def InterleaveLaunchesPass : Pass<"mpc-interleave-launches", "::mlir::ModuleOp">
   let summary = "for CPUs: kernels run on parts of a contraction's result while these are in the cache";
   let description = [{
     A launch whose iteration i reads element i of what a contraction before it wrote, and no other
-    one, moves up to the contraction, when nothing between depends on either order: both become
-    mpcrt.interleave. That saves writing the result and reading it again, and the kernel waits for
+    one, moves up to the contraction, or that down to the launch, when nothing between depends on either
+    order: both become mpcrt.interleave. That saves writing the result and reading it again, and the kernel waits for
     memory while another thread multiplies. Among the launches are an optimizer's updates, if
     nothing has to be known of all gradients before (loss scaling, clipping): remark `interleave`
     (category mpc-kernels). A result that nobody else reads is `consumed`. One that the launch
     overwrites, as activations do, is `replaced`, unless the launch touches other buffers of that size: where
     the kernel has one argument to read it and one to write it, a copy of the kernel (`@..._in_place`) has one
-    for both.
+    for both. Where iterations are rows, which read a vector per column (BatchNormalization of a prediction), they
+    become elements in a copy (`@..._by_elements`).
 
     ```mlir
     mpcrt.contract ins(%x, %dy : ...) outs(%dw : ...)

@@ -16,6 +16,10 @@ struct ByteRange {
   bool isBefore(const ByteRange &other) const {
     return fixedEnd <= other.fixed && perSampleEnd <= other.perSample;
   }
+  bool operator==(const ByteRange &other) const {
+    return fixed == other.fixed && perSample == other.perSample && fixedEnd == other.fixedEnd &&
+           perSampleEnd == other.perSampleEnd;
+  }
 };
 ByteRange rangeOf(mpcrt::ViewOp view);
 

@@ -1,34 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels whose iteration i has to do with element i of a buffer.
+// Kernels that go through a buffer element by element.
 #ifndef MPC_LIB_CONVERSION_LINALGTOMPCRT_ELEMENTKERNEL_H
 #define MPC_LIB_CONVERSION_LINALGTOMPCRT_ELEMENTKERNEL_H
 
 #include "BufferPlace.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mpc {
 
-/// What a kernel does with a buffer, of which iteration i touches element i and no other one.
+/// What a kernel does with a buffer, of which an iteration touches its own element and no other
+/// one.
 struct ElementAccess {
   bool isRead = false, isWritten = false;
 };
 
-/// None for an argument that is used otherwise. A written one is written by every iteration.
+/// Of a kernel whose iteration i touches element i. None for an argument that is used otherwise. A
+/// written one is written by every iteration.
 std::optional<ElementAccess> findElementAccess(mlir::BlockArgument argument);
 
-/// Kernels that replace a buffer in place: one argument is what another one reads and writes.
-class InPlaceKernels {
+/// The loops of a kernel whose iteration i is row i, and goes through `width` columns, in any
+/// order: what reads a vector per column.
+struct RowLoops {
+  mlir::scf::ForOp rows, columns;
+  int64_t width;
+};
+
+/// None for a kernel that does anything else.
+std::optional<RowLoops> findRowLoops(mlir::func::FuncOp kernel);
+
+/// The same as above of the elements (row, column) of a buffer [..., width].
+std::optional<ElementAccess> findElementAccess(mlir::BlockArgument argument, RowLoops loops);
+
+/// Copies of kernels for launches that join a contraction.
+class KernelCopies {
 public:
-  explicit InPlaceKernels(BufferUses &uses) : uses(uses) {}
+  explicit KernelCopies(BufferUses &uses) : uses(uses) {}
 
   /// The launch reads one buffer as argument `read` and writes it as argument `written`, of the
   /// same type: from now on the kernel, a copy of its own, has the first alone. Returns its index.
-  unsigned merge(mpcrt::LaunchOp launch, unsigned read, unsigned written);
+  unsigned mergeInPlace(mpcrt::LaunchOp launch, unsigned read, unsigned written);
+  /// The launch has an iteration for each row of a kernel with RowLoops: from now on one for each
+  /// element, of a copy that begins and ends within rows. What counts them goes to the builder.
+  void splitRows(mlir::OpBuilder &builder, mpcrt::LaunchOp launch);
   /// Kernels that no launch needs any more go.
   void eraseUnused(mlir::ModuleOp module);
 
 private:
   BufferUses &uses;
-  llvm::DenseMap<std::tuple<mlir::Operation *, unsigned, unsigned>, mlir::func::FuncOp> copies;
+  llvm::DenseMap<std::tuple<mlir::Operation *, unsigned, unsigned>, mlir::func::FuncOp> inPlace;
+  llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> byElements;
 };
 
 } // namespace mpc

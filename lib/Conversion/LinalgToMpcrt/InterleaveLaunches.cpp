@@ -32,11 +32,20 @@ static bool isWhole(Value buffer, Value base) {
   return true;
 }
 
+/// Whether the views of the arena are the same place.
+static bool isSamePlace(Value a, Value b) {
+  auto first = a.getDefiningOp<mpcrt::ViewOp>(), second = b.getDefiningOp<mpcrt::ViewOp>();
+  return a == b || (first && second && first.getArena() == second.getArena() &&
+                    rangeOf(first) == rangeOf(second));
+}
+
 namespace {
 /// A launch that goes through a contraction's result element by element.
 struct Partner {
   mpcrt::LaunchOp launch;
   std::optional<unsigned> read, written; ///< arguments that are the result; they may be the same
+  bool isByRows = false;                 ///< an iteration is a row of elements
+  bool rises = true;                     ///< to the contraction, or else that sinks to the launch
 };
 } // namespace
 
@@ -46,9 +55,15 @@ static std::optional<Partner> findResult(mpcrt::LaunchOp launch, Value out,
   func::FuncOp kernel = uses.kernelOf(launch);
   auto count = evaluateIndex(launch.getCount()), elements = getElementCount(out);
   Value base = baseOf(out);
-  if (!kernel || !count || !elements || !(*count == *elements) || !isWhole(out, base))
+  if (!kernel || !count || !elements || !isWhole(out, base))
     return std::nullopt;
-  Partner partner{launch, std::nullopt, std::nullopt};
+  std::optional<RowLoops> rows;
+  if (!(*count == *elements)) {
+    rows = findRowLoops(kernel);
+    if (!rows || !(*count * BatchExtent{rows->width, 0} == elements))
+      return std::nullopt;
+  }
+  Partner partner{launch, std::nullopt, std::nullopt, rows.has_value()};
   bool isAlone = true;
   for (auto [index, argument] : llvm::enumerate(launch.getArguments())) {
     if (!isa<MemRefType>(argument.getType()))
@@ -58,9 +73,11 @@ static std::optional<Partner> findResult(mpcrt::LaunchOp launch, Value out,
       isAlone &= others && !(*others == *elements);
       continue;
     }
-    auto access = findElementAccess(kernel.getArgument(index));
-    if (!access || baseOf(argument) != base || !isWhole(argument, base) ||
-        (access->isRead && partner.read) || (access->isWritten && partner.written))
+    auto access = rows ? findElementAccess(kernel.getArgument(index), *rows)
+                       : findElementAccess(kernel.getArgument(index));
+    Value own = baseOf(argument);
+    if (!access || !isSamePlace(own, base) || !isWhole(argument, own) ||
+        (access->isRead && (partner.read || own != base)) || (access->isWritten && partner.written))
       return std::nullopt;
     if (access->isRead)
       partner.read = index;
@@ -74,13 +91,17 @@ static std::optional<Partner> findResult(mpcrt::LaunchOp launch, Value out,
   // than a part of a row at a time (docs/decisions/0064).
   if (partner.written && (!isAlone || typeOf(*partner.read) != typeOf(*partner.written)))
     return std::nullopt;
+  // Rows that go elsewhere were not measured.
+  if (rows && !partner.written)
+    return std::nullopt;
   return partner;
 }
 
-/// Whether nothing between the two ops cares when `launch` runs.
-static bool isFreeToRise(mpcrt::LaunchOp launch, mpcrt::ContractOp contract, BufferUses &uses) {
+/// Whether nothing between the two ops cares when `moved`, one of them, runs.
+static bool isFreeBetween(mpcrt::ContractOp contract, mpcrt::LaunchOp launch, Operation *moved,
+                          BufferUses &uses) {
   for (Operation *op = contract->getNextNode(); op != launch; op = op->getNextNode())
-    if (!isMemoryEffectFree(op) && uses.dependOnEachOther(op, launch))
+    if (!isMemoryEffectFree(op) && uses.dependOnEachOther(op, moved))
       return false;
   return true;
 }
@@ -126,26 +147,36 @@ static std::optional<Partner> findPartner(mpcrt::ContractOp contract, BufferUses
     if (!launch || launch.getArguments().size() > MPC_RT_MAX_KERNEL_ARGUMENTS)
       return std::nullopt;
     auto found = findResult(launch, contract.getOut(), uses);
-    if (!found || !leavesOperands(launch, contract, uses) || !isFreeToRise(launch, contract, uses))
+    if (!found || !leavesOperands(launch, contract, uses))
+      return std::nullopt;
+    // Between them may stand what makes the vectors that the launch reads.
+    found->rises = isFreeBetween(contract, launch, launch, uses);
+    if (!found->rises && !isFreeBetween(contract, launch, contract, uses))
       return std::nullopt;
     return found;
   }
   return std::nullopt;
 }
 
-static void interleave(mpcrt::ContractOp contract, BufferUses &uses, InPlaceKernels &inPlace) {
+static void interleave(mpcrt::ContractOp contract, BufferUses &uses, KernelCopies &copies) {
   auto out = dyn_cast<MemRefType>(contract.getOut().getType());
   if (!out || !contract.isPlainBesideSums() || !isa<FloatType>(out.getElementType()))
     return;
   auto partner = findPartner(contract, uses);
   IRRewriter builder(contract.getContext());
-  if (!partner || failed(moveValueDefinitions(builder, partner->launch->getOperands(), contract)))
+  if (!partner || (partner->rises &&
+                   failed(moveValueDefinitions(builder, partner->launch->getOperands(), contract))))
     return;
-  auto [launch, read, written] = *partner;
+  auto [launch, read, written, isByRows, rises] = *partner;
+  Operation *place = rises ? contract.getOperation() : launch;
+  if (isByRows) {
+    builder.setInsertionPoint(place);
+    copies.splitRows(builder, launch);
+  }
   unsigned result = *read;
   if (written && *written != result)
-    result = inPlace.merge(launch, result, *written);
-  builder.setInsertionPointAfter(contract);
+    result = copies.mergeInPlace(launch, result, *written);
+  builder.setInsertionPoint(place);
   const bool isReplaced = written.has_value();
   auto both = mpcrt::InterleaveOp::create(builder, contract.getLoc(), result,
                                           !isReplaced && isConsumed(contract, launch), isReplaced);
@@ -164,13 +195,13 @@ namespace {
 struct InterleaveLaunches : mpc::impl::InterleaveLaunchesPassBase<InterleaveLaunches> {
   void runOnOperation() override {
     BufferUses uses(getOperation());
-    InPlaceKernels inPlace(uses);
+    KernelCopies copies(uses);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))
         for (auto contract :
              llvm::make_early_inc_range(function.getBody().front().getOps<mpcrt::ContractOp>()))
-          interleave(contract, uses, inPlace);
-    inPlace.eraseUnused(getOperation());
+          interleave(contract, uses, copies);
+    copies.eraseUnused(getOperation());
   }
 };
 } // namespace

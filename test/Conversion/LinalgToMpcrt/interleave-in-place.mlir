@@ -90,7 +90,23 @@ func.func private @sometimes(%x: memref<?xf32>, %y: memref<?xf32>, %begin: index
   return
 }
 
-// Iterations are rows: each adds a vector.
+// Iterations are rows: each adds a vector. A copy has an iteration for each element, and a loop for rows that are cut.
+// CHECK: func.func private @rows(
+// CHECK: func.func private @rows_by_elements_in_place(%[[ROWS:.*]]: memref<?x4xf32>, %{{.*}}: memref<4xf32>, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
+// CHECK-DAG: %[[WIDTH:.*]] = arith.constant 4 : index
+// CHECK: %[[FIRST:.*]] = arith.divui %[[BEGIN]], %[[WIDTH]]
+// CHECK: %[[LAST:.*]] = arith.divui %{{.*}}, %[[WIDTH]]
+// CHECK: scf.if
+// CHECK-NEXT: scf.for %{{.*}} = %[[FIRST]] to %[[LAST]]
+// CHECK-NEXT: scf.for %{{.*}} = %c0 to %c4
+// CHECK: else
+// CHECK-NEXT: scf.for %[[ROW:.*]] = %[[FIRST]] to %[[LAST]]
+// CHECK-NEXT: %[[START:.*]] = arith.muli %[[ROW]], %[[WIDTH]]
+// CHECK-NEXT: %[[FROM:.*]] = arith.subi %[[BEGIN]], %[[START]]
+// CHECK-NEXT: %[[TO:.*]] = arith.subi %[[END]], %[[START]]
+// CHECK-NEXT: %[[LOWER:.*]] = arith.maxsi %[[FROM]]
+// CHECK-NEXT: %[[UPPER:.*]] = arith.minsi %[[TO]], %[[WIDTH]]
+// CHECK-NEXT: scf.for %{{.*}} = %[[LOWER]] to %[[UPPER]]
 func.func private @rows(%x: memref<?x4xf32>, %b: memref<4xf32>, %y: memref<?x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -101,6 +117,49 @@ func.func private @rows(%x: memref<?x4xf32>, %b: memref<4xf32>, %y: memref<?x4xf
       %u = memref.load %b[%j] : memref<4xf32>
       %r = arith.addf %v, %u : f32
       memref.store %r, %y[%i, %j] : memref<?x4xf32>
+    } {mpcrt.independent}
+  }
+  return
+}
+
+// Images: a row is a place, whose number is taken apart.
+func.func private @places(%x: memref<?x2x3x4xf32>, %b: memref<4xf32>, %y: memref<?x2x3x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %begin to %end step %c1 {
+    %column = arith.remui %i, %c3 : index
+    %line = arith.divui %i, %c3 : index
+    %row = arith.remui %line, %c2 : index
+    %sample = arith.divui %line, %c2 : index
+    scf.for %j = %c0 to %c4 step %c1 {
+      %v = memref.load %x[%sample, %row, %column, %j] : memref<?x2x3x4xf32>
+      %u = memref.load %b[%j] : memref<4xf32>
+      %r = arith.addf %v, %u : f32
+      memref.store %r, %y[%sample, %row, %column, %j] : memref<?x2x3x4xf32>
+    } {mpcrt.independent}
+  }
+  return
+}
+
+// The places of an image in another order.
+func.func private @mirrored(%x: memref<?x2x3x4xf32>, %y: memref<?x2x3x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %begin to %end step %c1 {
+    %column = arith.remui %i, %c3 : index
+    %line = arith.divui %i, %c3 : index
+    %row = arith.remui %line, %c2 : index
+    %sample = arith.divui %line, %c2 : index
+    %other = arith.subi %c2, %column : index
+    scf.for %j = %c0 to %c4 step %c1 {
+      %v = memref.load %x[%sample, %row, %other, %j] : memref<?x2x3x4xf32>
+      memref.store %v, %y[%sample, %row, %column, %j] : memref<?x2x3x4xf32>
     } {mpcrt.independent}
   }
   return
@@ -219,12 +278,64 @@ func.func @writes_sometimes(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x
 }
 
 // CHECK-LABEL: func.func @rows_of_it
-// CHECK-NOT: mpcrt.interleave
-// CHECK: return
+// CHECK: %[[ELEMENTS:.*]] = arith.muli
+// CHECK-NEXT: mpcrt.interleave result(0) replaced {
+// CHECK-NEXT: mpcrt.contract
+// CHECK-NEXT: mpcrt.launch @rows_by_elements_in_place count(%[[ELEMENTS]]) grain(4000)
 func.func @rows_of_it(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %b: memref<4xf32> {mpc.input = "b"}, %y: memref<?x4xf32> {mpcrt.output = "out0"},
                       %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%y : memref<?x4xf32>) {layer = "dense"}
   mpcrt.launch @rows count(%n) grain(1000) args(%y, %b, %y : memref<?x4xf32>, memref<4xf32>, memref<?x4xf32>)
+  return
+}
+
+// They go elsewhere.
+// CHECK-LABEL: func.func @rows_elsewhere
+// CHECK-NOT: mpcrt.interleave
+// CHECK: mpcrt.launch @rows count
+func.func @rows_elsewhere(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %b: memref<4xf32> {mpc.input = "b"}, %y: memref<?x4xf32> {mpcrt.output = "out0"},
+                      %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 16 : i64} {
+  %h = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<?x4xf32>
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%h : memref<?x4xf32>) {layer = "dense"}
+  mpcrt.launch @rows count(%n) grain(1000) args(%h, %b, %y : memref<?x4xf32>, memref<4xf32>, memref<?x4xf32>)
+  return
+}
+
+// A pointwise convolution's result in two shapes, each a view of its own. What makes the vector stands between.
+// CHECK-LABEL: func.func @places_of_it
+// CHECK: memref.store
+// CHECK: mpcrt.interleave result(0) replaced {
+// CHECK-NEXT: mpcrt.contract
+// CHECK-NEXT: mpcrt.launch @places_by_elements_in_place count(%{{.*}}) grain(400) args(%expand_shape, %{{.*}} : memref<?x2x3x4xf32>, memref<4xf32>)
+func.func @places_of_it(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %out: memref<?x2x3x4xf32> {mpcrt.output = "out0"},
+                        %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 64 : i64, mpcrt.arena_per_sample = 96 : i64} {
+  %c0 = arith.constant 0 : index
+  %c6 = arith.constant 6 : index
+  %one = arith.constant 1.0 : f32
+  %places = arith.muli %n, %c6 : index
+  %b = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<4xf32>
+  %h = mpcrt.view %arena[%n] fixed(64) per_sample(0) {extent = 6 : i64} : memref<?xi8> -> memref<?x4xf32>
+  %y = mpcrt.view %arena[%n] fixed(64) per_sample(0) : memref<?xi8> -> memref<?x2x3x4xf32>
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%h : memref<?x4xf32>) {layer = "dense"}
+  %image = memref.expand_shape %h [[0, 1, 2], [3]] output_shape [%n, 2, 3, 4] : memref<?x4xf32> into memref<?x2x3x4xf32>
+  memref.store %one, %b[%c0] : memref<4xf32>
+  mpcrt.launch @places count(%places) grain(100) args(%image, %b, %y : memref<?x2x3x4xf32>, memref<4xf32>, memref<?x2x3x4xf32>)
+  memref.copy %y, %out : memref<?x2x3x4xf32> to memref<?x2x3x4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @mirrored_places
+// CHECK-NOT: mpcrt.interleave
+// CHECK: return
+func.func @mirrored_places(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.input = "w"}, %out: memref<?x2x3x4xf32> {mpcrt.output = "out0"},
+                           %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 96 : i64} {
+  %c6 = arith.constant 6 : index
+  %places = arith.muli %n, %c6 : index
+  %h = mpcrt.view %arena[%n] fixed(0) per_sample(0) {extent = 6 : i64} : memref<?xi8> -> memref<?x4xf32>
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%h : memref<?x4xf32>) {layer = "dense"}
+  %image = memref.expand_shape %h [[0, 1, 2], [3]] output_shape [%n, 2, 3, 4] : memref<?x4xf32> into memref<?x2x3x4xf32>
+  mpcrt.launch @mirrored count(%places) grain(100) args(%image, %image : memref<?x2x3x4xf32>, memref<?x2x3x4xf32>)
+  memref.copy %image, %out : memref<?x2x3x4xf32> to memref<?x2x3x4xf32>
   return
 }
 

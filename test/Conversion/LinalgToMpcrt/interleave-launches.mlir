@@ -63,10 +63,12 @@ func.func @update_weights(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4
   return
 }
 
-// What the update reads is written between the two.
+// What the update reads is written between the two: the contraction waits for it.
 // CHECK-LABEL: func.func @rate_is_written
-// CHECK-NOT: mpcrt.interleave
-// CHECK: return
+// CHECK: memref.store
+// CHECK-NEXT: mpcrt.interleave result(0) consumed {
+// CHECK-NEXT: mpcrt.contract
+// CHECK-NEXT: mpcrt.launch @update
 func.func @rate_is_written(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4xf32> {mpc.input = "dy"}, %w: memref<8x4xf32> {mpc.variable = @w}, %r: memref<f32> {mpc.variable = @rate},
                  %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 512 : i64, mpcrt.arena_per_sample = 64 : i64} {
   %c32 = arith.constant 32 : index
@@ -76,6 +78,26 @@ func.func @rate_is_written(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x
   mpcrt.contract ins(%x, %dy : memref<?x8xf32>, memref<?x4xf32>) outs(%dw : memref<8x4xf32>) {layer = "dense", transpose_lhs}
   %c64 = arith.constant 64.0 : f32
   memref.store %c64, %r[] : memref<f32>
+  mpcrt.launch @update count(%c32) grain(1000) args(%flat, %r, %weights : memref<32xf32>, memref<f32>, memref<32xf32>)
+  return
+}
+
+// So is what the contraction reads, which cannot wait.
+// CHECK-LABEL: func.func @rate_and_operand_are_written
+// CHECK-NOT: mpcrt.interleave
+// CHECK: return
+func.func @rate_and_operand_are_written(%x: memref<?x8xf32> {mpc.input = "x"}, %w: memref<8x4xf32> {mpc.variable = @w}, %r: memref<f32> {mpc.variable = @rate},
+                 %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 512 : i64, mpcrt.arena_per_sample = 64 : i64} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %dw = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<8x4xf32>
+  %dy = mpcrt.view %arena[%n] fixed(512) per_sample(0) : memref<?xi8> -> memref<?x4xf32>
+  %flat = memref.collapse_shape %dw [[0, 1]] : memref<8x4xf32> into memref<32xf32>
+  %weights = memref.collapse_shape %w [[0, 1]] : memref<8x4xf32> into memref<32xf32>
+  mpcrt.contract ins(%x, %dy : memref<?x8xf32>, memref<?x4xf32>) outs(%dw : memref<8x4xf32>) {layer = "dense", transpose_lhs}
+  %c64 = arith.constant 64.0 : f32
+  memref.store %c64, %r[] : memref<f32>
+  memref.store %c64, %dy[%c0, %c0] : memref<?x4xf32>
   mpcrt.launch @update count(%c32) grain(1000) args(%flat, %r, %weights : memref<32xf32>, memref<f32>, memref<32xf32>)
   return
 }

@@ -36,6 +36,60 @@ func.func @elementwise_in_place(%out: memref<?x64xf32> {mpcrt.output = "out0"}, 
   return
 }
 
+// In another shape, too, which is all of the buffer.
+// CHECK-LABEL: func.func @reshaped_in_place
+// CHECK-SAME: mpcrt.arena_per_sample = 256 : i64
+func.func @reshaped_in_place(%out: memref<?x64xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  %a = memref.alloc(%n) : memref<?x64xf32>
+  %b = memref.alloc(%n) : memref<?x8x8xf32>
+  memref.copy %out, %a : memref<?x64xf32> to memref<?x64xf32>
+  %image = memref.expand_shape %a [[0], [1, 2]] output_shape [%n, 8, 8] : memref<?x64xf32> into memref<?x8x8xf32>
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%image : memref<?x8x8xf32>) outs(%b : memref<?x8x8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %1 = arith.negf %i : f32
+    linalg.yield %1 : f32
+  }
+  %flat = memref.collapse_shape %b [[0], [1, 2]] : memref<?x8x8xf32> into memref<?x64xf32>
+  memref.copy %flat, %out : memref<?x64xf32> to memref<?x64xf32>
+  return
+}
+
+// Not where the same op reads the buffer in a second shape, other elements of it.
+// CHECK-LABEL: func.func @two_shapes
+// CHECK-SAME: mpcrt.arena_fixed = 512 : i64
+func.func @two_shapes(%out: memref<8x8xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  %a = memref.alloc() : memref<8x8xf32>
+  %b = memref.alloc() : memref<8x8xf32>
+  memref.copy %out, %a : memref<8x8xf32> to memref<8x8xf32>
+  %flat = memref.collapse_shape %a [[0, 1]] : memref<8x8xf32> into memref<64xf32>
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0 + d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%a, %flat : memref<8x8xf32>, memref<64xf32>) outs(%b : memref<8x8xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %1 = arith.addf %i, %j : f32
+    linalg.yield %1 : f32
+  }
+  memref.copy %b, %out : memref<8x8xf32> to memref<8x8xf32>
+  return
+}
+
+// Nor a part of it.
+// CHECK-LABEL: func.func @part_is_not_in_place
+// CHECK-SAME: mpcrt.arena_fixed = 768 : i64
+func.func @part_is_not_in_place(%out: memref<16x8xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}) attributes {mpc.entry} {
+  %a = memref.alloc() : memref<16x8xf32>
+  %b = memref.alloc() : memref<8x8xf32>
+  memref.copy %out, %a : memref<16x8xf32> to memref<16x8xf32>
+  %part = memref.subview %a[0, 0] [8, 8] [1, 1] : memref<16x8xf32> to memref<8x8xf32, strided<[8, 1]>>
+  %dense = memref.cast %part : memref<8x8xf32, strided<[8, 1]>> to memref<8x8xf32>
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%dense : memref<8x8xf32>) outs(%b : memref<8x8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %1 = arith.negf %i : f32
+    linalg.yield %1 : f32
+  }
+  %result = memref.subview %out[0, 0] [8, 8] [1, 1] : memref<16x8xf32> to memref<8x8xf32, strided<[8, 1]>>
+  memref.copy %b, %result : memref<8x8xf32> to memref<8x8xf32, strided<[8, 1]>>
+  return
+}
+
 // A transposition reads elsewhere than it writes.
 // CHECK-LABEL: func.func @transposition_is_not_in_place
 // CHECK-SAME: mpcrt.arena_fixed = 2048 : i64
