@@ -4,7 +4,8 @@
 
 A suite that silently finds no tests, or skips them, would otherwise pass. The numbers in
 counts.json are lower bounds, raised by hand as tests are added, with how many of them need
-x86-64-v4, where some do; a suite without a number must run at least one test. What ran is written to Testing/Counts/, where report-counts.py adds it up.
+x86-64-v4, where some do; a suite without a number must run at least one test. What ran is written
+to Testing/Counts/, where report-counts.py adds it up.
 """
 
 import argparse
