@@ -9,10 +9,12 @@ import tempfile
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
+import bfloat16_products
 import keras
 import numpy
 from keras import layers
 
+bfloat16_products.round_once()
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import named_tests  # noqa: E402
 

@@ -18,10 +18,13 @@ import tempfile
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
+import bfloat16_products
 import keras
 import numpy
 import tensorflow
 from keras import layers, ops
+
+bfloat16_products.round_once()
 
 
 

@@ -16,9 +16,12 @@ import tempfile
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
+import bfloat16_products
 import keras
 import numpy
 from keras import layers, losses, metrics, optimizers
+
+bfloat16_products.round_once()
 
 ACTIVATIONS = ["relu", "tanh", "sigmoid", "linear", "elu", "selu", "softplus", "silu", "gelu"]
 # Relative to the root mean square of the array; a few ulp per layer, as in the fixtures. Weights are
