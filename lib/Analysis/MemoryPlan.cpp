@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"
+#include "mpc/Analysis/ReshapedBuffer.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -53,19 +54,6 @@ static int64_t pack(MutableArrayRef<Place *> places) {
   return total;
 }
 
-/// Whether the buffer is all of another one in another shape.
-static bool isReshape(Value buffer) {
-  return isa_and_present<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(
-      buffer.getDefiningOp());
-}
-
-/// The buffer that `buffer` is in another shape.
-static Value stripReshapes(Value buffer) {
-  while (isReshape(buffer))
-    buffer = buffer.getDefiningOp()->getOperand(0);
-  return buffer;
-}
-
 /// Whether `op` may write `output` over `input`: every iteration reads what it overwrites and
 /// nothing else of it.
 static bool canShare(linalg::LinalgOp op, Value input, Value output) {
@@ -82,12 +70,12 @@ static bool canShare(linalg::LinalgOp op, Value input, Value output) {
   op->getRegion(0).walk([&](memref::LoadOp) { captures = true; });
   if (captures)
     return false;
-  Value read = stripReshapes(input), written = stripReshapes(output);
+  Value read = skipBufferReshapes(input), written = skipBufferReshapes(output);
   return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
     if (operand.get() == input || operand.get() == output)
       return op.getMatchingIndexingMap(&operand).isIdentity();
     // In another shape, other elements are read.
-    Value other = stripReshapes(operand.get());
+    Value other = skipBufferReshapes(operand.get());
     return other != read && other != written;
   });
 }
@@ -144,7 +132,7 @@ FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
         failed = true;
         return;
       }
-      isWhole &= alias == alloc.getResult() || isReshape(alias);
+      isWhole &= alias == alloc.getResult() || isBufferReshape(alias.getDefiningOp());
       for (Operation *user : alias.getUsers()) {
         buffer.begin = std::min(buffer.begin, stepOf(user));
         buffer.end = std::max(buffer.end, stepOf(user));
@@ -174,7 +162,7 @@ FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
       if (target.begin != step || target.inPlaceOf)
         continue;
       for (Value input : linalgOp.getDpsInputs()) {
-        auto read = indexOf.find(stripReshapes(input));
+        auto read = indexOf.find(skipBufferReshapes(input));
         if (read == indexOf.end() || !whole[read->second] || input == output)
           continue;
         unsigned source = root[read->second];

@@ -4,6 +4,7 @@
 #include "lib/Codegen/CUDA/KernelSource.h"
 #include "lib/Codegen/CUDA/ScalarExpression.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mpc/Analysis/ReshapedBuffer.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -194,7 +195,7 @@ LogicalResult KernelPrinter::printMemory(Operation &op) {
     names[global.getResult()] = global.getName().str();
     return success();
   }
-  if (isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(op)) {
+  if (isBufferReshape(&op)) {
     names[op.getResult(0)] = nameOf(op.getOperand(0));
     return success();
   }

@@ -9,6 +9,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
+#include "mpc/Analysis/ReshapedBuffer.h"
 #include "mpc/Codegen/Passes.h"
 
 namespace mpc {
@@ -23,13 +24,7 @@ static Value baseOf(Value buffer) { return memref::skipViewLikeOps(cast<MemrefVa
 
 /// Whether the buffer is all of `base`, in another shape at most.
 static bool isWhole(Value buffer, Value base) {
-  while (buffer != base) {
-    Operation *view = buffer.getDefiningOp();
-    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(view))
-      return false;
-    buffer = view->getOperand(0);
-  }
-  return true;
+  return skipBufferReshapes(buffer) == skipBufferReshapes(base);
 }
 
 /// Whether the views of the arena are the same place.

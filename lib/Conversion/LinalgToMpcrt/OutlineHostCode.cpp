@@ -10,6 +10,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "mpc/Analysis/ReshapedBuffer.h"
 #include "mpc/Codegen/Passes.h"
 
 namespace mpc {
@@ -186,15 +187,8 @@ LogicalResult HostOutliner::flush() {
 
 /// A constant array has no address on the device that the host knows: the kernel names it itself.
 static void sinkGlobals(mpcrt::LaunchOp launch, ModuleOp module) {
-  auto globalOf = [](Value value) {
-    while (Operation *view = value.getDefiningOp()) {
-      if (isa<memref::GetGlobalOp>(view))
-        return view;
-      if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(view))
-        break;
-      value = view->getOperand(0);
-    }
-    return static_cast<Operation *>(nullptr);
+  auto globalOf = [](Value value) -> Operation * {
+    return skipBufferReshapes(value).getDefiningOp<memref::GetGlobalOp>();
   };
   if (!llvm::any_of(launch.getArguments(), globalOf))
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RhsVariables.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mpc/Analysis/ReshapedBuffer.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -20,7 +20,7 @@ bool RhsVariables::areOnlyUsesOf(BlockArgument variable) const {
     Value buffer = pending.pop_back_val();
     for (OpOperand &use : buffer.getUses()) {
       Operation *user = use.getOwner();
-      if (isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(user)) {
+      if (isBufferReshape(user)) {
         pending.push_back(user->getResult(0));
         continue;
       }
@@ -65,12 +65,7 @@ bool RhsVariables::isWrittenBefore(BlockArgument variable, Operation *op) {
 
 /// The variable that `buffer` is, as `reader` finds it at the start of the run; else -1.
 int32_t RhsVariables::variableOf(Value buffer, Operation *reader) {
-  while (Operation *view = buffer.getDefiningOp()) {
-    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(view))
-      return -1;
-    buffer = view->getOperand(0);
-  }
-  auto argument = dyn_cast<BlockArgument>(buffer);
+  auto argument = dyn_cast<BlockArgument>(skipBufferReshapes(buffer));
   if (!argument || argument.getOwner() != &entry.getBody().front())
     return -1;
   Attribute symbol = entry.getArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr);
