@@ -103,15 +103,90 @@ constexpr MultiplyPlaces multiplyFor[mostPlaces][mostVectors] = {
     {multiplyPlaces<3, 1>, multiplyPlaces<3, 2>},
     {multiplyPlaces<4, 1>, multiplyPlaces<4, 2>}};
 
+// The same for four places whose windows lie `stride` apart and whose taps are neighbours, in the
+// order of the row (direction 1) or against it (-1): what windows share is loaded once. Each sum
+// has its terms in the same order.
+template <int64_t taps, int64_t stride, int64_t direction, int64_t vectors>
+void multiplyNeighbours(const DepthwiseProduct &p, int64_t first, int64_t channel) {
+  constexpr int64_t span = (mostPlaces - 1) * stride + taps;
+  Vector sum[mostPlaces][vectors] = {};
+  const int64_t start = p.sources[first] + p.distances[direction > 0 ? 0 : taps - 1];
+  for (int64_t r = 0; r < p.rowCount; ++r)
+    for (int64_t v = 0; v < vectors; ++v) {
+      const float *from = p.rows[r] + start * p.rowStride + channel + v * lanes;
+      Vector weight[taps];
+      for (int64_t t = 0; t < taps; ++t)
+        weight[t] = load(p.weights[r] + p.taps[t] * p.weightStride + channel + v * lanes);
+#pragma GCC unroll 32
+      for (int64_t step = 0; step < span; ++step) {
+        const int64_t place = direction > 0 ? step : span - 1 - step;
+        const Vector value = load(from + place * p.rowStride);
+#pragma GCC unroll 8
+        for (int64_t t = 0; t < taps; ++t) {
+          const int64_t offset = place - (direction > 0 ? t : taps - 1 - t);
+          if (offset >= 0 && offset % stride == 0 && offset / stride < mostPlaces)
+            sum[offset / stride][v] = multiplyAdd(value, weight[t], sum[offset / stride][v]);
+        }
+      }
+    }
+  for (int64_t i = 0; i < mostPlaces; ++i)
+    for (int64_t v = 0; v < vectors; ++v)
+      store(sum[i][v], p.result + p.places[first + i] * p.resultStride + channel + v * lanes);
+}
+
+template <int64_t taps>
+constexpr MultiplyPlaces multiplyNeighboursOf[3][2] = {
+    {multiplyNeighbours<taps, 1, 1, 1>, multiplyNeighbours<taps, 1, 1, 2>},
+    {multiplyNeighbours<taps, 1, -1, 1>, multiplyNeighbours<taps, 1, -1, 2>},
+    {multiplyNeighbours<taps, 2, 1, 1>, multiplyNeighbours<taps, 2, 1, 2>}};
+
+// Whether numbers rise by `by`, which may be negative.
+inline bool risesBy(int64_t by, const int64_t *numbers, int64_t count) {
+  for (int64_t i = 1; i < count; ++i)
+    if (numbers[i] - numbers[i - 1] != by)
+      return false;
+  return true;
+}
+
+// For one vector and for two; null: places are to be computed on their own.
+const MultiplyPlaces *findNeighbours(const DepthwiseProduct &p) {
+  if (p.count < mostPlaces || p.tapCount < 2)
+    return nullptr;
+  const int64_t stride = p.sources[1] - p.sources[0];
+  const int64_t direction = p.distances[1] - p.distances[0];
+  const int64_t form = stride == 1 && direction == 1    ? 0
+                       : stride == 1 && direction == -1 ? 1
+                       : stride == 2 && direction == 1  ? 2
+                                                        : -1;
+  if (form < 0 || !risesBy(stride, p.sources, p.count) ||
+      !risesBy(direction, p.distances, p.tapCount))
+    return nullptr;
+  switch (p.tapCount) {
+  case 2:
+    return multiplyNeighboursOf<2>[form];
+  case 3:
+    return multiplyNeighboursOf<3>[form];
+  case 5:
+    return multiplyNeighboursOf<5>[form];
+  case 7:
+    return multiplyNeighboursOf<7>[form];
+  default:
+    return nullptr;
+  }
+}
+
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // All channels of a few places: memory is read and written from front to back.
 void multiply(const DepthwiseProduct &p, int64_t vectors) {
+  const MultiplyPlaces *neighbours = findNeighbours(p);
   for (int64_t first = 0; first < p.count; first += mostPlaces) {
     const int64_t places = least(mostPlaces, p.count - first);
     const int64_t atOnce = places > 2 ? 2 : mostVectors;
+    const MultiplyPlaces *table =
+        neighbours && places == mostPlaces ? neighbours : multiplyFor[places - 1];
     for (int64_t v = 0; v < vectors; v += atOnce)
-      multiplyFor[places - 1][least(atOnce, vectors - v) - 1](p, first, v * lanes);
+      table[least(atOnce, vectors - v) - 1](p, first, v * lanes);
   }
 }
 
