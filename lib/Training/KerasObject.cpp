@@ -108,6 +108,7 @@ std::string mpc::canonicalName(StringRef identifier) {
       .Cases({"kld", "kullback_leibler_divergence"}, "kl_divergence")
       .Cases({"logcosh", "log_cosh_error"}, "log_cosh")
       .Case("adam_w", "adamw")
+      .Case("schedule_free_adam_w", "schedulefreeadamw")
       .Case("acc", "accuracy")
       .Case("ce", "crossentropy")
       .Case("rms_prop", "rmsprop")

@@ -84,6 +84,7 @@ static StringRef defaultName(const RuleEntry &entry) {
   return llvm::StringSwitch<StringRef>(entry.name)
       .Case("adamw", "adam_w")
       .Case("rmsprop", "rm_sprop")
+      .Case("schedulefreeadamw", "schedule_free_adam_w")
       .Default(entry.name);
 }
 

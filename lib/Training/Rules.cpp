@@ -114,6 +114,14 @@ static OptimizerRuleAttrInterface buildMuon(RuleInput &in) {
       optional("rms_rate", 0.2), adam, optional("adam_weight_decay", 0.004), muonExclusions(in));
 }
 
+static OptimizerRuleAttrInterface buildScheduleFreeAdamW(RuleInput &in) {
+  if (!(in.optimizer.number("beta_1", 0.9) > 0))
+    in.problem = "needs beta_1 > 0, by which it divides";
+  return ScheduleFreeAdamWAttr::get(in.builder.getContext(), in.number("beta_1", 0.9),
+                                    in.number("beta_2", 0.999), in.number("epsilon", 1e-8),
+                                    in.number("warmup_steps", 0));
+}
+
 ArrayRef<RuleEntry> mpc::optimizerRules() {
   static const RuleEntry table[] = {
       {"adadelta", 0.001, std::nullopt, buildAdadelta},
@@ -128,6 +136,7 @@ ArrayRef<RuleEntry> mpc::optimizerRules() {
       {"muon", 0.001, 0.004, buildMuon},
       {"nadam", 0.001, std::nullopt, buildMoments<NadamAttr>},
       {"rmsprop", 0.001, std::nullopt, buildRMSprop},
+      {"schedulefreeadamw", 0.0025, std::nullopt, buildScheduleFreeAdamW},
       {"sgd", 0.01, std::nullopt, buildSGD},
   };
   return table;

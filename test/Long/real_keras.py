@@ -21,7 +21,11 @@ import keras
 import numpy
 from keras import layers, losses, metrics, optimizers
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import schedule_free  # noqa: E402
+
 bfloat16_products.round_once()
+schedule_free.read_momentum_before_update()
 
 ACTIVATIONS = ["relu", "tanh", "sigmoid", "linear", "elu", "selu", "softplus", "silu", "gelu"]
 # Relative to the root mean square of the array; a few ulp per layer, as in the fixtures. Weights are
@@ -112,7 +116,7 @@ def random_schedule(generator, rate):
 
 def random_optimizer(generator, policy):
     g = generator
-    kind = g.choice(["SGD", "RMSprop", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Lion", "Lamb", "Adafactor", "Muon"])
+    kind = g.choice(["SGD", "RMSprop", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Lion", "Lamb", "Adafactor", "Muon", "ScheduleFreeAdamW"])
     if kind == "Lion" and policy != "float32":
         kind = "Adam"  # Lion's step is the sign of a gradient, also of one that is only rounding
     rate = {"SGD": 0.05, "Adadelta": 0.5, "Adagrad": 0.05, "Ftrl": 0.05}.get(kind, 0.005)
@@ -125,6 +129,7 @@ def random_optimizer(generator, policy):
         "Adagrad": lambda: dict(initial_accumulator_value=0.2), "Adadelta": lambda: dict(rho=0.9, epsilon=1e-5),
         "Ftrl": lambda: dict(l1_regularization_strength=0.01, l2_regularization_strength=0.02, beta=0.1),
         "Lion": lambda: dict(beta_1=0.8, beta_2=0.95), "Muon": lambda: dict(ns_steps=3),
+        "ScheduleFreeAdamW": lambda: dict(beta_1=0.8, warmup_steps=g.choice([0, 3]), epsilon=1e-5),
     }.get(kind, dict)())  # fmt: skip
     extra = g.randrange(9)
     if extra == 0:
@@ -248,6 +253,9 @@ def within_keras(errors, path, data, steps, batch, predictions, logs, after, mov
 def compare(model, data, limits, what, tools, folder, steps, batch, options=()):
     """True, False or None (Keras refuses the combination); `options` are for mpcc."""
     path, npz = os.path.join(folder, "model.keras"), os.path.join(folder, "data.npz")
+    if isinstance(model.optimizer, optimizers.ScheduleFreeAdamW):
+        # Else load_model would build it, and copy the weights, before it has read them.
+        model.optimizer.build(model.trainable_variables)
     model.save(path)
     try:
         model = keras.saving.load_model(path)

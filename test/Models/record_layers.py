@@ -19,6 +19,11 @@ from layer_cases import applications, attention, audio, augmentation, hub, legac
 from layer_cases.registry import CASES
 from layer_cases.training import OPTIMIZERS
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import schedule_free  # noqa: E402
+
+schedule_free.read_momentum_before_update()
+
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "layers")
 
 

@@ -69,6 +69,8 @@
 // FTRL: rule(#mpc.ftrl<learning_rate_power = -5.000000e-01 : f64, initial_accumulator_value = 1.000000e-01 : f64
 // RUN: mpcc %s --loss=mse --optimizer=Muon --compile-to=import | FileCheck %s --check-prefix=MUON
 // MUON: rule(#mpc.muon<{{.*}}ns_steps = 5{{.*}}rms_rate = 2.000000e-01 : f64{{.*}}weight_decay = 4.000000e-03 : f64}
+// RUN: mpcc %s --loss=mse --optimizer=ScheduleFreeAdamW --compile-to=import | FileCheck %s --check-prefix=FREE
+// FREE: mpc.optimizer "schedule_free_adam_w" rule(#mpc.schedule_free_adamw<beta_1 = 9.000000e-01 : f64, beta_2 = {{0.99[0-9]*}} : f64, epsilon = 1.000000e-08 : f64, warmup_steps = 0.000000e+00 : f64>) {learning_rate = 2.500000e-03 : f64}
 // Patterns become the variables that they find.
 // RUN: echo '{"class_name": "Muon", "config": {"exclude_layers": ["^dense"], "weight_decay": null, "rms_rate": null, "exclude_from_weight_decay": ["ker.el"]}}' > %t/muon.json
 // RUN: mpcc %s --loss=mse --optimizer=%t/muon.json --compile-to=import | FileCheck %s --check-prefix=EXCLUDED
@@ -88,6 +90,9 @@
 // RUN: echo '{"class_name": "Lion", "config": {"beta_1": 0}}' > %t/lion.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/lion.json --compile-to=import | FileCheck %s --check-prefix=LION
 // LION: error: {{.*}}optimizer 'Lion' needs 0 < beta_1 <= 1
+// RUN: echo '{"class_name": "ScheduleFreeAdamW", "config": {"beta_1": 0}}' > %t/free.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/free.json --compile-to=import | FileCheck %s --check-prefix=AVERAGE
+// AVERAGE: error: {{.*}}optimizer 'ScheduleFreeAdamW' needs beta_1 > 0, by which it divides
 
 // A LossScaleOptimizer brings mpc.loss_scale; --loss-scale replaces or removes it; --learning-rate
 // reaches the optimizer inside.
@@ -108,9 +113,6 @@
 // RUN: mpcc %s --loss=mse --optimizer=sgd --policy=float16 --compile-to=policy 2>&1 | FileCheck %s --check-prefix=PURE --implicit-check-not="mpc.loss_scale"
 // PURE: warning: {{.*}}optimizers.mlir: pure float16 trains without loss scaling, as in Keras: small gradients become 0
 // Classes of Keras that mpc does not have are refused by their own names.
-// RUN: echo '{"module": "keras.optimizers", "class_name": "ScheduleFreeAdamW", "config": {"learning_rate": 0.0025, "warmup_steps": 0}, "registered_name": null}' > %t/free.json
-// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/free.json --compile-to=import | FileCheck %s --check-prefix=FREE
-// FREE: error: {{.*}}optimizer 'ScheduleFreeAdamW' is not supported; use one of adadelta, {{.*}}; --optimizer names another one than the file's
 // RUN: echo '{"module": "keras.optimizers", "class_name": "MultiOptimizer", "config": {"optimizer_map": [[{"module": "keras.optimizers", "class_name": "SGD", "config": {"learning_rate": 0.1}}, []]], "name": "multi_optimizer"}}' > %t/multi.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/multi.json --compile-to=import | FileCheck %s --check-prefix=MULTI
 // MULTI: error: {{.*}}optimizer 'MultiOptimizer' is not supported; use one of adadelta, {{.*}}; --optimizer names another one than the file's

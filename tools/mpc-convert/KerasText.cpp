@@ -30,6 +30,7 @@ static json::Value toObject(const json::Value &optimizer) {
                             .Case("lamb", "Lamb")
                             .Case("muon", "Muon")
                             .Case("adafactor", "Adafactor")
+                            .Case("schedulefreeadamw", "ScheduleFreeAdamW")
                             .Default(*name);
   return json::Object{{"module", "keras.optimizers"},
                       {"class_name", className.str()},

@@ -30,7 +30,8 @@ struct OptimizerSlot {
   llvm::StringRef name; // Keras's suffix, for example "momentum"
   mlir::RankedTensorType type;
   double initial = 0;
-  bool isPlaceholder = false; // nothing uses it; Keras keeps one all the same
+  bool isPlaceholder = false;    // nothing uses it; Keras keeps one all the same
+  bool startsAsVariable = false; // zeros until the first update, which takes the variable for it
 };
 
 /// A scalar, float32 or float64, that an optimizer keeps once.
@@ -118,6 +119,13 @@ mlir::Value quantizeFloat8(mlir::OpBuilder &builder, mlir::Location loc, mlir::V
 /// variable - variable * decay * rate, in the order of Keras's _apply_weight_decay.
 mlir::Value decayWeight(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value variable,
                         mlir::FloatAttr decay, mlir::Value rate);
+
+/// The slots as the rule takes them: those that start as the variable are `variable`, before its
+/// decay, in the first update.
+llvm::SmallVector<mlir::Value> startSlots(mlir::OpBuilder &builder, OptimizerStepOp step,
+                                          mlir::Value variable, mlir::ValueRange slots,
+                                          mlir::Value iteration);
+
 /// How many elements a mean over `axes` of `input` divides by: float32 or float64, rank 0.
 mlir::Value countElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value input,
                           llvm::ArrayRef<int64_t> axes);

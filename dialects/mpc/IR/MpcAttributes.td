@@ -165,6 +165,18 @@ def Mpc_AdafactorAttr : Mpc_RuleAttr<"Adafactor", "adafactor"> {
                         "::mlir::FloatAttr":$epsilon_2, "::mlir::FloatAttr":$clip_threshold);
 }
 
+def Mpc_ScheduleFreeAdamWAttr : Mpc_RuleAttr<"ScheduleFreeAdamW", "schedule_free_adamw"> {
+  let summary = "AdamW between a sequence of steps and its average (keras/src/optimizers/schedule_free_adamw.py)";
+  let description = [{
+    `momentum` is the sequence that steps are made of, in Defazio et al. 2024 (arXiv:2405.15682) z; the
+    variable is y, between it and its average x. The rate rises in the first `warmup_steps`.
+
+    Example: `#mpc.schedule_free_adamw<beta_1 = 0.9, beta_2 = 0.999, epsilon = 1.0e-08, warmup_steps = 0.0>`
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
+                        "::mlir::FloatAttr":$epsilon, "::mlir::FloatAttr":$warmup_steps);
+}
+
 def Mpc_MuonAttr : Mpc_RuleAttr<"Muon", "muon", ["getRuleFor", "getWeightDecayFor", "getPowerOfParts"]> {
   let summary = "Muon on matrices, Adam on everything else (keras/src/optimizers/muon.py)";
   let description = [{

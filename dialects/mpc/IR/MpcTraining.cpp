@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops of a training step: verifiers, what an optimizer step stands for, reference values.
-#include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpc/IR/OptimizerUpdate.h"
 
 #include <cmath>
 
@@ -55,6 +55,18 @@ Value mpc::decayWeight(OpBuilder &builder, Location loc, Value variable, FloatAt
   return SubtractOp::create(builder, loc, variable, lost);
 }
 
+SmallVector<Value> mpc::startSlots(OpBuilder &builder, OptimizerStepOp step, Value variable,
+                                   ValueRange slots, Value iteration) {
+  OptimizerUpdate u{builder, step.getLoc(), elementTypeOf(variable)};
+  SmallVector<Value> started(slots);
+  auto declared =
+      cast<OptimizerRuleAttrInterface>(step.getRule()).getSlots(tensorTypeOf(step.getVariable()));
+  for (auto [slot, value] : llvm::zip_equal(declared, started))
+    if (slot.startsAsVariable)
+      value = u.select(ComparePredicate::EQ, iteration, u.constant(1), variable, value);
+  return started;
+}
+
 SmallVector<Value> mpc::expandOptimizerStep(OpBuilder &builder, OptimizerStepOp step) {
   Location loc = step.getLoc();
   Type wide = widerOf32(elementTypeOf(step.getVariable()));
@@ -66,13 +78,15 @@ SmallVector<Value> mpc::expandOptimizerStep(OpBuilder &builder, OptimizerStepOp 
   SmallVector<Value> old{widen(step.getVariable())};
   llvm::append_range(old, slots);
   Value rate = widen(step.getLearningRate()), variable = old.front();
+  Value iteration = widen(step.getIteration());
+  slots = startSlots(builder, step, variable, slots, iteration);
   if (FloatAttr decay = step.getWeightDecayAttr())
     variable = decayWeight(builder, loc, variable, decay, rate);
   auto rule = cast<OptimizerRuleAttrInterface>(step.getRule());
   SmallVector<Value> shared = llvm::map_to_vector(step.getShared(), widen);
   SmallVector<Value> results = rule.buildUpdate(
       builder, loc, variable, gradient, step.getPowers() ? widen(step.getPowers()) : Value(), slots,
-      shared, rate, widen(step.getIteration()));
+      shared, rate, iteration);
   if (Value predicate = step.getPredicate())
     for (auto [result, value] : llvm::zip_equal(results, old))
       result = SelectOp::create(builder, loc, predicate, result, value);

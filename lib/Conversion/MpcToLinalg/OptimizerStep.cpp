@@ -43,12 +43,13 @@ public:
     builder.setInsertionPointToEnd(&block);
     ValueRange arguments = block.getArguments();
     Value variable = arguments[0], rate = arguments[arguments.size() - 2];
+    SmallVector<Value> slots = startSlots(
+        builder, op, variable, arguments.slice(firstSlot, op.getSlots().size()), arguments.back());
     if (FloatAttr decay = op.getWeightDecayAttr())
       variable = decayWeight(builder, op.getLoc(), variable, decay, rate);
     results = rule.buildUpdate(
         builder, op.getLoc(), variable, arguments[1], op.getPowers() ? arguments[2] : Value(),
-        arguments.slice(firstSlot, op.getSlots().size()),
-        arguments.drop_back(2).take_back(scalars - 2), rate, arguments.back());
+        slots, arguments.drop_back(2).take_back(scalars - 2), rate, arguments.back());
     for (Operation &operation : block)
       if (llvm::any_of(operation.getOperands(), [&](Value v) { return perElement.contains(v); }))
         perElement.insert_range(operation.getResults());

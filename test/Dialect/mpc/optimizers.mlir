@@ -17,6 +17,9 @@ func.func @steps(%w: tensor<8x4xf32>, %g: tensor<8x4xf32>, %m: tensor<8x4xf32>, 
   // CHECK: rule(#mpc.adafactor<beta_2_decay
   %a:4 = mpc.optimizer_step %w, %g slots(%r, %c, %v) rate(%lr) iteration(%it) rule(#mpc.adafactor<beta_2_decay = -0.8 : f64, epsilon_1 = 1.0e-30 : f64, epsilon_2 = 1.0e-3 : f64, clip_threshold = 1.0 : f64>)
     : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>, tensor<8x4xf32>)
+  // CHECK: rule(#mpc.schedule_free_adamw<beta_1 = {{.*}}, warmup_steps = 1.000000e+01 : f64>)
+  %f:3 = mpc.optimizer_step %w, %g slots(%m, %v) rate(%lr) iteration(%it) rule(#mpc.schedule_free_adamw<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-8 : f64, warmup_steps = 10.0 : f64>)
+    : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>)
   return
 }
 

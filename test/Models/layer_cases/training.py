@@ -32,6 +32,7 @@ OPTIMIZERS = {
     "lamb": lambda: keras.optimizers.Lamb(0.01),
     "adafactor": lambda: keras.optimizers.Adafactor(0.1),
     "muon": lambda: keras.optimizers.Muon(0.01, exclude_embeddings=True),
+    "schedule_free": lambda: keras.optimizers.ScheduleFreeAdamW(0.01, clipnorm=0.5),
 }
 for _name in OPTIMIZERS:
     CASES["embedding_" + _name] = ("train", embedding, dict(steps=4, optimizer=_name))
@@ -74,8 +75,16 @@ def two_layers():
     return chain((4,), layers.Dense(3, activation="tanh"), layers.Dense(2))
 
 
-for _name in ("adafactor_decay", "scaled_adafactor", "scaled_nadam", "nadam", "ftrl", "muon"):
+for _name in ("adafactor_decay", "scaled_adafactor", "scaled_nadam", "nadam", "ftrl", "muon", "schedule_free"):
     CASES["resumed_" + _name] = ("train", two_layers, dict(before=3, steps=3, optimizer=_name))
+
+
+# The decay comes before the first step and after the copy of the weights that it makes steps of.
+OPTIMIZERS["schedule_free_decay"] = lambda: keras.optimizers.ScheduleFreeAdamW(0.1, beta_1=0.8, warmup_steps=3, weight_decay=0.5)
+OPTIMIZERS["schedule_free_parts"] = lambda: keras.optimizers.LossScaleOptimizer(
+    keras.optimizers.ScheduleFreeAdamW(0.1, use_ema=True, gradient_accumulation_steps=2), dynamic_growth_steps=2)
+for _name in ("schedule_free_decay", "schedule_free_parts"):
+    CASES[_name] = ("train", two_layers, dict(steps=4, optimizer=_name))
 
 
 # ---- Losses of sequences and pairs ---------------------------------------------------------------

@@ -131,6 +131,18 @@ const Rule kRules[] = {
        v = (clipped - s[1]) / (std::sqrt(grown) / lr + 2 * (0.25 + 0.125 / (2 * lr)));
      },
      {0.25, 0, 0}},
+    {"schedule_free_adamw",
+     "#mpc.schedule_free_adamw<beta_1 = 0.75 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-3 : f64, "
+     "warmup_steps = 3.0 : f64>",
+     [](double &v, double *s, double g, double lr, double t) {
+       double z = t == 1 ? v : s[0];
+       s[1] += (g * g - s[1]) * (1 - kDecay2);
+       s[0] = z -
+              std::min(t / 3, 1.0) * lr * g / (std::sqrt(s[1] / (1 - std::pow(kDecay2, t))) + 1e-3);
+       double x = (v - 0.25 * z) / 0.75;
+       x += (s[0] - x) / t;
+       v = 0.25 * s[0] + 0.75 * x;
+     }},
     {"lion", "#mpc.lion<beta_1 = 0.9 : f64, beta_2 = 0.99 : f64>",
      [](double &v, double *s, double g, double lr, double) {
        double direction = 0.9 * s[0] + 0.1 * g;
