@@ -38,6 +38,7 @@ private:
   void updateShared();
   void update(Parameter &parameter);
   FloatAttr decayOf(Parameter &parameter);
+  Value startOf(Parameter &parameter);
   void average(Parameter &parameter);
   /// `count % divisor == 0` of whole numbers in float64, which is exact.
   Value isMultiple(Value count, int64_t divisor);
@@ -54,6 +55,7 @@ private:
   Value iterations;          // updates so far, float64
   Value updateNumber;        // iterations + 1, float32
   Value isUpdate;            // i1; null without gradient accumulation
+  Value isFirst;             // i1; whether no call was counted; null until it is asked for
   Value nextIteration;       // int64
   SmallVector<Value> shared; // new values of the rule's shared scalars
 };
@@ -129,6 +131,21 @@ FloatAttr OptimizerApplication::decayOf(Parameter &parameter) {
                          optimizer.getWeightDecayAttr());
 }
 
+/// Whether this is the first call, for slots that start as the variable: a call may constrain that
+/// without updating it. Null: there are none.
+Value OptimizerApplication::startOf(Parameter &parameter) {
+  auto type = cast<RankedTensorType>(parameter.variable.getType());
+  if (llvm::none_of(parameter.state.rule.getSlots(type),
+                    [](const OptimizerSlot &slot) { return slot.startsAsVariable; }))
+    return Value();
+  if (!isFirst) {
+    Arithmetic count{builder, loc, builder.getF64Type()};
+    isFirst = count.compare(ComparePredicate::EQ, count.widen(entry.variable(state.iteration)),
+                            count.constant(0));
+  }
+  return isFirst;
+}
+
 /// Weight decay and the rule, in one step.
 void OptimizerApplication::update(Parameter &parameter) {
   SmallVector<Value> slots;
@@ -141,10 +158,11 @@ void OptimizerApplication::update(Parameter &parameter) {
   if (unsigned power = parameter.state.rule.getPowerOfParts();
       power && !parameter.gradient.parts.empty())
     powers = sumPowers(arithmetic(parameter), parameter.gradient.parts, power);
-  auto step = OptimizerStepOp::create(
-      builder, parameter.variable.getLoc(), types, parameter.value, parameter.gradient.value,
-      powers, slots, shared, rate, updateNumber,
-      /*unscale=*/Value(), /*predicate=*/isUpdate, parameter.state.rule, decayOf(parameter));
+  auto step =
+      OptimizerStepOp::create(builder, parameter.variable.getLoc(), types, parameter.value,
+                              parameter.gradient.value, powers, slots, shared, rate, updateNumber,
+                              /*unscale=*/Value(), /*predicate=*/isUpdate, startOf(parameter),
+                              parameter.state.rule, decayOf(parameter));
   parameter.value = step.getResult(0);
   for (auto [slot, result] : llvm::zip_equal(parameter.state.slots, step.getResults().drop_front()))
     entry.addUpdate(slot, result);

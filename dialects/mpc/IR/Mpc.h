@@ -31,7 +31,7 @@ struct OptimizerSlot {
   mlir::RankedTensorType type;
   double initial = 0;
   bool isPlaceholder = false;    // nothing uses it; Keras keeps one all the same
-  bool startsAsVariable = false; // zeros until the first update, which takes the variable for it
+  bool startsAsVariable = false; // zeros until the first step, which takes the variable for it
 };
 
 /// A scalar, float32 or float64, that an optimizer keeps once.
@@ -120,11 +120,11 @@ mlir::Value quantizeFloat8(mlir::OpBuilder &builder, mlir::Location loc, mlir::V
 mlir::Value decayWeight(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value variable,
                         mlir::FloatAttr decay, mlir::Value rate);
 
-/// The slots as the rule takes them: those that start as the variable are `variable`, before its
-/// decay, in the first update.
+/// The slots as the rule takes them: where `start` is true (null: is not), those that start as the
+/// variable are `variable`.
 llvm::SmallVector<mlir::Value> startSlots(mlir::OpBuilder &builder, OptimizerStepOp step,
                                           mlir::Value variable, mlir::ValueRange slots,
-                                          mlir::Value iteration);
+                                          mlir::Value start);
 
 /// How many elements a mean over `axes` of `input` divides by: float32 or float64, rank 0.
 mlir::Value countElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value input,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ops of a training step: verifiers, what an optimizer step stands for, reference values.
-#include "dialects/mpc/IR/OptimizerUpdate.h"
+#include "dialects/mpc/IR/Mpc.h"
 
 #include <cmath>
 
@@ -23,6 +23,9 @@ LogicalResult OptimizerStepOp::verify() {
     return emitOpError() << "gradient must have the variable's shape";
   if (getPowers() && tensorTypeOf(getPowers()).getShape() != shape)
     return emitOpError() << "powers must have the variable's shape";
+  if (llvm::any_of(declared, [](const OptimizerSlot &slot) { return slot.startsAsVariable; }) !=
+      bool(getStart()))
+    return emitOpError() << "start and slots that start as the variable belong together";
   if (getPowers() && rule.getPowerOfParts() == 0)
     return emitOpError() << "rule takes no powers of a gradient's parts";
   for (auto [slot, expected] : llvm::zip_equal(getSlots(), declared))
@@ -56,14 +59,15 @@ Value mpc::decayWeight(OpBuilder &builder, Location loc, Value variable, FloatAt
 }
 
 SmallVector<Value> mpc::startSlots(OpBuilder &builder, OptimizerStepOp step, Value variable,
-                                   ValueRange slots, Value iteration) {
-  OptimizerUpdate u{builder, step.getLoc(), elementTypeOf(variable)};
+                                   ValueRange slots, Value start) {
   SmallVector<Value> started(slots);
+  if (!start)
+    return started;
   auto declared =
       cast<OptimizerRuleAttrInterface>(step.getRule()).getSlots(tensorTypeOf(step.getVariable()));
   for (auto [slot, value] : llvm::zip_equal(declared, started))
     if (slot.startsAsVariable)
-      value = u.select(ComparePredicate::EQ, iteration, u.constant(1), variable, value);
+      value = SelectOp::create(builder, step.getLoc(), start, variable, value);
   return started;
 }
 
@@ -76,17 +80,16 @@ SmallVector<Value> mpc::expandOptimizerStep(OpBuilder &builder, OptimizerStepOp 
     gradient = DivideOp::create(builder, loc, gradient, widen(step.getUnscale()));
   SmallVector<Value> slots = llvm::map_to_vector(step.getSlots(), widen);
   SmallVector<Value> old{widen(step.getVariable())};
+  slots = startSlots(builder, step, old.front(), slots, step.getStart());
   llvm::append_range(old, slots);
   Value rate = widen(step.getLearningRate()), variable = old.front();
-  Value iteration = widen(step.getIteration());
-  slots = startSlots(builder, step, variable, slots, iteration);
   if (FloatAttr decay = step.getWeightDecayAttr())
     variable = decayWeight(builder, loc, variable, decay, rate);
   auto rule = cast<OptimizerRuleAttrInterface>(step.getRule());
   SmallVector<Value> shared = llvm::map_to_vector(step.getShared(), widen);
   SmallVector<Value> results = rule.buildUpdate(
       builder, loc, variable, gradient, step.getPowers() ? widen(step.getPowers()) : Value(), slots,
-      shared, rate, iteration);
+      shared, rate, widen(step.getIteration()));
   if (Value predicate = step.getPredicate())
     for (auto [result, value] : llvm::zip_equal(results, old))
       result = SelectOp::create(builder, loc, predicate, result, value);

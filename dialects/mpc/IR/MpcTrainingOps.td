@@ -65,7 +65,9 @@ def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegmen
   let summary = "new value of one variable and of its slots";
   let description = [{
     Applies `rule` in float32 (float64 for float64 variables): every operand is widened, every result
-    rounded once. With `predicate` false everything keeps its value. `iteration` is 1 in the first step. `unscale` divides the gradient first, in float32. `weight_decay` d takes
+    rounded once. With `predicate` false everything keeps its value. `iteration` is 1 in the first step. `start`, of rules
+    with slots that start as the variable, is true as long as these have no value: they then are the
+    variable, before its decay and whatever `predicate` is. `unscale` divides the gradient first, in float32. `weight_decay` d takes
     `variable * d * rate` off the variable before the rule sees it. `shared` are the rule's shared
     scalars, already new. `powers`, of the variable's shape, is there where the gradient is a sum of
     parts that Keras's optimizers see apart (the rows that a batch takes from an embedding, each
@@ -84,12 +86,13 @@ def Mpc_OptimizerStepOp : Mpc_Op<"optimizer_step", [Pure, AttrSizedOperandSegmen
   let arguments = (ins Mpc_FloatTensor:$variable, Mpc_FloatTensor:$gradient,
                        Optional<Mpc_FloatTensor>:$powers, Variadic<Mpc_FloatTensor>:$slots, Variadic<Mpc_FloatScalar>:$shared,
                        Mpc_FloatScalar:$learning_rate, Mpc_FloatScalar:$iteration, Optional<Mpc_FloatScalar>:$unscale,
-                       Optional<Mpc_BoolScalar>:$predicate, Mpc_OptimizerRuleAttrInterface:$rule,
+                       Optional<Mpc_BoolScalar>:$predicate, Optional<Mpc_BoolScalar>:$start,
+                       Mpc_OptimizerRuleAttrInterface:$rule,
                        OptionalAttr<F64Attr>:$weight_decay);
   let results = (outs Variadic<Mpc_FloatTensor>:$results);
   let assemblyFormat = [{
     $variable `,` $gradient (`powers` `(` $powers^ `)`)? (`slots` `(` $slots^ `)`)? (`shared` `(` $shared^ `)`)? `rate` `(` $learning_rate `)` `iteration` `(` $iteration `)`
-    (`unscale` `(` $unscale^ `)`)? (`if` `(` $predicate^ `)`)? `rule` `(` $rule `)` attr-dict
+    (`unscale` `(` $unscale^ `)`)? (`if` `(` $predicate^ `)`)? (`start` `(` $start^ `)`)? `rule` `(` $rule `)` attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -34,22 +34,24 @@ public:
     if (op.getPowers())
       addArguments(whole);
     addArguments(op.getSlots().getTypes());
-    scalars = op.getShared().size() + 2;
-    SmallVector<Type> scalarTypes(scalars, scalar);
+    // Behind them: `start` if there is one, the shared scalars, the rate and the iteration.
+    Value start = op.getStart() ? block.addArgument(op.getStart().getType(), op.getLoc()) : Value();
+    SmallVector<Type> scalarTypes(op.getShared().size() + 2, scalar);
     addArguments(scalarTypes);
+    scalars = scalarTypes.size() + (start ? 1 : 0);
     for (BlockArgument argument : block.getArguments().drop_back(scalars))
       perElement.insert(argument);
     OpBuilder builder(op.getContext());
     builder.setInsertionPointToEnd(&block);
     ValueRange arguments = block.getArguments();
     Value variable = arguments[0], rate = arguments[arguments.size() - 2];
-    SmallVector<Value> slots = startSlots(
-        builder, op, variable, arguments.slice(firstSlot, op.getSlots().size()), arguments.back());
+    slots =
+        startSlots(builder, op, variable, arguments.slice(firstSlot, op.getSlots().size()), start);
     if (FloatAttr decay = op.getWeightDecayAttr())
       variable = decayWeight(builder, op.getLoc(), variable, decay, rate);
     results = rule.buildUpdate(
         builder, op.getLoc(), variable, arguments[1], op.getPowers() ? arguments[2] : Value(),
-        slots, arguments.drop_back(2).take_back(scalars - 2), rate, arguments.back());
+        slots, arguments.drop_back(2).take_back(op.getShared().size()), rate, arguments.back());
     for (Operation &operation : block)
       if (llvm::any_of(operation.getOperands(), [&](Value v) { return perElement.contains(v); }))
         perElement.insert_range(operation.getResults());
@@ -62,9 +64,9 @@ public:
     });
   }
 
-  /// Clones what is the same for every element to where `rewriter` stands, for the values of the
-  /// shared scalars, the learning rate and the iteration. `inputs` then holds the numbers that the
-  /// elements need.
+  /// Clones what is the same for every element to where `rewriter` stands, for the values of
+  /// `start`, the shared scalars, the learning rate and the iteration. `inputs` then holds the
+  /// numbers that the elements need.
   void hoist(ConversionPatternRewriter &rewriter, ValueRange values) {
     outside.map(ValueRange(block.getArguments().take_back(scalars)), values);
     for (Operation &op : block) {
@@ -83,9 +85,10 @@ public:
   }
 
   /// New variable and slots for one element: scalars of the variable, the gradient, the powers if
-  /// there are any, and the slots, then of `inputs`.
+  /// there are any, and the slots, then of `inputs`. `kept` becomes the slots as the rule took
+  /// them.
   SmallVector<Value> buildElement(OpBuilder &builder, Location loc, ValueRange state,
-                                  ValueRange numbers) {
+                                  ValueRange numbers, SmallVectorImpl<Value> &kept) {
     IRMapping mapping;
     mapping.map(ValueRange(block.getArguments().drop_back(scalars)), state);
     for (auto [input, number] : llvm::zip_equal(inputs, numbers))
@@ -102,6 +105,7 @@ public:
       mapping.map(op.getResult(0),
                   cast<ElementwiseOpInterface>(&op).buildScalar(builder, operands));
     }
+    llvm::append_range(kept, llvm::map_range(slots, scalarFor));
     return llvm::map_to_vector(results, scalarFor);
   }
 
@@ -110,7 +114,7 @@ private:
   size_t scalars = 0; // the last arguments of `block`
   llvm::SetVector<Value> perElement, inputs;
   IRMapping outside;
-  SmallVector<Value> results;
+  SmallVector<Value> slots, results;
 };
 
 struct LowerOptimizerStep : OpConversionPattern<OptimizerStepOp> {
@@ -132,7 +136,10 @@ struct LowerOptimizerStep : OpConversionPattern<OptimizerStepOp> {
       rewriter.replaceOp(op, expandOptimizerStep(rewriter, op));
       return success();
     }
-    SmallVector<Value> numbers = llvm::map_to_vector(adaptor.getShared(), asWide);
+    SmallVector<Value> numbers;
+    if (adaptor.getStart())
+      numbers.push_back(adaptor.getStart());
+    llvm::append_range(numbers, llvm::map_range(adaptor.getShared(), asWide));
     numbers.append({asWide(adaptor.getLearningRate()), asWide(adaptor.getIteration())});
     update.hoist(rewriter, numbers);
 
@@ -166,12 +173,17 @@ struct LowerOptimizerStep : OpConversionPattern<OptimizerStepOp> {
                     state.push_back(toWide(scalars[1]));
                   for (Value slot : old.slice(1, states - 1))
                     state.push_back(toWide(slot));
+                  SmallVector<Value> kept;
                   SmallVector<Value> next =
-                      update.buildElement(b, l, state, scalars.drop_front(first));
-                  for (auto [value, previous] : llvm::zip(next, old)) {
+                      update.buildElement(b, l, state, scalars.drop_front(first), kept);
+                  for (auto [i, value] : llvm::enumerate(next)) {
+                    Value previous = old[i];
                     value = roundTo(b, l, value, previous.getType());
-                    if (adaptor.getPredicate())
-                      value = arith::SelectOp::create(b, l, scalars[first - 1], value, previous);
+                    if (!adaptor.getPredicate())
+                      continue;
+                    if (i > 0 && adaptor.getStart()) // the start holds whether this updates or not
+                      previous = roundTo(b, l, kept[i - 1], previous.getType());
+                    value = arith::SelectOp::create(b, l, scalars[first - 1], value, previous);
                   }
                   for (Value shadow : old.drop_front(states))
                     next.push_back(castScalar(b, l, next[0], next[0].getType(), shadow.getType()));

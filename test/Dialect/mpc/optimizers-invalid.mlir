@@ -80,3 +80,21 @@ mpc.loss_scale initial(8.0) {growth_steps = 2 : i64, maximum = 0x7FF000000000000
 
 // expected-error @below {{minimum must not exceed maximum}}
 mpc.loss_scale initial(8.0) {growth_steps = 2 : i64, minimum = 4.0 : f64, maximum = 2.0 : f64}
+
+// -----
+
+func.func @no_start(%w: tensor<4xf32>, %r: tensor<f32>) {
+  // expected-error @below {{start and slots that start as the variable belong together}}
+  %a:3 = mpc.optimizer_step %w, %w slots(%w, %w) rate(%r) iteration(%r) rule(#mpc.schedule_free_adamw<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-8 : f64, warmup_steps = 0.0 : f64>)
+    : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @start(%w: tensor<4xf32>, %r: tensor<f32>, %first: tensor<i1>) {
+  // expected-error @below {{start and slots that start as the variable belong together}}
+  %a = mpc.optimizer_step %w, %w rate(%r) iteration(%r) start(%first) rule(#mpc.sgd<momentum = 0.0 : f64, nesterov = false>)
+    : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<i1>) -> tensor<4xf32>
+  return
+}

@@ -5,7 +5,7 @@ mpc.variable @s : tensor<4xf32> role metric
 // CHECK: mpc.metric "f1" states([@s]) {computed}
 mpc.metric "f1" states([@s]) {computed}
 
-func.func @steps(%w: tensor<8x4xf32>, %g: tensor<8x4xf32>, %m: tensor<8x4xf32>, %v: tensor<8x4xf32>, %r: tensor<8xf32>, %c: tensor<4xf32>, %lr: tensor<f32>, %it: tensor<f32>, %p: tensor<f32>) {
+func.func @steps(%w: tensor<8x4xf32>, %g: tensor<8x4xf32>, %m: tensor<8x4xf32>, %v: tensor<8x4xf32>, %r: tensor<8xf32>, %c: tensor<4xf32>, %lr: tensor<f32>, %it: tensor<f32>, %p: tensor<f32>, %first: tensor<i1>) {
   // CHECK: mpc.optimizer_step %{{.*}}, %{{.*}} slots(%{{.*}}, %{{.*}}) shared(%{{.*}}) rate(%{{.*}}) iteration(%{{.*}}) rule(#mpc.nadam<beta_1 = {{.*}}>) {weight_decay = 4.000000e-03 : f64}
   %n:3 = mpc.optimizer_step %w, %g slots(%m, %v) shared(%p) rate(%lr) iteration(%it) rule(#mpc.nadam<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64>) {weight_decay = 0.004 : f64}
     : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>)
@@ -17,9 +17,10 @@ func.func @steps(%w: tensor<8x4xf32>, %g: tensor<8x4xf32>, %m: tensor<8x4xf32>, 
   // CHECK: rule(#mpc.adafactor<beta_2_decay
   %a:4 = mpc.optimizer_step %w, %g slots(%r, %c, %v) rate(%lr) iteration(%it) rule(#mpc.adafactor<beta_2_decay = -0.8 : f64, epsilon_1 = 1.0e-30 : f64, epsilon_2 = 1.0e-3 : f64, clip_threshold = 1.0 : f64>)
     : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>, tensor<8x4xf32>)
-  // CHECK: rule(#mpc.schedule_free_adamw<beta_1 = {{.*}}, warmup_steps = 1.000000e+01 : f64>)
-  %f:3 = mpc.optimizer_step %w, %g slots(%m, %v) rate(%lr) iteration(%it) rule(#mpc.schedule_free_adamw<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-8 : f64, warmup_steps = 10.0 : f64>)
-    : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>)
+  // A slot that starts as the variable.
+  // CHECK: iteration(%{{.*}}) start(%{{.*}}) rule(#mpc.schedule_free_adamw<beta_1 = {{.*}}, warmup_steps = 1.000000e+01 : f64>)
+  %f:3 = mpc.optimizer_step %w, %g slots(%m, %v) rate(%lr) iteration(%it) start(%first) rule(#mpc.schedule_free_adamw<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-8 : f64, warmup_steps = 10.0 : f64>)
+    : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>, tensor<i1>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>)
   return
 }
 

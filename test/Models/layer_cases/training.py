@@ -87,6 +87,15 @@ for _name in ("schedule_free_decay", "schedule_free_parts"):
     CASES[_name] = ("train", two_layers, dict(steps=4, optimizer=_name))
 
 
+# The first call constrains the weights and updates nothing; the copy is of the weights before it.
+OPTIMIZERS["schedule_free_accumulated"] = lambda: keras.optimizers.ScheduleFreeAdamW(0.1, gradient_accumulation_steps=2)
+
+
+@case("train", steps=4, optimizer="schedule_free_accumulated")
+def schedule_free_constrained():
+    return chain((4,), layers.Dense(3, kernel_constraint="unit_norm", activation="tanh"), layers.Dense(2))
+
+
 # ---- Losses of sequences and pairs ---------------------------------------------------------------
 
 
