@@ -135,8 +135,7 @@ FloatAttr OptimizerApplication::decayOf(Parameter &parameter) {
 /// without updating it. Null: there are none.
 Value OptimizerApplication::startOf(Parameter &parameter) {
   auto type = cast<RankedTensorType>(parameter.variable.getType());
-  if (llvm::none_of(parameter.state.rule.getSlots(type),
-                    [](const OptimizerSlot &slot) { return slot.startsAsVariable; }))
+  if (!anyStartsAsVariable(parameter.state.rule.getSlots(type)))
     return Value();
   if (!isFirst) {
     Arithmetic count{builder, loc, builder.getF64Type()};

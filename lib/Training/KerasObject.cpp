@@ -83,7 +83,7 @@ std::string mpc::listNonFinite(const llvm::json::Object &config) {
   return llvm::join(keys, ", ");
 }
 
-static std::string snakeCase(StringRef name) {
+std::string mpc::snakeCase(StringRef name) {
   std::string result;
   for (size_t i = 0; i < name.size(); ++i) {
     bool upper = llvm::isUpper(name[i]);
@@ -107,12 +107,8 @@ std::string mpc::canonicalName(StringRef identifier) {
       .Case("bce", "binary_crossentropy")
       .Cases({"kld", "kullback_leibler_divergence"}, "kl_divergence")
       .Cases({"logcosh", "log_cosh_error"}, "log_cosh")
-      .Case("adam_w", "adamw")
-      .Case("schedule_free_adam_w", "schedulefreeadamw")
       .Case("acc", "accuracy")
       .Case("ce", "crossentropy")
-      .Case("rms_prop", "rmsprop")
-      .Case("rm_sprop", "rmsprop")
       .Case("rmse", "root_mean_squared_error")
       .Case("sparse_top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy")
       .Case("top_kcategorical_accuracy", "top_k_categorical_accuracy")

@@ -64,6 +64,9 @@ std::string listNonFinite(const llvm::json::Object &config);
 /// "mean_squared_error". Class names, function names and aliases meet here.
 std::string canonicalName(llvm::StringRef identifier);
 
+/// A class name as Keras's to_snake_case writes it (keras/src/utils/naming.py).
+std::string snakeCase(llvm::StringRef name);
+
 } // namespace mpc
 
 #endif // MPC_LIB_TRAINING_KERASOBJECT_H

@@ -6,7 +6,6 @@
 #include "lib/Training/Schedules.h"
 #include "mpc/Training/TrainingOptions.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
 using namespace mlir;
@@ -78,16 +77,6 @@ static ArrayAttr excludedFromDecay(RuleInput &in) {
   return symbols.empty() ? ArrayAttr() : in.builder.getArrayAttr(symbols);
 }
 
-/// Keras names an optimizer that has no name after its class (keras/src/utils/naming.py,
-/// auto_name).
-static StringRef defaultName(const RuleEntry &entry) {
-  return llvm::StringSwitch<StringRef>(entry.name)
-      .Case("adamw", "adam_w")
-      .Case("rmsprop", "rm_sprop")
-      .Case("schedulefreeadamw", "schedule_free_adam_w")
-      .Default(entry.name);
-}
-
 static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module, const RuleEntry &entry,
                            const KerasObject &object) {
   DictionaryAttr schedule;
@@ -111,16 +100,18 @@ static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module, const Ru
   FloatAttr decay = optionalFloat("weight_decay");
   if (!decay && entry.weightDecay && !object.isNull("weight_decay"))
     decay = b.getF64FloatAttr(*entry.weightDecay);
-  if (!decay && entry.name == "adamw")
+  if (!decay && entry.className == "AdamW")
     input.problem = "needs a number as weight_decay";
   ArrayAttr undecayed = excludedFromDecay(input);
   if (!input.problem.empty())
     return emitError(loc) << "optimizer '" << object.identifier << "' " << input.problem;
   bool average = object.boolean("use_ema", false);
+  // Keras names an optimizer that has no name after its class.
+  std::string name = snakeCase(entry.className);
   OptimizerOp::create(
-      b, loc, b.getStringAttr(object.string("name", defaultName(entry))), rule,
-      b.getF64FloatAttr(rate), schedule, optionalFloat("clipnorm"),
-      optionalFloat("global_clipnorm"), optionalFloat("clipvalue"), decay, undecayed,
+      b, loc, b.getStringAttr(object.string("name", name)), rule, b.getF64FloatAttr(rate), schedule,
+      optionalFloat("clipnorm"), optionalFloat("global_clipnorm"), optionalFloat("clipvalue"),
+      decay, undecayed,
       average ? b.getF64FloatAttr(object.number("ema_momentum", 0.99)) : FloatAttr(),
       average ? optionalInteger("ema_overwrite_frequency") : IntegerAttr(),
       optionalInteger("gradient_accumulation_steps"), optionalFloat("loss_scale_factor"));
@@ -134,13 +125,17 @@ std::optional<double> mpc::parseLearningRate(StringRef text) {
   return rate;
 }
 
+StringRef mpc::optimizerClassName(StringRef name) {
+  const RuleEntry *entry = lookupRule(name);
+  return entry ? StringRef(entry->className) : name;
+}
+
 LogicalResult mpc::buildOptimizer(OpBuilder &b, ModuleOp module, const llvm::json::Value &json) {
   Location loc = NameLoc::get(b.getStringAttr("optimizer"));
   std::optional<KerasObject> object = KerasObject::parse(json);
   if (!object)
     return emitError(loc) << "optimizer must be a name or a serialised object";
-  std::string name = canonicalName(object->identifier);
-  if (name == "loss_scale_optimizer") {
+  if (isOptimizerName(object->identifier, "LossScaleOptimizer")) {
     const llvm::json::Value *inner = object->config.get("inner_optimizer");
     if (!inner)
       return emitError(loc) << "LossScaleOptimizer has no inner_optimizer";
@@ -150,12 +145,10 @@ LogicalResult mpc::buildOptimizer(OpBuilder &b, ModuleOp module, const llvm::jso
     return failure(failed(buildLossScale(b, loc, *object)) ||
                    failed(buildOptimizer(b, module, *inner)));
   }
-  for (const RuleEntry &entry : optimizerRules())
-    if (entry.name == name)
-      return build(b, loc, module, entry, *object);
-  SmallVector<StringRef> names;
-  for (const RuleEntry &entry : optimizerRules())
-    names.push_back(entry.name);
+  if (const RuleEntry *entry = lookupRule(object->identifier))
+    return build(b, loc, module, *entry, *object);
+  auto names = llvm::map_to_vector(optimizerRules(),
+                                   [](const RuleEntry &entry) { return entry.className.lower(); });
   return emitError(loc) << "optimizer '" << object->identifier << "' is not supported; use one of "
                         << llvm::join(names, ", ")
                         << "; --optimizer names another one than the file's";

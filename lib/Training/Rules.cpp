@@ -124,20 +124,33 @@ static OptimizerRuleAttrInterface buildScheduleFreeAdamW(RuleInput &in) {
 
 ArrayRef<RuleEntry> mpc::optimizerRules() {
   static const RuleEntry table[] = {
-      {"adadelta", 0.001, std::nullopt, buildAdadelta},
-      {"adafactor", 0.001, std::nullopt, buildAdafactor},
-      {"adagrad", 0.001, std::nullopt, buildAdagrad},
-      {"adam", 0.001, std::nullopt, buildAdam},
-      {"adamax", 0.001, std::nullopt, buildMoments<AdamaxAttr>},
-      {"adamw", 0.001, 0.004, buildAdam},
-      {"ftrl", 0.001, std::nullopt, buildFtrl},
-      {"lamb", 0.001, std::nullopt, buildMoments<LambAttr>},
-      {"lion", 0.001, std::nullopt, buildLion},
-      {"muon", 0.001, 0.004, buildMuon},
-      {"nadam", 0.001, std::nullopt, buildMoments<NadamAttr>},
-      {"rmsprop", 0.001, std::nullopt, buildRMSprop},
-      {"schedulefreeadamw", 0.0025, std::nullopt, buildScheduleFreeAdamW},
-      {"sgd", 0.01, std::nullopt, buildSGD},
+      {"Adadelta", 0.001, std::nullopt, buildAdadelta},
+      {"Adafactor", 0.001, std::nullopt, buildAdafactor},
+      {"Adagrad", 0.001, std::nullopt, buildAdagrad},
+      {"Adam", 0.001, std::nullopt, buildAdam},
+      {"Adamax", 0.001, std::nullopt, buildMoments<AdamaxAttr>},
+      {"AdamW", 0.001, 0.004, buildAdam},
+      {"Ftrl", 0.001, std::nullopt, buildFtrl},
+      {"Lamb", 0.001, std::nullopt, buildMoments<LambAttr>},
+      {"Lion", 0.001, std::nullopt, buildLion},
+      {"Muon", 0.001, 0.004, buildMuon},
+      {"Nadam", 0.001, std::nullopt, buildMoments<NadamAttr>},
+      {"RMSprop", 0.001, std::nullopt, buildRMSprop},
+      {"ScheduleFreeAdamW", 0.0025, std::nullopt, buildScheduleFreeAdamW},
+      {"SGD", 0.01, std::nullopt, buildSGD},
   };
   return table;
+}
+
+bool mpc::isOptimizerName(StringRef name, StringRef className) {
+  std::string bare;
+  llvm::copy_if(name, std::back_inserter(bare), [](char c) { return c != '_'; });
+  return className.equals_insensitive(bare);
+}
+
+const RuleEntry *mpc::lookupRule(StringRef name) {
+  const auto *entry = llvm::find_if(optimizerRules(), [&](const RuleEntry &rule) {
+    return isOptimizerName(name, rule.className);
+  });
+  return entry == optimizerRules().end() ? nullptr : entry;
 }

@@ -20,14 +20,21 @@ struct RuleInput {
 };
 
 struct RuleEntry {
-  llvm::StringLiteral name; // canonical
-  double learningRate;      // Keras's defaults
+  llvm::StringLiteral className; // Keras's
+  double learningRate;           // Keras's defaults
   std::optional<double> weightDecay;
   OptimizerRuleAttrInterface (*build)(RuleInput &input);
 };
 
 /// All rules, sorted by name.
 llvm::ArrayRef<RuleEntry> optimizerRules();
+
+/// The rule of a class, by its name in any spelling that isOptimizerName knows; null: there is
+/// none.
+const RuleEntry *lookupRule(llvm::StringRef name);
+
+/// Whether that is the class, in any case, as Keras takes it, and with or without underscores.
+bool isOptimizerName(llvm::StringRef name, llvm::StringRef className);
 
 /// Whether Python's `re.search(pattern, text)` finds something; a malformed pattern is a problem.
 bool searches(llvm::StringRef pattern, llvm::StringRef text, std::string &problem);

@@ -181,10 +181,10 @@ def main():
     runtime = Runtime(os.path.abspath(arguments.runtime))
     names = [name for name in sorted(os.listdir(arguments.fixtures))
              if fnmatch.fnmatch(name, arguments.case or "*")]
-    # Scaling of other kinds than the files have.
+    # Scaling and optimizers of other kinds than the files have.
     extra = [("mlp__float32", "--loss-scale=fixed:1024"), ("mlp__float32", "--loss-scale=dynamic:8:3"),
              ("lstm__mixed_float16", "--policy=float16"),
-             ("transformer__float32", "--optimizer=adagrad"),
+             ("transformer__float32", "--optimizer=adagrad"), ("mlp__mixed_float16", "--optimizer=ScheduleFreeAdamW"),
              ("cnn__mixed_float16", "--batch=8")]  # fmt: skip
     quick = ["opt_" not in name or "clip" in name or "accum" in name or "ema" in name
              for name in names]

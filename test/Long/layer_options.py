@@ -27,7 +27,6 @@ from keras import layers, ops
 bfloat16_products.round_once()
 
 
-
 def add_tensors(x1, x2):
     """Keras's own takes anything that squeezes to a vector of the last, else of the second extent for a bias, also
     where it stands along another axis of the same extent."""

@@ -2,7 +2,7 @@
 // Training config into config.json.
 #include "tools/mpc-convert/KerasText.h"
 
-#include "llvm/ADT/StringSwitch.h"
+#include "mpc/Training/TrainingOptions.h"
 
 using namespace mpc;
 using llvm::StringRef;
@@ -16,24 +16,8 @@ static json::Value toObject(const json::Value &optimizer) {
   std::optional<StringRef> name = optimizer.getAsString();
   if (!name)
     return optimizer;
-  StringRef className = llvm::StringSwitch<StringRef>(name->lower())
-                            .Case("adam", "Adam")
-                            .Case("adamw", "AdamW")
-                            .Case("sgd", "SGD")
-                            .Case("rmsprop", "RMSprop")
-                            .Case("adagrad", "Adagrad")
-                            .Case("adadelta", "Adadelta")
-                            .Case("adamax", "Adamax")
-                            .Case("nadam", "Nadam")
-                            .Case("ftrl", "Ftrl")
-                            .Case("lion", "Lion")
-                            .Case("lamb", "Lamb")
-                            .Case("muon", "Muon")
-                            .Case("adafactor", "Adafactor")
-                            .Case("schedulefreeadamw", "ScheduleFreeAdamW")
-                            .Default(*name);
   return json::Object{{"module", "keras.optimizers"},
-                      {"class_name", className.str()},
+                      {"class_name", optimizerClassName(*name).str()},
                       {"config", json::Object()},
                       {"registered_name", nullptr}};
 }

@@ -34,6 +34,10 @@ struct OptimizerSlot {
   bool startsAsVariable = false; // zeros until the first step, which takes the variable for it
 };
 
+inline bool anyStartsAsVariable(llvm::ArrayRef<OptimizerSlot> slots) {
+  return llvm::any_of(slots, [](const OptimizerSlot &slot) { return slot.startsAsVariable; });
+}
+
 /// A scalar, float32 or float64, that an optimizer keeps once.
 struct OptimizerScalar {
   llvm::StringRef name;

@@ -23,8 +23,7 @@ LogicalResult OptimizerStepOp::verify() {
     return emitOpError() << "gradient must have the variable's shape";
   if (getPowers() && tensorTypeOf(getPowers()).getShape() != shape)
     return emitOpError() << "powers must have the variable's shape";
-  if (llvm::any_of(declared, [](const OptimizerSlot &slot) { return slot.startsAsVariable; }) !=
-      bool(getStart()))
+  if (anyStartsAsVariable(declared) != bool(getStart()))
     return emitOpError() << "start and slots that start as the variable belong together";
   if (getPowers() && rule.getPowerOfParts() == 0)
     return emitOpError() << "rule takes no powers of a gradient's parts";

@@ -15,6 +15,10 @@ bool isLossScaleOption(llvm::StringRef text);
 /// A number that is finite in float32. Keras takes negative rates, and so does mpc.
 std::optional<double> parseLearningRate(llvm::StringRef text);
 
+/// Keras's class of an optimizer that is given by name ("rmsprop": "RMSprop"); an unknown name is
+/// returned as it is.
+llvm::StringRef optimizerClassName(llvm::StringRef name);
+
 } // namespace mpc
 
 #endif // MPC_TRAINING_TRAININGOPTIONS_H
