@@ -147,6 +147,31 @@ TEST_P(Convolve, FilterGradientsAreExactWherePaddingIsMostOfIt) {
   }
 }
 
+// Where the strides divide the images, oneDNN 2.6 gathers what the one tap meets, each thread from
+// the middle of an image on.
+TEST_P(Convolve, FilterGradientsOfOneStridedTapAreExact) {
+  for (uint32_t i = 0; i < 120; ++i) {
+    Draw next(70000 + i);
+    ConvolutionCase c;
+    c.direction = MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+    c.batch = 1 + next(3);
+    c.channels = 1 + next(40);
+    c.filters = 1 + next(20);
+    uint32_t spatial = 1 + next(2);
+    for (uint32_t d = 0; d < spatial; ++d) {
+      c.kernel.push_back(1);
+      c.dilations.push_back(1);
+      c.strides.push_back(2 + next(2));
+      c.low.push_back(0);
+      c.high.push_back(0);
+      c.images.push_back(c.strides[d] * (1 + next(12)));
+    }
+    c.lhs = c.rhs = c.out = i % 2 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
+    c.seed = i;
+    check(c);
+  }
+}
+
 TEST_P(Convolve, ComputesFloat64) {
   for (uint32_t i = 0; i < 80; ++i) {
     ConvolutionCase c = draw(1000 + i);

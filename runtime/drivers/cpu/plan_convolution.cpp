@@ -53,8 +53,23 @@ bool isPaddedVolume(const Convolution &c, int64_t low) {
   return c.spatial == 3 && c.strides[0] > 1 && c.low[0] > low && reach > c.low[0] + c.images[0];
 }
 
+// One tap whose strides divide the images of few channels: each thread gathers what the tap meets
+// into memory of its own, `block` elements a place though a place has but the channels, and so
+// writes over the next thread's and beyond the last one's
+// (oneDNN's src/cpu/x64/jit_avx2_1x1_convolution.cpp and jit_avx512_common_1x1_convolution.cpp).
+bool isGatheredBeyondItsMemory(const Convolution &c) {
+  constexpr int64_t block = 16; // of AVX-512; 8 of AVX2
+  if (c.spatial > 2 || c.groups > 1 || c.channels >= block || Convolution::product(c.kernel) != 1 ||
+      Convolution::product(c.strides) == 1)
+    return false;
+  for (size_t d = 0; d < c.images.size(); ++d)
+    if (c.low[d] != 0 || c.outputs[d] * c.strides[d] != c.images[d])
+      return false;
+  return true;
+}
+
 bool isWrongInFloat32(const Convolution &c) {
-  return toFilter(c) && isPaddedVolume(c, c.strides[0]);
+  return toFilter(c) && (isPaddedVolume(c, c.strides[0]) || isGatheredBeyondItsMemory(c));
 }
 
 // By "jit_bf16" of AVX-512, also where an element of the kernel meets padding only: its sum is not
@@ -65,7 +80,7 @@ bool isWrongInBFloat16(const Convolution &c) {
   for (size_t d = 0; d < c.images.size(); ++d)
     if (hasUnusedTap(c, d))
       return true;
-  return isPaddedVolume(c, 0);
+  return isPaddedVolume(c, 0) || isGatheredBeyondItsMemory(c);
 }
 
 bool isBFloat16(const Convolution &c) {
@@ -132,8 +147,11 @@ void Convolver::takeByRules(Plan &plan) {
   if (takeOwnByRules(plan, /*widens=*/!native) || takeLibrary(plan, native))
     return;
   // oneDNN 2.6 on AMX has no strided gradients of images in bfloat16, for one.
-  if (native && !takeOwnByRules(plan, /*widens=*/true))
-    takeLibrary(plan, /*native=*/false);
+  if (native && (takeOwnByRules(plan, /*widens=*/true) || takeLibrary(plan, /*native=*/false)))
+    return;
+  // What only we get right; it is done directly otherwise, which is slower still.
+  if (const MicroKernel *kernel = findMicroKernel(plan.shape))
+    takeMicroKernel(plan, kernel);
 }
 
 bool Convolver::takeOwnByRules(Plan &plan, bool widens) {
