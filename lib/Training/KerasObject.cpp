@@ -66,6 +66,12 @@ llvm::SmallVector<double> KerasObject::numbers(StringRef key) const {
   return values;
 }
 
+bool KerasObject::boolean(StringRef key, bool otherwise) const {
+  if (std::optional<double> value = config.getNumber(key))
+    return *value != 0;
+  return isNull(key) ? false : config.getBoolean(key).value_or(otherwise);
+}
+
 static bool isNonFinite(const llvm::json::Value &value) {
   if (const llvm::json::Array *array = value.getAsArray())
     return llvm::any_of(*array, isNonFinite);
@@ -74,13 +80,29 @@ static bool isNonFinite(const llvm::json::Value &value) {
   return value.getAsString() == "NaN";
 }
 
-std::string mpc::listNonFinite(const llvm::json::Object &config) {
-  llvm::SmallVector<StringRef> keys;
-  for (const auto &[key, value] : config)
-    if (key != "name" && isNonFinite(value))
-      keys.push_back(key);
+static std::string listSorted(llvm::SmallVector<StringRef> keys) {
   llvm::sort(keys);
   return llvm::join(keys, ", ");
+}
+
+std::string mpc::checkArguments(const llvm::json::Object &config,
+                                llvm::ArrayRef<StringRef> booleans,
+                                llvm::ArrayRef<StringRef> others) {
+  llvm::SmallVector<StringRef> nonFinite, numbers, truths;
+  for (const auto &[name, value] : config) {
+    StringRef key(name);
+    bool isTruth = llvm::is_contained(booleans, key);
+    if (key != "name" && isNonFinite(value))
+      nonFinite.push_back(key);
+    else if (!value.getAsNumber() && value.kind() != llvm::json::Value::Null &&
+             !(isTruth && value.getAsBoolean()) && !llvm::is_contained(others, key))
+      (isTruth ? truths : numbers).push_back(key);
+  }
+  if (!nonFinite.empty())
+    return "needs finite numbers as " + listSorted(nonFinite);
+  if (!numbers.empty())
+    return "needs one number as " + listSorted(numbers);
+  return truths.empty() ? "" : "needs true or false as " + listSorted(truths);
 }
 
 std::string mpc::snakeCase(StringRef name) {

@@ -36,9 +36,8 @@ struct KerasObject {
     const llvm::json::Value *value = config.get(key);
     return value && value->kind() == llvm::json::Value::Null;
   }
-  bool boolean(llvm::StringRef key, bool otherwise) const {
-    return config.getBoolean(key).value_or(otherwise);
-  }
+  /// As Python's `if` takes it: None and 0 are false, other numbers true.
+  bool boolean(llvm::StringRef key, bool otherwise) const;
   std::optional<double> optionalNumber(llvm::StringRef key) const {
     if (std::optional<double> value = config.getNumber(key))
       return value;
@@ -56,9 +55,13 @@ struct KerasObject {
   }
 };
 
-/// The arguments that are, or hold, numbers that float32 has no finite value for, in alphabetical
-/// order with commas between them. NaN is text in what parsePythonJson reads.
-std::string listNonFinite(const llvm::json::Object &config);
+/// What the arguments need, if one holds a number that float32 has no finite value for, or is of
+/// another kind than its name says: "needs one number as momentum". `booleans` name truth values,
+/// `others` what is neither that nor a number; the rest are numbers or null. NaN is text in what
+/// parsePythonJson reads. "": nothing is wrong.
+std::string checkArguments(const llvm::json::Object &config,
+                           llvm::ArrayRef<llvm::StringRef> booleans,
+                           llvm::ArrayRef<llvm::StringRef> others);
 
 /// Keras's snake case, with the short spellings folded: "MeanSquaredError", "mse", "MSE" give
 /// "mean_squared_error". Class names, function names and aliases meet here.

@@ -39,12 +39,11 @@ std::string mpc::checkLoss(const KerasObject &loss, RankedTensorType prediction)
   const LossEntry *entry = lookupLoss(canonicalName(loss.identifier));
   if (!entry)
     return "is not supported; use one of " + supportedLosses();
-  if (std::string keys = listNonFinite(loss.config); !keys.empty())
-    return "needs finite numbers as " + keys;
-  for (const auto &[key, value] : loss.config)
-    if ((value.getAsArray() || value.getAsObject()) && StringRef(key) != entry->list &&
-        key != "dtype")
-      return "needs one number as " + StringRef(key).str();
+  if (std::string problem =
+          checkArguments(loss.config, {"apply_class_balancing", "from_logits", "remove_diagonal"},
+                         {"axis", "dtype", "name", "reduction", entry->list});
+      !problem.empty())
+    return problem;
   int64_t rank = prediction.getRank();
   for (double axis : loss.numbers("axis"))
     if (axis != int64_t(axis) || axis < -rank || axis >= rank)

@@ -96,6 +96,13 @@ static MetricParts meanMetricWrapper(MetricInput &in) {
 }
 
 MetricParts mpc::buildMetric(MetricInput &in) {
+  if (std::string problem = checkArguments(
+          in.metric.config,
+          {"from_logits", "from_sorted_ids", "multi_label", "sparse_y_pred", "sparse_y_true"},
+          {"average", "axis", "class_aggregation", "curve", "dtype", "fn", "label_weights", "name",
+           "reduction", "summation_method", "target_class_ids", "thresholds"});
+      !problem.empty())
+    return MetricParts::failure(problem);
   std::string name = canonicalName(in.metric.identifier);
   ArrayRef<int64_t> shape = tensorTypeOf(in.prediction).getShape();
   bool isBinary = !shape.empty() && shape.back() == 1;

@@ -11,10 +11,19 @@
 using namespace mlir;
 using namespace mpc;
 
+static std::string checkKinds(const KerasObject &optimizer) {
+  // TensorFlow 2 wrote is_legacy_optimizer and jit_compile.
+  return checkArguments(
+      optimizer.config,
+      {"amsgrad", "centered", "dynamic", "exclude_embeddings", "is_legacy_optimizer", "jit_compile",
+       "nesterov", "relative_step", "use_ema"},
+      {"exclude_from_weight_decay", "exclude_layers", "inner_optimizer", "learning_rate", "name"});
+}
+
 static LogicalResult buildLossScale(OpBuilder &b, Location loc, const KerasObject &scaler) {
   double initial = scaler.number("initial_scale", 32768);
-  if (std::string keys = listNonFinite(scaler.config); !keys.empty())
-    return emitError(loc) << "LossScaleOptimizer needs finite numbers as " << keys;
+  if (std::string problem = checkKinds(scaler); !problem.empty())
+    return emitError(loc) << "LossScaleOptimizer " << problem;
   if (!(float(initial) > 0))
     return emitError(loc) << "LossScaleOptimizer needs an initial_scale > 0, got " << initial;
   // Fixed scales exist in files of TensorFlow 2 only.
@@ -34,8 +43,8 @@ static bool isWhole(double value) { return value == std::trunc(value) && value <
 /// What BaseOptimizer's constructor refuses, and numbers that would make the first step NaN: Keras
 /// trains with them.
 static std::string checkOptions(const KerasObject &optimizer) {
-  if (std::string keys = listNonFinite(optimizer.config); !keys.empty())
-    return "needs finite numbers as " + keys;
+  if (std::string problem = checkKinds(optimizer); !problem.empty())
+    return problem;
   if (const llvm::json::Value *rate = optimizer.config.get("learning_rate");
       rate && !rate->getAsNumber() && !rate->getAsObject())
     return "needs a number or a schedule as learning_rate";

@@ -51,8 +51,10 @@ static bool areNumbers(const llvm::json::Array *array) {
 }
 
 static std::string findProblem(const KnownSchedule &known, const llvm::json::Object &config) {
-  if (std::string keys = listNonFinite(config); !keys.empty())
-    return "needs finite numbers as " + keys;
+  if (std::string problem =
+          checkArguments(config, {"cycle", "staircase"}, {"boundaries", "name", "values"});
+      !problem.empty())
+    return problem;
   for (StringRef key : known.numbers)
     if (!config.getNumber(key))
       return "has no number '" + key.str() + "'";

@@ -116,6 +116,9 @@
 // RUN: echo '{"class_name": "Huber", "config": {"delta": NaN}}' > %t/delta.json
 // RUN: %exits 1 mpcc %s --loss=%t/delta.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=FINITE
 // FINITE: error: {{.*}}loss 'Huber' needs finite numbers as delta
+// RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"from_logits": "yes"}}' > %t/logits.json
+// RUN: %exits 1 mpcc %s --loss=%t/logits.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=TRUTH
+// TRUTH: error: {{.*}}loss 'BinaryCrossentropy' needs true or false as from_logits
 // RUN: %exits 1 mpcc %s --loss=%t/absent.json --optimizer=sgd | FileCheck %s --check-prefix=ABSENT
 // ABSENT: error: --loss={{.*}}absent.json: no such file; give a Keras name or a JSON file with a serialised object
 // RUN: echo '{"class_name": "MeanSquaredError", "config": {"reduction": "none"}}' > %t/none.json

@@ -23,11 +23,12 @@
 // RUN: echo '{"module": "keras", "class_name": "Wrong"}' > %t/object.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=sgd --metrics=%t/object.json --compile-to=import | FileCheck %s --check-prefix=WRONG
 // WRONG: error: {{.*}}compile_config.metrics: metric 'Wrong' of output 'out0' is not supported
-// RUN: echo '[{"class_name": "AUC", "config": {"curve": "XY"}}, {"class_name": "Recall", "config": {"thresholds": 2}}, {"class_name": "F1Score", "config": {"average": "mean"}}]' > %t/refused.json
+// RUN: echo '[{"class_name": "AUC", "config": {"curve": "XY"}}, {"class_name": "Recall", "config": {"thresholds": 2}}, {"class_name": "F1Score", "config": {"average": "mean"}}, {"class_name": "AUC", "config": {"name": "many", "num_thresholds": "many"}}]' > %t/refused.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=sgd --metrics=%t/refused.json --compile-to=import | FileCheck %s --check-prefix=REFUSED
 // REFUSED: metric 'AUC' of output 'out0' needs curve ROC, PR or PRGAIN
 // REFUSED: metric 'Recall' of output 'out0' has thresholds outside [0, 1]
 // REFUSED: metric 'F1Score' of output 'out0' has average 'mean'
+// REFUSED: metric 'AUC' of output 'out0' needs one number as num_thresholds
 
 func.func @forward(%x: tensor<?x4xf32> {mpc.input = "x"}) -> (tensor<?x4xf32> {mpc.output = "out0"}) {
   return %x : tensor<?x4xf32>

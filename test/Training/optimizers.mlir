@@ -41,6 +41,25 @@
 // RUN: echo '{"class_name": "Adam", "config": {"learning_rate": "0.1"}}' > %t/text.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/text.json --compile-to=import | FileCheck %s --check-prefix=TEXT
 // TEXT: error: {{.*}}optimizer 'Adam' needs a number or a schedule as learning_rate
+// Numbers as text, lists or truth values do not become defaults.
+// RUN: echo '{"class_name": "ScheduleFreeAdamW", "config": {"warmup_steps": "ten", "beta_1": [0.9]}}' > %t/ten.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/ten.json --compile-to=import | FileCheck %s --check-prefix=TEN
+// TEN: error: {{.*}}optimizer 'ScheduleFreeAdamW' needs one number as beta_1, warmup_steps
+// RUN: echo '{"class_name": "SGD", "config": {"nesterov": "yes"}}' > %t/yes.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/yes.json --compile-to=import | FileCheck %s --check-prefix=YES
+// YES: error: {{.*}}optimizer 'SGD' needs true or false as nesterov
+// RUN: echo '{"class_name": "SGD", "config": {"momentum": 0.5, "nesterov": 1, "use_ema": null}}' > %t/truth.json
+// RUN: mpcc %s --loss=mse --optimizer=%t/truth.json --compile-to=import | FileCheck %s --check-prefix=TRUTH
+// TRUTH: rule(#mpc.sgd<momentum = 5.000000e-01 : f64, nesterov = true>)
+// RUN: echo '{"class_name": "Adafactor", "config": {"relative_step": true}}' > %t/relative.json
+// RUN: mpcc %s --loss=mse --optimizer=%t/relative.json --compile-to=import | FileCheck %s --check-prefix=RELATIVE
+// RELATIVE: rule(#mpc.adafactor<
+// RUN: echo '{"class_name": "Adam", "config": {"learning_rate": {"class_name": "CosineDecay", "config": {"initial_learning_rate": 0.5, "decay_steps": 10, "alpha": "low"}}}}' > %t/low.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/low.json --compile-to=import | FileCheck %s --check-prefix=LOW
+// LOW: error: {{.*}}learning rate schedule CosineDecay needs one number as alpha
+// RUN: echo '{"class_name": "LossScaleOptimizer", "config": {"initial_scale": "16", "inner_optimizer": {"class_name": "SGD", "config": {}}}}' > %t/scaletext.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/scaletext.json --compile-to=import | FileCheck %s --check-prefix=SCALETEXT
+// SCALETEXT: error: {{.*}}LossScaleOptimizer needs one number as initial_scale
 // RUN: echo '{"class_name": "Adam", "config": {"loss_scale_factor": 0}}' > %t/factor.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/factor.json --compile-to=import | FileCheck %s --check-prefix=FACTOR
 // FACTOR: error: {{.*}}optimizer 'Adam' needs loss_scale_factor > 0
