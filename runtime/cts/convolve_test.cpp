@@ -87,6 +87,16 @@ ConvolutionCase draw(uint32_t index) {
   return c;
 }
 
+// A gradient whose windows are still to be drawn.
+ConvolutionCase drawFilterGradient(Draw &next, uint32_t mostChannels, uint32_t mostFilters) {
+  ConvolutionCase c;
+  c.direction = MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+  c.batch = 1 + next(3);
+  c.channels = 1 + next(mostChannels);
+  c.filters = 1 + next(mostFilters);
+  return c;
+}
+
 TEST_P(Convolve, IsExactOverDirectionsDtypesWindowsAndEpilogues) {
   for (uint32_t i = 0; i < 200; ++i)
     check(draw(i));
@@ -124,11 +134,7 @@ TEST_P(Convolve, KeepsAnInfinityInItsPlace) {
 TEST_P(Convolve, FilterGradientsAreExactWherePaddingIsMostOfIt) {
   for (uint32_t i = 0; i < 600; ++i) {
     Draw next(50000 + i);
-    ConvolutionCase c;
-    c.direction = MPC_RT_CONVOLUTION_FILTER_GRADIENT;
-    c.batch = 1 + next(3);
-    c.channels = 1 + next(7);
-    c.filters = 1 + next(7);
+    ConvolutionCase c = drawFilterGradient(next, 7, 7);
     if (next(4) == 0)
       c.channels = 16, c.filters = 32;
     uint32_t spatial = 1 + next(3);
@@ -152,11 +158,7 @@ TEST_P(Convolve, FilterGradientsAreExactWherePaddingIsMostOfIt) {
 TEST_P(Convolve, FilterGradientsOfOneStridedTapAreExact) {
   for (uint32_t i = 0; i < 120; ++i) {
     Draw next(70000 + i);
-    ConvolutionCase c;
-    c.direction = MPC_RT_CONVOLUTION_FILTER_GRADIENT;
-    c.batch = 1 + next(3);
-    c.channels = 1 + next(40);
-    c.filters = 1 + next(20);
+    ConvolutionCase c = drawFilterGradient(next, 40, 20);
     uint32_t spatial = 1 + next(2);
     for (uint32_t d = 0; d < spatial; ++d) {
       c.kernel.push_back(1);
