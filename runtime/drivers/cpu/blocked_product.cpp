@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/blocked_product_way.h"
+#include "runtime/drivers/cpu/line_fetcher.h"
 
 #include <algorithm>
 #include <emmintrin.h>
@@ -235,6 +236,8 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
   tile.sumStride = pieces.columns;
   tile.first = true;
   Piece chunks[mostPieces];
+  const int64_t outBytes = elementBytes(shape.out), rowBytes = shape.n * outBytes;
+  const int64_t laneBytes = shape.k * elementBytes(shape.lhs);
   tile.pieces = chunks;
   for (int64_t column = 0; column < block.columns; column += pieces.columns) {
     tile.count = 0;
@@ -243,23 +246,26 @@ uint32_t BlockedProduct::multiplyRows(const Contraction &shape, const Block &blo
                               chunkOf(block.rhs, block.rhsPanels, first / kernel.steps,
                                       (block.column + column) / pieces.columns),
                               std::min(kernel.steps, steps - first)};
-    const auto count = static_cast<size_t>(std::min(pieces.columns, block.columns - column));
+    const int64_t columns = std::min(pieces.columns, block.columns - column);
+    const auto *columnBias = bias ? bias + block.column + column : nullptr;
+    auto *target = const_cast<uint8_t *>(
+        at(result.out, (block.batch * shape.m + block.row) * shape.n + block.column + column,
+           shape.out));
+    const uint8_t *lane = at(block.lhs.data, block.row * shape.k, shape.lhs);
     for (int64_t row = 0; row < block.rows; row += pieces.rows) {
       const int64_t rows = std::min(pieces.rows, block.rows - row);
       const uint8_t *lanes[mostPieceRows];
-      for (int64_t i = 0; i < rows; ++i)
-        lanes[i] = at(block.lhs.data, (block.row + row + i) * shape.k, shape.lhs);
+      for (int64_t i = 0; i < rows; ++i, lane += laneBytes) {
+        lanes[i] = lane;
+        fetchLines(target + i * rowBytes, columns * outBytes);
+      }
       tile.lanes = lanes;
       tile.rows = rows;
       pieces.multiply(tile);
-      for (int64_t i = 0; i < rows; ++i) {
-        const int64_t first =
-            (block.batch * shape.m + block.row + row + i) * shape.n + block.column + column;
-        auto *target = const_cast<uint8_t *>(at(result.out, first, shape.out));
-        finish(sums + i * pieces.columns, bias ? bias + block.column + column : nullptr, target,
-               count);
+      for (int64_t i = 0; i < rows; ++i, target += rowBytes) {
+        finish(sums + i * pieces.columns, columnBias, target, static_cast<size_t>(columns));
         most = std::max(most, completeRow(shape, result, block.row + row + i, block.column + column,
-                                          target, count));
+                                          target, static_cast<size_t>(columns)));
       }
     }
   }

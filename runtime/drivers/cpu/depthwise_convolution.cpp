@@ -9,6 +9,8 @@ namespace {
 
 // What the windows of four places meet, and the filter: half of a first-level cache.
 constexpr int64_t groupFloats = 6144;
+// Images of so many bytes come from memory, not from a cache.
+constexpr int64_t largeImages = 8 << 20;
 // What a filter's gradient is summed in, however many threads there are.
 constexpr int64_t mostParts = 16;
 
@@ -52,7 +54,7 @@ DepthwiseConvolution::DepthwiseConvolution(ThreadTeam &team, const DepthwiseKern
     parts = std::min(mostParts, shape.batch * to.rows);
     reserve(partSums, static_cast<uint64_t>(parts * taps * padded) * sizeof(float));
   } else {
-    classes = windowClasses(shape, 2);
+    cover = coverByStrips(shape, 2, kernels);
     // Neighbouring bands widen rows that both meet.
     constexpr int64_t fewestRows = 4;
     bands = std::clamp<int64_t>(ceilDivide(4 * team.threads(), shape.batch * groups), 1,
@@ -73,13 +75,21 @@ void DepthwiseConvolution::planRows() {
         rowTaps[static_cast<size_t>(same.places[i])].push_back(
             {same.taps[t], same.sources[i] + same.distances[t]});
   }
+  fetchedRows.resize(rowTaps.size());
+  const int64_t bytes = shape.batch * from.rows * from.places * shape.channels *
+                        static_cast<int64_t>(dtypeSize(from.dtype));
+  for (size_t row = 0; isRead(from) && bytes >= largeImages && row + 1 < rowTaps.size(); ++row)
+    for (const RowTap &later : rowTaps[row + 1])
+      if (std::none_of(rowTaps[row].begin(), rowTaps[row].end(),
+                       [&](const RowTap &met) { return met.source == later.source; }))
+        fetchedRows[row].push_back(later.source);
 }
 
 void DepthwiseConvolution::makeWorkspaces() {
   const int64_t lhs = isRead(from) ? 0 : ringRows * from.places * strideOf(from);
   const int64_t rhs = !toFilter || isRead(to) ? 0 : to.places * strideOf(to);
   const int64_t most = lanesOf(groupAt(0));
-  const int64_t filter = toFilter ? 0 : taps * most, bias = toFilter ? 0 : most,
+  const int64_t filter = toFilter ? 0 : taps * padded, bias = toFilter ? 0 : padded,
                 sums = toFilter ? 0 : to.places * most;
   const int64_t own = lhs + rhs + filter + bias + sums;
   reserve(scratch, static_cast<uint64_t>(own * team.threads()) * sizeof(float));
@@ -94,6 +104,8 @@ void DepthwiseConvolution::makeWorkspaces() {
     workspace.sums = memory + bias;
     workspace.rows.resize(rows);
     workspace.weights.resize(rows);
+    workspace.next.reserve(rows); // here: a thread of a team cannot fail
+    workspace.holdsFilter.resize(static_cast<size_t>(groups));
     workspaces.push_back(std::move(workspace));
   }
 }
@@ -132,10 +144,19 @@ const float *DepthwiseConvolution::rowOf(Ring &ring, const void *data, int64_t s
 
 void DepthwiseConvolution::widenFilter(Workspace &own, const void *filter, const void *bias,
                                        const Group &group) const {
-  kernels.widen[shape.rhs](at(filter, group.first, shape.rhs), shape.channels, taps, group.channels,
-                           own.filter, lanesOf(group));
+  const auto index = static_cast<size_t>(group.first / groupChannels);
+  if (own.holdsFilter[index])
+    return;
+  own.holdsFilter[index] = true;
+  for (int64_t v = 0; v < group.vectors; ++v) {
+    const int64_t lane = v * kernels.lanes, channel = group.first + lane;
+    kernels.widen[shape.rhs](at(filter, channel, shape.rhs), shape.channels, taps,
+                             std::min(kernels.lanes, group.channels - lane),
+                             own.filter + channel * taps, kernels.lanes);
+  }
   if (shape.hasBias)
-    kernels.widen[shape.bias](at(bias, group.first, shape.bias), 0, 1, group.channels, own.bias, 0);
+    kernels.widen[shape.bias](at(bias, group.first, shape.bias), 0, 1, group.channels,
+                              own.bias + group.first, 0);
 }
 
 // ---- Execution ----------------------------------------------------------------------------------
@@ -143,6 +164,8 @@ void DepthwiseConvolution::widenFilter(Workspace &own, const void *filter, const
 void DepthwiseConvolution::run(const void *lhs, const void *rhs, const void *bias, void *out) {
   const int64_t threads = team.threads();
   const int64_t count = groups * (toFilter ? parts : shape.batch * bands);
+  for (Workspace &own : workspaces)
+    std::fill(own.holdsFilter.begin(), own.holdsFilter.end(), false);
   team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
     for (int64_t slot = firstSlot; slot < lastSlot; ++slot)
       for (int64_t i = count * slot / threads; i < count * (slot + 1) / threads; ++i) {
@@ -169,22 +192,30 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const void *lhs, const v
     const std::vector<RowTap> &met = rowTaps[static_cast<size_t>(row)];
     for (size_t r = 0; r < met.size(); ++r) {
       own.rows[r] = rowOf(own.lhs, lhs, sample, met[r].source, group);
-      own.weights[r] = own.filter + met[r].tap * shape.kernel[2] * lanesOf(group);
+      own.weights[r] =
+          own.filter + group.first * taps + met[r].tap * shape.kernel[2] * kernels.lanes;
     }
     const int64_t start = (sample * to.rows + row) * to.places * shape.channels + group.first;
     auto *result = const_cast<uint8_t *>(at(out, start, shape.out));
     float *sums = isWritten ? reinterpret_cast<float *>(result) : own.sums;
     const int64_t sumStride = isWritten ? shape.channels : lanesOf(group);
-    for (const WindowClass &same : classes)
+    own.next.clear();
+    for (int64_t source : fetchedRows[static_cast<size_t>(row)])
+      own.next.push_back(rowOf(own.lhs, lhs, sample, source, group));
+    const DepthwiseRows rows = {
+        own.rows.data(), own.weights.data(), ssize(met),     strideOf(from), taps, sums,
+        sumStride,       own.next.data(),    ssize(own.next)};
+    for (const DepthwiseStrips &same : cover.strips)
+      kernels.multiplyStrips(same.form, same.strips.data(), ssize(same.strips), rows,
+                             group.vectors);
+    for (const WindowClass &same : cover.others)
       kernels.multiply({same.places.data(), same.sources.data(), ssize(same.places),
-                        same.taps.data(), same.distances.data(), ssize(same.taps), own.rows.data(),
-                        own.weights.data(), ssize(met), strideOf(from), lanesOf(group), sums,
-                        sumStride},
-                       group.vectors);
+                        same.taps.data(), same.distances.data(), ssize(same.taps)},
+                       rows, group.vectors);
     if (!isWritten)
       kernels.finish[shape.out](own.sums, sumStride, to.places, group.channels,
-                                shape.hasBias ? own.bias : nullptr, shape.relu, result,
-                                shape.channels);
+                                shape.hasBias ? own.bias + group.first : nullptr, shape.relu,
+                                result, shape.channels);
   }
 }
 

@@ -10,8 +10,8 @@
 #include "runtime/base/memory.h"
 #include "runtime/drivers/convolution.h"
 #include "runtime/drivers/cpu/depthwise_kernels.h"
+#include "runtime/drivers/cpu/depthwise_strips.h"
 #include "runtime/drivers/cpu/thread_team.h"
-#include "runtime/drivers/cpu/windows.h"
 
 #include <vector>
 
@@ -52,7 +52,8 @@ private:
   struct Workspace {
     Ring lhs, rhs; // rhs: the outputs, of a filter's gradient
     float *filter, *bias, *sums;
-    std::vector<const float *> rows, weights;
+    std::vector<const float *> rows, weights, next;
+    std::vector<bool> holdsFilter; // by group
   };
 
   Group groupAt(int64_t index) const;
@@ -77,8 +78,10 @@ private:
   Extent from, to; // what windows meet; for each of them: the result, or the outputs
   int64_t taps, padded, groupChannels, groups, bands = 1, parts = 1, ringRows = 1;
   std::vector<std::vector<RowTap>> rowTaps; // by row of `to`
-  std::vector<WindowClass> classes;         // of the places in a row
-  std::vector<DepthwiseTap> tapsInRow;      // of a filter's gradient
+  // Of large images: sources of the next row of `to` that this one does not meet.
+  std::vector<std::vector<int64_t>> fetchedRows;
+  DepthwiseCover cover;                // of the places in a row
+  std::vector<DepthwiseTap> tapsInRow; // of a filter's gradient
   std::vector<Workspace> workspaces;
   Buffer scratch, partSums;
 };

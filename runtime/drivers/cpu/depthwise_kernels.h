@@ -9,18 +9,40 @@
 
 namespace mpc::rt {
 
+// What the windows of a row of the result meet: the rows of the images, with the rows of the filter
+// that they meet there. Strides are elements from place to place. Weights are packed: of each
+// vector of channels `weightsOfVector` vectors, tap by tap of the whole filter.
+struct DepthwiseRows {
+  const float *const *rows, *const *weights;
+  int64_t rowCount, rowStride, weightsOfVector;
+  float *result;
+  int64_t resultStride;
+  // Rows that the next row of the result meets first, to be fetched meanwhile.
+  const float *const *next;
+  int64_t nextCount;
+};
+
 // result[places[i]] = sum over rows r and taps t of rows[r][sources[i] + distances[t]] *
-// weights[r][taps[t]], i < count. Strides are elements from place to place, from tap to tap.
-struct DepthwiseProduct {
+// weights[r][taps[t]], i < count.
+struct DepthwiseWindows {
   const int64_t *places, *sources;
   int64_t count;
   const int64_t *taps, *distances;
   int64_t tapCount;
-  const float *const *rows, *const *weights;
-  int64_t rowCount;
-  int64_t rowStride, weightStride;
-  float *result;
-  int64_t resultStride;
+};
+
+// Four places of the result at a time, `placeStep` apart, whose windows share sources: from each to
+// the next they move by `stride` sources. The taps of a window are firstTap, firstTap + tapStep,
+// ... for its sources from the first one on, or if `reversed` from the last one back.
+struct DepthwiseForm {
+  int64_t taps, stride, firstTap, tapStep, placeStep;
+  bool reversed;
+};
+constexpr int64_t placesOfStrip = 4;
+// From the result's `place` on, and of the sources from `source` on, of which those from `begin` to
+// `end` exist: the others, counted from `source`, lie beside the row.
+struct DepthwiseStrip {
+  int64_t place, source, begin, end;
 };
 
 // What a tap meets in a row: the outputs [first, end) do, and output o the image at `source + o *
@@ -50,7 +72,10 @@ struct DepthwiseKernels {
   void (*finish[3])(const float *sums, int64_t stride, int64_t places, int64_t channels,
                     const float *bias, bool relu, void *out, int64_t outStride);
   // For so many vectors of channels.
-  void (*multiply)(const DepthwiseProduct &product, int64_t vectors);
+  void (*multiply)(const DepthwiseWindows &windows, const DepthwiseRows &rows, int64_t vectors);
+  void (*multiplyStrips)(const DepthwiseForm &form, const DepthwiseStrip *strips, int64_t count,
+                         const DepthwiseRows &rows, int64_t vectors);
+  bool (*hasStrips)(const DepthwiseForm &form); // whether multiplyStrips() knows it
   void (*correlate)(const DepthwiseCorrelation &correlation, int64_t vectors);
 };
 

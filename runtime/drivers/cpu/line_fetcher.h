@@ -2,7 +2,7 @@
 //
 // Asks for memory while something else is computed.
 //
-// For files compiled for one kind of CPU: nothing here has external linkage.
+// Also for files compiled for one kind of CPU: nothing here has external linkage.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_LINE_FETCHER_H
 #define MPC_RUNTIME_DRIVERS_CPU_LINE_FETCHER_H
 
@@ -12,6 +12,13 @@
 
 namespace mpc::rt {
 namespace {
+
+// What is about to be written, into the first-level cache: the lines of a large result come from
+// far away (docs/decisions/0069).
+inline void fetchLines(const uint8_t *first, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 64)
+    _mm_prefetch(reinterpret_cast<const char *>(first + i), _MM_HINT_T0);
+}
 
 // The lines of some rows, into the second-level cache: as many in each of `calls` calls, since more
 // at once would hold up the loads of what is computed.

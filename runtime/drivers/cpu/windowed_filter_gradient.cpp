@@ -79,10 +79,13 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
     lhs.add({imageOf(shape, 2, range.first, tap), shape.strides[2], range.count, steps, 0});
     rhs.add({range.first, 1, range.count, steps, 0});
   }
-  block = std::clamp<int64_t>(packedBlockBytes /
+  sumStride = rhs.panels * rhs.panelLanes;
+  const int64_t sumBytes = Convolution::product(shape.kernel) * lhs.lanes * sumStride *
+                           static_cast<int64_t>(sizeof(float));
+  // Each block goes through all sums: where these leave the caches, few blocks do so.
+  block = std::clamp<int64_t>(std::max(packedBlockBytes, sumBytes) /
                                   std::max<int64_t>(lhs.sampleBytes() + rhs.sampleBytes(), 1),
                               1, shape.batch);
-  sumStride = rhs.panels * rhs.panelLanes;
   for (int64_t tap = 0; tap < Convolution::product(shape.kernel); ++tap)
     for (int64_t panel = 0; panel < rhs.panels; ++panel)
       for (int64_t first = 0; first < lhs.lanes; first += lhs.panelLanes) {
@@ -93,8 +96,7 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
   for (std::vector<Piece> &own : pieces)
     own.reserve(static_cast<size_t>(block * shape.outputs[0]));
   reserve(packed, static_cast<uint64_t>(block * (lhs.sampleBytes() + rhs.sampleBytes())));
-  reserve(sums, static_cast<uint64_t>(Convolution::product(shape.kernel) * lhs.lanes * sumStride) *
-                    sizeof(float));
+  reserve(sums, static_cast<uint64_t>(sumBytes));
 }
 
 // ---- Packing ------------------------------------------------------------------------------------

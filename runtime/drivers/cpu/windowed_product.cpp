@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/windowed_product.h"
 #include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/line_fetcher.h"
 
 #include <algorithm>
 
@@ -166,15 +167,21 @@ void WindowedProduct::multiply(const Class &places, int64_t panel, Workspace &ow
   tile.sums = sums;
   tile.sumStride = kernel.columns;
   tile.first = true;
+  const int64_t outBytes = static_cast<int64_t>(dtypeSize(shape.out));
+  const int64_t count = std::min(kernel.columns, columns - column);
+  const float *panelBias = bias ? bias + column : nullptr;
+  uint8_t *targets[mostPieceRows];
   for (int64_t row = begin; row < end; row += kernel.rows) {
     tile.rows = std::min(kernel.rows, end - row);
     tile.lanes = own.lanes.data() + row;
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      targets[i] = static_cast<uint8_t *>(out) +
+                   (own.rows[static_cast<size_t>(row + i)] * columns + column) * outBytes;
+      fetchLines(targets[i], count * outBytes);
+    }
     kernel.multiply(tile);
     for (int64_t i = 0; i < tile.rows; ++i)
-      finish(sums + i * kernel.columns, bias ? bias + column : nullptr,
-             const_cast<uint8_t *>(
-                 at(out, own.rows[static_cast<size_t>(row + i)] * columns + column, shape.out)),
-             static_cast<size_t>(std::min(kernel.columns, columns - column)));
+      finish(sums + i * kernel.columns, panelBias, targets[i], static_cast<size_t>(count));
   }
 }
 

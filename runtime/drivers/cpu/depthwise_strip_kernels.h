@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Depthwise products of strips: what the windows of four places share is loaded once. Each sum has
+// its terms in the order of the taps.
+//
+// For files that are compiled once per ISA level: nothing here has external linkage.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_DEPTHWISE_STRIP_KERNELS_H
+#define MPC_RUNTIME_DRIVERS_CPU_DEPTHWISE_STRIP_KERNELS_H
+
+#include "runtime/drivers/cpu/depthwise_kernels.h"
+#include "runtime/drivers/cpu/depthwise_vectors.h"
+
+namespace mpc::rt {
+namespace {
+
+// Here and no later: clang would load many vectors before it adds the first one, for which there
+// are too few registers.
+inline void computeNow(Vector &sum) { asm volatile("" : "+v"(sum)); }
+
+// Which of a strip's sources lie beside the row: none, half a window before it, behind it, or both,
+// as at the edges of images that keep their size; or what the strip says.
+enum class Beside { none, before, behind, both, any };
+
+// Of `vectors` vectors of channels `atOnce` at a time; what is left of them one by one. The loops
+// are long as they are: unrolled further, or with the rest's in them, they only make the library
+// larger.
+template <int64_t taps, int64_t stride, bool reversed, Beside beside, int64_t atOnce>
+__attribute__((noinline)) void multiplyStrip(const DepthwiseForm &form, const DepthwiseStrip &strip,
+                                             const DepthwiseRows &p, int64_t vectors,
+                                             int64_t channel = 0) {
+  constexpr int64_t span = (placesOfStrip - 1) * stride + taps, half = taps / 2;
+  const int64_t begin = beside == Beside::any                                ? strip.begin
+                        : beside == Beside::before || beside == Beside::both ? half
+                                                                             : 0;
+  const int64_t end = beside == Beside::any                                ? strip.end
+                      : beside == Beside::behind || beside == Beside::both ? span - half
+                                                                           : span;
+  const int64_t rowStride = p.rowStride, rowCount = p.rowCount, start = strip.source * rowStride;
+  const int64_t firstTap = form.firstTap * lanes, tapStep = form.tapStep * lanes;
+  const int64_t weightStride = p.weightsOfVector;
+  const float *const *rows = p.rows, *const *weights = p.weights;
+  float *const result = p.result + strip.place * p.resultStride;
+  const int64_t resultStride = form.placeStep * p.resultStride;
+#pragma clang loop unroll(disable)
+  for (; vectors >= atOnce; vectors -= atOnce, channel += atOnce * lanes) {
+    // As many as the next strip moves on, into the second-level cache.
+#pragma clang loop unroll(disable)
+    for (int64_t r = 0; r < p.nextCount; ++r)
+      for (int64_t i = 0; i < placesOfStrip * stride; ++i)
+        __builtin_prefetch(p.next[r] + (start + (half + i) * rowStride + channel), 0, 2);
+    Vector sum[placesOfStrip][atOnce] = {};
+#pragma clang loop unroll(disable)
+    for (int64_t r = 0; r < rowCount; ++r)
+#pragma GCC unroll 2
+      for (int64_t v = 0; v < atOnce; ++v) {
+        const int64_t lane = channel + v * lanes;
+        const float *const row = rows[r];
+        const int64_t from = start + lane;
+        const float *weightsOfRow = weights[r] + lane * weightStride + firstTap;
+        Vector weight[taps];
+        for (int64_t t = 0; t < taps; ++t)
+          weight[t] = load(weightsOfRow + t * tapStep);
+#pragma GCC unroll 32
+        for (int64_t step = 0; step < span; ++step) {
+          const int64_t source = reversed ? span - 1 - step : step;
+          if (source < begin || source >= end)
+            continue;
+          const Vector value = load(row + (from + source * rowStride));
+#pragma GCC unroll 8
+          for (int64_t t = 0; t < taps; ++t) {
+            const int64_t offset = source - (reversed ? taps - 1 - t : t);
+            if (offset < 0 || offset % stride != 0 || offset / stride >= placesOfStrip)
+              continue;
+            Vector &sumOfPlace = sum[offset / stride][v];
+            sumOfPlace = multiplyAdd(value, weight[t], sumOfPlace);
+            computeNow(sumOfPlace);
+          }
+        }
+      }
+    for (int64_t i = 0; i < placesOfStrip; ++i)
+      for (int64_t v = 0; v < atOnce; ++v)
+        store(sum[i][v], result + i * resultStride + channel + v * lanes);
+  }
+  if constexpr (atOnce > 1)
+    if (vectors > 0)
+      multiplyStrip<taps, stride, reversed, Beside::any, 1>(form, strip, p, vectors, channel);
+}
+
+struct StripKernels {
+  using Multiply = void (*)(const DepthwiseForm &, const DepthwiseStrip &, const DepthwiseRows &,
+                            int64_t vectors, int64_t channel);
+  int64_t span, half;
+  Multiply withEdges[2][2]; // before, behind
+  Multiply any;
+
+  Multiply find(const DepthwiseStrip &strip) const {
+    const int64_t before = strip.begin, behind = span - strip.end;
+    const bool isEven = (before == 0 || before == half) && (behind == 0 || behind == half);
+    return isEven ? withEdges[before > 0][behind > 0] : any;
+  }
+};
+template <int64_t taps, int64_t stride, bool reversed>
+constexpr StripKernels stripKernels = {(placesOfStrip - 1) * stride + taps,
+                                       taps / 2,
+                                       {{multiplyStrip<taps, stride, reversed, Beside::none, 2>,
+                                         multiplyStrip<taps, stride, reversed, Beside::behind, 2>},
+                                        {multiplyStrip<taps, stride, reversed, Beside::before, 2>,
+                                         multiplyStrip<taps, stride, reversed, Beside::both, 2>}},
+                                       multiplyStrip<taps, stride, reversed, Beside::any, 2>};
+
+template <int64_t taps> const StripKernels *findStripKernels(const DepthwiseForm &form) {
+  if (form.stride == 1)
+    return form.reversed ? &stripKernels<taps, 1, true> : &stripKernels<taps, 1, false>;
+  return form.stride == 2 && !form.reversed ? &stripKernels<taps, 2, false> : nullptr;
+}
+
+inline const StripKernels *findStripKernels(const DepthwiseForm &form) {
+  switch (form.taps) {
+  case 2:
+    return findStripKernels<2>(form);
+  case 3:
+    return findStripKernels<3>(form);
+  case 5:
+    return findStripKernels<5>(form);
+  case 7:
+    return findStripKernels<7>(form);
+  default:
+    return nullptr;
+  }
+}
+
+inline void multiplyStrips(const DepthwiseForm &form, const DepthwiseStrip *strips, int64_t count,
+                           const DepthwiseRows &rows, int64_t vectors) {
+  const StripKernels &kernels = *findStripKernels(form);
+  for (int64_t i = 0; i < count; ++i)
+    kernels.find(strips[i])(form, strips[i], rows, vectors, 0);
+}
+
+inline bool hasStrips(const DepthwiseForm &form) { return findStripKernels(form) != nullptr; }
+
+} // namespace
+} // namespace mpc::rt
+
+#endif
