@@ -13,8 +13,9 @@ static llvm::Error makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
-/// A Keras name, or the JSON in the file of that name.
-static llvm::Expected<llvm::json::Value> nameOrFile(StringRef option, StringRef text) {
+/// A Keras name, or the JSON in the file of that name, which then is `file`.
+static llvm::Expected<llvm::json::Value> nameOrFile(StringRef option, StringRef text,
+                                                    std::string &file) {
   if (!llvm::sys::fs::exists(text)) {
     if (text.ends_with(".json"))
       return makeError(option + "=" + text +
@@ -29,6 +30,7 @@ static llvm::Expected<llvm::json::Value> nameOrFile(StringRef option, StringRef 
   if (!json)
     return makeError(llvm::toString(json.takeError()) +
                      "; expected a Keras-serialised object for " + option);
+  file = text.str();
   return json;
 }
 
@@ -63,12 +65,13 @@ llvm::Expected<CompileConfig> mpc::mergeCompileConfig(const llvm::json::Object &
   take("loss_weights", config.lossWeights);
   take("metrics", config.metrics);
   take("weighted_metrics", config.weightedMetrics);
-  for (auto [option, text, value] :
-       {std::tuple<StringRef, StringRef, llvm::json::Value &>("--loss", options.loss, config.loss),
-        {"--optimizer", options.optimizer, config.optimizer}}) {
+  using Option = std::tuple<StringRef, StringRef, llvm::json::Value &, std::string &>;
+  for (auto [option, text, value, file] :
+       {Option("--loss", options.loss, config.loss, config.lossFile),
+        Option("--optimizer", options.optimizer, config.optimizer, config.optimizerFile)}) {
     if (text.empty())
       continue;
-    auto json = nameOrFile(option, text);
+    auto json = nameOrFile(option, text, file);
     if (!json)
       return json.takeError();
     value = std::move(*json);
@@ -78,7 +81,7 @@ llvm::Expected<CompileConfig> mpc::mergeCompileConfig(const llvm::json::Object &
     StringRef(options.metrics).split(names, ',', -1, /*KeepEmpty=*/false);
     llvm::json::Array metrics;
     for (StringRef name : names) {
-      auto json = nameOrFile("--metrics", name);
+      auto json = nameOrFile("--metrics", name, config.metricsFile);
       if (!json)
         return json.takeError();
       if (llvm::json::Array *many = json->getAsArray(); many && names.size() == 1)
@@ -87,6 +90,8 @@ llvm::Expected<CompileConfig> mpc::mergeCompileConfig(const llvm::json::Object &
         metrics.push_back(std::move(*json));
     }
     config.metrics = std::move(metrics);
+    if (!config.metricsFile.empty())
+      config.metricsFile = options.metrics; // any of them
   }
   if (options.learningRate) {
     if (CompileConfig::isNull(config.optimizer))

@@ -8,6 +8,12 @@
 using namespace mlir;
 using namespace mpc;
 
+/// The file that a location means as a whole: line 0 of it.
+static std::optional<StringRef> wholeFileOf(Location loc) {
+  auto line = dyn_cast<FileLineColLoc>(loc);
+  return line && line.getLine() == 0 ? std::optional(line.getFilename().strref()) : std::nullopt;
+}
+
 std::string mpc::placeOf(Location loc) {
   std::string place;
   loc->walk([&](Location inner) {
@@ -15,7 +21,6 @@ std::string mpc::placeOf(Location loc) {
       place = named.getName().str();
       return WalkResult::interrupt();
     }
-    // Line 0 is the importer's way to mean the whole file.
     if (auto line = dyn_cast<FileLineColLoc>(inner); line && line.getLine() > 0)
       place = std::to_string(line.getLine()) + ":" + std::to_string(line.getColumn());
     return WalkResult::advance();
@@ -48,7 +53,9 @@ LogicalResult DiagnosticPrinter::handle(Diagnostic &diagnostic) {
   std::string place = placeOf(diagnostic.getLocation());
   if (place == file) // the location of the module itself
     place.clear();
-  std::string message = file + (place.empty() ? "" : ":" + place) + ": " + diagnostic.str();
+  // The model's, or one that an option names.
+  std::string message = wholeFileOf(diagnostic.getLocation()).value_or(file).str() +
+                        (place.empty() ? "" : ":" + place) + ": " + diagnostic.str();
   if (message == last)
     return success();
   last = message;

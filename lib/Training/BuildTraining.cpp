@@ -37,6 +37,13 @@ private:
     anyError = true;
     return module.emitError(text);
   }
+  /// Of a part of the config ("loss"), where that stands.
+  InFlightDiagnostic error(StringRef part, const Twine &text) {
+    anyError = true;
+    auto [place, name] = placeOf(part);
+    return emitError(place) << name << text;
+  }
+  std::pair<Location, std::string> placeOf(StringRef part);
   void collectOutputs();
   void sortConfig();
   void addTarget(size_t index);
@@ -65,6 +72,16 @@ private:
 };
 
 } // namespace
+
+/// In the file that an option names, or in the model's compile config.
+std::pair<Location, std::string> LossBuilder::placeOf(StringRef part) {
+  const std::string &file = part == "loss"      ? config.lossFile
+                            : part == "metrics" ? config.metricsFile
+                                                : std::string();
+  if (file.empty())
+    return {module.getLoc(), ("compile_config." + part).str()};
+  return {FileLineColLoc::get(module.getContext(), file, 0, 0), part.str()};
+}
 
 /// Arguments of @loss for each result of @forward that is no update.
 void LossBuilder::collectOutputs() {
@@ -95,7 +112,8 @@ void LossBuilder::collectOutputs() {
 }
 
 void LossBuilder::sortConfig() {
-  SmallVector<std::string> names, problems, warnings;
+  SmallVector<std::string> names;
+  SmallVector<ConfigRemark> problems, warnings;
   auto keras = module->getAttrOfType<ArrayAttr>("mpc.output_names");
   for (auto [i, output] : llvm::enumerate(outputs)) {
     auto name = keras && i < keras.size() ? dyn_cast<StringAttr>(keras[i]) : StringAttr();
@@ -105,10 +123,12 @@ void LossBuilder::sortConfig() {
   for (auto [output, parts] :
        llvm::zip_equal(outputs, sortByOutput(config, names, keys, problems, warnings)))
     output.parts = parts;
-  for (const std::string &problem : problems)
-    error(problem);
-  for (const std::string &warning : warnings)
-    module.emitWarning(warning);
+  for (const ConfigRemark &problem : problems)
+    error(problem.part, ": " + problem.text);
+  for (const ConfigRemark &warning : warnings) {
+    auto [place, name] = placeOf(warning.part);
+    emitWarning(place) << name << ": " << warning.text;
+  }
 }
 
 /// The loss decides what a target looks like; without one the metrics do.
@@ -116,18 +136,18 @@ void LossBuilder::addTarget(size_t index) {
   Output &output = outputs[index];
   OpBuilder &builder = function.builder;
   auto type = tensorTypeOf(output.prediction);
-  std::string place = "compile_config.loss[" + std::to_string(index) + "]: ";
+  const std::string place = "[" + std::to_string(index) + "]: ";
   if (const llvm::json::Value *json = output.parts.loss) {
     output.loss = KerasObject::parseLoss(*json);
     if (!output.loss)
-      error(place + "expected a loss's name or serialised object");
+      error("loss", place + "expected a loss's name or serialised object");
   }
   SmallVector<const llvm::json::Value *> metrics(output.parts.metrics);
   metrics.append(output.parts.weightedMetrics);
   if (!output.loss && metrics.empty())
     return;
   if (!isa<FloatType>(type.getElementType()) || type.getRank() < 1) {
-    error(place + "output '" + output.parts.name + "' has type ")
+    error("loss", place + "output '" + output.parts.name + "' has type ")
         << type << "; a loss or metric needs a floating output with a batch dimension";
     return;
   }
@@ -140,7 +160,7 @@ void LossBuilder::addTarget(size_t index) {
       name = output.loss->identifier;
     }
     if (std::string problem = checkLoss(*output.loss, type); !problem.empty()) {
-      error(place + "loss '" + output.loss->identifier + "' " + problem);
+      error("loss", place + "loss '" + output.loss->identifier + "' " + problem);
       output.loss.reset();
       return;
     }
@@ -154,7 +174,7 @@ void LossBuilder::addTarget(size_t index) {
     });
   }
   if (output.sparse && type.getRank() < 2) {
-    error(place + "output '" + output.parts.name + "' has type ")
+    error("loss", place + "output '" + output.parts.name + "' has type ")
         << type << "; classes need a dimension behind the batch";
     return;
   }
@@ -212,15 +232,14 @@ void LossBuilder::addLosses() {
     if (output.loss->isNull("reduction"))
       reduction = "none";
     if (!isReduction(reduction)) {
-      error("compile_config.loss[")
-          << i << "]: reduction '" << reduction << "' gives no scalar to train on; use one of "
-          << reductionNames();
+      error("loss", "[") << i << "]: reduction '" << reduction
+                         << "' gives no scalar to train on; use one of " << reductionNames();
       continue;
     }
     const SampleLoss &loss = output.sampleLoss;
     Value mask = alignMask(e, output.mask, tensorTypeOf(loss.values).getRank());
     if (output.mask && !mask) {
-      error("compile_config.loss[")
+      error("loss", "[")
           << i << "]: the output's mask has more dimensions than the losses of its samples";
       continue;
     }
@@ -231,7 +250,7 @@ void LossBuilder::addLosses() {
     total = total ? e.add(total, value) : value;
   }
   if (!total && !anyError)
-    error("compile_config.loss: names no loss for any output");
+    error("loss", ": names no loss for any output");
 }
 
 void LossBuilder::addLossTerms() {
@@ -318,10 +337,10 @@ static Value metricWeights(Expression &e, const Output &output) {
 }
 
 void LossBuilder::addMetric(Output &output, const llvm::json::Value &json, bool weighted) {
-  std::string part = weighted ? "compile_config.weighted_metrics: " : "compile_config.metrics: ";
+  const StringRef part = weighted ? "weighted_metrics" : "metrics";
   std::optional<KerasObject> metric = KerasObject::parse(json);
   if (!metric) {
-    error(part + "expected a metric's name or serialised object");
+    error(part, ": expected a metric's name or serialised object");
     return;
   }
   if (!output.target)
@@ -336,8 +355,8 @@ void LossBuilder::addMetric(Output &output, const llvm::json::Value &json, bool 
                     output.mask};
   MetricParts parts = buildMetric(input);
   if (parts.states.empty()) {
-    error(part + "metric '" + metric->identifier + "' of output '" + output.parts.name + "' " +
-          parts.problem);
+    error(part, ": metric '" + metric->identifier + "' of output '" + output.parts.name + "' " +
+                    parts.problem);
     return;
   }
   std::string name = metric->isName
@@ -395,5 +414,5 @@ LogicalResult mpc::buildTraining(ModuleOp module, const CompileConfig &config) {
     return failure(failedLoss);
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToStart(module.getBody());
-  return failure(failed(buildOptimizer(builder, module, config.optimizer)) || failedLoss);
+  return failure(failed(buildOptimizer(builder, module, config)) || failedLoss);
 }

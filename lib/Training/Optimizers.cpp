@@ -139,8 +139,8 @@ StringRef mpc::optimizerClassName(StringRef name) {
   return entry ? StringRef(entry->className) : name;
 }
 
-LogicalResult mpc::buildOptimizer(OpBuilder &b, ModuleOp module, const llvm::json::Value &json) {
-  Location loc = NameLoc::get(b.getStringAttr("optimizer"));
+static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module,
+                           const llvm::json::Value &json) {
   std::optional<KerasObject> object = KerasObject::parse(json);
   if (!object)
     return emitError(loc) << "optimizer must be a name or a serialised object";
@@ -152,7 +152,7 @@ LogicalResult mpc::buildOptimizer(OpBuilder &b, ModuleOp module, const llvm::jso
         nested && nested->getString("class_name") == "LossScaleOptimizer")
       return emitError(loc) << "LossScaleOptimizer around a LossScaleOptimizer";
     return failure(failed(buildLossScale(b, loc, *object)) ||
-                   failed(buildOptimizer(b, module, *inner)));
+                   failed(build(b, loc, module, *inner)));
   }
   if (const RuleEntry *entry = lookupRule(object->identifier))
     return build(b, loc, module, *entry, *object);
@@ -161,4 +161,11 @@ LogicalResult mpc::buildOptimizer(OpBuilder &b, ModuleOp module, const llvm::jso
   return emitError(loc) << "optimizer '" << object->identifier << "' is not supported; use one of "
                         << llvm::join(names, ", ")
                         << "; --optimizer names another one than the file's";
+}
+
+LogicalResult mpc::buildOptimizer(OpBuilder &b, ModuleOp module, const CompileConfig &config) {
+  Location loc = NameLoc::get(b.getStringAttr("optimizer"));
+  if (!config.optimizerFile.empty())
+    loc = FileLineColLoc::get(b.getContext(), config.optimizerFile, 0, 0);
+  return build(b, loc, module, config.optimizer);
 }

@@ -4,14 +4,14 @@
 #define MPC_LIB_TRAINING_OPTIMIZERS_H
 
 #include "dialects/mpc/IR/Mpc.h"
-#include "llvm/Support/JSON.h"
+#include "mpc/Training/Training.h"
 
 namespace mpc {
 
 /// Emits the declarations at the builder's place, for the variables of `module`. Errors go to the
-/// location "optimizer".
+/// location "optimizer", or the file that an option names.
 llvm::LogicalResult buildOptimizer(mlir::OpBuilder &builder, mlir::ModuleOp module,
-                                   const llvm::json::Value &optimizer);
+                                   const CompileConfig &config);
 
 } // namespace mpc
 

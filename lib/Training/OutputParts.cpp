@@ -15,7 +15,7 @@ static const llvm::json::Object *asDictionary(const Json &value) {
 
 namespace {
 struct Sorter {
-  SmallVectorImpl<std::string> &problems, &warnings;
+  SmallVectorImpl<ConfigRemark> &problems, &warnings;
   bool keys;
   std::vector<OutputParts> outputs;
 
@@ -25,7 +25,7 @@ struct Sorter {
       names.push_back(output.name);
     return llvm::join(names, ", ");
   }
-  void problem(StringRef part, const Twine &text) { problems.push_back((part + text).str()); }
+  void problem(StringRef part, const Twine &text) { problems.push_back({part, text.str()}); }
 
   OutputParts *find(StringRef name) {
     for (OutputParts &output : outputs)
@@ -39,7 +39,7 @@ struct Sorter {
                   llvm::function_ref<void(OutputParts &, const Json &)> take) {
     if (const llvm::json::Array *list = value.getAsArray()) {
       if (list->size() != outputs.size())
-        return problem(part, ": lists " + Twine(list->size()) + " entries for " +
+        return problem(part, "lists " + Twine(list->size()) + " entries for " +
                                  Twine(outputs.size()) + " outputs; expected one for each of " +
                                  nameList() + ", null where there is none");
       for (size_t i = 0; i < outputs.size(); ++i)
@@ -52,12 +52,12 @@ struct Sorter {
       if (OutputParts *output = find(name))
         take(*output, element);
       else
-        problem(part, ": names '" + name + "', which is no output; expected " + nameList());
+        problem(part, "names '" + name + "', which is no output; expected " + nameList());
     }
     if (needsAllKeys)
       for (const OutputParts &output : outputs)
         if (!dictionary.get(output.name))
-          problem(part, ": has no entry for output '" + output.name + "'; null means none");
+          problem(part, "has no entry for output '" + output.name + "'; null means none");
   }
 
   /// A loss or a weight in a structure, with its key where that is a dictionary.
@@ -86,7 +86,7 @@ struct Sorter {
       output.loss = CompileConfig::isNull(value) ? nullptr : &value;
     };
     if (loss.getAsArray() || asDictionary(loss))
-      return distribute(loss, "compile_config.loss", !keys, take);
+      return distribute(loss, "loss", !keys, take);
     for (OutputParts &output : outputs)
       take(output, loss);
   }
@@ -96,12 +96,12 @@ struct Sorter {
   /// beside one loss for all outputs is for all. Where Keras fails there is a problem, but for a
   /// weight for each output beside one loss for all.
   void takeWeights(const Json &weights, const Json &loss) {
-    StringRef part = "compile_config.loss_weights";
+    StringRef part = "loss_weights";
     auto take = [&](OutputParts &output, const Json &value) {
       if (auto number = value.getAsNumber())
         output.lossWeight = *number;
       else if (!CompileConfig::isNull(value))
-        problem(part, ": the weight of output '" + output.name + "' is no number");
+        problem(part, "the weight of output '" + output.name + "' is no number");
     };
     if (CompileConfig::isNull(weights) || !problems.empty())
       return;
@@ -110,7 +110,7 @@ struct Sorter {
                oneForAll = !loss.getAsArray() && !asDictionary(loss);
     for (const Leaf &leaf : given)
       if (byName && !find(leaf.key))
-        problem(part, ": names '" + leaf.key + "', which is no output; expected " + nameList());
+        problem(part, "names '" + leaf.key + "', which is no output; expected " + nameList());
     if (!problems.empty())
       return;
     if (oneForAll && given.size() == 1) {
@@ -118,10 +118,10 @@ struct Sorter {
         take(output, *given.front().value);
       if (byName && outputs.size() > 1)
         warnings.push_back(
-            (part + ": names '" + given.front().key +
-             "' alone beside one loss for all outputs; as in Keras its weight is for "
-             "all of them")
-                .str());
+            {part, ("names '" + given.front().key +
+                    "' alone beside one loss for all outputs; as in Keras its weight is for "
+                    "all of them")
+                       .str()});
       return;
     }
     if (oneForAll && given.size() == outputs.size())
@@ -132,12 +132,11 @@ struct Sorter {
         if (const Json *value = asDictionary(weights)->get(output.name))
           take(output, *value);
         else
-          problem(part, ": has no entry for output '" + output.name + "'; null means none");
+          problem(part, "has no entry for output '" + output.name + "'; null means none");
       return;
     }
     if (given.size() != losses.size())
-      return problem(part, ": gives " + Twine(given.size()) + " weights for " +
-                               Twine(losses.size()) +
+      return problem(part, "gives " + Twine(given.size()) + " weights for " + Twine(losses.size()) +
                                " losses; expected one for each, null where there is none");
     for (auto [i, leaf] : llvm::enumerate(given)) {
       // A list of losses, and a dictionary for outputs that are a list, are in the outputs' order.
@@ -145,11 +144,11 @@ struct Sorter {
       OutputParts &output = isKeyed ? *find(losses[i].key) : outputs[i];
       take(output, *leaf.value);
       if (byName && leaf.key != output.name)
-        warnings.push_back((part + ": the weight of '" + leaf.key +
-                            "' is for the loss of output '" + output.name +
-                            "': as in Keras, the sorted names go with the losses one "
-                            "by one; give both as lists or with the same names")
-                               .str());
+        warnings.push_back(
+            {part, ("the weight of '" + leaf.key + "' is for the loss of output '" + output.name +
+                    "': as in Keras, the sorted names go with the losses one "
+                    "by one; give both as lists or with the same names")
+                       .str()});
     }
   }
 
@@ -176,7 +175,7 @@ struct Sorter {
     if (const llvm::json::Array *list = metrics.getAsArray(); list && list->empty())
       return;
     if (!metrics.getAsArray() && !asDictionary(metrics))
-      return problem(part, ": expected a list or a dictionary over the outputs " + nameList());
+      return problem(part, "expected a list or a dictionary over the outputs " + nameList());
     distribute(metrics, part, false,
                [&](OutputParts &output, const Json &value) { flatten(value, output.*member); });
   }
@@ -184,8 +183,8 @@ struct Sorter {
 } // namespace
 
 std::vector<OutputParts> mpc::sortByOutput(const CompileConfig &config, ArrayRef<std::string> names,
-                                           bool keys, SmallVectorImpl<std::string> &problems,
-                                           SmallVectorImpl<std::string> &warnings) {
+                                           bool keys, SmallVectorImpl<ConfigRemark> &problems,
+                                           SmallVectorImpl<ConfigRemark> &warnings) {
   Sorter sorter{problems, warnings, keys, {}};
   for (const std::string &name : names) {
     sorter.outputs.emplace_back();
@@ -193,8 +192,7 @@ std::vector<OutputParts> mpc::sortByOutput(const CompileConfig &config, ArrayRef
   }
   sorter.takeLosses(config.loss);
   sorter.takeWeights(config.lossWeights, config.loss);
-  sorter.takeMetrics(config.metrics, "compile_config.metrics", &OutputParts::metrics);
-  sorter.takeMetrics(config.weightedMetrics, "compile_config.weighted_metrics",
-                     &OutputParts::weightedMetrics);
+  sorter.takeMetrics(config.metrics, "metrics", &OutputParts::metrics);
+  sorter.takeMetrics(config.weightedMetrics, "weighted_metrics", &OutputParts::weightedMetrics);
   return std::move(sorter.outputs);
 }

@@ -16,14 +16,20 @@ struct OutputParts {
   llvm::SmallVector<const llvm::json::Value *> metrics, weightedMetrics;
 };
 
+/// What is to be said of a part of the config: "loss", "loss_weights", "metrics" or
+/// "weighted_metrics".
+struct ConfigRemark {
+  llvm::StringRef part;
+  std::string text;
+};
+
 /// Sorts `config` by the outputs called `names`. Where they are `keys` of a dictionary, Keras
-/// trains without losses for some of them. Appends what does not fit to `problems`, each beginning
-/// with its part of the config ("compile_config.loss"), and to `warnings` what Keras takes
-/// otherwise than it reads.
+/// trains without losses for some of them. Appends what does not fit to `problems`, and to
+/// `warnings` what Keras takes otherwise than it reads.
 std::vector<OutputParts> sortByOutput(const CompileConfig &config,
                                       llvm::ArrayRef<std::string> names, bool keys,
-                                      llvm::SmallVectorImpl<std::string> &problems,
-                                      llvm::SmallVectorImpl<std::string> &warnings);
+                                      llvm::SmallVectorImpl<ConfigRemark> &problems,
+                                      llvm::SmallVectorImpl<ConfigRemark> &warnings);
 
 } // namespace mpc
 

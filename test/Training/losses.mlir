@@ -94,36 +94,36 @@
 // PAIRS: mpc.contract %arg0, %arg0 contracting [1] x [1] : (tensor<5x4xf32>, tensor<5x4xf32>) -> tensor<5x5xf32>
 // RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"axis": 2}}' > %t/axis.json
 // RUN: %exits 1 mpcc %s --loss=%t/axis.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=AXIS
-// AXIS: error: {{.*}}loss 'BinaryCrossentropy' has axis 2, but the output has 2 dimensions
+// AXIS: error: {{.*}}/axis.json: loss[0]: loss 'BinaryCrossentropy' has axis 2, but the output has 2 dimensions
 // RUN: echo '{"class_name": "SparseCategoricalCrossentropy", "config": {"axis": 0}}' > %t/sparse.json
 // RUN: %exits 1 mpcc %s --loss=%t/sparse.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=LAST
-// LAST: error: {{.*}}loss 'SparseCategoricalCrossentropy' has axis 0; Keras supports only the last one
+// LAST: error: {{.*}}/sparse.json: loss[0]: loss 'SparseCategoricalCrossentropy' has axis 0; Keras supports only the last one
 // RUN: echo '{"class_name": "CategoricalGeneralizedCrossEntropy", "config": {"q": 1}}' > %t/exponent.json
 // RUN: %exits 1 mpcc %s --loss=%t/exponent.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=EXPONENT
-// EXPONENT: error: {{.*}}loss 'CategoricalGeneralizedCrossEntropy' has q outside (0, 1)
+// EXPONENT: error: {{.*}}/exponent.json: loss[0]: loss 'CategoricalGeneralizedCrossEntropy' has q outside (0, 1)
 // RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"label_smoothing": 1.5}}' > %t/smoothing.json
 // RUN: %exits 1 mpcc %s --loss=%t/smoothing.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=SMOOTHING
-// SMOOTHING: error: {{.*}}loss 'BinaryCrossentropy' has label_smoothing outside [0, 1]
+// SMOOTHING: error: {{.*}}/smoothing.json: loss[0]: loss 'BinaryCrossentropy' has label_smoothing outside [0, 1]
 // RUN: echo '{"class_name": "CategoricalFocalCrossentropy", "config": {"alpha": [0.5, 0.5]}}' > %t/alpha.json
 // RUN: %exits 1 mpcc %s --loss=%t/alpha.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=ALPHA
-// ALPHA: error: {{.*}}loss 'CategoricalFocalCrossentropy' has 2 numbers as alpha, but the output has 4 classes
+// ALPHA: error: {{.*}}/alpha.json: loss[0]: loss 'CategoricalFocalCrossentropy' has 2 numbers as alpha, but the output has 4 classes
 // RUN: echo '{"class_name": "CategoricalFocalCrossentropy", "config": {"alpha": [[1], 1, 1, 1]}}' > %t/nested.json
 // RUN: %exits 1 mpcc %s --loss=%t/nested.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=NESTED
-// NESTED: error: {{.*}}loss 'CategoricalFocalCrossentropy' needs a number, or one for each class, as alpha
+// NESTED: error: {{.*}}/nested.json: loss[0]: loss 'CategoricalFocalCrossentropy' needs a number, or one for each class, as alpha
 // RUN: echo '{"class_name": "BinaryFocalCrossentropy", "config": {"alpha": [0.5, 0.5]}}' > %t/list.json
 // RUN: %exits 1 mpcc %s --loss=%t/list.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=NUMBER
-// NUMBER: error: {{.*}}loss 'BinaryFocalCrossentropy' needs one number as alpha
+// NUMBER: error: {{.*}}/list.json: loss[0]: loss 'BinaryFocalCrossentropy' needs one number as alpha
 // RUN: echo '{"class_name": "Huber", "config": {"delta": NaN}}' > %t/delta.json
 // RUN: %exits 1 mpcc %s --loss=%t/delta.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=FINITE
-// FINITE: error: {{.*}}loss 'Huber' needs finite numbers as delta
+// FINITE: error: {{.*}}/delta.json: loss[0]: loss 'Huber' needs finite numbers as delta
 // RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"from_logits": "yes"}}' > %t/logits.json
 // RUN: %exits 1 mpcc %s --loss=%t/logits.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=TRUTH
-// TRUTH: error: {{.*}}loss 'BinaryCrossentropy' needs true or false as from_logits
+// TRUTH: error: {{.*}}/logits.json: loss[0]: loss 'BinaryCrossentropy' needs true or false as from_logits
 // RUN: %exits 1 mpcc %s --loss=%t/absent.json --optimizer=sgd | FileCheck %s --check-prefix=ABSENT
 // ABSENT: error: --loss={{.*}}absent.json: no such file; give a Keras name or a JSON file with a serialised object
 // RUN: echo '{"class_name": "MeanSquaredError", "config": {"reduction": "none"}}' > %t/none.json
 // RUN: %exits 1 mpcc %s --loss=%t/none.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=NONE
-// NONE: error: {{.*}}compile_config.loss[0]: reduction 'none' gives no scalar to train on
+// NONE: error: {{.*}}/none.json: loss[0]: reduction 'none' gives no scalar to train on
 // RUN: %exits 1 mpcc %s --mode=train | FileCheck %s --check-prefix=TRAIN
 // TRAIN: error: {{.*}}losses.mlir: --mode=train needs a loss and an optimizer
 // RUN: %exits 1 mpcc %s --loss=mse --learning-rate=0.1 | FileCheck %s --check-prefix=RATE

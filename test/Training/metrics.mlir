@@ -22,7 +22,7 @@
 // What is not known or refused by Keras.
 // RUN: echo '{"module": "keras", "class_name": "Wrong"}' > %t/object.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=sgd --metrics=%t/object.json --compile-to=import | FileCheck %s --check-prefix=WRONG
-// WRONG: error: {{.*}}compile_config.metrics: metric 'Wrong' of output 'out0' is not supported
+// WRONG: error: {{.*}}/object.json: metrics: metric 'Wrong' of output 'out0' is not supported
 // RUN: echo '[{"class_name": "AUC", "config": {"curve": "XY"}}, {"class_name": "Recall", "config": {"thresholds": 2}}, {"class_name": "F1Score", "config": {"average": "mean"}}, {"class_name": "AUC", "config": {"name": "many", "num_thresholds": "many"}}]' > %t/refused.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=sgd --metrics=%t/refused.json --compile-to=import | FileCheck %s --check-prefix=REFUSED
 // REFUSED: metric 'AUC' of output 'out0' needs curve ROC, PR or PRGAIN

@@ -24,10 +24,10 @@
 // SCHEDULE: mpc.optimizer "adam" {{.*}}schedule = {class_name = "ExponentialDecay", decay_rate = 2.500000e-01 : f64, decay_steps = 10 : i64, initial_learning_rate = 5.000000e-01 : f64, staircase = true}
 // RUN: echo '{"class_name": "Adam", "config": {"learning_rate": {"class_name": "MyDecay", "config": {}}}}' > %t/mine.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/mine.json --compile-to=import | FileCheck %s --check-prefix=MINE
-// MINE: error: {{.*}}learning rate schedule 'MyDecay' is not supported; use a number or one of CosineDecay, CosineDecayRestarts, ExponentialDecay,
+// MINE: error: {{.*}}/mine.json: learning rate schedule 'MyDecay' is not supported; use a number or one of CosineDecay, CosineDecayRestarts, ExponentialDecay,
 // RUN: echo '{"class_name": "Adam", "config": {"learning_rate": {"class_name": "CosineDecay", "config": {"initial_learning_rate": 0.5, "decay_steps": 0}}}}' > %t/still.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/still.json --compile-to=import | FileCheck %s --check-prefix=STILL
-// STILL: error: {{.*}}learning rate schedule CosineDecay needs decay_steps > 0
+// STILL: error: {{.*}}/still.json: learning rate schedule CosineDecay needs decay_steps > 0
 
 // What would make the first step NaN is refused; rates below 0 ascend, as in Keras.
 // RUN: mpcc %s --loss=mse --optimizer=sgd --learning-rate=-0.5 --compile-to=import | FileCheck %s --check-prefix=ASCENT
@@ -37,17 +37,17 @@
 // BARE: {learning_rate = 5.000000e-01 : f64}
 // RUN: echo '{"class_name": "Adam", "config": {"learning_rate": NaN, "epsilon": Infinity}}' > %t/nan.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/nan.json --compile-to=import | FileCheck %s --check-prefix=NAN
-// NAN: error: {{.*}}optimizer 'Adam' needs finite numbers as epsilon, learning_rate
+// NAN: error: {{.*}}/nan.json: optimizer 'Adam' needs finite numbers as epsilon, learning_rate
 // RUN: echo '{"class_name": "Adam", "config": {"learning_rate": "0.1"}}' > %t/text.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/text.json --compile-to=import | FileCheck %s --check-prefix=TEXT
-// TEXT: error: {{.*}}optimizer 'Adam' needs a number or a schedule as learning_rate
+// TEXT: error: {{.*}}/text.json: optimizer 'Adam' needs a number or a schedule as learning_rate
 // Numbers as text, lists or truth values do not become defaults.
 // RUN: echo '{"class_name": "ScheduleFreeAdamW", "config": {"warmup_steps": "ten", "beta_1": [0.9]}}' > %t/ten.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/ten.json --compile-to=import | FileCheck %s --check-prefix=TEN
-// TEN: error: {{.*}}optimizer 'ScheduleFreeAdamW' needs one number as beta_1, warmup_steps
+// TEN: error: {{.*}}/ten.json: optimizer 'ScheduleFreeAdamW' needs one number as beta_1, warmup_steps
 // RUN: echo '{"class_name": "SGD", "config": {"nesterov": "yes"}}' > %t/yes.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/yes.json --compile-to=import | FileCheck %s --check-prefix=YES
-// YES: error: {{.*}}optimizer 'SGD' needs true or false as nesterov
+// YES: error: {{.*}}/yes.json: optimizer 'SGD' needs true or false as nesterov
 // RUN: echo '{"class_name": "SGD", "config": {"momentum": 0.5, "nesterov": 1, "use_ema": null}}' > %t/truth.json
 // RUN: mpcc %s --loss=mse --optimizer=%t/truth.json --compile-to=import | FileCheck %s --check-prefix=TRUTH
 // TRUTH: rule(#mpc.sgd<momentum = 5.000000e-01 : f64, nesterov = true>)
@@ -56,25 +56,25 @@
 // RELATIVE: rule(#mpc.adafactor<
 // RUN: echo '{"class_name": "Adam", "config": {"learning_rate": {"class_name": "CosineDecay", "config": {"initial_learning_rate": 0.5, "decay_steps": 10, "alpha": "low"}}}}' > %t/low.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/low.json --compile-to=import | FileCheck %s --check-prefix=LOW
-// LOW: error: {{.*}}learning rate schedule CosineDecay needs one number as alpha
+// LOW: error: {{.*}}/low.json: learning rate schedule CosineDecay needs one number as alpha
 // RUN: echo '{"class_name": "LossScaleOptimizer", "config": {"initial_scale": "16", "inner_optimizer": {"class_name": "SGD", "config": {}}}}' > %t/scaletext.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/scaletext.json --compile-to=import | FileCheck %s --check-prefix=SCALETEXT
-// SCALETEXT: error: {{.*}}LossScaleOptimizer needs one number as initial_scale
+// SCALETEXT: error: {{.*}}/scaletext.json: LossScaleOptimizer needs one number as initial_scale
 // RUN: echo '{"class_name": "Adam", "config": {"loss_scale_factor": 0}}' > %t/factor.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/factor.json --compile-to=import | FileCheck %s --check-prefix=FACTOR
-// FACTOR: error: {{.*}}optimizer 'Adam' needs loss_scale_factor > 0
+// FACTOR: error: {{.*}}/factor.json: optimizer 'Adam' needs loss_scale_factor > 0
 // RUN: echo '{"class_name": "Adam", "config": {"gradient_accumulation_steps": 1e30}}' > %t/many.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/many.json --compile-to=import | FileCheck %s --check-prefix=MANY
-// MANY: error: {{.*}}optimizer 'Adam' needs gradient_accumulation_steps >= 2
+// MANY: error: {{.*}}/many.json: optimizer 'Adam' needs gradient_accumulation_steps >= 2
 // RUN: echo '{"class_name": "Adam", "config": {"learning_rate": {"class_name": "CosineDecay", "config": {"initial_learning_rate": 0.5, "decay_steps": 10, "alpha": NaN}}}}' > %t/alpha.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/alpha.json --compile-to=import | FileCheck %s --check-prefix=ALPHA
-// ALPHA: error: {{.*}}learning rate schedule CosineDecay needs finite numbers as alpha
+// ALPHA: error: {{.*}}/alpha.json: learning rate schedule CosineDecay needs finite numbers as alpha
 // RUN: echo '{"class_name": "LossScaleOptimizer", "config": {"initial_scale": 0, "inner_optimizer": {"class_name": "SGD", "config": {}}}}' > %t/zero.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/zero.json --compile-to=import | FileCheck %s --check-prefix=ZERO
-// ZERO: error: {{.*}}LossScaleOptimizer needs an initial_scale > 0, got 0
+// ZERO: error: {{.*}}/zero.json: LossScaleOptimizer needs an initial_scale > 0, got 0
 // RUN: echo '{"class_name": "LossScaleOptimizer", "config": {"dynamic_growth_steps": 1e30, "inner_optimizer": {"class_name": "SGD", "config": {}}}}' > %t/growth.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/growth.json --compile-to=import | FileCheck %s --check-prefix=GROWTH
-// GROWTH: error: {{.*}}LossScaleOptimizer needs a whole dynamic_growth_steps
+// GROWTH: error: {{.*}}/growth.json: LossScaleOptimizer needs a whole dynamic_growth_steps
 // RUN: %python -c "print('[' * 1000000)" > %t/deep.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/deep.json --compile-to=import | FileCheck %s --check-prefix=DEEP
 // DEEP: error: {{.*}}deep.json: {{.*}}deep{{.*}}; expected a Keras-serialised object for --optimizer
@@ -99,19 +99,19 @@
 // What Keras refuses.
 // RUN: echo '{"class_name": "SGD", "config": {"clipnorm": 1.0, "clipvalue": 1.0}}' > %t/clips.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/clips.json --compile-to=import | FileCheck %s --check-prefix=CLIPS
-// CLIPS: error: {{.*}}optimizer 'SGD' has more than one of clipnorm, clipvalue and global_clipnorm
+// CLIPS: error: {{.*}}/clips.json: optimizer 'SGD' has more than one of clipnorm, clipvalue and global_clipnorm
 // RUN: echo '{"class_name": "SGD", "config": {"gradient_accumulation_steps": 1}}' > %t/one.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/one.json --compile-to=import | FileCheck %s --check-prefix=ONE
-// ONE: error: {{.*}}optimizer 'SGD' needs gradient_accumulation_steps >= 2
+// ONE: error: {{.*}}/one.json: optimizer 'SGD' needs gradient_accumulation_steps >= 2
 // RUN: echo '{"class_name": "AdamW", "config": {"weight_decay": null}}' > %t/decay.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/decay.json --compile-to=import | FileCheck %s --check-prefix=DECAY
-// DECAY: error: {{.*}}optimizer 'AdamW' needs a number as weight_decay
+// DECAY: error: {{.*}}/decay.json: optimizer 'AdamW' needs a number as weight_decay
 // RUN: echo '{"class_name": "Lion", "config": {"beta_1": 0}}' > %t/lion.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/lion.json --compile-to=import | FileCheck %s --check-prefix=LION
-// LION: error: {{.*}}optimizer 'Lion' needs 0 < beta_1 <= 1
+// LION: error: {{.*}}/lion.json: optimizer 'Lion' needs 0 < beta_1 <= 1
 // RUN: echo '{"class_name": "ScheduleFreeAdamW", "config": {"beta_1": 0}}' > %t/free.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/free.json --compile-to=import | FileCheck %s --check-prefix=AVERAGE
-// AVERAGE: error: {{.*}}optimizer 'ScheduleFreeAdamW' needs beta_1 > 0, by which it divides
+// AVERAGE: error: {{.*}}/free.json: optimizer 'ScheduleFreeAdamW' needs beta_1 > 0, by which it divides
 
 // A LossScaleOptimizer brings mpc.loss_scale; --loss-scale replaces or removes it; --learning-rate
 // reaches the optimizer inside.
@@ -134,11 +134,11 @@
 // Classes of Keras that mpc does not have are refused by their own names.
 // RUN: echo '{"module": "keras.optimizers", "class_name": "MultiOptimizer", "config": {"optimizer_map": [[{"module": "keras.optimizers", "class_name": "SGD", "config": {"learning_rate": 0.1}}, []]], "name": "multi_optimizer"}}' > %t/multi.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/multi.json --compile-to=import | FileCheck %s --check-prefix=MULTI
-// MULTI: error: {{.*}}optimizer 'MultiOptimizer' is not supported; use one of adadelta, {{.*}}; --optimizer names another one than the file's
+// MULTI: error: {{.*}}/multi.json: optimizer 'MultiOptimizer' is not supported; use one of adadelta, {{.*}}; --optimizer names another one than the file's
 
 // RUN: echo '{"class_name": "LossScaleOptimizer", "config": {}}' > %t/empty.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/empty.json --compile-to=import | FileCheck %s --check-prefix=EMPTY
-// EMPTY: error: {{.*}}LossScaleOptimizer has no inner_optimizer
+// EMPTY: error: {{.*}}/empty.json: LossScaleOptimizer has no inner_optimizer
 
 mpc.variable @"dense/kernel" : tensor<8x4xf32> role trainable layer("dense")
 func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}, %w: tensor<8x4xf32> {mpc.variable = @"dense/kernel"}) -> (tensor<?x4xf32> {mpc.output = "out0"}) {

@@ -38,8 +38,8 @@
 
 // RUN: echo '{"a": "mse", "c": "mse"}' > %t/wrong.json
 // RUN: %exits 1 mpcc %s --loss=%t/wrong.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=WRONG
-// WRONG: error: {{.*}}compile_config.loss: names 'c', which is no output; expected a, b
-// WRONG: error: {{.*}}compile_config.loss: has no entry for output 'b'
+// WRONG: error: {{.*}}/wrong.json: loss: names 'c', which is no output; expected a, b
+// WRONG: error: {{.*}}/wrong.json: loss: has no entry for output 'b'
 // Keras trains without losses for some outputs where they are a dictionary.
 // RUN: echo '{"b": "mse"}' > %t/second.json
 // RUN: sed 's/^module attributes {/&mpc.output_dictionary, /' %s > %t/keys.mlir
@@ -49,7 +49,7 @@
 // KEYS-SAME: mpc.target = "y1"
 // RUN: echo '["mse"]' > %t/short.json
 // RUN: %exits 1 mpcc %s --loss=%t/short.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=SHORT
-// SHORT: error: {{.*}}compile_config.loss: lists 1 entries for 2 outputs; expected one for each of a, b, null where there is none
+// SHORT: error: {{.*}}/short.json: loss: lists 1 entries for 2 outputs; expected one for each of a, b, null where there is none
 
 module attributes {mpc.output_names = ["a", "b"]} {
   mpc.variable @w : tensor<4xf32> role trainable

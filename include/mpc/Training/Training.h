@@ -17,6 +17,8 @@ struct CompileConfig {
   llvm::json::Value lossWeights = nullptr;
   llvm::json::Value metrics = nullptr;
   llvm::json::Value weightedMetrics = nullptr;
+  /// The files that options name for these parts, in place of the model's own; else empty.
+  std::string optimizerFile, lossFile, metricsFile;
 
   /// Whether a training step can be built: a loss and an optimizer are known.
   bool isComplete() const { return !isNull(loss) && !isNull(optimizer); }
@@ -28,8 +30,8 @@ struct CompileConfig {
 /// Adds to a module that holds @forward the function @loss (values and metric updates, all float32
 /// or wider), the mpc.metric declarations, the first of which is the loss, and, when the config
 /// names an optimizer, mpc.optimizer and the file's mpc.loss_scale. Errors name the part of the
-/// config
-/// ("compile_config.loss[1]"), what was expected and what is supported; all are reported together.
+/// config ("compile_config.loss[1]"; where an option's file gives it, that file and "loss[1]"),
+/// what was expected and what is supported; all are reported together.
 llvm::LogicalResult buildTraining(mlir::ModuleOp module, const CompileConfig &config);
 
 } // namespace mpc
