@@ -4,6 +4,7 @@
 #include "runtime/drivers/cpu/line_fetcher.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace mpc::rt {
 namespace {
@@ -108,16 +109,24 @@ void WindowedProduct::run(const void *lhs, const void *packedFilter, const float
         // The panel stays in the cache for all classes, of which small images have many.
         const int64_t firstPanel = byPanels ? panels * part / parts : 0;
         const int64_t lastPanel = byPanels ? panels * (part + 1) / parts : panels;
+        // Of the lanes of a class, from `lane` on.
+        auto laneRange = [&](const Class &each, int64_t lane) {
+          const int64_t rows = each.places * count, tiles = ceilDivide(rows, kernel.rows);
+          if (byPanels)
+            return std::pair(lane, lane + rows);
+          return std::pair(lane + tiles * part / parts * kernel.rows,
+                           lane + std::min(tiles * (part + 1) / parts * kernel.rows, rows));
+        };
         for (int64_t panel = firstPanel; panel < lastPanel; ++panel) {
           int64_t lane = 0;
           for (const Class &each : classes) {
-            const int64_t rows = each.places * count, tiles = ceilDivide(rows, kernel.rows);
-            const int64_t begin = byPanels ? 0 : tiles * part / parts * kernel.rows;
-            const int64_t end =
-                byPanels ? rows : std::min(tiles * (part + 1) / parts * kernel.rows, rows);
-            multiply(each, panel, own, lane + begin, lane + end,
-                     static_cast<const uint8_t *>(packedFilter), bias, out);
-            lane += rows;
+            const auto [begin, end] = laneRange(each, lane);
+            lane += each.places * count;
+            if (!isZero(each))
+              multiply(each, panel, own, begin, end, static_cast<const uint8_t *>(packedFilter),
+                       bias, out);
+            else if (panel == firstPanel)
+              fillZeros(own, begin, end, panel, lastPanel, out);
           }
         }
       }
@@ -147,6 +156,18 @@ void WindowedProduct::collect(const Class &places, const uint8_t *lhs, int64_t f
           own.rows.push_back(sample * Convolution::product(results) +
                              join(results, outer->places[i], row->places[j], place->places[k]));
         }
+}
+
+// Row by row, as memory lies, instead of panel by panel.
+void WindowedProduct::fillZeros(const Workspace &own, int64_t begin, int64_t end,
+                                int64_t firstPanel, int64_t lastPanel, void *out) const {
+  const int64_t outBytes = static_cast<int64_t>(dtypeSize(shape.out));
+  const int64_t first = firstPanel * kernel.columns;
+  const int64_t last = std::min(lastPanel * kernel.columns, columns);
+  for (int64_t row = begin; row < end; ++row)
+    std::memset(static_cast<uint8_t *>(out) +
+                    (own.rows[static_cast<size_t>(row)] * columns + first) * outBytes,
+                0, static_cast<size_t>((last - first) * outBytes));
 }
 
 void WindowedProduct::multiply(const Class &places, int64_t panel, Workspace &own, int64_t begin,

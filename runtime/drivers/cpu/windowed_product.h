@@ -55,6 +55,10 @@ private:
   void collect(const uint8_t *lhs, int64_t first, int64_t samples, Workspace &own) const;
   void collect(const Class &places, const uint8_t *lhs, int64_t first, int64_t samples,
                Workspace &own) const;
+  // Places that meet nothing, of a strided gradient most of them.
+  bool isZero(const Class &places) const { return places.taps.empty() && !shape.hasBias; }
+  void fillZeros(const Workspace &own, int64_t begin, int64_t end, int64_t firstPanel,
+                 int64_t lastPanel, void *out) const;
   // A panel of the filter by the lanes [begin, end), which are of one class.
   void multiply(const Class &places, int64_t panel, Workspace &own, int64_t begin, int64_t end,
                 const uint8_t *filter, const float *bias, void *out) const;
