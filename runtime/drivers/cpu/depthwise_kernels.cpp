@@ -121,6 +121,7 @@ void correlateTaps(const DepthwiseCorrelation &c, const DepthwiseTap *taps, floa
     }
   for (int64_t t = 0; t < count; ++t) {
     auto add = [&](int64_t begin, int64_t stop) {
+#pragma clang loop unroll(disable) // short, and there are many of them
       for (int64_t o = begin; o < stop; ++o)
         for (int64_t v = 0; v < vectors; ++v)
           sum[t][v] = multiplyAdd(load(from[t] + o * step + v * lanes),

@@ -25,17 +25,16 @@ enum class Beside { none, before, behind, both, any };
 // are long as they are: unrolled further, or with the rest's in them, they only make the library
 // larger.
 template <int64_t taps, int64_t stride, bool reversed, Beside beside, int64_t atOnce>
-__attribute__((noinline)) void multiplyStrip(const DepthwiseForm &form, const DepthwiseStrip &strip,
-                                             const DepthwiseRows &p, int64_t vectors,
-                                             int64_t channel = 0) {
+void multiplyStrip(const DepthwiseForm &form, const DepthwiseStrip &strip, const DepthwiseRows &p,
+                   int64_t vectors, int64_t channel = 0) {
   constexpr int64_t span = (placesOfStrip - 1) * stride + taps, half = taps / 2;
-  const int64_t begin = beside == Beside::any                                ? strip.begin
-                        : beside == Beside::before || beside == Beside::both ? half
-                                                                             : 0;
-  const int64_t end = beside == Beside::any                                ? strip.end
-                      : beside == Beside::behind || beside == Beside::both ? span - half
-                                                                           : span;
+  const int64_t begin = beside == Beside::any ? strip.begin : beside == Beside::before ? half : 0;
+  const int64_t end = beside == Beside::any      ? strip.end
+                      : beside == Beside::behind ? span - half
+                                                 : span;
   const int64_t rowStride = p.rowStride, rowCount = p.rowCount, start = strip.source * rowStride;
+  if (rowCount <= 0)
+    __builtin_unreachable();
   const int64_t firstTap = form.firstTap * lanes, tapStep = form.tapStep * lanes;
   const int64_t weightStride = p.weightsOfVector;
   const float *const *rows = p.rows, *const *weights = p.weights;
@@ -90,50 +89,68 @@ struct StripKernels {
   using Multiply = void (*)(const DepthwiseForm &, const DepthwiseStrip &, const DepthwiseRows &,
                             int64_t vectors, int64_t channel);
   int64_t span, half;
-  Multiply withEdges[2][2]; // before, behind
-  Multiply any;
+  Multiply whole, first, last, any;
 
   Multiply find(const DepthwiseStrip &strip) const {
     const int64_t before = strip.begin, behind = span - strip.end;
-    const bool isEven = (before == 0 || before == half) && (behind == 0 || behind == half);
-    return isEven ? withEdges[before > 0][behind > 0] : any;
+    if (behind == 0)
+      return before == 0 ? whole : before == half ? first : any;
+    return before == 0 && behind == half ? last : any;
   }
 };
+// CPUs without AVX2 have one kernel for all.
+template <int64_t taps, int64_t stride, bool reversed, Beside beside>
+constexpr StripKernels::Multiply stripKernel = multiplyStrip < taps,
+                                 stride, reversed, MPC_ISA_LEVEL >= 3 ? beside : Beside::any, 2 > ;
 template <int64_t taps, int64_t stride, bool reversed>
 constexpr StripKernels stripKernels = {(placesOfStrip - 1) * stride + taps,
                                        taps / 2,
-                                       {{multiplyStrip<taps, stride, reversed, Beside::none, 2>,
-                                         multiplyStrip<taps, stride, reversed, Beside::behind, 2>},
-                                        {multiplyStrip<taps, stride, reversed, Beside::before, 2>,
-                                         multiplyStrip<taps, stride, reversed, Beside::both, 2>}},
-                                       multiplyStrip<taps, stride, reversed, Beside::any, 2>};
+                                       stripKernel<taps, stride, reversed, Beside::none>,
+                                       stripKernel<taps, stride, reversed, Beside::before>,
+                                       stripKernel<taps, stride, reversed, Beside::behind>,
+                                       stripKernel<taps, stride, reversed, Beside::any>};
 
-template <int64_t taps> const StripKernels *findStripKernels(const DepthwiseForm &form) {
-  if (form.stride == 1)
-    return form.reversed ? &stripKernels<taps, 1, true> : &stripKernels<taps, 1, false>;
-  return form.stride == 2 && !form.reversed ? &stripKernels<taps, 2, false> : nullptr;
-}
-
+// The windows of models: of three, five and seven places, and what their gradients meet.
 inline const StripKernels *findStripKernels(const DepthwiseForm &form) {
+  const bool moves1 = form.stride == 1 && !form.reversed;
+  const bool moves2 = form.stride == 2 && !form.reversed;
+  const bool isReversed = form.stride == 1 && form.reversed;
   switch (form.taps) {
   case 2:
-    return findStripKernels<2>(form);
+    return isReversed ? &stripKernels<2, 1, true> : nullptr;
   case 3:
-    return findStripKernels<3>(form);
+    return moves1       ? &stripKernels<3, 1, false>
+           : moves2     ? &stripKernels<3, 2, false>
+           : isReversed ? &stripKernels<3, 1, true>
+                        : nullptr;
   case 5:
-    return findStripKernels<5>(form);
+    return moves1       ? &stripKernels<5, 1, false>
+           : moves2     ? &stripKernels<5, 2, false>
+           : isReversed ? &stripKernels<5, 1, true>
+                        : nullptr;
   case 7:
-    return findStripKernels<7>(form);
+    return moves1 ? &stripKernels<7, 1, false> : isReversed ? &stripKernels<7, 1, true> : nullptr;
   default:
     return nullptr;
   }
+}
+
+// Rows of the result that meet padding alone.
+inline void fillStrip(const DepthwiseForm &form, const DepthwiseStrip &strip,
+                      const DepthwiseRows &p, int64_t vectors) {
+  for (int64_t i = 0; i < placesOfStrip; ++i)
+    __builtin_memset(p.result + (strip.place + i * form.placeStep) * p.resultStride, 0,
+                     static_cast<size_t>(vectors * lanes) * sizeof(float));
 }
 
 inline void multiplyStrips(const DepthwiseForm &form, const DepthwiseStrip *strips, int64_t count,
                            const DepthwiseRows &rows, int64_t vectors) {
   const StripKernels &kernels = *findStripKernels(form);
   for (int64_t i = 0; i < count; ++i)
-    kernels.find(strips[i])(form, strips[i], rows, vectors, 0);
+    if (rows.rowCount > 0)
+      kernels.find(strips[i])(form, strips[i], rows, vectors, 0);
+    else
+      fillStrip(form, strips[i], rows, vectors);
 }
 
 inline bool hasStrips(const DepthwiseForm &form) { return findStripKernels(form) != nullptr; }

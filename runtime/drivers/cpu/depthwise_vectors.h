@@ -5,6 +5,7 @@
 #ifndef MPC_RUNTIME_DRIVERS_CPU_DEPTHWISE_VECTORS_H
 #define MPC_RUNTIME_DRIVERS_CPU_DEPTHWISE_VECTORS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 namespace mpc::rt {
