@@ -61,6 +61,23 @@ protected:
 
 TEST_P(DepthwiseConvolutions, AreExactOverDirectionsWindowsAndEpilogues) { expectExactSums(400); }
 
+// Images of 8 MiB and more, whose next row is fetched meanwhile.
+TEST_P(DepthwiseConvolutions, AreExactInLargeImages) {
+  for (int64_t stride : {1, 2}) {
+    ConvolutionCase c;
+    c.direction = stride == 1 ? MPC_RT_CONVOLUTION_INPUT_GRADIENT : MPC_RT_CONVOLUTION_FORWARD;
+    c.batch = 4;
+    c.channels = c.filters = c.groups = 64;
+    c.images = {96, 96};
+    c.kernel = {3, 3};
+    c.strides = {stride, stride};
+    c.dilations = c.low = c.high = {1, 1};
+    ConvolutionData data(c);
+    run(data, 2);
+    EXPECT_EQ(data.difference(), "") << c.text();
+  }
+}
+
 TEST_P(DepthwiseConvolutions, KeepAnInfinityInItsPlace) { expectInfinityInItsPlace(200); }
 
 TEST_P(DepthwiseConvolutions, AddUpInAnOrderThatThreadsDoNotChange) { expectOrderOfOneThread(60); }
