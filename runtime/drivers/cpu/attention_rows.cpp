@@ -2,6 +2,7 @@
 //
 // Compiled once per ISA level, as vector_kernels.cpp is.
 #include "runtime/drivers/cpu/attention_rows.h"
+#include "runtime/drivers/cpu/float_vectors.h"
 
 #define MPC_CONCAT_(a, b) a##b
 #define MPC_CONCAT(a, b) MPC_CONCAT_(a, b)
@@ -9,29 +10,11 @@
 namespace mpc::rt {
 namespace {
 
-constexpr int64_t lanes = MPC_ISA_LEVEL >= 4 ? 16 : MPC_ISA_LEVEL == 3 ? 8 : 4;
 constexpr float infinity = __builtin_inff();
 
-using Vector = float __attribute__((vector_size(lanes * sizeof(float))));
 using Words = int32_t __attribute__((vector_size(lanes * sizeof(int32_t))));
 
-inline Vector load(const float *from) {
-  Vector value;
-  __builtin_memcpy(&value, from, sizeof(value));
-  return value;
-}
-
-inline void store(Vector value, float *to) { __builtin_memcpy(to, &value, sizeof(value)); }
-
 inline Vector repeat(float value) { return Vector{} + value; }
-
-inline Vector multiplyAdd(Vector a, Vector b, Vector sum) {
-#if MPC_ISA_LEVEL >= 3
-  return __builtin_elementwise_fma(a, b, sum);
-#else
-  return sum + a * b;
-#endif
-}
 
 inline Vector select(Words where, Vector yes, Vector no) {
   return reinterpret_cast<Vector>((where & reinterpret_cast<Words>(yes)) |

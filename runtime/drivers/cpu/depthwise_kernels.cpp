@@ -17,6 +17,8 @@ constexpr int64_t mostPlaces = 4;
 // Taps whose sums in two vectors fit into registers beside the operands.
 constexpr int64_t mostTaps = MPC_ISA_LEVEL >= 4 ? 7 : 5;
 
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 // ---- Conversions --------------------------------------------------------------------------------
 
 template <typename Type>

@@ -8,7 +8,9 @@
 #define MPC_RUNTIME_DRIVERS_CPU_DEPTHWISE_STRIP_KERNELS_H
 
 #include "runtime/drivers/cpu/depthwise_kernels.h"
-#include "runtime/drivers/cpu/depthwise_vectors.h"
+#include "runtime/drivers/cpu/float_vectors.h"
+
+#include <stddef.h>
 
 namespace mpc::rt {
 namespace {

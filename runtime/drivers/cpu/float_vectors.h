@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The vectors that depthwise convolutions are computed in, for files that are compiled once per ISA
-// level (MPC_ISA_LEVEL), each of which has copies of its own.
-#ifndef MPC_RUNTIME_DRIVERS_CPU_DEPTHWISE_VECTORS_H
-#define MPC_RUNTIME_DRIVERS_CPU_DEPTHWISE_VECTORS_H
+// Vectors of float32, for files that are compiled once per ISA level (MPC_ISA_LEVEL), each of which
+// has copies of its own.
+#ifndef MPC_RUNTIME_DRIVERS_CPU_FLOAT_VECTORS_H
+#define MPC_RUNTIME_DRIVERS_CPU_FLOAT_VECTORS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 namespace mpc::rt {
@@ -30,8 +29,6 @@ inline Vector multiplyAdd(Vector a, Vector b, Vector sum) {
   return sum + a * b;
 #endif
 }
-
-inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 } // namespace
 } // namespace mpc::rt
