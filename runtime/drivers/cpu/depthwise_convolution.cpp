@@ -9,6 +9,8 @@ namespace {
 
 // What the windows of four places meet, and the filter: half of a first-level cache.
 constexpr int64_t groupFloats = 6144;
+// But no fewer channels than these: what lies beyond the cache comes slowly in short runs.
+constexpr int64_t fewestChannels = 96, mostChannels = 256;
 // Images of so many bytes come from memory, not from a cache.
 constexpr int64_t largeImages = 8 << 20;
 // What a filter's gradient is summed in, however many threads there are.
@@ -30,6 +32,10 @@ bool DepthwiseConvolution::multiplies(const DepthwiseKernels &kernels, const Con
          c.out <= MPC_RT_FLOAT16 && (!c.hasBias || c.bias <= MPC_RT_FLOAT16);
 }
 
+bool DepthwiseConvolution::isInStrips(const DepthwiseKernels &kernels, const Convolution &c) {
+  return multiplies(kernels, c) && coverByStrips(c, 2, kernels).others.empty();
+}
+
 DepthwiseConvolution::DepthwiseConvolution(ThreadTeam &team, const DepthwiseKernels &kernels,
                                            const Convolution &shape)
     : team(team), kernels(kernels), shape(shape),
@@ -39,7 +45,8 @@ DepthwiseConvolution::DepthwiseConvolution(ThreadTeam &team, const DepthwiseKern
       taps(shape.kernel[1] * shape.kernel[2]),
       padded(ceilDivide(shape.channels, kernels.lanes) * kernels.lanes),
       groupChannels(std::clamp<int64_t>(
-          groupFloats / (taps + shape.kernel[1] * (4 + shape.kernel[2])) / 32 * 32, 32, 256)),
+          groupFloats / (taps + shape.kernel[1] * (4 + shape.kernel[2])) / 32 * 32, fewestChannels,
+          mostChannels)),
       groups(ceilDivide(shape.channels, groupChannels)) {
   if (shape.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT) {
     std::swap(from.rows, to.rows);

@@ -21,6 +21,9 @@ class DepthwiseConvolution {
 public:
   // Whether each channel has one filter, of one or two dimensions, in float32 or 16 bits.
   static bool multiplies(const DepthwiseKernels &kernels, const Convolution &shape);
+  // Whether it does, and all places of a row lie in strips, which share what their windows meet;
+  // not of a filter's gradient.
+  static bool isInStrips(const DepthwiseKernels &kernels, const Convolution &shape);
 
   DepthwiseConvolution(ThreadTeam &team, const DepthwiseKernels &kernels, const Convolution &shape);
   // Operands and result as mpc_rt_convolution_t orders them.

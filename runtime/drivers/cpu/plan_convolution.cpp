@@ -155,14 +155,14 @@ void Convolver::takeByRules(Plan &plan) {
 }
 
 bool Convolver::takeOwnByRules(Plan &plan, bool widens) {
-  // oneDNN reads what large windows share from registers.
-  constexpr int64_t mostSharedTaps = 25;
+  // oneDNN reads what large windows share from registers, as our strips do.
+  constexpr int64_t mostTapsAlone = 25;
   const Convolution &c = plan.shape;
   const bool isShared = c.direction == MPC_RT_CONVOLUTION_FORWARD          ? c.lhs != MPC_RT_FLOAT16
                         : c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT ? c.lhs == MPC_RT_FLOAT32
                                                                            : false;
-  const bool isLarge = isShared && Convolution::product(c.kernel) > mostSharedTaps;
-  if (!isLarge && takeDepthwise(plan))
+  const bool isLarge = isShared && Convolution::product(c.kernel) > mostTapsAlone;
+  if ((!isLarge || DepthwiseConvolution::isInStrips(depthwise, c)) && takeDepthwise(plan))
     return true;
   const MicroKernel *kernel = findMicroKernel(c);
   return kernel && isWorthwhile(*kernel, c, widens) && takeMicroKernel(plan, kernel);

@@ -46,7 +46,7 @@ protected:
     c.channels = c.filters = c.groups = channels[draws.below(12)];
     const uint32_t spatial = 1 + draws.below(2);
     for (uint32_t d = 0; d < spatial; ++d) {
-      const int64_t reach = draws.addWindow(c, /*taps=*/spatial == 1 ? 9 : 5);
+      const int64_t reach = draws.addWindow(c, /*taps=*/spatial == 1 ? 9 : 7);
       // Some taps meet padding only.
       c.images.push_back(std::max<int64_t>(1 + draws.below(9), reach - c.low[d] - c.high[d]));
     }

@@ -200,6 +200,20 @@ TEST_F(Tuning, MeasuresConvolutions) {
                                          "\nconvolution 5 3 kept " + named(kept) + "\n");
 }
 
+// Of wide windows ours computes those whose neighbours share sources in registers.
+TEST_F(Tuning, LeavesWideDepthwiseWindowsToWhoSharesSources) {
+  struct {
+    int64_t taps, stride;
+    bool isOurs;
+  } const cases[] = {{5, 1, true}, {7, 1, true}, {7, 2, false}, {9, 1, false}};
+  images.images = {19, 18};
+  for (auto [taps, stride, isOurs] : cases) {
+    images.kernel = {taps, taps}, images.strides = {stride, stride};
+    images.low = images.high = {taps / 2, taps / 2};
+    EXPECT_EQ(convolve() == "depthwise", isOurs) << taps << " taps, stride " << stride;
+  }
+}
+
 TEST_F(Tuning, FollowsWhatItIsTold) {
   multiply(); // makes a plan by rules
   ASSERT_EQ(driver->setKernelChoices("5 9 changing onednn\n"), MPC_RT_OK);
