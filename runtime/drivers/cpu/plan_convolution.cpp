@@ -68,6 +68,14 @@ bool isGatheredBeyondItsMemory(const Convolution &c) {
   return true;
 }
 
+// Windows whose rows lie apart, of channels that leave a register of AVX-512 partly empty: from row
+// to row of the filter the kernel for wide images goes on twice as far as it should
+// (compute_oh_step_common in oneDNN's src/cpu/x64/jit_avx512_core_bf16_conv_kernel.cpp).
+bool isDilatedTwice(const Convolution &c) {
+  constexpr int64_t lanes = 16, mostPlaces = 28; // of a row, where the kernel is another one
+  return c.dilations[1] > 1 && c.channels / c.groups % lanes != 0 && c.outputs[2] > mostPlaces;
+}
+
 bool isWrongInFloat32(const Convolution &c) {
   return toFilter(c) && (isPaddedVolume(c, c.strides[0]) || isGatheredBeyondItsMemory(c));
 }
@@ -80,7 +88,7 @@ bool isWrongInBFloat16(const Convolution &c) {
   for (size_t d = 0; d < c.images.size(); ++d)
     if (hasUnusedTap(c, d))
       return true;
-  return isPaddedVolume(c, 0) || isGatheredBeyondItsMemory(c);
+  return isPaddedVolume(c, 0) || isGatheredBeyondItsMemory(c) || isDilatedTwice(c);
 }
 
 bool isBFloat16(const Convolution &c) {
