@@ -72,6 +72,10 @@ std::vector<int64_t> ConvolutionCase::outputs() const {
   return result;
 }
 
+int64_t ConvolutionCase::multiplications() const {
+  return outputsOf(*this) * product(kernel) * (channels / groups);
+}
+
 mpc_rt_convolution_t ConvolutionCase::descriptor(uint32_t id) const {
   mpc_rt_convolution_t d = {};
   d.struct_size = sizeof(d);

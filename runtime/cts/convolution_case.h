@@ -27,6 +27,7 @@ struct ConvolutionCase {
 
   // Of the forward convolution.
   std::vector<int64_t> outputs() const;
+  int64_t multiplications() const; // those with padding included
   mpc_rt_convolution_t descriptor(uint32_t id) const;
   std::string text() const;
 };

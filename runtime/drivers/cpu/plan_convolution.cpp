@@ -72,7 +72,7 @@ bool isGatheredBeyondItsMemory(const Convolution &c) {
 // to row of the filter the kernel for wide images goes on twice as far as it should
 // (compute_oh_step_common in oneDNN's src/cpu/x64/jit_avx512_core_bf16_conv_kernel.cpp).
 bool isDilatedTwice(const Convolution &c) {
-  constexpr int64_t lanes = 16, mostPlaces = 28; // of a row, where the kernel is another one
+  constexpr int64_t lanes = 16, mostPlaces = 28; // narrower images have another kernel
   return c.dilations[1] > 1 && c.channels / c.groups % lanes != 0 && c.outputs[2] > mostPlaces;
 }
 

@@ -13,17 +13,6 @@
 namespace mpc::rt {
 namespace {
 
-int64_t product(const std::vector<int64_t> &extents) {
-  int64_t result = 1;
-  for (int64_t extent : extents)
-    result *= extent;
-  return result;
-}
-
-int64_t multiplicationsOf(const cts::ConvolutionCase &c) {
-  return c.batch * product(c.outputs()) * product(c.kernel) * c.channels / c.groups * c.filters;
-}
-
 class LibraryConvolutions : public DrawnConvolutions<mpc_rt_convolution_direction_t> {
 protected:
   void run(cts::ConvolutionData &data, unsigned threads) const override {
@@ -67,7 +56,7 @@ protected:
       }
       c.lhs = c.rhs = draws.below(2) ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
       draws.setResult(c);
-      if (multiplicationsOf(c) <= 400000)
+      if (c.multiplications() <= 400000)
         return c;
     }
   }
