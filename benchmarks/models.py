@@ -7,6 +7,7 @@ import sys
 
 import keras
 import numpy
+from examples import CLASSES, EXAMPLES
 from keras import layers
 
 
@@ -84,24 +85,43 @@ def application(name):
 MODELS = {"deep": deep, "residual": residual, "mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "gelu_transformer": gelu_transformer, "elementwise": elementwise, "reductions": reductions}
 
 
+def build(name):
+    """The inputs, the outputs, and the loss, or none where the model is not trained."""
+    if name in EXAMPLES:
+        return EXAMPLES[name]()
+    inputs, outputs = MODELS[name]() if name in MODELS else application(name)
+    # What the sweeps compute is no class's logit.
+    if name in ("elementwise", "reductions"):
+        return inputs, layers.Activation("linear", dtype="float32")(outputs), None
+    return inputs, layers.Activation("softmax", dtype="float32")(outputs), CLASSES
+
+
+def sample(random, batch, inputs, outputs, loss, model):
+    """Rows of inputs and targets as the arrays of data.npz."""
+    shape = (batch, *inputs.shape[1:])
+    if inputs.dtype == "int32":
+        rows = min(layer.input_dim for layer in model.layers if isinstance(layer, layers.Embedding))
+        x = random.randint(0, rows, size=shape).astype("int32")
+    else:
+        x = random.uniform(size=shape).astype("float32")
+    if loss in (CLASSES, None):
+        return {"x": x, "y0": random.randint(0, min(10, outputs.shape[-1]), size=(batch, *outputs.shape[1:-1])).astype("int32")}
+    return {"x": x, "y0": random.uniform(size=(batch, *outputs.shape[1:])).astype("float32")}
+
+
 def write(workload, policy, folder):
     keras.utils.set_random_seed(1)
     keras.config.set_dtype_policy(policy)
-    name = workload["model"]
-    inputs, outputs = MODELS[name]() if name in MODELS else application(name)
-    # What the sweeps compute is no class's logit.
-    classifies = name not in ("elementwise", "reductions")
-    model = keras.Model(inputs, layers.Activation("softmax" if classifies else "linear", dtype="float32")(outputs))
-    if classifies:
+    inputs, outputs, loss = build(workload["model"])
+    model = keras.Model(inputs, outputs)
+    if loss:
         # Large steps would take the loss to where Keras's backends differ: TensorFlow's alone does not clip probabilities.
         optimizer = keras.optimizers.get(workload.get("optimizer", "rmsprop"))
         optimizer.learning_rate = 1e-4
-        model.compile(optimizer, loss="sparse_categorical_crossentropy")
+        model.compile(optimizer, loss=loss)
     folder.mkdir()
     model.save(folder / "model.keras")
-    random = numpy.random.RandomState(1)
-    x = random.uniform(size=(workload["batch"], *inputs.shape[1:])).astype("float32")
-    numpy.savez(folder / "data.npz", x=x, y0=random.randint(0, 10, size=workload["batch"]).astype("int32"))
+    numpy.savez(folder / "data.npz", **sample(numpy.random.RandomState(1), workload["batch"], inputs, outputs, loss, model))
 
 
 def main():

@@ -28,7 +28,7 @@ channel = take_stdout()
 
 model = keras.saving.load_model(os.path.join(folder, "model.keras"))
 if mode == "train":
-    model.compile(model.optimizer, loss="sparse_categorical_crossentropy", jit_compile=jit)
+    model.compile(model.optimizer, loss=model.loss, jit_compile=jit)
 else:
     model.compile(jit_compile=jit)
 data = numpy.load(os.path.join(folder, "data.npz"))

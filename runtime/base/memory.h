@@ -41,6 +41,7 @@ public:
   bool allocate(uint64_t bytes) noexcept;
   void reset() noexcept;
   uint8_t *data() const { return pointer; }
+  float *floats() const { return reinterpret_cast<float *>(pointer); }
   uint64_t size() const { return bytes; }
   // Grows to at least `wanted` bytes; the content is undefined afterwards.
   bool reserve(uint64_t wanted) noexcept { return wanted <= bytes || obtain(wanted); }

@@ -32,6 +32,7 @@ struct Convolution {
     return fields(*this) == fields(other);
   }
 
+  bool toImages() const { return direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT; }
   static int64_t product(const Extents &extents) { return extents[0] * extents[1] * extents[2]; }
   // Elements of one sample, and of the filter.
   int64_t imageElements() const { return product(images) * channels; }

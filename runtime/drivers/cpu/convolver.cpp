@@ -30,6 +30,8 @@ uint64_t Convolver::bytes() const noexcept {
   for (auto &entry : plans) {
     if (entry.second->depthwise)
       total += entry.second->depthwise->bytes();
+    if (entry.second->product)
+      total += entry.second->product->bytes();
     if (entry.second->filterGradient)
       total += entry.second->filterGradient->bytes();
   }
@@ -62,7 +64,7 @@ void Convolver::run(Plan &plan, const mpc_rt_convolution_t &descriptor, const vo
     plan.depthwise->run(lhs, rhs, bias, out);
   } else if (plan.filterGradient) {
     plan.filterGradient->run(lhs, rhs, out);
-  } else if (plan.windowed) {
+  } else if (plan.product) {
     execute(plan, descriptor, lhs, rhs, bias, out);
   } else if (plan.body) {
     team.prepareWorkers();
@@ -82,7 +84,7 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
     return MPC_RT_OK;
   const Plan &plan = findPlan(descriptor, c, batch);
   products.note(descriptor.id, batch, descriptor.layer, c, plan.kernel());
-  if (plan.depthwise || plan.filterGradient || (!plan.windowed && !plan.body))
+  if (plan.depthwise || plan.filterGradient || (!plan.product && !plan.body))
     return MPC_RT_OK; // has its memory, needs none
   const bool isWhole = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
   const int64_t samples = isWhole ? c.batch : plan.block;
@@ -99,7 +101,7 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
       floats(rhsWhole, c.rhsElements());
     return MPC_RT_OK;
   }
-  const void *layout = plan.windowed ? plan.windowed->filterLayout() : plan.body->filterLayout();
+  const void *layout = plan.product ? plan.product->filterLayout() : plan.body->filterLayout();
   PackedFilter *kept = nullptr;
   if (weightsConstant && descriptor.rhs_variable >= 0 && (layout || plan.widenRhs))
     kept = &weights[{descriptor.rhs_variable, plan.element, c.direction, layout}];
@@ -107,7 +109,7 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
     floats(kept && !layout ? kept->buffer : rhsWhole, c.rhsElements());
   if (layout)
     reserve(kept ? kept->buffer : packedOnce,
-            plan.windowed ? plan.windowed->filterBytes() : plan.body->filterBytes());
+            plan.product ? plan.product->filterBytes() : plan.body->filterBytes());
   return MPC_RT_OK;
 }
 
@@ -134,8 +136,8 @@ void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor, cons
     auto *sums = block ? block : reinterpret_cast<float *>(target);
     const void *images =
         prepareImages(plan.widenLhs, c.lhs, lhs, first * lhsSample, samples * lhsSample, lhsBlock);
-    if (plan.windowed) {
-      plan.windowed->run(images, filter, wideBias, target, samples);
+    if (plan.product) {
+      plan.product->run(images, filter, wideBias, target, samples);
       continue;
     }
     auto &primitive = samples == plan.block ? *plan.body : *plan.tail;
@@ -147,7 +149,7 @@ void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor, cons
 
 const void *Convolver::prepareFilter(Plan &plan, int32_t variable, const void *filter) {
   const Convolution &c = plan.shape;
-  const void *layout = plan.windowed ? plan.windowed->filterLayout() : plan.body->filterLayout();
+  const void *layout = plan.product ? plan.product->filterLayout() : plan.body->filterLayout();
   PackedFilter *kept = nullptr;
   if (weightsConstant && variable >= 0 && (layout || plan.widenRhs)) {
     kept = &weights[{variable, plan.element, c.direction, layout}];
@@ -161,9 +163,9 @@ const void *Convolver::prepareFilter(Plan &plan, int32_t variable, const void *f
   }
   if (layout) {
     Buffer &target = kept ? kept->buffer : packedOnce;
-    if (plan.windowed) {
-      reserve(target, plan.windowed->filterBytes());
-      plan.windowed->packFilter(filter, target.data());
+    if (plan.product) {
+      reserve(target, plan.product->filterBytes());
+      plan.product->packFilter(filter, target.data());
     } else {
       reserve(target, plan.body->filterBytes());
       plan.body->packFilter(filter, target.data(), libraryScratch);

@@ -9,11 +9,12 @@
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/convolution.h"
 #include "runtime/drivers/cpu/depthwise_convolution.h"
+#include "runtime/drivers/cpu/filter_gradient.h"
+#include "runtime/drivers/cpu/image_product.h"
 #include "runtime/drivers/cpu/kernel_choices.h"
+#include "runtime/drivers/cpu/micro_kernel.h"
 #include "runtime/drivers/cpu/onednn_convolution.h"
 #include "runtime/drivers/cpu/thread_team.h"
-#include "runtime/drivers/cpu/windowed_filter_gradient.h"
-#include "runtime/drivers/cpu/windowed_product.h"
 #include "runtime/drivers/product_list.h"
 
 #include <map>
@@ -58,10 +59,10 @@ private:
     int64_t block = 0;
     // The first one that there is; none: convolveDirectly.
     std::unique_ptr<DepthwiseConvolution> depthwise;
-    std::unique_ptr<WindowedProduct> windowed;
-    std::unique_ptr<WindowedFilterGradient> filterGradient;
+    std::unique_ptr<ImageProduct> product;
+    std::unique_ptr<FilterGradient> filterGradient;
     std::unique_ptr<onednn::ConvolutionPrimitive> body, tail;
-    const MicroKernel *micro = nullptr; // of `windowed` and `filterGradient`
+    const MicroKernel *micro = nullptr; // of `product` and `filterGradient`
 
     const char *kernel() const;
   };

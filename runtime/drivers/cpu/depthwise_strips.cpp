@@ -7,13 +7,11 @@
 namespace mpc::rt {
 namespace {
 
-bool toImages(const Convolution &c) { return c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT; }
-
 // Of the places first, first + step, ...: all of them, or those of a gradient that meet the same
 // taps.
 DepthwiseForm formOf(const Convolution &c, size_t d, int64_t first) {
   const int64_t stride = c.strides[d];
-  if (!toImages(c))
+  if (!c.toImages())
     return {c.kernel[d],       stride, /*firstTap=*/0, /*tapStep=*/1, /*placeStep=*/1,
             /*reversed=*/false};
   const int64_t firstTap = (first + c.low[d]) % stride;
@@ -23,13 +21,13 @@ DepthwiseForm formOf(const Convolution &c, size_t d, int64_t first) {
 
 // The first source of the place's window, which may lie beside the row.
 int64_t sourceOf(const Convolution &c, size_t d, const DepthwiseForm &form, int64_t place) {
-  return toImages(c) ? (place + c.low[d] - form.firstTap) / form.placeStep - (form.taps - 1)
-                     : imageOf(c, d, place, /*tap=*/0);
+  return c.toImages() ? (place + c.low[d] - form.firstTap) / form.placeStep - (form.taps - 1)
+                      : imageOf(c, d, place, /*tap=*/0);
 }
 
 DepthwiseStrips stripsFrom(const Convolution &c, size_t d, int64_t first, int64_t count,
                            const DepthwiseForm &form) {
-  const int64_t sources = toImages(c) ? c.outputs[d] : c.images[d];
+  const int64_t sources = c.toImages() ? c.outputs[d] : c.images[d];
   const int64_t span = (placesOfStrip - 1) * form.stride + form.taps;
   DepthwiseStrips result{form, {}};
   for (int64_t i = 0; i < count; i += placesOfStrip) {
@@ -48,8 +46,8 @@ DepthwiseCover coverByStrips(const Convolution &c, size_t d, const DepthwiseKern
   DepthwiseCover cover{{}, windowClasses(c, d)};
   if (c.dilations[d] != 1 || c.low[d] < 0)
     return cover;
-  const int64_t places = toImages(c) ? c.images[d] : c.outputs[d];
-  const int64_t families = toImages(c) ? c.strides[d] : 1;
+  const int64_t places = c.toImages() ? c.images[d] : c.outputs[d];
+  const int64_t families = c.toImages() ? c.strides[d] : 1;
   for (int64_t first = 0; first < families; ++first) {
     const DepthwiseForm form = formOf(c, d, first);
     const int64_t count = ceilDivide(places - first, families);

@@ -4,6 +4,10 @@
 // it is right and has a kernel; else directly.
 #include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/convolver.h"
+#include "runtime/drivers/cpu/scattered_filter_gradient.h"
+#include "runtime/drivers/cpu/scattered_product.h"
+#include "runtime/drivers/cpu/windowed_filter_gradient.h"
+#include "runtime/drivers/cpu/windowed_product.h"
 
 #include <algorithm>
 
@@ -173,7 +177,10 @@ bool Convolver::takeOwnByRules(Plan &plan, bool widens) {
   if ((!isLarge || DepthwiseConvolution::isInStrips(depthwise, c)) && takeDepthwise(plan))
     return true;
   const MicroKernel *kernel = findMicroKernel(c);
-  return kernel && isWorthwhile(*kernel, c, widens) && takeMicroKernel(plan, kernel);
+  return kernel &&
+         (ScatteredProduct::isWorthwhile(*kernel, c) ||
+          ScatteredFilterGradient::isWorthwhile(*kernel, c) || isWorthwhile(*kernel, c, widens)) &&
+         takeMicroKernel(plan, kernel);
 }
 
 bool Convolver::takeDepthwise(Plan &plan) {
@@ -189,18 +196,23 @@ const MicroKernel *Convolver::findMicroKernel(const Convolution &c) const {
 
 bool Convolver::takeMicroKernel(Plan &plan, const MicroKernel *kernel) {
   const Convolution &c = plan.shape;
-  if (WindowedFilterGradient::multiplies(*kernel, c))
+  if (ScatteredFilterGradient::isWorthwhile(*kernel, c))
+    plan.filterGradient = std::make_unique<ScatteredFilterGradient>(team, kernels, *kernel, c);
+  else if (WindowedFilterGradient::multiplies(*kernel, c))
     plan.filterGradient = std::make_unique<WindowedFilterGradient>(team, kernels, *kernel, c);
-  if (WindowedProduct::multiplies(*kernel, c)) {
+  if (ScatteredProduct::isWorthwhile(*kernel, c))
+    plan.product = std::make_unique<ScatteredProduct>(team, kernels, *kernel, c);
+  else if (WindowedProduct::multiplies(*kernel, c))
+    plan.product = std::make_unique<WindowedProduct>(team, kernels, *kernel, c);
+  if (plan.product) {
     const bool pairs = kernel == bfloat16;
-    plan.windowed = std::make_unique<WindowedProduct>(team, kernels, *kernel, c);
     plan.element = pairs ? Element::bfloat16 : Element::float32;
     plan.widenLhs = !pairs && c.lhs != MPC_RT_FLOAT32;
     plan.widenRhs = plan.throughScratch = plan.epilogue = false; // done on the way
     plan.block = plan.widenLhs ? blockOf(c, c.lhsElements() / c.batch) : c.batch;
   }
   plan.micro = kernel;
-  return plan.filterGradient || plan.windowed;
+  return plan.filterGradient || plan.product;
 }
 
 bool Convolver::takeLibrary(Plan &plan, bool native) {

@@ -13,7 +13,7 @@ namespace mpc::rt {
 const char *Convolver::Plan::kernel() const {
   if (depthwise)
     return depthwiseKernel;
-  if (windowed || filterGradient)
+  if (product || filterGradient)
     return micro->name;
   return body ? body->kernel() : "direct";
 }

@@ -92,12 +92,12 @@ template <int rows, int vectors> MPC_VNNI void multiplyTile(const Tile &tile) {
   }
 }
 
-using MultiplyTile = void (*)(const Tile &);
+using MultiplyPart = void (*)(const Tile &);
 template <int vectors>
-constexpr MultiplyTile byRows[panelRows] = {multiplyTile<1, vectors>, multiplyTile<2, vectors>,
+constexpr MultiplyPart byRows[panelRows] = {multiplyTile<1, vectors>, multiplyTile<2, vectors>,
                                             multiplyTile<3, vectors>, multiplyTile<4, vectors>,
                                             multiplyTile<5, vectors>, multiplyTile<6, vectors>};
-constexpr const MultiplyTile *byVectors[] = {byRows<1>, byRows<2>, byRows<3>, byRows<4>};
+constexpr const MultiplyPart *byVectors[] = {byRows<1>, byRows<2>, byRows<3>, byRows<4>};
 
 MPC_VNNI int32_t sumOf(const int8_t *values, int64_t count) {
   int32_t sum = 0;
@@ -143,7 +143,7 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
       const int64_t strip = index / blocks, first = index % blocks * blockRows;
       const int64_t last = std::min(first + blockRows, c.m), column = strip * stripColumns;
       const int64_t columns = std::min(stripColumns, c.n - column);
-      const MultiplyTile *kernels = byVectors[ceilDivide(columns, 16) - 1];
+      const MultiplyPart *kernels = byVectors[ceilDivide(columns, 16) - 1];
       for (int64_t row = first; row < last; row += panelRows)
         kernels[std::min(panelRows, last - row) - 1]({lhs + row * c.k, c.k,
                                                       weights + strip * stripBytes, rowSums + row,

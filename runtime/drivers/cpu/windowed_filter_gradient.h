@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gradients of convolutions' filters by a micro-kernel, on channels-last images: a product over the
-// places of the outputs for each tap. Both operands are packed across places, a block of samples at
-// a time; taps that differ in the innermost dimension only have packed rows of their own, and share
-// them with those that differ in the others. Sums are float32 sums, whose order depends neither on
-// the block nor on the number of threads.
+// A product over the places of the outputs for each tap. Both operands are packed across places, a
+// block of samples at a time; taps that differ in the innermost dimension only have packed rows of
+// their own, and share them with those that differ in the others. Sums are float32 sums, whose
+// order depends neither on the block nor on the number of threads.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_WINDOWED_FILTER_GRADIENT_H
 #define MPC_RUNTIME_DRIVERS_CPU_WINDOWED_FILTER_GRADIENT_H
 
 #include "runtime/base/memory.h"
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/filter_gradient.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/cpu/windows.h"
@@ -20,16 +20,15 @@
 
 namespace mpc::rt {
 
-class WindowedFilterGradient {
+class WindowedFilterGradient final : public FilterGradient {
 public:
   // Whether the kernel packs both operands.
   static bool multiplies(const MicroKernel &kernel, const Convolution &shape);
 
   WindowedFilterGradient(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
                          const Convolution &shape);
-  // Operands and result as mpc_rt_convolution_t orders them.
-  void run(const void *images, const void *outputs, void *out);
-  uint64_t bytes() const { return packed.size() + sums.size(); }
+  void run(const void *images, const void *outputs, void *out) override;
+  uint64_t bytes() const override { return packed.size() + sums.size(); }
 
 private:
   // Rows of the innermost dimension, packed for the outputs that have a tap inside the image: panel

@@ -12,8 +12,6 @@ namespace {
 // Of the images and results that a thread goes through once per panel of the filter.
 constexpr int64_t blockOfSamplesBytes = 256 << 10;
 
-bool toImages(const Convolution &c) { return c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT; }
-int64_t depthOf(const Convolution &c) { return toImages(c) ? c.filters : c.channels; }
 int64_t join(const Convolution::Extents &extents, int64_t outer, int64_t row, int64_t place) {
   return (outer * extents[1] + row) * extents[2] + place;
 }
@@ -33,8 +31,8 @@ WindowedProduct::WindowedProduct(ThreadTeam &team, const VectorKernels &vectors,
       columns(shape.outColumns()), panels(ceilDivide(columns, kernel.columns)),
       steps(ceilDivide(depth, micro.depth)), panelBytes(steps * kernel.columns * kernel.laneBytes),
       lhsBytes(kernel.laneBytes / micro.depth),
-      sources(toImages(shape) ? shape.outputs : shape.images),
-      results(toImages(shape) ? shape.images : shape.outputs), workspaces(team.threads()) {
+      sources(shape.toImages() ? shape.outputs : shape.images),
+      results(shape.toImages() ? shape.images : shape.outputs), workspaces(team.threads()) {
   makeClasses();
 }
 
@@ -64,7 +62,7 @@ uint64_t WindowedProduct::filterBytes() const {
 }
 
 void WindowedProduct::packFilter(const void *filter, void *to) const {
-  const bool contiguous = toImages(shape); // [taps, channels, filters]: k is what comes last
+  const bool contiguous = shape.toImages(); // [taps, channels, filters]: k is what comes last
   const PackPanels pack = kernel.packRhs[shape.rhs][contiguous];
   team.forRange(Convolution::product(shape.kernel), 1, [&](int64_t begin, int64_t end) {
     for (int64_t tap = begin; tap < end; ++tap)

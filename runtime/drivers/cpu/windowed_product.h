@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions and the gradients of their inputs by a micro-kernel, on channels-last images.
-// Nothing is gathered in memory: the kernel reads the rows of channels where they lie. Sums are
-// float32 sums, whose order depends neither on the batch nor on the number of threads.
+// The places that meet the same taps as lanes of a micro-kernel. Nothing is gathered in memory.
+// Sums are float32 sums, whose order depends neither on the batch nor on the number of threads.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_WINDOWED_PRODUCT_H
 #define MPC_RUNTIME_DRIVERS_CPU_WINDOWED_PRODUCT_H
 
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cpu/image_product.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/cpu/windows.h"
@@ -16,7 +16,7 @@
 
 namespace mpc::rt {
 
-class WindowedProduct {
+class WindowedProduct final : public ImageProduct {
 public:
   // Whether the kernel reads lhs, of the dtype that it packs, where it lies.
   static bool multiplies(const MicroKernel &kernel, const Convolution &shape);
@@ -24,14 +24,12 @@ public:
   WindowedProduct(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
                   const Convolution &shape);
 
-  // The same for products that pack a filter alike, in one direction.
-  const void *filterLayout() const { return &kernel; }
-  uint64_t filterBytes() const;
-  // From the plain filter, of the dtype in the shape, to what run() wants.
-  void packFilter(const void *filter, void *to) const;
-  // `lhs`: dense, of the dtype that the kernel reads; `samples` of the batch.
+  const void *filterLayout() const override { return &kernel; }
+  uint64_t filterBytes() const override;
+  void packFilter(const void *filter, void *to) const override;
   void run(const void *lhs, const void *packedFilter, const float *bias, void *out,
-           int64_t samples);
+           int64_t samples) override;
+  uint64_t bytes() const override { return 0; }
 
 private:
   // What one thread computes at a time, class after class: where lanes start, and the rows of the

@@ -214,6 +214,27 @@ TEST_F(Tuning, LeavesWideDepthwiseWindowsToWhoSharesSources) {
   }
 }
 
+// All taps of a few filters at once; more of them fill vectors tap by tap.
+TEST_F(Tuning, MultipliesAFewFiltersItself) {
+  const char *own = nameOfOwn();
+  images.groups = 1;
+  for (auto direction : {MPC_RT_CONVOLUTION_FORWARD, MPC_RT_CONVOLUTION_INPUT_GRADIENT,
+                         MPC_RT_CONVOLUTION_FILTER_GRADIENT}) {
+    const bool toImages = direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT;
+    for (int64_t few : {1, 3, 14}) {
+      images.direction = direction;
+      images.channels = toImages ? few : 32;
+      images.filters = toImages ? 32 : few;
+      EXPECT_EQ(own && convolve() == own, own && few < 14) << few << ", direction " << direction;
+    }
+    // One tap has nothing to add up.
+    (toImages ? images.channels : images.filters) = 3;
+    images.kernel = {1, 1}, images.low = images.high = {0, 0};
+    EXPECT_NE(convolve(), own ? own : "") << direction;
+    images.kernel = {3, 3}, images.low = images.high = {1, 1};
+  }
+}
+
 TEST_F(Tuning, FollowsWhatItIsTold) {
   multiply(); // makes a plan by rules
   ASSERT_EQ(driver->setKernelChoices("5 9 changing onednn\n"), MPC_RT_OK);

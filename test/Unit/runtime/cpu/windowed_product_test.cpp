@@ -2,10 +2,7 @@
 //
 // Convolutions by micro-kernels, drawn small: channels and filters around what a vector, a tile and
 // a panel hold.
-#include "mpc-rt/device.h"
-#include "runtime/base/cpu.h"
-#include "runtime/base/element.h"
-#include "runtime/cpu/convolution_draws.h"
+#include "runtime/cpu/micro_kernel_draws.h"
 #include "runtime/drivers/cpu/windowed_filter_gradient.h"
 #include "runtime/drivers/cpu/windowed_product.h"
 
@@ -15,31 +12,10 @@ namespace {
 using cts::ConvolutionCase;
 using cts::ConvolutionData;
 
-class WindowedProducts : public DrawnConvolutions<const MicroKernel *> {
+class WindowedProducts : public MicroKernelDraws {
 protected:
-  void SetUp() override {
-    const uint64_t needs = !takesBFloat16()             ? 0
-                           : GetParam() == &amxBFloat16 ? MPC_RT_FEATURE_AMX_BF16
-                                                        : MPC_RT_FEATURE_AVX512_BF16;
-    // Asking for the kernel asks Linux for tiles.
-    const bool runs =
-        (cpu().features & needs) == needs &&
-        (GetParam() != &amxBFloat16 || bfloat16MicroKernel(MPC_RT_ISA_X86_64_V4) == &amxBFloat16);
-    if (cpu().isa < isa() || !runs)
-      GTEST_SKIP() << "this CPU does not run the kernel";
-  }
-
-  bool takesBFloat16() const { return GetParam() != &avx512Float32 && GetParam() != &avx2Float32; }
-  static int isa() {
-    return GetParam() == &avx2Float32 ? MPC_RT_ISA_X86_64_V3 : MPC_RT_ISA_X86_64_V4;
-  }
-
   void run(ConvolutionData &data, unsigned threads) const override {
-    Convolution shape;
-    auto descriptor = data.shape.descriptor(1);
-    ASSERT_EQ(resolveConvolution(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
-                                 data.out.data(), 1, shape),
-              MPC_RT_OK);
+    const Convolution shape = resolve(data);
     const VectorKernels &vectors = vectorKernels(isa());
     ThreadTeam team(threads);
     team.begin();
@@ -49,15 +25,8 @@ protected:
           .run(data.lhs.data(), data.rhs.data(), data.out.data());
     } else {
       ASSERT_TRUE(WindowedProduct::multiplies(*GetParam(), shape));
-      std::vector<float> bias;
-      for (int64_t i = 0; i < shape.outColumns(); ++i)
-        bias.push_back(static_cast<float>(loadElement(data.shape.bias, data.bias.data(), i)));
       WindowedProduct product(team, vectors, *GetParam(), shape);
-      Buffer filter;
-      ASSERT_TRUE(filter.allocate(product.filterBytes()));
-      product.packFilter(data.rhs.data(), filter.data());
-      product.run(data.lhs.data(), filter.data(), shape.hasBias ? bias.data() : nullptr,
-                  data.out.data(), shape.batch);
+      runProduct(product, shape, data);
     }
     team.end();
   }
@@ -70,12 +39,7 @@ protected:
     c.batch = 1 + draws.below(5);
     c.channels = lanes[draws.below(12)];
     c.filters = lanes[draws.below(12)];
-    if (GetParam() == &avx512BFloat16) { // pairs along k, where k is what lies together
-      if (c.direction == MPC_RT_CONVOLUTION_FORWARD)
-        c.channels += c.channels % 2;
-      if (c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT)
-        c.filters += c.filters % 2;
-    }
+    makeEven(c);
     const uint32_t spatial = 1 + draws.below(3);
     for (uint32_t d = 0; d < spatial; ++d) {
       const int64_t reach = draws.addWindow(c, /*taps=*/3);
@@ -96,10 +60,7 @@ TEST_P(WindowedProducts, KeepAnInfinityInItsPlace) { expectInfinityInItsPlace(20
 
 TEST_P(WindowedProducts, AddUpInAnOrderThatThreadsDoNotChange) { expectOrderOfOneThread(60); }
 
-INSTANTIATE_TEST_SUITE_P(Every, WindowedProducts,
-                         ::testing::Values(&amxBFloat16, &avx512BFloat16, &avx512Float32,
-                                           &avx2Float32),
-                         [](const auto &info) { return std::string(info.param->name); });
+INSTANTIATE_TEST_SUITE_P(Every, WindowedProducts, everyMicroKernel(), microKernelName);
 
 } // namespace
 } // namespace mpc::rt
