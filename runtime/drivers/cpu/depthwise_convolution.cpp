@@ -239,13 +239,38 @@ void DepthwiseConvolution::correlatePart(Workspace &own, const void *lhs, const 
       std::fill(own.lhs.held.begin(), own.lhs.held.end(), -1);
       own.rhs.held[0] = -1;
     }
-    for (const RowTap &met : rowTaps[static_cast<size_t>(i % to.rows)])
-      kernels.correlate({tapsInRow.data(), shape.kernel[2], shape.strides[2],
-                         rowOf(own.lhs, lhs, sample, met.source, group),
-                         rowOf(own.rhs, rhs, sample, i % to.rows, group), strideOf(from),
-                         strideOf(to), sums + met.tap * shape.kernel[2] * padded, padded},
-                        group.vectors);
+    const std::vector<RowTap> &met = rowTaps[static_cast<size_t>(i % to.rows)];
+    for (size_t r = 0; r < met.size(); ++r) {
+      DepthwiseCorrelation correlation = {};
+      correlation.taps = tapsInRow.data();
+      correlation.tapCount = shape.kernel[2];
+      correlation.step = shape.strides[2];
+      correlation.images = rowOf(own.lhs, lhs, sample, met[r].source, group);
+      correlation.outputs = rowOf(own.rhs, rhs, sample, i % to.rows, group);
+      correlation.imageStride = strideOf(from);
+      correlation.outputStride = strideOf(to);
+      correlation.sums = sums + met[r].tap * shape.kernel[2] * padded;
+      correlation.sumStride = padded;
+      // The rows of images behind those that are met now, one with each of these, and the next
+      // outputs with the last of them.
+      const int64_t behind = met.back().source + 1 + static_cast<int64_t>(r);
+      if (static_cast<int64_t>(r) < shape.strides[1] && r + 1 < met.size())
+        fetch(correlation, lhs, shape.lhs, (sample * from.rows + behind) * from.places,
+              shape.strides[2], group);
+      else
+        fetch(correlation, rhs, shape.rhs, (i + 1) * to.places, 1, group);
+      kernels.correlate(correlation, group.vectors);
+    }
   }
+}
+
+void DepthwiseConvolution::fetch(DepthwiseCorrelation &correlation, const void *data,
+                                 mpc_rt_dtype_t dtype, int64_t place, int64_t step,
+                                 const Group &group) const {
+  const int64_t bytes = static_cast<int64_t>(dtypeSize(dtype));
+  correlation.next = at(data, place * shape.channels + group.first, dtype);
+  correlation.nextPlaceBytes = step * shape.channels * bytes;
+  correlation.nextVectorBytes = kernels.lanes * bytes;
 }
 
 // Part by part, whoever computed them.

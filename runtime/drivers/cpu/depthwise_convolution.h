@@ -70,6 +70,9 @@ private:
   void widenFilter(Workspace &own, const void *filter, const void *bias, const Group &group) const;
   void multiplyBand(Workspace &own, const void *lhs, const void *rhs, const void *bias, void *out,
                     int64_t sample, int64_t band, const Group &group) const;
+  // Of a row of `data` from `place` on, with each output what lies `step` places further.
+  void fetch(DepthwiseCorrelation &correlation, const void *data, mpc_rt_dtype_t dtype,
+             int64_t place, int64_t step, const Group &group) const;
   void correlatePart(Workspace &own, const void *lhs, const void *rhs, int64_t part,
                      const Group &group) const;
   void sumParts(void *out) const;

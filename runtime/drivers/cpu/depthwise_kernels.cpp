@@ -25,6 +25,10 @@ template <typename Type>
 void widen(const void *from, int64_t fromStride, int64_t places, int64_t channels, float *to,
            int64_t stride) {
   auto *source = static_cast<const typename Type::Storage *>(from);
+  if (fromStride == channels && stride == channels) { // one run, not many short ones
+    channels *= places;
+    places = 1;
+  }
   const int64_t padded = (channels + lanes - 1) / lanes * lanes;
   for (int64_t place = 0; place < places; ++place, source += fromStride, to += stride) {
     for (int64_t i = 0; i < channels; ++i)
@@ -99,6 +103,46 @@ void multiply(const DepthwiseWindows &w, const DepthwiseRows &rows, int64_t vect
     multiplyFor[least(mostPlaces, w.count - first) - 1](w, first, rows, vectors, 0);
 }
 
+// Whether the images that `count` taps meet stay in registers from output to output.
+constexpr bool slides(int64_t count, int64_t vectors) {
+  constexpr int64_t registers = MPC_ISA_LEVEL >= 4 ? 24 : 14; // 30 of 32 are slower
+  return MPC_ISA_LEVEL >= 3 && count % 2 && count > 1 && (2 * count + 1) * vectors <= registers;
+}
+
+// The outputs [first, ...) that all taps meet, `count` at a time, where each tap meets what the
+// next one met of the output before; returns where it ended.
+template <int64_t count, int64_t vectors>
+int64_t slide(const DepthwiseCorrelation &c, const DepthwiseTap *taps, int64_t channel,
+              int64_t first, int64_t end, const uint8_t *&next, Vector (&sum)[count][vectors]) {
+  const bool isSliding = c.step == 1 && taps[count - 1].source - taps[0].source == count - 1;
+  if (!isSliding || end - first < count)
+    return first;
+  const float *from = c.images + taps[0].source * c.imageStride + channel;
+  Vector image[count][vectors]; // of output o and tap t at (o - first + t) % count
+  for (int64_t t = 0; t + 1 < count; ++t)
+    for (int64_t v = 0; v < vectors; ++v)
+      image[t][v] = load(from + (first + t) * c.imageStride + v * lanes);
+  int64_t o = first;
+  for (; o + count <= end; o += count) {
+    const float *newest = from + (o + count - 1) * c.imageStride;
+    const float *outputs = c.outputs + channel + o * c.outputStride;
+#pragma clang loop unroll(full)
+    for (int64_t i = 0; i < count; ++i) {
+      __builtin_prefetch(next, 0, 2);
+      next += c.nextPlaceBytes;
+      for (int64_t v = 0; v < vectors; ++v) {
+        image[(i + count - 1) % count][v] = load(newest + v * lanes);
+        const Vector output = load(outputs + v * lanes);
+        for (int64_t t = 0; t < count; ++t)
+          sum[t][v] = multiplyAdd(image[(i + t) % count][v], output, sum[t][v]);
+      }
+      newest += c.imageStride;
+      outputs += c.outputStride;
+    }
+  }
+  return o;
+}
+
 template <int64_t count, int64_t vectors>
 void correlateTaps(const DepthwiseCorrelation &c, const DepthwiseTap *taps, float *sums,
                    int64_t channel) {
@@ -115,12 +159,18 @@ void correlateTaps(const DepthwiseCorrelation &c, const DepthwiseTap *taps, floa
   end = end > first ? end : first;
   const int64_t step = c.step * c.imageStride;
   const float *outputs = c.outputs + channel;
-  for (int64_t o = first; o < end; ++o)
+  const uint8_t *next = c.next + channel / lanes * c.nextVectorBytes + first * c.nextPlaceBytes;
+  int64_t o = first;
+  if constexpr (slides(count, vectors))
+    o = slide<count, vectors>(c, taps, channel, first, end, next, sum);
+  for (; o < end; ++o, next += c.nextPlaceBytes) {
+    __builtin_prefetch(next, 0, 2);
     for (int64_t v = 0; v < vectors; ++v) {
       const Vector output = load(outputs + o * c.outputStride + v * lanes);
       for (int64_t t = 0; t < count; ++t)
         sum[t][v] = multiplyAdd(load(from[t] + o * step + v * lanes), output, sum[t][v]);
     }
+  }
   for (int64_t t = 0; t < count; ++t) {
     auto add = [&](int64_t begin, int64_t stop) {
 #pragma clang loop unroll(disable) // short, and there are many of them

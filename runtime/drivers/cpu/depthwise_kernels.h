@@ -59,6 +59,10 @@ struct DepthwiseCorrelation {
   int64_t imageStride, outputStride;
   float *sums;
   int64_t sumStride;
+  // What is met later, to be fetched meanwhile: a line with each output, so many bytes from the one
+  // before, and with each vector.
+  const uint8_t *next;
+  int64_t nextPlaceBytes, nextVectorBytes;
 };
 
 struct DepthwiseKernels {
