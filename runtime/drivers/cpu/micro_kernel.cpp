@@ -186,13 +186,17 @@ bool isWorthwhileByRows(const MicroKernel &kernel, const Contraction &c) noexcep
 }
 
 bool isWorthwhile(const MicroKernel &kernel, const Convolution &c, bool widens) noexcept {
-  // Empty lanes and columns are multiplied as well; gradients of filters pack whole samples.
-  constexpr int64_t fewestChannels = 16, mostPacked = 1 << 22;
+  // Empty lanes and columns are multiplied as well. Gradients of filters pack whole samples, and of
+  // large ones leave the caches; of windows that are a stride apart, and with AVX2, oneDNN's take
+  // up to three times as long all the same (docs/decisions/0040).
+  constexpr int64_t fewestChannels = 16, mostPacked = 1 << 22, mostPackedIfSlow = 1 << 25;
   if (std::min(c.channels, c.filters) < fewestChannels)
     return false;
+  const bool isSlow = &kernel == &avx2Float32 || Convolution::product(c.strides) > 1;
   if (isAmd() || &kernel == &avx2Float32)
     return c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT ||
-           c.kernel[2] * (c.imageElements() + c.outputElements()) <= mostPacked;
+           c.kernel[2] * (c.imageElements() + c.outputElements()) <=
+               (isSlow ? mostPackedIfSlow : mostPacked);
   // Tiles have ten times the rate of float32. What oneDNN multiplies by tiles stays with it until
   // both are measured.
   return &kernel == &amxBFloat16 && widens;
