@@ -186,20 +186,32 @@ bool isWorthwhileByRows(const MicroKernel &kernel, const Contraction &c) noexcep
 }
 
 bool isWorthwhile(const MicroKernel &kernel, const Convolution &c, bool widens) noexcept {
-  // Empty lanes and columns are multiplied as well. Gradients of filters pack whole samples, and of
-  // large ones leave the caches; of windows that are a stride apart, and with AVX2, oneDNN's take
-  // up to three times as long all the same (docs/decisions/0040).
-  constexpr int64_t fewestChannels = 16, mostPacked = 1 << 22, mostPackedIfSlow = 1 << 25;
+  constexpr int64_t fewestChannels = 16, mostPacked = 1 << 22;
   if (std::min(c.channels, c.filters) < fewestChannels)
     return false;
-  const bool isSlow = &kernel == &avx2Float32 || Convolution::product(c.strides) > 1;
-  if (isAmd() || &kernel == &avx2Float32)
-    return c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT ||
-           c.kernel[2] * (c.imageElements() + c.outputElements()) <=
-               (isSlow ? mostPackedIfSlow : mostPacked);
   // Tiles have ten times the rate of float32. What oneDNN multiplies by tiles stays with it until
   // both are measured.
-  return &kernel == &amxBFloat16 && widens;
+  if (!isAmd() && &kernel != &avx2Float32)
+    return &kernel == &amxBFloat16 && widens;
+  // Empty columns are multiplied as well: of 16, 24 or 48 with AVX-512, where oneDNN has 16 at a
+  // time, which is what counts unless it has to widen operands.
+  const bool toFilter = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+  const int64_t columns = toFilter ? c.filters : c.outColumns();
+  const int64_t panel = pieceKernelFor(kernel, columns).columns;
+  const bool isFull = 4 * columns > 3 * ((columns + panel - 1) / panel * panel);
+  const bool isFloat32 = c.lhs == MPC_RT_FLOAT32 && c.rhs == MPC_RT_FLOAT32;
+  if (!toFilter)
+    return isFull || (widens && !isFloat32);
+  // Large samples are packed in bands; rows that are longer than these leave the caches.
+  const size_t cut = c.outputs[0] > 1 ? 0 : 1;
+  const int64_t bands = std::max<int64_t>(c.outputs[cut] / (2 * c.kernel[cut]), 1);
+  if (c.kernel[2] * (c.imageElements() + c.outputElements()) / bands > mostPacked)
+    return false;
+  // With AVX2 oneDNN takes 1.4 times as long and more; with AVX-512 packing has to be worth it:
+  // what is multiplied with what is packed.
+  constexpr int64_t fewestUses = 64;
+  const int64_t uses = c.kernel[0] * c.kernel[1] * c.channels * c.filters;
+  return &kernel == &avx2Float32 || (isFull && uses >= fewestUses * (c.channels + c.filters));
 }
 
 const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept {

@@ -7,8 +7,11 @@
 namespace mpc::rt {
 namespace {
 
-// Packed samples of a block: what the second-level caches hold.
+// Packed samples: what the second-level caches hold.
 constexpr int64_t packedBlockBytes = 1 << 20;
+// What all taps read again of a larger sample comes from the shared cache, unless it is too large
+// for that: then its bands do (measured on a Zen 4, docs/decisions/0040).
+constexpr int64_t mostSampleBytes = 12 << 20, bandBytes = 8 << 20;
 
 } // namespace
 
@@ -17,10 +20,15 @@ constexpr int64_t packedBlockBytes = 1 << 20;
 void WindowedFilterGradient::Operand::add(const Packing &packing) {
   auto same = std::find(packings.begin(), packings.end(), packing);
   ofTap.push_back(static_cast<size_t>(same - packings.begin()));
-  if (same == packings.end()) {
-    const int64_t offset = sampleBytes();
+  if (same == packings.end())
     packings.push_back(packing);
-    packings.back().offset = offset;
+}
+
+void WindowedFilterGradient::Operand::placePackings() {
+  int64_t offset = 0;
+  for (Packing &packing : packings) {
+    packing.offset = offset;
+    offset += panels * rows() * rowBytes(packing);
   }
 }
 
@@ -55,11 +63,14 @@ bool WindowedFilterGradient::multiplies(const MicroKernel &kernel, const Convolu
 WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKernels &vectors,
                                                const MicroKernel &micro, const Convolution &shape)
     : team(team), vectors(vectors), shape(shape), micro(micro),
-      kernel(pieceKernelFor(micro, shape.filters)), depth(micro.depth), pieces(team.threads()) {
+      kernel(pieceKernelFor(micro, shape.filters)), depth(micro.depth),
+      cut(shape.outputs[0] > 1 ? 0 : 1), pieces(team.threads()) {
   auto operand = [](mpc_rt_dtype_t dtype, const Convolution::Extents &extents, int64_t lanes,
                     const PieceKernel &packing, PackTable packs, int64_t rowStride) {
     return Operand{dtype,
                    extents,
+                   {0, 0},
+                   {extents[0], extents[1]},
                    lanes,
                    packing.columns,
                    ceilDivide(lanes, packing.columns),
@@ -82,10 +93,14 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
   sumStride = rhs.panels * rhs.panelLanes;
   const int64_t sumBytes = Convolution::product(shape.kernel) * lhs.lanes * sumStride *
                            static_cast<int64_t>(sizeof(float));
+  const int64_t whole = packedBytes(1);
+  if (whole > mostSampleBytes) // of not too few rows, since some of each band are packed twice
+    bands = std::clamp<int64_t>(ceilDivide(whole, bandBytes), 1,
+                                ceilDivide(shape.outputs[cut], 2 * shape.kernel[cut]));
   // Each block goes through all sums: where these leave the caches, few blocks do so.
-  block = std::clamp<int64_t>(std::max(packedBlockBytes, sumBytes) /
-                                  std::max<int64_t>(lhs.sampleBytes() + rhs.sampleBytes(), 1),
-                              1, shape.batch);
+  const int64_t bytes = packedBytes(bands);
+  block = std::clamp<int64_t>(std::max(packedBlockBytes, sumBytes) / std::max<int64_t>(bytes, 1), 1,
+                              shape.batch);
   for (int64_t tap = 0; tap < Convolution::product(shape.kernel); ++tap)
     for (int64_t panel = 0; panel < rhs.panels; ++panel)
       for (int64_t first = 0; first < lhs.lanes; first += lhs.panelLanes) {
@@ -95,18 +110,57 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
       }
   for (std::vector<Piece> &own : pieces)
     own.reserve(static_cast<size_t>(block * shape.outputs[0]));
-  reserve(packed, static_cast<uint64_t>(block * (lhs.sampleBytes() + rhs.sampleBytes())));
+  reserve(packed, static_cast<uint64_t>(block * bytes));
   reserve(sums, static_cast<uint64_t>(sumBytes));
+}
+
+// ---- Bands --------------------------------------------------------------------------------------
+
+TapRange WindowedFilterGradient::bandAt(int64_t index, int64_t count) const {
+  const int64_t first = shape.outputs[cut] * index / count;
+  return {first, shape.outputs[cut] * (index + 1) / count - first};
+}
+
+void WindowedFilterGradient::setBand(const TapRange &band) {
+  rhs.origin[cut] = band.first;
+  rhs.extents[cut] = band.count;
+  // Of the images what windows meet; rows that follow each other when packed do so in each band.
+  const int64_t last = band.first + band.count - 1, step = cut == 1 ? lhs.rowStride : 1;
+  const int64_t first = imageOf(shape, cut, band.first, 0);
+  const int64_t end = imageOf(shape, cut, last, shape.kernel[cut] - 1) + 1;
+  lhs.origin[cut] = std::clamp<int64_t>(first, 0, shape.images[cut]) / step * step;
+  lhs.extents[cut] = std::max<int64_t>(std::min(end, shape.images[cut]) - lhs.origin[cut], 0);
+  lhs.placePackings();
+  rhs.placePackings();
+}
+
+int64_t WindowedFilterGradient::packedBytes(int64_t bandCount) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < bandCount; ++i) {
+    setBand(bandAt(i, bandCount));
+    most = std::max(most, lhs.sampleBytes() + rhs.sampleBytes());
+  }
+  return most;
+}
+
+TapRange WindowedFilterGradient::outputsInBand(size_t d, int64_t tap) const {
+  TapRange range = outputsOfTap(shape, d, tap);
+  const int64_t end = std::min(range.first + range.count, rhs.origin[d] + rhs.extents[d]);
+  range.first = std::max(range.first, rhs.origin[d]);
+  range.count = std::max<int64_t>(end - range.first, 0);
+  return range;
 }
 
 // ---- Packing ------------------------------------------------------------------------------------
 
-void WindowedFilterGradient::packRow(const Operand &operand, const void *data, int64_t row,
-                                     int64_t sample, int64_t samples, uint8_t *to) const {
-  const int64_t start = row * operand.extents[2]; // of all samples
-  const int64_t inSample = row % (operand.extents[0] * operand.extents[1]);
-  const int64_t position =
-      operand.position(inSample / operand.extents[1], inSample % operand.extents[1]);
+void WindowedFilterGradient::packRow(const Operand &operand, const void *data, int64_t first,
+                                     int64_t sample, int64_t row, int64_t samples,
+                                     uint8_t *to) const {
+  const int64_t outer = row / operand.extents[1], middle = row % operand.extents[1];
+  const int64_t wholeRow =
+      ((first + sample) * operand.whole[0] + operand.origin[0] + outer) * operand.whole[1] +
+      operand.origin[1] + middle;
+  const int64_t start = wholeRow * operand.whole[2], position = operand.position(outer, middle);
   for (const Packing &packing : operand.packings)
     for (int64_t panel = 0; panel < operand.panels; ++panel) {
       const int64_t lane = panel * operand.panelLanes;
@@ -128,10 +182,9 @@ void WindowedFilterGradient::packBlock(const void *images, const void *outputs, 
     for (int64_t i = begin; i < end; ++i) {
       const int64_t sample = i / (lhsRows + rhsRows), row = i % (lhsRows + rhsRows);
       if (row < lhsRows)
-        packRow(lhs, images, (first + sample) * lhsRows + row, sample, samples, packed.data());
+        packRow(lhs, images, first, sample, row, samples, packed.data());
       else
-        packRow(rhs, outputs, (first + sample) * rhsRows + row - lhsRows, sample, samples,
-                rhsPacked);
+        packRow(rhs, outputs, first, sample, row - lhsRows, samples, rhsPacked);
     }
   });
 }
@@ -146,8 +199,8 @@ void WindowedFilterGradient::collect(const Unit &unit, int64_t samples,
   const int64_t outermost = unit.tap / shape.kernel[2] / shape.kernel[1];
   const Packing &lhsRows = lhs.packings[lhs.ofTap[static_cast<size_t>(last)]];
   const Packing &rhsRows = rhs.packings[rhs.ofTap[static_cast<size_t>(last)]];
-  const TapRange outer = outputsOfTap(shape, 0, outermost);
-  const TapRange rows = outputsOfTap(shape, 1, middle);
+  const TapRange outer = outputsInBand(0, outermost);
+  const TapRange rows = outputsInBand(1, middle);
   if (rows.count == 0 || lhsRows.steps == 0)
     return;
   const uint8_t *panel = packed.data() + samples * (lhs.sampleBytes() + rhsRows.offset) +
@@ -155,10 +208,10 @@ void WindowedFilterGradient::collect(const Unit &unit, int64_t samples,
   for (int64_t sample = 0; sample < samples; ++sample)
     for (int64_t i = outer.first; i < outer.first + outer.count; ++i) {
       const int64_t from =
-          lhs.position(imageOf(shape, 0, i, outermost), imageOf(shape, 1, rows.first, middle));
+          lhs.positionAt(imageOf(shape, 0, i, outermost), imageOf(shape, 1, rows.first, middle));
       own.push_back(
           {(sample * lhs.rows() + from) * lhs.rowBytes(lhsRows),
-           panel + (sample * rhs.rows() + rhs.position(i, rows.first)) * rhs.rowBytes(rhsRows),
+           panel + (sample * rhs.rows() + rhs.positionAt(i, rows.first)) * rhs.rowBytes(rhsRows),
            rows.count * lhsRows.steps});
     }
 }
@@ -206,8 +259,11 @@ void WindowedFilterGradient::multiplyBlock(int64_t samples, bool first) {
 void WindowedFilterGradient::run(const void *images, const void *outputs, void *out) {
   for (int64_t first = 0; first < shape.batch; first += block) {
     const int64_t samples = std::min(block, shape.batch - first);
-    packBlock(images, outputs, first, samples);
-    multiplyBlock(samples, first == 0);
+    for (int64_t band = 0; band < bands; ++band) {
+      setBand(bandAt(band, bands));
+      packBlock(images, outputs, first, samples);
+      multiplyBlock(samples, first == 0 && band == 0);
+    }
   }
   const EpilogueRow finish = vectors.epilogue[shape.out][0];
   const auto *from = reinterpret_cast<const float *>(sums.data());

@@ -43,7 +43,9 @@ private:
   };
   struct Operand {
     mpc_rt_dtype_t dtype;
-    Convolution::Extents extents;
+    Convolution::Extents whole;
+    // The outer two dimensions of what is packed: where it begins, and how far it goes.
+    std::array<int64_t, 2> origin, extents;
     int64_t lanes, panelLanes, panels;
     int64_t laneBytes; // of a step
     int64_t rowStride; // rows so far apart follow each other when packed
@@ -52,8 +54,12 @@ private:
     std::vector<size_t> ofTap; // along the innermost dimension
 
     void add(const Packing &packing);
+    void placePackings(); // their offsets, for these extents
     int64_t rows() const; // packed ones of a sample
     int64_t position(int64_t outer, int64_t row) const;
+    int64_t positionAt(int64_t outer, int64_t row) const { // of the whole operand
+      return position(outer - origin[0], row - origin[1]);
+    }
     int64_t rowBytes(const Packing &packing) const;
     int64_t sampleBytes() const;
   };
@@ -62,9 +68,16 @@ private:
     int64_t tap, panel, lane, lanes;
   };
 
-  void packRow(const Operand &operand, const void *data, int64_t row, int64_t sample,
+  // Samples that do not fit into the caches are packed in bands of the outputs, along the outer of
+  // the two dimensions that has more than one place.
+  TapRange bandAt(int64_t index, int64_t count) const;
+  void setBand(const TapRange &band);
+  int64_t packedBytes(int64_t bandCount); // of a sample, or of its largest band
+  // `row` of what is packed of `sample` in the block.
+  void packRow(const Operand &operand, const void *data, int64_t first, int64_t sample, int64_t row,
                int64_t samples, uint8_t *to) const;
   void packBlock(const void *images, const void *outputs, int64_t first, int64_t samples);
+  TapRange outputsInBand(size_t d, int64_t tap) const;
   void collect(const Unit &unit, int64_t samples, std::vector<Piece> &pieces) const;
   void multiplyBlock(int64_t samples, bool first);
 
@@ -75,7 +88,8 @@ private:
   const PieceKernel &kernel;
   const int64_t depth;
   Operand lhs, rhs;
-  int64_t block, sumStride;
+  const size_t cut; // dimension of the bands
+  int64_t bands = 1, block, sumStride;
   std::vector<Unit> units;
   std::vector<std::vector<Piece>> pieces; // a thread's own
   Buffer packed, sums;
