@@ -129,6 +129,10 @@ static void matchProduct(SoftmaxOp softmax, Match &match, StringRef &obstacle) {
     return;
   Operation *user = onlyUser(softmax.getResult());
   Value probabilities = softmax.getResult();
+  if (isa_and_nonnull<DropoutOp>(user)) {
+    obstacle = "training drops some of its probabilities";
+    return;
+  }
   if (auto cast = dyn_cast_or_null<CastOp>(user)) {
     probabilities = cast.getResult();
     user = onlyUser(probabilities);
@@ -244,15 +248,17 @@ struct FormAttention : mpc::impl::FormAttentionBase<FormAttention> {
         if (obstacle.empty() && !isCuda && !hasScores(match.scores, fewestScores))
           obstacle = "its heads have few scores";
         Location loc = match.scores.getLoc();
+        if (!obstacle.empty() && late)
+          continue;
         if (!obstacle.empty()) {
           remark::missed(loc, fusionRemark("attention"))
               << "attention is products and a softmax: " << obstacle;
           continue;
         }
         remark::passed(loc, fusionRemark("attention"))
-            << (isCuda
-                    ? "attention is one call: no scores in memory where cuDNN has an engine for it"
-                    : "attention is one call: no scores in memory");
+            << (Twine("attention is one call") + (late ? " where nothing trains" : "") +
+                ": no scores in memory" + (isCuda ? " where cuDNN has an engine for it" : ""))
+                   .str();
         form(rewriter, match);
       }
     }

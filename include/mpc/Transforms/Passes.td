@@ -250,11 +250,14 @@ def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
     %y, %l = mpc.attention %q, %k, %v {scale = 0.125 : f64} : tensor<?x10x8x64xf16>, …
     ```
 
+    It may stand behind mpc-differentiate once more (`late`), for inference that has lost the dropout of probabilities.
+
     Remarks: `mpc-fusion` / `attention`, for each softmax of products of queries and keys.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"", "cpu, cuda or cuda:sm_N,…">,
     Option<"fewestScores", "fewest-scores", "int64_t", "8192", "CPU: leave heads with fewer as they are">,
+    Option<"late", "late", "bool", "false", "after mpc-differentiate: say nothing of what was left as it is before">,
   ];
 }
 
