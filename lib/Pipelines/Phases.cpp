@@ -73,7 +73,7 @@ static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) 
   differentiate.customLoop = options.customLoop;
   manager.addPass(createDifferentiatePass(differentiate));
   cleanUp(manager);
-  // Once more, because inference has no dropout, which kept attention from being one op.
+  // Once more, because inference has no dropout, which on CUDA keeps attention from being one op.
   FormAttentionOptions late;
   late.target = options.target;
   late.late = true;

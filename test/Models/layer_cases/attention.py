@@ -85,3 +85,10 @@ def dropped_long_attention():
 @case("forward", rows=2)
 def dropped_long_attention_float16():
     return dropped_long_attention_model("mixed_float16")
+
+
+# run.py knows what it computes, whatever it drops.
+@case("file")
+def dropped_attention():
+    x, e = keras.Input((100, 6), name="x"), keras.Input((100, 100), name="e")
+    return keras.Model([x, e], layers.Attention(dropout=0.3)([x, e, x]))
