@@ -27,8 +27,9 @@ extern "C" {
  * services->prepare, 16 when it calls services->contract_and_sum or services->parallel_for_all, or
  * a contraction rounds its lhs, 17 when it calls services->contract_with_gelu, 18 when
  * services->contract_and_sum rounds the sums, 19 when a kernel on a contraction's result writes it,
- * 20 when it calls services->attend_masked or services->attend_masked_gradient, else 1. */
-#define MPC_RT_ABI_VERSION 20u
+ * 20 when it calls services->attend_masked or services->attend_masked_gradient, 21 when it calls
+ * services->attend_dropped or services->attend_dropped_gradient, else 1. */
+#define MPC_RT_ABI_VERSION 21u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -449,6 +450,21 @@ typedef struct mpc_rt_services_t {
                                     const void *query, const void *key, const void *value,
                                     void *query_gradient, void *key_gradient, void *value_gradient,
                                     const uint8_t *mask, int64_t batch);
+  /* The same, where `mask` is null if the flags of the descriptor tell of none, with dropout of
+   * probabilities: that of a target and a source is multiplied by `keep_scale` for `out` where the
+   * byte of kept[batch, heads, targets, sources] is not 0, and is 0 elsewhere, whatever it was. In
+   * the derivative values count `keep_scale` times, or as 0, in d, and p does in p^T cotangent;
+   * log_sums knows nothing of it. A GPU has no such service. The two since version 21. */
+  int32_t (*attend_dropped)(void *context, const mpc_rt_attention_t *descriptor, const void *query,
+                            const void *key, const void *value, void *out, void *log_sums,
+                            const uint8_t *mask, const uint8_t *kept, double keep_scale,
+                            int64_t batch);
+  int32_t (*attend_dropped_gradient)(void *context, const mpc_rt_attention_t *descriptor,
+                                     const void *cotangent, const void *out, const void *log_sums,
+                                     const void *query, const void *key, const void *value,
+                                     void *query_gradient, void *key_gradient, void *value_gradient,
+                                     const uint8_t *mask, const uint8_t *kept, double keep_scale,
+                                     int64_t batch);
 } mpc_rt_services_t;
 
 /* What an entry receives. Pointers are 64-byte aligned for variables and arena. */

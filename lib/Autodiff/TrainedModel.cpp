@@ -67,6 +67,8 @@ static SmallVector<Value> copyBody(EntryBuilder &entry, func::FuncOp function, I
     }
     Operation *copy = entry.builder.clone(op, values);
     if (mode == Mode::Inference) {
+      if (auto partly = dyn_cast<TrainingPartOpInterface>(copy))
+        partly.dropTrainingPart();
       dropTrainingOnly(copy);
       continue;
     }

@@ -73,6 +73,11 @@ static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) 
   differentiate.customLoop = options.customLoop;
   manager.addPass(createDifferentiatePass(differentiate));
   cleanUp(manager);
+  // Once more, because inference has no dropout, which on CUDA keeps attention from being one op.
+  FormAttentionOptions late;
+  late.target = options.target;
+  late.late = true;
+  manager.addPass(createFormAttention(late));
   manager.addPass(createVerifyAutodiffPass());
 }
 

@@ -48,7 +48,8 @@ struct Match {
   ContractOp scores;
   double scale = 1;
   bool causal = false;
-  Value mask; ///< what else tells which sources count; broadcasts to the scores
+  Value mask;        ///< what else tells which sources count; broadcasts to the scores
+  DropoutOp dropout; ///< of the probabilities; null without
   ContractOp product;
   TransposeOp transpose; ///< back to [batch, targets, heads, width]; null for one head
 };
@@ -124,14 +125,27 @@ static bool matchScores(SoftmaxOp softmax, bool isCuda, Match &match, StringRef 
 }
 
 /// The product of the probabilities with values, in the places of the queries.
-static void matchProduct(SoftmaxOp softmax, Match &match, StringRef &obstacle) {
+static void matchProduct(SoftmaxOp softmax, bool isCuda, Match &match, StringRef &obstacle) {
   if (!obstacle.empty())
     return;
   Operation *user = onlyUser(softmax.getResult());
   Value probabilities = softmax.getResult();
-  if (auto cast = dyn_cast_or_null<CastOp>(user)) {
-    probabilities = cast.getResult();
+  auto stepOver = [&] {
+    probabilities = user->getResult(0);
     user = onlyUser(probabilities);
+  };
+  if (isa_and_nonnull<CastOp>(user))
+    stepOver();
+  match.dropout = dyn_cast_or_null<DropoutOp>(user);
+  if (match.dropout && (isCuda || match.dropout.getNoiseShape())) {
+    obstacle = "training drops some of its probabilities";
+    return;
+  }
+  if (match.dropout)
+    stepOver();
+  if (match.dropout && isa_and_nonnull<CastOp>(user)) {
+    obstacle = "its probabilities are dropped in another element type";
+    return;
   }
   match.product = dyn_cast_or_null<ContractOp>(user);
   const bool hasHeads = match.scores.getType().getRank() == 4;
@@ -208,8 +222,10 @@ static void form(IRRewriter &rewriter, Match &match) {
   auto attention = AttentionOp::create(
       rewriter, loc, withHeads(rewriter, loc, scores.getLhs()),
       withHeads(rewriter, loc, scores.getRhs()), withHeads(rewriter, loc, product.getRhs()),
-      withAllExtents(rewriter, loc, match), rewriter.getF64FloatAttr(match.scale),
-      match.causal ? rewriter.getUnitAttr() : UnitAttr());
+      withAllExtents(rewriter, loc, match), match.dropout ? match.dropout.getState() : Value(),
+      rewriter.getF64FloatAttr(match.scale), match.causal ? rewriter.getUnitAttr() : UnitAttr(),
+      match.dropout ? match.dropout.getRateAttr() : FloatAttr(),
+      match.dropout ? match.dropout.getStreamAttr() : IntegerAttr());
   Value result = attention.getResult();
   if (result.getType() != last->getResult(0).getType())
     result = ReshapeOp::create(rewriter, loc, last->getResult(0).getType(), result);
@@ -239,20 +255,24 @@ struct FormAttention : mpc::impl::FormAttentionBase<FormAttention> {
         StringRef obstacle;
         if (!matchScores(softmax, isCuda, match, obstacle))
           continue;
-        matchProduct(softmax, match, obstacle);
+        matchProduct(softmax, isCuda, match, obstacle);
         checkTypes(match, isCuda, obstacle);
         if (obstacle.empty() && !isCuda && !hasScores(match.scores, fewestScores))
           obstacle = "its heads have few scores";
         Location loc = match.scores.getLoc();
+        if (!obstacle.empty() && late)
+          continue;
         if (!obstacle.empty()) {
           remark::missed(loc, fusionRemark("attention"))
               << "attention is products and a softmax: " << obstacle;
           continue;
         }
         remark::passed(loc, fusionRemark("attention"))
-            << (isCuda
-                    ? "attention is one call: no scores in memory where cuDNN has an engine for it"
-                    : "attention is one call: no scores in memory");
+            << (Twine("attention is one call") + (late ? " where nothing trains" : "") +
+                (match.dropout ? ": of its scores a byte each in memory, for dropout"
+                               : ": no scores in memory") +
+                (isCuda ? " where cuDNN has an engine for it" : ""))
+                   .str();
         form(rewriter, match);
       }
     }

@@ -31,11 +31,13 @@ struct Case {
   int64_t batch, targets, sources, heads, width, valueWidth;
   bool causal;
   uint32_t mask = 0; // MPC_RT_ATTENTION_MASK*
+  bool drops = false;
   std::string text() const {
     return std::string(dtypeName(dtype)) + " " + std::to_string(batch) + "x" +
            std::to_string(heads) + "x" + std::to_string(targets) + "x" + std::to_string(sources) +
            "x" + std::to_string(width) + "x" + std::to_string(valueWidth) +
-           (causal ? " causal" : "") + (mask ? " mask " + std::to_string(mask) : "");
+           (causal ? " causal" : "") + (mask ? " mask " + std::to_string(mask) : "") +
+           (drops ? " dropout" : "");
   }
 };
 
@@ -56,6 +58,7 @@ Case draw(uint32_t index) {
   c.causal = next(2);
   if (!c.causal && next(2))
     c.mask = MPC_RT_ATTENTION_MASK | static_cast<uint32_t>(4 * next(8));
+  c.drops = next(2);
   return c;
 }
 
@@ -107,6 +110,8 @@ struct Data {
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t u = 0; u < c.sources; ++u)
         mask.push_back(drawMask(row, u, c.sources));
+    for (int64_t i = 0; c.drops && i < c.batch * c.heads * c.targets * c.sources; ++i)
+      kept.push_back(philox({{static_cast<uint32_t>(i), 0, 0, 0}}, 29, 0).word[0] % 4 != 0);
     out.resize(cotangent.size(), 0xFF);
     logSums.resize(static_cast<size_t>(c.batch * c.heads * c.targets) * dtypeSize(wide()), 0xFF);
     queryGradient.resize(query.size(), 0xFF);
@@ -171,16 +176,19 @@ struct Data {
           for (size_t u = 0; u < count; ++u) {
             const auto source = static_cast<int64_t>(u);
             const double weight = std::exp(scores[u] - (ofGradient ? l[row] : std::log(total)));
+            const double factor = factorOf(row, u);
             double derivative = 0, terms = 0;
             for (int64_t w = 0; w < c.valueWidth; ++w) {
               const size_t to = at(b, t, c.targets, h, c.valueWidth, w),
                            from = at(b, source, c.sources, h, c.valueWidth, w);
-              result.add(to, weight * v[from], weight * std::abs(v[from]) * sensitivity);
+              result.add(to, factor * weight * v[from],
+                         factor * weight * std::abs(v[from]) * sensitivity);
               if (!ofGradient)
                 continue;
-              dv.add(from, weight * dy[to], weight * std::abs(dy[to]) * sensitivity);
-              derivative += dy[to] * (v[from] - y[to]);
-              terms += std::abs(dy[to]) * (std::abs(v[from]) + std::abs(y[to]));
+              dv.add(from, factor * weight * dy[to],
+                     factor * weight * std::abs(dy[to]) * sensitivity);
+              derivative += dy[to] * (factor * v[from] - y[to]);
+              terms += std::abs(dy[to]) * (factor * std::abs(v[from]) + std::abs(y[to]));
             }
             if (isHidden)
               continue;
@@ -208,6 +216,14 @@ struct Data {
   const uint8_t *maskAt(const void *place) const {
     return c.mask ? static_cast<const uint8_t *>(place) : nullptr;
   }
+  static constexpr double keepScale = 4.0 / 3;
+  AttentionDropout dropoutAt(const void *place) const {
+    return c.drops ? AttentionDropout{static_cast<const uint8_t *>(place), keepScale, true}
+                   : AttentionDropout{};
+  }
+  double factorOf(size_t row, size_t source) const {
+    return !c.drops ? 1 : kept[row * static_cast<size_t>(c.sources) + source] ? keepScale : 0;
+  }
   // Whether the source counts for the target, and whether none does by the mask.
   bool sees(int64_t b, int64_t h, int64_t t, int64_t u) const {
     if (!c.mask)
@@ -225,38 +241,40 @@ struct Data {
   }
 
   Case c;
-  std::vector<uint8_t> query, key, value, cotangent, mask, out, logSums, queryGradient, keyGradient,
-      valueGradient;
+  std::vector<uint8_t> query, key, value, cotangent, mask, kept, out, logSums, queryGradient,
+      keyGradient, valueGradient;
 };
 
 class Attend : public DriverTest {
 protected:
   mpc_rt_status_t attend(Data &data) {
     auto descriptor = data.descriptor(nextId++);
-    return callOnDevice(*driver, WeightUse::updated,
-                        {&data.query, &data.key, &data.value, &data.out, &data.logSums, &data.mask},
-                        [&](void *const *p) {
-                          return driver->attend(descriptor,
-                                                {p[0], p[1], p[2], p[3], p[4], data.maskAt(p[5])},
-                                                data.c.batch);
-                        });
+    return callOnDevice(
+        *driver, WeightUse::updated,
+        {&data.query, &data.key, &data.value, &data.out, &data.logSums, &data.mask, &data.kept},
+        [&](void *const *p) {
+          return driver->attend(
+              descriptor, {p[0], p[1], p[2], p[3], p[4], data.maskAt(p[5]), data.dropoutAt(p[6])},
+              data.c.batch);
+        });
   }
   mpc_rt_status_t attendGradient(Data &data) {
     auto descriptor = data.descriptor(nextId++);
     return callOnDevice(
         *driver, WeightUse::updated,
         {&data.cotangent, &data.out, &data.logSums, &data.query, &data.key, &data.value,
-         &data.queryGradient, &data.keyGradient, &data.valueGradient, &data.mask},
+         &data.queryGradient, &data.keyGradient, &data.valueGradient, &data.mask, &data.kept},
         [&](void *const *p) {
-          return driver->attendGradient(
-              descriptor, {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], data.maskAt(p[9])},
-              data.c.batch);
+          return driver->attendGradient(descriptor,
+                                        {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8],
+                                         data.maskAt(p[9]), data.dropoutAt(p[10])},
+                                        data.c.batch);
         });
   }
   void check(const Case &c) {
     Data data(c);
     const std::vector<uint8_t> before = data.out;
-    if (c.mask && std::string(driver->name()) == "cuda") {
+    if ((c.mask || c.drops) && std::string(driver->name()) == "cuda") {
       EXPECT_NE(attend(data), MPC_RT_OK);
       EXPECT_NE(std::string(mpc_rt_last_error()).find("which no GPU has"), std::string::npos);
       EXPECT_NE(attendGradient(data), MPC_RT_OK);
@@ -306,6 +324,40 @@ TEST_P(Attend, IsRightOverSeveralBlocksWithMasks) {
     }
 }
 
+TEST_P(Attend, IsRightOverSeveralBlocksWithDropout) {
+  for (const mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
+    for (const bool causal : {false, true}) {
+      check({dtype, 1, 230, 150, 1, 40, 24, causal, 0, true});
+      check({dtype, 2, 100, 333, 3, 16, 65, causal, 0, true});
+      check({dtype, 1, 7, 1500, 2, 9, 16, causal, 0, true});
+      if (!causal)
+        check({dtype, 3, 120, 150, 2, 40, 24, false, MPC_RT_ATTENTION_MASK | 20, true});
+    }
+}
+
+// What is dropped may be anything, too: the probabilities of a target that sees NaN, or values that
+// only dropped probabilities are multiplied with in the derivative.
+TEST_P(Attend, DoesNotLookAtDroppedProbabilities) {
+  if (!driver->computes() || std::string(driver->name()) == "cuda")
+    return;
+  for (const mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT64}) {
+    const Case c = {dtype, 1, 6, 40, 1, 8, 8, false, 0, true};
+    Data data(c);
+    std::fill(data.kept.begin(), data.kept.begin() + c.sources, uint8_t{0});
+    storeElement(dtype, data.query.data(), 3, std::numeric_limits<double>::quiet_NaN());
+    ASSERT_EQ(attend(data), MPC_RT_OK) << mpc_rt_last_error();
+    const Numbers out = widened(dtype, data.out);
+    for (int64_t i = 0; i < c.targets * c.valueWidth; ++i)
+      if (i < c.valueWidth)
+        EXPECT_EQ(out[static_cast<size_t>(i)], 0) << c.text();
+      else
+        EXPECT_TRUE(std::isfinite(out[static_cast<size_t>(i)])) << c.text();
+    ASSERT_EQ(attendGradient(data), MPC_RT_OK) << mpc_rt_last_error();
+    for (double x : widened(dtype, data.valueGradient))
+      EXPECT_TRUE(std::isfinite(x)) << c.text();
+  }
+}
+
 // What a mask hides may be anything, where no value is multiplied with it: Keras selects.
 TEST_P(Attend, DoesNotLookAtHiddenScores) {
   if (!driver->computes() || std::string(driver->name()) == "cuda")
@@ -330,7 +382,7 @@ TEST_P(Attend, DoesNotLookAtHiddenScores) {
 TEST_P(Attend, IsTheSameForEveryNumberOfThreads) {
   if (std::string(driver->name()) != "cpu")
     return;
-  Data one({MPC_RT_BFLOAT16, 1, 230, 150, 2, 40, 24, true}), other(one.c);
+  Data one({MPC_RT_BFLOAT16, 1, 230, 150, 2, 40, 24, true, 0, true}), other(one.c);
   driver = makeCpuDriver({1, isa()});
   ASSERT_EQ(attend(one), MPC_RT_OK);
   ASSERT_EQ(attendGradient(one), MPC_RT_OK);
@@ -405,6 +457,18 @@ TEST_P(Attend, RefusesWhatNobodyCanCompute) {
                             data.logSums.data()},
                            2),
             MPC_RT_OK);
+  const uint8_t kept[2 * 3 * 5 * 7] = {};
+  const AttentionDropout dropouts[] = {
+      {nullptr, 2, true}, {kept, 0.5, true}, {kept, INFINITY, true}, {kept, 2, false}};
+  for (const AttentionDropout &dropout : dropouts) {
+    EXPECT_NE(driver->attend(data.descriptor(nextId++),
+                             {data.query.data(), data.key.data(), data.value.data(),
+                              data.out.data(), data.logSums.data(), nullptr, dropout},
+                             2),
+              MPC_RT_OK);
+    EXPECT_NE(std::string(mpc_rt_last_error()).find("a dropout that"), std::string::npos)
+        << mpc_rt_last_error();
+  }
   driver->end();
 }
 

@@ -58,6 +58,13 @@ public:
     return true;
   }
   int64_t rowOf(int64_t target) const { return pair * shape.targets + target; }
+  // By what dropout multiplies the probability; 0: whatever that is, it counts as 0.
+  double factorOf(const AttentionDropout &dropout, int64_t target, size_t source) const {
+    return !dropout.drops ? 1
+           : dropout.kept[rowOf(target) * shape.sources + static_cast<int64_t>(source)]
+               ? dropout.scale
+               : 0;
+  }
 
 private:
   int64_t elementOf(int64_t place, int64_t places, int64_t w, int64_t width) const {
@@ -90,9 +97,12 @@ void attendDirectly(const Attention &shape, const AttentionOperands &operands, i
         sum += score = std::exp(score - top);
       double *to = &out[static_cast<size_t>(target * shape.valueWidth)];
       const double *v = value.data();
-      for (double weight : row)
+      for (size_t source = 0; source < row.size(); ++source) {
+        const double factor = head.factorOf(operands.dropout, target, source),
+                     weight = factor == 0 ? 0 : row[source] / sum * factor;
         for (int64_t w = 0; w < shape.valueWidth; ++w)
-          to[w] += weight / sum * *v++;
+          to[w] += weight * *v++;
+      }
       storeElement(shape.wide(), operands.logSums, head.rowOf(target), top + std::log(sum));
     }
     head.store(out, operands.out, shape.targets, shape.valueWidth);
@@ -121,15 +131,17 @@ void attendGradientDirectly(const Attention &shape, const AttentionGradientOpera
       for (size_t source = 0; source < row.size(); ++source) {
         if (std::isinf(row[source]) && row[source] < 0)
           continue;
-        const double weight = std::exp(row[source] - logSum);
+        const double weight = std::exp(row[source] - logSum),
+                     factor = head.factorOf(operands.dropout, target, source),
+                     dropped = factor == 0 ? 0 : weight * factor;
         const double *v = &value[source * static_cast<size_t>(extent)],
                      *k = &key[source * static_cast<size_t>(width)];
         double *dv = &toValue[source * static_cast<size_t>(extent)],
                *dk = &toKey[source * static_cast<size_t>(width)];
         double derivative = 0;
         for (int64_t w = 0; w < extent; ++w) {
-          derivative += dy[w] * (v[w] - y[w]);
-          dv[w] += weight * dy[w];
+          derivative += dy[w] * ((factor == 0 ? 0 : factor * v[w]) - y[w]);
+          dv[w] += dropped * dy[w];
         }
         if (!depends)
           continue;

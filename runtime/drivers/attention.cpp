@@ -24,6 +24,12 @@ bool fitsMask(const mpc_rt_attention_t &descriptor, const uint8_t *mask) {
   return (mask != nullptr) == ((descriptor.flags & MPC_RT_ATTENTION_MASK) != 0);
 }
 
+// As the services say: what is kept, and a scale of what is not less than 1.
+bool fitsDropout(const AttentionDropout &dropout) {
+  return dropout.drops ? dropout.kept && dropout.scale >= 1 && std::isfinite(dropout.scale)
+                       : !dropout.kept;
+}
+
 mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, bool hasOperands,
                         Attention &result) {
   const char *layer = descriptor.layer ? descriptor.layer : "attention";
@@ -72,7 +78,8 @@ mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, boo
                 layer, static_cast<long long>(batch));
   if (a.batch && !hasOperands)
     return fail(MPC_RT_INVALID_ARGUMENT,
-                "%s: attention with a null operand, or a mask that its flags do not tell of",
+                "%s: attention with a null operand, a mask that its flags do not tell of, or "
+                "a dropout that keeps nothing or scales it down",
                 layer);
   result = a;
   return MPC_RT_OK;
@@ -83,7 +90,8 @@ mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, boo
 mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor, const AttentionOperands &o,
                                  int64_t batch, Attention &result) noexcept {
   return resolve(descriptor, batch,
-                 o.query && o.key && o.value && o.out && o.logSums && fitsMask(descriptor, o.mask),
+                 o.query && o.key && o.value && o.out && o.logSums &&
+                     fitsMask(descriptor, o.mask) && fitsDropout(o.dropout),
                  result);
 }
 
@@ -93,7 +101,7 @@ mpc_rt_status_t resolveAttention(const mpc_rt_attention_t &descriptor,
   return resolve(descriptor, batch,
                  o.cotangent && o.out && o.logSums && o.query && o.key && o.value &&
                      o.queryGradient && o.keyGradient && o.valueGradient &&
-                     fitsMask(descriptor, o.mask),
+                     fitsMask(descriptor, o.mask) && fitsDropout(o.dropout),
                  result);
 }
 

@@ -45,16 +45,26 @@ struct Attention {
   }
 };
 
+// Dropout of probabilities: which of [batch, heads, targets, sources] are kept, and by what those
+// are multiplied before values are.
+struct AttentionDropout {
+  const uint8_t *kept = nullptr;
+  double scale = 1;
+  bool drops = false;
+};
+
 struct AttentionOperands {
   const void *query, *key, *value;
   void *out, *logSums;
   const uint8_t *mask = nullptr;
+  AttentionDropout dropout = {};
 };
 
 struct AttentionGradientOperands {
   const void *cotangent, *out, *logSums, *query, *key, *value;
   void *queryGradient, *keyGradient, *valueGradient;
   const uint8_t *mask = nullptr;
+  AttentionDropout dropout = {};
 };
 
 // An error status, naming the layer, for a descriptor that no driver could run: unknown dtypes,

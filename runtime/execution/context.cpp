@@ -7,6 +7,7 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
 #include "runtime/device/cuda_devices.h"
+#include "runtime/execution/attention_services.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -232,54 +233,10 @@ int32_t runConvolve(void *context, const mpc_rt_convolution_t *descriptor, const
   });
 }
 
-int32_t runAttend(void *context, const mpc_rt_attention_t *descriptor, const void *query,
-                  const void *key, const void *value, void *out, void *logSums, int64_t batch) {
-  return guard(descriptor->layer ? descriptor->layer : "attention", [&] {
-    return static_cast<mpc_rt_context_t *>(context)->driver->attend(
-        *descriptor, {query, key, value, out, logSums}, batch);
-  });
-}
-
-int32_t runAttendMasked(void *context, const mpc_rt_attention_t *descriptor, const void *query,
-                        const void *key, const void *value, void *out, void *logSums,
-                        const uint8_t *mask, int64_t batch) {
-  return guard(descriptor->layer ? descriptor->layer : "attention", [&] {
-    return static_cast<mpc_rt_context_t *>(context)->driver->attend(
-        *descriptor, {query, key, value, out, logSums, mask}, batch);
-  });
-}
-
 int32_t runPrepare(void *context, const mpc_rt_call_t *call, mpc_rt_prepare_fn fill, uint64_t bytes,
                    void **memory) {
   return guard("prepared weights", [&] {
     return static_cast<mpc_rt_context_t *>(context)->driver->prepare(*call, fill, bytes, *memory);
-  });
-}
-
-int32_t runAttendGradient(void *context, const mpc_rt_attention_t *descriptor,
-                          const void *cotangent, const void *out, const void *logSums,
-                          const void *query, const void *key, const void *value,
-                          void *queryGradient, void *keyGradient, void *valueGradient,
-                          int64_t batch) {
-  return guard(descriptor->layer ? descriptor->layer : "attention", [&] {
-    return static_cast<mpc_rt_context_t *>(context)->driver->attendGradient(
-        *descriptor,
-        {cotangent, out, logSums, query, key, value, queryGradient, keyGradient, valueGradient},
-        batch);
-  });
-}
-
-int32_t runAttendMaskedGradient(void *context, const mpc_rt_attention_t *descriptor,
-                                const void *cotangent, const void *out, const void *logSums,
-                                const void *query, const void *key, const void *value,
-                                void *queryGradient, void *keyGradient, void *valueGradient,
-                                const uint8_t *mask, int64_t batch) {
-  return guard(descriptor->layer ? descriptor->layer : "attention", [&] {
-    return static_cast<mpc_rt_context_t *>(context)->driver->attendGradient(
-        *descriptor,
-        {cotangent, out, logSums, query, key, value, queryGradient, keyGradient, valueGradient,
-         mask},
-        batch);
   });
 }
 
@@ -359,14 +316,17 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
                       runLaunchRows,
                       runContractRows,
                       runContractWithBits,
-                      runAttend,
-                      runAttendGradient,
+                      /*attend=*/nullptr,
+                      /*attend_gradient=*/nullptr,
                       runPrepare,
                       runContractAndSum,
                       runParallelForAll,
                       runContractWithGelu,
-                      runAttendMasked,
-                      runAttendMaskedGradient};
+                      /*attend_masked=*/nullptr,
+                      /*attend_masked_gradient=*/nullptr,
+                      /*attend_dropped=*/nullptr,
+                      /*attend_dropped_gradient=*/nullptr};
+  setAttention(context.services);
 
   if (!layOutVariables(executable, context.layout))
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",

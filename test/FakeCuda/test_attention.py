@@ -37,12 +37,14 @@ class Attention(FolderTest):
         np.savez(cls.path_of_data, x0=cls.inputs,
                  y0=random.integers(0, 10, size=32))  # fmt: skip
 
-    def compile(self, name, *options, heads=2, width=8, causal=False, target="cuda:source"):
+    def compile(self, name, *options, heads=2, width=8, causal=False, dropout=0.0, target="cuda:source"):
         with open(TRANSFORMER) as handle:
             model = json.load(handle)
         model = changed(model, None, {128: PLACES, 256: WIDTH, 1024: 32, "num_heads": heads, "key_dim": width,
                                       "value_dim": width})  # fmt: skip
         for layer in model["config"]["layers"]:
+            if layer["class_name"] == "MultiHeadAttention":
+                layer["config"]["dropout"] = dropout
             if layer["class_name"] == "MultiHeadAttention" and causal:
                 layer["inbound_nodes"][0]["kwargs"]["use_causal_mask"] = True
         path, folder = self.path(name + ".json"), self.path(name)
@@ -103,6 +105,18 @@ class Attention(FolderTest):
                     _, wanted = self.predict(cpu, "cpu_" + name, device="cpu")
                     np.testing.assert_allclose(values, wanted, rtol=0, atol=tolerance)
                     np.testing.assert_allclose(products, wanted, rtol=0, atol=tolerance)
+
+    def test_dropout_is_one_call_in_predictions(self):
+        model = self.compile("dropped", "--explain", "--policy=mixed_float16", dropout=0.3)
+        self.assertIn("training drops some of its probabilities", self.said)
+        self.assertIn("attention is one call where nothing trains", self.said)
+        cpu = self.compile("cpu_dropped", "-q", "--policy=mixed_float16", dropout=0.3, target="cpu")
+        lines, values = self.predict(model, "dropped")
+        self.assertEqual(len([line for line in lines if "attend " in line]), 1, lines)
+        _, wanted = self.predict(cpu, "cpu_dropped", device="cpu")
+        np.testing.assert_allclose(values, wanted, rtol=0, atol=2e-3)
+        lines, _ = self.train(model)
+        self.assertFalse([line for line in lines if "attend " in line], lines)
 
     def test_steps_are_recorded_and_give_equal_bytes(self):
         model = self.compile("steps", "-q", "--policy=mixed_bfloat16", causal=True)

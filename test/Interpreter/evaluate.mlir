@@ -1,4 +1,6 @@
 // RUN: mpc-opt %s --mpc-evaluate | FileCheck %s
+// RUN: mpc-opt %s --mpc-form-attention=fewest-scores=1 --mpc-evaluate | FileCheck %s
+// RUN: mpc-opt %s --mpc-form-attention=fewest-scores=1 | FileCheck %s --check-prefix=FORMED
 // Functions without arguments become constants: sums are exact and round once.
 
 // CHECK-LABEL: func.func @mean_rounds_once
@@ -78,4 +80,20 @@ func.func @integers() -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4x
   %l = mpc.integer shift_left %x, %two : tensor<4xi32>, tensor<4xi32>
   %s = mpc.integer shift_right %x, %n : tensor<4xi32>, tensor<4xi32>
   return %q, %r, %e, %l, %s : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+}
+
+// Attention drops what mpc.dropout of its probabilities drops: 1/4 becomes 0 or 1/2, of each sample and target others.
+// CHECK-LABEL: func.func @dropped_attention
+// FORMED-LABEL: func.func @dropped_attention
+// FORMED: mpc.attention {{.*}} dropout(
+func.func @dropped_attention() -> tensor<2x4x4xf32> {
+  // CHECK: mpc.constant dense<{{\[\[\[}}0.000000e+00, 5.000000e-01, 0.000000e+00, 0.000000e+00], [0.000000e+00, 5.000000e-01, 0.000000e+00, 0.000000e+00], [0.000000e+00, 0.000000e+00, 5.000000e-01, 5.000000e-01], [5.000000e-01, 5.000000e-01, 5.000000e-01, 0.000000e+00]], {{\[\[}}5.000000e-01, 5.000000e-01, 5.000000e-01, 0.000000e+00], [5.000000e-01, 5.000000e-01, 5.000000e-01, 0.000000e+00], [0.000000e+00, 0.000000e+00, 5.000000e-01, 0.000000e+00], [5.000000e-01, 0.000000e+00, 5.000000e-01, 5.000000e-01]]]> : tensor<2x4x4xf32>
+  %q = mpc.constant dense<0.0> : tensor<2x4x1xf32>
+  %v = mpc.constant dense<[[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]]> : tensor<2x4x4xf32>
+  %s = mpc.constant dense<[5, 2]> : tensor<2xi64>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<2x4x1xf32>, tensor<2x4x1xf32>) -> tensor<2x4x4xf32>
+  %1 = mpc.softmax %0 {axis = 2 : i64} : tensor<2x4x4xf32>
+  %2 = mpc.dropout %1, %s {rate = 0.5 : f64, stream = 3 : i64} : tensor<2x4x4xf32>, tensor<2xi64>
+  %3 = mpc.contract %2, %v batch [0] x [0] contracting [2] x [1] : (tensor<2x4x4xf32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  return %3 : tensor<2x4x4xf32>
 }

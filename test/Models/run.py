@@ -24,7 +24,7 @@ STATE = 2e-4
 
 
 # Cases of layers/ that compute in 16 bits, and what mpcc is told.
-HALF = {"cell_policy_gradient", "hub_float16", "long_attention_float16", "masked_long_attention_float16", "recorded_views_float16", "cell_policy: out1", "resized_nearest_float16", "stft_float16", "pipeline", "stack_policies_gradient", "sums_of_steps_float16", "sums_of_steps_conv_float16"} | {
+HALF = {"cell_policy_gradient", "dropped_long_attention_float16", "hub_float16", "long_attention_float16", "masked_long_attention_float16", "recorded_views_float16", "cell_policy: out1", "resized_nearest_float16", "stft_float16", "pipeline", "stack_policies_gradient", "sums_of_steps_float16", "sums_of_steps_conv_float16"} | {
     f"stack_policies: out{i}" for i in range(5)}
 OPTIONS = {"circle": ["--batch=3"]}
 
@@ -33,12 +33,13 @@ class Failure(Exception):
     pass
 
 
-def run(*command, code=0):
+def run(*command, code=0, output=False):
+    """What the command said to its user, or its output."""
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != code:
         raise Failure(f"{' '.join(command)}: exit {result.returncode}\n"
                       f"{(result.stdout + result.stderr)[-2000:]}")
-    return result.stderr
+    return result.stdout if output else result.stderr
 
 
 def compare(name, got, expected, tolerance):
@@ -135,6 +136,45 @@ def check_masks(tools, work):
                 raise Failure(f"steps {other} and {step} agree in {same:.0%} of their masks")
     if all(np.array_equal(pairs[:, 0], pairs[:, step]) for step in range(5)):
         raise Failure("every step of SpatialDropout1D has the same mask")
+
+
+def check_dropped_attention(tools, work):
+    """Attention as one call drops probabilities, each for itself, and its derivative is that of what it dropped. Values
+    that are unit vectors show the probabilities."""
+    rate = 0.3
+    random = np.random.default_rng(0)
+    x = random.normal(scale=0.5, size=(3, 100, 6)).astype(np.float32)
+    e = np.tile(np.eye(100, dtype=np.float32), (3, 1, 1))
+    y = random.normal(scale=100, size=(3, 100, 100)).astype(np.float32)
+    folder = os.path.join(work, "dropped_attention")
+    data, output = os.path.join(work, "dropped.npz"), os.path.join(work, "dropped_out.npz")
+    np.savez(data, x=x, e=e, y0=y)
+    for policy, tolerance in (("float32", 2e-5), ("mixed_bfloat16", 4e-2), ("mixed_float16", 4e-2)):
+        said = run(tools["mpcc"], os.path.join(HERE, "layers", "dropped_attention.keras"), "--name=model", "--loss=mse", "--optimizer=sgd",
+                   "--loss-scale=none", "--policy=" + policy, "--explain", "-o", folder, output=True)
+        if "attention is one call: of its scores a byte each" not in said:
+            raise Failure(f"attention is not one call: {said}")
+        run(tools["mpc-run"], "gradients", folder, "--data", data, "--outputs", output)
+        with np.load(output) as arrays:
+            computed = {key: arrays[key].astype(np.float64) for key in arrays.files}
+        kept = computed["out0"] != 0
+        if not 1 - rate - 0.02 < kept.mean() < 1 - rate + 0.02 or (kept[0] == kept[1]).mean() > 0.7 or (kept[:, 0] == kept[:, 1]).mean() > 0.7:
+            raise Failure(f"dropout keeps {kept.mean():.0%}")
+        scores = np.einsum("btd,bsd->bts", x, x, dtype=np.float64)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights /= weights.sum(axis=-1, keepdims=True)
+        # What underflows in 16 bits is 0, kept or not.
+        kept |= weights < 1e-6
+        out = weights * kept / (1 - rate)
+        compare("out0 of " + policy, computed["out0"], out, tolerance)
+        cotangent = 2 * (out - y) / y.size
+        compare("gradx:e of " + policy, computed["gradx:e"], np.swapaxes(out, 1, 2) @ cotangent, tolerance)
+        flowing = cotangent * kept / (1 - rate)
+        flowing = weights * (flowing - (flowing * weights).sum(axis=-1, keepdims=True))
+        compare("gradx:x of " + policy, computed["gradx:x"], flowing @ x + np.swapaxes(flowing, 1, 2) @ x, tolerance)
+        run(tools["mpc-run"], "predict", folder, "--inputs", data, "--outputs", output)
+        with np.load(output) as arrays:
+            compare("predictions of " + policy, arrays["out0"], weights, tolerance)
 
 
 def check_draws(tools, work):
@@ -264,6 +304,7 @@ def main():
     tests["attention in float8"] = lambda: secretly("quantized_attention_float8", "multi_head_attention: model.weights.h5 holds quantized weights inside this MultiHeadAttention")
     tests["attention with six arrays more"] = lambda: secretly("attention_with_more", "query: model.weights.h5 holds more than the layer's 2 variables (layers/multi_head_attention/query_dense/vars)")
     tests["attention of integers"] = lambda: secretly("attention_of_integers", "attention/query/kernel: the weights are of another kind of number than the layer's")
+    tests["dropped attention"] = lambda: check_dropped_attention(tools, options.work)
     tests["draws of augmentation"] = lambda: check_draws(tools, options.work)
     tests["draws of colours"] = lambda: check_colour_draws(tools, options.work)
     tests["masks of TimeDistributed"] = lambda: check_masks(tools, options.work)

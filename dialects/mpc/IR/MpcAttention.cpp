@@ -51,7 +51,27 @@ template <typename Op> static LogicalResult verifyMask(Op op) {
          << "; expected [batch, heads, targets, sources] with extents of 1 but for the last";
 }
 
-LogicalResult AttentionOp::verify() { return verifyMask(*this); }
+/// Of attention and its derivative.
+template <typename Op> static LogicalResult verifyDropout(Op op) {
+  if (bool(op.getState()) != bool(op.getRate()) || bool(op.getState()) != bool(op.getStream()))
+    return op.emitOpError("has a part of a dropout; expected a state, 'rate' and 'stream'");
+  if (!op.getState())
+    return success();
+  const double rate = op.getRate()->convertToDouble();
+  if (!(rate >= 0 && rate < 1))
+    return op.emitOpError() << "rate must be in [0, 1), got " << rate;
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  return failure(failed(verifyMask(*this)) || failed(verifyDropout(*this)));
+}
+
+void AttentionOp::dropTrainingPart() {
+  getStateMutable().clear();
+  removeRateAttr();
+  removeStreamAttr();
+}
 
 LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                                             ValueRange operands, DictionaryAttr, OpaqueProperties,
@@ -69,7 +89,7 @@ LogicalResult AttentionGradientOp::inferReturnTypes(MLIRContext *, std::optional
 }
 
 LogicalResult AttentionGradientOp::verify() {
-  if (failed(verifyMask(*this)))
+  if (failed(verifyMask(*this)) || failed(verifyDropout(*this)))
     return failure();
   SmallVector<Type> types;
   if (failed(inferAttention(getLoc(), tensorTypeOf(getQuery()), tensorTypeOf(getKey()),
@@ -90,9 +110,9 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder, ValueRange cotangents, A
     return emitOpError("has no derivative of log_sums");
   if (!cotangents[0])
     return success();
-  auto gradient = AttentionGradientOp::create(builder, getLoc(), cotangents[0], getResult(),
-                                              getLogSums(), getQuery(), getKey(), getValue(),
-                                              getMask(), getScaleAttr(), getCausalAttr());
+  auto gradient = AttentionGradientOp::create(
+      builder, getLoc(), cotangents[0], getResult(), getLogSums(), getQuery(), getKey(), getValue(),
+      getMask(), getState(), getScaleAttr(), getCausalAttr(), getRateAttr(), getStreamAttr());
   llvm::copy(gradient.getResults(), operandCotangents.begin());
   return success();
 }
@@ -103,15 +123,19 @@ namespace {
 /// The scores of a target. Of a source that does not count the score is -inf.
 struct Row {
   SmallVector<double> scores;
-  bool isHidden = false; ///< the mask hides all sources: all count alike
+  bool isHidden = false;       ///< the mask hides all sources: all count alike
+  SmallVector<double> factors; ///< by which dropout multiplies the probabilities
 };
 
 /// The heads of one query, key and value: where their rows are, and the scores.
 struct Heads {
-  /// `operands`: query, key, value and perhaps a mask.
-  Heads(ArrayRef<ReferenceTensor> operands, double scale, bool causal)
-      : query(operands[0]), key(operands[1]), mask(operands.size() > 3 ? &operands[3] : nullptr),
-        scale(scale), causal(causal), batch(query.shape[0]), targets(query.shape[1]),
+  /// `operands`: query, key, value and perhaps a mask and a state.
+  template <typename Op>
+  Heads(Op op, ArrayRef<ReferenceTensor> operands)
+      : query(operands[0]), key(operands[1]), mask(op.getMask() ? &operands[3] : nullptr),
+        state(op.getState() ? &operands.back() : nullptr), scale(op.getScale().convertToDouble()),
+        rate(state ? op.getRate()->convertToDouble() : 0), stream(op.getStream().value_or(0)),
+        causal(op.getCausal()), batch(query.shape[0]), targets(query.shape[1]),
         sources(key.shape[1]), heads(query.shape[2]), width(query.shape[3]) {}
 
   /// Calls `visit(b, h, t, row)`.
@@ -130,8 +154,9 @@ struct Heads {
   }
   int64_t row(int64_t b, int64_t h, int64_t t) const { return (b * heads + h) * targets + t; }
 
-  const ReferenceTensor &query, &key, *const mask;
-  const double scale;
+  const ReferenceTensor &query, &key, *const mask, *const state;
+  const double scale, rate;
+  const int64_t stream;
   const bool causal;
   const int64_t batch, targets, sources, heads, width;
 
@@ -159,6 +184,12 @@ private:
     }
     if (row.isHidden)
       row.scores.assign(sources, 0.0);
+    const double kept = roundTo(query.elementType, 1 / (1 - rate));
+    for (int64_t u = 0; u < sources; ++u)
+      row.factors.push_back(!state ? 1
+                            : keepsElement(*state, stream, rate, this->row(b, h, t) * sources + u)
+                                ? kept
+                                : 0);
     return row;
   }
 };
@@ -167,7 +198,7 @@ private:
 LogicalResult AttentionOp::evaluate(ArrayRef<ReferenceTensor> operands,
                                     MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &value = operands[2];
-  Heads heads(operands, getScale().convertToDouble(), getCausal());
+  Heads heads(*this, operands);
   const int64_t extent = value.shape[3];
   startReference(results[0], value.elementType, {heads.batch, heads.targets, heads.heads, extent});
   startReference(results[1], widerOf32(value.elementType),
@@ -182,9 +213,10 @@ LogicalResult AttentionOp::evaluate(ArrayRef<ReferenceTensor> operands,
     for (int64_t v = 0; v < extent; ++v) {
       double total = 0;
       for (auto [u, score] : llvm::enumerate(scores))
-        if (score != -INFINITY)
-          total += std::exp(score - top) * value.floats[heads.source(b, u, h, extent) + v];
-      results[0].set(heads.target(b, t, h, extent) + v, total / sum);
+        if (score != -INFINITY && row.factors[u] != 0)
+          total += std::exp(score - top) / sum * row.factors[u] *
+                   value.floats[heads.source(b, u, h, extent) + v];
+      results[0].set(heads.target(b, t, h, extent) + v, total);
     }
     results[1].set(heads.row(b, h, t), top + std::log(sum));
   });
@@ -195,8 +227,7 @@ LogicalResult AttentionGradientOp::evaluate(ArrayRef<ReferenceTensor> operands,
                                             MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &cotangent = operands[0], &result = operands[1], &logSums = operands[2];
   const ReferenceTensor &query = operands[3], &key = operands[4], &value = operands[5];
-  const double scale = getScale().convertToDouble();
-  Heads heads(operands.drop_front(3), scale, getCausal());
+  Heads heads(*this, operands.drop_front(3));
   const int64_t width = heads.width, extent = value.shape[3];
   SmallVector<SmallVector<double>> sums;
   for (auto [gradient, operand] : llvm::zip(results, operands.slice(3, 3))) {
@@ -210,12 +241,14 @@ LogicalResult AttentionGradientOp::evaluate(ArrayRef<ReferenceTensor> operands,
         continue;
       const int64_t from = heads.source(b, u, h, extent), k = heads.source(b, u, h, width);
       const double probability = std::exp(score - logSums.floats[heads.row(b, h, t)]);
+      const double factor = row.factors[u];
       double derivative = 0;
       for (int64_t v = 0; v < extent; ++v) {
-        derivative += cotangent.floats[to + v] * (value.floats[from + v] - result.floats[to + v]);
-        sums[2][from + v] += probability * cotangent.floats[to + v];
+        const double own = factor == 0 ? 0 : factor * value.floats[from + v];
+        derivative += cotangent.floats[to + v] * (own - result.floats[to + v]);
+        sums[2][from + v] += factor * probability * cotangent.floats[to + v];
       }
-      derivative *= row.isHidden ? 0 : scale * probability;
+      derivative *= row.isHidden ? 0 : heads.scale * probability;
       for (int64_t w = 0; w < width; ++w) {
         sums[0][q + w] += derivative * key.floats[k + w];
         sums[1][k + w] += derivative * query.floats[q + w];

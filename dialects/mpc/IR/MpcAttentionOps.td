@@ -6,7 +6,8 @@
 
 include "dialects/mpc/IR/MpcTensorOps.td"
 
-def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, AttrSizedOperandSegments, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable,
+    Mpc_Referenced, DeclareOpInterfaceMethods<Mpc_TrainingPartOpInterface>]> {
   let summary = "softmax(scale query key^T) value for each sample and head";
   let description = [{
     Of queries [batch, targets, heads, width], keys [batch, sources, heads, width] and values [batch,
@@ -20,25 +21,33 @@ def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, Mpc_Inferred, Mpc_PreciseOverri
     `log_sums[b, h, t] = log(sum_u e^s[b, h, t, u])`, in float32 or wider, is what the derivative needs
     to know of the softmax; it has none of its own.
 
+    With `dropout`, the state of random numbers, what is multiplied with values is `mpc.dropout` of the softmax [batch,
+    heads, targets, sources], with the same numbers for the same state, `rate` and `stream`; `log_sums` knows nothing of it. mpc-differentiate drops it
+    from inference functions.
+
     Example:
     ```mlir
     %y, %l = mpc.attention %q, %k, %v {causal, scale = 0.125 : f64}
         : tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>
     %z, %n = mpc.attention %q, %k, %v mask(%m : tensor<?x1x1x10xi1>) {scale = 0.125 : f64}
         : tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>
+    %d, %o = mpc.attention %q, %k, %v dropout(%s : tensor<2xi64>) {rate = 0.1 : f64, scale = 0.125 : f64, stream = 3 : i64}
+        : tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>, tensor<?x10x8x64xf16>
     ```
   }];
   let arguments = (ins Mpc_FloatTensor:$query, Mpc_FloatTensor:$key, Mpc_FloatTensor:$value,
-                       Optional<Mpc_BoolTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
+                       Optional<Mpc_BoolTensor>:$mask, Optional<Mpc_RandomState>:$state, F64Attr:$scale, UnitAttr:$causal,
+                       OptionalAttr<F64Attr>:$rate, OptionalAttr<I64Attr>:$stream);
   let results = (outs Mpc_FloatTensor:$result, Mpc_FloatTensor:$log_sums);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict `:` type($query) `,` type($key)
+    $query `,` $key `,` $value (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`dropout` `(` $state^ `:` type($state) `)`)? attr-dict `:` type($query) `,` type($key)
     `,` type($value)
   }];
   let hasVerifier = 1;
 }
 
-def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Referenced,
+def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, AttrSizedOperandSegments, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Referenced,
     AllTypesMatch<["cotangent", "result"]>]> {
   let summary = "derivative of mpc.attention";
   let description = [{
@@ -46,7 +55,8 @@ def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, Mpc_Inferred, 
     `p[b, h, t, u] = e^(s[b, h, t, u] - log_sums[b, h, t])`,
     `d[b, h, t, u] = scale * p[b, h, t, u] * sum_v cotangent[b, t, h, v] * (value[b, u, h, v] - result[b, t, h, v])`:
     those of query and key are the products of d with key and query, that of value is the product of p with the
-    cotangent. What a mask hides has p = 0; where it hides all, p is the same for all and d = 0. Sums are in float32 or wider, each result is rounded once; p and d may be rounded for these products.
+    cotangent. What a mask hides has p = 0; where it hides all, p is the same for all and d = 0. With `dropout`
+    each value in d is multiplied by `f[b, h, t, u]`, by which mpc.dropout multiplies what it keeps, 0 for the rest, and so is p for the product with the cotangent. Sums are in float32 or wider, each result is rounded once; p and d may be rounded for these products.
     It is not differentiable itself.
 
     Example:
@@ -57,12 +67,13 @@ def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, Mpc_Inferred, 
   }];
   let arguments = (ins Mpc_FloatTensor:$cotangent, Mpc_FloatTensor:$result, Mpc_FloatTensor:$log_sums,
                        Mpc_FloatTensor:$query, Mpc_FloatTensor:$key, Mpc_FloatTensor:$value,
-                       Optional<Mpc_BoolTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
+                       Optional<Mpc_BoolTensor>:$mask, Optional<Mpc_RandomState>:$state, F64Attr:$scale, UnitAttr:$causal,
+                       OptionalAttr<F64Attr>:$rate, OptionalAttr<I64Attr>:$stream);
   let results = (outs Mpc_FloatTensor:$query_gradient, Mpc_FloatTensor:$key_gradient,
                       Mpc_FloatTensor:$value_gradient);
   let assemblyFormat = [{
     $cotangent `of` $result `,` $log_sums `,` $query `,` $key `,` $value (`mask` `(` $mask^ `:` type($mask) `)`)?
-    attr-dict `:` type($result) `,` type($log_sums) `,` type($query) `,` type($key) `,` type($value)
+    (`dropout` `(` $state^ `:` type($state) `)`)? attr-dict `:` type($result) `,` type($log_sums) `,` type($query) `,` type($key) `,` type($value)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

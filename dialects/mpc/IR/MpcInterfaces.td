@@ -76,6 +76,14 @@ def Mpc_TrainingOnlyOpInterface : OpInterface<"TrainingOnlyOpInterface"> {
   ];
 }
 
+def Mpc_TrainingPartOpInterface : OpInterface<"TrainingPartOpInterface"> {
+  let cppNamespace = "::mpc";
+  let description = [{Ops that compute more in training (attention with dropout).}];
+  let methods = [
+    InterfaceMethod<"make this op what inference computes", "void", "dropTrainingPart">
+  ];
+}
+
 def Mpc_ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
   let cppNamespace = "::mpc";
   let description = [{

@@ -40,6 +40,14 @@ LogicalResult DropoutOp::buildVjp(OpBuilder &builder, ValueRange cotangents, Arr
   return success();
 }
 
+bool mpc::keepsElement(const ReferenceTensor &state, int64_t stream, double rate, int64_t element) {
+  const uint64_t seed = state.integers[0];
+  const uint32_t word = philox4x32({uint32_t(element), uint32_t(uint64_t(element) >> 32),
+                                    uint32_t(stream), uint32_t(state.integers[1])},
+                                   {uint32_t(seed), uint32_t(seed >> 32)})[0];
+  return (word >> 8) * 0x1p-24 >= rate;
+}
+
 LogicalResult DropoutOp::evaluate(ArrayRef<ReferenceTensor> operands,
                                   MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &input = operands[0], &state = operands[1];
@@ -51,14 +59,10 @@ LogicalResult DropoutOp::evaluate(ArrayRef<ReferenceTensor> operands,
         noise[d] = 1;
   SmallVector<int64_t, 0> elements =
       stridedOffsets(input.shape, broadcastStrides(noise, input.shape));
-  uint64_t seed = state.integers[0];
   double rate = getRate().convertToDouble(), scale = roundTo(input.elementType, 1 / (1 - rate));
-  for (auto [i, element] : llvm::enumerate(elements)) {
-    uint32_t word = philox4x32({uint32_t(element), uint32_t(uint64_t(element) >> 32),
-                                uint32_t(getStream()), uint32_t(state.integers[1])},
-                               {uint32_t(seed), uint32_t(seed >> 32)})[0];
-    results[0].set(i, (word >> 8) * 0x1p-24 >= rate ? input.floats[i] * scale : 0);
-  }
+  for (auto [i, element] : llvm::enumerate(elements))
+    results[0].set(i,
+                   keepsElement(state, getStream(), rate, element) ? input.floats[i] * scale : 0);
   return success();
 }
 

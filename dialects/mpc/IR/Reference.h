@@ -52,6 +52,9 @@ inline constexpr uint64_t kStepKey = 0x9E3779B97F4A7C15;
 
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
+/// Whether mpc.dropout keeps the element of this row-major index; `state` is seed and counter.
+bool keepsElement(const ReferenceTensor &state, int64_t stream, double rate, int64_t element);
+
 /// Row-major strides of `shape`, 0 where the extent is 1, as broadcasting into `resultShape` needs.
 llvm::SmallVector<int64_t> broadcastStrides(llvm::ArrayRef<int64_t> shape,
                                             llvm::ArrayRef<int64_t> resultShape);

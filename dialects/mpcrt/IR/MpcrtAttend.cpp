@@ -23,6 +23,10 @@ template <typename Op> static LogicalResult verifyAttention(Op op) {
     return op.emitOpError("query, key, value, out and log_sums disagree in their extents");
   if (getElementTypeOrSelf(logSums) != mpc::widerOf32(getElementTypeOrSelf(query)))
     return op.emitOpError() << "log_sums must be float32, or float64 of float64";
+  if (bool(op.getKept()) != bool(op.getKeepScale()))
+    return op.emitOpError("has kept or keep_scale without the other");
+  if (op.getKept() && shapeOf(op.getKept()) != ArrayRef<int64_t>{q[0], q[2], q[1], k[1]})
+    return op.emitOpError("kept must be [batch, heads, targets, sources]");
   if (!mask)
     return success();
   if (op.getCausal())

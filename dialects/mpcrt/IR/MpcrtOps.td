@@ -174,12 +174,13 @@ class Mpcrt_AttentionOp<string mnemonic, list<Trait> traits = []> : Mpcrt_Op<mne
   let hasVerifier = 1;
 }
 
-def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend"> {
+def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend", [AttrSizedOperandSegments]> {
   let summary = "library call: attention";
   let description = [{
-    mpc.attention, the meaning of services->attend and attend_masked: query [batch, targets, heads, width], key and
+    mpc.attention, the meaning of services->attend, attend_masked and attend_dropped: query [batch, targets, heads, width], key and
     value [batch, sources, heads, ...], `out` [batch, targets, heads, value width], `log_sums` [batch, heads,
-    targets] in float32 (float64 for float64), `mask` [batch, heads, targets, sources] or 1 for all but the last. On tensors the op has two results, on memrefs none.
+    targets] in float32 (float64 for float64), `mask` [batch, heads, targets, sources] or 1 for all but the last; probabilities count `keep_scale` times for `out`
+    where `kept` [batch, heads, targets, sources] is true, not at all where it is false. On tensors the op has two results, on memrefs none.
 
     Example:
     ```mlir
@@ -190,11 +191,11 @@ def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend"> {
   }];
   let arguments = (ins Mpcrt_FloatShaped:$query, Mpcrt_FloatShaped:$key, Mpcrt_FloatShaped:$value,
                        Mpcrt_FloatShaped:$out, Mpcrt_FloatShaped:$log_sums, Optional<Mpcrt_Bools>:$mask,
-                       F64Attr:$scale, UnitAttr:$causal,
+                       Optional<Mpcrt_Bools>:$kept, F64Attr:$scale, OptionalAttr<F64Attr>:$keep_scale, UnitAttr:$causal,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let assemblyFormat = [{
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
-    (`mask` `(` $mask^ `:` type($mask) `)`)? `outs` `(` $out `,` $log_sums `:` type($out) `,` type($log_sums) `)` `scale` $scale attr-dict
+    (`mask` `(` $mask^ `:` type($mask) `)`)? (`kept` `(` $kept^ `:` type($kept) `)`)? `outs` `(` $out `,` $log_sums `:` type($out) `,` type($log_sums) `)` `scale` $scale attr-dict
     (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{
@@ -204,11 +205,11 @@ def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend"> {
   }];
 }
 
-def Mpcrt_AttendGradientOp : Mpcrt_AttentionOp<"attend_gradient", [AllTypesMatch<["cotangent", "out"]>]> {
+def Mpcrt_AttendGradientOp : Mpcrt_AttentionOp<"attend_gradient", [AttrSizedOperandSegments, AllTypesMatch<["cotangent", "out"]>]> {
   let summary = "library call: derivative of attention";
   let description = [{
-    mpc.attention_gradient, the meaning of services->attend_gradient and attend_masked_gradient. On tensors the op has three
-    results, on memrefs none.
+    mpc.attention_gradient, the meaning of services->attend_gradient, attend_masked_gradient and
+    attend_dropped_gradient. On tensors the op has three results, on memrefs none.
 
     Example:
     ```mlir
@@ -221,13 +222,13 @@ def Mpcrt_AttendGradientOp : Mpcrt_AttentionOp<"attend_gradient", [AllTypesMatch
   let arguments = (ins Mpcrt_FloatShaped:$cotangent, Mpcrt_FloatShaped:$out, Mpcrt_FloatShaped:$log_sums,
                        Mpcrt_FloatShaped:$query, Mpcrt_FloatShaped:$key, Mpcrt_FloatShaped:$value,
                        Mpcrt_FloatShaped:$query_gradient, Mpcrt_FloatShaped:$key_gradient,
-                       Mpcrt_FloatShaped:$value_gradient, Optional<Mpcrt_Bools>:$mask, F64Attr:$scale,
-                       UnitAttr:$causal,
+                       Mpcrt_FloatShaped:$value_gradient, Optional<Mpcrt_Bools>:$mask,
+                       Optional<Mpcrt_Bools>:$kept, F64Attr:$scale, OptionalAttr<F64Attr>:$keep_scale, UnitAttr:$causal,
                        DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let assemblyFormat = [{
     `ins` `(` $cotangent `of` $out `,` $log_sums `,` $query `,` $key `,` $value `:` type($out) `,`
     type($log_sums) `,` type($query) `,` type($key) `,` type($value) `)`
-    (`mask` `(` $mask^ `:` type($mask) `)`)? `outs` `(` $query_gradient `,` $key_gradient `,` $value_gradient `:` type($query_gradient) `,`
+    (`mask` `(` $mask^ `:` type($mask) `)`)? (`kept` `(` $kept^ `:` type($kept) `)`)? `outs` `(` $query_gradient `,` $key_gradient `,` $value_gradient `:` type($query_gradient) `,`
     type($key_gradient) `,` type($value_gradient) `)` `scale` $scale attr-dict (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{

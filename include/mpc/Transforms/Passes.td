@@ -236,7 +236,7 @@ def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
     mpc-differentiate. The softmax of products of queries and keys, multiplied with values, becomes
     mpc.attention, whose derivative is an op of its own: where nothing else reads scores or
     probabilities; for CUDA in 16 bits, with no mask or a causal one and heads whose widths are multiples of 8 up to 256, on a CPU in
-    up to 32 bits, with any mask, where a head has many scores: few ones stay in its caches anyway. Scores are no longer rounded to 16 bits one by one (docs/numerics.md).
+    up to 32 bits, with any mask and with dropout of probabilities, where a head has many scores: few ones stay in its caches anyway. Scores are no longer rounded to 16 bits one by one (docs/numerics.md).
 
     ```mlir
     %s = mpc.contract %q, %k batch [0, 2] x [0, 2] contracting [3] x [3] : (tensor<?x10x8x64xf16>, …) -> tensor<?x8x10x10xf16>
@@ -250,11 +250,14 @@ def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
     %y, %l = mpc.attention %q, %k, %v {scale = 0.125 : f64} : tensor<?x10x8x64xf16>, …
     ```
 
+    It may stand behind mpc-differentiate once more (`late`), for inference that has lost the dropout of probabilities.
+
     Remarks: `mpc-fusion` / `attention`, for each softmax of products of queries and keys.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"", "cpu, cuda or cuda:sm_N,…">,
     Option<"fewestScores", "fewest-scores", "int64_t", "8192", "CPU: leave heads with fewer as they are">,
+    Option<"late", "late", "bool", "false", "after mpc-differentiate: say nothing of what was left as it is before">,
   ];
 }
 

@@ -2,6 +2,7 @@
 // Attention and its derivative: library calls, as they stand.
 #include "Generic.h"
 #include "Patterns.h"
+#include "Philox.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -11,36 +12,77 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-template <typename Op, typename Call> struct LowerAttention : OpConversionPattern<Op> {
+/// Where dropout keeps probabilities, and by what it multiplies them; null without dropout.
+struct Kept {
+  Value elements;
+  FloatAttr scale;
+};
+} // namespace
+
+/// Of attention and its derivative the same, which CSE finds.
+template <typename Op>
+static FailureOr<Kept> buildKept(OpBuilder &builder, Op op, typename Op::Adaptor adaptor) {
+  if (!op.getState())
+    return Kept{};
+  Location loc = op.getLoc();
+  ArrayRef<int64_t> query = tensorTypeOf(op.getQuery()).getShape();
+  const int64_t extents[] = {query[2], query[1], tensorTypeOf(op.getKey()).getShape()[1]};
+  if (ShapedType::isDynamicShape(extents))
+    return failure(); // the batch is not the first dimension
+  SmallVector<OpFoldResult> shape = getAsIndexOpFoldResult(op.getContext(), extents);
+  shape.insert(shape.begin(), extentOf(builder, loc, adaptor.getQuery(), 0));
+  Value empty = tensor::EmptyOp::create(builder, loc, shape, builder.getI1Type());
+  const double rate = op.getRate()->convertToDouble();
+  // As mpc.dropout: a number of the probabilities' type.
+  const double scale = roundTo(elementTypeOf(op.getQuery()), 1 / (1 - rate));
+  return Kept{buildKeptElements(builder, loc, empty, adaptor.getState(), *op.getStream(), rate),
+              builder.getF64FloatAttr(scale)};
+}
+
+static mpcrt::AttendOp makeCall(OpBuilder &builder, AttentionOp op, AttentionOp::Adaptor operands,
+                                ArrayRef<Value> results, Kept kept) {
+  return mpcrt::AttendOp::create(builder, op.getLoc(), op->getResultTypes(), operands.getQuery(),
+                                 operands.getKey(), operands.getValue(), results[0], results[1],
+                                 operands.getMask(), kept.elements, op.getScaleAttr(), kept.scale,
+                                 op.getCausalAttr(),
+                                 builder.getStringAttr(layerPathOf(op.getLoc())));
+}
+
+static mpcrt::AttendGradientOp makeCall(OpBuilder &builder, AttentionGradientOp op,
+                                        AttentionGradientOp::Adaptor operands,
+                                        ArrayRef<Value> results, Kept kept) {
+  return mpcrt::AttendGradientOp::create(
+      builder, op.getLoc(), op->getResultTypes(), operands.getCotangent(), operands.getResult(),
+      operands.getLogSums(), operands.getQuery(), operands.getKey(), operands.getValue(),
+      results[0], results[1], results[2], operands.getMask(), kept.elements, op.getScaleAttr(),
+      kept.scale, op.getCausalAttr(), builder.getStringAttr(layerPathOf(op.getLoc())));
+}
+
+namespace {
+template <typename Op> struct LowerAttention : OpConversionPattern<Op> {
   using OpConversionPattern<Op>::OpConversionPattern;
 
   LogicalResult matchAndRewrite(Op op, typename Op::Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> operands(adaptor.getOperands());
-    if (op.getMask())
-      operands.pop_back();
-    OpFoldResult batch = extentOf(rewriter, op.getLoc(), operands.front(), 0);
+    OpFoldResult batch = extentOf(rewriter, op.getLoc(), adaptor.getOperands().front(), 0);
+    SmallVector<Value> results;
     for (Type result : op->getResultTypes()) {
       auto type = cast<RankedTensorType>(result);
       SmallVector<OpFoldResult> extents = getAsIndexOpFoldResult(op.getContext(), type.getShape());
       extents.front() = batch;
-      operands.push_back(
+      results.push_back(
           tensor::EmptyOp::create(rewriter, op.getLoc(), extents, type.getElementType()));
     }
-    if (Value mask = adaptor.getMask())
-      operands.push_back(mask);
-    auto call = Call::create(rewriter, op.getLoc(), op->getResultTypes(), operands);
-    call.setScaleAttr(op.getScaleAttr());
-    call.setCausal(op.getCausal());
-    call.setLayer(layerPathOf(op.getLoc()));
-    rewriter.replaceOp(op, call);
+    FailureOr<Kept> kept = buildKept(rewriter, op, adaptor);
+    if (failed(kept))
+      return failure();
+    rewriter.replaceOp(op, makeCall(rewriter, op, adaptor, results, *kept));
     return success();
   }
 };
 } // namespace
 
 void mpc::populateAttentionPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerAttention<AttentionOp, mpcrt::AttendOp>,
-               LowerAttention<AttentionGradientOp, mpcrt::AttendGradientOp>>(converter,
-                                                                             patterns.getContext());
+  patterns.add<LowerAttention<AttentionOp>, LowerAttention<AttentionGradientOp>>(
+      converter, patterns.getContext());
 }

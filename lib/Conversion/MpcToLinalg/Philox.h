@@ -31,6 +31,11 @@ struct Philox {
 mlir::Value elementIndex(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> noise);
 
+/// Where mpc.dropout keeps elements of the type of `empty`, a tensor of i1 without contents whose
+/// first extent alone may be dynamic.
+mlir::Value buildKeptElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value empty,
+                              mlir::Value state, int64_t stream, double rate);
+
 } // namespace mpc
 
 #endif

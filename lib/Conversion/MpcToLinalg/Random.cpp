@@ -12,6 +12,38 @@
 using namespace mlir;
 using namespace mpc;
 
+/// Whether dropout keeps the element of the index.
+static Value isKept(OpBuilder &b, Location l, Value place, Value seed, Value call, uint32_t stream,
+                    double rate) {
+  Philox philox{b, l};
+  Value word = philox.words(
+      {philox.low(place), philox.high(place), philox.constant(stream), philox.low(call)},
+      {philox.low(seed), philox.high(seed)})[0];
+  Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
+  // top * 2^-24 >= rate, in integers.
+  Value limit = philox.constant(uint32_t(std::ceil(std::ldexp(rate, 24))));
+  return arith::CmpIOp::create(b, l, arith::CmpIPredicate::uge, top, limit);
+}
+
+/// The map of `rank` loops to one of the two words of the state.
+static AffineMap pickWord(MLIRContext *context, unsigned rank, int64_t word) {
+  return AffineMap::get(rank, 0, getAffineConstantExpr(word, context));
+}
+
+Value mpc::buildKeptElements(OpBuilder &builder, Location loc, Value empty, Value state,
+                             int64_t stream, double rate) {
+  MLIRContext *context = builder.getContext();
+  auto type = cast<RankedTensorType>(empty.getType());
+  return buildReduction(builder, loc, {state, state}, empty,
+                        {pickWord(context, type.getRank(), 0), pickWord(context, type.getRank(), 1),
+                         builder.getMultiDimIdentityMap(type.getRank())},
+                        {}, [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
+                          return SmallVector<Value>{
+                              isKept(b, l, elementIndex(b, l, type.getShape(), {}), scalars[0],
+                                     scalars[1], uint32_t(stream), rate)};
+                        })[0];
+}
+
 namespace {
 struct LowerDropout : OpConversionPattern<DropoutOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -31,10 +63,7 @@ struct LowerDropout : OpConversionPattern<DropoutOp> {
     double rate = op.getRate().convertToDouble();
     uint32_t stream = op.getStream();
 
-    MLIRContext *context = getContext();
-    auto pick = [&](int64_t word) {
-      return AffineMap::get(type.getRank(), 0, getAffineConstantExpr(word, context));
-    };
+    auto pick = [&](int64_t word) { return pickWord(getContext(), type.getRank(), word); };
     AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
     Value empty = emptyFrom(rewriter, loc, type, adaptor.getInput());
     Value state = adaptor.getState();
@@ -42,15 +71,8 @@ struct LowerDropout : OpConversionPattern<DropoutOp> {
         rewriter, loc, {adaptor.getInput(), state, state}, empty,
         {identity, pick(0), pick(1), identity}, {},
         [&](OpBuilder &b, Location l, ValueRange scalars, ValueRange) {
-          Philox philox{b, l};
-          Value place = elementIndex(b, l, shape, noise);
-          Value word = philox.words({philox.low(place), philox.high(place), philox.constant(stream),
-                                     philox.low(scalars[2])},
-                                    {philox.low(scalars[1]), philox.high(scalars[1])})[0];
-          Value top = arith::ShRUIOp::create(b, l, word, philox.constant(8));
-          // top * 2^-24 >= rate, in integers.
-          Value limit = philox.constant(uint32_t(std::ceil(std::ldexp(rate, 24))));
-          Value keep = arith::CmpIOp::create(b, l, arith::CmpIPredicate::uge, top, limit);
+          Value keep =
+              isKept(b, l, elementIndex(b, l, shape, noise), scalars[1], scalars[2], stream, rate);
           Value x = widen(b, l, scalars[0]);
           // Keras's scale is a number of the input's type.
           Value scale = widen(b, l, scalarOf(b, l, type.getElementType(), 1 / (1 - rate)));
@@ -73,9 +95,7 @@ LogicalResult lowerNoise(Op op, typename Op::Adaptor adaptor, ConversionPatternR
   for (int64_t d = 1; d < type.getRank(); ++d)
     if (type.isDynamicDim(d))
       return rewriter.notifyMatchFailure(op, "the batch is not the first dimension");
-  auto pick = [&](int64_t word) {
-    return AffineMap::get(type.getRank(), 0, getAffineConstantExpr(word, rewriter.getContext()));
-  };
+  auto pick = [&](int64_t word) { return pickWord(rewriter.getContext(), type.getRank(), word); };
   Value empty = emptyFrom(rewriter, loc, type, adaptor.getLike());
   Value state = adaptor.getState();
   Value result =

@@ -230,11 +230,13 @@ FailureOr<Value> mpc::describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhs
 
 Service mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
   if (auto attend = dyn_cast<mpcrt::AttendOp>(*op))
-    return attend.getMask() ? Service{offsetof(mpc_rt_services_t, attend_masked), 20}
-                            : Service{offsetof(mpc_rt_services_t, attend), 12};
+    return attend.getKept()   ? Service{offsetof(mpc_rt_services_t, attend_dropped), 21}
+           : attend.getMask() ? Service{offsetof(mpc_rt_services_t, attend_masked), 20}
+                              : Service{offsetof(mpc_rt_services_t, attend), 12};
   if (auto attend = dyn_cast<mpcrt::AttendGradientOp>(*op))
-    return attend.getMask() ? Service{offsetof(mpc_rt_services_t, attend_masked_gradient), 20}
-                            : Service{offsetof(mpc_rt_services_t, attend_gradient), 12};
+    return attend.getKept()   ? Service{offsetof(mpc_rt_services_t, attend_dropped_gradient), 21}
+           : attend.getMask() ? Service{offsetof(mpc_rt_services_t, attend_masked_gradient), 20}
+                              : Service{offsetof(mpc_rt_services_t, attend_gradient), 12};
   if (isa<mpcrt::ConvolveOp>(op))
     return {offsetof(mpc_rt_services_t, convolve), 2};
   auto contract = cast<mpcrt::ContractOp>(*op);

@@ -119,8 +119,21 @@ LogicalResult HostFunction::lowerAttention(mpcrt::ServiceCallOpInterface op) {
     return failure();
   Emitter emit{OpBuilder(op), op.getLoc()};
   SmallVector<Value> arguments{*table};
+  auto addDropout = [&](auto attend) {
+    if (!attend.getKept())
+      return;
+    // Such a service takes a mask in any case.
+    if (!attend.getMask())
+      arguments.insert(std::prev(arguments.end()), pointerToOptional(emit, Value()));
+    arguments.push_back(
+        LLVM::ConstantOp::create(emit.builder, emit.loc, attend.getKeepScaleAttr()));
+  };
   for (Value operand : op->getOperands())
     arguments.push_back(pointerTo(emit, operand));
+  if (auto attend = dyn_cast<mpcrt::AttendOp>(*op))
+    addDropout(attend);
+  else
+    addDropout(cast<mpcrt::AttendGradientOp>(*op));
   arguments.push_back(emit.cast(getBatchArgument(entry), emit.builder.getI64Type()));
   callService(emit, serviceOf(op), arguments);
   op.erase();

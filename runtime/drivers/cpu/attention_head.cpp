@@ -243,6 +243,11 @@ int64_t AttentionHead::seenFrom(const uint8_t *mask, int64_t pair, int64_t first
   return most;
 }
 
+const uint8_t *AttentionHead::keptOf(const AttentionDropout &dropout, int64_t pair,
+                                     int64_t target) const {
+  return dropout.drops ? dropout.kept + (pair * shape.targets + target) * shape.sources : nullptr;
+}
+
 void AttentionHead::attend(const AttentionOperands &operands, int64_t pair, int64_t first,
                            int64_t end) {
   packPlaces(at(operands.key, pair, 0, shape.sources, shape.width), shape.width, keys);
@@ -258,8 +263,9 @@ void AttentionHead::attend(const AttentionOperands &operands, int64_t pair, int6
       const Sight sight = sightOf(operands.mask, pair, target + i);
       if (sight.isHidden)
         std::fill_n(scores.row(i), sight.seen, 0.0f);
-      rows.softmax(scores.row(i), sight.mask, sight.seen, static_cast<float>(shape.scale), &largest,
-                   &sum);
+      rows.softmax(scores.row(i), sight.mask, keptOf(operands.dropout, pair, target + i),
+                   sight.seen, static_cast<float>(shape.scale),
+                   static_cast<float>(operands.dropout.scale), &largest, &sum);
       std::fill(scores.row(i) + sight.seen, scores.row(i) + seen, 0.0f);
       static_cast<float *>(operands.logSums)[pair * shape.targets + target + i] =
           largest + std::log(sum);
@@ -307,8 +313,10 @@ void AttentionHead::differentiateBlock(const AttentionGradientOperands &operands
     const Sight sight = sightOf(operands.mask, pair, first + i);
     if (sight.isHidden)
       std::fill_n(scores.row(i), sight.seen, 0.0f);
-    rows.differentiate(scores.row(i), products.row(i), sight.mask, sight.seen,
-                       static_cast<float>(shape.scale), logSums[pair * shape.targets + first + i],
+    rows.differentiate(scores.row(i), products.row(i), sight.mask,
+                       keptOf(operands.dropout, pair, first + i), sight.seen,
+                       static_cast<float>(shape.scale), static_cast<float>(operands.dropout.scale),
+                       logSums[pair * shape.targets + first + i],
                        rows.multiply(wide[0], wide[1], shape.valueWidth));
     if (sight.isHidden)
       std::fill_n(products.row(i), sight.seen, 0.0f);

@@ -92,6 +92,8 @@ private:
     bool isHidden;
   };
   Sight sightOf(const uint8_t *mask, int64_t pair, int64_t target) const;
+  // Which probabilities of the target dropout keeps; null: all of them.
+  const uint8_t *keptOf(const AttentionDropout &dropout, int64_t pair, int64_t target) const;
   // What any of these targets sees.
   int64_t seenFrom(const uint8_t *mask, int64_t pair, int64_t first, int64_t count) const;
 

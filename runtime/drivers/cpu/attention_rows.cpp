@@ -73,8 +73,13 @@ inline Words loadMask(const uint8_t *mask, int64_t count) {
   return __builtin_convertvector(bytes, Words) != 0;
 }
 
-void softmax(float *scores, const uint8_t *mask, int64_t count, float scale, float *largest,
-             float *sum) {
+// What dropout leaves of `value`.
+inline Vector drop(Vector value, const uint8_t *kept, int64_t count, float keepScale) {
+  return select(loadMask(kept, count), value * keepScale, Vector{});
+}
+
+void softmax(float *scores, const uint8_t *mask, const uint8_t *kept, int64_t count, float scale,
+             float keepScale, float *largest, float *sum) {
   const int64_t end = wholeVectors(count);
   for (int64_t i = 0; i < end; i += lanes) {
     const Vector score = load(scores + i) * scale;
@@ -100,23 +105,30 @@ void softmax(float *scores, const uint8_t *mask, int64_t count, float scale, flo
   // Of scores that are all -inf what fills up the last vector is not a number, either.
   fill(scores, count, end, 0);
   const float total = sumOf(sums), factor = 1 / total;
-  for (int64_t i = 0; i < end; i += lanes)
-    store(load(scores + i) * factor, scores + i);
+  for (int64_t i = 0; i < end; i += lanes) {
+    const Vector p = load(scores + i) * factor;
+    store(kept ? drop(p, kept + i, count - i, keepScale) : p, scores + i);
+  }
   *largest = top;
   *sum = total;
 }
 
-void differentiate(float *scores, float *products, const uint8_t *mask, int64_t count, float scale,
-                   float logSum, float shift) {
+void differentiate(float *scores, float *products, const uint8_t *mask, const uint8_t *kept,
+                   int64_t count, float scale, float keepScale, float logSum, float shift) {
   const int64_t end = wholeVectors(count);
   for (int64_t i = 0; i < end; i += lanes) {
     Vector p = exponential(load(scores + i) * scale - logSum);
-    Vector change = p * scale * (load(products + i) - shift);
+    Vector product = load(products + i);
+    if (kept)
+      product = drop(product, kept + i, count - i, keepScale);
+    Vector change = p * scale * (product - shift);
     if (mask) {
       const Words counts = loadMask(mask + i, count - i);
       p = select(counts, p, Vector{});
       change = select(counts, change, Vector{});
     }
+    if (kept)
+      p = drop(p, kept + i, count - i, keepScale);
     store(p, scores + i);
     store(change, products + i);
   }

@@ -24,3 +24,18 @@ func.func @masked(%q: tensor<?x3x2x8xf16>, %m: tensor<?x1x1x3xi1>, %dy: tensor<?
   %dq, %dk, %dv = mpc.attention_gradient %dy of %y, %l, %q, %q, %q mask(%m : tensor<?x1x1x3xi1>) {scale = 0.5 : f64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
   return %dv : tensor<?x3x2x8xf16>
 }
+
+// What dropout keeps is computed for each call, the same way; its scale is a number of the operands' type.
+// CHECK-LABEL: func.func @dropped
+// CHECK-SAME: %[[Q:.*]]: tensor<?x3x2x8xbf16>, %[[S:.*]]: tensor<2xi64>
+// CHECK: %[[E:.*]] = tensor.empty(%{{.*}}) : tensor<?x2x3x3xi1>
+// CHECK: %[[K:.*]] = linalg.generic {{.*}} ins(%[[S]], %[[S]] : {{.*}}) outs(%[[E]] : tensor<?x2x3x3xi1>)
+// CHECK: arith.cmpi uge
+// CHECK: mpcrt.attend ins(%[[Q]], %[[Q]], %[[Q]] : {{.*}}) kept(%[[K]] : tensor<?x2x3x3xi1>) outs({{.*}}) scale 5.000000e-01 {keep_scale = 1.109375 : f64}
+// CHECK: %[[G:.*]] = linalg.generic {{.*}} ins(%[[S]], %[[S]] : {{.*}})
+// CHECK: mpcrt.attend_gradient ins({{.*}}) kept(%[[G]] : tensor<?x2x3x3xi1>) outs({{.*}}) scale 5.000000e-01 {keep_scale = 1.109375 : f64}
+func.func @dropped(%q: tensor<?x3x2x8xbf16>, %s: tensor<2xi64>, %dy: tensor<?x3x2x8xbf16>) -> tensor<?x3x2x8xbf16> attributes {mpc.entry} {
+  %y, %l = mpc.attention %q, %q, %q dropout(%s : tensor<2xi64>) {rate = 0.1 : f64, scale = 0.5 : f64, stream = 3 : i64} : tensor<?x3x2x8xbf16>, tensor<?x3x2x8xbf16>, tensor<?x3x2x8xbf16>
+  %dq, %dk, %dv = mpc.attention_gradient %dy of %y, %l, %q, %q, %q dropout(%s : tensor<2xi64>) {rate = 0.1 : f64, scale = 0.5 : f64, stream = 3 : i64} : tensor<?x3x2x8xbf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xbf16>, tensor<?x3x2x8xbf16>, tensor<?x3x2x8xbf16>
+  return %dv : tensor<?x3x2x8xbf16>
+}

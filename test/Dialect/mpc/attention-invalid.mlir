@@ -53,3 +53,27 @@ func.func @mask_of_other_heads(%q: tensor<?x3x2x8xf16>, %l: tensor<?x2x3xf32>, %
   %dq, %dk, %dv = mpc.attention_gradient %q of %q, %l, %q, %q, %q mask(%m : tensor<?x4x3x3xi1>) {scale = 1.0 : f64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
   return
 }
+
+// -----
+
+func.func @dropout_without_rate(%q: tensor<?x3x2x8xf16>, %s: tensor<2xi64>) {
+  // expected-error @below {{has a part of a dropout; expected a state, 'rate' and 'stream'}}
+  %y, %l = mpc.attention %q, %q, %q dropout(%s : tensor<2xi64>) {scale = 1.0 : f64, stream = 0 : i64} : tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @dropout_without_state(%q: tensor<?x3x2x8xf16>, %l: tensor<?x2x3xf32>) {
+  // expected-error @below {{has a part of a dropout}}
+  %dq, %dk, %dv = mpc.attention_gradient %q of %q, %l, %q, %q, %q {rate = 0.5 : f64, scale = 1.0 : f64, stream = 0 : i64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @dropout_of_all(%q: tensor<?x3x2x8xf16>, %s: tensor<2xi64>) {
+  // expected-error @below {{rate must be in [0, 1), got 1.0}}
+  %y, %l = mpc.attention %q, %q, %q dropout(%s : tensor<2xi64>) {rate = 1.0 : f64, scale = 1.0 : f64, stream = 0 : i64} : tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return
+}

@@ -28,3 +28,13 @@ func.func @masks(%q: tensor<?x3x2x8xf16>, %k: tensor<?x4x2x8xf16>, %a: tensor<?x
   %dq, %dk, %dv = mpc.attention_gradient %z of %y, %l, %q, %k, %k mask(%c : tensor<1x1x1x4xi1>) {scale = 0.5 : f64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x4x2x8xf16>, tensor<?x4x2x8xf16>
   return %dq : tensor<?x3x2x8xf16>
 }
+
+// Dropout of probabilities, alone and with a mask.
+// CHECK-LABEL: func.func @dropout
+func.func @dropout(%q: tensor<?x3x2x8xf16>, %s: tensor<2xi64>, %m: tensor<1x1x1x3xi1>) -> tensor<?x3x2x8xf16> {
+  // CHECK: %[[Y:.*]], %[[L:.*]] = mpc.attention %{{.*}}, %{{.*}}, %{{.*}} dropout(%{{.*}} : tensor<2xi64>) {causal, rate = 2.500000e-01 : f64, scale = 5.000000e-01 : f64, stream = 3 : i64}
+  %y, %l = mpc.attention %q, %q, %q dropout(%s : tensor<2xi64>) {causal, rate = 0.25 : f64, scale = 0.5 : f64, stream = 3 : i64} : tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  // CHECK: mpc.attention_gradient %{{.*}} of %[[Y]], %[[L]], %{{.*}} mask(%{{.*}} : tensor<1x1x1x3xi1>) dropout(%{{.*}} : tensor<2xi64>) {rate = 2.500000e-01 : f64
+  %dq, %dk, %dv = mpc.attention_gradient %q of %y, %l, %q, %q, %q mask(%m : tensor<1x1x1x3xi1>) dropout(%s : tensor<2xi64>) {rate = 0.25 : f64, scale = 0.5 : f64, stream = 3 : i64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return %dq : tensor<?x3x2x8xf16>
+}

@@ -447,6 +447,18 @@ func.func @attention_mask_of_heads(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32
   return
 }
 // -----
+func.func @attention_kept_without_scale(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32>, %m: memref<?x2x3x3xi1>) {
+  // expected-error @+1 {{has kept or keep_scale without the other}}
+  mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) kept(%m : memref<?x2x3x3xi1>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 1.0
+  return
+}
+// -----
+func.func @attention_kept_of_one_head(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32>, %m: memref<?x1x3x3xi1>) {
+  // expected-error @+1 {{kept must be [batch, heads, targets, sources]}}
+  mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) kept(%m : memref<?x1x3x3xi1>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 1.0 {keep_scale = 2.0 : f64}
+  return
+}
+// -----
 func.func @attention_log_sums(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf16>) {
   // expected-error @+1 {{log_sums must be float32, or float64 of float64}}
   mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf16>) scale 1.0

@@ -61,3 +61,34 @@ def masked_long_attention():
 @case("gradient", rows=3)
 def masked_long_attention_float16():
     return masked_long_attention_model("mixed_float16")
+
+
+def dropped_long_attention_model(policy):
+    """Dropout is configured, so that Keras computes attention op by op; nothing is dropped in a prediction."""
+    keras.config.set_dtype_policy(policy)
+    try:
+        x = keras.Input((100, 6), name="x")
+        y = layers.MultiHeadAttention(2, 5, value_dim=3, dropout=0.3)(x, x)
+        z = layers.GroupQueryAttention(6, 4, 2, dropout=0.5)(x, x)
+        w = layers.Attention(dropout=0.4)([layers.Rescaling(0.2)(x), x])
+        return keras.Model(x, layers.Activation("tanh", dtype="float32")(layers.Add()([y, z, w])))
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+@case("forward", rows=2)
+def dropped_long_attention():
+    return dropped_long_attention_model("float32")
+
+
+# Not in bfloat16: Keras's scores, rounded to it, leave 0.06 of its own float32 results.
+@case("forward", rows=2)
+def dropped_long_attention_float16():
+    return dropped_long_attention_model("mixed_float16")
+
+
+# run.py knows what it computes, whatever it drops.
+@case("file")
+def dropped_attention():
+    x, e = keras.Input((100, 6), name="x"), keras.Input((100, 100), name="e")
+    return keras.Model([x, e], layers.Attention(dropout=0.3)([x, e, x]))

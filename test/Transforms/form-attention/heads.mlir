@@ -101,7 +101,7 @@ func.func @logits_returned(%q: tensor<?x3x8xf16>) -> (tensor<?x3x8xf16>, tensor<
 
 // CHECK-LABEL: func.func @dropped
 // CHECK: mpc.softmax
-// REMARK: [Missed] attention{{.*}}its probabilities have other uses than a product with values
+// REMARK: [Missed] attention{{.*}}training drops some of its probabilities
 func.func @dropped(%q: tensor<?x3x8xf16>, %s: tensor<2xi64>) -> tensor<?x3x8xf16> attributes {mpc.entry} {
   %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x3x8xf16>, tensor<?x3x8xf16>) -> tensor<?x3x3xf16>
   %1 = mpc.softmax %0 {axis = 2 : i64} : tensor<?x3x3xf16>

@@ -51,7 +51,9 @@ Case reduce(std::string name, std::string shape, ReduceKind kind, Dims axes, boo
 Case attention(std::string name) {
   auto build = [](OpBuilder &b, Location l, ValueRange v) -> Value {
     auto scale = b.getF64FloatAttr(0.5);
-    return AttentionOp::create(b, l, v[0], v[1], v[2], /*mask=*/Value(), scale, b.getUnitAttr())
+    return AttentionOp::create(b, l, v[0], v[1], v[2], /*mask=*/Value(),
+                               /*state=*/Value(), scale, b.getUnitAttr(), FloatAttr(),
+                               IntegerAttr())
         .getResult();
   };
   return {std::move(name), {"B42K", "B22K", "B223"}, build};
@@ -64,7 +66,8 @@ Case maskedAttention(std::string name) {
     const bool counts[] = {true, false, true, false, false, false,
                            true, true,  true, false, true,  false};
     Value mask = ConstantOp::create(b, l, DenseElementsAttr::get(type, ArrayRef(counts)));
-    return AttentionOp::create(b, l, v[0], v[1], v[2], mask, b.getF64FloatAttr(0.5), UnitAttr())
+    return AttentionOp::create(b, l, v[0], v[1], v[2], mask, /*state=*/Value(),
+                               b.getF64FloatAttr(0.5), UnitAttr(), FloatAttr(), IntegerAttr())
         .getResult();
   };
   return {std::move(name), {"B42K", "B32K", "B323"}, build};
@@ -74,6 +77,16 @@ Value state(OpBuilder &b, Location l) {
   return ConstantOp::create(b, l,
                             DenseElementsAttr::get(RankedTensorType::get({2}, b.getI64Type()),
                                                    ArrayRef<int64_t>{0x123456789abcdef, 7}));
+}
+
+Case droppedAttention(std::string name, bool causal) {
+  auto build = [causal](OpBuilder &b, Location l, ValueRange v) -> Value {
+    return AttentionOp::create(b, l, v[0], v[1], v[2], /*mask=*/Value(), state(b, l),
+                               b.getF64FloatAttr(0.5), causal ? b.getUnitAttr() : UnitAttr(),
+                               b.getF64FloatAttr(0.3), b.getI64IntegerAttr(2))
+        .getResult();
+  };
+  return {std::move(name), {"B42K", "B32K", "B323"}, build};
 }
 
 Value dense(OpBuilder &b, Location l, Value x, Value w, Value bias) {
@@ -151,6 +164,8 @@ std::vector<Case> cases() {
       contract("contract_scores", "BM2K", "BN2K", {0, 2}, {0, 2}, {3}, {3}),
       attention("attention"),
       maskedAttention("masked_attention"),
+      droppedAttention("dropped_attention", /*causal=*/false),
+      droppedAttention("dropped_causal_attention", /*causal=*/true),
       contract("contract_late_batch", "MKN", "K3N", {2}, {2}, {1}, {0}),
       contract("contract_two", "BMKN", "NKM", {}, {}, {3, 1}, {0, 2}),
       contract("contract_outer", "M", "KN", {}, {}, {}, {}),
