@@ -60,6 +60,28 @@ TEST_P(WindowedProducts, KeepAnInfinityInItsPlace) { expectInfinityInItsPlace(20
 
 TEST_P(WindowedProducts, AddUpInAnOrderThatThreadsDoNotChange) { expectOrderOfOneThread(60); }
 
+// Filter gradients whose sample is packed in bands, along rows or along planes.
+TEST_P(WindowedProducts, AreExactInBands) {
+  for (const std::vector<int64_t> &images :
+       {std::vector<int64_t>{301, 300}, std::vector<int64_t>{30, 61, 40}}) {
+    for (int64_t stride : {1, 2}) {
+      ConvolutionCase c;
+      c.direction = MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+      c.batch = 2;
+      c.channels = 12, c.filters = 6;
+      c.images = images;
+      c.kernel.assign(images.size(), 3);
+      c.low.assign(images.size(), 1);
+      c.high = c.dilations = c.low;
+      c.strides.assign(images.size(), stride);
+      c.lhs = c.rhs = c.out = takesBFloat16() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+      ConvolutionData data(c);
+      run(data, 2);
+      EXPECT_EQ(data.difference(), "") << c.text();
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, WindowedProducts, everyMicroKernel(), microKernelName);
 
 } // namespace
