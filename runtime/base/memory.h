@@ -76,6 +76,12 @@ inline void reserve(Buffer &buffer, uint64_t bytes) {
     throw std::bad_alloc();
 }
 
+// The same of so many float32 numbers.
+inline float *reserveFloats(Buffer &buffer, int64_t count) {
+  reserve(buffer, static_cast<uint64_t>(count) * sizeof(float));
+  return buffer.floats();
+}
+
 } // namespace mpc::rt
 
 #endif

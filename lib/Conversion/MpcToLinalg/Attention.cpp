@@ -28,7 +28,7 @@ static FailureOr<Kept> buildKept(OpBuilder &builder, Op op, typename Op::Adaptor
   ArrayRef<int64_t> query = tensorTypeOf(op.getQuery()).getShape();
   const int64_t extents[] = {query[2], query[1], tensorTypeOf(op.getKey()).getShape()[1]};
   if (ShapedType::isDynamicShape(extents))
-    return failure(); // the batch is not the first dimension
+    return failure();
   SmallVector<OpFoldResult> shape = getAsIndexOpFoldResult(op.getContext(), extents);
   shape.insert(shape.begin(), extentOf(builder, loc, adaptor.getQuery(), 0));
   Value empty = tensor::EmptyOp::create(builder, loc, shape, builder.getI1Type());
@@ -64,6 +64,9 @@ template <typename Op> struct LowerAttention : OpConversionPattern<Op> {
 
   LogicalResult matchAndRewrite(Op op, typename Op::Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    FailureOr<Kept> kept = buildKept(rewriter, op, adaptor);
+    if (failed(kept))
+      return rewriter.notifyMatchFailure(op, "the batch is not the first dimension");
     OpFoldResult batch = extentOf(rewriter, op.getLoc(), adaptor.getOperands().front(), 0);
     SmallVector<Value> results;
     for (Type result : op->getResultTypes()) {
@@ -73,9 +76,6 @@ template <typename Op> struct LowerAttention : OpConversionPattern<Op> {
       results.push_back(
           tensor::EmptyOp::create(rewriter, op.getLoc(), extents, type.getElementType()));
     }
-    FailureOr<Kept> kept = buildKept(rewriter, op, adaptor);
-    if (failed(kept))
-      return failure();
     rewriter.replaceOp(op, makeCall(rewriter, op, adaptor, results, *kept));
     return success();
   }

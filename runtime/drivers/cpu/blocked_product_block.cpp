@@ -143,7 +143,7 @@ void BlockedProduct::multiplyBlock(const Block &block, Workspace &own) const {
       if (chunk + 1 < chunks)
         tile.nextLhs = {chunkOf(block.lhs, block.lhsPanels, chunk + 1, firstRow), share, 0, 1};
     }
-    auto *sums = reinterpret_cast<float *>(own.sums.data());
+    float *sums = own.sums.floats();
     for (int64_t column = 0; column < columnPanels;) {
       tile.rhs = groups.begin();
       for (int64_t tiles = groups.tiles(); tiles > 0; ++column) {

@@ -92,7 +92,7 @@ void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales 
   kept.fitsPairs = c.lhs == MPC_RT_BFLOAT16 && fitsPairs(c, blocks, kept);
   reserve(kept.adjustments,
           static_cast<uint64_t>(tiles * blocks.count * 2 * columns) * sizeof(float));
-  auto *adjustments = reinterpret_cast<float *>(kept.adjustments.data());
+  float *adjustments = kept.adjustments.floats();
   team.forRange(tiles, 1, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile)
       for (int64_t block = 0; block < blocks.count; ++block) {

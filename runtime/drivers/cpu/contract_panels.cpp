@@ -143,7 +143,7 @@ void Contractor::multiplyPanels(const WeightKernel &weights, const Contraction &
   const int64_t count = ceilDivide(c.n, columnsOfPanel);
   const int64_t parts = std::min<int64_t>(count, team.threads());
   reserve(tileScratch, static_cast<uint64_t>(parts * sizes.total()) * sizeof(float));
-  auto *scratch = reinterpret_cast<float *>(tileScratch.data());
+  float *scratch = tileScratch.floats();
   team.forRange(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       float *own = scratch + part * sizes.total();

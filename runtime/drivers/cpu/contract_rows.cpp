@@ -48,7 +48,7 @@ void Contractor::contractRows(const Contraction &c, const void *lhs, const void 
                               const void *bias, void *out, const ResultKernel *kernel,
                               bool isMaster) {
   reserve(lhsBlock, static_cast<uint64_t>(c.m * c.k) * sizeof(float));
-  auto *wide = reinterpret_cast<float *>(lhsBlock.data());
+  float *wide = lhsBlock.floats();
   widen(c.lhs, roundLhs(c, lhs), wide, static_cast<uint64_t>(c.m * c.k));
   const float *wideBias = prepareBias(c, bias);
   const mpc_rt_dtype_t stored = isMaster ? mpc_rt_dtype_t{MPC_RT_FLOAT32} : c.rhs;

@@ -119,7 +119,7 @@ const float *Contractor::widenRows(const Contraction &c, const void *lhs) {
   if (c.lhs == MPC_RT_FLOAT32)
     return static_cast<const float *>(lhs);
   reserve(lhsBlock, c.lhsElements() * sizeof(float));
-  auto *wide = reinterpret_cast<float *>(lhsBlock.data());
+  float *wide = lhsBlock.floats();
   widen(c.lhs, lhs, wide, c.lhsElements());
   return wide;
 }

@@ -13,15 +13,6 @@
 #include <cstring>
 
 namespace mpc::rt {
-namespace {
-
-float *floats(Buffer &buffer, int64_t count) {
-  reserve(buffer, static_cast<uint64_t>(count) * sizeof(float));
-  return reinterpret_cast<float *>(buffer.data());
-}
-
-} // namespace
-
 uint64_t Convolver::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
                    biasWide.size() + libraryScratch.size() + filterScratch.size();
@@ -89,16 +80,16 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
   const bool isWhole = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
   const int64_t samples = isWhole ? c.batch : plan.block;
   if (plan.widenLhs)
-    floats(lhsBlock, c.lhsElements() / c.batch * samples);
+    reserveFloats(lhsBlock, c.lhsElements() / c.batch * samples);
   if (plan.throughScratch)
-    floats(sumBlock, isWhole ? c.outElements() : c.outElements() / c.batch * samples);
+    reserveFloats(sumBlock, isWhole ? c.outElements() : c.outElements() / c.batch * samples);
   if (c.hasBias && c.bias != MPC_RT_FLOAT32)
-    floats(biasWide, c.outColumns());
+    reserveFloats(biasWide, c.outColumns());
   if (plan.body)
     plan.body->reserveFor(libraryScratch, filterScratch);
   if (isWhole) {
     if (plan.widenRhs)
-      floats(rhsWhole, c.rhsElements());
+      reserveFloats(rhsWhole, c.rhsElements());
     return MPC_RT_OK;
   }
   const void *layout = plan.product ? plan.product->filterLayout() : plan.body->filterLayout();
@@ -106,7 +97,7 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
   if (weightsConstant && descriptor.rhs_variable >= 0 && (layout || plan.widenRhs))
     kept = &weights[{descriptor.rhs_variable, plan.element, c.direction, layout}];
   if (plan.widenRhs)
-    floats(kept && !layout ? kept->buffer : rhsWhole, c.rhsElements());
+    reserveFloats(kept && !layout ? kept->buffer : rhsWhole, c.rhsElements());
   if (layout)
     reserve(kept ? kept->buffer : packedOnce,
             plan.product ? plan.product->filterBytes() : plan.body->filterBytes());
@@ -120,7 +111,7 @@ void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor, cons
     lhs = prepareImages(plan.widenLhs, c.lhs, lhs, 0, c.lhsElements(), lhsBlock);
     rhs = prepareImages(plan.widenRhs, c.rhs, rhs, 0, c.rhsElements(), rhsWhole);
     auto *sums =
-        plan.throughScratch ? floats(sumBlock, c.outElements()) : static_cast<float *>(out);
+        plan.throughScratch ? reserveFloats(sumBlock, c.outElements()) : static_cast<float *>(out);
     plan.body->run(lhs, rhs, nullptr, sums, libraryScratch, filterScratch);
     if (plan.throughScratch)
       applyEpilogue(c, sums, nullptr, out, c.outElements());
@@ -129,7 +120,7 @@ void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor, cons
   const void *filter = prepareFilter(plan, descriptor.rhs_variable, rhs);
   const float *wideBias = prepareBias(c, bias);
   int64_t lhsSample = c.lhsElements() / c.batch, outSample = c.outElements() / c.batch;
-  float *block = plan.throughScratch ? floats(sumBlock, plan.block * outSample) : nullptr;
+  float *block = plan.throughScratch ? reserveFloats(sumBlock, plan.block * outSample) : nullptr;
   for (int64_t first = 0; first < c.batch; first += plan.block) {
     int64_t samples = std::min(plan.block, c.batch - first);
     auto *target = const_cast<uint8_t *>(at(out, first * outSample, c.out));
@@ -157,7 +148,7 @@ const void *Convolver::prepareFilter(Plan &plan, int32_t variable, const void *f
       return kept->buffer.data();
   }
   if (plan.widenRhs) {
-    float *wide = floats(kept && !layout ? kept->buffer : rhsWhole, c.rhsElements());
+    float *wide = reserveFloats(kept && !layout ? kept->buffer : rhsWhole, c.rhsElements());
     widenElements(team, kernels, c.rhs, filter, wide, c.rhsElements());
     filter = wide;
   }
@@ -182,7 +173,7 @@ const void *Convolver::prepareImages(bool wide, mpc_rt_dtype_t dtype, const void
   const void *block = at(from, first, dtype);
   if (!wide)
     return block;
-  float *to = floats(buffer, elements);
+  float *to = reserveFloats(buffer, elements);
   widenElements(team, kernels, dtype, block, to, elements);
   return to;
 }
@@ -190,7 +181,7 @@ const void *Convolver::prepareImages(bool wide, mpc_rt_dtype_t dtype, const void
 const float *Convolver::prepareBias(const Convolution &c, const void *bias) {
   if (!c.hasBias || c.bias == MPC_RT_FLOAT32)
     return static_cast<const float *>(bias);
-  float *wide = floats(biasWide, c.outColumns());
+  float *wide = reserveFloats(biasWide, c.outColumns());
   widenElements(team, kernels, c.bias, bias, wide, c.outColumns());
   return wide;
 }

@@ -20,8 +20,6 @@ template <typename T> int64_t ssize(const std::vector<T> &values) {
   return static_cast<int64_t>(values.size());
 }
 
-float *floats(const Buffer &buffer) { return reinterpret_cast<float *>(buffer.data()); }
-
 } // namespace
 
 // ---- Planning -----------------------------------------------------------------------------------
@@ -102,7 +100,7 @@ void DepthwiseConvolution::makeWorkspaces() {
   reserve(scratch, static_cast<uint64_t>(own * team.threads()) * sizeof(float));
   const auto rows = static_cast<size_t>(shape.kernel[1]);
   for (unsigned slot = 0; slot < team.threads(); ++slot) {
-    float *memory = floats(scratch) + slot * own;
+    float *memory = scratch.floats() + slot * own;
     Workspace workspace;
     workspace.lhs = {&from, ringRows, memory, std::vector<int64_t>(static_cast<size_t>(ringRows))};
     workspace.rhs = {&to, 1, memory += lhs, std::vector<int64_t>(1)};
@@ -229,7 +227,7 @@ void DepthwiseConvolution::multiplyBand(Workspace &own, const void *lhs, const v
 void DepthwiseConvolution::correlatePart(Workspace &own, const void *lhs, const void *rhs,
                                          int64_t part, const Group &group) const {
   const int64_t total = shape.batch * to.rows;
-  float *sums = floats(partSums) + part * taps * padded + group.first;
+  float *sums = partSums.floats() + part * taps * padded + group.first;
   for (int64_t tap = 0; tap < taps; ++tap)
     std::fill_n(sums + tap * padded, lanesOf(group), 0.0f);
   int64_t sample = -1;
@@ -277,7 +275,7 @@ void DepthwiseConvolution::fetch(DepthwiseCorrelation &correlation, const void *
 void DepthwiseConvolution::sumParts(void *out) const {
   team.forRange(taps, std::max<int64_t>(1, conversionGrain / (parts * padded)),
                 [&](int64_t begin, int64_t end) {
-                  float *sums = floats(partSums);
+                  float *sums = partSums.floats();
                   for (int64_t part = 1; part < parts; ++part)
                     for (int64_t i = begin * padded; i < end * padded; ++i)
                       sums[i] += sums[part * taps * padded + i];

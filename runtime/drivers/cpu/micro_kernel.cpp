@@ -214,6 +214,12 @@ bool isWorthwhile(const MicroKernel &kernel, const Convolution &c, bool widens) 
   return &kernel == &avx2Float32 || (isFull && uses >= fewestUses * (c.channels + c.filters));
 }
 
+int packedDtype(const MicroKernel &kernel) noexcept {
+  constexpr int64_t bytesOfBFloat16 = 2;
+  return kernel.pieces[0]->laneBytes == kernel.depth * bytesOfBFloat16 ? MPC_RT_BFLOAT16
+                                                                       : MPC_RT_FLOAT32;
+}
+
 const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept {
   const PieceKernel &many = *kernel.pieces[0], &few = *kernel.pieces[1];
   return columns % many.columns == 0 || columns % many.columns > few.columns ? many : few;

@@ -105,6 +105,9 @@ struct MicroKernel {
   const PieceKernel *pieces[2];
 };
 
+// Of what its panels hold.
+int packedDtype(const MicroKernel &kernel) noexcept;
+
 // Of the two the one that leaves fewer columns empty.
 const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) noexcept;
 

@@ -177,10 +177,13 @@ bool Convolver::takeOwnByRules(Plan &plan, bool widens) {
   if ((!isLarge || DepthwiseConvolution::isInStrips(depthwise, c)) && takeDepthwise(plan))
     return true;
   const MicroKernel *kernel = findMicroKernel(c);
-  return kernel &&
-         (ScatteredProduct::isWorthwhile(*kernel, c) ||
-          ScatteredFilterGradient::isWorthwhile(*kernel, c) || isWorthwhile(*kernel, c, widens)) &&
-         takeMicroKernel(plan, kernel);
+  if (!kernel)
+    return false;
+  // Not where oneDNN multiplies bfloat16 as it is and ours would widen it.
+  const bool isScattered =
+      (widens || kernel == bfloat16) && (ScatteredProduct::isWorthwhile(*kernel, c) ||
+                                         ScatteredFilterGradient::isWorthwhile(*kernel, c));
+  return (isScattered || isWorthwhile(*kernel, c, widens)) && takeMicroKernel(plan, kernel);
 }
 
 bool Convolver::takeDepthwise(Plan &plan) {

@@ -46,7 +46,7 @@ const void *Contractor::prepareRhs(Plan &plan, int32_t variable, const void *rhs
   }
   if (plan.widenRhs) {
     reserve(rhsWhole, c.rhsElements() * sizeof(float));
-    auto *wide = reinterpret_cast<float *>(rhsWhole.data());
+    float *wide = rhsWhole.floats();
     if (c.rhs == MPC_RT_INT8)
       widenIntegers(team, c, static_cast<const int8_t *>(rhs), wide);
     else
@@ -73,7 +73,7 @@ const void *Contractor::prepareLhs(const Plan &plan, const void *lhs, int64_t fi
     return block;
   int64_t elements = units * (plan.batched ? c.m * c.k : c.k);
   reserve(lhsBlock, static_cast<uint64_t>(elements) * sizeof(float));
-  auto *wide = reinterpret_cast<float *>(lhsBlock.data());
+  float *wide = lhsBlock.floats();
   if (!columns) {
     widen(c.lhs, block, wide, static_cast<uint64_t>(elements));
     return wide;
@@ -92,7 +92,7 @@ const float *Contractor::prepareBias(const Contraction &c, const void *bias) {
   if (!c.hasBias || c.bias == MPC_RT_FLOAT32)
     return static_cast<const float *>(bias);
   reserve(biasWide, static_cast<uint64_t>(c.n) * sizeof(float));
-  auto *wide = reinterpret_cast<float *>(biasWide.data());
+  float *wide = biasWide.floats();
   widen(c.bias, bias, wide, static_cast<uint64_t>(c.n));
   return wide;
 }

@@ -52,7 +52,7 @@ bool Contractor::prepareProduct(const RowLoop &loop, const mpc_rt_rows_product_t
   prepared.bias = static_cast<const float *>(product.bias);
   if (c.hasBias && c.bias != MPC_RT_FLOAT32) {
     reserve(prepared.ownBias, static_cast<uint64_t>(c.n) * sizeof(float));
-    auto *wide = reinterpret_cast<float *>(prepared.ownBias.data());
+    float *wide = prepared.ownBias.floats();
     widen(c.bias, product.bias, wide, static_cast<uint64_t>(c.n));
     prepared.bias = wide;
   }

@@ -13,7 +13,7 @@ namespace {
 // Places of the images that are packed before they are multiplied.
 constexpr int64_t packedPlaces = 256;
 // Parts of all places that have sums of their own, for as many threads.
-constexpr int64_t mostGroups = 16, mostGroupBytes = 4 << 20;
+constexpr int64_t mostGroups = 16, mostGroupSums = 1 << 20;
 
 Convolution::Extents spreadExtents(const std::array<ScatteredAxis, 3> &axes) {
   auto of = [](const ScatteredAxis &axis) { return axis.wide + axis.most - axis.least; };
@@ -29,10 +29,11 @@ int64_t segmentsOf(const Convolution &c, int64_t segmentPlaces) {
 bool ScatteredFilterGradient::multiplies(const MicroKernel &kernel, const Convolution &c) {
   // What a pair lacks at the end of a row would be a stranger, times zero.
   const bool hasStrangers = c.images[2] % kernel.depth != 0;
-  const bool takesDtypes = kernel.depth == 2 ? c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16
-                                             : c.lhs <= MPC_RT_FLOAT16 && c.rhs <= MPC_RT_FLOAT16;
+  auto takes = [&](mpc_rt_dtype_t dtype) {
+    return dtype <= MPC_RT_FLOAT16 && kernel.packRhs[dtype][0];
+  };
   return c.groups == 1 && c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT && kernel.depth <= 2 &&
-         Convolution::product(c.strides) == 1 && !hasStrangers && takesDtypes &&
+         Convolution::product(c.strides) == 1 && !hasStrangers && takes(c.lhs) && takes(c.rhs) &&
          c.out <= MPC_RT_FLOAT16;
 }
 
@@ -58,7 +59,7 @@ ScatteredFilterGradient::ScatteredFilterGradient(ThreadTeam &team, const VectorK
       axes{scatteredAxis(shape, 0), scatteredAxis(shape, 1), scatteredAxis(shape, 2)},
       extents(spreadExtents(axes)), segmentPlaces(std::min(shape.images[2], packedPlaces)),
       segments(segmentsOf(shape, segmentPlaces)),
-      groups(std::clamp<int64_t>(mostGroupBytes / (4 * rows * panels * kernel.columns), 1,
+      groups(std::clamp<int64_t>(mostGroupSums / (rows * panels * kernel.columns), 1,
                                  std::min(mostGroups, segments))),
       workspaces(team.threads()) {
   for (int64_t o0 : axes[0].offsets)
@@ -69,9 +70,6 @@ ScatteredFilterGradient::ScatteredFilterGradient(ThreadTeam &team, const VectorK
               ((filter * extents[0] + o0 - axes[0].least) * extents[1] + o1 - axes[1].least) *
                   extents[2] +
               o2 - axes[2].least);
-  auto reserveFloats = [](Buffer &buffer, int64_t count) {
-    reserve(buffer, static_cast<uint64_t>(count) * sizeof(float));
-  };
   const int64_t spreadElements = shape.batch * shape.filters * Convolution::product(extents);
   if (!spreadOutputs.allocate(static_cast<uint64_t>(spreadElements * elementBytes)))
     throw std::bad_alloc(); // zeros, of which those of the padding stay
@@ -230,10 +228,10 @@ void ScatteredFilterGradient::takeOut(size_t part, float *target, Workspace &own
   if (isFinite)
     return;
   for (int64_t i = 0; i < count; ++i) { // [steps, columns, depth]
-    const auto value = static_cast<float>(loadElement(packedType(), packed, i));
+    const auto value = static_cast<float>(loadElement(packedDtype(micro), packed, i));
     if (std::isfinite(value))
       continue;
-    storeElement(packedType(), packed, i, 0);
+    storeElement(packedDtype(micro), packed, i, 0);
     multiplyAlone(own.parts[part], i / ofStep * micro.depth + i % micro.depth, value,
                   target + i % ofStep / micro.depth);
   }
@@ -255,7 +253,7 @@ void ScatteredFilterGradient::multiplyAlone(const Segment &segment, int64_t plac
           if (meets(axes[0], at0, o0) && meets(axes[1], at1, o1) &&
               meets(axes[2], segment.first + place, o2))
             target[row * kernel.columns] +=
-                value * static_cast<float>(loadElement(packedType(), spreadOutputs.data(),
+                value * static_cast<float>(loadElement(packedDtype(micro), spreadOutputs.data(),
                                                        start + lanes[static_cast<size_t>(row)]));
 }
 

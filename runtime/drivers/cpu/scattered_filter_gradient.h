@@ -57,7 +57,6 @@ private:
   // are multiplied by themselves.
   void takeOut(size_t part, float *target, Workspace &own) const;
   void multiplyAlone(const Segment &segment, int64_t place, float value, float *target) const;
-  mpc_rt_dtype_t packedType() const { return elementBytes == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32; }
   void finish(void *out);
   void orderTap(int64_t tap, float *filter) const; // [channels, filters]
 

@@ -13,7 +13,7 @@ namespace {
 // they are results.
 constexpr int64_t placesOfChunk = 128, mostBandBytes = 512 << 10;
 
-template <typename Axes> size_t outermostOf(const Axes &axes) {
+size_t outermostOf(const std::array<ScatteredAxis, 3> &axes) {
   size_t d = 0;
   while (d + 1 < axes.size() && axes[d].wide == 1 && axes[d].narrow == 1)
     ++d;
@@ -32,28 +32,26 @@ void transposeTaps(const Element *from, int64_t taps, int64_t depth, int64_t col
 } // namespace
 
 bool ScatteredProduct::multiplies(const MicroKernel &kernel, const Convolution &c) {
-  const PieceKernel &pieces = *kernel.pieces[1];
   const bool isPlain = c.toImages() || Convolution::product(c.strides) == 1;
-  const mpc_rt_dtype_t element =
-      pieces.laneBytes / kernel.depth == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
   return c.groups == 1 && c.direction != MPC_RT_CONVOLUTION_FILTER_GRADIENT && isPlain &&
-         depthOf(c) % pieces.multiple == 0 && c.out <= MPC_RT_FLOAT16 &&
-         (element == MPC_RT_FLOAT32 ? c.rhs <= MPC_RT_FLOAT16 : c.rhs == element);
+         depthOf(c) % kernel.pieces[1]->multiple == 0 && c.out <= MPC_RT_FLOAT16 &&
+         c.rhs <= MPC_RT_FLOAT16 && kernel.packRhs[c.rhs][0];
 }
 
 bool ScatteredProduct::isWorthwhile(const MicroKernel &kernel, const Convolution &c) {
   if (&kernel == &amxBFloat16 || !multiplies(kernel, c)) // not measured with tiles
     return false;
-  // Of each place and k: rows that are multiplied, and what packing takes; oneDNN's, which has a
-  // vector for each tap, and more than one in gradients that it widens. Adding up is of each row.
+  // Fits to what was measured on a Zen 4 (docs/decisions/0071). Of each place and step along k: the
+  // rows that are multiplied, and what packing takes; of each row, adding up. Against them what
+  // oneDNN takes for a tap: a vector of columns, two where it widens gradients to float32, and with
+  // AVX2 less where it has kernels for few channels.
   constexpr int64_t adding = 24;
-  const bool isAvx2 = &kernel == &avx2Float32;
-  const int64_t ofTap = isAvx2 ? !c.toImages()                          ? 12
-                                 : Convolution::product(c.strides) == 1 ? 9
-                                                                        : 5
-                        : kernel.depth == 1 || !c.toImages() ? 14
-                                                             : 28;
-  const int64_t packing = isAvx2 ? 8 : 16, taps = Convolution::product(c.kernel);
+  const bool isAvx2 = &kernel == &avx2Float32, toImages = c.toImages();
+  const bool isStrided = Convolution::product(c.strides) > 1;
+  const int64_t ofTapByAvx2 = !toImages ? 12 : isStrided ? 5 : 9;
+  const int64_t ofTapByAvx512 = toImages && kernel.depth > 1 ? 28 : 14;
+  const int64_t ofTap = isAvx2 ? ofTapByAvx2 : ofTapByAvx512, packing = isAvx2 ? 8 : 16;
+  const int64_t taps = Convolution::product(c.kernel);
   const int64_t steps = ceilDivide(depthOf(c), kernel.depth);
   return taps * c.outColumns() * (steps + adding) + packing * steps <= ofTap * taps * steps;
 }
@@ -71,9 +69,6 @@ ScatteredProduct::ScatteredProduct(ThreadTeam &team, const VectorKernels &vector
   int64_t most = 0;
   for (int64_t i = 0; i < bands; ++i)
     most = std::max(most, sumsOf(bandAt(i, bands)));
-  auto reserveFloats = [](Buffer &buffer, int64_t count) {
-    reserve(buffer, static_cast<uint64_t>(count) * sizeof(float));
-  };
   for (Workspace &own : workspaces) { // here: a thread of a team cannot fail
     reserve(own.panels, static_cast<uint64_t>(chunk * steps * kernel.laneBytes));
     reserveFloats(own.products, taps * columns * chunk);
@@ -189,9 +184,8 @@ void ScatteredProduct::runBand(const Band &band, const uint8_t *lhs, const uint8
 void ScatteredProduct::multiply(const uint8_t *lhs, int64_t first, int64_t count,
                                 const uint8_t *filter, Workspace &own) const {
   const int64_t panels = ceilDivide(count, kernel.columns), rows = taps * columns;
-  const mpc_rt_dtype_t element = elementBytes == 2 ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-  kernel.packRhs[element][1]({lhs + first * depth * elementBytes, depth, count, depth}, panels,
-                             steps, own.panels.data());
+  kernel.packRhs[packedDtype(micro)][1]({lhs + first * depth * elementBytes, depth, count, depth},
+                                        panels, steps, own.panels.data());
   PieceTile tile = {};
   tile.lhsStepBytes = kernel.laneBytes;
   tile.lastStepBytes = (depth - (steps - 1) * micro.depth) * elementBytes;

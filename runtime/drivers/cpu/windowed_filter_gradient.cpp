@@ -245,8 +245,8 @@ void WindowedFilterGradient::multiplyBlock(int64_t samples, bool first) {
         tile.lastStepBytes = lhs.laneBytes;
         tile.pieces = own.data();
         tile.count = static_cast<int64_t>(own.size());
-        tile.sums = reinterpret_cast<float *>(sums.data()) +
-                    (unit.tap * lhs.lanes + unit.lane) * sumStride + unit.panel * rhs.panelLanes;
+        tile.sums = sums.floats() + (unit.tap * lhs.lanes + unit.lane) * sumStride +
+                    unit.panel * rhs.panelLanes;
         tile.sumStride = sumStride;
         tile.first = first;
         kernel.multiply(tile);
@@ -266,7 +266,7 @@ void WindowedFilterGradient::run(const void *images, const void *outputs, void *
     }
   }
   const EpilogueRow finish = vectors.epilogue[shape.out][0];
-  const auto *from = reinterpret_cast<const float *>(sums.data());
+  const float *from = sums.floats();
   const int64_t rows = Convolution::product(shape.kernel) * lhs.lanes;
   team.forRange(rows, std::max<int64_t>(conversionGrain / shape.filters, 1),
                 [&](int64_t begin, int64_t end) {

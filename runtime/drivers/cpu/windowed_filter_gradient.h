@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product over the places of the outputs for each tap. Both operands are packed across places, a
-// block of samples at a time; taps that differ in the innermost dimension only have packed rows of
-// their own, and share them with those that differ in the others. Sums are float32 sums, whose
-// order depends neither on the block nor on the number of threads.
+// block of samples at a time, or a band of a large one; taps that differ in the innermost dimension
+// only have packed rows of their own, and share them with those that differ in the others. Sums are
+// float32 sums, whose order depends neither on the block nor on the number of threads.
 #ifndef MPC_RUNTIME_DRIVERS_CPU_WINDOWED_FILTER_GRADIENT_H
 #define MPC_RUNTIME_DRIVERS_CPU_WINDOWED_FILTER_GRADIENT_H
 

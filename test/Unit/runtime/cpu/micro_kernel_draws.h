@@ -54,6 +54,17 @@ protected:
                 data.out.data(), shape.batch);
   }
 
+  // What the kernel takes; gradients of filters pack lhs, which widens it.
+  void setDtypes(cts::ConvolutionCase &c, Draws &draws) const {
+    const bool isPacked = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+    c.lhs = c.rhs = takesBFloat16() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+    if (!takesBFloat16()) {
+      c.rhs = draws.below(3);
+      c.lhs = isPacked ? draws.below(3) : c.lhs;
+    }
+    draws.setResult(c);
+  }
+
   // k in pairs, where k is what lies together.
   void makeEven(cts::ConvolutionCase &c) const {
     if (GetParam() != &avx512BFloat16)

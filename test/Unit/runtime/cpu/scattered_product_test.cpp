@@ -42,9 +42,7 @@ protected:
       // More than a chunk of places, by rows and within one.
       c.images.push_back(reach + draws.below(spatial == 3 ? 5 : spatial == 2 ? 20 : 300));
     }
-    c.lhs = takesBFloat16() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-    c.rhs = takesBFloat16() ? MPC_RT_BFLOAT16 : draws.below(3);
-    draws.setResult(c);
+    setDtypes(c, draws);
     return c;
   }
 };
@@ -106,9 +104,7 @@ protected:
     }
     if (takesBFloat16()) // in pairs
       c.images.back() += c.images.back() % 2;
-    c.lhs = takesBFloat16() ? MPC_RT_BFLOAT16 : draws.below(3);
-    c.rhs = takesBFloat16() ? MPC_RT_BFLOAT16 : draws.below(3);
-    draws.setResult(c);
+    setDtypes(c, draws);
     return c;
   }
 };

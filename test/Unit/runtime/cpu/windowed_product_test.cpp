@@ -45,11 +45,7 @@ protected:
       const int64_t reach = draws.addWindow(c, /*taps=*/3);
       c.images.push_back(reach + draws.below(spatial == 3 ? 3 : 8));
     }
-    c.lhs = takesBFloat16() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
-    c.rhs = takesBFloat16() ? MPC_RT_BFLOAT16 : draws.below(3);
-    if (!takesBFloat16() && c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT)
-      c.lhs = draws.below(3); // packed, which widens
-    draws.setResult(c);
+    setDtypes(c, draws);
     return c;
   }
 };
