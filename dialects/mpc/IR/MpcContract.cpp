@@ -88,8 +88,8 @@ LogicalResult ContractOp::verify() {
       if (l < 0 || l >= lhs.getRank() || r < 0 || r >= rhs.getRank())
         return emitOpError() << what << " dimension out of range: " << l << " x " << r;
       if (lhs.getDimSize(l) != rhs.getDimSize(r))
-        return emitOpError() << what << " dimensions " << l << " and " << r << " have extents "
-                             << lhs.getDimSize(l) << " and " << rhs.getDimSize(r);
+        return emitOpError() << what << " dimensions " << l << " of " << lhs << " and " << r
+                             << " of " << rhs << " have different extents";
     }
     return success();
   };

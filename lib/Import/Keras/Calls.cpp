@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Calls of layers: a Functional model in dependency order, a Sequential model as a chain, nested
-// models inline, and the mpc.layer of one call. Inputs.cpp has the InputLayers.
-#include "CallOrder.h"
+// Calls of layers: a Sequential model as a chain, nested models inline, and the mpc.layer of one
+// call. FunctionalGraph.cpp has the order of calls, Inputs.cpp the InputLayers.
 #include "GraphImporter.h"
 
 #include "CompositeBuilder.h"
@@ -9,18 +8,11 @@
 #include "Objects.h"
 #include "Operations/OperationBuilder.h"
 
-#include <map>
-#include <set>
-
 namespace mpc::keras {
 
 using mlir::Value;
 
 namespace {
-
-std::string join(llvm::StringRef container, llvm::StringRef name) {
-  return container.empty() ? name.str() : (container + "/" + name).str();
-}
 
 constexpr uint64_t kMaxCalls = 100000;
 
@@ -120,7 +112,7 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   llvm::append_range(results, lb.laterOutputs);
   lb.reportEmpty(results);
   // Before masks pass on, which reads the keyword `mask`: a class without that argument refuses it.
-  lb.reportUnreadKeywords();
+  lb.reportUnreadArguments();
   mlir::StringAttr policy = getPolicy(layer, path);
   if (!results.front() || lb.hasFailed())
     return false;
@@ -201,7 +193,7 @@ bool GraphImporter::importComposite(
   CompositeBuilder composite(*this, lb, builder, inputs,
                              autocasts ? Values(op.getResults()) : Values(inputs));
   const bool good = import(composite, outputs);
-  lb.reportUnreadKeywords();
+  lb.reportUnreadArguments();
   return good && !lb.hasFailed();
 }
 
@@ -334,167 +326,6 @@ bool GraphImporter::importSequential(const ModelConfig &model, llvm::StringRef p
   }
   outputs.push_back(value);
   return true;
-}
-
-struct GraphImporter::Call {
-  const LayerConfig *layer;
-  const Node *node;                       ///< null for an InputLayer
-  std::vector<const TensorRef *> tensors; ///< in the order of the layer's inputs
-  unsigned waiting = 0;                   ///< tensors that are not computed yet
-  std::vector<unsigned> consumers;        ///< calls, once per tensor that they take
-  bool done = false;
-  Values results;
-};
-
-bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef path, bool trainable,
-                                     llvm::ArrayRef<Value> inputs, Values &outputs) {
-  const bool nested = !inputs.empty();
-  bool good = true;
-  auto complain = [&](const std::string &place, const llvm::Twine &message) {
-    report(place, message);
-    good = false;
-  };
-
-  // Every call of every layer, in file order. An InputLayer is one call without tensors.
-  std::vector<Call> calls;
-  std::map<std::pair<llvm::StringRef, uint64_t>, unsigned> find;
-  for (const LayerConfig &layer : model.layers) {
-    if (layer.className == "InputLayer" || layer.calls.empty()) {
-      find[{layer.name, 0}] = unsigned(calls.size());
-      calls.push_back({&layer, nullptr, {}, 0, {}, false, {}});
-      continue;
-    }
-    for (const auto &[number, node] : llvm::enumerate(layer.calls)) {
-      Call call{&layer, &node, {}, 0, {}, false, {}};
-      for (const Argument &argument : node.arguments)
-        llvm::append_range(call.tensors, argument.tensors());
-      for (const Argument &argument : llvm::make_second_range(node.keywords))
-        llvm::append_range(call.tensors, argument.tensors());
-      find[{layer.name, number}] = unsigned(calls.size());
-      calls.push_back(std::move(call));
-    }
-  }
-  auto lookup = [&](const TensorRef &tensor) -> Call * {
-    auto found = find.find({tensor.layer, tensor.node});
-    return found == find.end() ? nullptr : &calls[found->second];
-  };
-  for (unsigned number = 0; number < calls.size(); ++number)
-    for (const TensorRef *tensor : calls[number].tensors) {
-      Call *producer = lookup(*tensor);
-      if (!producer) {
-        complain(join(path, calls[number].layer->name),
-                 "an input is call " + llvm::Twine(tensor->node) + " of layer '" + tensor->layer +
-                     "', which the model does not have");
-        continue;
-      }
-      producer->consumers.push_back(number);
-      ++calls[number].waiting;
-    }
-
-  // The model's inputs, in the order of the signature.
-  std::vector<const TensorRef *> declared = model.inputs.tensors();
-  if (nested && declared.size() != inputs.size())
-    complain(path.str(), "the nested model takes " + llvm::Twine(declared.size()) +
-                             " tensors but is called with " + llvm::Twine(inputs.size()));
-  if (declared.empty())
-    complain(path.str(), "the model has no inputs");
-  if (!good)
-    return false;
-  for (const auto &[position, tensor] : llvm::enumerate(declared)) {
-    Call *input = lookup(*tensor);
-    if (!input || input->layer->className != "InputLayer" || input->done) {
-      complain(path.str(),
-               "the model's input '" + tensor->layer + "' is no InputLayer of its own, used once");
-      continue;
-    }
-    input->done = true;
-    if (Value value = importInput(*input->layer, join(path, input->layer->name),
-                                  nested ? inputs[position] : Value()))
-      input->results.push_back(value);
-  }
-
-  // Every Keras counts the calls of a nested Functional model from 1 in output_layers; reading, it
-  // takes the last one for 0 (functional_from_config, get_tensor).
-  auto lookupOutput = [&](const TensorRef &tensor) -> Call * {
-    auto layer = llvm::find_if(
-        model.layers, [&](const LayerConfig &layer) { return layer.name == tensor.layer; });
-    if (layer == model.layers.end() || !layer->model || layer->calls.empty() ||
-        layer->model->kind != ModelConfig::Kind::Functional)
-      return lookup(tensor);
-    TensorRef called = tensor;
-    called.node = tensor.node ? tensor.node - 1 : layer->calls.size() - 1;
-    return lookup(called);
-  };
-
-  // A layer's calls wait for those that Keras runs before.
-  if (!good)
-    return false;
-  std::vector<OrderedCall> ordered;
-  llvm::SmallVector<unsigned> ends;
-  auto numberOf = [&](const Call *call) { return unsigned(call - calls.data()); };
-  for (const Call &call : calls) {
-    ordered.push_back({call.layer, {}});
-    for (const TensorRef *tensor : call.tensors)
-      ordered.back().producers.push_back(numberOf(lookup(*tensor)));
-  }
-  for (const TensorRef *tensor : model.outputs.tensors())
-    if (const Call *producer = lookupOutput(*tensor))
-      ends.push_back(numberOf(producer));
-  llvm::DenseMap<const LayerConfig *, unsigned> previous;
-  for (unsigned number : orderCalls(ordered, ends)) {
-    auto [before, isFirst] = previous.try_emplace(calls[number].layer, number);
-    if (isFirst)
-      continue;
-    calls[before->second].consumers.push_back(number);
-    ++calls[number].waiting;
-    before->second = number;
-  }
-
-  // Ready calls in file order, so that the same file gives the same IR.
-  std::set<unsigned> ready;
-  auto finishCall = [&](Call &call) {
-    for (unsigned consumer : call.consumers)
-      if (--calls[consumer].waiting == 0)
-        ready.insert(consumer);
-  };
-  for (Call &call : calls)
-    if (call.done && !call.results.empty())
-      finishCall(call);
-  while (!ready.empty()) {
-    Call &call = calls[*ready.begin()];
-    ready.erase(ready.begin());
-    call.done = true;
-    const std::string place = join(path, call.layer->name);
-    Values arguments;
-    for (const TensorRef *tensor : call.tensors) {
-      Call *producer = lookup(*tensor);
-      if (tensor->tensor < producer->results.size())
-        arguments.push_back(producer->results[tensor->tensor]);
-    }
-    if (arguments.size() != call.tensors.size()) {
-      complain(place, "an input is an output that its layer does not have");
-      continue;
-    }
-    if (call.node && isOperation(*call.layer)
-            ? importOperation(*call.layer, *call.node, place, arguments, call.results)
-            : importCall(*call.layer, call.node, place, trainable, arguments, call.results))
-      finishCall(call);
-  }
-  if (failed)
-    return false;
-  for (const Call &call : calls)
-    if (!call.done)
-      complain(join(path, call.layer->name),
-               "the layer is never reached from the model's inputs (a cycle, or an InputLayer "
-               "that is no input)");
-  for (const TensorRef *tensor : model.outputs.tensors()) {
-    Call *producer = lookupOutput(*tensor);
-    if (producer && tensor->tensor < producer->results.size())
-      outputs.push_back(producer->results[tensor->tensor]);
-    else
-      complain(path.str(), "the model's output '" + tensor->layer + "' is not computed");
-  }
-  return good;
 }
 
 } // namespace mpc::keras

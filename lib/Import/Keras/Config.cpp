@@ -220,6 +220,21 @@ void Parser::parseCalls(const json::Array &nodes, LayerConfig &layer, llvm::Stri
   }
 }
 
+/// Of the call of a layer; operations judge themselves what their arrays are.
+static void makeArraysTensors(Argument &argument) {
+  for (Argument &item : argument.items)
+    makeArraysTensors(item);
+  const json::Object *object =
+      argument.kind == Argument::Kind::Constant ? argument.constant.getAsObject() : nullptr;
+  const llvm::StringRef className =
+      object ? object->getString("class_name").value_or("") : llvm::StringRef();
+  if (className != "__tensor__" && className != "__numpy__")
+    return;
+  argument.kind = Argument::Kind::Tensor;
+  argument.tensor.array = std::make_shared<const json::Object>(*object);
+  argument.constant = nullptr;
+}
+
 LayerConfig Parser::parseLayer(const json::Value &value, size_t index, llvm::StringRef modelPath) {
   LayerConfig layer;
   const std::string prefix = modelPath.empty() ? "" : modelPath.str() + "/";
@@ -251,6 +266,11 @@ LayerConfig Parser::parseLayer(const json::Value &value, size_t index, llvm::Str
   layer.sharedObject = object->getInteger("shared_object_id");
   if (const json::Array *nodes = object->getArray("inbound_nodes"))
     parseCalls(*nodes, layer, path);
+  if (!isOperation(layer))
+    for (Node &call : layer.calls) {
+      llvm::for_each(call.arguments, makeArraysTensors);
+      llvm::for_each(llvm::make_second_range(call.keywords), makeArraysTensors);
+    }
   if (isModel(*object))
     layer.model = parseModel(*object, path);
   return layer;
@@ -289,6 +309,10 @@ std::unique_ptr<ModelConfig> Parser::parseModel(const json::Object &object, llvm
 }
 
 } // namespace
+
+bool isOperation(const LayerConfig &layer) {
+  return llvm::StringRef(layer.module).starts_with("keras.src.ops");
+}
 
 std::vector<const TensorRef *> Argument::tensors() const {
   std::vector<const TensorRef *> result;

@@ -21,10 +21,6 @@ using mlir::Value;
 
 namespace {
 
-std::string join(llvm::StringRef container, llvm::StringRef name) {
-  return container.empty() ? name.str() : (container + "/" + name).str();
-}
-
 /// Whether a config, or one of an object inside it, says `stateful`.
 bool saysStateful(const llvm::json::Object &config, unsigned depth = 0) {
   if (config.getBoolean("stateful").value_or(false))

@@ -23,6 +23,11 @@ namespace mpc::keras {
 
 class CompositeBuilder;
 
+/// The path of `name` inside `container`, which is empty for the model.
+inline std::string join(llvm::StringRef container, llvm::StringRef name) {
+  return container.empty() ? name.str() : (container + "/" + name).str();
+}
+
 /// A variable of the model, once for all calls of its layer.
 struct ModelVariable {
   /// What the next call reads.
@@ -200,6 +205,8 @@ private:
                        bool trainable, llvm::ArrayRef<mlir::Value> inputs,
                        bool (*import)(CompositeBuilder &, llvm::SmallVectorImpl<mlir::Value> &),
                        Values &outputs);
+  /// A constant array that a layer is called with, in @forward; null after an error.
+  mlir::Value importArray(const llvm::json::Object &array, llvm::StringRef path);
   /// A node that keras.ops recorded: plain ops of @forward, no layer.
   bool importOperation(const LayerConfig &layer, const Node &node, llvm::StringRef path,
                        llvm::ArrayRef<mlir::Value> tensors, Values &outputs);

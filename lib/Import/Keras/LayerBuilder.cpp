@@ -95,13 +95,27 @@ llvm::SmallVector<Value> LayerBuilder::getArgumentSlots(unsigned position, llvm:
   return slots;
 }
 
-void LayerBuilder::reportUnreadKeywords() {
+void LayerBuilder::reportUnreadArguments() {
   if (!call || countTensors(call->arguments) == 0)
     return;
+  // No layer reads these; Keras takes them for arrays.
+  auto holdsNumbers = [](const Argument &argument) {
+    return argument.kind == Argument::Kind::List && argument.tensors().empty() &&
+           llvm::any_of(argument.items, [](const Argument &item) {
+             return item.constant.kind() != llvm::json::Value::Null ||
+                    item.kind != Argument::Kind::Constant;
+           });
+  };
   for (const auto &[keyword, argument] : call->keywords)
-    if (!argument.tensors().empty() && !readKeywords.contains(&argument))
+    if (holdsNumbers(argument))
+      error("a list of numbers is passed as the keyword '" + keyword + "'; pass a NumPy array");
+    else if (!argument.tensors().empty() && !readKeywords.contains(&argument))
       error("a tensor is passed as the keyword '" + keyword + "', which mpc does not support for " +
             layer.className);
+  for (const auto &[position, argument] : llvm::enumerate(call->arguments))
+    if (holdsNumbers(argument))
+      error("a list of numbers is passed as argument " + llvm::Twine(position) +
+            "; pass a NumPy array");
 }
 
 const llvm::json::Value *LayerBuilder::getLiteral(unsigned position, llvm::StringRef name) const {

@@ -180,7 +180,7 @@ private:
   mlir::Value bindOperand(mlir::Value outer);
   /// The value of @forward that an argument of the body stands for.
   mlir::Value getOperandOf(mlir::Value argument) const;
-  void reportUnreadKeywords();
+  void reportUnreadArguments();
   const Argument *findArgument(unsigned position, llvm::StringRef name) const;
 
   GraphImporter &importer;

@@ -2,6 +2,7 @@
 """Masks, losses, categories and images."""
 
 import keras
+import numpy as np
 from keras import layers
 from layer_cases.registry import case, chain
 
@@ -65,3 +66,41 @@ def integer_lookup():
 def resized_nearest_float16():
     return chain((5, 4, 2), layers.Conv2D(2, 1, dtype="mixed_float16"), layers.Resizing(8, 4, interpolation="nearest", dtype="mixed_float16"),
                  layers.Activation("linear", dtype="float32"))
+
+
+def constant_arguments_model(policy):
+    """Arrays of NumPy and tensors that no layer computed, in the calls of layers."""
+    keras.config.set_dtype_policy(policy)
+    try:
+        x = keras.Input((5, 4), name="x")
+        seen = np.tril(np.ones((1, 5, 5), bool))
+        y = layers.MultiHeadAttention(2, 3, use_bias=False)(x, x, attention_mask=seen)
+        z = layers.Attention()([x, x], mask=[None, np.array([[True, False, True, True, False]])])
+        w = layers.Softmax()(layers.Dot(2)([x, x]), mask=keras.ops.convert_to_tensor(seen))
+        steps = layers.LSTM(4, return_sequences=True)(x, mask=np.array([[True, True, False, True, False]]))
+        # In float64: the layer casts it.
+        sums = layers.Add()([y, np.linspace(-1.001, 1.003, 20).reshape(1, 5, 4)])
+        products = layers.Multiply()([z, keras.ops.linspace(0.501, 1.503, 4)[None, None]])
+        # Without masks: those of one sample are in the way of those of the batch.
+        results = [layers.Reshape((-1,))(result) for result in (sums, products, w, steps)]
+        return keras.Model(x, layers.Concatenate(dtype="float32")(results))
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+@case("gradient")
+def constant_arguments():
+    return constant_arguments_model("float32")
+
+
+@case("gradient")
+def constant_arguments_float16():
+    return constant_arguments_model("mixed_float16")
+
+
+@case("forward")
+def softmax_masks_of_numbers():
+    """More than a half counts; in integers, which have no half, more than 0."""
+    x = keras.Input((5, 4), name="x")
+    masks = [x, np.array([0.25, 0.5, 0.75, 1.0], "float32"), np.array([[3, 0, -2, 1]], "int32"), np.array([[255, 0, 1, 2]], "uint8")]
+    return keras.Model(x, [layers.Softmax()(x, mask=mask) for mask in masks])

@@ -25,6 +25,8 @@ struct TensorRef {
   uint64_t node = 0;
   uint64_t tensor = 0;
   std::string dtype; ///< as Keras recorded it; empty where the file does not say
+  /// A constant array in the place of a layer's result: the object `__tensor__` or `__numpy__`.
+  std::shared_ptr<const llvm::json::Object> array = nullptr;
 };
 
 /// An argument of a call, or the structure of a model's inputs and outputs, nested as the user
@@ -32,10 +34,11 @@ struct TensorRef {
 struct Argument {
   enum class Kind { Tensor, List, Dict, Constant };
   Kind kind = Kind::Constant;
-  TensorRef tensor;                     ///< Kind::Tensor
-  std::vector<Argument> items;          ///< Kind::List and Kind::Dict, in file order
-  std::vector<std::string> keys;        ///< Kind::Dict, one per item
-  llvm::json::Value constant = nullptr; ///< Kind::Constant: a literal, or a `__tensor__` object
+  TensorRef tensor;              ///< Kind::Tensor
+  std::vector<Argument> items;   ///< Kind::List and Kind::Dict, in file order
+  std::vector<std::string> keys; ///< Kind::Dict, one per item
+  /// Kind::Constant: a literal, or an object: `__slice__`, and of an operation `__tensor__`, too.
+  llvm::json::Value constant = nullptr;
 
   /// Every tensor in it, depth first: dictionaries by sorted key (as Keras flattens them), lists in
   /// order.
@@ -60,6 +63,9 @@ struct LayerConfig {
   std::optional<int64_t> sharedObject;
   std::unique_ptr<ModelConfig> model; ///< set for Functional and Sequential layers
 };
+
+/// Nodes that keras.ops recorded are operations, not layers, and own no group in weight files.
+bool isOperation(const LayerConfig &layer);
 
 struct ModelConfig {
   enum class Kind { Functional, Sequential };

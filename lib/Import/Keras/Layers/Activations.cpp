@@ -91,6 +91,13 @@ Value importSoftmax(LayerBuilder &b) {
   Value mask = b.getMask();
   if (!mask)
     return b.makeSoftmax(x, axes);
+  // Of a mask of numbers what is greater than a half counts, in the mask's own dtype.
+  llvm::ArrayRef<Value> given = b.getArgument(1, "mask");
+  if (!given.empty() && elementTypeOf(given.front()) != elementTypeOf(mask)) {
+    mlir::Type element = elementTypeOf(given.front());
+    Value half = mlir::isa<mlir::FloatType>(element) ? b.makeConstant(0.5) : b.makeZero(element);
+    mask = b.makeCompare(ComparePredicate::GT, given.front(), half);
+  }
   if (b.rankOf(mask) > b.rankOf(x) || failed(broadcastShapes({b.shapeOf(mask), b.shapeOf(x)})))
     return b.error("the mask of Softmax must broadcast to the input");
   Value y = b.makeSoftmax(b.makeSelect(mask, x, b.makeConstantOr(-1e9, -3e4)), axes);

@@ -7,6 +7,7 @@
 // unrolled, and eagerly.)
 #include "CellPolicies.h"
 
+#include "../GraphImporter.h"
 #include "../ScanBuilder.h"
 #include "RecurrentStates.h"
 
@@ -15,10 +16,6 @@ namespace {
 
 using mlir::Value;
 using Values = llvm::SmallVector<Value>;
-
-std::string join(llvm::StringRef container, llvm::StringRef name) {
-  return (container + "/" + name).str();
-}
 
 Value passOn(LayerBuilder &b) {
   for (Value input : b.getInputs().drop_front())
@@ -161,7 +158,7 @@ bool CellLoop::importMixed(llvm::ArrayRef<Value> inputs, Values &outputs) {
     outputState = cell->getOutputState();
     Values initial(b.getArgument(1, "initial_state"));
     givenStates = !initial.empty();
-    if (givenStates && !checkStates(b, initial, shapes))
+    if (givenStates && !checkStates(b, initial, shapes, b.shapeOf(x)[0]))
       return {};
     if (options->stateful) {
       Values stored = addStateVariables(b, shapes, /*isChannelsFirst=*/false, b.shapeOf(x)[0]);

@@ -49,7 +49,7 @@ Value importRecurrence(LayerBuilder &b, RecurrentCell &cell) {
   for (Value &state : initial)
     if (b.rankOf(state) == b.rankOf(x) - 1)
       state = toCell(b, cell, state);
-  if (b.hasFailed() || (given && !checkStates(b, initial, shapes)))
+  if (b.hasFailed() || (given && !checkStates(b, initial, shapes, b.shapeOf(x)[0])))
     return {};
   if (!given)
     for (const auto &[index, shape] : llvm::enumerate(shapes))

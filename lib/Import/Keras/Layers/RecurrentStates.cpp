@@ -81,19 +81,26 @@ llvm::SmallVector<Value> addStateVariables(LayerBuilder &b, llvm::ArrayRef<State
   return variables;
 }
 
-bool checkStates(LayerBuilder &b, llvm::ArrayRef<Value> initial,
-                 llvm::ArrayRef<StateShape> shapes) {
+bool checkStates(LayerBuilder &b, llvm::ArrayRef<Value> initial, llvm::ArrayRef<StateShape> shapes,
+                 int64_t batch) {
   if (initial.size() != shapes.size()) {
     b.error("initial_state holds " + llvm::Twine(initial.size()) + " tensors; the cell has " +
             llvm::Twine(shapes.size()) + " states");
     return false;
   }
-  for (auto [index, state, shape] : llvm::enumerate(initial, shapes))
+  for (auto [index, state, shape] : llvm::enumerate(initial, shapes)) {
     if (b.rankOf(state) == 0 || b.shapeOf(state).drop_front() != llvm::ArrayRef(shape) ||
         !mlir::isa<mlir::FloatType>(elementTypeOf(state))) {
       b.error("initial_state " + llvm::Twine(index) + " does not have the state's shape");
       return false;
     }
+    // Keras computes with a state of one sample where the call has one sample.
+    if (b.shapeOf(state).front() != batch) {
+      b.error("initial_state " + llvm::Twine(index) +
+              " is not of the batch of the sequences; give the model an Input for it");
+      return false;
+    }
+  }
   return true;
 }
 

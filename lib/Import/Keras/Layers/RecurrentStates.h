@@ -25,10 +25,10 @@ mlir::Value getStepMask(LayerBuilder &b, int64_t steps);
 using StateShape = llvm::SmallVector<int64_t>;
 llvm::SmallVector<mlir::Value> addStateVariables(LayerBuilder &b, llvm::ArrayRef<StateShape> shapes,
                                                  bool isChannelsFirst, int64_t batch);
-/// Whether tensors of `initial_state` are floating and have these shapes behind the batch; else an
-/// error.
+/// Whether tensors of `initial_state` are floating and have these shapes behind the batch of the
+/// sequences; else an error.
 bool checkStates(LayerBuilder &b, llvm::ArrayRef<mlir::Value> initial,
-                 llvm::ArrayRef<StateShape> shapes);
+                 llvm::ArrayRef<StateShape> shapes, int64_t batch);
 
 /// Whether the output of masked steps, which repeats the last one from zeros on, is none of the
 /// states: where these start from something else, and where such steps give zeros in between.

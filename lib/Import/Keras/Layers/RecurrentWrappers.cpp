@@ -10,10 +10,6 @@ namespace {
 using mlir::Value;
 using Values = llvm::SmallVector<Value>;
 
-std::string join(llvm::StringRef container, llvm::StringRef name) {
-  return (container + "/" + name).str();
-}
-
 /// An argument that stands for `count` tensors of a call.
 Argument tensorArgument(size_t count) {
   Argument argument;

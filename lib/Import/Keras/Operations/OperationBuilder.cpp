@@ -2,6 +2,7 @@
 // Arguments of operations, promotion of integers, and the table of all operations.
 #include "OperationBuilder.h"
 
+#include "../ArrayLiteral.h"
 #include "../Dtype.h"
 
 namespace mpc::keras {
@@ -57,52 +58,23 @@ const Argument *OperationBuilder::findArgument(unsigned position, llvm::StringRe
   return fromConfig.back().get();
 }
 
-/// Appends the numbers of a nested list in row-major order and finds its shape; false for anything
-/// that is no rectangular array of numbers or truth values.
-static bool readArray(const llvm::json::Value &value, unsigned depth,
-                      llvm::SmallVectorImpl<int64_t> &shape,
-                      llvm::SmallVectorImpl<double> &numbers) {
-  const llvm::json::Array *array = value.getAsArray();
-  if (!array) {
-    std::optional<double> number = value.getAsNumber();
-    if (std::optional<bool> flag = value.getAsBoolean())
-      number = *flag;
-    if (!number || depth != shape.size())
-      return false;
-    numbers.push_back(*number);
-    return true;
-  }
-  if (depth == shape.size()) {
-    if (!numbers.empty() || depth >= 16)
-      return false;
-    shape.push_back(int64_t(array->size()));
-  }
-  if (shape[depth] != int64_t(array->size()))
-    return false;
-  return llvm::all_of(*array, [&](const llvm::json::Value &item) {
-    return readArray(item, depth + 1, shape, numbers);
-  });
-}
-
 Operand OperationBuilder::makeArray(const llvm::json::Value &value, llvm::StringRef dtype,
                                     llvm::StringRef name) {
-  llvm::SmallVector<int64_t> shape;
-  llvm::SmallVector<double> numbers;
-  mlir::Type element = dtypeElement(builder, dtype);
-  if (!element || !readArray(value, 0, shape, numbers)) {
+  const mlir::Type element = dtypeElement(builder, dtype);
+  const bool isFloating = mlir::isa_and_nonnull<mlir::FloatType>(element);
+  const mlir::DenseElementsAttr array =
+      element ? readArray(value, isFloating ? builder.getF64Type() : element)
+              : mlir::DenseElementsAttr();
+  if (!array) {
     error("argument '" + name + "' of '" + layer.className +
           "' holds an array that is not readable");
     return {};
   }
-  if (mlir::isa<mlir::FloatType>(element))
-    return {makeCastTo(makeConstant(shape, numbers), element)};
-  auto type = mlir::RankedTensorType::get(shape, element);
-  llvm::SmallVector<llvm::APInt> integers;
-  for (double number : numbers)
-    integers.emplace_back(element.getIntOrFloatBitWidth(), uint64_t(int64_t(number)),
-                          /*isSigned=*/false, /*implicitTrunc=*/true);
-  return {make<ConstantOp>(
-      llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, integers)))};
+  if (!isFloating)
+    return {make<ConstantOp>(llvm::cast<mlir::ElementsAttr>(array))};
+  return {makeCastTo(
+      makeConstant(array.getType().getShape(), llvm::to_vector(array.getValues<double>())),
+      element)};
 }
 
 Operand OperationBuilder::makeOperand(const Argument &argument, llvm::StringRef name) {
@@ -398,10 +370,6 @@ bool OperationBuilder::promote(llvm::MutableArrayRef<Operand> operands) {
 }
 
 // ---- The table ----------------------------------------------------------------------------------
-
-bool isOperation(const LayerConfig &layer) {
-  return llvm::StringRef(layer.module).starts_with("keras.src.ops");
-}
 
 OperationImportFn findOperation(const LayerConfig &layer) {
   for (llvm::ArrayRef<OperationEntry> family : {arithmeticOperations(),  activationOperations(),

@@ -137,8 +137,6 @@ llvm::ArrayRef<OperationEntry> splitOperations();
 llvm::ArrayRef<OperationEntry> statisticOperations();
 llvm::ArrayRef<OperationEntry> windowOperations();
 
-/// Nodes that keras.ops recorded are operations, not layers, and own no group in weight files.
-bool isOperation(const LayerConfig &layer);
 /// Null for an operation that is not supported.
 OperationImportFn findOperation(const LayerConfig &layer);
 
