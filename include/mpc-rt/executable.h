@@ -28,8 +28,9 @@ extern "C" {
  * a contraction rounds its lhs, 17 when it calls services->contract_with_gelu, 18 when
  * services->contract_and_sum rounds the sums, 19 when a kernel on a contraction's result writes it,
  * 20 when it calls services->attend_masked or services->attend_masked_gradient, 21 when it calls
- * services->attend_dropped or services->attend_dropped_gradient, else 1. */
-#define MPC_RT_ABI_VERSION 21u
+ * services->attend_dropped or services->attend_dropped_gradient, 22 when the sources that do not
+ * count in an attention have a score, else 1. */
+#define MPC_RT_ABI_VERSION 22u
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */
@@ -276,7 +277,11 @@ enum {
   MPC_RT_ATTENTION_MASK = 2,
   MPC_RT_ATTENTION_MASK_OF_SAMPLE = 4,
   MPC_RT_ATTENTION_MASK_OF_HEAD = 8,
-  MPC_RT_ATTENTION_MASK_OF_TARGET = 16
+  MPC_RT_ATTENTION_MASK_OF_TARGET = 16,
+  /* Since version 22: sources that do not count, by a mask or by MPC_RT_ATTENTION_CAUSAL, have
+   * `hidden_score` as s in the softmax and in log_sums; then their probability is 0. Of a target
+   * for which none counts `out` is 0, and p and d are. A GPU has no such attention. */
+  MPC_RT_ATTENTION_HIDDEN_SCORE = 32
 };
 
 /* Since version 12. Attention of queries [batch, targets, heads, width] to keys [batch, sources,
@@ -296,6 +301,7 @@ typedef struct mpc_rt_attention_t {
   int64_t targets, sources, heads, width, value_width;
   double scale;
   const char *layer;
+  double hidden_score; /* finite; with MPC_RT_ATTENTION_HIDDEN_SCORE. Since version 22 */
 } mpc_rt_attention_t;
 
 /* A contraction that a loop over time computes again and again, rows at a time, with the same rhs

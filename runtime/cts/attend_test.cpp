@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conformance of attend and attend_gradient: whole matrices in float64 by their definition, with a
-// bound for each result from the terms that it is a sum of.
-#include "runtime/base/philox.h"
+// Conformance of attend and attend_gradient.
+#include "runtime/base/element.h"
+#include "runtime/cts/attention_case.h"
 #include "runtime/cts/device_call.h"
 #include "runtime/cts/driver_fixture.h"
 #include "runtime/cts/elements.h"
@@ -10,244 +10,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 namespace mpc::rt::cts {
 namespace {
 
-using Numbers = std::vector<double>;
-
-// Roundings of operands and results, of scores before their softmax and of the softmax.
-double unitOf(mpc_rt_dtype_t dtype) {
-  return dtype == MPC_RT_FLOAT16    ? 0x1p-11
-         : dtype == MPC_RT_BFLOAT16 ? 0x1p-8
-         : dtype == MPC_RT_FLOAT32  ? 0x1p-20
-                                    : 0x1p-45;
-}
-constexpr double roundings = 6;
-
-struct Case {
-  mpc_rt_dtype_t dtype;
-  int64_t batch, targets, sources, heads, width, valueWidth;
-  bool causal;
-  uint32_t mask = 0; // MPC_RT_ATTENTION_MASK*
-  bool drops = false;
-  std::string text() const {
-    return std::string(dtypeName(dtype)) + " " + std::to_string(batch) + "x" +
-           std::to_string(heads) + "x" + std::to_string(targets) + "x" + std::to_string(sources) +
-           "x" + std::to_string(width) + "x" + std::to_string(valueWidth) +
-           (causal ? " causal" : "") + (mask ? " mask " + std::to_string(mask) : "") +
-           (drops ? " dropout" : "");
-  }
-};
-
-Case draw(uint32_t index) {
-  uint32_t count = 0;
-  auto next = [&](uint32_t bound) {
-    return static_cast<int64_t>(philox({{index, count++, 0, 0}}, 17, 0).word[0] % bound);
-  };
-  constexpr mpc_rt_dtype_t dtypes[] = {MPC_RT_FLOAT16, MPC_RT_BFLOAT16, MPC_RT_FLOAT16,
-                                       MPC_RT_FLOAT32, MPC_RT_FLOAT64};
-  Case c;
-  c.dtype = dtypes[next(5)];
-  c.batch = 1 + next(3), c.heads = 1 + next(3);
-  c.targets = 1 + next(40), c.sources = next(2) ? c.targets : 1 + next(40);
-  // Half of the widths as libraries like them.
-  c.width = next(2) ? 8 * (1 + next(4)) : 1 + next(20);
-  c.valueWidth = next(2) ? c.width : next(2) ? 8 * (1 + next(4)) : 1 + next(20);
-  c.causal = next(2);
-  if (!c.causal && next(2))
-    c.mask = MPC_RT_ATTENTION_MASK | static_cast<uint32_t>(4 * next(8));
-  c.drops = next(2);
-  return c;
-}
-
-// What a mask that tells all extents apart says: some sources count, in some rows none, in some the
-// first ones alone.
-bool drawMask(int64_t row, int64_t source, int64_t sources) {
-  const auto word = [](int64_t i, uint32_t stream) {
-    return philox({{static_cast<uint32_t>(i), stream, 0, 0}}, 23, 0).word[0];
-  };
-  const uint32_t kind = word(row, 0) % 4;
-  return kind == 0   ? false
-         : kind == 1 ? source < static_cast<int64_t>(word(row, 1)) % sources
-                     : word(row * sources + source, 2) % 3 != 0;
-}
-
-// A result and, of each number, the sum of its terms without their signs.
-struct Expected {
-  Numbers values, terms;
-  explicit Expected(size_t count) : values(count, 0.0), terms(count, 0.0) {}
-  void add(size_t i, double value, double term) {
-    values[i] += value;
-    terms[i] += term;
-  }
-  std::string differenceOf(const char *what, mpc_rt_dtype_t dtype, double unit,
-                           const std::vector<uint8_t> &data) const {
-    const Numbers got = widened(dtype, data);
-    for (size_t i = 0; i < values.size(); ++i)
-      if (!(std::abs(got[i] - values[i]) <= unit * roundings * terms[i]))
-        return std::string(what) + ": element " + std::to_string(i) + " is " +
-               std::to_string(got[i]) + ", expected " + std::to_string(values[i]) + " within " +
-               std::to_string(unit * roundings * terms[i]);
-    return "";
-  }
-};
-
-// The operands and results of both services.
-struct Data {
-  explicit Data(const Case &c) : c(c) {
-    auto make = [&](std::vector<uint8_t> &data, int64_t count, uint32_t stream) {
-      fill(data, c.dtype, count, /*seed=*/5, stream, /*most=*/16, 1.0 / 8);
-    };
-    make(query, c.batch * c.targets * c.heads * c.width, 0);
-    make(key, c.batch * c.sources * c.heads * c.width, 1);
-    make(value, c.batch * c.sources * c.heads * c.valueWidth, 2);
-    make(cotangent, c.batch * c.targets * c.heads * c.valueWidth, 3);
-    const int64_t rows = (c.mask & MPC_RT_ATTENTION_MASK_OF_SAMPLE ? c.batch : 1) *
-                         (c.mask & MPC_RT_ATTENTION_MASK_OF_HEAD ? c.heads : 1) *
-                         (c.mask & MPC_RT_ATTENTION_MASK_OF_TARGET ? c.targets : 1);
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t u = 0; u < c.sources; ++u)
-        mask.push_back(drawMask(row, u, c.sources));
-    for (int64_t i = 0; c.drops && i < c.batch * c.heads * c.targets * c.sources; ++i)
-      kept.push_back(philox({{static_cast<uint32_t>(i), 0, 0, 0}}, 29, 0).word[0] % 4 != 0);
-    out.resize(cotangent.size(), 0xFF);
-    logSums.resize(static_cast<size_t>(c.batch * c.heads * c.targets) * dtypeSize(wide()), 0xFF);
-    queryGradient.resize(query.size(), 0xFF);
-    keyGradient.resize(key.size(), 0xFF);
-    valueGradient.resize(value.size(), 0xFF);
-  }
-  mpc_rt_dtype_t wide() const {
-    return c.dtype == MPC_RT_FLOAT64 ? MPC_RT_FLOAT64 : MPC_RT_FLOAT32;
-  }
-  double scale() const { return 1 / std::sqrt(static_cast<double>(c.width)); }
-  mpc_rt_attention_t descriptor(uint32_t id) const {
-    mpc_rt_attention_t d{};
-    d.struct_size = sizeof d;
-    d.id = id;
-    d.dtype = c.dtype;
-    d.flags = (c.causal ? MPC_RT_ATTENTION_CAUSAL : 0) | c.mask;
-    d.batch = {0, 1};
-    d.targets = c.targets, d.sources = c.sources, d.heads = c.heads;
-    d.width = c.width, d.value_width = c.valueWidth;
-    d.scale = scale();
-    d.layer = "tested";
-    return d;
-  }
-
-  // Of the forward computation from its operands, of the derivative also from its results as they
-  // are.
-  std::string difference(bool ofGradient) const {
-    const Numbers q = widened(c.dtype, query), k = widened(c.dtype, key),
-                  v = widened(c.dtype, value), dy = widened(c.dtype, cotangent),
-                  y = widened(c.dtype, out), l = widened(wide(), logSums);
-    Expected result(dy.size()), sums(l.size()), dq(q.size()), dk(k.size()), dv(v.size());
-    auto at = [&](int64_t b, int64_t place, int64_t places, int64_t h, int64_t width, int64_t w) {
-      return static_cast<size_t>(((b * places + place) * c.heads + h) * width + w);
-    };
-    Numbers scores(static_cast<size_t>(c.sources));
-    const auto count = static_cast<size_t>(c.sources);
-    for (int64_t b = 0; b < c.batch; ++b)
-      for (int64_t h = 0; h < c.heads; ++h)
-        for (int64_t t = 0; t < c.targets; ++t) {
-          const auto row = static_cast<size_t>((b * c.heads + h) * c.targets + t);
-          double total = 0, largest = 0;
-          const bool isHidden = hides(b, h, t);
-          for (size_t u = 0; u < count; ++u) {
-            scores[u] = 0;
-            if (isHidden) {
-              total += 1;
-              continue;
-            }
-            if (!sees(b, h, t, static_cast<int64_t>(u))) {
-              scores[u] = -std::numeric_limits<double>::infinity();
-              continue;
-            }
-            for (int64_t w = 0; w < c.width; ++w)
-              scores[u] += q[at(b, t, c.targets, h, c.width, w)] *
-                           k[at(b, static_cast<int64_t>(u), c.sources, h, c.width, w)] * scale();
-            largest = std::max(largest, std::abs(scores[u]));
-            total += std::exp(scores[u]);
-          }
-          // What a rounding of the scores changes the weights by, relatively.
-          const double sensitivity = 1 + largest;
-          sums.add(row, std::log(total), sensitivity);
-          for (size_t u = 0; u < count; ++u) {
-            const auto source = static_cast<int64_t>(u);
-            const double weight = std::exp(scores[u] - (ofGradient ? l[row] : std::log(total)));
-            const double factor = factorOf(row, u);
-            double derivative = 0, terms = 0;
-            for (int64_t w = 0; w < c.valueWidth; ++w) {
-              const size_t to = at(b, t, c.targets, h, c.valueWidth, w),
-                           from = at(b, source, c.sources, h, c.valueWidth, w);
-              result.add(to, factor * weight * v[from],
-                         factor * weight * std::abs(v[from]) * sensitivity);
-              if (!ofGradient)
-                continue;
-              dv.add(from, factor * weight * dy[to],
-                     factor * weight * std::abs(dy[to]) * sensitivity);
-              derivative += dy[to] * (factor * v[from] - y[to]);
-              terms += std::abs(dy[to]) * (factor * std::abs(v[from]) + std::abs(y[to]));
-            }
-            if (isHidden)
-              continue;
-            derivative *= scale() * weight;
-            terms *= scale() * weight * sensitivity;
-            for (int64_t w = 0; ofGradient && w < c.width; ++w) {
-              const size_t target = at(b, t, c.targets, h, c.width, w),
-                           from = at(b, source, c.sources, h, c.width, w);
-              dq.add(target, derivative * k[from], terms * std::abs(k[from]));
-              dk.add(from, derivative * q[target], terms * std::abs(q[target]));
-            }
-          }
-        }
-    const double unit = unitOf(c.dtype);
-    std::string text;
-    if (!ofGradient) {
-      text = result.differenceOf("out", c.dtype, unit, out);
-      return text.empty() ? sums.differenceOf("log_sums", wide(), unit, logSums) : text;
-    }
-    text = dq.differenceOf("query", c.dtype, unit, queryGradient);
-    text += dk.differenceOf("key", c.dtype, unit, keyGradient);
-    return text + dv.differenceOf("value", c.dtype, unit, valueGradient);
-  }
-
-  const uint8_t *maskAt(const void *place) const {
-    return c.mask ? static_cast<const uint8_t *>(place) : nullptr;
-  }
-  static constexpr double keepScale = 4.0 / 3;
-  AttentionDropout dropoutAt(const void *place) const {
-    return c.drops ? AttentionDropout{static_cast<const uint8_t *>(place), keepScale, true}
-                   : AttentionDropout{};
-  }
-  double factorOf(size_t row, size_t source) const {
-    return !c.drops ? 1 : kept[row * static_cast<size_t>(c.sources) + source] ? keepScale : 0;
-  }
-  // Whether the source counts for the target, and whether none does by the mask.
-  bool sees(int64_t b, int64_t h, int64_t t, int64_t u) const {
-    if (!c.mask)
-      return !c.causal || u <= t;
-    int64_t row = c.mask & MPC_RT_ATTENTION_MASK_OF_SAMPLE ? b : 0;
-    row = c.mask & MPC_RT_ATTENTION_MASK_OF_HEAD ? row * c.heads + h : row;
-    row = c.mask & MPC_RT_ATTENTION_MASK_OF_TARGET ? row * c.targets + t : row;
-    return mask[static_cast<size_t>(row * c.sources + u)] != 0;
-  }
-  bool hides(int64_t b, int64_t h, int64_t t) const {
-    for (int64_t u = 0; c.mask && u < c.sources; ++u)
-      if (sees(b, h, t, u))
-        return false;
-    return c.mask != 0;
-  }
-
-  Case c;
-  std::vector<uint8_t> query, key, value, cotangent, mask, kept, out, logSums, queryGradient,
-      keyGradient, valueGradient;
-};
-
 class Attend : public DriverTest {
 protected:
-  mpc_rt_status_t attend(Data &data) {
+  mpc_rt_status_t attend(AttentionData &data) {
     auto descriptor = data.descriptor(nextId++);
     return callOnDevice(
         *driver, WeightUse::updated,
@@ -258,7 +29,7 @@ protected:
               data.c.batch);
         });
   }
-  mpc_rt_status_t attendGradient(Data &data) {
+  mpc_rt_status_t attendGradient(AttentionData &data) {
     auto descriptor = data.descriptor(nextId++);
     return callOnDevice(
         *driver, WeightUse::updated,
@@ -271,10 +42,10 @@ protected:
                                         data.c.batch);
         });
   }
-  void check(const Case &c) {
-    Data data(c);
+  void check(const AttentionCase &c) {
+    AttentionData data(c);
     const std::vector<uint8_t> before = data.out;
-    if ((c.mask || c.drops) && std::string(driver->name()) == "cuda") {
+    if ((c.mask || c.drops || c.hiddenScore) && std::string(driver->name()) == "cuda") {
       EXPECT_NE(attend(data), MPC_RT_OK);
       EXPECT_NE(std::string(mpc_rt_last_error()).find("which no GPU has"), std::string::npos);
       EXPECT_NE(attendGradient(data), MPC_RT_OK);
@@ -288,7 +59,7 @@ protected:
     EXPECT_EQ(data.difference(false), "") << c.text();
     ASSERT_EQ(attendGradient(data), MPC_RT_OK) << mpc_rt_last_error();
     EXPECT_EQ(data.difference(true), "") << c.text();
-    Data again(c);
+    AttentionData again(c);
     again.out = data.out, again.logSums = data.logSums;
     ASSERT_EQ(attendGradient(again), MPC_RT_OK) << mpc_rt_last_error();
     EXPECT_EQ(again.queryGradient, data.queryGradient) << c.text();
@@ -302,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Every, Attend, ::testing::ValuesIn(everyDriver()), driv
 
 TEST_P(Attend, IsRightOverDtypesShapesAndMasks) {
   for (uint32_t i = 0; i < 60; ++i)
-    check(draw(i));
+    check(drawAttention(i));
 }
 
 // Blocks of targets, of which masks see different sources; more heads than threads, and fewer.
@@ -335,14 +106,49 @@ TEST_P(Attend, IsRightOverSeveralBlocksWithDropout) {
     }
 }
 
+TEST_P(Attend, IsRightOverSeveralBlocksWithHiddenScores) {
+  for (const mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
+    for (const double score : {-1e9, 0.25}) {
+      check({dtype, 1, 230, 150, 1, 40, 24, true, 0, false, score});
+      check({dtype, 2, 100, 333, 3, 16, 65, true, 0, true, score});
+      for (uint32_t extents = 0; extents < 8; ++extents) {
+        const uint32_t mask = MPC_RT_ATTENTION_MASK | 4 * extents;
+        check({dtype, 3, 120, 150, 2, 40, 24, false, mask, extents % 2 == 0, score});
+      }
+    }
+}
+
+// Of a target whose scores are all -inf Keras's Softmax gives all to what is hidden, and that is
+// cleared; where nothing is hidden, the softmax is not a number.
+TEST_P(Attend, GivesAllToHiddenScores) {
+  if (!driver->computes() || std::string(driver->name()) == "cuda")
+    return;
+  for (const mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT64}) {
+    const AttentionCase c = {dtype, 1, 3, 3, 1, 8, 8, true, 0, false, -1e9};
+    AttentionData data(c);
+    for (int64_t i = 0; i < 24; ++i)
+      storeElement(dtype, data.query.data(), i, 1);
+    for (int64_t source = 0; source < 3; ++source)
+      storeElement(dtype, data.key.data(), 8 * source, -std::numeric_limits<double>::infinity());
+    ASSERT_EQ(attend(data), MPC_RT_OK) << mpc_rt_last_error();
+    const Numbers out = widened(dtype, data.out), sums = widened(data.wide(), data.logSums);
+    for (size_t i = 0; i < 24; ++i)
+      if (i < 16)
+        EXPECT_EQ(out[i], 0) << c.text();
+      else
+        EXPECT_TRUE(std::isnan(out[i])) << c.text();
+    EXPECT_NEAR(sums[0], -1e9, 64) << c.text();
+  }
+}
+
 // What is dropped may be anything, too: the probabilities of a target that sees NaN, or values that
 // only dropped probabilities are multiplied with in the derivative.
 TEST_P(Attend, DoesNotLookAtDroppedProbabilities) {
   if (!driver->computes() || std::string(driver->name()) == "cuda")
     return;
   for (const mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT64}) {
-    const Case c = {dtype, 1, 6, 40, 1, 8, 8, false, 0, true};
-    Data data(c);
+    const AttentionCase c = {dtype, 1, 6, 40, 1, 8, 8, false, 0, true};
+    AttentionData data(c);
     std::fill(data.kept.begin(), data.kept.begin() + c.sources, uint8_t{0});
     storeElement(dtype, data.query.data(), 3, std::numeric_limits<double>::quiet_NaN());
     ASSERT_EQ(attend(data), MPC_RT_OK) << mpc_rt_last_error();
@@ -363,8 +169,8 @@ TEST_P(Attend, DoesNotLookAtHiddenScores) {
   if (!driver->computes() || std::string(driver->name()) == "cuda")
     return;
   for (const mpc_rt_dtype_t dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT64}) {
-    const Case c = {dtype, 1, 6, 40, 1, 8, 8, false, MPC_RT_ATTENTION_MASK};
-    Data data(c), changed(c);
+    const AttentionCase c = {dtype, 1, 6, 40, 1, 8, 8, false, MPC_RT_ATTENTION_MASK};
+    AttentionData data(c), changed(c);
     std::fill(data.mask.begin(), data.mask.end(), uint8_t{1});
     data.mask[5] = data.mask[39] = 0;
     changed.mask = data.mask;
@@ -382,7 +188,7 @@ TEST_P(Attend, DoesNotLookAtHiddenScores) {
 TEST_P(Attend, IsTheSameForEveryNumberOfThreads) {
   if (std::string(driver->name()) != "cpu")
     return;
-  Data one({MPC_RT_BFLOAT16, 1, 230, 150, 2, 40, 24, true, 0, true}), other(one.c);
+  AttentionData one({MPC_RT_BFLOAT16, 1, 230, 150, 2, 40, 24, true, 0, true}), other(one.c);
   driver = makeCpuDriver({1, isa()});
   ASSERT_EQ(attend(one), MPC_RT_OK);
   ASSERT_EQ(attendGradient(one), MPC_RT_OK);
@@ -400,9 +206,9 @@ TEST_P(Attend, IsTheSameForEveryNumberOfThreads) {
 TEST_P(Attend, KeepsNaNInItsHead) {
   if (!driver->computes())
     return;
-  const Case c = {MPC_RT_FLOAT16, 2, 5, 7, 3, 8, 8, false};
+  const AttentionCase c = {MPC_RT_FLOAT16, 2, 5, 7, 3, 8, 8, false};
   for (int operand = 0; operand < 3; ++operand) {
-    Data data(c);
+    AttentionData data(c);
     std::vector<uint8_t> &changed = operand == 0   ? data.query
                                     : operand == 1 ? data.key
                                                    : data.value;
@@ -422,8 +228,8 @@ TEST_P(Attend, KeepsNaNInItsHead) {
 }
 
 TEST_P(Attend, RefusesWhatNobodyCanCompute) {
-  const Case c = {MPC_RT_FLOAT16, 2, 5, 7, 3, 8, 8, false};
-  Data data(c);
+  const AttentionCase c = {MPC_RT_FLOAT16, 2, 5, 7, 3, 8, 8, false};
+  AttentionData data(c);
   auto refuses = [&](mpc_rt_attention_t d, int64_t batch, const char *message) {
     ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
     EXPECT_NE(driver->attend(d,
@@ -441,7 +247,18 @@ TEST_P(Attend, RefusesWhatNobodyCanCompute) {
     return d;
   };
   refuses(with([](auto &d) { d.struct_size = 8; }), 2, "compile the model again");
-  refuses(with([](auto &d) { d.flags = 32; }), 2, "newer than this runtime");
+  refuses(with([](auto &d) { d.flags = 64; }), 2, "newer than this runtime");
+  refuses(with([](auto &d) { d.flags = MPC_RT_ATTENTION_HIDDEN_SCORE; }), 2, "hides nothing");
+  refuses(with([](auto &d) {
+            d.flags = MPC_RT_ATTENTION_CAUSAL | MPC_RT_ATTENTION_HIDDEN_SCORE;
+            d.hidden_score = -INFINITY;
+          }),
+          2, "an infinite one");
+  refuses(with([](auto &d) {
+            d.flags = MPC_RT_ATTENTION_CAUSAL | MPC_RT_ATTENTION_HIDDEN_SCORE;
+            d.struct_size = offsetof(mpc_rt_attention_t, hidden_score);
+          }),
+          2, "compile the model again");
   refuses(with([](auto &d) { d.flags = MPC_RT_ATTENTION_MASK; }), 2, "null operand");
   refuses(with([](auto &d) { d.flags = MPC_RT_ATTENTION_MASK_OF_HEAD; }), 2, "exclude each other");
   refuses(with([](auto &d) { d.flags = MPC_RT_ATTENTION_MASK | MPC_RT_ATTENTION_CAUSAL; }), 2,

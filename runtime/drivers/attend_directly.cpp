@@ -35,14 +35,14 @@ public:
                      matrix[static_cast<size_t>(place * width + w)]);
   }
   // The scores of a target with the sources that may count, -inf where the mask says that they do
-  // not. False if they depend on nothing: the mask hides them all.
+  // not. False if they depend on nothing: the mask hides them all, and these have no score.
   bool score(const Matrix &query, const Matrix &key, const uint8_t *mask, int64_t target,
              std::vector<double> &row) const {
     row.resize(
         static_cast<size_t>(shape.causal ? std::min(target + 1, shape.sources) : shape.sources));
     if (mask)
       mask += shape.maskRow(pair, target);
-    if (mask && std::count(mask, mask + shape.sources, 0) == shape.sources) {
+    if (mask && !shape.hiddenScore && std::count(mask, mask + shape.sources, 0) == shape.sources) {
       std::fill(row.begin(), row.end(), 0.0);
       return false;
     }
@@ -56,6 +56,14 @@ public:
         score = -std::numeric_limits<double>::infinity();
     }
     return true;
+  }
+  // The sources that do not count for a target.
+  int64_t hiddenFrom(const uint8_t *mask, int64_t target) const {
+    if (mask) {
+      mask += shape.maskRow(pair, target);
+      return std::count(mask, mask + shape.sources, 0);
+    }
+    return shape.causal ? std::max(shape.sources - target - 1, int64_t{0}) : 0;
   }
   int64_t rowOf(int64_t target) const { return pair * shape.targets + target; }
   // By what dropout multiplies the probability; 0: whatever that is, it counts as 0.
@@ -93,6 +101,11 @@ void attendDirectly(const Attention &shape, const AttentionOperands &operands, i
       double top = -std::numeric_limits<double>::infinity(), sum = 0;
       for (double score : row)
         top = std::isnan(score) ? score : std::max(top, score);
+      const int64_t hidden = head.hiddenFrom(operands.mask, target);
+      if (shape.hiddenScore && hidden > 0) {
+        top = top < *shape.hiddenScore ? *shape.hiddenScore : top;
+        sum = static_cast<double>(hidden) * std::exp(*shape.hiddenScore - top);
+      }
       for (double &score : row)
         sum += score = std::exp(score - top);
       double *to = &out[static_cast<size_t>(target * shape.valueWidth)];

@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 
 #include <cmath>
+#include <cstddef>
 
 namespace mpc::rt {
 namespace {
@@ -33,14 +34,17 @@ bool fitsDropout(const AttentionDropout &dropout) {
 mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, bool hasOperands,
                         Attention &result) {
   const char *layer = descriptor.layer ? descriptor.layer : "attention";
-  if (descriptor.struct_size < sizeof(mpc_rt_attention_t))
+  const bool hasHiddenScore = descriptor.flags & MPC_RT_ATTENTION_HIDDEN_SCORE;
+  const size_t needed =
+      hasHiddenScore ? sizeof(mpc_rt_attention_t) : offsetof(mpc_rt_attention_t, hidden_score);
+  if (descriptor.struct_size < needed)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: attention descriptor of %u bytes; this runtime needs %zu; compile the model "
                 "again",
-                layer, descriptor.struct_size, sizeof(mpc_rt_attention_t));
+                layer, descriptor.struct_size, needed);
   constexpr uint32_t ofMask = MPC_RT_ATTENTION_MASK | MPC_RT_ATTENTION_MASK_OF_SAMPLE |
                               MPC_RT_ATTENTION_MASK_OF_HEAD | MPC_RT_ATTENTION_MASK_OF_TARGET;
-  if (descriptor.flags & ~(MPC_RT_ATTENTION_CAUSAL | ofMask))
+  if (descriptor.flags & ~(MPC_RT_ATTENTION_CAUSAL | MPC_RT_ATTENTION_HIDDEN_SCORE | ofMask))
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: attention flags %u are newer than this runtime; update libmpcrt", layer,
                 descriptor.flags);
@@ -52,6 +56,13 @@ mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, int64_t batch, boo
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "%s: attention flags %u, which exclude each other; compile the model again", layer,
                 descriptor.flags);
+  if (hasHiddenScore)
+    a.hiddenScore = descriptor.hidden_score;
+  if (a.hiddenScore && (!(a.causal || a.mask) || !std::isfinite(*a.hiddenScore)))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: attention that hides nothing with a score, or an infinite one; compile the "
+                "model again",
+                layer);
   a.targets = descriptor.targets, a.sources = descriptor.sources, a.heads = descriptor.heads;
   a.width = descriptor.width, a.valueWidth = descriptor.value_width;
   a.scale = descriptor.scale;

@@ -7,6 +7,7 @@
 #include "mpc-rt/executable.h"
 #include "mpc-rt/status.h"
 
+#include <optional>
 #include <tuple>
 
 namespace mpc::rt {
@@ -17,11 +18,12 @@ struct Attention {
   uint32_t mask = 0; // MPC_RT_ATTENTION_MASK*
   int64_t batch = 0, targets = 0, sources = 0, heads = 0, width = 0, valueWidth = 0;
   double scale = 1;
+  std::optional<double> hiddenScore; // of sources that do not count, whose probability is 0 then
 
   bool operator==(const Attention &other) const {
     auto fields = [](const Attention &a) {
       return std::tie(a.dtype, a.causal, a.mask, a.batch, a.targets, a.sources, a.heads, a.width,
-                      a.valueWidth, a.scale);
+                      a.valueWidth, a.scale, a.hiddenScore);
     };
     return fields(*this) == fields(other);
   }

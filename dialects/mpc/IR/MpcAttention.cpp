@@ -52,6 +52,17 @@ template <typename Op> static LogicalResult verifyMask(Op op) {
 }
 
 /// Of attention and its derivative.
+template <typename Op> static LogicalResult verifyHiddenScore(Op op) {
+  if (!op.getHiddenScore())
+    return success();
+  if (!op.getMask() && !op.getCausal())
+    return op.emitOpError("has a 'hidden_score' and hides nothing; expected a mask or 'causal'");
+  if (!op.getHiddenScore()->isFinite())
+    return op.emitOpError("has a 'hidden_score' that is not finite");
+  return success();
+}
+
+/// Of attention and its derivative.
 template <typename Op> static LogicalResult verifyDropout(Op op) {
   if (bool(op.getState()) != bool(op.getRate()) || bool(op.getState()) != bool(op.getStream()))
     return op.emitOpError("has a part of a dropout; expected a state, 'rate' and 'stream'");
@@ -63,9 +74,13 @@ template <typename Op> static LogicalResult verifyDropout(Op op) {
   return success();
 }
 
-LogicalResult AttentionOp::verify() {
-  return failure(failed(verifyMask(*this)) || failed(verifyDropout(*this)));
+/// Of attention and its derivative.
+template <typename Op> static LogicalResult verifyScores(Op op) {
+  return failure(failed(verifyMask(op)) || failed(verifyHiddenScore(op)) ||
+                 failed(verifyDropout(op)));
 }
+
+LogicalResult AttentionOp::verify() { return verifyScores(*this); }
 
 void AttentionOp::dropTrainingPart() {
   getStateMutable().clear();
@@ -89,7 +104,7 @@ LogicalResult AttentionGradientOp::inferReturnTypes(MLIRContext *, std::optional
 }
 
 LogicalResult AttentionGradientOp::verify() {
-  if (failed(verifyMask(*this)) || failed(verifyDropout(*this)))
+  if (failed(verifyScores(*this)))
     return failure();
   SmallVector<Type> types;
   if (failed(inferAttention(getLoc(), tensorTypeOf(getQuery()), tensorTypeOf(getKey()),
@@ -112,7 +127,8 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder, ValueRange cotangents, A
     return success();
   auto gradient = AttentionGradientOp::create(
       builder, getLoc(), cotangents[0], getResult(), getLogSums(), getQuery(), getKey(), getValue(),
-      getMask(), getState(), getScaleAttr(), getCausalAttr(), getRateAttr(), getStreamAttr());
+      getMask(), getState(), getScaleAttr(), getCausalAttr(), getHiddenScoreAttr(), getRateAttr(),
+      getStreamAttr());
   llvm::copy(gradient.getResults(), operandCotangents.begin());
   return success();
 }
@@ -123,7 +139,8 @@ namespace {
 /// The scores of a target. Of a source that does not count the score is -inf.
 struct Row {
   SmallVector<double> scores;
-  bool isHidden = false;       ///< the mask hides all sources: all count alike
+  int64_t hidden = 0;          ///< sources that do not count
+  bool isHidden = false;       ///< all: then, without a score of what is hidden, they count alike
   SmallVector<double> factors; ///< by which dropout multiplies the probabilities
 };
 
@@ -135,6 +152,8 @@ struct Heads {
       : query(operands[0]), key(operands[1]), mask(op.getMask() ? &operands[3] : nullptr),
         state(op.getState() ? &operands.back() : nullptr), scale(op.getScale().convertToDouble()),
         rate(state ? op.getRate()->convertToDouble() : 0), stream(op.getStream().value_or(0)),
+        hiddenScore(op.getHiddenScore() ? std::optional(op.getHiddenScore()->convertToDouble())
+                                        : std::nullopt),
         causal(op.getCausal()), batch(query.shape[0]), targets(query.shape[1]),
         sources(key.shape[1]), heads(query.shape[2]), width(query.shape[3]) {}
 
@@ -157,6 +176,7 @@ struct Heads {
   const ReferenceTensor &query, &key, *const mask, *const state;
   const double scale, rate;
   const int64_t stream;
+  const std::optional<double> hiddenScore;
   const bool causal;
   const int64_t batch, targets, sources, heads, width;
 
@@ -172,17 +192,18 @@ private:
   Row score(int64_t b, int64_t h, int64_t t) const {
     Row row;
     row.scores.assign(sources, -INFINITY);
-    row.isHidden = true;
     for (int64_t u = 0; u < sources; ++u) {
-      if (!counts(b, h, t, u))
+      if (!counts(b, h, t, u)) {
+        ++row.hidden;
         continue;
-      row.isHidden = false;
+      }
       double sum = 0;
       for (int64_t w = 0; w < width; ++w)
         sum += query.floats[target(b, t, h, width) + w] * key.floats[source(b, u, h, width) + w];
       row.scores[u] = sum * scale;
     }
-    if (row.isHidden)
+    row.isHidden = row.hidden == sources;
+    if (row.isHidden && !hiddenScore)
       row.scores.assign(sources, 0.0);
     const double kept = roundTo(query.elementType, 1 / (1 - rate));
     for (int64_t u = 0; u < sources; ++u)
@@ -208,6 +229,10 @@ LogicalResult AttentionOp::evaluate(ArrayRef<ReferenceTensor> operands,
     double top = -INFINITY, sum = 0;
     for (double score : scores)
       top = std::isnan(score) ? score : std::max(top, score);
+    if (heads.hiddenScore && row.hidden > 0) {
+      top = top < *heads.hiddenScore ? *heads.hiddenScore : top;
+      sum = double(row.hidden) * std::exp(*heads.hiddenScore - top);
+    }
     for (double score : scores)
       sum += std::exp(score - top);
     for (int64_t v = 0; v < extent; ++v) {

@@ -27,6 +27,8 @@ template <typename Op> static LogicalResult verifyAttention(Op op) {
     return op.emitOpError("has kept or keep_scale without the other");
   if (op.getKept() && shapeOf(op.getKept()) != ArrayRef<int64_t>{q[0], q[2], q[1], k[1]})
     return op.emitOpError("kept must be [batch, heads, targets, sources]");
+  if (op.getHiddenScore() && !mask && !op.getCausal())
+    return op.emitOpError("has hidden_score and hides nothing");
   if (!mask)
     return success();
   if (op.getCausal())

@@ -180,7 +180,7 @@ def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend", [AttrSizedOperandSegments]> {
     mpc.attention, the meaning of services->attend, attend_masked and attend_dropped: query [batch, targets, heads, width], key and
     value [batch, sources, heads, ...], `out` [batch, targets, heads, value width], `log_sums` [batch, heads,
     targets] in float32 (float64 for float64), `mask` [batch, heads, targets, sources] or 1 for all but the last; probabilities count `keep_scale` times for `out`
-    where `kept` [batch, heads, targets, sources] is true, not at all where it is false. On tensors the op has two results, on memrefs none.
+    where `kept` [batch, heads, targets, sources] is true, not at all where it is false; `hidden_score` as in mpc.attention. On tensors the op has two results, on memrefs none.
 
     Example:
     ```mlir
@@ -192,7 +192,7 @@ def Mpcrt_AttendOp : Mpcrt_AttentionOp<"attend", [AttrSizedOperandSegments]> {
   let arguments = (ins Mpcrt_FloatShaped:$query, Mpcrt_FloatShaped:$key, Mpcrt_FloatShaped:$value,
                        Mpcrt_FloatShaped:$out, Mpcrt_FloatShaped:$log_sums, Optional<Mpcrt_Bools>:$mask,
                        Optional<Mpcrt_Bools>:$kept, F64Attr:$scale, OptionalAttr<F64Attr>:$keep_scale, UnitAttr:$causal,
-                       DefaultValuedAttr<StrAttr, "\"\"">:$layer);
+                       OptionalAttr<F64Attr>:$hidden_score, DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let assemblyFormat = [{
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
     (`mask` `(` $mask^ `:` type($mask) `)`)? (`kept` `(` $kept^ `:` type($kept) `)`)? `outs` `(` $out `,` $log_sums `:` type($out) `,` type($log_sums) `)` `scale` $scale attr-dict
@@ -224,7 +224,7 @@ def Mpcrt_AttendGradientOp : Mpcrt_AttentionOp<"attend_gradient", [AttrSizedOper
                        Mpcrt_FloatShaped:$query_gradient, Mpcrt_FloatShaped:$key_gradient,
                        Mpcrt_FloatShaped:$value_gradient, Optional<Mpcrt_Bools>:$mask,
                        Optional<Mpcrt_Bools>:$kept, F64Attr:$scale, OptionalAttr<F64Attr>:$keep_scale, UnitAttr:$causal,
-                       DefaultValuedAttr<StrAttr, "\"\"">:$layer);
+                       OptionalAttr<F64Attr>:$hidden_score, DefaultValuedAttr<StrAttr, "\"\"">:$layer);
   let assemblyFormat = [{
     `ins` `(` $cotangent `of` $out `,` $log_sums `,` $query `,` $key `,` $value `:` type($out) `,`
     type($log_sums) `,` type($query) `,` type($key) `,` type($value) `)`

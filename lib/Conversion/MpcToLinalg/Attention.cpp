@@ -44,7 +44,7 @@ static mpcrt::AttendOp makeCall(OpBuilder &builder, AttentionOp op, AttentionOp:
   return mpcrt::AttendOp::create(builder, op.getLoc(), op->getResultTypes(), operands.getQuery(),
                                  operands.getKey(), operands.getValue(), results[0], results[1],
                                  operands.getMask(), kept.elements, op.getScaleAttr(), kept.scale,
-                                 op.getCausalAttr(),
+                                 op.getCausalAttr(), op.getHiddenScoreAttr(),
                                  builder.getStringAttr(layerPathOf(op.getLoc())));
 }
 
@@ -55,7 +55,8 @@ static mpcrt::AttendGradientOp makeCall(OpBuilder &builder, AttentionGradientOp 
       builder, op.getLoc(), op->getResultTypes(), operands.getCotangent(), operands.getResult(),
       operands.getLogSums(), operands.getQuery(), operands.getKey(), operands.getValue(),
       results[0], results[1], results[2], operands.getMask(), kept.elements, op.getScaleAttr(),
-      kept.scale, op.getCausalAttr(), builder.getStringAttr(layerPathOf(op.getLoc())));
+      kept.scale, op.getCausalAttr(), op.getHiddenScoreAttr(),
+      builder.getStringAttr(layerPathOf(op.getLoc())));
 }
 
 namespace {

@@ -185,6 +185,8 @@ static FailureOr<Value> describe(mpcrt::ConvolveOp op, int32_t rhsVariable,
 /// MPC_RT_ATTENTION_*.
 template <typename Op> static int32_t flagsOfAttention(Op op) {
   int32_t flags = op.getCausal() ? MPC_RT_ATTENTION_CAUSAL : 0;
+  if (op.getHiddenScore())
+    flags |= MPC_RT_ATTENTION_HIDDEN_SCORE;
   if (!op.getMask())
     return flags;
   flags |= MPC_RT_ATTENTION_MASK;
@@ -215,6 +217,12 @@ template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePos
     table.add64(extent);
   table.add64(llvm::bit_cast<int64_t>(op.getScale().convertToDouble()));
   table.addText(op.getLayer());
+  if (std::optional<APFloat> score = op.getHiddenScore()) {
+    table.add64(llvm::bit_cast<int64_t>(score->convertToDouble()));
+    tables.abiVersion = std::max(tables.abiVersion, 22u);
+  } else {
+    table.add64(0);
+  }
   return table.finish();
 }
 

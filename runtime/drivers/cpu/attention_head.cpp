@@ -231,13 +231,38 @@ AttentionHead::Sight AttentionHead::sightOf(const uint8_t *mask, int64_t pair,
   while (seen > 0 && !row[seen - 1])
     --seen;
   if (seen == 0)
-    return {shape.sources, nullptr, true};
+    return {shape.hiddenScore ? 0 : shape.sources, nullptr, true};
   return {seen, row, false};
+}
+
+int64_t AttentionHead::hiddenFrom(const Sight &sight) const {
+  const int64_t behind = shape.sources - sight.seen;
+  return sight.mask ? behind + std::count(sight.mask, sight.mask + sight.seen, 0) : behind;
+}
+
+void AttentionHead::shareWithHidden(const Sight &sight, float *row, float *largest,
+                                    float *sum) const {
+  constexpr float negligible = 104; // e^-104 is 0
+  const auto score = static_cast<float>(*shape.hiddenScore);
+  // Not either where the largest is NaN.
+  if (!(*largest < score + negligible))
+    return;
+  const int64_t hidden = hiddenFrom(sight);
+  if (hidden == 0)
+    return;
+  const float top = std::max(*largest, score), own = *sum * std::exp(*largest - top),
+              total = own + static_cast<float>(hidden) * std::exp(score - top);
+  // Of scores that are all -inf, or none at all, sum and probabilities are not numbers.
+  const bool counts = own > 0;
+  for (int64_t i = 0; i < sight.seen; ++i)
+    row[i] = counts ? row[i] * (own / total) : 0;
+  *largest = top;
+  *sum = counts ? total : static_cast<float>(hidden) * std::exp(score - top);
 }
 
 int64_t AttentionHead::seenFrom(const uint8_t *mask, int64_t pair, int64_t first,
                                 int64_t count) const {
-  int64_t most = 0;
+  int64_t most = 1; // products have a column at least
   for (int64_t target = first; target < first + count; ++target)
     most = std::max(most, sightOf(mask, pair, target).seen);
   return most;
@@ -266,6 +291,8 @@ void AttentionHead::attend(const AttentionOperands &operands, int64_t pair, int6
       rows.softmax(scores.row(i), sight.mask, keptOf(operands.dropout, pair, target + i),
                    sight.seen, static_cast<float>(shape.scale),
                    static_cast<float>(operands.dropout.scale), &largest, &sum);
+      if (shape.hiddenScore)
+        shareWithHidden(sight, scores.row(i), &largest, &sum);
       std::fill(scores.row(i) + sight.seen, scores.row(i) + seen, 0.0f);
       static_cast<float *>(operands.logSums)[pair * shape.targets + target + i] =
           largest + std::log(sum);

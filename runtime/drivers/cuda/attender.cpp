@@ -230,6 +230,11 @@ mpc_rt_status_t resolve(const mpc_rt_attention_t &descriptor, const Operands &op
                 "%s: attention with a mask as one call, which no GPU has; compile the model with "
                 "--target=cuda",
                 descriptor.layer ? descriptor.layer : "attention");
+  if (a.hiddenScore)
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: attention with a score of what is hidden as one call, which no GPU has; "
+                "compile the model with --target=cuda",
+                descriptor.layer ? descriptor.layer : "attention");
   if (operands.dropout.drops)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: attention with dropout as one call, which no GPU has; compile the model with "

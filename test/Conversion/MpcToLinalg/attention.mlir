@@ -39,3 +39,12 @@ func.func @dropped(%q: tensor<?x3x2x8xbf16>, %s: tensor<2xi64>, %dy: tensor<?x3x
   %dq, %dk, %dv = mpc.attention_gradient %dy of %y, %l, %q, %q, %q dropout(%s : tensor<2xi64>) {rate = 0.1 : f64, scale = 0.5 : f64, stream = 3 : i64} : tensor<?x3x2x8xbf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xbf16>, tensor<?x3x2x8xbf16>, tensor<?x3x2x8xbf16>
   return %dv : tensor<?x3x2x8xbf16>
 }
+
+// CHECK-LABEL: func.func @hidden_score
+// CHECK: mpcrt.attend ins({{.*}}) outs({{.*}}) scale 5.000000e-01 {causal, hidden_score = -1.000000e+09 : f64}
+// CHECK: mpcrt.attend_gradient ins({{.*}}) outs({{.*}}) scale 5.000000e-01 {causal, hidden_score = -1.000000e+09 : f64}
+func.func @hidden_score(%q: tensor<?x3x2x8xf16>, %dy: tensor<?x3x2x8xf16>) -> tensor<?x3x2x8xf16> attributes {mpc.entry} {
+  %y, %l = mpc.attention %q, %q, %q {causal, hidden_score = -1.0e9 : f64, scale = 0.5 : f64} : tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  %dq, %dk, %dv = mpc.attention_gradient %dy of %y, %l, %q, %q, %q {causal, hidden_score = -1.0e9 : f64, scale = 0.5 : f64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return %dv : tensor<?x3x2x8xf16>
+}

@@ -77,3 +77,19 @@ func.func @dropout_of_all(%q: tensor<?x3x2x8xf16>, %s: tensor<2xi64>) {
   %y, %l = mpc.attention %q, %q, %q dropout(%s : tensor<2xi64>) {rate = 1.0 : f64, scale = 1.0 : f64, stream = 0 : i64} : tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
   return
 }
+
+// -----
+
+func.func @hides_nothing(%q: tensor<?x3x2x8xf16>) {
+  // expected-error @below {{has a 'hidden_score' and hides nothing; expected a mask or 'causal'}}
+  %y, %l = mpc.attention %q, %q, %q {hidden_score = -1.0e9 : f64, scale = 1.0 : f64} : tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @infinite_hidden_score(%q: tensor<?x3x2x8xf16>, %l: tensor<?x2x3xf32>) {
+  // expected-error @below {{has a 'hidden_score' that is not finite}}
+  %dq, %dk, %dv = mpc.attention_gradient %q of %q, %l, %q, %q, %q {causal, hidden_score = 0xFFF0000000000000 : f64, scale = 1.0 : f64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return
+}

@@ -38,3 +38,13 @@ func.func @dropout(%q: tensor<?x3x2x8xf16>, %s: tensor<2xi64>, %m: tensor<1x1x1x
   %dq, %dk, %dv = mpc.attention_gradient %q of %y, %l, %q, %q, %q mask(%m : tensor<1x1x1x3xi1>) dropout(%s : tensor<2xi64>) {rate = 0.25 : f64, scale = 0.5 : f64, stream = 3 : i64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
   return %dq : tensor<?x3x2x8xf16>
 }
+
+// A score of the sources that do not count.
+// CHECK-LABEL: func.func @hidden_score
+func.func @hidden_score(%q: tensor<?x3x2x8xf16>, %m: tensor<1x1x1x3xi1>) -> tensor<?x3x2x8xf16> {
+  // CHECK: %[[Y:.*]], %[[L:.*]] = mpc.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, hidden_score = -3.000000e+04 : f64, scale = 5.000000e-01 : f64}
+  %y, %l = mpc.attention %q, %q, %q {causal, hidden_score = -3.0e4 : f64, scale = 0.5 : f64} : tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  // CHECK: mpc.attention_gradient %{{.*}} of %[[Y]], %[[L]], %{{.*}} mask(%{{.*}} : tensor<1x1x1x3xi1>) {hidden_score = -3.000000e+04 : f64, scale = 5.000000e-01 : f64}
+  %dq, %dk, %dv = mpc.attention_gradient %q of %y, %l, %q, %q, %q mask(%m : tensor<1x1x1x3xi1>) {hidden_score = -3.0e4 : f64, scale = 0.5 : f64} : tensor<?x3x2x8xf16>, tensor<?x2x3xf32>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>, tensor<?x3x2x8xf16>
+  return %dq : tensor<?x3x2x8xf16>
+}

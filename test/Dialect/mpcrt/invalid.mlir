@@ -447,6 +447,12 @@ func.func @attention_mask_of_heads(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32
   return
 }
 // -----
+func.func @attention_hides_nothing(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32>) {
+  // expected-error @+1 {{has hidden_score and hides nothing}}
+  mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 1.0 {hidden_score = -1.0 : f64}
+  return
+}
+// -----
 func.func @attention_kept_without_scale(%q: memref<?x3x2x8xf16>, %l: memref<?x2x3xf32>, %m: memref<?x2x3x3xi1>) {
   // expected-error @+1 {{has kept or keep_scale without the other}}
   mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) kept(%m : memref<?x2x3x3xi1>) outs(%q, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 1.0

@@ -223,6 +223,17 @@ func.func @masked_attention(%q: memref<?x3x2x8xf16>, %m: memref<?x1x1x3xi1>, %l:
   return
 }
 
+// CHECK-LABEL: func.func @attention_with_hidden_score
+func.func @attention_with_hidden_score(%q: memref<?x3x2x8xf16>, %m: memref<?x1x1x3xi1>, %l: memref<?x2x3xf32>, %o: memref<?x3x2x8xf16>) {
+  // CHECK: mpcrt.attend ins({{.*}}) outs({{.*}}) scale 5.000000e-01 {causal, hidden_score = -3.000000e+04 : f64}
+  mpcrt.attend ins(%q, %q, %q : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>)
+      outs(%o, %l : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 0.5 {causal, hidden_score = -3.0e4 : f64}
+  // CHECK: mpcrt.attend_gradient ins({{.*}}) mask({{.*}}) outs({{.*}}) scale 5.000000e-01 {hidden_score = -3.000000e+04 : f64}
+  mpcrt.attend_gradient ins(%q of %o, %l, %q, %q, %q : memref<?x3x2x8xf16>, memref<?x2x3xf32>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>)
+      mask(%m : memref<?x1x1x3xi1>) outs(%o, %o, %o : memref<?x3x2x8xf16>, memref<?x3x2x8xf16>, memref<?x3x2x8xf16>) scale 0.5 {hidden_score = -3.0e4 : f64}
+  return
+}
+
 // CHECK-LABEL: func.func @attention_with_dropout
 func.func @attention_with_dropout(%q: memref<?x3x2x8xf16>, %m: memref<?x1x1x3xi1>, %k: memref<?x2x3x3xi1>, %l: memref<?x2x3xf32>, %o: memref<?x3x2x8xf16>) {
   // CHECK: mpcrt.attend ins(%{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) kept(%{{.*}} : memref<?x2x3x3xi1>) outs(%{{.*}}, %{{.*}} : memref<?x3x2x8xf16>, memref<?x2x3xf32>) scale 5.000000e-01 {keep_scale = 2.000000e+00 : f64}

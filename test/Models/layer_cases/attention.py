@@ -87,6 +87,60 @@ def dropped_long_attention_float16():
     return dropped_long_attention_model("mixed_float16")
 
 
+def softmax_masked_long_attention_model(policy):
+    """As masked_long_attention, written with the Softmax layer, which masks in its own way; a causal mask alone, padding, and both."""
+    keras.config.set_dtype_policy(policy)
+    try:
+        ids = keras.Input((100,), name="x", dtype="int32")
+        x = layers.Embedding(9, 6)(ids)
+        counts = keras.ops.expand_dims(keras.ops.not_equal(ids, 0), 1)
+        causal = keras.ops.expand_dims(keras.ops.greater_equal(keras.ops.expand_dims(keras.ops.arange(100), 1), keras.ops.arange(100)), 0)
+        results = []
+        for mask in (counts, causal, keras.ops.logical_and(counts, causal)):
+            # A softmax of a few sources: means of many would cancel out, and be nothing but roundings in 16 bits.
+            query, key, value = (layers.Dense(5, use_bias=False)(layers.Rescaling(scale)(x)) for scale in (8.0, 1.0, 1.0))
+            weights = layers.Softmax()(layers.Dot(2)([query, key]), mask=mask)
+            results.append(layers.Dot((2, 1))([weights, value]))
+        return keras.Model(ids, layers.Activation("tanh", dtype="float32")(layers.Add()(results)))
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+@case("gradient", rows=3)
+def softmax_masked_long_attention():
+    return softmax_masked_long_attention_model("float32")
+
+
+@case("gradient", rows=3)
+def softmax_masked_long_attention_float16():
+    return softmax_masked_long_attention_model("mixed_float16")
+
+
+def dropped_masked_long_attention_model(policy):
+    """Causal masks and padding with dropout, which Keras computes op by op; nothing is dropped in a prediction."""
+    keras.config.set_dtype_policy(policy)
+    try:
+        ids = keras.Input((100,), name="x", dtype="int32")
+        x = layers.Embedding(9, 6, mask_zero=True)(ids)
+        y = layers.MultiHeadAttention(2, 5, value_dim=3, dropout=0.3)(x, x, use_causal_mask=True)
+        plain = layers.Embedding(9, 6)(ids)
+        z = layers.MultiHeadAttention(1, 7, dropout=0.3)(plain, plain, use_causal_mask=True)
+        w = layers.GroupQueryAttention(6, 4, 2, dropout=0.5)(plain, layers.Embedding(9, 6, mask_zero=True)(ids))
+        return keras.Model(ids, layers.Activation("tanh", dtype="float32")(layers.Add()([y, z, w])))
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+@case("forward", rows=3)
+def dropped_masked_long_attention():
+    return dropped_masked_long_attention_model("float32")
+
+
+@case("forward", rows=3)
+def dropped_masked_long_attention_float16():
+    return dropped_masked_long_attention_model("mixed_float16")
+
+
 # run.py knows what it computes, whatever it drops.
 @case("file")
 def dropped_attention():

@@ -50,6 +50,14 @@ def hub_float16():
     return keras.Model(x, hub.FNetEncoder(12, activation="tanh", dtype="mixed_float16")(y))
 
 
+@case("forward")
+def hub_masked_long_decoder():
+    """Attention with dropout of so many places that it is one op."""
+    x = keras.Input((100,), dtype="int32", name="x")
+    y = hub.TokenAndPositionEmbedding(9, 100, 8, mask_zero=True)(x)
+    return keras.Model(x, layers.Dense(3)(hub.TransformerDecoder(12, 2, dropout=0.2)(hub.TransformerEncoder(12, 2, dropout=0.2)(y))))
+
+
 @case("gradient")
 def hub_tied_head():
     x = ids()

@@ -68,7 +68,59 @@ func.func @window(%q: tensor<?x96x2x8xf32>, %m: tensor<96x96xi1>) -> tensor<?x96
   return %4 : tensor<?x96x2x8xf32>
 }
 
-// Keras's Softmax layer gives what is masked -1e9, beside which other scores may be as low.
+// Keras's Softmax layer gives what is masked -1e9, and afterwards the probability 0.
+// CHECK-LABEL: func.func @softmax_layer
+// CHECK-SAME: %[[M:[a-z0-9]*]]: tensor<?x1x96xi1>
+// CHECK-NOT: mpc.select
+// CHECK: mpc.attention %{{.*}} mask(%{{.*}} : tensor<?x1x1x96xi1>) {hidden_score = -1.000000e+09 : f64, scale = 1.000000e+00 : f64}
+// REMARK: [Passed] attention{{.*}}attention is one call: no scores in memory"{{$}}
+func.func @softmax_layer(%q: tensor<?x96x8xf32>, %m: tensor<?x1x96xi1>) -> tensor<?x96x8xf32> attributes {mpc.entry} {
+  %n = mpc.constant dense<-1.0e9> : tensor<f32>
+  %z = mpc.constant dense<0.0> : tensor<f32>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x96x8xf32>, tensor<?x96x8xf32>) -> tensor<?x96x96xf32>
+  %1 = mpc.select %m, %0, %n : tensor<?x1x96xi1>, tensor<?x96x96xf32>, tensor<f32>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x96x96xf32>
+  %3 = mpc.select %m, %2, %z : tensor<?x1x96xi1>, tensor<?x96x96xf32>, tensor<f32>
+  %4 = mpc.contract %3, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x96x96xf32>, tensor<?x96x8xf32>) -> tensor<?x96x8xf32>
+  return %4 : tensor<?x96x8xf32>
+}
+
+// The same with dropout behind it; float16 cannot hold -1e9.
+// CHECK-LABEL: func.func @softmax_layer_with_dropout
+// CHECK-NOT: mpc.softmax
+// CHECK: mpc.attention %{{.*}} mask(%{{.*}}) dropout(%{{.*}}) {hidden_score = -3.000000e+04 : f64, rate = 2.500000e-01 : f64, scale = 1.000000e+00 : f64, stream = 3 : i64}
+// REMARK: [Passed] attention{{.*}}attention is one call: of its scores a byte each in memory, for dropout"{{$}}
+func.func @softmax_layer_with_dropout(%q: tensor<?x96x8xf16>, %m: tensor<?x1x96xi1>, %s: tensor<2xi64>) -> tensor<?x96x8xf16> attributes {mpc.entry} {
+  %i = mpc.constant dense<0xFC00> : tensor<f16>
+  %t = mpc.is_finite %i : tensor<f16>
+  %l = mpc.constant dense<-3.0e4> : tensor<f16>
+  %n = mpc.select %t, %i, %l : tensor<i1>, tensor<f16>, tensor<f16>
+  %z = mpc.constant dense<0.0> : tensor<f16>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x96x8xf16>, tensor<?x96x8xf16>) -> tensor<?x96x96xf16>
+  %1 = mpc.select %m, %0, %n : tensor<?x1x96xi1>, tensor<?x96x96xf16>, tensor<f16>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x96x96xf16>
+  %3 = mpc.select %m, %2, %z : tensor<?x1x96xi1>, tensor<?x96x96xf16>, tensor<f16>
+  %4 = mpc.dropout %3, %s {rate = 0.25 : f64, stream = 3 : i64} : tensor<?x96x96xf16>, tensor<2xi64>
+  %5 = mpc.contract %4, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x96x96xf16>, tensor<?x96x8xf16>) -> tensor<?x96x8xf16>
+  return %5 : tensor<?x96x8xf16>
+}
+
+// What another mask clears stays.
+// CHECK-LABEL: func.func @cleared_by_another
+// CHECK: mpc.softmax
+// REMARK: [Missed] attention{{.*}}what its mask hides keeps a score
+func.func @cleared_by_another(%q: tensor<?x96x8xf32>, %m: tensor<?x1x96xi1>, %o: tensor<?x1x96xi1>) -> tensor<?x96x8xf32> attributes {mpc.entry} {
+  %n = mpc.constant dense<-1.0e9> : tensor<f32>
+  %z = mpc.constant dense<0.0> : tensor<f32>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x96x8xf32>, tensor<?x96x8xf32>) -> tensor<?x96x96xf32>
+  %1 = mpc.select %m, %0, %n : tensor<?x1x96xi1>, tensor<?x96x96xf32>, tensor<f32>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x96x96xf32>
+  %3 = mpc.select %o, %2, %z : tensor<?x1x96xi1>, tensor<?x96x96xf32>, tensor<f32>
+  %4 = mpc.contract %3, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x96x96xf32>, tensor<?x96x8xf32>) -> tensor<?x96x8xf32>
+  return %4 : tensor<?x96x8xf32>
+}
+
+// Beside -1e9, which nothing clears, other scores may be as low.
 // CHECK-LABEL: func.func @keeps_a_score
 // CHECK: mpc.softmax
 // REMARK: [Missed] attention{{.*}}what its mask hides keeps a score

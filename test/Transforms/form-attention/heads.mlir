@@ -110,6 +110,22 @@ func.func @dropped(%q: tensor<?x3x8xf16>, %s: tensor<2xi64>) -> tensor<?x3x8xf16
   return %3 : tensor<?x3x8xf16>
 }
 
+// cuDNN knows no score of what is hidden.
+// CHECK-LABEL: func.func @softmax_layer
+// CHECK: mpc.softmax
+// REMARK: [Missed] attention{{.*}}what its mask hides keeps a score
+func.func @softmax_layer(%q: tensor<?x3x8xf16>) -> tensor<?x3x8xf16> attributes {mpc.entry} {
+  %m = mpc.constant dense<[[[true, false, false], [true, true, false], [true, true, true]]]> : tensor<1x3x3xi1>
+  %n = mpc.constant dense<-3.0e4> : tensor<f16>
+  %z = mpc.constant dense<0.0> : tensor<f16>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x3x8xf16>, tensor<?x3x8xf16>) -> tensor<?x3x3xf16>
+  %1 = mpc.select %m, %0, %n : tensor<1x3x3xi1>, tensor<?x3x3xf16>, tensor<f16>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x3x3xf16>
+  %3 = mpc.select %m, %2, %z : tensor<1x3x3xi1>, tensor<?x3x3xf16>, tensor<f16>
+  %4 = mpc.contract %3, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x3x3xf16>, tensor<?x3x8xf16>) -> tensor<?x3x8xf16>
+  return %4 : tensor<?x3x8xf16>
+}
+
 // CHECK-LABEL: func.func @float32
 // CHECK: mpc.softmax
 // REMARK: [Missed] attention{{.*}}it is not in 16 bits

@@ -52,7 +52,7 @@ Case attention(std::string name) {
   auto build = [](OpBuilder &b, Location l, ValueRange v) -> Value {
     auto scale = b.getF64FloatAttr(0.5);
     return AttentionOp::create(b, l, v[0], v[1], v[2], /*mask=*/Value(),
-                               /*state=*/Value(), scale, b.getUnitAttr(), FloatAttr(),
+                               /*state=*/Value(), scale, b.getUnitAttr(), FloatAttr(), FloatAttr(),
                                IntegerAttr())
         .getResult();
   };
@@ -60,14 +60,16 @@ Case attention(std::string name) {
 }
 
 /// Of the second target no source counts.
-Case maskedAttention(std::string name) {
-  auto build = [](OpBuilder &b, Location l, ValueRange v) -> Value {
+Case maskedAttention(std::string name, std::optional<double> hiddenScore = {}) {
+  auto build = [hiddenScore](OpBuilder &b, Location l, ValueRange v) -> Value {
+    auto score = hiddenScore ? b.getF64FloatAttr(*hiddenScore) : FloatAttr();
     auto type = RankedTensorType::get({1, 1, 4, 3}, b.getI1Type());
     const bool counts[] = {true, false, true, false, false, false,
                            true, true,  true, false, true,  false};
     Value mask = ConstantOp::create(b, l, DenseElementsAttr::get(type, ArrayRef(counts)));
     return AttentionOp::create(b, l, v[0], v[1], v[2], mask, /*state=*/Value(),
-                               b.getF64FloatAttr(0.5), UnitAttr(), FloatAttr(), IntegerAttr())
+                               b.getF64FloatAttr(0.5), UnitAttr(), score, FloatAttr(),
+                               IntegerAttr())
         .getResult();
   };
   return {std::move(name), {"B42K", "B32K", "B323"}, build};
@@ -83,7 +85,7 @@ Case droppedAttention(std::string name, bool causal) {
   auto build = [causal](OpBuilder &b, Location l, ValueRange v) -> Value {
     return AttentionOp::create(b, l, v[0], v[1], v[2], /*mask=*/Value(), state(b, l),
                                b.getF64FloatAttr(0.5), causal ? b.getUnitAttr() : UnitAttr(),
-                               b.getF64FloatAttr(0.3), b.getI64IntegerAttr(2))
+                               FloatAttr(), b.getF64FloatAttr(0.3), b.getI64IntegerAttr(2))
         .getResult();
   };
   return {std::move(name), {"B42K", "B32K", "B323"}, build};
@@ -164,6 +166,7 @@ std::vector<Case> cases() {
       contract("contract_scores", "BM2K", "BN2K", {0, 2}, {0, 2}, {3}, {3}),
       attention("attention"),
       maskedAttention("masked_attention"),
+      maskedAttention("attention_with_hidden_score", /*hiddenScore=*/0.25),
       droppedAttention("dropped_attention", /*causal=*/false),
       droppedAttention("dropped_causal_attention", /*causal=*/true),
       contract("contract_late_batch", "MKN", "K3N", {2}, {2}, {1}, {0}),
