@@ -322,7 +322,7 @@ def ConvertMpcrtToLLVMPass : Pass<"convert-mpcrt-to-llvm", "::mlir::ModuleOp"> {
     `void (arguments, begin, end)`. Structure ops (mpc.variable, ...) stay for the tables.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
-                           "::mlir::arith::ArithDialect"];
+                           "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif // MPC_CODEGEN_PASSES
