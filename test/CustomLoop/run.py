@@ -200,7 +200,7 @@ def main():
 
         # The terms of their rows' sums are computed where they are summed in one kernel, and read in another.
         for name, policy in ("text.json", "mixed_bfloat16"), ("rows.json", "mixed_float16"):
-            model = os.path.join(TESTS, "CustomLoop", "Inputs", name)
+            model = os.path.join(TESTS, "CustomLoop", "models", name)
             tests[f"{name} {policy}"] = (model, [f"--policy={policy}", "--initialize", "--loss=sparse_categorical_crossentropy", "--optimizer=adam"])  # fmt: skip
 
     def check(title, model, options):
