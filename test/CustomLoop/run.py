@@ -198,6 +198,11 @@ def main():
         model = os.path.join(TESTS, "Models", "layers", "dropped_long_attention.keras")
         tests["dropped_long_attention"] = (model, ["--loss=mse", "--optimizer=adam"])
 
+        # The terms of their rows' sums are computed where they are summed in one kernel, and read in another.
+        for name, policy in ("text.json", "mixed_bfloat16"), ("rows.json", "mixed_float16"):
+            model = os.path.join(TESTS, "CustomLoop", "models", name)
+            tests[f"{name} {policy}"] = (model, [f"--policy={policy}", "--initialize", "--loss=sparse_categorical_crossentropy", "--optimizer=adam"])  # fmt: skip
+
     def check(title, model, options):
         folder = os.path.join(arguments.work, title.replace(" ", ""))
         subprocess.run([os.path.join(arguments.bin, "mpcc"), "-q", "--march=x86-64-v3", "--name=net", model, *options,

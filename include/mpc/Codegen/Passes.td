@@ -319,10 +319,11 @@ def ConvertMpcrtToLLVMPass : Pass<"convert-mpcrt-to-llvm", "::mlir::ModuleOp"> {
   let summary = "entries and kernels to the LLVM dialect, with the ABI of include/mpc-rt/executable.h";
   let description = [{
     A buffer becomes one pointer, because strides are static. Entries become `int32_t (call)`, kernels
-    `void (arguments, begin, end)`. Structure ops (mpc.variable, ...) stay for the tables.
+    `void (arguments, begin, end)`. Structure ops (mpc.variable, ...) stay for the tables. Sums that may
+    be regrouped get an order that depends on their length alone.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
-                           "::mlir::arith::ArithDialect"];
+                           "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif // MPC_CODEGEN_PASSES

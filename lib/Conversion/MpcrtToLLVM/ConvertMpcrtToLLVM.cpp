@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mpc/Codegen/Passes.h"
 
@@ -68,6 +69,7 @@ struct ConvertMpcrtToLLVM : mpc::impl::ConvertMpcrtToLLVMPassBase<ConvertMpcrtTo
     lowerToLibm(module);
     if (failed(expandSmallFloats(module)))
       return signalPassFailure();
+    orderSums(module);
     lowerLoopExtremes(module);
     annotateIndependentLoops(module);
     for (func::FuncOp entry : entries)

@@ -40,6 +40,10 @@ void lowerHostLoops(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> lo
 /// same on every ISA and without library calls. Rounds to nearest, ties to even; NaN stays NaN.
 mlir::LogicalResult expandSmallFloats(mlir::ModuleOp module);
 
+/// Sums whose terms may come in any order (fastmath<reassoc>) get one that depends on their length
+/// alone, in vectors; no sum has such a flag afterwards. Wants arithmetic in float32 or wider.
+void orderSums(mlir::ModuleOp module);
+
 /// Extremes that loops carry (softmax's largest value of a row) become LLVM's intrinsics, which its
 /// vectorizer knows as reductions; other ones are expanded later. Wants arithmetic in float32 or
 /// wider.

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -122,6 +123,27 @@ struct LoadPattern : Pattern<memref::LoadOp> {
           LLVM::ConstantOp::create(rewriter, loc, storage, rewriter.getIntegerAttr(storage, 0)));
     else if (element.isF16() || element.isBF16())
       value = LLVM::BitcastOp::create(rewriter, loc, element, value);
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+};
+
+/// Of neighbouring elements, none of them i1.
+struct VectorLoadPattern : Pattern<vector::LoadOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(vector::LoadOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value pointer =
+        elementPointer(rewriter, loc, op.getMemRefType(), adaptor.getBase(), adaptor.getIndices());
+    if (!pointer)
+      return rewriter.notifyMatchFailure(op, "dynamic stride");
+    VectorType type = op.getVectorType();
+    Type storage = storageType(type.getElementType());
+    Value value = LLVM::LoadOp::create(rewriter, loc, type.clone(storage), pointer,
+                                       storage.getIntOrFloatBitWidth() / 8);
+    if (type.getElementType().isF16() || type.getElementType().isBF16())
+      value = LLVM::BitcastOp::create(rewriter, loc, type, value);
     rewriter.replaceOp(op, value);
     return success();
   }
@@ -262,7 +284,7 @@ struct GetGlobalPattern : Pattern<memref::GetGlobalOp> {
 } // namespace
 
 void mpc::populateMemoryPatterns(const LLVMTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LoadPattern, StorePattern, SubviewPattern, ViewPattern, AllocaPattern, GlobalPattern,
-               GetGlobalPattern, SameAddress<memref::CollapseShapeOp>,
+  patterns.add<LoadPattern, VectorLoadPattern, StorePattern, SubviewPattern, ViewPattern,
+               AllocaPattern, GlobalPattern, GetGlobalPattern, SameAddress<memref::CollapseShapeOp>,
                SameAddress<memref::ExpandShapeOp>, SameAddress<memref::CastOp>>(converter);
 }
