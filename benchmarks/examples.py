@@ -99,6 +99,25 @@ def vision_transformer():
     return images, layers.Dense(100, activation="softmax", dtype="float32")(x), CLASSES
 
 
+def miniature_gpt():
+    """Text generation with a miniature GPT: a causal block over a large vocabulary."""
+    words = Input((80,), dtype="int32", name="x")
+    x = layers.Embedding(20000, 256)(words)
+    x = residual(x, layers.Dropout(0.1)(layers.MultiHeadAttention(2, 256)(x, x, use_causal_mask=True)))
+    x = residual(x, layers.Dropout(0.1)(layers.Dense(256)(layers.Dense(256, activation="relu")(x))))
+    return words, layers.Dense(20000, activation="softmax", dtype="float32")(x), CLASSES
+
+
+def padded_encoder():
+    """Text classification with an encoder as BERT's, fine-tuned: padding hides places, and attention drops some of the others."""
+    words = Input((128,), dtype="int32", name="x")
+    x = layers.Embedding(20000, 256, mask_zero=True)(words)
+    for _ in range(2):
+        x = residual(x, layers.Dropout(0.1)(layers.MultiHeadAttention(4, 64, dropout=0.1)(x, x)))
+        x = residual(x, layers.Dropout(0.1)(layers.Dense(256)(layers.Dense(1024, activation="gelu")(x))))
+    return words, layers.Dense(2, activation="softmax", dtype="float32")(layers.GlobalAveragePooling1D()(x)), CLASSES
+
+
 def mixer():
     """Image classification with an MLP mixer: products along places and along channels."""
     images = Input((64, 64, 3), name="x")
@@ -212,5 +231,5 @@ def augmented():
 
 
 EXAMPLES = {function.__name__: function for function in (
-    text_transformer, bidirectional_lstm, segmentation, autoencoder, time_series_convolutions, time_series_transformer, vision_transformer, mixer,
+    text_transformer, bidirectional_lstm, segmentation, autoencoder, time_series_convolutions, time_series_transformer, vision_transformer, miniature_gpt, padded_encoder, mixer,
     character_gru, next_frame, volumes, discriminator, generator, recommender, waves, diffusion, augmented)}  # fmt: skip
