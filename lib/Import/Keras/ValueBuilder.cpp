@@ -49,8 +49,12 @@ Value ValueBuilder::makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<d
 Value ValueBuilder::makeScalar(mlir::Type elementType, double value) {
   if (mlir::isa<mlir::FloatType>(elementType))
     return scalarConstant(builder, location, elementType, value);
+  return makeInteger(elementType, int64_t(value));
+}
+
+Value ValueBuilder::makeInteger(mlir::Type elementType, int64_t value) {
   auto type = mlir::RankedTensorType::get({}, elementType);
-  const llvm::APInt bits(elementType.getIntOrFloatBitWidth(), uint64_t(int64_t(value)),
+  const llvm::APInt bits(elementType.getIntOrFloatBitWidth(), uint64_t(value),
                          /*isSigned=*/false, /*implicitTrunc=*/true);
   return make<ConstantOp>(
       llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, llvm::ArrayRef(bits))));

@@ -38,6 +38,8 @@ public:
   mlir::Value makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<double> values);
   /// A scalar of any element type; a floating one is weak.
   mlir::Value makeScalar(mlir::Type elementType, double value);
+  /// A scalar of an integer type, whose lowest bits `value` has.
+  mlir::Value makeInteger(mlir::Type elementType, int64_t value);
   /// An int32 constant of this shape.
   mlir::Value makeIndices(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> values);
   mlir::Value makeMask(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<bool> values);
