@@ -25,6 +25,21 @@ def attention_takes_masks():
 
 
 @case("gradient")
+def attention_takes_masks_of_later_layers():
+    """Of layers that read one tensor, those that Keras runs after a MultiHeadAttention find no mask, and after a model that is called with one, that."""
+    x = keras.Input((6, 3), name="x")
+    y = keras.ops.relu(x - 0.5)
+    e = layers.Masking(0.0)(y)
+    attend = lambda *tensors: layers.MultiHeadAttention(1, 2, value_dim=3, use_bias=False)(*tensors)
+    grouped = layers.LSTM(2)(layers.GroupQueryAttention(2, 2, 1, use_bias=False)(e, e))
+    parts = [layers.LSTM(2)(attend(e, y)), layers.Flatten()(attend(y, e)), grouped, layers.LSTM(2)(layers.Dense(2)(e))]
+    z = 2.0 * x
+    inner = keras.Input((6, 3))
+    called = keras.Model(inner, layers.LSTM(2)(inner))(z, mask=x[:, :, 0] > 0.0)
+    return keras.Model(x, layers.Concatenate()([*parts, layers.LSTM(2)(z), called, layers.SimpleRNN(2)(layers.Dense(2)(z))]))
+
+
+@case("gradient")
 def masked_batch_normalization():
     x = keras.Input((5, 3), name="x")
     y = layers.Masking(0.0)(keras.ops.relu(x - 0.5))
