@@ -110,7 +110,7 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
   Values results = {import(lb)};
   llvm::append_range(results, lb.laterOutputs);
-  lb.reportEmpty(results);
+  lb.judgeShapes(results);
   // Before masks pass on, which reads the keyword `mask`: a class without that argument refuses it.
   lb.reportUnreadArguments();
   mlir::StringAttr policy = getPolicy(layer, path);
@@ -204,7 +204,7 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
                      tensors);
   outputs = {findOperation(layer)(b)};
   llvm::append_range(outputs, b.furtherResults);
-  b.reportEmpty(outputs);
+  b.judgeShapes(outputs);
   if (outputs.front() && !b.hasFailed())
     return true;
   report(path, b.hasFailed() ? b.getError() : "the operation could not be imported");

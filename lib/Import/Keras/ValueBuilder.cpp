@@ -10,11 +10,19 @@ namespace mpc::keras {
 
 using mlir::Value;
 
-void ValueBuilder::reportEmpty(llvm::ArrayRef<Value> results) {
-  for (Value result : results)
-    if (result && llvm::is_contained(shapeOf(result), 0))
-      error("the result is a tensor of shape " + printShape(shapeOf(result)) +
+void ValueBuilder::judgeShapes(llvm::ArrayRef<Value> results) {
+  for (Value result : results) {
+    if (!result)
+      continue;
+    llvm::ArrayRef<int64_t> shape = shapeOf(result);
+    if (llvm::is_contained(shape, 0))
+      error("the result is a tensor of shape " + printShape(shape) +
             " and so without elements, which mpc does not compile");
+    else if (!shape.empty() && llvm::is_contained(shape.drop_front(), mlir::ShapedType::kDynamic))
+      error("the result is a tensor of shape " + printShape(shape) +
+            ", in which the batch is not the first dimension; put it there, in the equation or by "
+            "the order of the operands");
+  }
 }
 
 std::optional<int64_t> ValueBuilder::resolveAxis(int64_t axis, Value value) {

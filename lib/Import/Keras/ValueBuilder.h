@@ -20,8 +20,9 @@ public:
   /// Reports what is wrong with what is being imported; returns null.
   virtual mlir::Value error(const llvm::Twine &message) = 0;
 
-  /// An error for each of these results of a layer or an operation that has no elements.
-  void reportEmpty(llvm::ArrayRef<mlir::Value> results);
+  /// An error for each of these results of a layer or an operation that has no elements, or the
+  /// batch in another place than the first.
+  void judgeShapes(llvm::ArrayRef<mlir::Value> results);
 
   static llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
     return tensorTypeOf(value).getShape();
