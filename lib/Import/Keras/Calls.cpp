@@ -68,6 +68,13 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
                              llvm::Twine(inputs.size() - count) + " tensors");
             return false;
           }
+          // Of numbers each layer inside makes truth values in its own way.
+          if (llvm::any_of(inputs.take_back(count),
+                           [](Value mask) { return !elementTypeOf(mask).isInteger(1); })) {
+            report(path, "the nested model is called with a mask of numbers; give it one of truth "
+                         "values (mask > 0)");
+            return false;
+          }
           for (size_t i = 0; i < count; ++i)
             masks[inputs[i]] = inputs[count + i];
           inputs = inputs.drop_back(count);
