@@ -78,7 +78,8 @@ def write(name, kind, build, options):
     path = os.path.join(FOLDER, name + options.get("suffix", ".keras"))
     model.save(path)
     keras.backend.clear_session()  # what has no name is numbered as in a process that only loads
-    model = keras.saving.load_model(path)
+    if options.get("reads", True):  # Keras does not read all that it writes
+        model = keras.saving.load_model(path)
     if "reference" in options:
         weights = model.get_weights()
         model = build(options["reference"])

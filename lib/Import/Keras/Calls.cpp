@@ -68,6 +68,13 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
                              llvm::Twine(inputs.size() - count) + " tensors");
             return false;
           }
+          // Of numbers each layer inside makes truth values in its own way.
+          if (llvm::any_of(inputs.take_back(count),
+                           [](Value mask) { return !elementTypeOf(mask).isInteger(1); })) {
+            report(path, "the nested model is called with a mask of numbers; give it one of truth "
+                         "values (mask > 0)");
+            return false;
+          }
           for (size_t i = 0; i < count; ++i)
             masks[inputs[i]] = inputs[count + i];
           inputs = inputs.drop_back(count);
@@ -110,7 +117,7 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
   Values results = {import(lb)};
   llvm::append_range(results, lb.laterOutputs);
-  lb.reportEmpty(results);
+  lb.judgeShapes(results);
   // Before masks pass on, which reads the keyword `mask`: a class without that argument refuses it.
   lb.reportUnreadArguments();
   mlir::StringAttr policy = getPolicy(layer, path);
@@ -204,7 +211,7 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
                      tensors);
   outputs = {findOperation(layer)(b)};
   llvm::append_range(outputs, b.furtherResults);
-  b.reportEmpty(outputs);
+  b.judgeShapes(outputs);
   if (outputs.front() && !b.hasFailed())
     return true;
   report(path, b.hasFailed() ? b.getError() : "the operation could not be imported");

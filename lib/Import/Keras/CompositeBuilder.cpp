@@ -46,8 +46,7 @@ Value CompositeBuilder::getMaskOfResult(Value result) const { return importer.ge
 void CompositeBuilder::setMask(Value output, Value mask) { importer.setMask(output, mask); }
 
 bool CompositeBuilder::getFlag(unsigned position, llvm::StringRef name, bool otherwise) {
-  const llvm::json::Value *literal = own.getLiteral(position, name);
-  return literal ? literal->getAsBoolean().value_or(otherwise) : otherwise;
+  return own.getCallFlag(position, name, otherwise);
 }
 
 Value CompositeBuilder::addVariable(const VariableRequest &request) {

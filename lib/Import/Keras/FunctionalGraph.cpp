@@ -34,6 +34,23 @@ struct GraphImporter::Call {
   Values results;
 };
 
+namespace {
+
+using TensorKey = std::tuple<llvm::StringRef, uint64_t, uint64_t>;
+TensorKey keyOf(const TensorRef &tensor) { return {tensor.layer, tensor.node, tensor.tensor}; }
+
+} // namespace
+
+/// Whether the call takes masks off its arguments (MultiHeadAttention), or gives them others (a
+/// nested model that is called with some): layers that read these later find what it left.
+bool GraphImporter::changesMasks(const Call &call) {
+  return call.node &&
+         (call.layer->className == "MultiHeadAttention" ||
+          (call.layer->model && llvm::any_of(call.node->keywords, [](const auto &entry) {
+             return entry.first == "mask" && !entry.second.tensors().empty();
+           })));
+}
+
 bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef path, bool trainable,
                                      llvm::ArrayRef<Value> inputs, Values &outputs) {
   const bool nested = !inputs.empty();
@@ -131,14 +148,28 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
   for (const TensorRef *tensor : model.outputs.tensors())
     if (const Call *producer = lookupOutput(*tensor))
       ends.push_back(numberOf(producer));
-  llvm::DenseMap<const LayerConfig *, unsigned> previous;
-  for (unsigned number : orderCalls(ordered, ends)) {
-    auto [before, isFirst] = previous.try_emplace(calls[number].layer, number);
-    if (isFirst)
-      continue;
-    calls[before->second].consumers.push_back(number);
+  auto runAfter = [&](unsigned before, unsigned number) {
+    calls[before].consumers.push_back(number);
     ++calls[number].waiting;
-    before->second = number;
+  };
+  std::set<TensorKey> remasked; // tensors whose masks are others after a call that takes them
+  for (const Call &call : calls)
+    if (changesMasks(call))
+      for (const TensorRef *tensor : call.tensors)
+        if (!tensor->array)
+          remasked.insert(keyOf(*tensor));
+  llvm::DenseMap<const LayerConfig *, unsigned> previous;
+  std::map<TensorKey, unsigned> lastReader;
+  for (unsigned number : orderCalls(ordered, ends)) {
+    if (auto [before, isFirst] = previous.try_emplace(calls[number].layer, number); !isFirst)
+      runAfter(std::exchange(before->second, number), number);
+    for (const TensorRef *tensor : calls[number].tensors) {
+      if (tensor->array || !remasked.count(keyOf(*tensor)))
+        continue;
+      auto [before, isFirst] = lastReader.try_emplace(keyOf(*tensor), number);
+      if (!isFirst && before->second != number)
+        runAfter(std::exchange(before->second, number), number);
+    }
   }
 
   // Ready calls in file order, so that the same file gives the same IR.

@@ -182,6 +182,7 @@ private:
   using Values = llvm::SmallVector<mlir::Value>;
   /// A call in a Functional model: its layer and which of the layer's calls it is.
   struct Call;
+  static bool changesMasks(const Call &call);
   /// In the order of variables: the number of a layer of the model, then of one that it made, and
   /// so on.
   using Place = llvm::SmallVector<unsigned, 3>;

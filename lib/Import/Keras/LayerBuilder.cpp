@@ -56,6 +56,12 @@ static size_t countTensors(llvm::ArrayRef<Argument> arguments) {
 
 llvm::ArrayRef<Value> LayerBuilder::getInputs() const {
   const size_t positional = call ? countTensors(call->arguments) : 0;
+  if (positional)
+    for (const Argument &argument : call->arguments)
+      readArguments.insert(&argument);
+  else if (call)
+    for (const auto &keyword : call->keywords)
+      readArguments.insert(&keyword.second);
   return positional ? llvm::ArrayRef(inputs).take_front(positional) : llvm::ArrayRef(inputs);
 }
 
@@ -65,11 +71,11 @@ llvm::ArrayRef<Value> LayerBuilder::getArgument(unsigned position, llvm::StringR
   const Argument *wanted = findArgument(position, name);
   if (!wanted)
     return {};
+  readArguments.insert(wanted);
   size_t first = 0;
   if (position < call->arguments.size()) {
     first = countTensors(llvm::ArrayRef(call->arguments).take_front(position));
   } else {
-    readKeywords.insert(wanted);
     first = countTensors(call->arguments);
     for (const auto &[keyword, argument] : call->keywords) {
       if (&argument == wanted)
@@ -96,7 +102,7 @@ llvm::SmallVector<Value> LayerBuilder::getArgumentSlots(unsigned position, llvm:
 }
 
 void LayerBuilder::reportUnreadArguments() {
-  if (!call || countTensors(call->arguments) == 0)
+  if (!call)
     return;
   // No layer reads these; Keras takes them for arrays.
   auto holdsNumbers = [](const Argument &argument) {
@@ -109,13 +115,16 @@ void LayerBuilder::reportUnreadArguments() {
   for (const auto &[keyword, argument] : call->keywords)
     if (holdsNumbers(argument))
       error("a list of numbers is passed as the keyword '" + keyword + "'; pass a NumPy array");
-    else if (!argument.tensors().empty() && !readKeywords.contains(&argument))
+    else if (!argument.tensors().empty() && !readArguments.contains(&argument))
       error("a tensor is passed as the keyword '" + keyword + "', which mpc does not support for " +
             layer.className);
   for (const auto &[position, argument] : llvm::enumerate(call->arguments))
     if (holdsNumbers(argument))
       error("a list of numbers is passed as argument " + llvm::Twine(position) +
             "; pass a NumPy array");
+    else if (!argument.tensors().empty() && !readArguments.contains(&argument))
+      error("a tensor is passed as argument " + llvm::Twine(position) +
+            ", which mpc does not support for " + layer.className);
 }
 
 const llvm::json::Value *LayerBuilder::getLiteral(unsigned position, llvm::StringRef name) const {
@@ -124,6 +133,20 @@ const llvm::json::Value *LayerBuilder::getLiteral(unsigned position, llvm::Strin
       argument->constant.kind() == llvm::json::Value::Null)
     return nullptr;
   return &argument->constant;
+}
+
+bool LayerBuilder::getCallFlag(unsigned position, llvm::StringRef name, bool otherwise) {
+  const Argument *argument = findArgument(position, name);
+  if (!argument || (argument->kind == Argument::Kind::Constant &&
+                    argument->constant.kind() == llvm::json::Value::Null))
+    return otherwise;
+  const llvm::json::Value *literal = getLiteral(position, name);
+  std::optional<bool> flag = literal ? literal->getAsBoolean() : std::nullopt;
+  if (std::optional<double> number = literal ? literal->getAsNumber() : std::nullopt)
+    flag = *number != 0.0;
+  if (!flag)
+    error("the argument '" + name + "' of the call must be true or false");
+  return flag.value_or(otherwise);
 }
 
 Value LayerBuilder::getInput() {

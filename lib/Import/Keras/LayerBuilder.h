@@ -85,12 +85,15 @@ public:
   llvm::ArrayRef<mlir::Value> getInputs() const;
   /// The tensors that the call passes as argument `position` (counted from 0) or by the keyword
   /// `name`, in the order in which Keras flattens them; none when it passes null or nothing. A
-  /// tensor that is passed by a keyword which nobody asks for is an error.
+  /// tensor that is passed as an argument which nobody asks for is an error.
   llvm::ArrayRef<mlir::Value> getArgument(unsigned position, llvm::StringRef name);
   /// The same argument as a list, null where it holds None.
   llvm::SmallVector<mlir::Value> getArgumentSlots(unsigned position, llvm::StringRef name);
   /// The same argument when it is a literal (not null) or a `__tensor__`, `__slice__`, … object.
   const llvm::json::Value *getLiteral(unsigned position, llvm::StringRef name) const;
+  /// The same argument as a truth value; an error when it is none, nor a number, which Python takes
+  /// for one.
+  bool getCallFlag(unsigned position, llvm::StringRef name, bool otherwise);
   /// The only input; an error (and null) when there are more or none.
   mlir::Value getInput();
   /// The only input as a floating tensor. `castIntegers`: integers become floating, as Keras's
@@ -189,7 +192,7 @@ private:
   const bool trainable;
   mlir::Block &body;
   llvm::SmallVector<mlir::Value> inputs; ///< block arguments, keywords' after the others
-  llvm::SmallPtrSet<const Argument *, 4> readKeywords;
+  mutable llvm::SmallPtrSet<const Argument *, 4> readArguments;
   llvm::SmallVector<mlir::Value> variables; ///< values outside the body
   llvm::SmallVector<mlir::Value> outer;     ///< the values of @forward that `inputs` stand for
   llvm::SmallVector<mlir::Value> laterOutputs;

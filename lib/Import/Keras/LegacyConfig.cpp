@@ -3,6 +3,8 @@
 // serialization.py say what Keras 3 makes of them).
 #include "LegacyConfig.h"
 
+#include "Operations/OperationBuilder.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -147,12 +149,29 @@ json::Array Modernizer::convertLayers(const json::Array &legacy) {
   return layers;
 }
 
+/// Whether this is a node that keras.ops recorded, which Keras 3 writes like a layer of its name
+/// and then does not read. Layers of such names say whether they are trainable.
+bool isRecordedOperation(llvm::StringRef className, const json::Object &legacy) {
+  const json::Object *config = legacy.getObject("config");
+  const json::Array *nodes = legacy.getArray("inbound_nodes");
+  LayerConfig operation;
+  operation.className = className.str();
+  return config && !config->get("trainable") && nodes && !nodes->empty() &&
+         nodes->front().getAsObject() && findOperation(operation);
+}
+
 json::Object Modernizer::convertLayer(const json::Object &legacy) {
   if (legacy.get("module"))
     return legacy;
   const llvm::StringRef className = legacy.getString("class_name").value_or("");
   if (isModelClass(className))
     return convertModel(legacy);
+  if (isRecordedOperation(className, legacy)) {
+    json::Object operation = legacy;
+    operation["module"] = "keras.src.ops";
+    operation["registered_name"] = nullptr;
+    return operation;
+  }
   const llvm::StringRef today =
       llvm::StringSwitch<llvm::StringRef>(className)
           .Cases({"BatchNormalizationV1", "BatchNormalizationV2"}, "BatchNormalization")

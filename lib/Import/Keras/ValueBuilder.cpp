@@ -10,11 +10,19 @@ namespace mpc::keras {
 
 using mlir::Value;
 
-void ValueBuilder::reportEmpty(llvm::ArrayRef<Value> results) {
-  for (Value result : results)
-    if (result && llvm::is_contained(shapeOf(result), 0))
-      error("the result is a tensor of shape " + printShape(shapeOf(result)) +
+void ValueBuilder::judgeShapes(llvm::ArrayRef<Value> results) {
+  for (Value result : results) {
+    if (!result)
+      continue;
+    llvm::ArrayRef<int64_t> shape = shapeOf(result);
+    if (llvm::is_contained(shape, 0))
+      error("the result is a tensor of shape " + printShape(shape) +
             " and so without elements, which mpc does not compile");
+    else if (!shape.empty() && llvm::is_contained(shape.drop_front(), mlir::ShapedType::kDynamic))
+      error("the result is a tensor of shape " + printShape(shape) +
+            ", in which the batch is not the first dimension; put it there, in the equation or by "
+            "the order of the operands");
+  }
 }
 
 std::optional<int64_t> ValueBuilder::resolveAxis(int64_t axis, Value value) {
@@ -49,8 +57,12 @@ Value ValueBuilder::makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<d
 Value ValueBuilder::makeScalar(mlir::Type elementType, double value) {
   if (mlir::isa<mlir::FloatType>(elementType))
     return scalarConstant(builder, location, elementType, value);
+  return makeInteger(elementType, int64_t(value));
+}
+
+Value ValueBuilder::makeInteger(mlir::Type elementType, int64_t value) {
   auto type = mlir::RankedTensorType::get({}, elementType);
-  const llvm::APInt bits(elementType.getIntOrFloatBitWidth(), uint64_t(int64_t(value)),
+  const llvm::APInt bits(elementType.getIntOrFloatBitWidth(), uint64_t(value),
                          /*isSigned=*/false, /*implicitTrunc=*/true);
   return make<ConstantOp>(
       llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, llvm::ArrayRef(bits))));

@@ -20,8 +20,9 @@ public:
   /// Reports what is wrong with what is being imported; returns null.
   virtual mlir::Value error(const llvm::Twine &message) = 0;
 
-  /// An error for each of these results of a layer or an operation that has no elements.
-  void reportEmpty(llvm::ArrayRef<mlir::Value> results);
+  /// An error for each of these results of a layer or an operation that has no elements, or the
+  /// batch in another place than the first.
+  void judgeShapes(llvm::ArrayRef<mlir::Value> results);
 
   static llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
     return tensorTypeOf(value).getShape();
@@ -38,6 +39,8 @@ public:
   mlir::Value makeConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<double> values);
   /// A scalar of any element type; a floating one is weak.
   mlir::Value makeScalar(mlir::Type elementType, double value);
+  /// A scalar of an integer type, whose lowest bits `value` has.
+  mlir::Value makeInteger(mlir::Type elementType, int64_t value);
   /// An int32 constant of this shape.
   mlir::Value makeIndices(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> values);
   mlir::Value makeMask(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<bool> values);

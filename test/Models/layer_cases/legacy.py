@@ -30,3 +30,13 @@ def legacy_frozen():
     model = keras.Model(x, critic(y))
     tower.trainable = critic.trainable = False
     return model
+
+
+@case("forward", suffix=".h5", reads=False)
+def legacy_operations():
+    """What keras.ops recorded, which Keras writes like layers of these names and cannot read back."""
+    x = keras.Input((5, 4), name="x")
+    e = layers.Masking(0.0)(keras.ops.relu(x[:, :, 1:] - 0.5))
+    inner = keras.Model(x, keras.ops.max(2.0 * x - 1.0, axis=1) ** 2.0)
+    y = layers.Add()([layers.Dense(3)(e), 3.0 * e])
+    return keras.Model(x, [layers.LSTM(2)(y), keras.ops.softmax(inner(x) / 4.0, axis=-1), keras.ops.cast(layers.Dense(2)(inner(x)) > 0.0, "int32") + 1])

@@ -25,6 +25,21 @@ def attention_takes_masks():
 
 
 @case("gradient")
+def attention_takes_masks_of_later_layers():
+    """Of layers that read one tensor, those that Keras runs after a MultiHeadAttention find no mask, and after a model that is called with one, that."""
+    x = keras.Input((6, 3), name="x")
+    y = keras.ops.relu(x - 0.5)
+    e = layers.Masking(0.0)(y)
+    attend = lambda *tensors: layers.MultiHeadAttention(1, 2, value_dim=3, use_bias=False)(*tensors)
+    grouped = layers.LSTM(2)(layers.GroupQueryAttention(2, 2, 1, use_bias=False)(e, e))
+    parts = [layers.LSTM(2)(attend(e, y)), layers.Flatten()(attend(y, e)), grouped, layers.LSTM(2)(layers.Dense(2)(e))]
+    z = 2.0 * x
+    inner = keras.Input((6, 3))
+    called = keras.Model(inner, layers.LSTM(2)(inner))(z, mask=x[:, :, 0] > 0.0)
+    return keras.Model(x, layers.Concatenate()([*parts, layers.LSTM(2)(z), called, layers.SimpleRNN(2)(layers.Dense(2)(z))]))
+
+
+@case("gradient")
 def masked_batch_normalization():
     x = keras.Input((5, 3), name="x")
     y = layers.Masking(0.0)(keras.ops.relu(x - 0.5))
@@ -104,3 +119,43 @@ def softmax_masks_of_numbers():
     x = keras.Input((5, 4), name="x")
     masks = [x, np.array([0.25, 0.5, 0.75, 1.0], "float32"), np.array([[3, 0, -2, 1]], "int32"), np.array([[255, 0, 1, 2]], "uint8")]
     return keras.Model(x, [layers.Softmax()(x, mask=mask) for mask in masks])
+
+
+@case("gradient")
+def masks_by_position():
+    """MultiHeadAttention takes the query's own mask, whatever it is given."""
+    x = keras.Input((5, 3), name="x")
+    state, mask = layers.Dense(2)(x[:, 0]), x[:, :, 0] > -0.5
+    parts = [layers.LSTM(2)(x, [state, state], mask), layers.GRU(2)(x, state, mask), layers.Bidirectional(layers.GRU(2))(x, [state, state], mask),
+             layers.RNN(layers.SimpleRNNCell(2))(x, state, mask), layers.RNN([layers.GRUCell(2), layers.SimpleRNNCell(2)])(x, [state, state], mask)]
+    attended = [layers.MultiHeadAttention(1, 2, use_bias=False)(x, x, x, mask, mask), layers.GroupQueryAttention(2, 2, 1, use_bias=False)(x, x, x, mask, mask)]
+    return keras.Model(x, layers.Concatenate()(parts + [layers.Reshape((15,))(y) for y in attended]))
+
+
+@case("gradient")
+def flags_that_are_numbers():
+    """Python takes 1 for True."""
+    x = keras.Input((4, 3), name="x")
+    y = layers.Dense(3)(x)
+    seen, scores = layers.Attention()([x, y], return_attention_scores=1, use_causal_mask=1)
+    attended = layers.MultiHeadAttention(2, 3, use_bias=False)(x, y, use_causal_mask=1.0)
+    grouped = layers.GroupQueryAttention(2, 2, 1, use_bias=False)(x, y, use_causal_mask=0)
+    table = layers.ReversibleEmbedding(5, 3)
+    parts = [seen, scores, attended, grouped, table(keras.ops.cast(x[:, 0] > 0.0, "int32"), reverse=0), table(y, reverse=1)]
+    return keras.Model(x, layers.Concatenate()([layers.Flatten()(part) for part in parts]))
+
+
+@case("gradient")
+def masked_spectral_normalization():
+    """It supports no masks, and destroys none: the LSTM finds that of what Dense returned."""
+    x = keras.Input((5, 3), name="x")
+    y = layers.Masking(0.0)(keras.ops.relu(x - 0.5))
+    return keras.Model(x, layers.LSTM(2)(layers.SpectralNormalization(layers.Dense(3))(y)))
+
+
+@case("forward")
+def spectral_normalization_of_ids():
+    """The result has the dtype of the ids; the mask is lost in the cast."""
+    x = keras.Input((5,), name="x", dtype="int32")
+    y = layers.SpectralNormalization(layers.Embedding(9, 3, mask_zero=True))(x)
+    return keras.Model(x, [y, layers.LSTM(2)(y)])

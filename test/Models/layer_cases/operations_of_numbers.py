@@ -88,3 +88,33 @@ def recorded_divisors():
     wide = ops.cast(x, "int64") * 4807526976
     return keras.Model(x, [ops.gcd(y, 12 * x), ops.gcd(x, 0), ops.lcm(y, x + 2), ops.lcm(x, -6), ops.gcd(ops.cast(x * 8, "uint8"), ops.cast(x + 12, "uint8")), ops.gcd(wide, ops.cast(x, "int64") * 2971215073),
                            ops.gcd(x * 0 + 1836311903, x * 0 + 1134903170), *ops.unravel_index(x, (2, 3, 4)), *ops.unravel_index(x[:, 0] + 5, (2, 3, 4)), *ops.unravel_index(y, (7,))])
+
+
+@case("forward", rows=12, values=[2**24 + 1, 2**24 + 3, 2**41 + 1, -(2**25 + 1), -3, 0, 1, 200, 250])
+def recorded_wide_integers():
+    """Beyond what float32 and int32 hold, and where uint8 overflows."""
+    x = keras.Input((5,), name="x", dtype="int64")
+    ops = keras.ops
+    wide = [x + 2**40, ops.where(x > 2**40, x, 2**41 + 1), (x * 2**33) % (2**35 + 1), ops.cumsum(x, axis=1), ops.prod(x, axis=1), ops.prod(x, axis=-1, keepdims=True),
+            ops.relu(x), ops.relu6(x), ops.sign(x), ops.nan_to_num(x), ops.max(x, axis=1, initial=2**41), ops.min(x, axis=1, keepdims=True, initial=-3)]
+    narrow = ops.cast(x, "uint8")
+    narrow = [ops.cumsum(narrow, axis=1), ops.prod(narrow, axis=1), ops.prod(narrow, axis=1, dtype="float32"), ops.relu(narrow), ops.sign(narrow), narrow + 300]
+    middle = ops.cast(x, "int32")
+    middle = [ops.cumsum(middle, axis=1) // 2, ops.prod(middle, axis=1), ops.relu(middle), middle + 2**40, ops.cumsum(x > 0, axis=1), (x > 0) + (2**40 + 5)]
+    return keras.Model(x, wide + narrow + middle)
+
+
+@case("gradient")
+def recorded_initial_extremes():
+    x = keras.Input((4, 3), name="x")
+    y = layers.Dense(3)(x)
+    ops = keras.ops
+    parts = [ops.max(y, axis=1, initial=0.25), ops.min(y, axis=(1, 2), keepdims=True, initial=-1), ops.max(y, axis=-1)]
+    return keras.Model(x, flatten(parts))
+
+
+@case("forward")
+def recorded_multi_hot_planes():
+    """Over the first axis behind the batch."""
+    x = keras.Input((4, 3), name="x", dtype="int32")
+    return keras.Model(x, [keras.ops.multi_hot(x, 5), keras.ops.multi_hot(x[:, :, 0], 5), keras.ops.multi_hot(x[:, None], 5, dtype="int32")])

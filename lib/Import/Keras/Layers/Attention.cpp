@@ -85,11 +85,8 @@ Value importAttention(B &b, Value (*scoresOf)(B &, Value, Value)) {
   const double dropout = b.getNumber("dropout", 0.0);
   if (!(dropout >= 0.0 && dropout < 1.0))
     return b.error("'dropout' must lie in [0, 1)");
-  auto flag = [&](unsigned position, llvm::StringRef name) {
-    const llvm::json::Value *literal = b.getLiteral(position, name);
-    return literal && literal->getAsBoolean().value_or(false);
-  };
-  const bool returnScores = flag(3, "return_attention_scores"), causal = flag(4, "use_causal_mask");
+  const bool returnScores = b.getCallFlag(3, "return_attention_scores", false),
+             causal = b.getCallFlag(4, "use_causal_mask", false);
   Value queryMask, valueMask;
   llvm::SmallVector<Value> masks = b.getArgumentSlots(1, "mask");
   if (masks.size() == 2 || masks.size() == 3) {

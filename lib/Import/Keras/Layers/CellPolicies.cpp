@@ -172,7 +172,7 @@ bool CellLoop::importMixed(llvm::ArrayRef<Value> inputs, Values &outputs) {
     if (Value mask = getStepMask(b, b.shapeOf(x)[1])) {
       hasMask = true;
       b.addOutput(mask);
-      b.setMask(0, b.getMask());
+      b.setMask(0, b.getMask(kMaskPosition));
     }
     return b.hasFailed() ? Value() : x;
   };

@@ -46,8 +46,7 @@ Value importEmbedding(LayerBuilder &b) {
 Value importReversibleEmbedding(LayerBuilder &b) {
   EmbeddingSettings settings = readSettings(b);
   const bool isUntied = !b.getFlag("tie_weights", true);
-  const llvm::json::Value *argument = b.getLiteral(1, "reverse");
-  if (!argument || !argument->getAsBoolean().value_or(false))
+  if (!b.getCallFlag(1, "reverse", false))
     return importRows(b, settings, isUntied);
   Value x = b.getFloatInput(/*castIntegers=*/true);
   if (!x || b.hasFailed())

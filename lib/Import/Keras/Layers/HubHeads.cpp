@@ -56,6 +56,12 @@ bool importMaskedLMHead(C &c, llvm::SmallVectorImpl<Value> &outputs) {
     c.error("'vocabulary_size' of MaskedLMHead must be a positive integer");
   if (c.hasFailed())
     return false;
+  if (c.shapeOf(x).front() != c.shapeOf(places).front()) {
+    c.error(
+        "'mask_positions' of MaskedLMHead are not of the batch of its inputs; give the model an "
+        "Input for them");
+    return false;
+  }
   x = c.make<GatherOp>(x, places, /*axis=*/int64_t(1), /*batch_dims=*/int64_t(1));
   x = project(c, x, width);
   x = x ? normalize(c, x) : x;

@@ -76,9 +76,8 @@ struct AttentionArguments {
       return mask ? c.makeBool(mask) : mask;
     };
     // call() of MultiHeadAttention takes the tensor's, whatever it was given.
-    const bool takesGiven = c.own.layer.className != "MultiHeadAttention";
-    queryMask = takesGiven ? c.getTensor(3, "query_mask") : Value();
-    if (!queryMask)
+    queryMask = c.getTensor(3, "query_mask");
+    if (!queryMask || c.own.layer.className == "MultiHeadAttention")
       queryMask = c.getMaskOf(query);
     if (queryMask)
       queryMask = c.makeBool(queryMask);

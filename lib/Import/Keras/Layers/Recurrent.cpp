@@ -106,7 +106,7 @@ Value importRecurrence(LayerBuilder &b, RecurrentCell &cell) {
     if (cell.isChannelsFirst())
       result = moveAxis(b, result, b.rankOf(result) - 1, 2);
     Value input = b.getArgument(0, "sequences").front();
-    if (Value passed = mask ? b.getMask() : b.getMaskOf(input))
+    if (Value passed = mask ? b.getMask(kMaskPosition) : b.getMaskOf(input))
       b.setMask(0, passed);
   }
   if (!options.sequences)

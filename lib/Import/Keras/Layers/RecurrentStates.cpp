@@ -39,7 +39,7 @@ Value getSequences(LayerBuilder &b) {
 }
 
 Value getStepMask(LayerBuilder &b, int64_t steps) {
-  Value mask = b.getMask();
+  Value mask = b.getMask(kMaskPosition);
   if (!mask)
     return {};
   if (b.rankOf(mask) < 2 || b.shapeOf(mask)[1] != steps ||

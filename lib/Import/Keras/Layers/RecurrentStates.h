@@ -17,6 +17,8 @@ mlir::Value makeZeros(LayerBuilder &b, mlir::Value like, llvm::ArrayRef<int64_t>
 
 /// The only tensor of sequences, (batch, steps, …), floating; null after an error.
 mlir::Value getSequences(LayerBuilder &b);
+/// Where call(sequences, initial_state, mask) takes the mask without its name.
+constexpr unsigned kMaskPosition = 2;
 /// The mask of the call, (batch, steps, 1); null without one and after an error.
 mlir::Value getStepMask(LayerBuilder &b, int64_t steps);
 

@@ -50,6 +50,7 @@ bool importSpectralNormalization(C &c, llvm::SmallVectorImpl<Value> &outputs) {
       c.error("SpectralNormalization is called without a tensor");
     return false;
   }
+  c.passMasksToParts();
   Value y = c.callWrapped("layer", x);
   if (!y)
     return false;
@@ -67,7 +68,17 @@ bool importSpectralNormalization(C &c, llvm::SmallVectorImpl<Value> &outputs) {
       });
   if (!renewed)
     return false;
-  outputs.push_back(mlir::isa<mlir::FloatType>(elementTypeOf(x)) ? c.makeCastLike(y, x) : y);
+  // The input's dtype, that of ids, too.
+  const mlir::Type element = elementTypeOf(x);
+  const bool isFloat = mlir::isa<mlir::FloatType>(element);
+  outputs.push_back(isFloat
+                        ? c.makeCastLike(y, x)
+                        : c.make<CastOp>(mlir::RankedTensorType::get(c.shapeOf(y), element), y));
+  // Keras's layer supports no masks, but what the wrapped layer returns keeps its own through a
+  // cast that changes no dtype.
+  const LayerConfig *wrapped = c.own.getChild("layer");
+  if (Value mask = c.getMaskOfResult(y); mask && isFloat && wrapped && c.own.computesAs(*wrapped))
+    c.setMask(outputs.back(), mask);
   return true;
 }
 

@@ -32,6 +32,14 @@ constexpr Named kNamed[] = {
 };
 
 Value named(B &b) {
+  const Operand operand = b.getOperand(0, "x");
+  const bool isRelu6 = b.layer.className == "Relu6";
+  if (operand && !operand.isFloat() && !elementTypeOf(operand.value).isInteger(1) &&
+      (isRelu6 || b.layer.className == "Relu")) {
+    const mlir::Type type = elementTypeOf(operand.value);
+    Value positive = b.make<MaximumOp>(operand.value, b.makeZero(type));
+    return isRelu6 ? b.make<MinimumOp>(positive, b.makeScalar(type, 6)) : positive;
+  }
   Value x = b.getFloat(0, "x");
   for (const Named &entry : kNamed)
     if (x && entry.className == b.layer.className)

@@ -154,6 +154,20 @@ template <typename Op> Value unary(B &b) {
   return x ? b.make<Op>(x) : Value();
 }
 
+Value sign(B &b) {
+  Operand x = b.getOperand(0, "x");
+  if (!x || x.isFloat())
+    return x ? b.make<SignOp>(x.value) : Value();
+  const mlir::Type type = elementTypeOf(x.value);
+  if (type.isInteger(1))
+    return b.error("'Sign' of truth values is not supported; cast them first");
+  Value zero = b.makeZero(type);
+  auto ofSide = [&](ComparePredicate side, double number) {
+    return b.makeSelect(side, x.value, zero, b.makeScalar(type, number), zero);
+  };
+  return b.make<AddOp>(ofSide(ComparePredicate::GT, 1), ofSide(ComparePredicate::LT, -1));
+}
+
 Value negative(B &b) {
   Operand x = b.getOperand(0, "x");
   if (!x || x.isFloat())
@@ -364,7 +378,7 @@ constexpr OperationEntry kArithmeticOperations[] = {
     {"RightShift", bits<IntegerKind::ShiftRight>},
     {"Rsqrt", unary<RsqrtOp>},
     {"Select", selectFirst},
-    {"Sign", unary<SignOp>},
+    {"Sign", sign},
     {"Sin", unary<SinOp>},
     {"Sqrt", unary<SqrtOp>},
     {"Square", square},

@@ -257,7 +257,8 @@ Value oneHot(B &b) {
              : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(y), element), y);
 }
 
-/// Which of the classes stand anywhere along the axis of indices.
+/// Which of the classes stand anywhere along the first axis behind the batch, which need not be the
+/// last (keras/src/backend/tensorflow/nn.py).
 Value multiHot(B &b) {
   Value indices = b.getValue(0, "inputs");
   std::optional<int64_t> classes = b.getInteger(UINT_MAX, "num_classes");
@@ -274,10 +275,9 @@ Value multiHot(B &b) {
   if (!element)
     return b.error("'MultiHot' of dtype '" + dtype + "' is not supported");
   llvm::SmallVector<int64_t> shape(b.shapeOf(indices));
-  const int64_t axis = int64_t(shape.size()) - 1;
   shape.push_back(*classes);
   Value hot = b.make<OneHotOp>(mlir::RankedTensorType::get(shape, b.builder.getF32Type()), indices);
-  Value y = b.makeReduce(ReduceKind::Max, hot, {axis}, /*keepDims=*/false);
+  Value y = b.makeReduce(ReduceKind::Max, hot, {1}, /*keepDims=*/false);
   return mlir::isa<mlir::FloatType>(element)
              ? b.makeCastTo(y, element)
              : b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(y), element), y);

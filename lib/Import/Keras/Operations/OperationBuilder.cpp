@@ -86,8 +86,10 @@ Operand OperationBuilder::makeOperand(const Argument &argument, llvm::StringRef 
       return {makeScalar(builder.getI1Type(), *flag)};
     // Python's 2 and 2.0 differ in dtype; JSON keeps the difference.
     if (std::optional<int64_t> integer = value.getAsInteger();
-        integer && value.getAsNumber() && !isWrittenAsFloat(value))
-      return {makeScalar(builder.getI32Type(), double(*integer)), /*weak=*/true};
+        integer && value.getAsNumber() && !isWrittenAsFloat(value)) {
+      const mlir::Type narrow = builder.getI32Type(), wide = builder.getI64Type();
+      return {makeInteger(llvm::isInt<32>(*integer) ? narrow : wide, *integer), /*weak=*/true};
+    }
     if (std::optional<double> number = value.getAsNumber())
       return {makeConstant(*number), /*weak=*/true};
     if (const llvm::json::Object *object = value.getAsObject()) {

@@ -89,21 +89,29 @@ Value dot(B &b) {
 }
 
 Value einsum(B &b) {
-  llvm::SmallVector<Value> operands;
+  llvm::SmallVector<Operand> operands;
   for (unsigned position = 0; b.findArgument(position, "operands") && position < 16; ++position) {
     const Argument *argument = b.findArgument(position, "operands");
     if (argument->kind == Argument::Kind::List && position == 0)
-      for (const Operand &operand : b.getOperands(0, "operands"))
-        operands.push_back(operand.value);
+      llvm::append_range(operands, b.getOperands(0, "operands"));
     else
-      operands.push_back(b.getFloat(position, "operands"));
+      operands.push_back(b.getOperand(position, "operands"));
     if (b.hasFailed())
       return {};
     if (argument->kind == Argument::Kind::List)
       break;
   }
   const std::string equation = b.getString(UINT_MAX, "subscripts", "");
-  return operands.empty() ? b.error("'Einsum' without operands") : b.makeEinsum(equation, operands);
+  if (operands.empty())
+    return b.error("'Einsum' without operands");
+  if (llvm::none_of(operands, [](const Operand &operand) { return operand.isFloat(); }))
+    return b.error("'Einsum' of integers is not supported; cast them first");
+  if (!b.promote(operands))
+    return {};
+  llvm::SmallVector<Value> values;
+  for (const Operand &operand : operands)
+    values.push_back(operand.value);
+  return b.makeEinsum(equation, values);
 }
 
 Value tensordot(B &b) {

@@ -204,7 +204,9 @@ Value replaceNonFinite(B &b, Value x, double nan, std::optional<double> high,
 }
 
 Value nanToNumber(B &b) {
-  Value x = b.getFloat(0, "x");
+  Value x = b.getValue(0, "x");
+  if (x && !mlir::isa<mlir::FloatType>(elementTypeOf(x)))
+    return x;
   return x ? replaceNonFinite(b, x, b.getNumber(UINT_MAX, "nan").value_or(0.0),
                               b.getNumber(UINT_MAX, "posinf"), b.getNumber(UINT_MAX, "neginf"))
            : x;

@@ -23,6 +23,21 @@ Value widenForSum(B &b, Value x) {
   return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), wide), x);
 }
 
+/// The extreme of a reduction and the argument `initial`, which takes the tensor's dtype.
+Value includeInitial(B &b, Value y, ReduceKind kind) {
+  const mlir::Type type = elementTypeOf(y);
+  const bool isFloat = mlir::isa<mlir::FloatType>(type);
+  if (!b.findArgument(3, "initial") || b.hasFailed())
+    return y;
+  const std::optional<double> number = b.getNumber(3, "initial");
+  const std::optional<int64_t> integer = isFloat ? std::nullopt : b.getInteger(3, "initial");
+  if (b.hasFailed())
+    return {};
+  Value initial =
+      isFloat ? b.makeCastLike(b.makeConstant(*number), y) : b.makeInteger(type, *integer);
+  return kind == ReduceKind::Max ? b.make<MaximumOp>(y, initial) : b.make<MinimumOp>(y, initial);
+}
+
 template <ReduceKind kind> Value reduce(B &b) {
   Value x = b.getValue(0, "x");
   if (!x)
@@ -38,7 +53,8 @@ template <ReduceKind kind> Value reduce(B &b) {
     x = b.makeCastToFloat(x);
   else if (elementTypeOf(x).isInteger(1))
     return b.error("'" + b.layer.className + "' of truth values is not supported; use any or all");
-  return axes->empty() ? x : b.makeReduce(kind, x, *axes, b.getFlag(2, "keepdims", false));
+  Value y = axes->empty() ? x : b.makeReduce(kind, x, *axes, b.getFlag(2, "keepdims", false));
+  return kind == ReduceKind::Max || kind == ReduceKind::Min ? includeInitial(b, y, kind) : y;
 }
 
 /// What reductions of floating values in float32 or wider begin with.
@@ -96,14 +112,10 @@ Value replaceNaN(B &b, Value x, double number) {
   return b.makeSelect(isNaN(b, x), b.makeCastLike(b.makeConstant(number), x), x);
 }
 
-/// Halves the axis until one element is left: few roundings, and derivatives that are right where
+/// Halves each axis until one element is left: few roundings, and derivatives that are right where
 /// factors are zero.
-template <bool skipsNaN> Value product(B &b) {
-  auto r = WideReduction::read(b, "axis", /*acrossSamples=*/false);
-  if (!r)
-    return {};
-  Value y = skipsNaN ? replaceNaN(b, r->wide, 1.0) : r->wide;
-  for (int64_t axis : r->axes) {
+Value multiplyAlong(B &b, Value y, llvm::ArrayRef<int64_t> axes) {
+  for (int64_t axis : axes) {
     int64_t extent = b.shapeOf(y)[axis];
     if (extent == 0)
       return b.error("'Prod' over an axis without elements is not supported");
@@ -120,6 +132,33 @@ template <bool skipsNaN> Value product(B &b) {
       extent = half + extent % 2;
     }
   }
+  return y;
+}
+
+/// In the dtype that Keras widens narrow integers to, unless the call names one, which TensorFlow's
+/// Keras then passes over.
+Value integerProduct(B &b, Value x) {
+  std::optional<llvm::SmallVector<int64_t>> axes = b.getAxes(1, "axis", x, /*acrossSamples=*/false);
+  if (!axes)
+    return {};
+  if (b.getString(3, "dtype", "").empty())
+    x = widenForSum(b, x);
+  Value y = multiplyAlong(b, x, *axes);
+  return !y || b.getFlag(2, "keepdims", false)
+             ? y
+             : b.makeReshape(y, reducedShape(b.shapeOf(x), *axes, /*keepDims=*/false));
+}
+
+template <bool skipsNaN> Value product(B &b) {
+  const Operand operand = b.getOperand(0, "x");
+  if (operand && !operand.isFloat())
+    return integerProduct(b, operand.value);
+  auto r = WideReduction::read(b, "axis", /*acrossSamples=*/false);
+  if (!r)
+    return {};
+  Value y = multiplyAlong(b, skipsNaN ? replaceNaN(b, r->wide, 1.0) : r->wide, r->axes);
+  if (!y)
+    return {};
   if (!r->keepDims)
     y = b.makeReshape(y, reducedShape(b.shapeOf(r->x), r->axes, /*keepDims=*/false));
   return b.makeCastLike(y, r->x);
@@ -163,13 +202,24 @@ Value readCumulated(B &b, std::optional<double> nan) {
   return x && !dtype.empty() ? castToDType(b, x, dtype) : x;
 }
 
+/// Of integers, in their own dtype: each step adds the sums that end `distance` places before.
+Value integerSums(B &b, Value x, int64_t axis) {
+  const int64_t extent = b.shapeOf(x)[axis];
+  for (int64_t distance = 1; distance < extent; distance *= 2) {
+    const int64_t rest = extent - distance;
+    Value sums = b.make<AddOp>(b.make<SliceOp>(x, axis, distance, rest),
+                               b.make<SliceOp>(x, axis, int64_t(0), rest));
+    x = b.make<ConcatenateOp>(
+        mlir::ValueRange{b.make<SliceOp>(x, axis, int64_t(0), distance), sums}, axis);
+  }
+  return x;
+}
+
 /// A product with a triangle of ones: sums in float32, one rounding per element.
 template <bool skipsNaN> Value cumulativeSum(B &b) {
   Value x = readCumulated(b, skipsNaN ? std::optional(0.0) : std::nullopt);
   if (!x)
     return {};
-  if (!mlir::isa<mlir::FloatType>(elementTypeOf(x)))
-    x = b.makeCastToFloat(x);
   std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
   if (!axis)
     return {};
@@ -177,6 +227,8 @@ template <bool skipsNaN> Value cumulativeSum(B &b) {
   if (extent > 2048)
     return b.error("'" + b.layer.className + "' over " + llvm::Twine(extent) +
                    " elements is not supported; the limit is 2048");
+  if (!mlir::isa<mlir::FloatType>(elementTypeOf(x)))
+    return integerSums(b, elementTypeOf(x).isInteger(1) ? widenForSum(b, x) : x, *axis);
   llvm::SmallVector<double> ones;
   for (int64_t from = 0; from < extent; ++from)
     for (int64_t to = 0; to < extent; ++to)
