@@ -29,6 +29,14 @@ mlir::Type dtypeElement(mlir::Builder &builder, llvm::StringRef dtype) {
                                            : mlir::IntegerType::Signless);
 }
 
+std::optional<bool> readFlag(const llvm::json::Value *value) {
+  if (!value)
+    return std::nullopt;
+  if (std::optional<double> number = value->getAsNumber())
+    return *number != 0.0;
+  return value->getAsBoolean();
+}
+
 bool isWrittenAsFloat(const llvm::json::Value &value) {
   // json::Value reads unsigned integers only from what was written as one; of negative numbers it
   // does not show the difference, and whole ones are taken for integers.

@@ -6,11 +6,17 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/JSON.h"
 
+#include <optional>
+
 namespace mpc::keras {
 
 /// The element type of a Keras dtype, floating ones at their own width; null for what mpc has no
 /// tensors of (strings, complex numbers, float8).
 mlir::Type dtypeElement(mlir::Builder &builder, llvm::StringRef dtype);
+
+/// A truth value, or a number, which Python takes for one; nothing for other values, and for null
+/// pointers.
+std::optional<bool> readFlag(const llvm::json::Value *value);
 
 /// Whether a JSON number stands for a Python float: 2.0, not 2.
 bool isWrittenAsFloat(const llvm::json::Value &value);

@@ -4,6 +4,7 @@
 #include "CallOrder.h"
 #include "GraphImporter.h"
 
+#include "LayerRegistry.h"
 #include "Operations/OperationBuilder.h"
 
 #include <map>
@@ -41,11 +42,12 @@ TensorKey keyOf(const TensorRef &tensor) { return {tensor.layer, tensor.node, te
 
 } // namespace
 
-/// Whether the call takes masks off its arguments (MultiHeadAttention), or gives them others (a
+/// Whether the call takes masks off its arguments, or gives them others (a
 /// nested model that is called with some): layers that read these later find what it left.
 bool GraphImporter::changesMasks(const Call &call) {
+  const LayerEntry *entry = findLayer(*call.layer);
   return call.node &&
-         (call.layer->className == "MultiHeadAttention" ||
+         ((entry && entry->masking == Masking::TakesOff) ||
           (call.layer->model && llvm::any_of(call.node->keywords, [](const auto &entry) {
              return entry.first == "mask" && !entry.second.tensors().empty();
            })));

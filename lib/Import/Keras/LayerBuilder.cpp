@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "LayerBuilder.h"
 
+#include "Dtype.h"
 #include "GraphImporter.h"
 #include "ScanBuilder.h"
 
@@ -140,10 +141,7 @@ bool LayerBuilder::getCallFlag(unsigned position, llvm::StringRef name, bool oth
   if (!argument || (argument->kind == Argument::Kind::Constant &&
                     argument->constant.kind() == llvm::json::Value::Null))
     return otherwise;
-  const llvm::json::Value *literal = getLiteral(position, name);
-  std::optional<bool> flag = literal ? literal->getAsBoolean() : std::nullopt;
-  if (std::optional<double> number = literal ? literal->getAsNumber() : std::nullopt)
-    flag = *number != 0.0;
+  const std::optional<bool> flag = readFlag(getLiteral(position, name));
   if (!flag)
     error("the argument '" + name + "' of the call must be true or false");
   return flag.value_or(otherwise);

@@ -27,6 +27,7 @@ using CompositeImportFn = bool (*)(CompositeBuilder &, llvm::SmallVectorImpl<mli
 enum class Masking {
   Stops,    ///< outputs have none, unless the importer calls LayerBuilder::setMask
   PassesOn, ///< `supports_masking` with the default compute_mask: output i has that of input i
+  TakesOff, ///< call() takes the masks off its inputs: layers that read these later find none
 };
 
 struct LayerEntry {
@@ -44,8 +45,9 @@ struct LayerEntry {
 };
 
 constexpr LayerEntry compositeLayer(llvm::StringLiteral className, CompositeImportFn import,
-                                    llvm::StringLiteral pythonName = "") {
-  return {className, nullptr, Masking::Stops, nullptr, /*onLastAxis=*/false, import, pythonName};
+                                    llvm::StringLiteral pythonName = "",
+                                    Masking masking = Masking::Stops) {
+  return {className, nullptr, masking, nullptr, /*onLastAxis=*/false, import, pythonName};
 }
 
 /// The families' tables.

@@ -389,7 +389,8 @@ bool importGroupedQueryAttention(C &c, llvm::SmallVectorImpl<Value> &outputs) {
 constexpr LayerEntry kMultiHeadAttentionLayers[] = {
     compositeLayer("GroupQueryAttention", importGroupedQueryAttention, "GroupedQueryAttention"),
     compositeLayer("GroupedQueryAttention", importGroupedQueryAttention),
-    compositeLayer("MultiHeadAttention", importMultiHeadAttention),
+    compositeLayer("MultiHeadAttention", importMultiHeadAttention, /*pythonName=*/"",
+                   Masking::TakesOff),
 };
 
 constexpr LayerEntry kHubAttentionLayers[] = {

@@ -194,11 +194,7 @@ bool OperationBuilder::refuseFloat64(unsigned position, llvm::StringRef name,
 bool OperationBuilder::getFlag(unsigned position, llvm::StringRef name, bool otherwise) {
   if (!findArgument(position, name))
     return otherwise;
-  const llvm::json::Value *literal = getLiteral(position, name);
-  std::optional<bool> flag = literal ? literal->getAsBoolean() : std::nullopt;
-  // Python takes numbers for truth values.
-  if (std::optional<double> number = literal ? literal->getAsNumber() : std::nullopt)
-    flag = *number != 0.0;
+  const std::optional<bool> flag = readFlag(getLiteral(position, name));
   if (!flag)
     error("'" + name + "' of '" + layer.className + "' must be true or false");
   return flag.value_or(otherwise);
