@@ -321,7 +321,8 @@ static Value applyActivationLayer(LayerBuilder &b, llvm::StringRef key,
   return entry->import(inner);
 }
 
-Value applyConfiguredActivation(LayerBuilder &b, llvm::StringRef key, Value input) {
+/// Null after an error.
+static Value applyNamedActivation(LayerBuilder &b, llvm::StringRef key, Value input) {
   const llvm::json::Value *value = b.layer.config.get(key);
   if (!value || value->kind() == llvm::json::Value::Null)
     return input;
@@ -348,6 +349,11 @@ Value applyConfiguredActivation(LayerBuilder &b, llvm::StringRef key, Value inpu
     return b.error("activation 'threshold' needs arguments that a name cannot give");
   return b.error("unknown activation '" + *name +
                  "'; supported are the names of Keras's activation functions");
+}
+
+Value applyConfiguredActivation(LayerBuilder &b, llvm::StringRef key, Value input) {
+  Value output = applyNamedActivation(b, key, input);
+  return output ? output : input;
 }
 
 } // namespace mpc::keras

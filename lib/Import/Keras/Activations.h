@@ -9,7 +9,8 @@
 
 namespace mpc::keras {
 
-/// The activation that the config entry `key` names, applied to `input`; null after an error.
+/// The activation that the config entry `key` names, applied to `input`. After an error `input`
+/// itself, which has the shape that the layers behind would see.
 mlir::Value applyConfiguredActivation(LayerBuilder &builder, llvm::StringRef key,
                                       mlir::Value input);
 

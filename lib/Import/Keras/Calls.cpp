@@ -92,17 +92,20 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
 bool GraphImporter::importLayer(const LayerConfig &layer, const Node *node, llvm::StringRef path,
                                 bool trainable, llvm::ArrayRef<Value> inputs, Values &outputs) {
   const LayerEntry *entry = findLayer(layer);
+  if (unsupported.contains(&layer))
+    return false;
   if (!entry || inputs.empty()) {
     report(path, entry ? "the layer is called without a tensor"
                        : "unsupported layer class '" + layer.className + "'");
     return false;
   }
-  if (entry->importWhole)
-    return entry->importWhole(*this, layer, node, path, trainable, inputs, outputs);
-  if (entry->importComposite)
-    return importComposite(layer, node, path, trainable, inputs, entry->importComposite, outputs);
-  return emitLayer(layer, node, path, trainable, inputs, outputs, entry->import,
-                   entry->masking == Masking::PassesOn);
+  const bool hasOutputs =
+      entry->importWhole ? entry->importWhole(*this, layer, node, path, trainable, inputs, outputs)
+      : entry->importComposite
+          ? importComposite(layer, node, path, trainable, inputs, entry->importComposite, outputs)
+          : emitLayer(layer, node, path, trainable, inputs, outputs, entry->import,
+                      entry->masking == Masking::PassesOn);
+  return hasOutputs && llvm::all_of(outputs, [](Value output) { return bool(output); });
 }
 
 /// Results of the op are those of the layer, then masks that its body computes.
@@ -117,11 +120,11 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   LayerBuilder lb(*this, layer, node, path, trainable, inputs, *block);
   Values results = {import(lb)};
   llvm::append_range(results, lb.laterOutputs);
-  lb.judgeShapes(results);
+  const bool hasOutputs = lb.judgeResults(results);
   // Before masks pass on, which reads the keyword `mask`: a class without that argument refuses it.
   lb.reportUnreadArguments();
   mlir::StringAttr policy = getPolicy(layer, path);
-  if (!results.front() || lb.hasFailed())
+  if (!hasOutputs)
     return false;
   const unsigned count = unsigned(results.size());
 
@@ -159,8 +162,7 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
                                layer.className, inputs, lb.variables, policy, precision,
                                /*autocast=*/!lb.keepsTypes, lb.castsIntegers);
   op.getBody().push_back(block.release());
-  if (!markQuantization(op, layer, path, lb.quantization))
-    return false;
+  markQuantization(op, layer, path, lb.quantization);
   for (const auto &[position, i] : llvm::enumerate(computed))
     carried[i] = op.getResult(count + unsigned(position));
   for (unsigned i = 0; i < count; ++i) {
@@ -195,27 +197,29 @@ bool GraphImporter::importComposite(
                                layer.className, inputs, mlir::ValueRange(), policy, PrecisionAttr(),
                                autocasts, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
-  if (!markQuantization(op, layer, lb.path, ""))
-    return false;
+  markQuantization(op, layer, lb.path, "");
   CompositeBuilder composite(*this, lb, builder, inputs,
                              autocasts ? Values(op.getResults()) : Values(inputs));
-  const bool good = import(composite, outputs);
+  const bool hasOutputs = import(composite, outputs);
   lb.reportUnreadArguments();
-  return good && !lb.hasFailed();
+  return hasOutputs;
 }
 
 bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
                                     llvm::StringRef path, llvm::ArrayRef<Value> tensors,
                                     Values &outputs) {
+  if (unsupported.contains(&layer))
+    return false;
   OperationBuilder b(builder, mlir::NameLoc::get(builder.getStringAttr(path)), layer, node,
                      tensors);
   outputs = {findOperation(layer)(b)};
   llvm::append_range(outputs, b.furtherResults);
-  b.judgeShapes(outputs);
-  if (outputs.front() && !b.hasFailed())
-    return true;
-  report(path, b.hasFailed() ? b.getError() : "the operation could not be imported");
-  return false;
+  const bool hasOutputs = b.judgeResults(outputs);
+  if (b.hasFailed())
+    report(path, b.getError());
+  else if (!hasOutputs)
+    report(path, "the operation could not be imported");
+  return hasOutputs;
 }
 
 /// (l1 sum|y| + l2 sum y^2) / batch (keras/src/layers/layer.py). Keras computes it in the layer's

@@ -63,7 +63,8 @@ Value CompositeBuilder::addVariable(const VariableRequest &request) {
                                importer.getPolicyOf(own.layer, own.path), PrecisionAttr(),
                                /*autocast=*/true, /*casts_integers=*/false);
   op.getBody().push_back(block.release());
-  return importer.markQuantization(op, own.layer, own.path, "") ? op.getResult(0) : Value();
+  importer.markQuantization(op, own.layer, own.path, "");
+  return op.getResult(0);
 }
 
 llvm::SmallVector<Value> CompositeBuilder::call(const LayerConfig &layer, llvm::StringRef path,

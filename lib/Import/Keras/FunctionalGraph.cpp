@@ -25,26 +25,25 @@ Value GraphImporter::importArray(const llvm::json::Object &array, llvm::StringRe
   return {};
 }
 
-struct GraphImporter::Call {
+namespace {
+
+using TensorKey = std::tuple<llvm::StringRef, uint64_t, uint64_t>;
+TensorKey keyOf(const TensorRef &tensor) { return {tensor.layer, tensor.node, tensor.tensor}; }
+
+/// A call in a Functional model: its layer and which of the layer's calls it is.
+struct Call {
   const LayerConfig *layer;
   const Node *node;                       ///< null for an InputLayer
   std::vector<const TensorRef *> tensors; ///< in the order of the layer's inputs
   unsigned waiting = 0;                   ///< tensors that are not computed yet
   std::vector<unsigned> consumers;        ///< calls, once per tensor that they take
   bool done = false;
-  Values results;
+  llvm::SmallVector<Value> results;
 };
-
-namespace {
-
-using TensorKey = std::tuple<llvm::StringRef, uint64_t, uint64_t>;
-TensorKey keyOf(const TensorRef &tensor) { return {tensor.layer, tensor.node, tensor.tensor}; }
-
-} // namespace
 
 /// Whether the call takes masks off its arguments, or gives them others (a
 /// nested model that is called with some): layers that read these later find what it left.
-bool GraphImporter::changesMasks(const Call &call) {
+bool changesMasks(const Call &call) {
   const LayerEntry *entry = findLayer(*call.layer);
   return call.node &&
          ((entry && entry->masking == Masking::TakesOff) ||
@@ -53,21 +52,75 @@ bool GraphImporter::changesMasks(const Call &call) {
            })));
 }
 
-bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef path, bool trainable,
-                                     llvm::ArrayRef<Value> inputs, Values &outputs) {
-  const bool nested = !inputs.empty();
-  bool good = true;
-  auto complain = [&](const std::string &place, const llvm::Twine &message) {
-    report(place, message);
-    good = false;
-  };
+} // namespace
 
-  // Every call of every layer, in file order. An InputLayer is one call without tensors.
-  std::vector<Call> calls;
-  std::map<std::pair<llvm::StringRef, uint64_t>, unsigned> find;
+/// One Functional model on its way into @forward. The steps stand in the order in which import
+/// takes them.
+class GraphImporter::FunctionalGraph {
+public:
+  FunctionalGraph(GraphImporter &importer, const ModelConfig &model, llvm::StringRef path,
+                  bool trainable)
+      : importer(importer), model(model), path(path), trainable(trainable) {}
+
+  /// `inputs`: what a nested model is called with; none for the root. False where an output is
+  /// missing after an error.
+  bool import(llvm::ArrayRef<Value> inputs, Values &outputs) {
+    collectCalls();
+    linkConsumers();
+    checkInputs(inputs);
+    if (!good)
+      return false;
+    importInputs(inputs);
+    if (!good)
+      return false;
+    orderCallsAsKeras();
+    runCalls();
+    gatherOutputs(outputs);
+    return good;
+  }
+
+private:
+  void collectCalls();
+  void linkConsumers();
+  void checkInputs(llvm::ArrayRef<Value> inputs);
+  void importInputs(llvm::ArrayRef<Value> inputs);
+  void orderCallsAsKeras();
+  void runCalls();
+  bool runCall(Call &call);
+  void gatherOutputs(Values &outputs);
+
+  Call *lookup(const TensorRef &tensor) {
+    auto found = numbers.find({tensor.layer, tensor.node});
+    return found == numbers.end() ? nullptr : &calls[found->second];
+  }
+  Call *lookupOutput(const TensorRef &tensor);
+  unsigned numberOf(const Call *call) const { return unsigned(call - calls.data()); }
+  std::string placeOf(const Call &call) const { return join(path, call.layer->name); }
+  void runAfter(unsigned before, unsigned number) {
+    calls[before].consumers.push_back(number);
+    ++calls[number].waiting;
+  }
+  void complain(const std::string &place, const llvm::Twine &message) {
+    importer.report(place, message);
+    good = false;
+  }
+
+  GraphImporter &importer;
+  const ModelConfig &model;
+  const std::string path;
+  const bool trainable;
+  std::vector<Call> calls; ///< in file order
+  /// A layer's name and the number of its call, to the place in `calls`.
+  std::map<std::pair<llvm::StringRef, uint64_t>, unsigned> numbers;
+  bool complete = true; ///< every call that ran has results
+  bool good = true;
+};
+
+/// Every call of every layer. An InputLayer is one call without tensors.
+void GraphImporter::FunctionalGraph::collectCalls() {
   for (const LayerConfig &layer : model.layers) {
     if (layer.className == "InputLayer" || layer.calls.empty()) {
-      find[{layer.name, 0}] = unsigned(calls.size());
+      numbers[{layer.name, 0}] = unsigned(calls.size());
       calls.push_back({&layer, nullptr, {}, 0, {}, false, {}});
       continue;
     }
@@ -77,89 +130,87 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
         llvm::append_range(call.tensors, argument.tensors());
       for (const Argument &argument : llvm::make_second_range(node.keywords))
         llvm::append_range(call.tensors, argument.tensors());
-      find[{layer.name, number}] = unsigned(calls.size());
+      numbers[{layer.name, number}] = unsigned(calls.size());
       calls.push_back(std::move(call));
     }
   }
-  auto lookup = [&](const TensorRef &tensor) -> Call * {
-    auto found = find.find({tensor.layer, tensor.node});
-    return found == find.end() ? nullptr : &calls[found->second];
-  };
+}
+
+void GraphImporter::FunctionalGraph::linkConsumers() {
   for (unsigned number = 0; number < calls.size(); ++number)
     for (const TensorRef *tensor : calls[number].tensors) {
       if (tensor->array)
         continue;
-      Call *producer = lookup(*tensor);
-      if (!producer) {
-        complain(join(path, calls[number].layer->name),
-                 "an input is call " + llvm::Twine(tensor->node) + " of layer '" + tensor->layer +
-                     "', which the model does not have");
-        continue;
-      }
-      producer->consumers.push_back(number);
-      ++calls[number].waiting;
+      if (const Call *producer = lookup(*tensor))
+        runAfter(numberOf(producer), number);
+      else
+        complain(placeOf(calls[number]), "an input is call " + llvm::Twine(tensor->node) +
+                                             " of layer '" + tensor->layer +
+                                             "', which the model does not have");
     }
+}
 
-  // The model's inputs, in the order of the signature.
-  std::vector<const TensorRef *> declared = model.inputs.tensors();
-  if (nested && declared.size() != inputs.size())
-    complain(path.str(), "the nested model takes " + llvm::Twine(declared.size()) +
-                             " tensors but is called with " + llvm::Twine(inputs.size()));
-  if (declared.empty())
-    complain(path.str(), "the model has no inputs");
-  if (!good)
-    return false;
-  for (const auto &[position, tensor] : llvm::enumerate(declared)) {
+void GraphImporter::FunctionalGraph::checkInputs(llvm::ArrayRef<Value> inputs) {
+  const size_t declared = model.inputs.tensors().size();
+  if (!inputs.empty() && declared != inputs.size())
+    complain(path, "the nested model takes " + llvm::Twine(declared) +
+                       " tensors but is called with " + llvm::Twine(inputs.size()));
+  if (!declared)
+    complain(path, "the model has no inputs");
+}
+
+/// In the order of the signature.
+void GraphImporter::FunctionalGraph::importInputs(llvm::ArrayRef<Value> inputs) {
+  for (const auto &[position, tensor] : llvm::enumerate(model.inputs.tensors())) {
     Call *input = lookup(*tensor);
     if (!input || input->layer->className != "InputLayer" || input->done) {
-      complain(path.str(),
+      complain(path,
                "the model's input '" + tensor->layer + "' is no InputLayer of its own, used once");
       continue;
     }
     input->done = true;
-    if (Value value = importInput(*input->layer, join(path, input->layer->name),
-                                  nested ? inputs[position] : Value()))
+    if (Value value = importer.importInput(*input->layer, placeOf(*input),
+                                           inputs.empty() ? Value() : inputs[position]))
       input->results.push_back(value);
+    else
+      complete = false;
   }
+}
 
-  // Every Keras counts the calls of a nested Functional model from 1 in output_layers; reading, it
-  // takes the last one for 0 (functional_from_config, get_tensor).
-  auto lookupOutput = [&](const TensorRef &tensor) -> Call * {
-    auto layer = llvm::find_if(
-        model.layers, [&](const LayerConfig &layer) { return layer.name == tensor.layer; });
-    if (layer == model.layers.end() || !layer->model || layer->calls.empty() ||
-        layer->model->kind != ModelConfig::Kind::Functional)
-      return lookup(tensor);
-    TensorRef called = tensor;
-    called.node = tensor.node ? tensor.node - 1 : layer->calls.size() - 1;
-    return lookup(called);
-  };
+/// Every Keras counts the calls of a nested Functional model from 1 in output_layers; reading, it
+/// takes the last one for 0 (functional_from_config, get_tensor).
+Call *GraphImporter::FunctionalGraph::lookupOutput(const TensorRef &tensor) {
+  auto layer = llvm::find_if(model.layers,
+                             [&](const LayerConfig &layer) { return layer.name == tensor.layer; });
+  if (layer == model.layers.end() || !layer->model || layer->calls.empty() ||
+      layer->model->kind != ModelConfig::Kind::Functional)
+    return lookup(tensor);
+  TensorRef called = tensor;
+  called.node = tensor.node ? tensor.node - 1 : layer->calls.size() - 1;
+  return lookup(called);
+}
 
-  // A layer's calls wait for those that Keras runs before.
-  if (!good)
-    return false;
+/// A layer's calls wait for those of the same layer that Keras runs before, and calls that take a
+/// tensor whose mask another call changes run in Keras's order.
+void GraphImporter::FunctionalGraph::orderCallsAsKeras() {
   std::vector<OrderedCall> ordered;
-  llvm::SmallVector<unsigned> ends;
-  auto numberOf = [&](const Call *call) { return unsigned(call - calls.data()); };
+  std::set<TensorKey> remasked; // tensors whose masks are others after a call that takes them
   for (const Call &call : calls) {
     ordered.push_back({call.layer, {}});
-    for (const TensorRef *tensor : call.tensors)
-      if (!tensor->array)
-        ordered.back().producers.push_back(numberOf(lookup(*tensor)));
+    const bool changes = changesMasks(call);
+    for (const TensorRef *tensor : call.tensors) {
+      if (tensor->array)
+        continue;
+      ordered.back().producers.push_back(numberOf(lookup(*tensor)));
+      if (changes)
+        remasked.insert(keyOf(*tensor));
+    }
   }
+  llvm::SmallVector<unsigned> ends;
   for (const TensorRef *tensor : model.outputs.tensors())
     if (const Call *producer = lookupOutput(*tensor))
       ends.push_back(numberOf(producer));
-  auto runAfter = [&](unsigned before, unsigned number) {
-    calls[before].consumers.push_back(number);
-    ++calls[number].waiting;
-  };
-  std::set<TensorKey> remasked; // tensors whose masks are others after a call that takes them
-  for (const Call &call : calls)
-    if (changesMasks(call))
-      for (const TensorRef *tensor : call.tensors)
-        if (!tensor->array)
-          remasked.insert(keyOf(*tensor));
+
   llvm::DenseMap<const LayerConfig *, unsigned> previous;
   std::map<TensorKey, unsigned> lastReader;
   for (unsigned number : orderCalls(ordered, ends)) {
@@ -173,57 +224,74 @@ bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef p
         runAfter(std::exchange(before->second, number), number);
     }
   }
+}
 
-  // Ready calls in file order, so that the same file gives the same IR.
+/// Ready calls in file order, so that the same file gives the same IR.
+void GraphImporter::FunctionalGraph::runCalls() {
   std::set<unsigned> ready;
-  auto finishCall = [&](Call &call) {
+  auto finishCall = [&](const Call &call) {
     for (unsigned consumer : call.consumers)
       if (--calls[consumer].waiting == 0)
         ready.insert(consumer);
   };
-  for (Call &call : calls)
+  for (const Call &call : calls)
     if (call.done && !call.results.empty())
       finishCall(call);
   while (!ready.empty()) {
     Call &call = calls[*ready.begin()];
     ready.erase(ready.begin());
     call.done = true;
-    const std::string place = join(path, call.layer->name);
-    Values arguments;
-    for (const TensorRef *tensor : call.tensors) {
-      if (tensor->array) {
-        if (Value array = importArray(*tensor->array, place))
-          arguments.push_back(array);
-        continue;
-      }
-      Call *producer = lookup(*tensor);
-      if (tensor->tensor < producer->results.size())
-        arguments.push_back(producer->results[tensor->tensor]);
-      else
-        complain(place, "an input is an output that its layer does not have");
-    }
-    if (arguments.size() != call.tensors.size())
-      continue;
-    if (call.node && isOperation(*call.layer)
-            ? importOperation(*call.layer, *call.node, place, arguments, call.results)
-            : importCall(*call.layer, call.node, place, trainable, arguments, call.results))
+    if (runCall(call))
       finishCall(call);
+    else
+      complete = false;
   }
-  if (failed)
+}
+
+/// Whether the call has results.
+bool GraphImporter::FunctionalGraph::runCall(Call &call) {
+  const std::string place = placeOf(call);
+  Values arguments;
+  for (const TensorRef *tensor : call.tensors) {
+    if (tensor->array) {
+      if (Value array = importer.importArray(*tensor->array, place))
+        arguments.push_back(array);
+      continue;
+    }
+    const Call *producer = lookup(*tensor);
+    if (tensor->tensor < producer->results.size())
+      arguments.push_back(producer->results[tensor->tensor]);
+    else
+      complain(place, "an input is an output that its layer does not have");
+  }
+  if (arguments.size() != call.tensors.size())
     return false;
+  return call.node && isOperation(*call.layer)
+             ? importer.importOperation(*call.layer, *call.node, place, arguments, call.results)
+             : importer.importCall(*call.layer, call.node, place, trainable, arguments,
+                                   call.results);
+}
+
+/// What stands behind a call that failed is missing for that reason alone.
+void GraphImporter::FunctionalGraph::gatherOutputs(Values &outputs) {
   for (const Call &call : calls)
-    if (!call.done)
-      complain(join(path, call.layer->name),
-               "the layer is never reached from the model's inputs (a cycle, or an InputLayer "
-               "that is no input)");
+    if (!call.done && complete)
+      complain(placeOf(call), "the layer is never reached from the model's inputs (a cycle, or an "
+                              "InputLayer that is no input)");
   for (const TensorRef *tensor : model.outputs.tensors()) {
-    Call *producer = lookupOutput(*tensor);
+    const Call *producer = lookupOutput(*tensor);
     if (producer && tensor->tensor < producer->results.size())
       outputs.push_back(producer->results[tensor->tensor]);
+    else if (complete)
+      complain(path, "the model's output '" + tensor->layer + "' is not computed");
     else
-      complain(path.str(), "the model's output '" + tensor->layer + "' is not computed");
+      good = false;
   }
-  return good;
+}
+
+bool GraphImporter::importFunctional(const ModelConfig &model, llvm::StringRef path, bool trainable,
+                                     llvm::ArrayRef<Value> inputs, Values &outputs) {
+  return FunctionalGraph(*this, model, path, trainable).import(inputs, outputs);
 }
 
 } // namespace mpc::keras

@@ -93,27 +93,31 @@ static llvm::StringRef adviceFor(llvm::StringRef className) {
 void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef path) {
   for (const LayerConfig &layer : model.layers) {
     const std::string place = join(path, layer.name);
+    auto refuse = [&](const llvm::Twine &message) {
+      report(place, message);
+      unsupported.insert(&layer);
+    };
     if (isOperation(layer)) {
       if (!findOperation(layer))
-        report(place, "unsupported operation '" + layer.className +
-                          "' of keras.ops; use the layer of Keras that does the same");
+        refuse("unsupported operation '" + layer.className +
+               "' of keras.ops; use the layer of Keras that does the same");
     } else if (layer.model) {
       reportUnsupported(*layer.model, place);
     } else if (layer.className == "Lambda") {
-      report(place, "Lambda layers hold Python code, which is never run; replace the layer by "
-                    "layers of Keras");
+      refuse("Lambda layers hold Python code, which is never run; replace the layer by "
+             "layers of Keras");
     } else if (isOfHub(layer.registeredName) && !findLayer(layer)) {
       // A task's file holds its backbone so.
       const bool isModel = llvm::StringRef(layer.module).contains(".models.");
-      report(place, "unsupported class '" + layer.className + "' of KerasHub; " +
-                        (isModel ? "where it is a model, put keras.Model(it.input, it.output) in "
-                                   "its place (docs/keras-hub.md)"
-                                 : "docs/keras-hub.md lists what mpc supports"));
+      refuse("unsupported class '" + layer.className + "' of KerasHub; " +
+             (isModel ? "where it is a model, put keras.Model(it.input, it.output) in "
+                        "its place (docs/keras-hub.md)"
+                      : "docs/keras-hub.md lists what mpc supports"));
     } else if (layer.className != "InputLayer" && !findLayer(layer)) {
       const bool custom =
           !layer.module.empty() && !llvm::StringRef(layer.module).starts_with("keras");
-      report(place, llvm::Twine(custom ? "unknown layer class '" : "unsupported layer class '") +
-                        layer.className + "'; " + adviceFor(custom ? "" : layer.className));
+      refuse(llvm::Twine(custom ? "unknown layer class '" : "unsupported layer class '") +
+             layer.className + "'; " + adviceFor(custom ? "" : layer.className));
     }
   }
 }
@@ -122,8 +126,6 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
                                                      llvm::StringRef moduleName) {
   index(model, "", "");
   reportUnsupported(model, "");
-  if (failed)
-    return {};
 
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(builder, location, moduleName);
   module.get()->setAttr(MpcDialect::kPhaseAttr, builder.getStringAttr("import"));
@@ -180,11 +182,7 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
       return {};
     }
 
-  bool good = true;
-  auto complain = [&](const llvm::Twine &message) {
-    good = false;
-    report(lb.path, message);
-  };
+  auto complain = [&](const llvm::Twine &message) { report(lb.path, message); };
   // The batch is no part of a variable, and sizes are bounded before anybody allocates.
   uint64_t elements = 1;
   for (int64_t extent : request.shape)
@@ -238,8 +236,6 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
                       unsigned(request.shape.size()), request.constraintKey, complain);
   if (variable.trainable)
     variable.constraint = constraint;
-  if (!good)
-    return {};
   variable.overwrite = request.overwrite;
   variable.derived = request.derived;
   variable.unnamed = request.unnamed;

@@ -14,6 +14,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 #include <map>
 #include <memory>
@@ -120,9 +121,8 @@ public:
   std::optional<Quantization> decideQuantization(const LayerConfig &layer, llvm::StringRef path,
                                                  llvm::ArrayRef<QuantizationMode> forms,
                                                  bool isWhole);
-  /// Tells mpc-apply-policy how the body was imported: with this quantization mode, or none. False
-  /// after an error.
-  bool markQuantization(LayerOp op, const LayerConfig &layer, llvm::StringRef path,
+  /// Tells mpc-apply-policy how the body was imported: with this quantization mode, or none.
+  void markQuantization(LayerOp op, const LayerConfig &layer, llvm::StringRef path,
                         llvm::StringRef mode);
   /// Lets another config stand for the same layer: its weights are those of `layer`.
   void placeTwin(const LayerConfig &layer, const LayerConfig &twin);
@@ -180,9 +180,7 @@ public:
 
 private:
   using Values = llvm::SmallVector<mlir::Value>;
-  /// A call in a Functional model: its layer and which of the layer's calls it is.
-  struct Call;
-  static bool changesMasks(const Call &call);
+  class FunctionalGraph;
   /// In the order of variables: the number of a layer of the model, then of one that it made, and
   /// so on.
   using Place = llvm::SmallVector<unsigned, 3>;
@@ -192,6 +190,8 @@ private:
   void placeLayers(const ModelConfig &model, const LayerConfig &holder, const Place &position);
   void reportUnsupported(const ModelConfig &model, llvm::StringRef path);
 
+  // These return whether there are outputs. With a complaint and outputs of the right shapes import
+  // goes on, so that it finds what is wrong behind.
   bool importModel(const ModelConfig &model, llvm::StringRef path, bool trainable,
                    llvm::ArrayRef<mlir::Value> inputs, Values &outputs);
   bool importFunctional(const ModelConfig &model, llvm::StringRef path, bool trainable,
@@ -236,6 +236,7 @@ private:
   const std::string fileName;
   const ImportOptions &options;
   const std::map<std::string, std::string> &vocabularies;
+  llvm::SmallPtrSet<const LayerConfig *, 4> unsupported; ///< reported before the walk
   std::set<std::string> closedInputs; ///< names in options.inputShapes that inputs have
   llvm::Error errors = llvm::Error::success();
   bool failed = false;

@@ -133,7 +133,7 @@ GraphImporter::decideQuantization(const LayerConfig &layer, llvm::StringRef path
   return std::move(*result);
 }
 
-bool GraphImporter::markQuantization(LayerOp op, const LayerConfig &layer, llvm::StringRef path,
+void GraphImporter::markQuantization(LayerOp op, const LayerConfig &layer, llvm::StringRef path,
                                      llvm::StringRef mode) {
   const DTypePolicy &file = getFilePolicy(layer, path);
   if (mode.empty() && file.isQuantized()) {
@@ -141,13 +141,12 @@ bool GraphImporter::markQuantization(LayerOp op, const LayerConfig &layer, llvm:
                      " has no '" + file.getQuantizationModeName() +
                      "' form; Keras does not run such a model either; give the layer a plain "
                      "policy");
-    return false;
+    return;
   }
   if (!mode.empty())
     op->setAttr(MpcDialect::kQuantizationAttr, builder.getStringAttr(mode));
   else if (options.policy)
     op->setAttr(MpcDialect::kQuantizationAttr, builder.getStringAttr("none"));
-  return true;
 }
 
 } // namespace mpc::keras

@@ -10,19 +10,27 @@ namespace mpc::keras {
 
 using mlir::Value;
 
-void ValueBuilder::judgeShapes(llvm::ArrayRef<Value> results) {
+bool ValueBuilder::judgeResults(llvm::ArrayRef<Value> results) {
+  bool good = true;
+  auto complain = [&](const llvm::Twine &message) {
+    error(message);
+    good = false;
+  };
   for (Value result : results) {
-    if (!result)
+    if (!result) {
+      good = false;
       continue;
+    }
     llvm::ArrayRef<int64_t> shape = shapeOf(result);
     if (llvm::is_contained(shape, 0))
-      error("the result is a tensor of shape " + printShape(shape) +
-            " and so without elements, which mpc does not compile");
+      complain("the result is a tensor of shape " + printShape(shape) +
+               " and so without elements, which mpc does not compile");
     else if (!shape.empty() && llvm::is_contained(shape.drop_front(), mlir::ShapedType::kDynamic))
-      error("the result is a tensor of shape " + printShape(shape) +
-            ", in which the batch is not the first dimension; put it there, in the equation or by "
-            "the order of the operands");
+      complain("the result is a tensor of shape " + printShape(shape) +
+               ", in which the batch is not the first dimension; put it there, in the equation or "
+               "by the order of the operands");
   }
+  return good;
 }
 
 std::optional<int64_t> ValueBuilder::resolveAxis(int64_t axis, Value value) {

@@ -20,9 +20,9 @@ public:
   /// Reports what is wrong with what is being imported; returns null.
   virtual mlir::Value error(const llvm::Twine &message) = 0;
 
-  /// An error for each of these results of a layer or an operation that has no elements, or the
-  /// batch in another place than the first.
-  void judgeShapes(llvm::ArrayRef<mlir::Value> results);
+  /// Whether layers can take these results of a layer or an operation: none is null. One that has
+  /// no elements, or the batch in another place than the first, is an error.
+  bool judgeResults(llvm::ArrayRef<mlir::Value> results);
 
   static llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
     return tensorTypeOf(value).getShape();
