@@ -64,6 +64,8 @@ bool QuantizedKernel::addVariables(llvm::function_ref<bool()> addBias) {
   // After an error in the kernel's options those of the bias are looked at, too.
   if (!addBias() || !kernel)
     return false;
+  if (!quantization && !shape.lowRank)
+    return true;
   if (quantization.mode == QuantizationMode::Float8)
     addFloat8State();
   else if (quantization)
