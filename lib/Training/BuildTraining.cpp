@@ -47,6 +47,7 @@ private:
   void collectOutputs();
   void sortConfig();
   void addTarget(size_t index);
+  void checkOutputLoss(Output &output, const std::string &place);
   void addSampleLosses();
   void addWeights();
   void addLosses();
@@ -131,6 +132,19 @@ void LossBuilder::sortConfig() {
   }
 }
 
+/// Takes the loss off the output after an error: its metrics are looked at all the same.
+void LossBuilder::checkOutputLoss(Output &output, const std::string &place) {
+  auto type = tensorTypeOf(output.prediction);
+  if (canonicalName(output.loss->identifier) == "crossentropy")
+    // keras/src/trainers/compile_utils.py, get_loss
+    output.loss->identifier =
+        type.getShape().back() == 1 ? "binary_crossentropy" : "sparse_categorical_crossentropy";
+  if (std::string problem = checkLoss(*output.loss, type); !problem.empty()) {
+    error("loss", place + "loss '" + output.loss->identifier + "' " + problem);
+    output.loss.reset();
+  }
+}
+
 /// The loss decides what a target looks like; without one the metrics do.
 void LossBuilder::addTarget(size_t index) {
   Output &output = outputs[index];
@@ -151,20 +165,11 @@ void LossBuilder::addTarget(size_t index) {
         << type << "; a loss or metric needs a floating output with a batch dimension";
     return;
   }
+  if (output.loss)
+    checkOutputLoss(output, place);
   bool checksIndices = false;
   if (output.loss) {
-    std::string name = canonicalName(output.loss->identifier);
-    if (name == "crossentropy") { // keras/src/trainers/compile_utils.py, get_loss
-      output.loss->identifier =
-          type.getShape().back() == 1 ? "binary_crossentropy" : "sparse_categorical_crossentropy";
-      name = output.loss->identifier;
-    }
-    if (std::string problem = checkLoss(*output.loss, type); !problem.empty()) {
-      error("loss", place + "loss '" + output.loss->identifier + "' " + problem);
-      output.loss.reset();
-      return;
-    }
-    TargetKind kind = lookupLoss(name)->target;
+    TargetKind kind = lookupLoss(canonicalName(output.loss->identifier))->target;
     output.sparse = kind != TargetKind::Values;
     checksIndices = kind == TargetKind::Classes && !output.loss->optionalNumber("ignore_class");
   } else {

@@ -81,8 +81,9 @@
 // LIST: mpc.compare gt %arg0
 
 // What is wrong in loss and metrics is said at once, without the module's text.
-// RUN: %exits 1 mpcc %s --loss=hinge2 --optimizer=sgdd --compile-to=import | FileCheck %s --check-prefix=BAD --implicit-check-not="see current operation"
+// RUN: %exits 1 mpcc %s --loss=hinge2 --optimizer=sgdd --metrics=mae,area --compile-to=import | FileCheck %s --check-prefix=BAD --implicit-check-not="see current operation"
 // BAD-DAG: error: {{.*}}losses.mlir{{.*}}: compile_config.loss[0]: loss 'hinge2' is not supported; use one of binary_crossentropy, binary_focal_crossentropy, categorical_crossentropy
+// BAD-DAG: error: {{.*}}losses.mlir{{.*}}: compile_config.metrics: metric 'area' of output 'out0' is not supported
 // BAD-DAG: error: {{.*}}losses.mlir{{.*}}optimizer 'sgdd' is not supported; use one of adadelta, adafactor, adagrad, adam
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=sgd --metrics=area,sparse_categorical_accuracy --compile-to=import | FileCheck %s --check-prefix=METRIC
 // METRIC: error: {{.*}}compile_config.metrics: metric 'area' of output 'out0' is not supported; use one of accuracy, auc
