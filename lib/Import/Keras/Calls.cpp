@@ -132,8 +132,11 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   for (unsigned i = 0; i < count; ++i) {
     if (auto said = lb.outputMasks.find(i); said != lb.outputMasks.end())
       given[i] = said->second;
-    else if (passesMasksOn && i < lb.getInputs().size())
-      given[i] = i == 0 ? lb.getMask() : lb.getMaskOf(lb.getInputs()[i]);
+    else if (passesMasksOn && i < lb.getInputs().size()) {
+      // Of a mask by position Keras does not know; then the input's own one passes on.
+      Value mask = i == 0 ? lb.getMask() : Value();
+      given[i] = mask ? mask : lb.getMaskOf(lb.getInputs()[i]);
+    }
   }
   Values carried(count);                // as values of @forward
   llvm::SmallVector<unsigned> computed; // outputs whose masks the body yields

@@ -311,7 +311,8 @@ std::unique_ptr<ModelConfig> Parser::parseModel(const json::Object &object, llvm
 } // namespace
 
 bool isOperation(const LayerConfig &layer) {
-  return llvm::StringRef(layer.module).starts_with("keras.src.ops");
+  const llvm::StringRef module = layer.module;
+  return module.starts_with("keras.src.ops") || module.starts_with("keras.src.activations");
 }
 
 std::vector<const TensorRef *> Argument::tensors() const {

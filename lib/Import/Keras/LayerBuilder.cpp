@@ -56,14 +56,22 @@ static size_t countTensors(llvm::ArrayRef<Argument> arguments) {
 }
 
 llvm::ArrayRef<Value> LayerBuilder::getInputs() const {
-  const size_t positional = call ? countTensors(call->arguments) : 0;
-  if (positional)
-    for (const Argument &argument : call->arguments)
+  if (!call)
+    return inputs;
+  size_t count = 0;
+  auto take = [&](auto &&arguments) {
+    for (const Argument &argument : arguments) {
+      if (&argument == maskArgument)
+        break;
       readArguments.insert(&argument);
-  else if (call)
-    for (const auto &keyword : call->keywords)
-      readArguments.insert(&keyword.second);
-  return positional ? llvm::ArrayRef(inputs).take_front(positional) : llvm::ArrayRef(inputs);
+      count += argument.tensors().size();
+    }
+  };
+  if (countTensors(call->arguments) != 0)
+    take(call->arguments);
+  else
+    take(llvm::make_second_range(call->keywords));
+  return llvm::ArrayRef(inputs).take_front(count);
 }
 
 llvm::ArrayRef<Value> LayerBuilder::getArgument(unsigned position, llvm::StringRef name) {
@@ -168,9 +176,12 @@ Value LayerBuilder::getFloatInput(bool castIntegers) {
 Value LayerBuilder::getMask(unsigned position) {
   if (&root != this)
     return given;
-  llvm::ArrayRef<Value> explicitMask = getArgument(std::max(position, 1u), "mask");
-  if (!explicitMask.empty())
+  position = std::max(position, 1u);
+  llvm::ArrayRef<Value> explicitMask = getArgument(position, "mask");
+  if (!explicitMask.empty()) {
+    maskArgument = findArgument(position, "mask");
     return makeBool(explicitMask.front());
+  }
   unsigned arguments = call ? 0 : 1;
   if (call) {
     for (const Argument &argument : call->arguments)

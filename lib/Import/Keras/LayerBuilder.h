@@ -81,7 +81,8 @@ public:
 
   // ---- Inputs ---------------------------------------------------------------------------------
 
-  /// The tensors of the positional arguments; when there are none, those of all keywords.
+  /// The tensors of the positional arguments; when there are none, those of all keywords. Those
+  /// before the mask, where getMask has found one among them.
   llvm::ArrayRef<mlir::Value> getInputs() const;
   /// The tensors that the call passes as argument `position` (counted from 0) or by the keyword
   /// `name`, in the order in which Keras flattens them; none when it passes null or nothing. A
@@ -193,6 +194,7 @@ private:
   mlir::Block &body;
   llvm::SmallVector<mlir::Value> inputs; ///< block arguments, keywords' after the others
   mutable llvm::SmallPtrSet<const Argument *, 4> readArguments;
+  const Argument *maskArgument = nullptr;   ///< the explicit one, once getMask was asked
   llvm::SmallVector<mlir::Value> variables; ///< values outside the body
   llvm::SmallVector<mlir::Value> outer;     ///< the values of @forward that `inputs` stand for
   llvm::SmallVector<mlir::Value> laterOutputs;

@@ -121,6 +121,17 @@ def softmax_masks_of_numbers():
     return keras.Model(x, [layers.Softmax()(x, mask=mask) for mask in masks])
 
 
+@case("forward")
+def masks_by_position_of_one_input():
+    """Keras looks for a mask that passes on among the keywords alone: behind a mask by position comes the input's own."""
+    ids = keras.Input((5,), dtype="int32", name="x")
+    x = layers.Embedding(50, 4, mask_zero=True)(ids)
+    mask = ids > 2
+    hidden = layers.Softmax(axis=1)(x, ids[:, :, None] > 2)
+    return keras.Model(ids, [hidden, layers.GlobalAveragePooling1D()(hidden), layers.GlobalAveragePooling1D()(x, mask),
+                             layers.GlobalAveragePooling1D()(inputs=x, mask=mask), layers.Softmax()(inputs=x, mask=ids[:, :, None] > 1)])
+
+
 @case("gradient")
 def masks_by_position():
     """MultiHeadAttention takes the query's own mask, whatever it is given."""

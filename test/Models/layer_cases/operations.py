@@ -11,6 +11,26 @@ from layer_cases.registry import case
 
 
 @case("gradient")
+def recorded_activations():
+    x = keras.Input((5,), name="x")
+    relu = keras.activations.relu
+    y = layers.Dense(5)(x)
+    parts = [relu(y), relu(y, negative_slope=0.2), relu(y, max_value=0.5), relu(y, max_value=6.0), relu(y, threshold=0.3),
+             relu(y, negative_slope=0.1, max_value=0.4, threshold=0.2), relu(y, -0.5, -1.0),
+             keras.ops.cast(relu(keras.ops.cast(4.0 * y, "int32")), "float32"), keras.activations.elu(y, alpha=0.7)]
+    return keras.Model(x, keras.ops.concatenate(parts, axis=1))
+
+
+@case("gradient")
+def recorded_activations_in_bfloat16():
+    x = keras.Input((5,), name="x")
+    relu = keras.activations.relu
+    y = layers.Dense(5, dtype="mixed_bfloat16")(x)
+    parts = [relu(y), relu(y, negative_slope=0.2), relu(y, max_value=0.5), relu(y, negative_slope=0.1, max_value=0.4, threshold=0.2)]
+    return keras.Model(x, keras.ops.concatenate(parts, axis=1))
+
+
+@case("gradient")
 def recorded_statistics():
     x = keras.Input((4, 5), name="x")
     ops = keras.ops

@@ -70,6 +70,7 @@ Value importPRelu(LayerBuilder &b) {
 /// Over several axes: exp(x - logsumexp(x)), as Keras. With a mask, what is masked becomes large
 /// and negative before and 0 afterwards.
 Value importSoftmax(LayerBuilder &b) {
+  Value mask = b.getMask(/*position=*/1);
   Value x = b.getFloatInput();
   if (!x)
     return {};
@@ -88,7 +89,6 @@ Value importSoftmax(LayerBuilder &b) {
   llvm::sort(axes);
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
     return b.error("'axis' of Softmax names an axis twice");
-  Value mask = b.getMask();
   if (!mask)
     return b.makeSoftmax(x, axes);
   // Of a mask of numbers what is greater than a half counts, in the mask's own dtype.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// keras.ops.nn: activation functions as recorded operations, with their arguments.
+// keras.ops.nn: activation functions as recorded operations, with their arguments; and
+// keras.activations.relu, which records an operation of its own.
 #include "../Activations.h"
 #include "OperationBuilder.h"
 
@@ -60,6 +61,23 @@ Value hardShrink(B &b) { return withNumber<applyHardShrink, 50>(b, "threshold");
 Value softShrink(B &b) { return withNumber<applySoftShrink, 50>(b, "threshold"); }
 Value squareplus(B &b) { return withNumber<applySquareplus, 400>(b, "b"); }
 
+/// keras.activations.relu (keras/src/activations/activations.py, ReLU).
+Value reluWithArguments(B &b) {
+  const Operand operand = b.getOperand(0, "x");
+  const double slope = b.getNumber(1, "negative_slope").value_or(0.0);
+  const std::optional<double> maximum = b.getNumber(2, "max_value");
+  const double threshold = b.getNumber(3, "threshold").value_or(0.0);
+  if (!operand || b.hasFailed())
+    return {};
+  if (operand.isFloat())
+    return applyRelu(b, operand.value, slope, maximum, threshold);
+  const mlir::Type type = elementTypeOf(operand.value);
+  if (type.isInteger(1) || slope != 0.0 || maximum || threshold != 0.0)
+    return b.error("'ReLU' of integers with arguments, or of truth values, is not supported; cast "
+                   "them to a floating dtype first");
+  return b.make<MaximumOp>(operand.value, b.makeZero(type));
+}
+
 /// keras.ops.gelu is the approximation unless told otherwise; the activation "gelu" is exact.
 Value gelu(B &b) {
   Value x = b.getFloat(0, "x");
@@ -109,6 +127,7 @@ constexpr OperationEntry kActivationOperations[] = {
     {"LeakyRelu", leakyRelu},
     {"LogSigmoid", named},
     {"LogSoftmax", alongAxis<logSoftmaxAlong>},
+    {"ReLU", reluWithArguments},
     {"Relu", named},
     {"Relu6", named},
     {"Selu", named},

@@ -100,7 +100,7 @@ private:
 using OperationImportFn = mlir::Value (*)(OperationBuilder &);
 
 struct OperationEntry {
-  llvm::StringLiteral name; ///< of the class in keras/src/ops
+  llvm::StringLiteral name; ///< of the class in keras/src/ops, keras/src/activations
   OperationImportFn import;
 };
 
