@@ -30,6 +30,14 @@ def recorded_activations_in_bfloat16():
     return keras.Model(x, keras.ops.concatenate(parts, axis=1))
 
 
+@case("forward")
+def recorded_tables():
+    """Without an axis take counts through the elements of the table."""
+    x = keras.Input((5,), dtype="int32", name="x")
+    table = np.linspace(-1.0, 1.0, 60, dtype="float32").reshape(10, 6)
+    return keras.Model(x, [keras.ops.take(table, x), keras.ops.take(table, x // 10, axis=0), keras.ops.take(table[0], x // 10 - 5)])
+
+
 @case("gradient")
 def recorded_statistics():
     x = keras.Input((4, 5), name="x")

@@ -170,8 +170,11 @@ Value take(B &b) {
     return {};
   if (mlir::isa<mlir::FloatType>(elementTypeOf(indices)) || elementTypeOf(indices).isInteger(1))
     return b.error("'Take' needs integer indices");
-  if (!b.findArgument(2, "axis"))
-    return b.error("'Take' without an axis counts across samples; name one");
+  if (!b.findArgument(2, "axis")) { // counts through the elements
+    if (tensorTypeOf(x).getNumDynamicDims())
+      return b.error("'Take' without an axis counts across samples; name one");
+    x = b.makeReshape(x, {tensorTypeOf(x).getNumElements()});
+  }
   const int64_t rank = b.rankOf(x), written = b.getInteger(2, "axis").value_or(0);
   const int64_t axis = written < 0 ? written + rank : written;
   if (axis < 0 || axis >= rank || tensorTypeOf(x).isDynamicDim(axis))
