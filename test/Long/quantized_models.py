@@ -85,11 +85,13 @@ class Builder:
     def sequence(self, x):
         d = self.draw
         for _ in range(d.randrange(1, 4)):
-            kind = d.randrange(6)
+            kind = d.randrange(7)
             if kind == 0:
                 x = self.einsum(x)
             elif kind == 1:
                 x = self.attention(x)
+            elif kind == 4:  # which has no quantized form, but LoRA
+                x = layers.Conv1D(d.randrange(1, 9), d.randrange(1, 4), padding="same", activation=self.activation(), dtype=self.dtype(plain=True))(x)
             elif kind == 2:
                 x = layers.LayerNormalization(dtype=self.dtype(plain=True))(x)
             elif kind == 3 and x.shape[-1] == self.width(x):
@@ -322,7 +324,7 @@ def check(number, tools, folder, steps=4, batch=6):
 
 def enable_lora(model, draw):
     for layer in model._flatten_layers():
-        if type(layer) in (layers.Dense, layers.EinsumDense, layers.Embedding) and draw.random() < 0.6:
+        if type(layer) in (layers.Dense, layers.EinsumDense, layers.Embedding, layers.Conv1D) and draw.random() < 0.6:
             layer.enable_lora(draw.randrange(1, 4))
 
 

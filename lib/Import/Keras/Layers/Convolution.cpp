@@ -3,6 +3,7 @@
 // spatial dimensions. The ops are channels last; channels_first layers transpose on both sides.
 #include "../Activations.h"
 #include "../LayerRegistry.h"
+#include "../LowRank.h"
 #include "ConvolutionSettings.h"
 
 namespace mpc::keras {
@@ -13,7 +14,8 @@ using Numbers = llvm::SmallVector<int64_t>;
 
 using Settings = ConvolutionSettings;
 
-Value addKernel(LayerBuilder &b, llvm::StringRef name, Numbers shape, llvm::StringRef prefix) {
+Value addKernel(LayerBuilder &b, llvm::StringRef name, Numbers shape, llvm::StringRef prefix,
+                const LowRank &lowRank = {}) {
   int64_t elements = 1;
   for (int64_t extent : shape)
     if (__builtin_mul_overflow(elements, extent, &elements))
@@ -21,7 +23,10 @@ Value addKernel(LayerBuilder &b, llvm::StringRef name, Numbers shape, llvm::Stri
   const std::string initializer = (prefix + "_initializer").str(),
                     regularizer = (prefix + "_regularizer").str(),
                     constraint = (prefix + "_constraint").str();
-  return b.addVariable({name, shape, initializer, regularizer, constraint});
+  VariableRequest request{name, shape, initializer, regularizer, constraint};
+  request.frozen = bool(lowRank);
+  request.merge = makeMerge(lowRank, nullptr);
+  return b.addVariable(request);
 }
 
 Numbers kernelShape(const Settings &s, int64_t inputs, int64_t outputs) {
@@ -30,16 +35,22 @@ Numbers kernelShape(const Settings &s, int64_t inputs, int64_t outputs) {
   return shape;
 }
 
-/// Adds the bias, applies the activation and gives the layer's data format back. An activation may
-/// look at the last axis, so others than the most common come after the transposition.
-Value finish(LayerBuilder &b, const Settings &s, Value y, int64_t filters) {
-  if (b.getFlag("use_bias", true)) {
-    Value bias = b.addVariable(
-        {"bias", {filters}, "bias_initializer", "bias_regularizer", "bias_constraint"});
-    if (!bias)
-      return {};
-    y = b.make<AddOp>(y, bias);
-  }
+/// Nothing after an error; null for a layer without one.
+std::optional<Value> addBias(LayerBuilder &b, int64_t filters) {
+  if (!b.getFlag("use_bias", true))
+    return Value();
+  Value bias =
+      b.addVariable({"bias", {filters}, "bias_initializer", "bias_regularizer", "bias_constraint"});
+  return bias ? std::optional(bias) : std::nullopt;
+}
+
+/// Applies bias and activation and gives the layer's data format back. An activation may look at
+/// the last axis, so others than the most common come after the transposition.
+Value finish(LayerBuilder &b, const Settings &s, Value y, std::optional<Value> bias) {
+  if (!bias)
+    return {};
+  if (*bias)
+    y = b.make<AddOp>(y, *bias);
   const llvm::json::Value *activation = b.layer.config.get("activation");
   const bool isRelu = activation && activation->getAsString() == llvm::StringRef("relu");
   if (isRelu)
@@ -65,10 +76,19 @@ template <int64_t spatial> Value importConvolution(LayerBuilder &b) {
                    llvm::Twine(groups) + " groups");
   if (!s->setPadding(b, x, /*allowsCausal=*/spatial == 1))
     return {};
-  Value kernel = addKernel(b, "kernel", kernelShape(*s, channels / groups, filters), "kernel");
-  if (!kernel)
+  const LowRank lowRank = readLowRank(b, "kernel_constraint", /*readsAlpha=*/true);
+  const Numbers shape = kernelShape(*s, channels / groups, filters);
+  Value kernel = addKernel(b, "kernel", shape, "kernel", lowRank);
+  std::optional<Value> bias = addBias(b, filters);
+  if (!kernel || !bias)
     return {};
-  return finish(b, *s, b.make<ConvolutionOp>(x, kernel, s->window(groups)), filters);
+  if (lowRank) { // keras/src/layers/convolutional/base_conv.py, kernel
+    auto factors = addLowRankFactors(b, lowRank, "kernel", shape, "kernel_regularizer");
+    if (!factors)
+      return {};
+    kernel = b.make<AddOp>(kernel, multiplyLowRank(b, lowRank, factors.a, factors.b));
+  }
+  return finish(b, *s, b.make<ConvolutionOp>(x, kernel, s->window(groups)), bias);
 }
 
 /// Each channel by itself with `depth_multiplier` filters; the kernel is (..., channels,
@@ -94,7 +114,7 @@ template <int64_t spatial> Value importDepthwise(LayerBuilder &b) {
   if (!x || !s)
     return {};
   Value y = depthwise(b, *s, toChannelsLast(b, s->format, x), "kernel");
-  return y ? finish(b, *s, y, b.shapeOf(y).back()) : Value();
+  return y ? finish(b, *s, y, addBias(b, b.shapeOf(y).back())) : Value();
 }
 
 template <int64_t spatial> Value importSeparable(LayerBuilder &b) {
@@ -114,7 +134,7 @@ template <int64_t spatial> Value importSeparable(LayerBuilder &b) {
   if (!pointwise)
     return {};
   y = b.make<ConvolutionOp>(y, pointwise, ConvolutionWindow{ones, zeros, zeros, ones});
-  return finish(b, *s, y, filters);
+  return finish(b, *s, y, addBias(b, filters));
 }
 
 /// The adjoint of the convolution of the result; the kernel is (..., filters, channels).
@@ -148,7 +168,7 @@ template <int64_t spatial> Value importTranspose(LayerBuilder &b) {
     return {};
   Value y = b.make<ConvolutionInputGradientOp>(mlir::RankedTensorType::get(shape, elementTypeOf(x)),
                                                x, kernel, s->window(1));
-  return finish(b, *s, y, filters);
+  return finish(b, *s, y, addBias(b, filters));
 }
 
 constexpr LayerEntry kConvolutionLayers[] = {

@@ -23,9 +23,6 @@ std::optional<ConvolutionSettings> ConvolutionSettings::read(LayerBuilder &b, in
   for (size_t d = 0; d < s.kernel.size(); ++d)
     if ((s.kernel[d] - 1) > kMostSpatial / s.dilations[d])
       b.error("the dilated kernel is too large");
-  if (const auto *rank = b.layer.config.get("lora_rank");
-      rank && rank->kind() != llvm::json::Value::Null)
-    b.error("LoRA weights are not supported; merge them before saving");
   if (b.hasFailed())
     return std::nullopt;
   return s;
