@@ -37,9 +37,8 @@ ExitCode Compilation::load() {
   if (!file) {
     auto buffer = readInputFile(options.model);
     if (!buffer) {
-      diagnostics.error(options.model + ": cannot be read: " + buffer.getError().message() +
-                        "; expected a .keras archive, a legacy .h5 model, a Keras architecture as "
-                        "JSON, or mpc IR");
+      diagnostics.error(options.model + ": " +
+                        describeUnreadable(options.model, buffer.getError()));
       return kExitBadInput;
     }
     file = std::move(*buffer);

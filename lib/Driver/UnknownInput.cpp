@@ -2,6 +2,7 @@
 // Damaged files and models of other frameworks, told by their content.
 #include "lib/Driver/UnknownInput.h"
 #include "mlir/Bytecode/BytecodeReader.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -34,4 +35,15 @@ std::string mpc::describeUnknownInput(StringRef path, StringRef bytes) {
                                       : "is no model (no signature of zip or HDF5)";
   return found.str() + "; the file is damaged or of another kind; save the model again with "
                        "model.save(\"model.keras\")";
+}
+
+std::string mpc::describeUnreadable(StringRef path, std::error_code error) {
+  llvm::SmallString<128> graph(path);
+  llvm::sys::path::append(graph, "saved_model.pb");
+  if (llvm::sys::fs::exists(graph))
+    return "is a SavedModel, which holds TensorFlow's operations and no layers; save the Keras "
+           "model "
+           "with model.save(\"model.keras\")";
+  return "cannot be read: " + error.message() +
+         "; expected a .keras archive, a legacy .h5 model, a Keras architecture as JSON, or mpc IR";
 }

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include <string>
+#include <system_error>
 
 namespace mpc {
 
@@ -14,6 +15,9 @@ bool isOnnxModel(llvm::StringRef path, llvm::StringRef bytes);
 /// Why `bytes`, of no kind that has a signature, are no model either; empty where they may be IR.
 /// The path helps only to tell a damaged archive from a text.
 std::string describeUnknownInput(llvm::StringRef path, llvm::StringRef bytes);
+
+/// What is wrong with what cannot be read as a file.
+std::string describeUnreadable(llvm::StringRef path, std::error_code error);
 
 } // namespace mpc
 
