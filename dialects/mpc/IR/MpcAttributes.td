@@ -82,6 +82,9 @@ def Mpc_ConstraintAttr : Mpc_Attr<"Constraint", "constraint"> {
 }
 
 // ---- Optimizer rules: one attribute per Keras optimizer, semantics in OptimizerRuleAttrInterface ----
+//
+// In the formulas w is the variable, g its gradient after clipping, t the number of the step from 1 on;
+// all other letters are slots. What stands further down takes the new values of what stands above.
 
 class Mpc_RuleAttr<string name, string mnemonicName, list<string> overrides = []>
     : Mpc_Attr<name, mnemonicName, [DeclareAttrInterfaceMethods<Mpc_OptimizerRuleAttrInterface, overrides>]> {
@@ -90,11 +93,24 @@ class Mpc_RuleAttr<string name, string mnemonicName, list<string> overrides = []
 
 def Mpc_SGDAttr : Mpc_RuleAttr<"SGD", "sgd", ["getPowerOfParts"]> {
   let summary = "stochastic gradient descent (keras/src/optimizers/sgd.py)";
+  let description = [{
+    With momentum m = momentum m - rate g, and w += m, or with `nesterov` w += momentum m - rate g. Without
+    (`momentum` is 0) there is no slot, and w -= rate g.
+
+    Example: `#mpc.sgd<momentum = 0.9, nesterov = false>`
+  }];
   let parameters = (ins "::mlir::FloatAttr":$momentum, "bool":$nesterov);
 }
 
 def Mpc_RMSpropAttr : Mpc_RuleAttr<"RMSprop", "rmsprop", ["getInterleavedSlotCount"]> {
   let summary = "RMSprop (keras/src/optimizers/rmsprop.py)";
+  let description = [{
+    v = rho v + (1 - rho) g^2, and the step s = rate g / sqrt(v + epsilon). With `centered` a slot of mean gradients
+    a = rho a + (1 - rho) g, whose square is taken off v. Where `momentum` is not 0, m = momentum m + s and
+    w -= m, else w -= s.
+
+    Example: `#mpc.rmsprop<rho = 0.9, momentum = 0.0, epsilon = 1.0e-07, centered = false>`
+  }];
   let parameters = (ins "::mlir::FloatAttr":$rho, "::mlir::FloatAttr":$momentum,
                         "::mlir::FloatAttr":$epsilon, "bool":$centered);
 }
@@ -114,29 +130,55 @@ def Mpc_AdamAttr : Mpc_RuleAttr<"Adam", "adam", ["getInterleavedSlotCount"]> {
 
 def Mpc_AdagradAttr : Mpc_RuleAttr<"Adagrad", "adagrad"> {
   let summary = "Adagrad (keras/src/optimizers/adagrad.py)";
+  let description = [{
+    a += g^2, from `initial_accumulator_value` on; w -= rate g / sqrt(a + epsilon).
+
+    Example: `#mpc.adagrad<initial_accumulator_value = 0.1, epsilon = 1.0e-07>`
+  }];
   let parameters = (ins "::mlir::FloatAttr":$initial_accumulator_value, "::mlir::FloatAttr":$epsilon);
 }
 
 def Mpc_AdadeltaAttr : Mpc_RuleAttr<"Adadelta", "adadelta"> {
   let summary = "Adadelta (keras/src/optimizers/adadelta.py)";
+  let description = [{
+    a = rho a + (1 - rho) g^2; s = -g sqrt(d + epsilon) / sqrt(a + epsilon); d = rho d + (1 - rho) s^2;
+    w += rate s.
+
+    Example: `#mpc.adadelta<rho = 0.95, epsilon = 1.0e-07>`
+  }];
   let parameters = (ins "::mlir::FloatAttr":$rho, "::mlir::FloatAttr":$epsilon);
 }
 
 def Mpc_AdamaxAttr : Mpc_RuleAttr<"Adamax", "adamax", ["getPowerOfParts"]> {
   let summary = "Adamax (keras/src/optimizers/adamax.py)";
+  let description = [{
+    m += (1 - beta_1) (g - m); u = max(beta_2 u, |g|); w -= rate m / ((1 - beta_1^t) (u + epsilon)).
+
+    Example: `#mpc.adamax<beta_1 = 0.9, beta_2 = 0.999, epsilon = 1.0e-07>`
+  }];
   let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
                         "::mlir::FloatAttr":$epsilon);
 }
 
 def Mpc_NadamAttr : Mpc_RuleAttr<"Nadam", "nadam", ["getSharedScalars", "buildSharedUpdate"]> {
   let summary = "Nadam (keras/src/optimizers/nadam.py)";
-  let description = "The product of all momentum coefficients so far is a scalar that variables share.";
+  let description = [{
+    The product of all momentum coefficients so far is a scalar that variables share.
+
+    Example: `#mpc.nadam<beta_1 = 0.9, beta_2 = 0.999, epsilon = 1.0e-07>`
+  }];
   let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
                         "::mlir::FloatAttr":$epsilon);
 }
 
 def Mpc_FtrlAttr : Mpc_RuleAttr<"Ftrl", "ftrl"> {
   let summary = "FTRL-Proximal (keras/src/optimizers/ftrl.py)";
+  let description = [{
+    With p = -learning_rate_power, L2 = l2 + beta / (2 rate) and b = a + g^2 (a from `initial_accumulator_value` on):
+    z += g + 2 l2_shrinkage w - (b^p - a^p) / rate w; w = (clip(z, -l1, l1) - z) / (b^p / rate + 2 L2); a = b.
+
+    Example: `#mpc.ftrl<learning_rate_power = -0.5, initial_accumulator_value = 0.1, l1 = 0.0, l2 = 0.0, l2_shrinkage = 0.0, beta = 0.0>`
+  }];
   let parameters = (ins "::mlir::FloatAttr":$learning_rate_power,
                         "::mlir::FloatAttr":$initial_accumulator_value, "::mlir::FloatAttr":$l1,
                         "::mlir::FloatAttr":$l2, "::mlir::FloatAttr":$l2_shrinkage,
@@ -145,11 +187,22 @@ def Mpc_FtrlAttr : Mpc_RuleAttr<"Ftrl", "ftrl"> {
 
 def Mpc_LionAttr : Mpc_RuleAttr<"Lion", "lion", ["getPowerOfParts"]> {
   let summary = "Lion (keras/src/optimizers/lion.py)";
+  let description = [{
+    w -= rate sign(beta_1 m + (1 - beta_1) g); then m = beta_2 m + (1 - beta_2) g.
+
+    Example: `#mpc.lion<beta_1 = 0.9, beta_2 = 0.99>`
+  }];
   let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2);
 }
 
 def Mpc_LambAttr : Mpc_RuleAttr<"Lamb", "lamb"> {
   let summary = "LAMB: Adam's direction, its length in proportion to the variable's (keras/src/optimizers/lamb.py)";
+  let description = [{
+    m += (1 - beta_1) (g - m); v += (1 - beta_2) (g^2 - v); s = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) +
+    epsilon); w -= |w| / |s| rate s, with 1 for the ratio of the two norms where one of them is 0.
+
+    Example: `#mpc.lamb<beta_1 = 0.9, beta_2 = 0.999, epsilon = 1.0e-07>`
+  }];
   let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
                         "::mlir::FloatAttr":$epsilon);
 }

@@ -137,6 +137,11 @@ def Mpc_CompareOp : Mpc_ElementwiseOp<"compare"> {
 
 def Mpc_LogicalAndOp : Mpc_ElementwiseOp<"logical_and", [Commutative]> {
   let summary = "both are true";
+  let description = [{
+    Operands broadcast.
+
+    Example: `%r = mpc.logical_and %a, %b : tensor<?x8xi1>, tensor<8xi1>`
+  }];
   let arguments = (ins Mpc_BoolTensor:$lhs, Mpc_BoolTensor:$rhs);
   let results = (outs Mpc_BoolTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
@@ -144,6 +149,11 @@ def Mpc_LogicalAndOp : Mpc_ElementwiseOp<"logical_and", [Commutative]> {
 
 def Mpc_IsFiniteOp : Mpc_ElementwiseOp<"is_finite"> {
   let summary = "neither infinite nor NaN";
+  let description = [{
+    Element by element; a dynamic loss scale asks it of gradients.
+
+    Example: `%r = mpc.is_finite %x : tensor<?x8xf16>`
+  }];
   let arguments = (ins Mpc_FloatTensor:$input);
   let results = (outs Mpc_BoolTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";

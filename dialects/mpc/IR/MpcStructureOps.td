@@ -78,6 +78,12 @@ def Mpc_LayerOp : Mpc_Op<"layer", [IsolatedFromAbove, AttrSizedOperandSegments,
 
 def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["LayerOp", "ScanOp"]>]> {
   let summary = "results of a layer's body, or of a step of a scan";
+  let description = [{
+    What the op around it returns: of a layer its outputs, masks and new values of variables, of a scan
+    the values that go to the next step, then those that are stacked.
+
+    Example: `mpc.yield %y : tensor<?x8xf32>`
+  }];
   let arguments = (ins Variadic<Mpc_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];

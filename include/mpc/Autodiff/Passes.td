@@ -40,6 +40,10 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
 
 def VerifyAutodiffPass : Pass<"mpc-verify-autodiff", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase autodiff";
+  let description = [{
+    @forward, @loss and layers are gone; there is an entry @predict; arguments of entries are first inputs,
+    then targets, then variables, results first outputs, then updates, and none comes twice.
+  }];
 }
 
 def ScaleLossPass : Pass<"mpc-scale-loss", "::mlir::ModuleOp"> {
@@ -68,6 +72,11 @@ def ScaleLossPass : Pass<"mpc-scale-loss", "::mlir::ModuleOp"> {
 
 def VerifyScalingPass : Pass<"mpc-verify-scaling", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase scaling";
+  let description = [{
+    No mpc.gradient_seed and no mpc.variable_gradient is left. With a dynamic loss scale @train_step and the
+    last stage of a custom loop tell whether gradients were finite, and each of their updates of trainable
+    and optimizer variables depends on it.
+  }];
 }
 
 #endif // MPC_AUTODIFF_PASSES
