@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"
 #include "mpc/Analysis/ReshapedBuffer.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mpc;
@@ -80,104 +81,140 @@ static bool canShare(linalg::LinalgOp op, Value input, Value output) {
   });
 }
 
-FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
-  MemoryPlan plan;
-  BufferViewFlowAnalysis views(entry);
+/// Makes one plan: how large the buffers are and when they live, who shares a place, where the
+/// places lie.
+class MemoryPlan::Planner {
+public:
+  explicit Planner(func::FuncOp entry)
+      : entry(entry), body(entry.getBody().front()), views(entry) {}
+
+  FailureOr<MemoryPlan> run();
+
+private:
+  void numberSteps();
+  unsigned stepOf(Operation *op) { return steps.lookup(body.findAncestorOpInBlock(*op)); }
+
+  LogicalResult addBuffer(memref::AllocOp alloc);
+  /// Its bytes, and the extent of its leading dimension.
+  LogicalResult measure(Buffer &buffer);
+  /// From the first to the last step that touches it; whether all touch it as a whole.
+  FailureOr<bool> findLifetime(Buffer &buffer);
+
+  void shareInPlace();
+  void shareWithInput(linalg::LinalgOp op, unsigned step, Value output);
+  bool isTaken(unsigned buffer) const;
+
+  std::vector<Place> makePlaces();
+  void layOut();
+
+  func::FuncOp entry;
+  Block &body;
+  BufferViewFlowAnalysis views;
+  SmallVector<Operation *> ops; // by step
   DenseMap<Operation *, unsigned> steps;
-  SmallVector<Operation *> ops;
-  for (Operation &op : entry.getBody().front()) {
+  MemoryPlan plan;
+  DenseMap<Value, unsigned> indexOf;
+  SmallVector<bool> whole;    // touched as a whole only, in whatever shape
+  std::vector<unsigned> root; // of the chain of buffers that share a place
+};
+
+void MemoryPlan::Planner::numberSteps() {
+  for (Operation &op : body) {
     steps[&op] = ops.size();
     ops.push_back(&op);
   }
-  auto stepOf = [&](Operation *op) {
-    return steps.lookup(entry.getBody().front().findAncestorOpInBlock(*op));
-  };
+}
 
-  bool failed = false;
-  DenseMap<Value, unsigned> indexOf;
-  SmallVector<bool> whole; // touched as a whole only, in whatever shape
-  entry.walk([&](memref::AllocOp alloc) {
-    Buffer buffer;
-    buffer.alloc = alloc;
-    auto count = getElementCount(alloc);
-    MemRefType type = alloc.getType();
-    if (!count || !type.getLayout().isIdentity()) {
-      alloc.emitOpError() << "has a size that is no function of the batch";
-      failed = true;
-      return;
-    }
-    auto bytes = *count * BatchExtent{llvm::divideCeil(type.getElementTypeBitWidth(), 8), 0};
-    if (!bytes) {
-      alloc.emitOpError() << "is larger than memory";
-      failed = true;
-      return;
-    }
-    buffer.bytes = *bytes;
-    if (type.getRank() > 0 && type.isDynamicDim(0)) {
-      BatchExtent extent = *getExtent(alloc, 0);
-      if (extent.fixed != 0 || extent.perSample < 1) {
-        alloc.emitOpError() << "has a leading extent that is not a multiple of the batch";
-        failed = true;
-        return;
-      }
-      buffer.extentPerSample = extent.perSample;
-    }
-    buffer.begin = ops.size();
-    bool nested = alloc->getBlock() != &entry.getBody().front();
-    bool isWhole = true;
-    for (Value alias : views.resolve(alloc)) {
-      if (nested && !alloc->getParentOp()->isAncestor(alias.getParentBlock()->getParentOp())) {
-        alloc.emitOpError()
-            << "leaves its loop; temporaries of a loop must not outlive an iteration";
-        failed = true;
-        return;
-      }
-      isWhole &= alias == alloc.getResult() || isBufferReshape(alias.getDefiningOp());
-      for (Operation *user : alias.getUsers()) {
-        buffer.begin = std::min(buffer.begin, stepOf(user));
-        buffer.end = std::max(buffer.end, stepOf(user));
-      }
-    }
-    buffer.begin = std::min(buffer.begin, buffer.end);
-    indexOf[alloc] = plan.buffers.size();
-    whole.push_back(isWhole);
-    plan.buffers.push_back(buffer);
-  });
-  if (failed)
-    return failure();
+LogicalResult MemoryPlan::Planner::measure(Buffer &buffer) {
+  memref::AllocOp alloc = buffer.alloc;
+  auto count = getElementCount(alloc);
+  MemRefType type = alloc.getType();
+  if (!count || !type.getLayout().isIdentity())
+    return alloc.emitOpError() << "has a size that is no function of the batch";
+  auto bytes = *count * BatchExtent{llvm::divideCeil(type.getElementTypeBitWidth(), 8), 0};
+  if (!bytes)
+    return alloc.emitOpError() << "is larger than memory";
+  buffer.bytes = *bytes;
+  if (type.getRank() > 0 && type.isDynamicDim(0)) {
+    BatchExtent extent = *getExtent(alloc, 0);
+    if (extent.fixed != 0 || extent.perSample < 1)
+      return alloc.emitOpError() << "has a leading extent that is not a multiple of the batch";
+    buffer.extentPerSample = extent.perSample;
+  }
+  return success();
+}
 
-  // In place: `inPlaceOf` forms chains; each chain becomes one place.
-  std::vector<unsigned> root(plan.buffers.size());
-  for (unsigned i = 0; i < root.size(); ++i)
-    root[i] = i;
-  for (auto [step, op] : llvm::enumerate(ops)) {
-    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-    if (!linalgOp)
-      continue;
-    for (Value output : linalgOp.getDpsInits()) {
-      auto written = indexOf.find(output);
-      if (written == indexOf.end() || !whole[written->second])
-        continue;
-      Buffer &target = plan.buffers[written->second];
-      if (target.begin != step || target.inPlaceOf)
-        continue;
-      for (Value input : linalgOp.getDpsInputs()) {
-        auto read = indexOf.find(skipBufferReshapes(input));
-        if (read == indexOf.end() || !whole[read->second] || input == output)
-          continue;
-        unsigned source = root[read->second];
-        // The last member of the chain is the one that still holds a value.
-        bool taken = llvm::any_of(plan.buffers,
-                                  [&](const Buffer &b) { return b.inPlaceOf == read->second; });
-        if (plan.buffers[read->second].end != step || taken || !canShare(linalgOp, input, output))
-          continue;
-        target.inPlaceOf = read->second;
-        root[written->second] = source;
-        break;
-      }
+FailureOr<bool> MemoryPlan::Planner::findLifetime(Buffer &buffer) {
+  memref::AllocOp alloc = buffer.alloc;
+  buffer.begin = ops.size();
+  bool nested = alloc->getBlock() != &body;
+  bool isWhole = true;
+  for (Value alias : views.resolve(alloc)) {
+    if (nested && !alloc->getParentOp()->isAncestor(alias.getParentBlock()->getParentOp()))
+      return alloc.emitOpError()
+             << "leaves its loop; temporaries of a loop must not outlive an iteration";
+    isWhole &= alias == alloc.getResult() || isBufferReshape(alias.getDefiningOp());
+    for (Operation *user : alias.getUsers()) {
+      buffer.begin = std::min(buffer.begin, stepOf(user));
+      buffer.end = std::max(buffer.end, stepOf(user));
     }
   }
+  buffer.begin = std::min(buffer.begin, buffer.end);
+  return isWhole;
+}
 
+LogicalResult MemoryPlan::Planner::addBuffer(memref::AllocOp alloc) {
+  Buffer buffer;
+  buffer.alloc = alloc;
+  if (failed(measure(buffer)))
+    return failure();
+  FailureOr<bool> isWhole = findLifetime(buffer);
+  if (failed(isWhole))
+    return failure();
+  indexOf[alloc] = plan.buffers.size();
+  whole.push_back(*isWhole);
+  plan.buffers.push_back(buffer);
+  return success();
+}
+
+/// In place: `inPlaceOf` forms chains; each chain becomes one place.
+void MemoryPlan::Planner::shareInPlace() {
+  root.resize(plan.buffers.size());
+  std::iota(root.begin(), root.end(), 0);
+  for (auto [step, op] : llvm::enumerate(ops))
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      for (Value output : linalgOp.getDpsInits())
+        shareWithInput(linalgOp, step, output);
+}
+
+/// Gives `output` the place of the first input that `op`, at `step`, reads for the last time.
+void MemoryPlan::Planner::shareWithInput(linalg::LinalgOp op, unsigned step, Value output) {
+  auto written = indexOf.find(output);
+  if (written == indexOf.end() || !whole[written->second])
+    return;
+  Buffer &target = plan.buffers[written->second];
+  if (target.begin != step || target.inPlaceOf)
+    return;
+  for (Value input : op.getDpsInputs()) {
+    auto read = indexOf.find(skipBufferReshapes(input));
+    if (read == indexOf.end() || !whole[read->second] || input == output)
+      continue;
+    if (plan.buffers[read->second].end != step || isTaken(read->second) ||
+        !canShare(op, input, output))
+      continue;
+    target.inPlaceOf = read->second;
+    root[written->second] = root[read->second];
+    return;
+  }
+}
+
+/// The last member of a chain is the one that still holds a value.
+bool MemoryPlan::Planner::isTaken(unsigned buffer) const {
+  return llvm::any_of(plan.buffers, [&](const Buffer &b) { return b.inPlaceOf == buffer; });
+}
+
+/// By buffer; only those of roots are used.
+std::vector<Place> MemoryPlan::Planner::makePlaces() {
   std::vector<Place> places(plan.buffers.size());
   for (auto [index, buffer] : llvm::enumerate(plan.buffers)) {
     int64_t fixed = buffer.bytes.fixed, perSample = buffer.bytes.perSample;
@@ -193,6 +230,11 @@ FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
     place.begin = std::min(place.begin, buffer.begin);
     place.end = std::max(place.end, buffer.end);
   }
+  return places;
+}
+
+void MemoryPlan::Planner::layOut() {
+  std::vector<Place> places = makePlaces();
   SmallVector<Place *> fixedPlaces, samplePlaces;
   for (unsigned i = 0; i < root.size(); ++i)
     if (root[i] == i)
@@ -204,5 +246,17 @@ FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) {
     buffer.offset =
         buffer.bytes.perSample > 0 ? BatchExtent{plan.arena.fixed, offset} : BatchExtent{offset, 0};
   }
-  return plan;
 }
+
+FailureOr<MemoryPlan> MemoryPlan::Planner::run() {
+  numberSteps();
+  bool failedOnce = false; // all errors are reported together
+  entry.walk([&](memref::AllocOp alloc) { failedOnce |= failed(addBuffer(alloc)); });
+  if (failedOnce)
+    return failure();
+  shareInPlace();
+  layOut();
+  return std::move(plan);
+}
+
+FailureOr<MemoryPlan> MemoryPlan::compute(func::FuncOp entry) { return Planner(entry).run(); }

@@ -102,7 +102,20 @@ public:
   LogicalResult run();
 
 private:
+  /// What the entry returns, and the buffer that it goes to.
+  struct Result {
+    Value value, buffer;
+    bool isOutput;
+  };
+
   LogicalResult check();
+  LogicalResult passArgumentsInBuffers();
+  void addResults();
+  void produceResults();
+  void saveOldValues();
+  void storeResults();
+  void addBatch();
+  void setSignature();
   Value addArgument(Type tensor, DictionaryAttr attributes);
   Value toTensor(Value buffer, bool writable);
   void produceInto(Value result, Value destination, unsigned resultIndex);
@@ -110,6 +123,7 @@ private:
   func::FuncOp function;
   Block &block;
   OpBuilder builder;
+  SmallVector<Result> results;
   SmallVector<DictionaryAttr> argumentAttributes;
   DenseMap<Attribute, Value> variables; // symbol to buffer
   DenseMap<Value, Value> tensorOf;      // buffer to tensor
@@ -182,11 +196,8 @@ void Entry::produceInto(Value result, Value destination, unsigned) {
       produceInto(init->get(), destination, 0);
 }
 
-LogicalResult Entry::run() {
-  if (failed(check()))
-    return failure();
-  produceInPlace(function);
-  // Old arguments become buffers.
+/// Old arguments become buffers.
+LogicalResult Entry::passArgumentsInBuffers() {
   for (unsigned i = 0, count = block.getNumArguments(); i < count; ++i) {
     BlockArgument argument = block.getArgument(i);
     auto type = cast<RankedTensorType>(argument.getType());
@@ -202,14 +213,12 @@ LogicalResult Entry::run() {
     if (variable)
       variables[variable] = argument;
   }
+  return success();
+}
 
-  auto terminator = cast<func::ReturnOp>(block.getTerminator());
-  struct Result {
-    Value value, buffer;
-    bool isOutput;
-  };
-  SmallVector<Result> results;
-  for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
+/// Outputs, and variables that are only written, become further arguments.
+void Entry::addResults() {
+  for (auto [index, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
     Type type = value.getType();
     if (Attribute updates = function.getResultAttr(index, MpcDialect::kUpdatesAttr)) {
       Value &buffer = variables[updates];
@@ -230,17 +239,20 @@ LogicalResult Entry::run() {
   for (Result &result : results)
     if (!tensorOf.count(result.buffer))
       tensorOf[result.buffer] = toTensor(result.buffer, /*writable=*/true);
+}
 
-  // Updates first: a value that is both an output and an update is computed in the variable.
+/// Updates first: a value that is both an output and an update is computed in the variable.
+void Entry::produceResults() {
   DenseSet<Value> destined;
   for (bool outputs : {false, true})
     for (auto [index, result] : llvm::enumerate(results))
       if (result.isOutput == outputs && destined.insert(result.value).second)
         produceInto(result.value, tensorOf[result.buffer], index);
+}
 
-  // A result that is another argument's old value must not be copied home after that argument was:
-  // it gets a buffer of its own.
-  builder.setInsertionPoint(terminator);
+/// A result that is another argument's old value must not be copied home after that argument was:
+/// it gets a buffer of its own.
+void Entry::saveOldValues() {
   for (Result &result : results) {
     Value origin = stripViews(result.value);
     auto read = origin.getDefiningOp<bufferization::ToTensorOp>();
@@ -254,19 +266,24 @@ LogicalResult Entry::run() {
     result.value =
         linalg::CopyOp::create(builder, function.getLoc(), result.value, empty).getResult(0);
   }
-  // Outputs leave before variables change.
+}
+
+/// Outputs leave before variables change.
+void Entry::storeResults() {
   for (bool outputs : {true, false})
     for (Result &result : results)
       if (result.isOutput == outputs)
         bufferization::MaterializeInDestinationOp::create(builder, function.getLoc(), Type(),
                                                           result.value, result.buffer,
                                                           /*restrict=*/false, /*writable=*/true);
-  terminator->setOperands({});
+  block.getTerminator()->setOperands({});
+}
 
+/// Leading extents of arguments are the batch, an argument of its own.
+void Entry::addBatch() {
   Value batch = block.addArgument(builder.getIndexType(), function.getLoc());
   argumentAttributes.push_back(builder.getDictionaryAttr(
       builder.getNamedAttr(mpcrt::MpcrtDialect::kBatchAttr, builder.getUnitAttr())));
-  // Leading extents of arguments are the batch.
   function.walk([&](tensor::DimOp dim) {
     auto read = dim.getSource().getDefiningOp<bufferization::ToTensorOp>();
     if (read && isa<BlockArgument>(read.getBuffer()) && dim.getConstantIndex() == 0 &&
@@ -275,10 +292,27 @@ LogicalResult Entry::run() {
       dim.erase();
     }
   });
+}
 
+void Entry::setSignature() {
   function.setType(builder.getFunctionType(block.getArgumentTypes(), {}));
   function->removeAttr(function.getResAttrsAttrName());
   function.setAllArgAttrs(argumentAttributes);
+}
+
+LogicalResult Entry::run() {
+  if (failed(check()))
+    return failure();
+  produceInPlace(function);
+  if (failed(passArgumentsInBuffers()))
+    return failure();
+  addResults();
+  produceResults();
+  builder.setInsertionPoint(block.getTerminator());
+  saveOldValues();
+  storeResults();
+  addBatch();
+  setSignature();
   return success();
 }
 

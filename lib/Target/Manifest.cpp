@@ -22,6 +22,93 @@ static void writeTensor(llvm::json::OStream &json, const TensorEntry &tensor,
   });
 }
 
+static void writeTensors(llvm::json::OStream &json, llvm::StringRef name,
+                         llvm::ArrayRef<TensorEntry> tensors) {
+  json.attributeArray(name, [&] {
+    for (const TensorEntry &tensor : tensors)
+      writeTensor(json, tensor);
+  });
+}
+
+/// Which compiler and weights made the library, and for which machines.
+static void writeBuild(llvm::json::OStream &json, const ModuleTables &tables) {
+  json.attribute("compiler_version", tables.compilerVersion);
+  json.attribute("header_hash", tables.headerHash);
+  json.attribute("weights_hash", tables.weightsHash);
+  json.attribute("weights", tables.embeddedWeights.empty() ? "external" : "embedded");
+  json.attributeArray("targets", [&] {
+    for (const std::string &target : tables.targets)
+      json.value(target);
+  });
+}
+
+static void writeLayers(llvm::json::OStream &json, llvm::ArrayRef<LayerEntry> layers) {
+  json.attributeArray("layers", [&] {
+    for (const LayerEntry &layer : layers)
+      json.object([&] {
+        json.attribute("path", layer.path);
+        json.attribute("class", layer.kind);
+        json.attribute("policy", layer.policy);
+        json.attribute("compute", layer.compute);
+        json.attribute("variable", layer.variable);
+        json.attribute("accumulate", layer.accumulate);
+        json.attribute("rule", layer.rule);
+      });
+  });
+}
+
+/// The model's inputs and outputs, which are those of its prediction.
+static void writeSignature(llvm::json::OStream &json, const ModuleTables &tables) {
+  for (const FunctionEntry &entry : tables.entries) {
+    if (entry.name != "predict")
+      continue;
+    writeTensors(json, "inputs", entry.inputs);
+    json.attributeArray("outputs", [&] {
+      for (size_t i = 0; i < entry.outputs.size(); ++i)
+        writeTensor(json, entry.outputs[i],
+                    i < tables.outputNames.size() ? tables.outputNames[i] : "");
+    });
+  }
+}
+
+static void writeEntries(llvm::json::OStream &json, llvm::ArrayRef<FunctionEntry> entries) {
+  json.attributeArray("entries", [&] {
+    for (const FunctionEntry &entry : entries)
+      json.object([&] {
+        json.attribute("name", entry.name);
+        json.attribute("arena_fixed_bytes", int64_t(entry.arenaFixed));
+        json.attribute("arena_bytes_per_sample", int64_t(entry.arenaPerSample));
+        writeTensors(json, "inputs", entry.inputs);
+        writeTensors(json, "outputs", entry.outputs);
+      });
+  });
+}
+
+static void writeVariables(llvm::json::OStream &json, llvm::ArrayRef<VariableEntry> variables) {
+  json.attributeArray("variables", [&] {
+    for (const VariableEntry &variable : variables) {
+      if (variable.role == VariableRole::Shadow) // derived, neither loaded nor saved
+        continue;
+      json.object([&] {
+        json.attribute("path", variable.tensor.name);
+        json.attribute("role", stringifyVariableRole(variable.role));
+        json.attribute("dtype", variable.tensor.dtype);
+        json.attributeArray("shape", [&] {
+          for (int64_t extent : variable.tensor.dims)
+            json.value(extent);
+        });
+      });
+    }
+  });
+}
+
+static void writeMetrics(llvm::json::OStream &json, llvm::ArrayRef<MetricEntry> metrics) {
+  json.attributeArray("metrics", [&] {
+    for (const MetricEntry &metric : metrics)
+      json.value(metric.name);
+  });
+}
+
 std::string mpc::toManifest(const ModuleTables &tables, bool describesBuild) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -30,76 +117,13 @@ std::string mpc::toManifest(const ModuleTables &tables, bool describesBuild) {
     json.attribute("name", tables.name);
     json.attribute("source_hash", tables.sourceHash);
     json.attribute("policy", tables.policy);
-    if (describesBuild) {
-      json.attribute("compiler_version", tables.compilerVersion);
-      json.attribute("header_hash", tables.headerHash);
-      json.attribute("weights_hash", tables.weightsHash);
-      json.attribute("weights", tables.embeddedWeights.empty() ? "external" : "embedded");
-      json.attributeArray("targets", [&] {
-        for (const std::string &target : tables.targets)
-          json.value(target);
-      });
-    }
-    json.attributeArray("layers", [&] {
-      for (const LayerEntry &layer : tables.layers)
-        json.object([&] {
-          json.attribute("path", layer.path);
-          json.attribute("class", layer.kind);
-          json.attribute("policy", layer.policy);
-          json.attribute("compute", layer.compute);
-          json.attribute("variable", layer.variable);
-          json.attribute("accumulate", layer.accumulate);
-          json.attribute("rule", layer.rule);
-        });
-    });
-    for (const FunctionEntry &entry : tables.entries) {
-      if (entry.name != "predict")
-        continue;
-      json.attributeArray("inputs", [&] {
-        for (const TensorEntry &tensor : entry.inputs)
-          writeTensor(json, tensor);
-      });
-      json.attributeArray("outputs", [&] {
-        for (size_t i = 0; i < entry.outputs.size(); ++i)
-          writeTensor(json, entry.outputs[i],
-                      i < tables.outputNames.size() ? tables.outputNames[i] : "");
-      });
-    }
-    json.attributeArray("entries", [&] {
-      for (const FunctionEntry &entry : tables.entries)
-        json.object([&] {
-          json.attribute("name", entry.name);
-          json.attribute("arena_fixed_bytes", int64_t(entry.arenaFixed));
-          json.attribute("arena_bytes_per_sample", int64_t(entry.arenaPerSample));
-          json.attributeArray("inputs", [&] {
-            for (const TensorEntry &tensor : entry.inputs)
-              writeTensor(json, tensor);
-          });
-          json.attributeArray("outputs", [&] {
-            for (const TensorEntry &tensor : entry.outputs)
-              writeTensor(json, tensor);
-          });
-        });
-    });
-    json.attributeArray("variables", [&] {
-      for (const VariableEntry &variable : tables.variables) {
-        if (variable.role == VariableRole::Shadow) // derived, neither loaded nor saved
-          continue;
-        json.object([&] {
-          json.attribute("path", variable.tensor.name);
-          json.attribute("role", stringifyVariableRole(variable.role));
-          json.attribute("dtype", variable.tensor.dtype);
-          json.attributeArray("shape", [&] {
-            for (int64_t extent : variable.tensor.dims)
-              json.value(extent);
-          });
-        });
-      }
-    });
-    json.attributeArray("metrics", [&] {
-      for (const MetricEntry &metric : tables.metrics)
-        json.value(metric.name);
-    });
+    if (describesBuild)
+      writeBuild(json, tables);
+    writeLayers(json, tables.layers);
+    writeSignature(json, tables);
+    writeEntries(json, tables.entries);
+    writeVariables(json, tables.variables);
+    writeMetrics(json, tables.metrics);
   });
   stream << '\n';
   return text;

@@ -58,7 +58,7 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
         orderForIntegers(rewriter, contract);
       const int64_t step = multiple == 0 && isCuda() ? multipleFor(element) : int64_t(multiple);
       if (step > 1)
-        pad(rewriter, contract, step);
+        Padding(*this, rewriter, contract, step).run();
       else
         remark::missed(contract.getLoc(), fusionRemark("not-padded"))
             << "no dimension padded: a CPU gains nothing from it";
@@ -140,101 +140,147 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
     });
   }
 
-  void pad(IRRewriter &rewriter, ContractOp contract, int64_t step) const {
-    Location loc = contract.getLoc();
-    Type element = elementTypeOf(contract.getLhs());
-    if (element.getIntOrFloatBitWidth() > 16) {
-      remark::missed(loc, fusionRemark("not-padded"))
-          << "no dimension padded: only 16-bit and 8-bit operands gain from it";
-      return;
-    }
-    if (isCuda() && hasShortSums(contract)) {
-      remark::missed(loc, fusionRemark("not-padded"))
-          << "no dimension padded: sums of so few terms are a kernel, not a product of the library";
-      return;
-    }
-    rewriter.setInsertionPoint(contract);
-    Value lhs = contract.getLhs(), rhs = contract.getRhs(), bias = contract.getBias();
-    // Of float8 the driver takes any number of rows, and copies to rows of zeros behind them what
-    // is summed over samples.
-    auto hasSamples = [&](RankedTensorType type, ArrayRef<int64_t> axes) {
-      return isFloat8(element) &&
-             llvm::any_of(axes, [&](int64_t axis) { return type.isDynamicDim(axis); });
-    };
-    auto paddedExtent = [&](StringRef what, RankedTensorType type, int64_t axis) {
-      int64_t extent = type.getDimSize(axis);
-      if (ShapedType::isDynamic(extent)) {
-        remark::missed(loc, fusionRemark("not-padded"))
-            << what.str() + " is the batch, known at run time only; make it a multiple of " +
-                   std::to_string(step);
-        return extent;
-      }
-      const std::string text = what.str() + nameOf(loc, extent);
-      const int64_t target = paddedTo(extent, step, element);
-      if (target != extent)
-        remark::passed(loc, fusionRemark("padded"))
-            << text + "; make it a multiple of " +
-                   (target == static_cast<int64_t>(llvm::alignTo(extent, step))
-                        ? std::to_string(step)
-                        : std::to_string(lineOf(element)) + " (rows of 128 bytes), of " +
-                              std::to_string(step) + " at least")
-            << remark::metric("from", extent) << remark::metric("to", target);
-      else
-        remark::missed(loc, fusionRemark("not-padded")) << text + " is " + std::to_string(extent) +
-                                                               ", a multiple of " +
-                                                               std::to_string(step) + " already";
-      return target;
-    };
-    if (!contract.getLhsBatch().empty())
-      remark::missed(loc, fusionRemark("not-padded"))
-          << "samples and heads, of which each is a product of its own" + nameOf(loc, -1);
-    // Neighbours in one group would merge into a dimension with holes; each is padded for itself,
-    // which keeps the group's extent a multiple too.
-    auto lhsType = tensorTypeOf(lhs), rhsType = tensorTypeOf(rhs);
-    if (!contract.getLhsContracting().empty() &&
-        !hasSamples(lhsType, contract.getLhsContracting())) {
-      int64_t l = contract.getLhsContracting().back(), r = contract.getRhsContracting().back();
-      int64_t extent = paddedExtent("contracted dimension", lhsType, l);
-      if (!ShapedType::isDynamic(extent)) {
-        lhs = padTo(rewriter, loc, lhs, l, extent);
-        rhs = padTo(rewriter, loc, rhs, r, extent);
-      }
-    }
-    auto padFree = [&](StringRef what, Value &operand, RankedTensorType type,
-                       ArrayRef<int64_t> free) {
-      if (free.empty() || hasSamples(type, free))
-        return;
-      int64_t extent = paddedExtent(what, type, free.back());
-      if (!ShapedType::isDynamic(extent))
-        operand = padTo(rewriter, loc, operand, free.back(), extent);
-    };
-    SmallVector<int64_t> lhsFree = contract.getLhsFree(), rhsFree = contract.getRhsFree();
-    padFree("free dimension of the left operand", lhs, lhsType, lhsFree);
-    padFree("free dimension of the right operand", rhs, rhsType, rhsFree);
-    if (lhs == contract.getLhs() && rhs == contract.getRhs())
-      return;
-
-    auto type = contract.getType();
-    SmallVector<int64_t> shape(type.getShape());
-    int64_t lhsAxis = contract.getLhsBatch().size() + lhsFree.size() - 1,
-            rhsAxis = type.getRank() - 1;
-    if (!lhsFree.empty())
-      shape[lhsAxis] = tensorTypeOf(lhs).getDimSize(lhsFree.back());
-    if (!rhsFree.empty())
-      shape[rhsAxis] = tensorTypeOf(rhs).getDimSize(rhsFree.back());
-    if (bias)
-      bias = padTo(rewriter, loc, bias, tensorTypeOf(bias).getRank() - 1, shape.back());
-    Value result = ContractOp::create(rewriter, loc, type.clone(shape), lhs, rhs, bias,
-                                      contract.getLhsBatch(), contract.getRhsBatch(),
-                                      contract.getLhsContracting(), contract.getRhsContracting(),
-                                      contract.getAccumulateAttr(), contract.getActivation());
-    for (auto [axis, extent] : llvm::enumerate(type.getShape()))
-      if (extent != shape[axis])
-        result = SliceOp::create(rewriter, loc, result, axis, /*offset=*/0, extent);
-    rewriter.replaceOp(contract, result);
-  }
-
 private:
+  /// One product, and its operands as they become.
+  class Padding {
+  public:
+    Padding(const PadDims &pass, IRRewriter &rewriter, ContractOp contract, int64_t step)
+        : pass(pass), rewriter(rewriter), contract(contract), step(step), loc(contract.getLoc()),
+          element(elementTypeOf(contract.getLhs())), lhs(contract.getLhs()),
+          rhs(contract.getRhs()) {}
+
+    void run();
+
+  private:
+    bool gains() const;
+    bool hasSamples(RankedTensorType type, ArrayRef<int64_t> axes) const;
+    int64_t paddedExtent(StringRef what, RankedTensorType type, int64_t axis) const;
+    void explain(const std::string &text, int64_t extent, int64_t target) const;
+    void padContracted();
+    void padFree(StringRef what, Value &operand, ArrayRef<int64_t> free);
+    void replace();
+
+    const PadDims &pass;
+    IRRewriter &rewriter;
+    ContractOp contract;
+    const int64_t step;
+    const Location loc;
+    const Type element;
+    Value lhs, rhs;
+  };
+
   const DimensionNames *names = nullptr; ///< of the module that the pass runs on
 };
 } // namespace
+
+/// Whether padding is of any use here; else says why not.
+bool PadDims::Padding::gains() const {
+  if (element.getIntOrFloatBitWidth() > 16) {
+    remark::missed(loc, fusionRemark("not-padded"))
+        << "no dimension padded: only 16-bit and 8-bit operands gain from it";
+    return false;
+  }
+  if (pass.isCuda() && hasShortSums(contract)) {
+    remark::missed(loc, fusionRemark("not-padded"))
+        << "no dimension padded: sums of so few terms are a kernel, not a product of the library";
+    return false;
+  }
+  return true;
+}
+
+/// Of float8 the driver takes any number of rows, and copies to rows of zeros behind them what is
+/// summed over samples.
+bool PadDims::Padding::hasSamples(RankedTensorType type, ArrayRef<int64_t> axes) const {
+  return isFloat8(element) &&
+         llvm::any_of(axes, [&](int64_t axis) { return type.isDynamicDim(axis); });
+}
+
+void PadDims::Padding::explain(const std::string &text, int64_t extent, int64_t target) const {
+  if (target != extent)
+    remark::passed(loc, fusionRemark("padded"))
+        << text + "; make it a multiple of " +
+               (target == static_cast<int64_t>(llvm::alignTo(extent, step))
+                    ? std::to_string(step)
+                    : std::to_string(lineOf(element)) + " (rows of 128 bytes), of " +
+                          std::to_string(step) + " at least")
+        << remark::metric("from", extent) << remark::metric("to", target);
+  else
+    remark::missed(loc, fusionRemark("not-padded")) << text + " is " + std::to_string(extent) +
+                                                           ", a multiple of " +
+                                                           std::to_string(step) + " already";
+}
+
+/// What the extent of `axis` becomes; dynamic where it is.
+int64_t PadDims::Padding::paddedExtent(StringRef what, RankedTensorType type, int64_t axis) const {
+  int64_t extent = type.getDimSize(axis);
+  if (ShapedType::isDynamic(extent)) {
+    remark::missed(loc, fusionRemark("not-padded"))
+        << what.str() + " is the batch, known at run time only; make it a multiple of " +
+               std::to_string(step);
+    return extent;
+  }
+  const int64_t target = pass.paddedTo(extent, step, element);
+  explain(what.str() + pass.nameOf(loc, extent), extent, target);
+  return target;
+}
+
+void PadDims::Padding::padContracted() {
+  ArrayRef<int64_t> lhsAxes = contract.getLhsContracting();
+  auto type = tensorTypeOf(contract.getLhs());
+  if (lhsAxes.empty() || hasSamples(type, lhsAxes))
+    return;
+  int64_t extent = paddedExtent("contracted dimension", type, lhsAxes.back());
+  if (ShapedType::isDynamic(extent))
+    return;
+  lhs = padTo(rewriter, loc, lhs, lhsAxes.back(), extent);
+  rhs = padTo(rewriter, loc, rhs, contract.getRhsContracting().back(), extent);
+}
+
+void PadDims::Padding::padFree(StringRef what, Value &operand, ArrayRef<int64_t> free) {
+  auto type = tensorTypeOf(operand);
+  if (free.empty() || hasSamples(type, free))
+    return;
+  int64_t extent = paddedExtent(what, type, free.back());
+  if (!ShapedType::isDynamic(extent))
+    operand = padTo(rewriter, loc, operand, free.back(), extent);
+}
+
+/// The padded product, and of its result what the product had.
+void PadDims::Padding::replace() {
+  auto type = contract.getType();
+  SmallVector<int64_t> lhsFree = contract.getLhsFree(), rhsFree = contract.getRhsFree();
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t lhsAxis = contract.getLhsBatch().size() + lhsFree.size() - 1,
+          rhsAxis = type.getRank() - 1;
+  if (!lhsFree.empty())
+    shape[lhsAxis] = tensorTypeOf(lhs).getDimSize(lhsFree.back());
+  if (!rhsFree.empty())
+    shape[rhsAxis] = tensorTypeOf(rhs).getDimSize(rhsFree.back());
+  Value bias = contract.getBias();
+  if (bias)
+    bias = padTo(rewriter, loc, bias, tensorTypeOf(bias).getRank() - 1, shape.back());
+  Value result = ContractOp::create(rewriter, loc, type.clone(shape), lhs, rhs, bias,
+                                    contract.getLhsBatch(), contract.getRhsBatch(),
+                                    contract.getLhsContracting(), contract.getRhsContracting(),
+                                    contract.getAccumulateAttr(), contract.getActivation());
+  for (auto [axis, extent] : llvm::enumerate(type.getShape()))
+    if (extent != shape[axis])
+      result = SliceOp::create(rewriter, loc, result, axis, /*offset=*/0, extent);
+  rewriter.replaceOp(contract, result);
+}
+
+void PadDims::Padding::run() {
+  if (!gains())
+    return;
+  rewriter.setInsertionPoint(contract);
+  if (!contract.getLhsBatch().empty())
+    remark::missed(loc, fusionRemark("not-padded"))
+        << "samples and heads, of which each is a product of its own" + pass.nameOf(loc, -1);
+  // Neighbours in one group would merge into a dimension with holes; each is padded for itself,
+  // which keeps the group's extent a multiple too.
+  padContracted();
+  padFree("free dimension of the left operand", lhs, contract.getLhsFree());
+  padFree("free dimension of the right operand", rhs, contract.getRhsFree());
+  if (lhs != contract.getLhs() || rhs != contract.getRhs())
+    replace();
+}

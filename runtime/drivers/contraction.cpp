@@ -21,18 +21,12 @@ bool fits(int64_t a, int64_t b, int64_t c) {
          !__builtin_mul_overflow(elements, int64_t{8}, &bytes);
 }
 
-} // namespace
+bool hasNarrowRhs(const Contraction &c) {
+  return c.rhs == MPC_RT_INT8 && isFloating(c.lhs) && c.lhs != MPC_RT_FLOAT64;
+}
 
-static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *lhs,
-                               const void *rhs, const void *bias, const void *out, int64_t batch,
-                               bool areGroups, Contraction &result) noexcept {
-  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
-  if (descriptor.struct_size < sizeof(mpc_rt_contract_t))
-    return fail(MPC_RT_FAILED_PRECONDITION,
-                "%s: contraction descriptor of %u bytes; this runtime needs %zu; compile the model "
-                "again",
-                layer, descriptor.struct_size, sizeof(mpc_rt_contract_t));
-  Contraction c;
+mpc_rt_status_t evaluateExtents(const mpc_rt_contract_t &descriptor, const char *layer,
+                                int64_t batch, Contraction &c) noexcept {
   if (!evaluate(descriptor.batch, batch, c.batch) || !evaluate(descriptor.m, batch, c.m) ||
       !evaluate(descriptor.n, batch, c.n) || !evaluate(descriptor.k, batch, c.k) ||
       !fits(c.batch, c.m, c.k) || !fits(c.batch, c.k, c.n) || !fits(c.batch, c.m, c.n))
@@ -40,6 +34,11 @@ static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *
                 "%s: contraction extents overflow or are negative with batch %lld; use a smaller "
                 "batch",
                 layer, static_cast<long long>(batch));
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t takeDtypes(const mpc_rt_contract_t &descriptor, const char *layer,
+                           Contraction &c) noexcept {
   c.lhs = descriptor.lhs_dtype;
   c.rhs = descriptor.rhs_dtype;
   c.out = descriptor.out_dtype;
@@ -59,15 +58,19 @@ static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *
                 "%s: a contraction of float8 takes neither bias nor activation and is added to "
                 "nothing; compile the model again",
                 layer);
-  const bool isNarrow = c.rhs == MPC_RT_INT8 && isFloating(c.lhs) && c.lhs != MPC_RT_FLOAT64;
   if (!isInteger && !isPair &&
-      (!isFloating(c.lhs) || !(isFloating(c.rhs) || isNarrow) || !isFloating(c.out) ||
+      (!isFloating(c.lhs) || !(isFloating(c.rhs) || hasNarrowRhs(c)) || !isFloating(c.out) ||
        !isFloating(c.bias)))
     return fail(
         MPC_RT_INVALID_ARGUMENT,
         "%s: contraction of %s by %s to %s (bias %s); all must be floating (or rhs int8), int8 by "
         "int8 to int32, or float8 (one e4m3fn at least) to float32",
         layer, dtypeName(c.lhs), dtypeName(c.rhs), dtypeName(c.out), dtypeName(c.bias));
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t takeFlags(const mpc_rt_contract_t &descriptor, const char *layer, bool areGroups,
+                          Contraction &c) noexcept {
   constexpr uint32_t knownFlags = MPC_RT_CONTRACT_TRANSPOSE_LHS | MPC_RT_CONTRACT_TRANSPOSE_RHS |
                                   MPC_RT_CONTRACT_ACCUMULATE | MPC_RT_CONTRACT_PACKED_RHS |
                                   MPC_RT_CONTRACT_CONSUMED | MPC_RT_CONTRACT_ROUND_LHS |
@@ -81,21 +84,48 @@ static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *
   c.transposeRhs = descriptor.flags & MPC_RT_CONTRACT_TRANSPOSE_RHS;
   c.accumulate = descriptor.flags & MPC_RT_CONTRACT_ACCUMULATE;
   c.packedRhs = descriptor.flags & MPC_RT_CONTRACT_PACKED_RHS;
-  if (c.packedRhs && (!isNarrow || c.transposeRhs != areGroups || c.batch != 1))
+  c.roundsLhs = descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS;
+  c.relu = descriptor.activation == MPC_RT_ACTIVATION_RELU;
+  if (c.packedRhs && (!hasNarrowRhs(c) || c.transposeRhs != areGroups || c.batch != 1))
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "%s: only one int8 rhs can be packed, and only groups of weights are transposed "
                 "then; compile the model again",
                 layer);
-  c.roundsLhs = descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS;
-  if (c.roundsLhs) {
-    if (c.lhs != MPC_RT_FLOAT32 || (c.rhs != MPC_RT_BFLOAT16 && c.rhs != MPC_RT_FLOAT16))
-      return fail(MPC_RT_INVALID_ARGUMENT,
-                  "%s: a lhs of %s is not rounded to a rhs of %s; only float32 is, to bfloat16 or "
-                  "float16; compile the model again",
-                  layer, dtypeName(c.lhs), dtypeName(c.rhs));
-    c.lhs = c.rhs;
-  }
-  c.relu = descriptor.activation == MPC_RT_ACTIVATION_RELU;
+  return MPC_RT_OK;
+}
+
+// What is multiplied is then of the rhs dtype.
+mpc_rt_status_t roundLhs(const char *layer, Contraction &c) noexcept {
+  if (c.lhs != MPC_RT_FLOAT32 || (c.rhs != MPC_RT_BFLOAT16 && c.rhs != MPC_RT_FLOAT16))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "%s: a lhs of %s is not rounded to a rhs of %s; only float32 is, to bfloat16 or "
+                "float16; compile the model again",
+                layer, dtypeName(c.lhs), dtypeName(c.rhs));
+  c.lhs = c.rhs;
+  return MPC_RT_OK;
+}
+
+} // namespace
+
+static mpc_rt_status_t resolve(const mpc_rt_contract_t &descriptor, const void *lhs,
+                               const void *rhs, const void *bias, const void *out, int64_t batch,
+                               bool areGroups, Contraction &result) noexcept {
+  const char *layer = descriptor.layer ? descriptor.layer : "contraction";
+  if (descriptor.struct_size < sizeof(mpc_rt_contract_t))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: contraction descriptor of %u bytes; this runtime needs %zu; compile the model "
+                "again",
+                layer, descriptor.struct_size, sizeof(mpc_rt_contract_t));
+  Contraction c;
+  if (auto status = evaluateExtents(descriptor, layer, batch, c))
+    return status;
+  if (auto status = takeDtypes(descriptor, layer, c))
+    return status;
+  if (auto status = takeFlags(descriptor, layer, areGroups, c))
+    return status;
+  if (c.roundsLhs)
+    if (auto status = roundLhs(layer, c))
+      return status;
   const bool needsOut = c.outElements() && !(descriptor.flags & MPC_RT_CONTRACT_CONSUMED);
   if ((c.lhsElements() && !lhs) || (c.rhsElements() && !rhs) || (needsOut && !out) ||
       (c.hasBias && c.n && !bias))

@@ -272,6 +272,79 @@ mpc_rt_status_t takeAllocator(const mpc_rt_allocator_t *given, Allocator &alloca
   return MPC_RT_OK;
 }
 
+mpc_rt_status_t makeDriver(mpc_rt_context_t &context, const char *device,
+                           const mpc_rt_cuda_program_t *program, unsigned threads) {
+  DriverOptions options{threads, context.isa};
+  if (program) {
+    context.cudaOrdinal = cudaOrdinal(device);
+    return makeCudaDriver(options, context.cudaOrdinal, *program, context.driver);
+  }
+  context.driver =
+      std::strcmp(device, "null") == 0 ? makeNullDriver(options) : makeCpuDriver(options);
+  return MPC_RT_OK;
+}
+
+mpc_rt_services_t makeServices() {
+  mpc_rt_services_t services = {sizeof(mpc_rt_services_t),
+                                0,
+                                runParallelFor,
+                                runContract,
+                                runConvolve,
+                                runContractWithLargest,
+                                runContractBlocks,
+                                runContractAndLaunch,
+                                runContractGroups,
+                                runParallelRows,
+                                runLaunchRows,
+                                runContractRows,
+                                runContractWithBits,
+                                /*attend=*/nullptr,
+                                /*attend_gradient=*/nullptr,
+                                runPrepare,
+                                runContractAndSum,
+                                runParallelForAll,
+                                runContractWithGelu,
+                                /*attend_masked=*/nullptr,
+                                /*attend_masked_gradient=*/nullptr,
+                                /*attend_dropped=*/nullptr,
+                                /*attend_dropped_gradient=*/nullptr};
+  setAttention(services);
+  return services;
+}
+
+mpc_rt_status_t allocateVariables(mpc_rt_context_t &context) {
+  const char *model = context.executable().model_name;
+  if (!layOutVariables(context.executable(), context.layout))
+    return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",
+                model);
+  if (!context.driver->allocate(context.layout.bytes, context.variableArena))
+    return failToAllocate(model, context.layout.bytes, context.variableArena.problem());
+  // Of variables that a prediction maps from a file, or never reads, no neighbour shall bring
+  // pages.
+  uint64_t end = 0;
+  for (auto &span : hugeSpans(context.layout)) {
+    context.variableArena.useSmallPages(end, span.offset - end);
+    end = span.offset + span.bytes;
+  }
+  context.variableArena.useSmallPages(end, context.layout.bytes - end);
+  return MPC_RT_OK;
+}
+
+mpc_rt_status_t placeVariables(mpc_rt_context_t &context) {
+  const uint32_t count = context.executable().variable_count;
+  context.variables.resize(count);
+  context.values.states.resize(count, VariableValues::State::own);
+  context.values.owners.resize(count);
+  context.values.exposed.resize(count);
+  context.values.readAsMaster.resize(count);
+  for (uint32_t i = 0; i < count; ++i)
+    replaceVariable(context, i);
+  std::vector<MemoryBlock> blocks;
+  for (auto &role : context.layout.roles)
+    blocks.push_back({role.offset, role.bytes});
+  return context.driver->bindVariables(context.variableArena.data(), context.layout.bytes, blocks);
+}
+
 mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &options,
                        std::unique_ptr<mpc_rt_context_t> &created) {
   const char *device = options.device ? options.device : "cpu";
@@ -294,66 +367,12 @@ mpc_rt_status_t create(mpc_rt_model_t *model, const mpc_rt_context_options_t &op
   if (auto status = chooseIsa(executable, options.isa, context.isa))
     return status;
   context.kernels = executable.kernel_count ? executable.kernels[context.isa] : nullptr;
-  DriverOptions driverOptions{threads, context.isa};
-  if (program) {
-    context.cudaOrdinal = cudaOrdinal(device);
-    if (auto status = makeCudaDriver(driverOptions, context.cudaOrdinal, *program, context.driver))
-      return status;
-  } else {
-    context.driver = std::strcmp(device, "null") == 0 ? makeNullDriver(driverOptions)
-                                                      : makeCpuDriver(driverOptions);
-  }
-  context.services = {sizeof(mpc_rt_services_t),
-                      0,
-                      runParallelFor,
-                      runContract,
-                      runConvolve,
-                      runContractWithLargest,
-                      runContractBlocks,
-                      runContractAndLaunch,
-                      runContractGroups,
-                      runParallelRows,
-                      runLaunchRows,
-                      runContractRows,
-                      runContractWithBits,
-                      /*attend=*/nullptr,
-                      /*attend_gradient=*/nullptr,
-                      runPrepare,
-                      runContractAndSum,
-                      runParallelForAll,
-                      runContractWithGelu,
-                      /*attend_masked=*/nullptr,
-                      /*attend_masked_gradient=*/nullptr,
-                      /*attend_dropped=*/nullptr,
-                      /*attend_dropped_gradient=*/nullptr};
-  setAttention(context.services);
-
-  if (!layOutVariables(executable, context.layout))
-    return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",
-                executable.model_name);
-  if (!context.driver->allocate(context.layout.bytes, context.variableArena))
-    return failToAllocate(executable.model_name, context.layout.bytes,
-                          context.variableArena.problem());
-  // Of variables that a prediction maps from a file, or never reads, no neighbour shall bring
-  // pages.
-  uint64_t end = 0;
-  for (auto &span : hugeSpans(context.layout)) {
-    context.variableArena.useSmallPages(end, span.offset - end);
-    end = span.offset + span.bytes;
-  }
-  context.variableArena.useSmallPages(end, context.layout.bytes - end);
-  context.variables.resize(executable.variable_count);
-  context.values.states.resize(executable.variable_count, VariableValues::State::own);
-  context.values.owners.resize(executable.variable_count);
-  context.values.exposed.resize(executable.variable_count);
-  context.values.readAsMaster.resize(executable.variable_count);
-  for (uint32_t i = 0; i < executable.variable_count; ++i)
-    replaceVariable(context, i);
-  std::vector<MemoryBlock> blocks;
-  for (auto &role : context.layout.roles)
-    blocks.push_back({role.offset, role.bytes});
-  if (auto status =
-          context.driver->bindVariables(context.variableArena.data(), context.layout.bytes, blocks))
+  if (auto status = makeDriver(context, device, program, threads))
+    return status;
+  context.services = makeServices();
+  if (auto status = allocateVariables(context))
+    return status;
+  if (auto status = placeVariables(context))
     return status;
   if (auto status = initializeVariables(context, options.seed, /*fresh=*/true))
     return status;

@@ -181,25 +181,7 @@ static std::string takeColor(std::vector<const char *> &arguments) {
   return value;
 }
 
-std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitCode &code) {
-  std::vector<const char *> arguments(argv, argv + argc);
-  std::string color = takeColor(arguments);
-  cl::ResetCommandLineParser();
-  CommandLine line;
-  cl::HideUnrelatedOptions(line.category);
-  cl::SetVersionPrinter(printVersion);
-  std::string parseErrors;
-  llvm::raw_string_ostream parseStream(parseErrors);
-  code = kExitUsage;
-  if (reportMissingValue("mpcc", arguments))
-    return std::nullopt;
-  if (!cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(), kOverview,
-                                   &parseStream)) {
-    reportParseErrors("mpcc", parseErrors);
-    return std::nullopt;
-  }
-  CompileOptions options;
-  UsageErrors errors;
+static void refuseEmpty(UsageErrors &errors, const CommandLine &line) {
   if (line.model.empty())
     errors.report("no MODEL given; try mpcc --help");
   // An empty one is a script's unset variable more often than a wish for the default.
@@ -209,6 +191,9 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
     if (option->getNumOccurrences() && option->empty())
       errors.report((option->ArgStr.size() > 1 ? "--" : "-") + option->ArgStr +
                     ": is empty; expected " + option->ValueStr + ", or leave the option out");
+}
+
+static void checkChoices(UsageErrors &errors, const CommandLine &line, llvm::StringRef color) {
   errors.oneOf("output-guard", line.outputGuard, {"on", "off"});
   errors.oneOf("mode", line.mode, {"auto", "train", "infer"});
   errors.oneOf("march", line.march, {"portable", "native", "x86-64-v2", "x86-64-v3", "x86-64-v4"});
@@ -225,7 +210,9 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
         "model.quantize in Keras and compile the file that it saves");
   if (!line.explain.empty())
     errors.oneOf("explain", line.explain, {"json"});
-  readCudaOptions(errors, line, options);
+}
+
+static void readShapes(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
   int64_t batch = 0;
   if (line.batch == "dynamic")
     options.batch.reset();
@@ -235,6 +222,10 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
     options.batch = batch;
   for (const std::string &shape : line.inputShapes)
     readInputShape(errors, shape, options);
+}
+
+static void readTrainingOptions(UsageErrors &errors, const CommandLine &line,
+                                CompileOptions &options) {
   if (!isLossScaleOption(line.lossScale))
     errors.report("--loss-scale=" + line.lossScale +
                   ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
@@ -245,21 +236,28 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
       errors.report("--learning-rate=" + line.learningRate +
                     ": expected a number that is finite in float32");
   }
+}
+
+static void readPhases(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
   options.compileTo =
       options.emitCuda ? Phase::Kernels : phaseOption(errors, "compile-to", line.compileTo);
   options.compileFrom = phaseOption(errors, "compile-from", line.compileFrom);
   if (options.compileTo && options.compileFrom && *options.compileTo < *options.compileFrom)
     errors.report("--compile-to=" + line.compileTo +
                   " comes before --compile-from=" + line.compileFrom);
-  if (line.initialize.getNumOccurrences()) {
-    uint64_t seed = 0;
-    if (!line.initialize.empty() && llvm::StringRef(line.initialize).getAsInteger(10, seed))
-      errors.report("--initialize=" + line.initialize +
-                    ": expected a seed, a non-negative integer");
-    options.initialize = seed;
-  }
-  if (errors.any)
-    return std::nullopt;
+}
+
+static void readSeed(UsageErrors &errors, const CommandLine &line, CompileOptions &options) {
+  if (!line.initialize.getNumOccurrences())
+    return;
+  uint64_t seed = 0;
+  if (!line.initialize.empty() && llvm::StringRef(line.initialize).getAsInteger(10, seed))
+    errors.report("--initialize=" + line.initialize + ": expected a seed, a non-negative integer");
+  options.initialize = seed;
+}
+
+/// What needs no more checks.
+static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.model = line.model;
   options.outputDirectory = line.output;
   options.name = line.name;
@@ -283,8 +281,42 @@ std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitC
                                                       : Explain::Table;
   options.verbose = line.verbose;
   options.quiet = line.quiet;
-  options.color =
-      color == "always" || (color == "auto" && llvm::sys::Process::StandardErrHasColors() &&
-                            !llvm::sys::Process::GetEnv("NO_COLOR"));
+}
+
+static bool wantsColor(llvm::StringRef color) {
+  return color == "always" || (color == "auto" && llvm::sys::Process::StandardErrHasColors() &&
+                               !llvm::sys::Process::GetEnv("NO_COLOR"));
+}
+
+std::optional<CompileOptions> mpc::parseCommandLine(int argc, char **argv, ExitCode &code) {
+  std::vector<const char *> arguments(argv, argv + argc);
+  std::string color = takeColor(arguments);
+  cl::ResetCommandLineParser();
+  CommandLine line;
+  cl::HideUnrelatedOptions(line.category);
+  cl::SetVersionPrinter(printVersion);
+  std::string parseErrors;
+  llvm::raw_string_ostream parseStream(parseErrors);
+  code = kExitUsage;
+  if (reportMissingValue("mpcc", arguments))
+    return std::nullopt;
+  if (!cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(), kOverview,
+                                   &parseStream)) {
+    reportParseErrors("mpcc", parseErrors);
+    return std::nullopt;
+  }
+  CompileOptions options;
+  UsageErrors errors;
+  refuseEmpty(errors, line);
+  checkChoices(errors, line, color);
+  readCudaOptions(errors, line, options);
+  readShapes(errors, line, options);
+  readTrainingOptions(errors, line, options);
+  readPhases(errors, line, options);
+  readSeed(errors, line, options);
+  if (errors.any)
+    return std::nullopt;
+  takeOptions(line, options);
+  options.color = wantsColor(color);
   return options;
 }

@@ -68,6 +68,10 @@ struct Hoisted {
   unsigned capture;
   ContractOp contract; // of the forward body, with the capture on the right; null: an addition
   Value cotangent;     // of the op's result, in the backward body
+  // Outputs of the backward scan that stack the cotangent and, where the forward scan has no stack
+  // of it, the contraction's left operand.
+  unsigned output = 0;
+  std::optional<unsigned> lhsOutput = {};
 };
 
 class ScanDerivative {
@@ -83,6 +87,16 @@ private:
   void addArguments();
   void cloneForward();
   LogicalResult sweep();
+  void readStacks();
+  void yieldCarried();
+  void accumulateCaptures();
+  void stackSlices();
+  void stackHoisted();
+  void finishBody();
+  ScanOp createScan();
+  LogicalResult giveCotangents(ScanOp scan, MutableArrayRef<Value> operandCotangents);
+  void addCapture(MutableArrayRef<Value> captures, unsigned i, Value cotangent);
+  LogicalResult addHoisted(const Hoisted &sum, ScanOp scan, MutableArrayRef<Value> captures);
   bool hoist(Operation *op, unsigned operand, Value cotangent);
   void add(Value value, Value cotangent);
   bool isCapture(Value value) { return llvm::is_contained(source.getCaptured(), value); }
@@ -111,7 +125,9 @@ private:
   DenseMap<Operation *, Operation *> clones;
   DenseMap<Value, Value> total; ///< cotangents of values of the forward body
   SmallVector<Hoisted> hoisted;
-  SmallVector<Value> outputs; ///< what the backward body yields to be stacked
+  SmallVector<std::pair<unsigned, unsigned>> sliceOutputs; ///< scanned tensor, output
+  SmallVector<Value> yielded; ///< by the backward body: cotangents of carried values, then sums
+  SmallVector<Value> outputs; ///< what it yields behind these, to be stacked
 };
 } // namespace
 
@@ -319,36 +335,23 @@ Value ScanDerivative::stackedOperand(Value value) {
   return {};
 }
 
-LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
-  const unsigned count = unsigned(source.getInits().size());
-  const unsigned scans = unsigned(source.getScanned().size());
-  if (llvm::any_of(valuesToSave(source), [&](Value v) { return !source.findStack(v); })) {
-    // Not prepared: the forward scan runs once more.
-    source = cast<ScanOp>(source.buildWithSavedValues(builder));
-    SmallVector<Value> padded(cotangents.begin(), cotangents.end());
-    padded.resize(source.getNumResults());
-    ScanOp prepared = source;
-    return ScanDerivative(prepared, builder, padded, wanted).run(operandCotangents);
-  }
-  block = std::make_unique<Block>();
-  inner.setInsertionPointToEnd(block.get());
-  findActive();
-  addArguments();
-  cloneForward();
-  if (failed(sweep()))
-    return failure();
-  // Derivatives read results of the copies; the stacks hold them.
+/// Derivatives read results of the copies; the stacks hold them.
+void ScanDerivative::readStacks() {
   for (auto [op, clone] : clones)
     for (auto [result, copy] : llvm::zip_equal(op->getResults(), clone->getResults()))
       if (Value stand = forward.lookup(result); stand != copy)
         copy.replaceAllUsesWith(stand);
+}
 
-  // What the body yields: cotangents of carried values, sums of captures, then stacks.
-  SmallVector<Value> yielded;
+void ScanDerivative::yieldCarried() {
   for (auto [position, i] : llvm::enumerate(carried)) {
     Value cotangent = total.lookup(source.getCarried()[i]);
     yielded.push_back(cotangent ? cotangent : zerosLike(inner, block->getArgument(position)));
   }
+}
+
+/// Cotangents of captures that are summed in the loop.
+void ScanDerivative::accumulateCaptures() {
   for (auto [i, capture] : llvm::enumerate(source.getCaptured())) {
     Value cotangent = total.lookup(capture);
     if (!cotangent)
@@ -365,66 +368,116 @@ LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
       cotangent = CastOp::create(inner, loc, wide, cotangent);
     yielded.push_back(AddOp::create(inner, loc, accumulator, cotangent));
   }
-  SmallVector<std::pair<unsigned, unsigned>> sliceOutputs; // scanned tensor, output
-  for (unsigned i = 0; i < scans; ++i)
+}
+
+void ScanDerivative::stackSlices() {
+  const unsigned count = unsigned(source.getInits().size());
+  for (auto [i, slice] : llvm::enumerate(source.getSlices()))
     if (wanted[count + i])
-      if (Value cotangent = total.lookup(source.getSlices()[i]))
+      if (Value cotangent = total.lookup(slice))
         sliceOutputs.push_back({i, stack(cotangent)});
-  SmallVector<unsigned> hoistedOutputs;
-  SmallVector<std::optional<unsigned>> hoistedLhs;
+}
+
+void ScanDerivative::stackHoisted() {
   for (Hoisted &sum : hoisted) {
-    hoistedOutputs.push_back(stack(sum.cotangent));
-    hoistedLhs.push_back(std::nullopt);
+    sum.output = stack(sum.cotangent);
     if (sum.contract && !stackedOperand(sum.contract.getLhs()))
-      hoistedLhs.back() = stack(forward.lookup(sum.contract.getLhs()));
+      sum.lhsOutput = stack(forward.lookup(sum.contract.getLhs()));
   }
+}
+
+void ScanDerivative::finishBody() {
   llvm::append_range(yielded, outputs);
   YieldOp::create(inner, loc, yielded);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
     if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
       op.erase();
+}
 
+ScanOp ScanDerivative::createScan() {
   SmallVector<Type> types(ValueRange(inits).getTypes());
   for (Value output : outputs)
     types.push_back(ScanOp::stackType(tensorTypeOf(output), source.getSteps()));
   auto scan = ScanOp::create(builder, loc, types, inits, scanned, source.getCaptures(),
                              source.getSteps(), !source.getReverse());
   scan.getBody().push_back(block.release());
+  return scan;
+}
 
+/// Adds to the cotangent of operand `i` of those that are captured.
+void ScanDerivative::addCapture(MutableArrayRef<Value> captures, unsigned i, Value cotangent) {
+  Value &sum = captures[i];
+  sum = sum ? Value(AddOp::create(builder, loc, sum, cotangent)) : cotangent;
+}
+
+LogicalResult ScanDerivative::addHoisted(const Hoisted &sum, ScanOp scan,
+                                         MutableArrayRef<Value> captures) {
   ResultRange stacked = scan.getStacked();
+  Value capture = source.getCaptures()[sum.capture];
+  ContractOp contract = sum.contract;
+  if (!contract) {
+    addCapture(captures, sum.capture,
+               sumToType(builder, loc, stacked[sum.output], sumType(capture)));
+    return success();
+  }
+  // The derivative of the product of all steps at once.
+  Value lhs = sum.lhsOutput ? stacked[*sum.lhsOutput] : stackedOperand(contract.getLhs());
+  SmallVector<int64_t> contracting(contract.getLhsContracting());
+  for (int64_t &dimension : contracting)
+    ++dimension;
+  auto product =
+      ContractOp::create(builder, loc, lhs, capture, contracting, contract.getRhsContracting());
+  product->setAttr(MpcDialect::kEveryStepAttr, builder.getUnitAttr());
+  SmallVector<Value> partial(product->getNumOperands());
+  LogicalResult built =
+      product.buildVjp(builder, stacked[sum.output], {false, true, false}, partial);
+  product.erase();
+  if (failed(built))
+    return failure();
+  addCapture(captures, sum.capture, partial[1]);
+  return success();
+}
+
+LogicalResult ScanDerivative::giveCotangents(ScanOp scan,
+                                             MutableArrayRef<Value> operandCotangents) {
+  const size_t count = source.getInits().size();
   for (auto [position, i] : llvm::enumerate(carried))
     if (wanted[i])
       operandCotangents[i] = scan.getResult(unsigned(position));
   for (auto [i, output] : sliceOutputs)
-    operandCotangents[count + i] = stacked[output];
-  auto addCapture = [&](unsigned i, Value cotangent) {
-    Value &sum = operandCotangents[count + scans + i];
-    sum = sum ? Value(AddOp::create(builder, loc, sum, cotangent)) : cotangent;
-  };
+    operandCotangents[count + i] = scan.getStacked()[output];
+  auto captures = operandCotangents.drop_front(count + source.getScanned().size());
   for (auto [position, i] : llvm::enumerate(accumulated))
-    addCapture(i, scan.getResult(unsigned(carried.size() + position)));
-  for (auto [sum, output, lhsOutput] : llvm::zip_equal(hoisted, hoistedOutputs, hoistedLhs)) {
-    Value capture = source.getCaptures()[sum.capture];
-    if (!sum.contract) {
-      addCapture(sum.capture, sumToType(builder, loc, stacked[output], sumType(capture)));
-      continue;
-    }
-    // The derivative of the product of all steps at once.
-    Value lhs = lhsOutput ? stacked[*lhsOutput] : stackedOperand(sum.contract.getLhs());
-    SmallVector<int64_t> contracting(sum.contract.getLhsContracting());
-    for (int64_t &dimension : contracting)
-      ++dimension;
-    auto product = ContractOp::create(builder, loc, lhs, capture, contracting,
-                                      sum.contract.getRhsContracting());
-    product->setAttr(MpcDialect::kEveryStepAttr, builder.getUnitAttr());
-    SmallVector<Value> partial(product->getNumOperands());
-    LogicalResult built = product.buildVjp(builder, stacked[output], {false, true, false}, partial);
-    product.erase();
-    if (failed(built))
+    addCapture(captures, i, scan.getResult(unsigned(carried.size() + position)));
+  for (const Hoisted &sum : hoisted)
+    if (failed(addHoisted(sum, scan, captures)))
       return failure();
-    addCapture(sum.capture, partial[1]);
-  }
   return success();
+}
+
+LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
+  if (llvm::any_of(valuesToSave(source), [&](Value v) { return !source.findStack(v); })) {
+    // Not prepared: the forward scan runs once more.
+    source = cast<ScanOp>(source.buildWithSavedValues(builder));
+    SmallVector<Value> padded(cotangents.begin(), cotangents.end());
+    padded.resize(source.getNumResults());
+    ScanOp prepared = source;
+    return ScanDerivative(prepared, builder, padded, wanted).run(operandCotangents);
+  }
+  block = std::make_unique<Block>();
+  inner.setInsertionPointToEnd(block.get());
+  findActive();
+  addArguments();
+  cloneForward();
+  if (failed(sweep()))
+    return failure();
+  readStacks();
+  yieldCarried();
+  accumulateCaptures();
+  stackSlices();
+  stackHoisted();
+  finishBody();
+  return giveCotangents(createScan(), operandCotangents);
 }
 
 LogicalResult ScanOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,

@@ -43,6 +43,8 @@ public:
   BatchExtent getSum() const { return sum; }
 
 private:
+  class Planner;
+
   std::vector<Buffer> buffers;
   BatchExtent arena, sum;
 };

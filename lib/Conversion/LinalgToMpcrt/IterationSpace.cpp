@@ -94,102 +94,161 @@ static int64_t chooseParts(ArrayRef<BatchExtent> extents, ArrayRef<unsigned> par
   return length <= 4096 ? 32 : 1024;
 }
 
-FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op, bool isOnDevice) {
-  auto extents = loopExtents(op);
-  if (failed(extents))
-    return failure();
-  IterationSpace space;
-  space.extents = *extents;
+/// From the operations of one iteration of the launch.
+static void setGrain(linalg::GenericOp op, IterationSpace &space) {
+  int64_t work = std::max<int64_t>(1, op.getBody()->getOperations().size());
+  for (unsigned loop : space.inner)
+    work = std::min<int64_t>(work * guess(space.extents[loop]), int64_t(1) << 40);
+  space.grain = std::max<int64_t>(1, kGrainOperations / work);
+}
+
+namespace {
+/// The choice for one op.
+class SplitChoice {
+public:
+  SplitChoice(linalg::GenericOp op, ArrayRef<BatchExtent> extents, bool isOnDevice);
+  IterationSpace run();
+
+private:
+  bool isWorthALaunch() const;
+  bool isFlat();
+  void chooseInline();
+  void chooseSumsOnDevice();
+  void chooseFlat();
+  void chooseRows();
+  void chooseBlocks();
+  void chooseColumns();
+  void chooseSums();
+
+  linalg::GenericOp op;
+  const bool isOnDevice;
+  const bool isByRows; ///< what threads share by rows stays launches over rows
   SmallVector<unsigned> parallel, reductions;
+  IterationSpace space;
+};
+} // namespace
+
+SplitChoice::SplitChoice(linalg::GenericOp op, ArrayRef<BatchExtent> extents, bool isOnDevice)
+    : op(op), isOnDevice(isOnDevice),
+      isByRows(op->getParentOfType<mpcrt::ParallelRowsOp>() != nullptr) {
+  space.extents.assign(extents.begin(), extents.end());
   for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray()))
     (type == utils::IteratorType::parallel ? parallel : reductions).push_back(loop);
-  int64_t bodyCost = std::max<int64_t>(1, op.getBody()->getOperations().size());
+}
 
+bool SplitChoice::isWorthALaunch() const {
   int64_t total = 1;
   bool fixed = true;
   for (BatchExtent extent : space.extents) {
     fixed &= extent.isFixed();
     total = std::min<int64_t>(total * guess(extent), int64_t(1) << 40);
   }
-  // What threads share by rows stays launches over rows.
-  const bool isByRows = op->getParentOfType<mpcrt::ParallelRowsOp>() != nullptr;
-  if (fixed && total <= kInlineIterations && !isByRows) {
-    space.split = Split::Inline;
-    llvm::append_range(space.inner, parallel);
-    space.firstReduction = parallel.size();
-    llvm::append_range(space.inner, reductions);
-    return space;
-  }
+  return !fixed || total > kInlineIterations || isByRows;
+}
 
-  if (isOnDevice && !reductions.empty()) {
-    // Sums stay in registers; the index that is innermost in memory is the thread's.
-    space.parts = chooseParts(space.extents, parallel, reductions);
-    space.split = space.parts > 1 ? Split::Parts : parallel.empty() ? Split::Blocks : Split::Rows;
-    space.launched = parallel;
-    space.inner = reductions;
-    return space;
+bool SplitChoice::isFlat() {
+  // Outputs at a constant place would be written by every iteration.
+  bool wholeOutputs = llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+    return op.getMatchingIndexingMap(&init).isIdentity();
+  });
+  return wholeOutputs && !usesIndices(op) &&
+         llvm::all_of(op->getOpOperands(), [&](OpOperand &o) { return isFlatOperand(op, o); });
+}
+
+void SplitChoice::chooseInline() {
+  space.split = Split::Inline;
+  llvm::append_range(space.inner, parallel);
+  space.firstReduction = parallel.size();
+  llvm::append_range(space.inner, reductions);
+}
+
+/// Sums stay in registers; the index that is innermost in memory is the thread's.
+void SplitChoice::chooseSumsOnDevice() {
+  space.parts = chooseParts(space.extents, parallel, reductions);
+  space.split = space.parts > 1 ? Split::Parts : parallel.empty() ? Split::Blocks : Split::Rows;
+  space.launched = parallel;
+  space.inner = reductions;
+}
+
+void SplitChoice::chooseFlat() {
+  int64_t bodyCost = std::max<int64_t>(1, op.getBody()->getOperations().size());
+  space.split = Split::Flat;
+  space.launched = parallel;
+  space.innermostIndependent = true;
+  space.grain = std::max<int64_t>(64, kGrainOperations / bodyCost);
+}
+
+void SplitChoice::chooseRows() {
+  space.split = Split::Rows;
+  bool hasInner = parallel.size() > 1 && !isOnDevice;
+  space.launched.assign(parallel.begin(), hasInner ? parallel.end() - 1 : parallel.end());
+  if (hasInner)
+    space.inner.push_back(parallel.back());
+  space.firstReduction = space.inner.size();
+  // Writes go to different places only when the output's map is a permutation.
+  space.innermostIndependent = llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+    return op.getMatchingIndexingMap(&init).isPermutation();
+  });
+  setGrain(op, space);
+}
+
+void SplitChoice::chooseBlocks() {
+  space.split = Split::Blocks;
+  space.inner = reductions;
+  space.firstReduction = 0;
+  space.grain = 1;
+}
+
+void SplitChoice::chooseColumns() {
+  const unsigned column = parallel.back();
+  const bool isSingle = parallel.size() == 1;
+  space.split = Split::Columns;
+  space.launched.assign(parallel.begin(), isSingle ? parallel.end() : parallel.end() - 1);
+  llvm::append_range(space.inner, reductions);
+  if (!isSingle)
+    space.inner.push_back(column);
+  space.firstReduction = space.inner.size(); // sums stay in the output
+  space.innermostIndependent = true;
+  if (isSingle && !isByRows && hasFewLongColumns(space.extents, column, reductions)) {
+    space.split = Split::ColumnBlocks;
+    return;
   }
-  bool flat = !usesIndices(op) &&
-              llvm::all_of(op->getOpOperands(), [&](OpOperand &o) { return isFlatOperand(op, o); });
-  if (reductions.empty()) {
-    // Outputs at a constant place would be written by every iteration.
-    bool wholeOutputs = llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
-      return op.getMatchingIndexingMap(&init).isIdentity();
-    });
-    if (flat && wholeOutputs) {
-      space.split = Split::Flat;
-      space.launched = parallel;
-      space.innermostIndependent = true;
-      space.grain = std::max<int64_t>(64, kGrainOperations / bodyCost);
-      return space;
-    }
-    space.split = Split::Rows;
-    bool hasInner = parallel.size() > 1 && !isOnDevice;
-    space.launched.assign(parallel.begin(), hasInner ? parallel.end() - 1 : parallel.end());
-    if (hasInner)
-      space.inner.push_back(parallel.back());
-    space.firstReduction = space.inner.size();
-    // Writes go to different places only when the output's map is a permutation.
-    space.innermostIndependent = llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
-      return op.getMatchingIndexingMap(&init).isPermutation();
-    });
-  } else if (parallel.empty()) {
-    space.split = Split::Blocks;
-    space.inner = reductions;
-    space.firstReduction = 0;
-    space.grain = 1;
-    return space;
-  } else {
-    unsigned column = parallel.back();
-    bool columns = runsDownColumns(op, column, reductions);
-    if (columns) {
-      space.split = Split::Columns;
-      space.launched.assign(parallel.begin(),
-                            parallel.size() > 1 ? parallel.end() - 1 : parallel.end());
-      llvm::append_range(space.inner, reductions);
-      if (parallel.size() > 1)
-        space.inner.push_back(column);
-      space.firstReduction = space.inner.size(); // sums stay in the output
-      space.innermostIndependent = true;
-      if (parallel.size() == 1 && !isByRows &&
-          hasFewLongColumns(space.extents, column, reductions)) {
-        space.split = Split::ColumnBlocks;
-        return space;
-      }
-    } else {
-      space.split = Split::Rows;
-      space.launched = parallel;
-      space.inner = reductions;
-      space.firstReduction = 0;
-    }
-  }
-  int64_t work = bodyCost;
-  for (unsigned loop : space.inner)
-    work = std::min<int64_t>(work * guess(space.extents[loop]), int64_t(1) << 40);
-  space.grain = std::max<int64_t>(1, kGrainOperations / work);
-  if (space.split == Split::Columns && parallel.size() == 1)
+  setGrain(op, space);
+  if (isSingle)
     space.grain = std::max<int64_t>(space.grain, 64); // a cache line at least per thread and row
+}
+
+void SplitChoice::chooseSums() {
+  space.split = Split::Rows;
+  space.launched = parallel;
+  space.inner = reductions;
+  space.firstReduction = 0;
+  setGrain(op, space);
+}
+
+IterationSpace SplitChoice::run() {
+  if (!isWorthALaunch())
+    chooseInline();
+  else if (isOnDevice && !reductions.empty())
+    chooseSumsOnDevice();
+  else if (reductions.empty() && isFlat())
+    chooseFlat();
+  else if (reductions.empty())
+    chooseRows();
+  else if (parallel.empty())
+    chooseBlocks();
+  else if (runsDownColumns(op, parallel.back(), reductions))
+    chooseColumns();
+  else
+    chooseSums();
   return space;
+}
+
+FailureOr<IterationSpace> mpc::analyzeIterationSpace(linalg::GenericOp op, bool isOnDevice) {
+  auto extents = loopExtents(op);
+  if (failed(extents))
+    return failure();
+  return SplitChoice(op, *extents, isOnDevice).run();
 }
 
 FailureOr<IterationSpace> mpc::analyzeRows(linalg::GenericOp op, unsigned rowLoops) {
@@ -222,9 +281,6 @@ FailureOr<IterationSpace> mpc::analyzeRows(linalg::GenericOp op, unsigned rowLoo
           return op.getMatchingIndexingMap(&init).isPermutation();
         });
   }
-  int64_t work = std::max<int64_t>(1, op.getBody()->getOperations().size());
-  for (unsigned loop : space.inner)
-    work = std::min<int64_t>(work * guess(space.extents[loop]), int64_t(1) << 40);
-  space.grain = std::max<int64_t>(1, kGrainOperations / work);
+  setGrain(op, space);
   return space;
 }

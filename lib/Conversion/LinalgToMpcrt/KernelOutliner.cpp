@@ -2,7 +2,6 @@
 // Kernel functions: arguments, iteration bounds, loops.
 #include "KernelOutliner.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -112,6 +111,10 @@ void KernelOutliner::finish(Operation *op, Kernel &kernel, Value count, int64_t 
   op->erase();
 }
 
+static Value constantIndex(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
 /// Product of the extents of `loops` as an index.
 static Value countOf(OpBuilder &builder, Location loc, const IterationSpace &space, Value batch) {
   Value count;
@@ -178,95 +181,103 @@ void KernelOutliner::emitLaunch(linalg::GenericOp op, const IterationSpace &spac
   finish(op, kernel, countOf(host, loc, space, batch), space.grain, getSplitName(space.split));
 }
 
-LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSpace &space) {
-  Location loc = op.getLoc();
-  OpBuilder host(op);
+static bool isSerial(const IterationSpace &space) {
   int64_t total = 1;
   bool fixed = true;
   for (BatchExtent extent : space.extents) {
     fixed &= extent.isFixed();
     total = std::min<int64_t>(total * std::max<int64_t>(1, extent.fixed), int64_t(1) << 40);
   }
-  // Each output needs one op that combines, with a neutral element.
-  SmallVector<Operation *> combiners;
-  SmallVector<TypedAttr> neutral;
-  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
-    SmallVector<Operation *> chain;
-    if (!matchReduction(op.getRegionOutputArgs(), i, chain) || chain.size() != 1)
-      break;
-    auto identity = arith::getNeutralElement(chain[0]);
-    if (!identity)
-      break;
-    combiners.push_back(chain[0]);
-    neutral.push_back(*identity);
-  }
-  bool divisible =
-      combiners.size() == op.getDpsInits().size() && !(fixed && total <= kSerialReduction);
-  if (!divisible) {
-    Kernel kernel = createKernel(op, {});
-    LoopEmitter emitter(op, buffersOf(op, kernel.inside), kernel.inside);
-    emitter.emit(kernel.builder, boundsOf(kernel.builder, loc, space, kernel.batch), 0, false);
-    finish(op, kernel, arith::ConstantIndexOp::create(host, loc, 1), 1, getSplitName(space.split));
-    return success();
-  }
+  return fixed && total <= kSerialReduction;
+}
 
-  OpBuilder start = OpBuilder::atBlockBegin(&entry.getBody().front());
-  SmallVector<Value> partials;
-  for (Operation *combiner : combiners)
-    partials.push_back(memref::AllocaOp::create(
-        start, loc, MemRefType::get({kBlocks}, combiner->getResult(0).getType())));
-  Kernel kernel = createKernel(op, partials);
+/// The whole sum is one chunk.
+void KernelOutliner::emitSerial(linalg::GenericOp op, const IterationSpace &space) {
+  Location loc = op.getLoc();
+  Kernel kernel = createKernel(op, {});
+  LoopEmitter emitter(op, buffersOf(op, kernel.inside), kernel.inside);
+  emitter.emit(kernel.builder, boundsOf(kernel.builder, loc, space, kernel.batch), 0, false);
+  OpBuilder host(op);
+  finish(op, kernel, arith::ConstantIndexOp::create(host, loc, 1), 1, getSplitName(space.split));
+}
+
+/// Each iteration of the launch sums a block of the outermost loop.
+void KernelOutliner::sumBlocks(Kernel &kernel, linalg::GenericOp op, const IterationSpace &space,
+                               ArrayRef<Combiner> combiners) {
+  Location loc = op.getLoc();
   OpBuilder &builder = kernel.builder;
   SmallVector<LoopBounds> bounds = boundsOf(builder, loc, space, kernel.batch);
-  auto constant = [&](OpBuilder &b, int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
   Value extent = bounds[0].end;
-  Value per = arith::CeilDivUIOp::create(builder, loc, extent, constant(builder, kBlocks));
-  auto loop = scf::ForOp::create(builder, loc, kernel.begin, kernel.end, constant(builder, 1));
+  Value per =
+      arith::CeilDivUIOp::create(builder, loc, extent, constantIndex(builder, loc, kBlocks));
+  auto loop =
+      scf::ForOp::create(builder, loc, kernel.begin, kernel.end, constantIndex(builder, loc, 1));
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   Value first = arith::MulIOp::create(inner, loc, loop.getInductionVar(), per);
   bounds[0].begin = arith::MinUIOp::create(inner, loc, first, extent);
   bounds[0].end =
       arith::MinUIOp::create(inner, loc, arith::AddIOp::create(inner, loc, first, per), extent);
   SmallVector<Value> accumulators;
-  for (TypedAttr identity : neutral)
-    accumulators.push_back(arith::ConstantOp::create(inner, loc, identity));
+  for (const Combiner &combiner : combiners)
+    accumulators.push_back(arith::ConstantOp::create(inner, loc, combiner.second));
   LoopEmitter emitter(op, buffersOf(op, kernel.inside), kernel.inside);
   emitter.prepare(inner);
   for (auto [value, partial] :
        llvm::zip_equal(emitter.reduce(inner, bounds, accumulators), kernel.extras))
     memref::StoreOp::create(inner, loc, value, partial, loop.getInductionVar());
+}
 
-  // In the host function: combine in order.
+/// In the host function, behind `op`: adds the partial results to its outputs in order.
+static void combineBlocks(linalg::GenericOp op, ArrayRef<Combiner> combiners, ValueRange partials) {
+  Location loc = op.getLoc();
   OpBuilder after(op->getContext());
   after.setInsertionPointAfter(op);
-  SmallVector<Value> outputs(op.getDpsInits());
   SmallVector<Value> values;
   SmallVector<SmallVector<Value>> places;
   for (OpOperand &init : op.getDpsInitsMutable()) {
     SmallVector<Value> place;
     for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
-      place.push_back(constant(
-          after, isa<AffineConstantExpr>(expr) ? cast<AffineConstantExpr>(expr).getValue() : 0));
+      place.push_back(constantIndex(
+          after, loc,
+          isa<AffineConstantExpr>(expr) ? cast<AffineConstantExpr>(expr).getValue() : 0));
     values.push_back(memref::LoadOp::create(after, loc, init.get(), place));
     places.push_back(place);
   }
-  auto combine = scf::ForOp::create(after, loc, constant(after, 0), constant(after, kBlocks),
-                                    constant(after, 1), values);
+  auto combine =
+      scf::ForOp::create(after, loc, constantIndex(after, loc, 0),
+                         constantIndex(after, loc, kBlocks), constantIndex(after, loc, 1), values);
   OpBuilder body = OpBuilder::atBlockBegin(combine.getBody());
   SmallVector<Value> next;
   for (auto [i, combiner] : llvm::enumerate(combiners)) {
     Value partial = memref::LoadOp::create(body, loc, partials[i], combine.getInductionVar());
-    Operation *clone = combiner->clone();
+    Operation *clone = combiner.first->clone();
     clone->setOperands({combine.getRegionIterArg(i), partial});
     body.insert(clone);
     next.push_back(clone->getResult(0));
   }
   scf::YieldOp::create(body, loc, next);
-  for (auto [value, output, place] : llvm::zip_equal(combine.getResults(), outputs, places))
+  for (auto [value, output, place] :
+       llvm::zip_equal(combine.getResults(), op.getDpsInits(), places))
     memref::StoreOp::create(after, loc, value, output, place);
-  finish(op, kernel, constant(host, kBlocks), kBlocksGrain, getSplitName(space.split));
+}
+
+LogicalResult KernelOutliner::emitBlocks(linalg::GenericOp op, const IterationSpace &space) {
+  SmallVector<Combiner> combiners = combinersOf(op);
+  if (combiners.size() != op.getDpsInits().size() || isSerial(space)) {
+    emitSerial(op, space);
+    return success();
+  }
+  Location loc = op.getLoc();
+  OpBuilder start = OpBuilder::atBlockBegin(&entry.getBody().front());
+  SmallVector<Value> partials;
+  for (const Combiner &combiner : combiners)
+    partials.push_back(memref::AllocaOp::create(
+        start, loc, MemRefType::get({kBlocks}, combiner.first->getResult(0).getType())));
+  Kernel kernel = createKernel(op, partials);
+  sumBlocks(kernel, op, space, combiners);
+  combineBlocks(op, combiners, partials);
+  OpBuilder host(op);
+  finish(op, kernel, constantIndex(host, loc, kBlocks), kBlocksGrain, getSplitName(space.split));
   return success();
 }
 

@@ -8,6 +8,11 @@
 
 namespace mpc {
 
+/// The op that combines the partial results of an output, and its neutral element.
+using Combiner = std::pair<mlir::Operation *, mlir::TypedAttr>;
+/// That of each output; empty when an output has none with a neutral element.
+llvm::SmallVector<Combiner> combinersOf(mlir::linalg::GenericOp op);
+
 class KernelOutliner {
 public:
   /// `isOnDevice`: for a GPU. Temporaries of mpcrt.rows then hold one row, since a thread takes
@@ -42,6 +47,9 @@ private:
   mlir::LogicalResult emitParts(mlir::linalg::GenericOp op, IterationSpace space);
   mlir::LogicalResult emitColumnBlocks(mlir::linalg::GenericOp op, IterationSpace space);
   mlir::LogicalResult emitBlocks(mlir::linalg::GenericOp op, const IterationSpace &space);
+  void emitSerial(mlir::linalg::GenericOp op, const IterationSpace &space);
+  void sumBlocks(Kernel &kernel, mlir::linalg::GenericOp op, const IterationSpace &space,
+                 llvm::ArrayRef<Combiner> combiners);
 
   mlir::func::FuncOp entry;
   mlir::Value batch;

@@ -10,9 +10,8 @@
 using namespace mlir;
 using namespace mpc;
 
-/// For each output the one op that combines; empty when an output has none with a neutral element.
-static SmallVector<std::pair<Operation *, TypedAttr>> combinersOf(linalg::GenericOp op) {
-  SmallVector<std::pair<Operation *, TypedAttr>> combiners;
+SmallVector<Combiner> mpc::combinersOf(linalg::GenericOp op) {
+  SmallVector<Combiner> combiners;
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
     SmallVector<Operation *> chain;
     if (!matchReduction(op.getRegionOutputArgs(), i, chain) || chain.size() != 1)
@@ -27,8 +26,7 @@ static SmallVector<std::pair<Operation *, TypedAttr>> combinersOf(linalg::Generi
 
 /// outputs[d...] = combine(outputs[d...], partials[r, d...]) over r, after `op`.
 static linalg::GenericOp combineParts(linalg::GenericOp op, const IterationSpace &space,
-                                      ArrayRef<std::pair<Operation *, TypedAttr>> combiners,
-                                      ValueRange partials) {
+                                      ArrayRef<Combiner> combiners, ValueRange partials) {
   OpBuilder builder(op.getContext());
   builder.setInsertionPointAfter(op);
   unsigned sums = space.launched.size();

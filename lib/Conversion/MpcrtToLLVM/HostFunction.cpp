@@ -270,125 +270,46 @@ LogicalResult HostFunction::lower(Operation *op) {
       .Default([](Operation *other) { return other->emitOpError("has no service"); });
 }
 
-LogicalResult HostFunction::run() {
-  MLIRContext *ctx = entry.getContext();
-  Location loc = entry.getLoc();
-  OpBuilder before(entry);
-  Type ptr = LLVM::LLVMPointerType::get(ctx), i32 = IntegerType::get(ctx, 32),
-       i64 = IntegerType::get(ctx, 64);
-  Block &body = entry.getBody().front();
-
-  // The prologue reads the call; the body is spliced behind it at the end.
-  SmallVector<Type> parameters{ptr};
-  if (kind == Kind::rows)
-    parameters.append(2, i64);
-  if (kind == Kind::preparation)
-    parameters.push_back(ptr);
-  auto function = LLVM::LLVMFuncOp::create(before, loc, entry.getSymName(),
-                                           LLVM::LLVMFunctionType::get(i32, parameters));
-  prologue = function.addEntryBlock(before);
-  call = prologue->getArgument(0);
-  if (kind != Kind::entry)
-    function.setLinkage(LLVM::Linkage::Internal);
-  if (kind == Kind::rows) {
-    begin = prologue->getArgument(1);
-    end = prologue->getArgument(2);
-  }
-  Emitter emit{OpBuilder::atBlockBegin(prologue), loc};
-  services = emit.load(call, offsetof(mpc_rt_call_t, services), ptr);
-  context = emit.load(call, offsetof(mpc_rt_call_t, context), ptr);
-  kernels = emit.load(call, offsetof(mpc_rt_call_t, kernels), ptr);
-  Value inputs = emit.load(call, offsetof(mpc_rt_call_t, inputs), ptr);
-  Value outputs = emit.load(call, offsetof(mpc_rt_call_t, outputs), ptr);
-  Value variables = emit.load(call, offsetof(mpc_rt_call_t, variables), ptr);
-  status = LLVM::AllocaOp::create(emit.builder, loc, ptr, i32, emit.i64(1));
-  LLVM::StoreOp::create(emit.builder, loc, emit.i32(0), status);
-  SmallVector<Value> values;
-  unsigned inputIndex = 0, outputIndex = 0;
-  for (BlockArgument argument : body.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    Value raw;
-    if (entry.getArgAttr(index, MpcDialect::kInputAttr) ||
-        entry.getArgAttr(index, MpcDialect::kTargetAttr))
-      raw = emit.load(inputs, 8 * inputIndex++, ptr);
-    else if (entry.getArgAttr(index, MpcrtDialect::kOutputAttr))
-      raw = emit.load(outputs, 8 * outputIndex++, ptr);
-    else if (Attribute symbol = entry.getArgAttr(index, MpcDialect::kVariableAttr))
-      raw = emit.load(variables, 8 * int64_t(tables.variables.lookup(symbol)), ptr);
-    else if (entry.getArgAttr(index, MpcrtDialect::kArenaAttr))
-      raw = emit.load(call, offsetof(mpc_rt_call_t, arena), ptr);
-    else if (entry.getArgAttr(index, MpcrtDialect::kPreparedAttr)) {
-      auto memory =
-          kind == Kind::preparation ? FailureOr<Value>(prologue->getArgument(1)) : prepare();
-      if (failed(memory)) {
-        function.erase();
-        return failure();
-      }
-      raw = *memory;
-    } else
-      raw = emit.load(call, offsetof(mpc_rt_call_t, batch), i64);
-    values.push_back(emit.cast(raw, argument.getType()));
-  }
-
-  // Calls are lowered while the entry is still a function of buffers: extents are asked for.
-  SmallVector<Operation *> calls, resumes; // resume: the step after one that may fail
-  for (Operation &step : body.without_terminator()) {
-    bool mayFail = false;
+/// What is lowered by itself; of loops, pairs and preparations, these lower what is inside.
+SmallVector<Operation *> HostFunction::findCalls() {
+  SmallVector<Operation *> calls;
+  for (Operation &step : entry.getBody().front().without_terminator())
     step.walk([&](Operation *op) {
-      mayFail |= isa<mpcrt::ServiceCallOpInterface, mpcrt::ParallelRowsOp, mpcrt::PrepareOp>(op);
       if (isa<mpcrt::InterleaveOp, mpcrt::LaunchAllOp>(op->getParentOp()) ||
           op->getParentOfType<mpcrt::ParallelRowsOp>() || op->getParentOfType<mpcrt::PrepareOp>())
         return;
       if (isCall(op))
         calls.push_back(op);
     });
-    if (mayFail)
-      resumes.push_back(step.getNextNode());
-  }
-  // Two failing steps in a row resume at one erased op: the following one's first replacement
-  // stands there. Markers survive the rewriting.
-  SmallVector<Operation *> markers;
-  for (Operation *resume : resumes) {
-    OpBuilder builder(resume);
-    markers.push_back(LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(0)));
-  }
-  DictionaryAttr description = kind == Kind::entry ? describe() : DictionaryAttr();
-  bool failedOnce = false;
+  return calls;
+}
+
+LogicalResult HostFunction::lowerAll(ArrayRef<Operation *> calls) {
+  bool failedOnce = false; // all errors are reported together
   for (Operation *op : calls)
     failedOnce |= failed(lower(op));
-  if (failedOnce) {
+  return failure(failedOnce);
+}
+
+LogicalResult HostFunction::run() {
+  createFunction();
+  readCall();
+  FailureOr<SmallVector<Value>> arguments = readArguments();
+  if (failed(arguments)) {
     function.erase();
     return failure();
   }
-
-  for (auto [argument, value] : llvm::zip_equal(body.getArguments(), values))
-    argument.replaceAllUsesWith(value);
-  if (description)
-    function->setAttr("mpcrt.entry", description);
-  Operation *terminator = body.getTerminator();
-  prologue->getOperations().splice(prologue->end(), body.getOperations());
-  Emitter end{OpBuilder(terminator), loc};
-  LLVM::ReturnOp::create(end.builder, loc, end.i32(0));
-  terminator->erase();
-  entry.erase();
-
-  Block *fail = new Block();
-  function.getBody().push_back(fail);
-  Emitter failing{OpBuilder::atBlockEnd(fail), loc};
-  LLVM::ReturnOp::create(failing.builder, loc,
-                         LLVM::LoadOp::create(failing.builder, loc, i32, status).getResult());
-  for (Operation *marker : markers) {
-    Block *block = marker->getBlock();
-    Block *rest = block->splitBlock(marker);
-    Emitter check{OpBuilder::atBlockEnd(block), loc};
-    Value code = LLVM::LoadOp::create(check.builder, loc, i32, status);
-    Value bad =
-        LLVM::ICmpOp::create(check.builder, loc, LLVM::ICmpPredicate::ne, code, check.i32(0));
-    LLVM::CondBrOp::create(check.builder, loc, bad, fail, rest);
-    marker->erase();
+  // Calls are lowered while the entry is still a function of buffers: extents are asked for.
+  SmallVector<Operation *> calls = findCalls();
+  SmallVector<Operation *> markers = markFailures();
+  if (kind == Kind::entry)
+    function->setAttr("mpcrt.entry", describe());
+  if (failed(lowerAll(calls))) {
+    function.erase();
+    return failure();
   }
-  if (markers.empty())
-    fail->erase();
+  takeBody(*arguments);
+  returnFailures(markers);
   return success();
 }
 

@@ -24,6 +24,17 @@ public:
   mlir::LogicalResult run();
 
 private:
+  // The steps of run().
+  void createFunction();
+  void readCall();
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> readArguments();
+  mlir::FailureOr<mlir::Value> readArgument(mlir::BlockArgument argument);
+  llvm::SmallVector<mlir::Operation *> findCalls();
+  llvm::SmallVector<mlir::Operation *> markFailures();
+  mlir::LogicalResult lowerAll(llvm::ArrayRef<mlir::Operation *> calls);
+  void takeBody(llvm::ArrayRef<mlir::Value> arguments);
+  void returnFailures(llvm::ArrayRef<mlir::Operation *> markers);
+
   mlir::DictionaryAttr describe();
   mlir::LogicalResult lower(mlir::Operation *op);
   mlir::LogicalResult lowerCall(mpcrt::LibraryCallOpInterface op);
@@ -56,7 +67,10 @@ private:
   mlir::func::FuncOp entry;
   TablePositions &tables;
   Kind kind;
+  mlir::LLVM::LLVMFuncOp function; // in place of the entry
   mlir::Value call, services, context, kernels, status;
+  mlir::Value inputArray, outputArray, variableArray; // of the call
+  unsigned inputIndex = 0, outputIndex = 0;           // of the next arguments in these
   // Asked of the ops as they were before the first rewrite.
   RhsVariables rhsVariables;
   mlir::Block *prologue = nullptr;

@@ -90,6 +90,82 @@ StoredTensor makeZeros(llvm::ArrayRef<int64_t> shape) {
   return zeros;
 }
 
+/// Where the files of weights have the variables.
+void recordPlaces(const GraphImporter &importer, ImportedModel &model) {
+  for (const ModelVariable &variable : importer.getVariables()) {
+    if (!variable.stateful && !variable.derived)
+      model.datasets.emplace(variable.dataset, variable.path);
+    if (!variable.copy.empty())
+      model.datasets.emplace(variable.copy, variable.path);
+  }
+  for (const auto &[layer, group] : importer.getGroups())
+    model.groups.emplace(group, layer->name);
+}
+
+void recordMerges(const GraphImporter &importer, ImportedModel &model) {
+  for (const ModelVariable &variable : importer.getVariables())
+    if (variable.merge)
+      model.merges.push_back(
+          [merge = variable.merge, path = variable.path, scale = variable.scalePath,
+           zero = variable.zeroPath, a = variable.firstFactorPath, b = variable.secondFactorPath](
+              WeightFile &values) { merge->apply(values, path, scale, zero, a, b); });
+}
+
+void recordLayers(const ModelConfig &config, const GraphImporter &importer, ImportedModel &model) {
+  for (const LayerConfig &layer : config.layers) {
+    auto &entry = model.layers.emplace_back(layer.name, std::vector<std::string>());
+    for (const ModelVariable *variable : variablesOf(layer, importer))
+      entry.second.push_back(variable->path);
+  }
+}
+
+/// A file of weights beside the model's.
+llvm::Error readGivenWeights(llvm::MemoryBufferRef file, const ModelConfig &config,
+                             const GraphImporter &importer, ImportedModel &model) {
+  llvm::Expected<Hdf5File> weights = readHdf5(file);
+  if (!weights)
+    return weights.takeError();
+  const llvm::StringRef name = file.getBufferIdentifier();
+  const bool legacy = !weights->listAt("", "layer_names").empty() ||
+                      !weights->listAt("model_weights", "layer_names").empty();
+  return legacy ? takeLegacyWeights(*weights, config, name, importer, model)
+                : takeWeights(weights->datasets, name, importer, model);
+}
+
+/// The weights in the model's own file.
+llvm::Error readOwnWeights(ModelFile &file, llvm::StringRef fileName, const ModelConfig &config,
+                           const GraphImporter &importer, ImportedModel &model) {
+  if (file.kind == FileKind::Hdf5)
+    return takeLegacyWeights(file.hdf5, config, fileName, importer, model);
+  if (file.kind != FileKind::Zip)
+    return llvm::Error::success();
+  if (!file.archive.weights)
+    return inputError(fileName, "the archive has no model.weights.h5; expected a .keras archive "
+                                "as Model.save writes it, or start from initializers "
+                                "(--initialize)");
+  llvm::Expected<WeightFile> weights = readWeights(*file.archive.weights);
+  if (!weights)
+    return weights.takeError();
+  return takeWeights(*weights, fileName, importer, model);
+}
+
+/// Keras's files hold no states of stateful layers; a model that is loaded starts from zeros.
+void startOthers(const GraphImporter &importer, ImportedModel &model) {
+  if (!model.hasWeights)
+    return;
+  for (const ModelVariable &variable : importer.getVariables())
+    if (variable.stateful)
+      model.weights.emplace(variable.path, makeZeros(variable.type.getShape()));
+    else if (variable.derived && !model.weights.count(variable.path)) {
+      // Of float8: scales start as 1, histories as 0. Factors of LoRA: 0.
+      StoredTensor &start =
+          model.weights.emplace(variable.path, makeZeros(variable.type.getShape())).first->second;
+      const float one = 1;
+      if (variable.overwrite && variable.type.getRank() == 0)
+        std::memcpy(start.bytes.data(), &one, sizeof(one));
+    }
+}
+
 } // namespace
 
 llvm::Expected<ImportedModel> importKeras(llvm::StringRef path, const ImportOptions &options,
@@ -125,65 +201,17 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
     return std::move(errors);
   model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
   model.outputsAreDictionary = importer.hasDictionaryOfOutputs();
-  for (const ModelVariable &variable : importer.getVariables()) {
-    if (!variable.stateful && !variable.derived)
-      model.datasets.emplace(variable.dataset, variable.path);
-    if (!variable.copy.empty())
-      model.datasets.emplace(variable.copy, variable.path);
-  }
-  for (const auto &[layer, group] : importer.getGroups())
-    model.groups.emplace(group, layer->name);
+  recordPlaces(importer, model);
+  recordMerges(importer, model);
+  recordLayers(*config, importer, model);
 
-  for (const ModelVariable &variable : importer.getVariables())
-    if (variable.merge)
-      model.merges.push_back(
-          [merge = variable.merge, path = variable.path, scale = variable.scalePath,
-           zero = variable.zeroPath, a = variable.firstFactorPath, b = variable.secondFactorPath](
-              WeightFile &values) { merge->apply(values, path, scale, zero, a, b); });
-
-  for (const LayerConfig &layer : config->layers) {
-    auto &entry = model.layers.emplace_back(layer.name, std::vector<std::string>());
-    for (const ModelVariable *variable : variablesOf(layer, importer))
-      entry.second.push_back(variable->path);
-  }
-
-  if (options.weights) {
-    llvm::Expected<Hdf5File> weights = readHdf5(*options.weights);
-    if (!weights)
-      return weights.takeError();
-    const llvm::StringRef weightsName = options.weights->getBufferIdentifier();
-    const bool legacy = !weights->listAt("", "layer_names").empty() ||
-                        !weights->listAt("model_weights", "layer_names").empty();
-    llvm::Error errors = legacy ? takeLegacyWeights(*weights, *config, weightsName, importer, model)
-                                : takeWeights(weights->datasets, weightsName, importer, model);
-    if (errors)
-      return std::move(errors);
-  } else if (options.readWeights && read->kind == FileKind::Zip) {
-    if (!read->archive.weights)
-      return inputError(fileName, "the archive has no model.weights.h5; expected a .keras archive "
-                                  "as Model.save writes it, or start from initializers "
-                                  "(--initialize)");
-    llvm::Expected<WeightFile> weights = readWeights(*read->archive.weights);
-    if (!weights)
-      return weights.takeError();
-    if (llvm::Error errors = takeWeights(*weights, fileName, importer, model))
-      return std::move(errors);
-  } else if (options.readWeights && read->kind == FileKind::Hdf5) {
-    if (llvm::Error errors = takeLegacyWeights(read->hdf5, *config, fileName, importer, model))
-      return std::move(errors);
-  }
-  // Keras's files hold no states of stateful layers; a model that is loaded starts from zeros.
-  for (const ModelVariable &variable : importer.getVariables())
-    if (variable.stateful && model.hasWeights)
-      model.weights.emplace(variable.path, makeZeros(variable.type.getShape()));
-    else if (variable.derived && model.hasWeights && !model.weights.count(variable.path)) {
-      // Of float8: scales start as 1, histories as 0. Factors of LoRA: 0.
-      StoredTensor &start =
-          model.weights.emplace(variable.path, makeZeros(variable.type.getShape())).first->second;
-      const float one = 1;
-      if (variable.overwrite && variable.type.getRank() == 0)
-        std::memcpy(start.bytes.data(), &one, sizeof(one));
-    }
+  llvm::Error errors =
+      options.weights       ? readGivenWeights(*options.weights, *config, importer, model)
+      : options.readWeights ? readOwnWeights(*read, fileName, *config, importer, model)
+                            : llvm::Error::success();
+  if (errors)
+    return std::move(errors);
+  startOthers(importer, model);
   model.inferenceOnly = importer.getInferenceOnly().vec();
   if (!read->isLegacy)
     model.configText = std::move(read->config);

@@ -78,6 +78,54 @@ memory::desc plainFilterDesc(const Convolution &c, memory::data_type type) {
   return memory::desc(filterDims(c), type, strides);
 }
 
+// One convolution as oneDNN is told of it.
+struct Description {
+  Description(const Convolution &c, int64_t batch, Element element, bool addBias);
+
+  dnnl::convolution_forward::desc forwardWith(const memory::desc &weights) const;
+  // The backward primitives want a forward one as a hint.
+  dnnl::convolution_forward::primitive_desc hint() const;
+
+  static constexpr auto algorithm = dnnl::algorithm::convolution_direct;
+  bool forward, toImages, toFilter, addBias;
+  memory::data_type narrow;
+  memory::desc images, outputs, bias, plainFilter;
+  memory::dims filter, strides, dilations, low, high;
+
+  // A filter in the layout that the primitive prefers.
+  memory::desc anyFilter(memory::data_type type) const {
+    return memory::desc(filter, type, memory::format_tag::any);
+  }
+};
+
+Description::Description(const Convolution &c, int64_t batch, Element element, bool addBias)
+    : forward(c.direction == MPC_RT_CONVOLUTION_FORWARD),
+      toImages(c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT),
+      toFilter(c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT), addBias(addBias),
+      narrow(typeOf(element)), filter(filterDims(c)), strides(spatialDims(c, c.strides)),
+      dilations(spatialDims(c, c.dilations)), low(spatialDims(c, c.low)),
+      high(spatialDims(c, c.high)) {
+  constexpr auto wide = memory::data_type::f32;
+  images = imageDesc(c, batch, c.channels, c.images, toImages ? wide : narrow);
+  outputs = imageDesc(c, batch, c.filters, c.outputs, forward ? wide : narrow);
+  plainFilter = plainFilterDesc(c, toFilter ? wide : narrow);
+  bias = memory::desc({c.filters}, wide, memory::format_tag::a);
+  for (auto &dilation : dilations)
+    --dilation; // oneDNN counts the skipped elements
+}
+
+dnnl::convolution_forward::desc Description::forwardWith(const memory::desc &weights) const {
+  auto kind = forward ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
+  return addBias ? dnnl::convolution_forward::desc(kind, algorithm, images, weights, bias, outputs,
+                                                   strides, dilations, low, high)
+                 : dnnl::convolution_forward::desc(kind, algorithm, images, weights, outputs,
+                                                   strides, dilations, low, high);
+}
+
+dnnl::convolution_forward::primitive_desc Description::hint() const {
+  return {forwardWith(anyFilter(narrow)), engine()};
+}
+
 struct Reorder {
   dnnl::reorder primitive;
   memory from, to, scratchpad;
@@ -128,6 +176,35 @@ struct ConvolutionPrimitive::Implementation {
     scratchpad = empty(descriptor.scratchpad_desc());
     std::strncpy(name, descriptor.impl_info_str(), sizeof(name) - 1);
   }
+
+  // Each makes the primitive, and returns the layout that it has the filter in.
+  memory::desc makeForward(const Description &d, const memory::desc &filter, bool hasOddChannels) {
+    dnnl::convolution_forward::primitive_desc descriptor(d.forwardWith(filter), userScratchpad(),
+                                                         engine());
+    if (hasOddChannels)
+      leavePairs(descriptor);
+    primitive = dnnl::convolution_forward(descriptor);
+    take(descriptor);
+    return descriptor.weights_desc();
+  }
+  memory::desc makeInputGradient(const Description &d, const memory::desc &filter) {
+    const auto hint = d.hint();
+    dnnl::convolution_backward_data::primitive_desc descriptor(
+        {d.algorithm, d.images, filter, d.outputs, d.strides, d.dilations, d.low, d.high},
+        userScratchpad(), engine(), hint);
+    primitive = dnnl::convolution_backward_data(descriptor);
+    take(descriptor);
+    return descriptor.weights_desc();
+  }
+  memory::desc makeFilterGradient(const Description &d, const memory::desc &filter) {
+    const auto hint = d.hint();
+    dnnl::convolution_backward_weights::primitive_desc descriptor(
+        {d.algorithm, d.images, filter, d.outputs, d.strides, d.dilations, d.low, d.high},
+        userScratchpad(), engine(), hint);
+    primitive = dnnl::convolution_backward_weights(descriptor);
+    take(descriptor);
+    return descriptor.diff_weights_desc();
+  }
 };
 
 ConvolutionPrimitive::ConvolutionPrimitive(const Convolution &c, int64_t batch, Element element,
@@ -139,65 +216,19 @@ ConvolutionPrimitive::ConvolutionPrimitive(const Convolution &c, int64_t batch, 
   auto &own = *implementation;
   own.direction = c.direction;
   own.addBias = addBias;
-  auto narrow = typeOf(element), wide = memory::data_type::f32;
-  bool forward = c.direction == MPC_RT_CONVOLUTION_FORWARD;
-  bool toImages = c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT;
-  bool toFilter = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
-  auto images = imageDesc(c, batch, c.channels, c.images, toImages ? wide : narrow);
-  auto outputs = imageDesc(c, batch, c.filters, c.outputs, forward ? wide : narrow);
-  own.plainFilter = plainFilterDesc(c, toFilter ? wide : narrow);
-  auto filter =
-      like ? like->implementation->filter.get_desc()
-           : memory::desc(filterDims(c), toFilter ? wide : narrow, memory::format_tag::any);
-  auto bias = memory::desc({c.filters}, wide, memory::format_tag::a);
-  auto strides = spatialDims(c, c.strides), dilations = spatialDims(c, c.dilations);
-  for (auto &dilation : dilations)
-    --dilation; // oneDNN counts the skipped elements
-  auto low = spatialDims(c, c.low), high = spatialDims(c, c.high);
-  auto attributes = userScratchpad();
-  constexpr auto algorithm = dnnl::algorithm::convolution_direct;
-
-  auto describeForward = [&](const memory::desc &weights) {
-    auto kind = forward ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
-    return addBias ? dnnl::convolution_forward::desc(kind, algorithm, images, weights, bias,
-                                                     outputs, strides, dilations, low, high)
-                   : dnnl::convolution_forward::desc(kind, algorithm, images, weights, outputs,
-                                                     strides, dilations, low, high);
-  };
+  const Description d(c, batch, element, addBias);
+  own.plainFilter = d.plainFilter;
+  auto filter = like ? like->implementation->filter.get_desc()
+                     : d.anyFilter(d.toFilter ? memory::data_type::f32 : d.narrow);
   try {
-    memory::desc weights;
-    if (forward) {
-      dnnl::convolution_forward::primitive_desc descriptor(describeForward(filter), attributes,
-                                                           engine());
-      if (element == Element::bfloat16 && c.channels / c.groups % 2)
-        own.leavePairs(descriptor);
-      own.primitive = dnnl::convolution_forward(descriptor);
-      own.take(descriptor);
-      weights = descriptor.weights_desc();
-    } else {
-      // The backward primitives want a forward one as a hint.
-      auto any = memory::desc(filterDims(c), narrow, memory::format_tag::any);
-      dnnl::convolution_forward::primitive_desc hint(describeForward(any), engine());
-      if (toImages) {
-        dnnl::convolution_backward_data::primitive_desc descriptor(
-            {algorithm, images, filter, outputs, strides, dilations, low, high}, attributes,
-            engine(), hint);
-        own.primitive = dnnl::convolution_backward_data(descriptor);
-        own.take(descriptor);
-        weights = descriptor.weights_desc();
-      } else {
-        dnnl::convolution_backward_weights::primitive_desc descriptor(
-            {algorithm, images, filter, outputs, strides, dilations, low, high}, attributes,
-            engine(), hint);
-        own.primitive = dnnl::convolution_backward_weights(descriptor);
-        own.take(descriptor);
-        weights = descriptor.diff_weights_desc();
-      }
-    }
+    const bool hasOddChannels = element == Element::bfloat16 && c.channels / c.groups % 2;
+    auto weights = d.forward    ? own.makeForward(d, filter, hasOddChannels)
+                   : d.toImages ? own.makeInputGradient(d, filter)
+                                : own.makeFilterGradient(d, filter);
     own.plain = weights == own.plainFilter;
     if (!own.plain)
       own.reorder =
-          toFilter ? Reorder(weights, own.plainFilter) : Reorder(own.plainFilter, weights);
+          d.toFilter ? Reorder(weights, own.plainFilter) : Reorder(own.plainFilter, weights);
     own.layout = own.plain ? nullptr : layouts.implementation->find(weights);
     own.filter = empty(weights);
   } catch (const dnnl::error &error) {
@@ -206,9 +237,9 @@ ConvolutionPrimitive::ConvolutionPrimitive(const Convolution &c, int64_t batch, 
     implementation.reset();
     return;
   }
-  own.images = empty(images);
-  own.outputs = empty(outputs);
-  own.bias = empty(bias);
+  own.images = empty(d.images);
+  own.outputs = empty(d.outputs);
+  own.bias = empty(d.bias);
 }
 
 ConvolutionPrimitive::~ConvolutionPrimitive() = default;

@@ -51,12 +51,31 @@ private:
   /// The call of a cell in a step: `x` becomes its output, `states` its next states.
   bool importCell(const CellTree &tree, bool trains, Value &x, llvm::MutableArrayRef<Value> states);
 
+  // Of a stack whose cells differ, in their order: three casts, and the loop in front of the last.
+  Value castArguments(LayerBuilder &b);
+  bool addInitialStates(LayerBuilder &b, Value x);
+  Value castToStack(LayerBuilder &b);
+  ScanOp importLoop(llvm::ArrayRef<Value> started);
+  bool importStep(ScanBuilder &scan, Values &next, Values &stacked);
+  /// Where the mask says so, keeps the states and the output of the step before.
+  void keepMasked(ScanBuilder &scan, Values &next, Value &output);
+  Values resultsOf(ScanOp loop);
+  Value castResults(LayerBuilder &b, const LayerConfig &twin);
+
   GraphImporter &importer;
   const LayerConfig &layer;
   const Node *const node;
   const std::string path;
   const bool trainable;
   CellTree tree;
+
+  // Known once the arguments are cast.
+  std::optional<RecurrentOptions> options;
+  llvm::SmallVector<StateShape> shapes;
+  unsigned outputState = 0;
+  bool hasMask = false, givenStates = false;
+  Value mask;
+  bool ownOutput = false; ///< the loop carries its output beside the states
 };
 
 const LayerConfig &CellLoop::getTwin(llvm::StringRef name) {
@@ -138,120 +157,145 @@ bool CellLoop::importCell(const CellTree &tree, bool trains, Value &x,
   return true;
 }
 
-bool CellLoop::importMixed(llvm::ArrayRef<Value> inputs, Values &outputs) {
-  std::optional<RecurrentOptions> options;
-  llvm::SmallVector<StateShape> shapes;
-  unsigned outputState = 0;
-  bool hasMask = false, givenStates = false;
-  const LayerConfig &twin = getTwin("cast");
-  // The RNN's cast: sequences, states that do not start as zeros, the mask.
-  auto start = [&](LayerBuilder &b) -> Value {
-    options.emplace(b);
-    Value x = getSequences(b);
-    auto cell = x ? makeCell(tree.config->className,
-                             std::make_unique<LayerBuilder>(b, *tree.config, "", "cell",
-                                                            llvm::ArrayRef<Value>()))
-                  : nullptr;
-    if (!cell || b.hasFailed() || !describe(*cell, tree))
-      return {};
-    shapes = cell->getStateShapes();
-    outputState = cell->getOutputState();
-    Values initial(b.getArgument(1, "initial_state"));
-    givenStates = !initial.empty();
-    if (givenStates && !checkStates(b, initial, shapes, b.shapeOf(x)[0]))
-      return {};
-    if (options->stateful) {
-      Values stored = addStateVariables(b, shapes, /*isChannelsFirst=*/false, b.shapeOf(x)[0]);
-      if (b.hasFailed())
-        return {};
-      if (!givenStates)
-        initial = stored;
-    }
-    for (Value state : initial)
-      b.addOutput(state);
-    if (Value mask = getStepMask(b, b.shapeOf(x)[1])) {
-      hasMask = true;
-      b.addOutput(mask);
-      b.setMask(0, b.getMask(kMaskPosition));
-    }
-    return b.hasFailed() ? Value() : x;
-  };
-  Values cast, started;
-  if (!importer.emitLayer(twin, node, path, trainable, inputs, cast, start, false))
-    return false;
-  const Value mask = hasMask ? cast.pop_back_val() : Value();
+/// The RNN's cast: sequences, states that do not start as zeros, the mask.
+Value CellLoop::castArguments(LayerBuilder &b) {
+  options.emplace(b);
+  Value x = getSequences(b);
+  auto cell = x ? makeCell(tree.config->className,
+                           std::make_unique<LayerBuilder>(b, *tree.config, "", "cell",
+                                                          llvm::ArrayRef<Value>()))
+                : nullptr;
+  if (!cell || b.hasFailed() || !describe(*cell, tree))
+    return {};
+  shapes = cell->getStateShapes();
+  outputState = cell->getOutputState();
+  if (!addInitialStates(b, x))
+    return {};
+  if (Value valid = getStepMask(b, b.shapeOf(x)[1])) {
+    hasMask = true;
+    b.addOutput(valid);
+    b.setMask(0, b.getMask(kMaskPosition));
+  }
+  return b.hasFailed() ? Value() : x;
+}
 
-  // The stack's cast, and zeros in its dtype; the mask's repeated output starts with such ones.
-  const bool ownOutput = hasMask && carriesOutput(*options, givenStates);
-  auto begin = [&](LayerBuilder &b) {
-    Value x = b.getInputs().front();
-    for (Value state : b.getInputs().drop_front())
-      b.addOutput(state);
-    for (const StateShape &shape : shapes)
-      if (b.getInputs().size() == 1)
-        b.addOutput(makeZeros(b, x, shape));
-    if (ownOutput)
-      b.addOutput(makeZeros(b, x, shapes[outputState]));
-    return x;
-  };
-  if (!importer.emitLayer(*tree.config, nullptr, tree.path, trainable, cast, started, begin, false))
+bool CellLoop::addInitialStates(LayerBuilder &b, Value x) {
+  Values initial(b.getArgument(1, "initial_state"));
+  givenStates = !initial.empty();
+  if (givenStates && !checkStates(b, initial, shapes, b.shapeOf(x)[0]))
     return false;
+  if (options->stateful) {
+    Values stored = addStateVariables(b, shapes, /*isChannelsFirst=*/false, b.shapeOf(x)[0]);
+    if (b.hasFailed())
+      return false;
+    if (!givenStates)
+      initial = stored;
+  }
+  for (Value state : initial)
+    b.addOutput(state);
+  return true;
+}
 
+/// The stack's cast, and zeros in its dtype; the mask's repeated output starts with such ones.
+Value CellLoop::castToStack(LayerBuilder &b) {
+  Value x = b.getInputs().front();
+  for (Value state : b.getInputs().drop_front())
+    b.addOutput(state);
+  for (const StateShape &shape : shapes)
+    if (b.getInputs().size() == 1)
+      b.addOutput(makeZeros(b, x, shape));
+  if (ownOutput)
+    b.addOutput(makeZeros(b, x, shapes[outputState]));
+  return x;
+}
+
+void CellLoop::keepMasked(ScanBuilder &scan, Values &next, Value &output) {
+  Value valid = scan.getSlices().back(); // (batch, 1)
+  for (auto [state, old] : llvm::zip(next, scan.getCarried()))
+    state = scan.make<SelectOp>(valid, state, old);
+  if (options->zeroForMask)
+    output = scan.make<SelectOp>(valid, output, scan.makeZero());
+  else
+    output = ownOutput ? scan.make<SelectOp>(valid, output, scan.getCarried().back())
+                       : next[outputState];
+  if (ownOutput)
+    next.push_back(output);
+}
+
+bool CellLoop::importStep(ScanBuilder &scan, Values &next, Values &stacked) {
+  Value output = scan.getSlices().front();
+  next.assign(scan.getCarried().take_front(shapes.size()).begin(),
+              scan.getCarried().take_front(shapes.size()).end());
+  if (!importCell(tree, trainable, output, next))
+    return false;
+  if (mask)
+    keepMasked(scan, next, output);
+  if (options->sequences)
+    stacked.push_back(output);
+  return true;
+}
+
+ScanOp CellLoop::importLoop(llvm::ArrayRef<Value> started) {
   Values scanned{started.front()};
   if (mask)
     scanned.push_back(mask);
-  auto step = [&](ScanBuilder &scan, Values &next, Values &stacked) {
-    Value output = scan.getSlices().front();
-    next.assign(scan.getCarried().take_front(shapes.size()).begin(),
-                scan.getCarried().take_front(shapes.size()).end());
-    if (!importCell(tree, trainable, output, next))
-      return false;
-    if (mask) {
-      Value valid = scan.getSlices().back(); // (batch, 1)
-      for (auto [state, old] : llvm::zip(next, scan.getCarried()))
-        state = scan.make<SelectOp>(valid, state, old);
-      if (options->zeroForMask)
-        output = scan.make<SelectOp>(valid, output, scan.makeZero());
-      else
-        output = ownOutput ? scan.make<SelectOp>(valid, output, scan.getCarried().back())
-                           : next[outputState];
-      if (ownOutput)
-        next.push_back(output);
-    }
-    if (options->sequences)
-      stacked.push_back(output);
-    return true;
-  };
-  ScanOp op = importer.importScan(tree.path, llvm::ArrayRef(started).drop_front(), scanned,
-                                  options->backwards, /*isRandom=*/false, step);
-  if (!op)
-    return false;
+  return importer.importScan(tree.path, started.drop_front(), scanned, options->backwards,
+                             /*isRandom=*/false,
+                             [&](ScanBuilder &scan, Values &next, Values &stacked) {
+                               return importStep(scan, next, stacked);
+                             });
+}
 
-  // The RNN's cast of what the loop gives.
-  Values results{options->sequences ? op.getStacked().front()
-                 : ownOutput        ? op.getFinals()[shapes.size()]
-                                    : op.getFinals()[outputState]};
-  llvm::append_range(results, op.getFinals().take_front(shapes.size()));
-  auto end = [&](LayerBuilder &b) {
-    Value result = b.getInputs().front();
-    // Keras returns the steps in the order in which they ran.
-    if (options->sequences && options->backwards)
-      result = b.make<ReverseOp>(result, int64_t(1));
-    llvm::ArrayRef<Value> finals = b.getInputs().drop_front();
-    if (options->stateful) {
-      LayerBuilder owner(b, twin, "", "", {});
-      Values stored =
-          addStateVariables(owner, shapes, /*isChannelsFirst=*/false, b.shapeOf(result).front());
-      for (auto [variable, state] : llvm::zip(stored, finals))
-        b.updateVariable(variable, state);
-    }
-    if (options->states)
-      for (Value state : finals)
-        b.addOutput(state);
-    return result;
-  };
+/// The output, or those of all steps, then the states.
+Values CellLoop::resultsOf(ScanOp loop) {
+  Values results{options->sequences ? loop.getStacked().front()
+                 : ownOutput        ? loop.getFinals()[shapes.size()]
+                                    : loop.getFinals()[outputState]};
+  llvm::append_range(results, loop.getFinals().take_front(shapes.size()));
+  return results;
+}
+
+/// The RNN's cast of what the loop gives.
+Value CellLoop::castResults(LayerBuilder &b, const LayerConfig &twin) {
+  Value result = b.getInputs().front();
+  // Keras returns the steps in the order in which they ran.
+  if (options->sequences && options->backwards)
+    result = b.make<ReverseOp>(result, int64_t(1));
+  llvm::ArrayRef<Value> finals = b.getInputs().drop_front();
+  if (options->stateful) {
+    LayerBuilder owner(b, twin, "", "", {});
+    Values stored =
+        addStateVariables(owner, shapes, /*isChannelsFirst=*/false, b.shapeOf(result).front());
+    for (auto [variable, state] : llvm::zip(stored, finals))
+      b.updateVariable(variable, state);
+  }
+  if (options->states)
+    for (Value state : finals)
+      b.addOutput(state);
+  return result;
+}
+
+bool CellLoop::importMixed(llvm::ArrayRef<Value> inputs, Values &outputs) {
+  const LayerConfig &twin = getTwin("cast");
+  Values cast, started;
+  if (!importer.emitLayer(
+          twin, node, path, trainable, inputs, cast,
+          [&](LayerBuilder &b) { return castArguments(b); }, false))
+    return false;
+  if (hasMask)
+    mask = cast.pop_back_val();
+  ownOutput = hasMask && carriesOutput(*options, givenStates);
+  if (!importer.emitLayer(
+          *tree.config, nullptr, tree.path, trainable, cast, started,
+          [&](LayerBuilder &b) { return castToStack(b); }, false))
+    return false;
+  ScanOp loop = importLoop(started);
+  if (!loop)
+    return false;
   const size_t first = outputs.size();
-  if (!importer.emitLayer(layer, nullptr, path, trainable, results, outputs, end, false))
+  if (!importer.emitLayer(
+          layer, nullptr, path, trainable, resultsOf(loop), outputs,
+          [&](LayerBuilder &b) { return castResults(b, twin); }, false))
     return false;
   if (Value passed = importer.getMask(cast.front()); passed && options->sequences)
     importer.setMask(outputs[first], passed);

@@ -29,46 +29,82 @@ Value fromCell(LayerBuilder &b, const RecurrentCell &cell, Value state) {
 }
 
 /// keras/src/layers/rnn/rnn.py, call, and keras/src/backend/tensorflow/rnn.py.
-Value importRecurrence(LayerBuilder &b, RecurrentCell &cell) {
-  const RecurrentOptions options(b);
-  Value x = getSequences(b);
+class Recurrence {
+public:
+  Recurrence(LayerBuilder &b, RecurrentCell &cell) : b(b), cell(cell), options(b) {}
+
+  /// Null after an error, as every step of it is false or null.
+  Value run();
+
+private:
+  bool takeSequences();
+  bool takeStates();
+  Values projectInputs();
+  ScanOp loop();
+  /// Where the mask says so, keeps the states and the output of the step before.
+  void keepMasked(ScanBuilder &scan, Values &next, Value &output);
+  Value takeOutputs(ScanOp op);
+  Value takeLastOutput(ScanOp op);
+  void storeStates(ScanOp op);
+
+  LayerBuilder &b;
+  RecurrentCell &cell;
+  const RecurrentOptions options;
+  Value x;
+  int64_t steps = 0;
+  llvm::SmallVector<StateShape> shapes;
+  Values stored;          ///< variables of a stateful layer's states
+  Values initial;         ///< states in front of the first step, in the cell's layout
+  Value mask;             ///< (batch, steps, 1), or null
+  bool ownOutput = false; ///< the loop carries its output beside the states
+};
+
+bool Recurrence::takeSequences() {
+  x = getSequences(b);
   if (!x)
-    return {};
-  const int64_t steps = b.shapeOf(x)[1];
+    return false;
+  steps = b.shapeOf(x)[1];
   if (cell.isChannelsFirst() && b.rankOf(x) > 3)
     x = moveAxis(b, x, 2, b.rankOf(x) - 1);
-  if (!cell.build(b.shapeOf(x).drop_front(2)))
-    return {};
+  return cell.build(b.shapeOf(x).drop_front(2));
+}
 
-  Values initial(b.getArgument(1, "initial_state"));
+/// The states to start from, and the mask, which may ask for one more.
+bool Recurrence::takeStates() {
+  llvm::append_range(initial, b.getArgument(1, "initial_state"));
   const bool given = !initial.empty();
-  const auto shapes = cell.getStateShapes();
-  Values stored;
+  shapes = cell.getStateShapes();
   if (options.stateful)
     stored = addStateVariables(b, shapes, cell.isChannelsFirst(), b.shapeOf(x)[0]);
   for (Value &state : initial)
     if (b.rankOf(state) == b.rankOf(x) - 1)
       state = toCell(b, cell, state);
   if (b.hasFailed() || (given && !checkStates(b, initial, shapes, b.shapeOf(x)[0])))
-    return {};
+    return false;
   if (!given)
     for (const auto &[index, shape] : llvm::enumerate(shapes))
       initial.push_back(options.stateful ? toCell(b, cell, stored[index]) : makeZeros(b, x, shape));
-  Value mask = getStepMask(b, steps);
-  if (b.hasFailed())
-    return {};
+  mask = getStepMask(b, steps);
+  ownOutput = mask && carriesOutput(options, given);
+  return !b.hasFailed();
+}
 
-  const unsigned outputState = cell.getOutputState();
-  const bool ownOutput = mask && carriesOutput(options, given);
-  Values inits(initial);
-  if (ownOutput)
-    inits.push_back(makeZeros(b, x, shapes[outputState]));
+/// Of all steps, in front of the loop.
+Values Recurrence::projectInputs() {
   cell.moveTo(b.builder.saveInsertionPoint());
   mlir::Block &body = *x.getParentBlock();
-  Values scanned;
-  importForEveryStep(body, [&] { scanned = cell.project(x); });
-  const size_t projections = scanned.size();
+  Values projected;
+  importForEveryStep(body, [&] { projected = cell.project(x); });
   b.builder.setInsertionPointToEnd(&body);
+  return projected;
+}
+
+ScanOp Recurrence::loop() {
+  Values inits(initial);
+  if (ownOutput)
+    inits.push_back(makeZeros(b, x, shapes[cell.getOutputState()]));
+  Values scanned = projectInputs();
+  const size_t projections = scanned.size();
   if (mask)
     scanned.push_back(mask);
 
@@ -79,38 +115,48 @@ Value importRecurrence(LayerBuilder &b, RecurrentCell &cell) {
   b.builder.setInsertionPointToEnd(scan.getBlock());
   if (!output || b.hasFailed())
     return {};
-  if (mask) {
-    Value valid = scan.getSlices().back(); // (batch, 1)
-    auto keep = [&](Value fresh, Value old) {
-      llvm::SmallVector<int64_t> shape{b.shapeOf(valid).front()};
-      shape.resize(b.rankOf(fresh), 1);
-      return b.makeSelect(b.makeReshape(valid, shape), fresh, old);
-    };
-    for (auto [state, old] : llvm::zip(next, scan.getCarried()))
-      state = keep(state, old);
-    if (options.zeroForMask)
-      output = keep(output, b.makeConstant(0.0));
-    else
-      output = ownOutput ? keep(output, scan.getCarried().back()) : next[outputState];
-    if (ownOutput)
-      next.push_back(output);
-  }
-  ScanOp op = scan.finish(next, options.sequences ? llvm::ArrayRef<Value>(output)
-                                                  : llvm::ArrayRef<Value>());
-  Value result = ownOutput ? op.getFinals().back() : op.getFinals()[outputState];
-  if (options.sequences) {
-    result = op.getStacked().front();
-    // Keras returns the steps in the order in which they ran.
-    if (options.backwards)
-      result = b.make<ReverseOp>(result, int64_t(1));
-    if (cell.isChannelsFirst())
-      result = moveAxis(b, result, b.rankOf(result) - 1, 2);
-    Value input = b.getArgument(0, "sequences").front();
-    if (Value passed = mask ? b.getMask(kMaskPosition) : b.getMaskOf(input))
-      b.setMask(0, passed);
-  }
-  if (!options.sequences)
-    result = fromCell(b, cell, result);
+  if (mask)
+    keepMasked(scan, next, output);
+  return scan.finish(next,
+                     options.sequences ? llvm::ArrayRef<Value>(output) : llvm::ArrayRef<Value>());
+}
+
+void Recurrence::keepMasked(ScanBuilder &scan, Values &next, Value &output) {
+  Value valid = scan.getSlices().back(); // (batch, 1)
+  auto keep = [&](Value fresh, Value old) {
+    llvm::SmallVector<int64_t> shape{b.shapeOf(valid).front()};
+    shape.resize(b.rankOf(fresh), 1);
+    return b.makeSelect(b.makeReshape(valid, shape), fresh, old);
+  };
+  for (auto [state, old] : llvm::zip(next, scan.getCarried()))
+    state = keep(state, old);
+  if (options.zeroForMask)
+    output = keep(output, b.makeConstant(0.0));
+  else
+    output = ownOutput ? keep(output, scan.getCarried().back()) : next[cell.getOutputState()];
+  if (ownOutput)
+    next.push_back(output);
+}
+
+Value Recurrence::takeOutputs(ScanOp op) {
+  Value result = op.getStacked().front();
+  // Keras returns the steps in the order in which they ran.
+  if (options.backwards)
+    result = b.make<ReverseOp>(result, int64_t(1));
+  if (cell.isChannelsFirst())
+    result = moveAxis(b, result, b.rankOf(result) - 1, 2);
+  Value input = b.getArgument(0, "sequences").front();
+  if (Value passed = mask ? b.getMask(kMaskPosition) : b.getMaskOf(input))
+    b.setMask(0, passed);
+  return result;
+}
+
+Value Recurrence::takeLastOutput(ScanOp op) {
+  return fromCell(b, cell,
+                  ownOutput ? op.getFinals().back() : op.getFinals()[cell.getOutputState()]);
+}
+
+void Recurrence::storeStates(ScanOp op) {
   Values finals;
   for (Value state : op.getFinals().take_front(shapes.size()))
     finals.push_back(fromCell(b, cell, state));
@@ -119,6 +165,16 @@ Value importRecurrence(LayerBuilder &b, RecurrentCell &cell) {
   if (options.states)
     for (Value state : finals)
       b.addOutput(state);
+}
+
+Value Recurrence::run() {
+  if (!takeSequences() || !takeStates())
+    return {};
+  ScanOp op = loop();
+  if (!op)
+    return {};
+  Value result = options.sequences ? takeOutputs(op) : takeLastOutput(op);
+  storeStates(op);
   return result;
 }
 
@@ -126,14 +182,14 @@ template <const llvm::StringLiteral &cellClass, const llvm::StringLiteral &cellN
 Value importNamed(LayerBuilder &b) {
   auto cell = makeCell(cellClass, std::make_unique<LayerBuilder>(b, b.layer, cellName, "cell",
                                                                  llvm::ArrayRef<Value>()));
-  return cell && !b.hasFailed() ? importRecurrence(b, *cell) : Value();
+  return cell && !b.hasFailed() ? Recurrence(b, *cell).run() : Value();
 }
 
 template <int64_t spatial> Value importConvolutional(LayerBuilder &b) {
   auto cell = makeConvolutionalCell(
       spatial, std::make_unique<LayerBuilder>(b, b.layer, "conv_lstm_cell", "cell",
                                               llvm::ArrayRef<Value>()));
-  return b.hasFailed() ? Value() : importRecurrence(b, *cell);
+  return b.hasFailed() ? Value() : Recurrence(b, *cell).run();
 }
 
 constexpr llvm::StringLiteral kSimpleCell("SimpleRNNCell"), kLstmCell("LSTMCell"),
@@ -149,7 +205,7 @@ Value importRnn(LayerBuilder &b) {
     return {};
   auto cell = makeCell(child->className, std::make_unique<LayerBuilder>(b, *child, "", "cell",
                                                                         llvm::ArrayRef<Value>()));
-  return cell && !b.hasFailed() ? importRecurrence(b, *cell) : Value();
+  return cell && !b.hasFailed() ? Recurrence(b, *cell).run() : Value();
 }
 
 namespace {

@@ -20,42 +20,74 @@ Argument tensorArgument(size_t count) {
   return argument;
 }
 
-/// Both directions are layers of their own, with their policies; the wrapper's layer casts and
-/// merges what they return (keras/src/layers/rnn/bidirectional.py).
-bool importBidirectional(GraphImporter &importer, const LayerConfig &layer, const Node *node,
-                         llvm::StringRef path, bool trainable, llvm::ArrayRef<Value> inputs,
-                         Values &outputs) {
-  // Arguments: sequences, initial_state, mask.
-  Values states;
-  Value mask;
-  size_t next = 1;
-  if (node) {
-    unsigned position = 0;
-    auto take = [&](llvm::StringRef name, const Argument &argument) {
-      const size_t count = argument.tensors().size();
-      if (name == "initial_state")
-        llvm::append_range(states, inputs.slice(next, count));
-      else if (name == "mask" && count == 1)
-        mask = inputs[next];
-      else if (count > 0)
-        importer.report(path, "a tensor is passed to Bidirectional as the argument '" + name +
-                                  "', which is not supported");
-      next += count;
-    };
-    constexpr llvm::StringLiteral names[] = {"sequences", "initial_state", "mask"};
-    for (const Argument &argument : node->arguments)
-      if (position++ > 0)
-        take(names[std::min(position - 1, 2u)], argument);
-    bool isFirst = node->arguments.empty();
-    for (const auto &[keyword, argument] : node->keywords) {
-      if (argument.tensors().empty())
-        continue;
-      if (!isFirst)
-        take(keyword, argument);
-      isFirst = false;
-    }
+/// One call of Bidirectional. Both directions are layers of their own, with their policies; the
+/// wrapper's layer casts and merges what they return (keras/src/layers/rnn/bidirectional.py).
+class BidirectionalCall {
+public:
+  BidirectionalCall(GraphImporter &importer, const LayerConfig &layer, llvm::StringRef path,
+                    bool trainable)
+      : importer(importer), layer(layer), path(path), trainable(trainable) {}
+
+  bool run(const Node *node, llvm::ArrayRef<Value> inputs, Values &outputs);
+
+private:
+  /// Finds states and mask among the inputs; false after an error.
+  bool readArguments(const Node *node, llvm::ArrayRef<Value> inputs);
+  size_t assignInputs(const Node &node, llvm::ArrayRef<Value> inputs);
+  bool findDirections();
+  bool checkDirections();
+  bool importDirection(const LayerConfig &child, llvm::ArrayRef<Value> initial, Values &results);
+  /// The results of both directions as the wrapper returns them, in its layer's body.
+  Value merge(LayerBuilder &b, std::optional<llvm::StringRef> mode);
+  bool mergeResults(Values &outputs);
+
+  static bool flag(const LayerConfig &child, llvm::StringRef key) {
+    return child.config.getBoolean(key).value_or(false);
   }
-  if (next != inputs.size()) {
+
+  GraphImporter &importer;
+  const LayerConfig &layer;
+  const llvm::StringRef path;
+  const bool trainable;
+  const LayerConfig *forward = nullptr, *backward = nullptr;
+  Value sequences, mask;
+  Values states; ///< of both directions
+  Values forwardResults, backwardResults;
+};
+
+/// Arguments: sequences, initial_state, mask. Returns how many inputs they are.
+size_t BidirectionalCall::assignInputs(const Node &node, llvm::ArrayRef<Value> inputs) {
+  size_t next = 1;
+  auto take = [&](llvm::StringRef name, const Argument &argument) {
+    const size_t count = argument.tensors().size();
+    if (name == "initial_state")
+      llvm::append_range(states, inputs.slice(next, count));
+    else if (name == "mask" && count == 1)
+      mask = inputs[next];
+    else if (count > 0)
+      importer.report(path, "a tensor is passed to Bidirectional as the argument '" + name +
+                                "', which is not supported");
+    next += count;
+  };
+  unsigned position = 0;
+  constexpr llvm::StringLiteral names[] = {"sequences", "initial_state", "mask"};
+  for (const Argument &argument : node.arguments)
+    if (position++ > 0)
+      take(names[std::min(position - 1, 2u)], argument);
+  bool isFirst = node.arguments.empty();
+  for (const auto &[keyword, argument] : node.keywords) {
+    if (argument.tensors().empty())
+      continue;
+    if (!isFirst)
+      take(keyword, argument);
+    isFirst = false;
+  }
+  return next;
+}
+
+bool BidirectionalCall::readArguments(const Node *node, llvm::ArrayRef<Value> inputs) {
+  const size_t count = node ? assignInputs(*node, inputs) : 1;
+  if (count != inputs.size()) {
     importer.report(path, "Bidirectional takes one tensor of sequences");
     return false;
   }
@@ -63,91 +95,112 @@ bool importBidirectional(GraphImporter &importer, const LayerConfig &layer, cons
     importer.report(path, "initial_state of Bidirectional must hold the states of both directions");
     return false;
   }
+  sequences = inputs.front();
   if (!mask && states.empty())
-    mask = importer.getMask(inputs.front());
+    mask = importer.getMask(sequences);
+  return true;
+}
 
+bool BidirectionalCall::findDirections() {
   auto adjust = [](LayerConfig &child) {
-    child.config["zero_output_for_mask"] =
-        child.config.getBoolean("return_sequences").value_or(false);
+    child.config["zero_output_for_mask"] = flag(child, "return_sequences");
   };
-  const LayerConfig *forward = importer.getChild(layer, path, "layer", std::nullopt, adjust);
-  const LayerConfig *backward =
-      importer.getChild(layer, path, "backward_layer", std::nullopt, adjust);
+  forward = importer.getChild(layer, path, "layer", std::nullopt, adjust);
+  backward = importer.getChild(layer, path, "backward_layer", std::nullopt, adjust);
   if (!forward || !backward)
     return false;
   importer.placeChild(layer, *forward, "forward_layer");
   importer.placeChild(layer, *backward, "backward_layer");
-  auto flag = [](const LayerConfig &child, llvm::StringRef key) {
-    return child.config.getBoolean(key).value_or(false);
-  };
-  if (flag(*forward, "go_backwards") == flag(*backward, "go_backwards") ||
-      flag(*forward, "return_sequences") != flag(*backward, "return_sequences") ||
-      flag(*forward, "return_state") != flag(*backward, "return_state")) {
-    importer.report(path,
-                    "the layers of Bidirectional must run in opposite directions and agree in "
-                    "return_sequences and return_state");
-    return false;
-  }
+  return true;
+}
 
-  const size_t half = states.size() / 2;
-  Values results[2];
-  for (int direction = 0; direction < 2; ++direction) {
-    const LayerConfig &child = direction ? *backward : *forward;
-    Node call;
-    call.arguments.push_back(tensorArgument(1));
-    Values arguments{inputs.front()};
-    if (half > 0) {
-      call.keywords.emplace_back("initial_state", tensorArgument(half));
-      llvm::append_range(arguments, llvm::ArrayRef(states).slice(direction * half, half));
-    }
-    if (mask) {
-      call.keywords.emplace_back("mask", tensorArgument(1));
-      arguments.push_back(mask);
-    }
-    if (!importer.importLayer(child, &call, join(path, child.name),
+bool BidirectionalCall::checkDirections() {
+  if (flag(*forward, "go_backwards") != flag(*backward, "go_backwards") &&
+      flag(*forward, "return_sequences") == flag(*backward, "return_sequences") &&
+      flag(*forward, "return_state") == flag(*backward, "return_state"))
+    return true;
+  importer.report(path, "the layers of Bidirectional must run in opposite directions and agree in "
+                        "return_sequences and return_state");
+  return false;
+}
+
+bool BidirectionalCall::importDirection(const LayerConfig &child, llvm::ArrayRef<Value> initial,
+                                        Values &results) {
+  Node call;
+  call.arguments.push_back(tensorArgument(1));
+  Values arguments{sequences};
+  if (!initial.empty()) {
+    call.keywords.emplace_back("initial_state", tensorArgument(initial.size()));
+    llvm::append_range(arguments, initial);
+  }
+  if (mask) {
+    call.keywords.emplace_back("mask", tensorArgument(1));
+    arguments.push_back(mask);
+  }
+  return importer.importLayer(child, &call, join(path, child.name),
                               trainable && child.config.getBoolean("trainable").value_or(true),
-                              arguments, results[direction]))
-      return false;
-  }
+                              arguments, results);
+}
 
-  const bool sequences = flag(*forward, "return_sequences");
+Value BidirectionalCall::merge(LayerBuilder &b, std::optional<llvm::StringRef> mode) {
+  Value y = b.getInputs()[0], reversed = b.getInputs()[1];
+  if (flag(*forward, "return_sequences"))
+    reversed = b.make<ReverseOp>(reversed, int64_t(1));
+  if (b.shapeOf(y) != b.shapeOf(reversed) && mode != llvm::StringRef("concat") && mode)
+    return b.error("both directions of Bidirectional must have equal units to be merged");
+  if (!mode) {
+    b.addOutput(reversed);
+    return y;
+  }
+  if (*mode == "concat")
+    return b.make<ConcatenateOp>(mlir::ValueRange{y, reversed}, b.rankOf(y) - 1);
+  if (*mode == "sum")
+    return b.make<AddOp>(y, reversed);
+  if (*mode == "mul")
+    return b.make<MultiplyOp>(y, reversed);
+  if (*mode == "ave")
+    return b.make<DivideOp>(b.make<AddOp>(y, reversed), b.makeConstant(2.0));
+  return b.error("unknown merge_mode '" + *mode + "' of Bidirectional");
+}
+
+bool BidirectionalCall::mergeResults(Values &outputs) {
   const llvm::json::Value *configured = layer.config.get("merge_mode");
   const std::optional<llvm::StringRef> mode =
       configured ? configured->getAsString() : std::optional<llvm::StringRef>("concat");
-  Value pair[] = {results[0].front(), results[1].front()};
+  Value pair[] = {forwardResults.front(), backwardResults.front()};
   Values merged;
-  auto merge = [&](LayerBuilder &b) -> Value {
-    Value y = b.getInputs()[0], reversed = b.getInputs()[1];
-    if (sequences)
-      reversed = b.make<ReverseOp>(reversed, int64_t(1));
-    if (b.shapeOf(y) != b.shapeOf(reversed) && mode != llvm::StringRef("concat") && mode)
-      return b.error("both directions of Bidirectional must have equal units to be merged");
-    if (!mode) {
-      b.addOutput(reversed);
-      return y;
-    }
-    if (*mode == "concat")
-      return b.make<ConcatenateOp>(mlir::ValueRange{y, reversed}, b.rankOf(y) - 1);
-    if (*mode == "sum")
-      return b.make<AddOp>(y, reversed);
-    if (*mode == "mul")
-      return b.make<MultiplyOp>(y, reversed);
-    if (*mode == "ave")
-      return b.make<DivideOp>(b.make<AddOp>(y, reversed), b.makeConstant(2.0));
-    return b.error("unknown merge_mode '" + *mode + "' of Bidirectional");
-  };
-  if (!importer.emitLayer(layer, nullptr, path, trainable, pair, merged, merge,
-                          /*passesMasksOn=*/false))
+  if (!importer.emitLayer(
+          layer, nullptr, path, trainable, pair, merged,
+          [&](LayerBuilder &b) { return merge(b, mode); }, /*passesMasksOn=*/false))
     return false;
-  Value passed = mask ? mask : importer.getMask(inputs.front());
+  Value passed = mask ? mask : importer.getMask(sequences);
   for (Value output : merged) {
     outputs.push_back(output);
-    if (sequences && passed)
+    if (flag(*forward, "return_sequences") && passed)
       importer.setMask(output, passed);
   }
-  for (const Values &direction : results)
-    llvm::append_range(outputs, llvm::drop_begin(direction));
   return true;
+}
+
+bool BidirectionalCall::run(const Node *node, llvm::ArrayRef<Value> inputs, Values &outputs) {
+  if (!readArguments(node, inputs) || !findDirections() || !checkDirections())
+    return false;
+  const llvm::ArrayRef<Value> initial(states);
+  const size_t half = initial.size() / 2;
+  if (!importDirection(*forward, initial.take_front(half), forwardResults) ||
+      !importDirection(*backward, initial.drop_front(half), backwardResults) ||
+      !mergeResults(outputs))
+    return false;
+  // The states after the last step.
+  llvm::append_range(outputs, llvm::drop_begin(forwardResults));
+  llvm::append_range(outputs, llvm::drop_begin(backwardResults));
+  return true;
+}
+
+bool importBidirectional(GraphImporter &importer, const LayerConfig &layer, const Node *node,
+                         llvm::StringRef path, bool trainable, llvm::ArrayRef<Value> inputs,
+                         Values &outputs) {
+  return BidirectionalCall(importer, layer, path, trainable).run(node, inputs, outputs);
 }
 
 /// The wrapped layer's call, without its __call__: in the wrapper's dtype

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The frame of a host function: what it reads of its call, and how it returns failures.
+#include "HostFunction.h"
+#include "mpc-rt/executable.h"
+
+using namespace mlir;
+using namespace mpc;
+using mpcrt::MpcrtDialect;
+
+void HostFunction::createFunction() {
+  MLIRContext *ctx = entry.getContext();
+  OpBuilder before(entry);
+  Type ptr = LLVM::LLVMPointerType::get(ctx), i32 = IntegerType::get(ctx, 32),
+       i64 = IntegerType::get(ctx, 64);
+  SmallVector<Type> parameters{ptr};
+  if (kind == Kind::rows)
+    parameters.append(2, i64);
+  if (kind == Kind::preparation)
+    parameters.push_back(ptr);
+  function = LLVM::LLVMFuncOp::create(before, entry.getLoc(), entry.getSymName(),
+                                      LLVM::LLVMFunctionType::get(i32, parameters));
+  prologue = function.addEntryBlock(before);
+  call = prologue->getArgument(0);
+  if (kind != Kind::entry)
+    function.setLinkage(LLVM::Linkage::Internal);
+  if (kind == Kind::rows) {
+    begin = prologue->getArgument(1);
+    end = prologue->getArgument(2);
+  }
+}
+
+/// The prologue reads the call; the body is spliced behind it at the end.
+void HostFunction::readCall() {
+  Emitter emit{OpBuilder::atBlockEnd(prologue), entry.getLoc()};
+  Type ptr = emit.pointer();
+  services = emit.load(call, offsetof(mpc_rt_call_t, services), ptr);
+  context = emit.load(call, offsetof(mpc_rt_call_t, context), ptr);
+  kernels = emit.load(call, offsetof(mpc_rt_call_t, kernels), ptr);
+  inputArray = emit.load(call, offsetof(mpc_rt_call_t, inputs), ptr);
+  outputArray = emit.load(call, offsetof(mpc_rt_call_t, outputs), ptr);
+  variableArray = emit.load(call, offsetof(mpc_rt_call_t, variables), ptr);
+  status =
+      LLVM::AllocaOp::create(emit.builder, emit.loc, ptr, emit.builder.getI32Type(), emit.i64(1));
+  LLVM::StoreOp::create(emit.builder, emit.loc, emit.i32(0), status);
+}
+
+/// What the prologue reads for each argument of the entry.
+FailureOr<SmallVector<Value>> HostFunction::readArguments() {
+  SmallVector<Value> values;
+  for (BlockArgument argument : entry.getBody().front().getArguments()) {
+    FailureOr<Value> raw = readArgument(argument);
+    if (failed(raw))
+      return failure();
+    Emitter emit{OpBuilder::atBlockEnd(prologue), entry.getLoc()};
+    values.push_back(emit.cast(*raw, argument.getType()));
+  }
+  return values;
+}
+
+FailureOr<Value> HostFunction::readArgument(BlockArgument argument) {
+  Emitter emit{OpBuilder::atBlockEnd(prologue), entry.getLoc()};
+  Type ptr = emit.pointer();
+  unsigned index = argument.getArgNumber();
+  if (entry.getArgAttr(index, MpcDialect::kInputAttr) ||
+      entry.getArgAttr(index, MpcDialect::kTargetAttr))
+    return emit.load(inputArray, 8 * inputIndex++, ptr);
+  if (entry.getArgAttr(index, MpcrtDialect::kOutputAttr))
+    return emit.load(outputArray, 8 * outputIndex++, ptr);
+  if (Attribute symbol = entry.getArgAttr(index, MpcDialect::kVariableAttr))
+    return emit.load(variableArray, 8 * int64_t(tables.variables.lookup(symbol)), ptr);
+  if (entry.getArgAttr(index, MpcrtDialect::kArenaAttr))
+    return emit.load(call, offsetof(mpc_rt_call_t, arena), ptr);
+  if (entry.getArgAttr(index, MpcrtDialect::kPreparedAttr))
+    return kind == Kind::preparation ? FailureOr<Value>(prologue->getArgument(1)) : prepare();
+  return emit.load(call, offsetof(mpc_rt_call_t, batch), emit.builder.getI64Type());
+}
+
+/// Puts a marker behind every step of the body that may fail.
+SmallVector<Operation *> HostFunction::markFailures() {
+  SmallVector<Operation *> resumes; // the steps after those
+  for (Operation &step : entry.getBody().front().without_terminator()) {
+    bool mayFail = false;
+    step.walk([&](Operation *op) {
+      mayFail |= isa<mpcrt::ServiceCallOpInterface, mpcrt::ParallelRowsOp, mpcrt::PrepareOp>(op);
+    });
+    if (mayFail)
+      resumes.push_back(step.getNextNode());
+  }
+  // Two failing steps in a row resume at one erased op: the following one's first replacement
+  // stands there. Markers survive the rewriting.
+  SmallVector<Operation *> markers;
+  for (Operation *resume : resumes) {
+    OpBuilder builder(resume);
+    markers.push_back(LLVM::ConstantOp::create(builder, entry.getLoc(), builder.getI32Type(),
+                                               builder.getI32IntegerAttr(0)));
+  }
+  return markers;
+}
+
+/// Moves the entry's body behind the prologue. The entry goes.
+void HostFunction::takeBody(ArrayRef<Value> arguments) {
+  Block &body = entry.getBody().front();
+  for (auto [argument, value] : llvm::zip_equal(body.getArguments(), arguments))
+    argument.replaceAllUsesWith(value);
+  Operation *terminator = body.getTerminator();
+  prologue->getOperations().splice(prologue->end(), body.getOperations());
+  Emitter emit{OpBuilder(terminator), entry.getLoc()};
+  LLVM::ReturnOp::create(emit.builder, emit.loc, emit.i32(0));
+  terminator->erase();
+  entry.erase();
+}
+
+/// At each marker, a failure so far leaves the function with its status.
+void HostFunction::returnFailures(ArrayRef<Operation *> markers) {
+  if (markers.empty())
+    return;
+  Location loc = function.getLoc();
+  Block *fail = new Block();
+  function.getBody().push_back(fail);
+  Emitter failing{OpBuilder::atBlockEnd(fail), loc};
+  Type i32 = failing.builder.getI32Type();
+  LLVM::ReturnOp::create(failing.builder, loc,
+                         LLVM::LoadOp::create(failing.builder, loc, i32, status).getResult());
+  for (Operation *marker : markers) {
+    Block *block = marker->getBlock();
+    Block *rest = block->splitBlock(marker);
+    Emitter check{OpBuilder::atBlockEnd(block), loc};
+    Value code = LLVM::LoadOp::create(check.builder, loc, i32, status);
+    Value bad =
+        LLVM::ICmpOp::create(check.builder, loc, LLVM::ICmpPredicate::ne, code, check.i32(0));
+    LLVM::CondBrOp::create(check.builder, loc, bad, fail, rest);
+    marker->erase();
+  }
+}
