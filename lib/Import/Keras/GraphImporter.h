@@ -228,9 +228,20 @@ private:
 
   mlir::BlockArgument addArgument(mlir::RankedTensorType type, llvm::StringRef attributeName,
                                   mlir::Attribute attribute);
+  ModelVariable makeVariable(const LayerBuilder &builder, const VariableRequest &request,
+                             mlir::RankedTensorType type);
+  std::string placeInFile(const LayerBuilder &builder, const VariableRequest &request);
   /// Puts variable arguments into Keras's order, declares them, and gives @forward its results.
   void finish(mlir::ModuleOp module, llvm::ArrayRef<mlir::Value> outputs);
+  // The steps of finish.
+  class ForwardResults;
+  void sortVariables();
   void nameVariables();
+  void nameParts(ModelVariable &kernel);
+  void sortArguments();
+  void addResults(ForwardResults &results, llvm::ArrayRef<mlir::Value> outputs);
+  void nameArguments();
+  void declareVariables(mlir::ModuleOp module);
 
   mlir::MLIRContext &context;
   const std::string fileName;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The signature of @forward, once its body is done, and the declarations of what it reads.
+#include "GraphImporter.h"
+
+namespace mpc::keras {
+
+using mlir::Value;
+
+static constexpr llvm::StringLiteral kRandomState("seed_generator/state");
+
+/// Says on the mpc.layer which of its results is a variable's new value: of a layer that is called
+/// twice only the last one returns, but none is rounded to the compute dtype.
+static void markUpdate(mlir::OpResult update, mlir::FlatSymbolRefAttr symbol) {
+  mlir::Operation *layer = update.getOwner();
+  if (!llvm::isa<LayerOp>(layer))
+    return; // a scan, which the layers inside say it for
+  mlir::Builder builder(layer->getContext());
+  llvm::SmallVector<mlir::Attribute> symbols(layer->getNumResults(), builder.getUnitAttr());
+  if (auto known = layer->getAttrOfType<mlir::ArrayAttr>(MpcDialect::kUpdatesAttr))
+    symbols.assign(known.begin(), known.end());
+  symbols[update.getResultNumber()] = symbol;
+  layer->setAttr(MpcDialect::kUpdatesAttr, builder.getArrayAttr(symbols));
+}
+
+/// What @forward returns, and what is said of each result.
+class GraphImporter::ForwardResults {
+public:
+  explicit ForwardResults(GraphImporter &importer) : importer(importer) {}
+
+  void add(Value value, llvm::ArrayRef<mlir::NamedAttribute> said) {
+    values.push_back(value);
+    attributes.push_back(importer.builder.getDictionaryAttr(said));
+  }
+  mlir::NamedAttribute name(const llvm::Twine &text) {
+    mlir::Builder &builder = importer.builder;
+    return builder.getNamedAttr(MpcDialect::kOutputAttr, builder.getStringAttr(text));
+  }
+  mlir::NamedAttribute flag(llvm::StringRef attribute) {
+    return importer.builder.getNamedAttr(attribute, importer.builder.getUnitAttr());
+  }
+  mlir::NamedAttribute updates(llvm::StringRef path) {
+    return importer.builder.getNamedAttr(MpcDialect::kUpdatesAttr,
+                                         mlir::FlatSymbolRefAttr::get(&importer.context, path));
+  }
+
+  llvm::SmallVector<Value> values;
+  llvm::SmallVector<mlir::Attribute> attributes;
+
+private:
+  GraphImporter &importer;
+};
+
+/// Outputs, loss terms, masks of outputs, new values of variables, the next random state.
+void GraphImporter::addResults(ForwardResults &results, llvm::ArrayRef<Value> outputs) {
+  for (const auto &[index, output] : llvm::enumerate(outputs))
+    results.add(output, results.name("out" + llvm::Twine(index)));
+  for (const auto &[index, term] : llvm::enumerate(lossTerms))
+    results.add(term, {results.name("loss_term" + llvm::Twine(index)),
+                       results.flag(MpcDialect::kLossTermAttr)});
+  // Losses and metrics leave out what the mask of an output leaves out (keras/src/losses/loss.py).
+  for (const auto &[index, output] : llvm::enumerate(outputs))
+    if (Value mask = masks.lookup(output))
+      results.add(mask,
+                  {results.name("mask" + llvm::Twine(index)), results.flag(MpcDialect::kMaskAttr)});
+  for (const ModelVariable &variable : variables) {
+    if (variable.updates.empty())
+      continue;
+    llvm::SmallVector<mlir::NamedAttribute> said{results.updates(variable.path)};
+    if (variable.stateful)
+      said.push_back(results.flag(MpcDialect::kStatefulAttr));
+    results.add(variable.updates.back(), said);
+    for (Value update : variable.updates)
+      markUpdate(llvm::cast<mlir::OpResult>(update),
+                 mlir::FlatSymbolRefAttr::get(&context, variable.path));
+  }
+  if (randomState)
+    results.add(RandomAdvanceOp::create(builder, location, randomState),
+                results.updates(kRandomState));
+}
+
+/// Inputs, then variables in their order, then the random state: arguments were collected as layers
+/// asked for them.
+void GraphImporter::sortArguments() {
+  auto move = [&](mlir::BlockArgument &argument) {
+    mlir::BlockArgument moved = body->addArgument(argument.getType(), argument.getLoc());
+    argument.replaceAllUsesWith(moved);
+    argument = moved;
+  };
+  const unsigned inputs = unsigned(inputNames.size()), collected = body->getNumArguments();
+  for (ModelVariable &variable : variables)
+    move(variable.argument);
+  if (randomState)
+    move(randomState);
+  body->eraseArguments(inputs, collected - inputs);
+}
+
+void GraphImporter::nameArguments() {
+  auto nameVariable = [&](mlir::BlockArgument argument, llvm::StringRef path) {
+    forward.setArgAttr(argument.getArgNumber(), MpcDialect::kVariableAttr,
+                       mlir::FlatSymbolRefAttr::get(&context, path));
+  };
+  for (const auto &[index, name] : llvm::enumerate(inputNames))
+    forward.setArgAttr(index, MpcDialect::kInputAttr, builder.getStringAttr(name));
+  for (const auto &[input, limit] : indexLimits)
+    forward.setArgAttr(llvm::cast<mlir::BlockArgument>(input).getArgNumber(),
+                       MpcDialect::kIndexLimitAttr, builder.getI64IntegerAttr(limit));
+  for (const ModelVariable &variable : variables)
+    nameVariable(variable.argument, variable.path);
+  if (randomState)
+    nameVariable(randomState, kRandomState);
+}
+
+void GraphImporter::declareVariables(mlir::ModuleOp module) {
+  builder.setInsertionPointToStart(module.getBody());
+  for (const ModelVariable &variable : variables) {
+    VariableOp op = VariableOp::create(
+        builder, variable.argument.getLoc(), variable.path, variable.type,
+        variable.trainable ? VariableRole::Trainable : VariableRole::NonTrainable,
+        builder.getStringAttr(variable.layerPath), variable.initializer, variable.regularizer,
+        variable.constraint, variable.autocast, mlir::FlatSymbolRefAttr());
+    if (variable.ownType)
+      op->setAttr("mpc.own_type", mlir::TypeAttr::get(variable.ownType));
+    if (variable.overwrite && variable.trainable)
+      op->setAttr(MpcDialect::kOverwriteAttr, builder.getUnitAttr());
+  }
+  if (randomState)
+    VariableOp::create(
+        builder, location, kRandomState, llvm::cast<mlir::RankedTensorType>(randomState.getType()),
+        VariableRole::Random, mlir::StringAttr(), InitializerAttr(), RegularizerAttr(),
+        ConstraintAttr(), /*autocast=*/false, mlir::FlatSymbolRefAttr());
+}
+
+void GraphImporter::finish(mlir::ModuleOp module, llvm::ArrayRef<Value> outputs) {
+  sortVariables();
+  nameVariables();
+  sortArguments();
+  ForwardResults results(*this);
+  addResults(results, outputs);
+  mlir::func::ReturnOp::create(builder, location, results.values);
+  forward.setFunctionType(builder.getFunctionType(body->getArgumentTypes(),
+                                                  mlir::ValueRange(results.values).getTypes()));
+  forward.setAllResultAttrs(results.attributes);
+  nameArguments();
+  declareVariables(module);
+}
+
+} // namespace mpc::keras

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The variables of the model: what layers ask for, found again by later calls, and in the end in
+// Keras's order under Keras's paths.
+#include "GraphImporter.h"
+
+#include "Objects.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace mpc::keras {
+
+using mlir::Value;
+using Complain = llvm::function_ref<void(const llvm::Twine &)>;
+
+// ---- What a layer asks for ----------------------------------------------------------------------
+
+/// The batch is no part of a variable, and sizes are bounded before anybody allocates.
+static bool hasBoundedSize(llvm::ArrayRef<int64_t> shape) {
+  uint64_t elements = 1;
+  for (int64_t extent : shape)
+    if (extent < 0 || __builtin_mul_overflow(elements, uint64_t(extent), &elements))
+      return false;
+  return elements <= (uint64_t(1) << 40);
+}
+
+static InitializerAttr readInitializer(mlir::MLIRContext &context, const llvm::json::Object &config,
+                                       const VariableRequest &request, Complain complain) {
+  if (request.initializer)
+    return request.initializer;
+  const llvm::json::Value *initializer = config.get(request.initializerKey);
+  const llvm::json::Value zeros("zeros"), glorot("glorot_uniform"),
+      other(request.defaultInitializer);
+  if (!initializer || initializer->kind() == llvm::json::Value::Null)
+    initializer = !request.defaultInitializer.empty() ? &other
+                  : request.name == "kernel"          ? &glorot
+                                                      : &zeros;
+  llvm::json::Value withAxes = nullptr;
+  if (!request.inputAxes.empty()) {
+    // As EinsumDense hands them to its initializer; those that the file says stand.
+    SerializedObject object = readObject(initializer);
+    if (!object.config.get("input_axes") || !object.config.getArray("input_axes")) {
+      object.config["input_axes"] = llvm::json::Array(request.inputAxes);
+      object.config["output_axes"] = llvm::json::Array(request.outputAxes);
+    }
+    withAxes =
+        llvm::json::Object{{"class_name", object.className}, {"config", std::move(object.config)}};
+    initializer = &withAxes;
+  }
+  return parseInitializer(context, initializer, request.shape, complain);
+}
+
+/// The dataset of the weight file; empty: none holds the variable.
+std::string GraphImporter::placeInFile(const LayerBuilder &lb, const VariableRequest &request) {
+  auto group = groups.find(&lb.layer);
+  if (group == groups.end() || request.stateful || request.derived)
+    return "";
+  std::string number = request.nameInFile.str();
+  if (number.empty())
+    number = std::to_string(request.firstInFile +
+                            llvm::count_if(variablesOf.lookup(&lb.layer),
+                                           [&](unsigned own) { return !variables[own].derived; }));
+  return group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" + number;
+}
+
+ModelVariable GraphImporter::makeVariable(const LayerBuilder &lb, const VariableRequest &request,
+                                          mlir::RankedTensorType type) {
+  auto complain = [&](const llvm::Twine &message) { report(lb.path, message); };
+  ModelVariable variable;
+  variable.layer = &lb.layer;
+  variable.layerPath = lb.path;
+  variable.name = join(llvm::StringRef(lb.scope), request.name);
+  variable.dataset = placeInFile(lb, request);
+  variable.type = type;
+  if (mlir::isa_and_nonnull<mlir::FloatType>(request.ownType))
+    variable.ownType = request.ownType;
+  variable.trainable = lb.trainable && request.trainable && !request.frozen;
+  variable.group = request.overwrite || request.firstInFile ? 0 : request.trainable ? 1 : 2;
+  variable.autocast = request.autocast;
+  variable.stateful = request.stateful;
+  variable.overwrite = request.overwrite;
+  variable.derived = request.derived;
+  variable.unnamed = request.unnamed;
+  variable.quantizer = request.quantizer;
+  variable.merge = request.merge;
+  const llvm::json::Object &config = lb.layer.config;
+  variable.initializer = readInitializer(context, config, request, complain);
+  RegularizerAttr regularizer =
+      parseRegularizer(context, config.get(request.regularizerKey), complain);
+  ConstraintAttr constraint =
+      parseConstraint(context, config.get(request.constraintKey), unsigned(request.shape.size()),
+                      request.constraintKey, complain);
+  // Keras adds the losses of trainable weights only, and optimizers project what they update.
+  if (variable.trainable) {
+    variable.regularizer = regularizer;
+    variable.constraint = constraint;
+  }
+  return variable;
+}
+
+Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &request) {
+  mlir::Type element = builder.getF32Type();
+  if (request.counter)
+    element = builder.getI64Type();
+  else if (mlir::isa_and_nonnull<mlir::IntegerType>(request.ownType))
+    element = request.ownType;
+  auto type = mlir::RankedTensorType::get(request.shape, element);
+  const std::string name = join(llvm::StringRef(lb.scope), request.name);
+  llvm::SmallVector<unsigned, 2> &own = variablesOf[&lb.layer];
+  for (unsigned number : own)
+    if (variables[number].name == name) {
+      if (variables[number].type == type)
+        return variables[number].getCurrent();
+      report(lb.path, "two calls of the layer need different shapes of '" + request.name + "'");
+      return {};
+    }
+  if (!hasBoundedSize(request.shape)) {
+    report(lb.path, "the variable '" + request.name + "' has a shape of more than 2^40 elements");
+    return {};
+  }
+  ModelVariable variable = makeVariable(lb, request, type);
+  variable.argument = body->addArgument(type, lb.location);
+  own.push_back(unsigned(variables.size()));
+  variables.push_back(std::move(variable));
+  return variables.back().argument;
+}
+
+// ---- What is there already ----------------------------------------------------------------------
+
+Value GraphImporter::findVariable(const LayerConfig &layer, llvm::StringRef name) const {
+  auto own = variablesOf.find(&layer);
+  if (own == variablesOf.end())
+    return {};
+  for (unsigned number : own->second)
+    if (variables[number].name == name)
+      return variables[number].getCurrent();
+  return {};
+}
+
+void GraphImporter::setUpdate(Value current, Value update) {
+  for (ModelVariable &variable : variables)
+    if (variable.argument == current || llvm::is_contained(variable.updates, current))
+      variable.updates.push_back(update);
+}
+
+void GraphImporter::listFirst(Value current, const LayerConfig &wrapper) {
+  auto group = groups.find(&wrapper);
+  if (group == groups.end())
+    return;
+  for (ModelVariable &variable : variables)
+    if (variable.getCurrent() == current) {
+      variable.copy = group->second + "/vars/0";
+      variable.group = 0;
+    }
+}
+
+bool GraphImporter::isStateful(Value current) const {
+  return llvm::any_of(variables, [&](const ModelVariable &variable) {
+    return variable.stateful && variable.getCurrent() == current;
+  });
+}
+
+// ---- Order and paths ----------------------------------------------------------------------------
+
+/// Model.variables; those of one group stay in the order in which they were made.
+void GraphImporter::sortVariables() {
+  std::multimap<std::pair<Place, unsigned>, ModelVariable> ordered;
+  for (ModelVariable &variable : variables)
+    ordered.emplace(std::make_pair(order.lookup(variable.layer), variable.group),
+                    std::move(variable));
+  variables.clear();
+  for (auto &[place, variable] : ordered)
+    variables.push_back(std::move(variable));
+}
+
+/// Keras's path is the layer's own name and the variable's, whatever the containers; two layers of
+/// one name in different containers would collide, so the later gets its containers, too.
+void GraphImporter::nameVariables() {
+  llvm::StringSet<> taken;
+  unsigned unnamed = 0;
+  for (ModelVariable &variable : variables) {
+    if (variable.unnamed) {
+      variable.name = unnamed == 0 ? "variable" : "variable_" + std::to_string(unnamed);
+      ++unnamed;
+    }
+    std::string path = join(variable.layer->name, variable.name);
+    if (!taken.insert(path).second) {
+      const std::string full = join(variable.layerPath, variable.name);
+      path = full;
+      for (unsigned suffix = 1; !taken.insert(path).second; ++suffix)
+        path = full + "_" + std::to_string(suffix);
+    }
+    variable.path = path;
+  }
+  for (ModelVariable &variable : variables)
+    if (variable.quantizer || variable.merge)
+      nameParts(variable);
+}
+
+/// The paths of what belongs to a quantized kernel, or to one with LoRA's factors.
+void GraphImporter::nameParts(ModelVariable &kernel) {
+  for (const ModelVariable &other : variables) {
+    if (other.layer != kernel.layer)
+      continue;
+    if (other.name == kernel.name + "_scale")
+      kernel.scalePath = other.path;
+    else if (other.name == kernel.name + "_zero")
+      kernel.zeroPath = other.path;
+    else if (llvm::StringRef(other.name).ends_with("g_idx"))
+      kernel.groupsPath = other.path;
+    else if (other.name == "lora_" + kernel.name + "_a")
+      kernel.firstFactorPath = other.path;
+    else if (other.name == "lora_" + kernel.name + "_b")
+      kernel.secondFactorPath = other.path;
+  }
+}
+
+} // namespace mpc::keras
