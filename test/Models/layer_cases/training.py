@@ -182,6 +182,20 @@ def weights_divided_by():
     return chain((5, 3), layers.Dense(2))
 
 
+# ---- Zeros, masks and classes that there are not ---------------------------------------------------
+
+
+@case("train", steps=4, optimizer="sgd", loss="cosine_similarity", metrics=["cosine_similarity"])
+def masked_cosine():
+    """Places that the mask hides are predicted to be zero vectors, where the norm's root has no derivative."""
+    return chain((5, 3), layers.Masking(0.0), layers.Dense(2, use_bias=False))
+
+
+@case("gradient")
+def masked_unit_norm():
+    return chain((5, 3), layers.Dense(4, use_bias=False), layers.UnitNormalization(), layers.Dense(2))
+
+
 # ---- Weights of losses --------------------------------------------------------------------------
 
 
