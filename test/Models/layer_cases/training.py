@@ -196,6 +196,13 @@ def masked_unit_norm():
     return chain((5, 3), layers.Dense(4, use_bias=False), layers.UnitNormalization(), layers.Dense(2))
 
 
+@case("train", steps=3, optimizer="adam", weights=weights_of((5,)), metrics=[keras.metrics.RootMeanSquaredError(), "mse"],
+      weighted_metrics=[keras.metrics.RootMeanSquaredError(name="weighted_root"), "mae"])
+def masked_root_mean_square():
+    """The squares that Keras's RootMeanSquaredError averages have no mask."""
+    return chain((5, 3), layers.Masking(0.0), layers.LSTM(4, return_sequences=True), layers.Dense(4))
+
+
 # ---- Weights of losses --------------------------------------------------------------------------
 
 
