@@ -203,6 +203,12 @@ def masked_root_mean_square():
     return chain((5, 3), layers.Masking(0.0), layers.LSTM(4, return_sequences=True), layers.Dense(4))
 
 
+@case("train", rows=12, steps=4, optimizer="sgd", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1),
+      target=lambda random, rows, shape: random.integers(-1, 4, size=rows).astype(np.int32), metrics=["accuracy", keras.metrics.SparseTopKCategoricalAccuracy(2, name="top")])
+def top_of_ignored():
+    return chain((4,), layers.Dense(4))
+
+
 # ---- Weights of losses --------------------------------------------------------------------------
 
 
