@@ -54,6 +54,7 @@ private:
   ExitCode writeCudaSource();
   ExitCode emit();
   void takeOptimizerState();
+  void replaceLearningRate();
   /// After a failure that is not the input's: says so, with a file that shows it again.
   ExitCode reportInternalError(Phase phase, llvm::StringRef what);
   /// The IR that `phase` began with, in a temporary file; the model itself where there is none.

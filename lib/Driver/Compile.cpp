@@ -306,9 +306,10 @@ ExitCode Compilation::writeIR() {
     return flushOutput();
   }
   // The optimizer's variables are declared with the backward pass; before, its state has no place.
-  if (last >= Phase::Autodiff)
+  if (last >= Phase::Autodiff) {
     takeOptimizerState();
-  else if (!optimizerVariables.empty())
+    replaceLearningRate();
+  } else if (hasStepped(optimizerVariables))
     diagnostics.warning(options.model +
                         ": the optimizer's state in it does not go with IR of phase " +
                         getPhaseName(last) + "; --compile-to=autodiff or a later phase keeps it");
@@ -339,7 +340,17 @@ void Compilation::recordSourceHash() {
     (*module)->setAttr("mpc.source_hash", StringAttr::get(&context, sourceHash.get()));
 }
 
+/// Another optimizer's variables would pass for its own where there are as many of the same shapes.
 void Compilation::takeOptimizerState() {
+  const llvm::json::Value *stored = imported ? imported->compileConfig.get("optimizer") : nullptr;
+  if (stored && !options.optimizer.empty() && compileConfig.isComplete() &&
+      !isSameOptimizer(*stored, compileConfig.optimizer)) {
+    if (hasStepped(optimizerVariables))
+      diagnostics.warning(options.model + ": its optimizer's state is not that of --optimizer=" +
+                          options.optimizer + ", which starts anew");
+    optimizerVariables.clear();
+    return;
+  }
   std::string warning = legacyOptimizerNames.empty()
                             ? addOptimizerState(*module, std::move(optimizerVariables), weights)
                             : addLegacyOptimizerState(*module, legacyOptimizerNames,
@@ -348,9 +359,16 @@ void Compilation::takeOptimizerState() {
     diagnostics.warning(options.model + ": " + warning);
 }
 
+/// The state holds a rate, too; one that an option says replaces it.
+void Compilation::replaceLearningRate() {
+  if (options.learningRate || !options.optimizer.empty())
+    dropLearningRate(*module, weights);
+}
+
 ExitCode Compilation::emit() {
   recordSourceHash();
   takeOptimizerState();
+  replaceLearningRate();
   EmitOptions emitOptions;
   emitOptions.name = name;
   emitOptions.outputDirectory =
