@@ -40,6 +40,7 @@ private:
   ExitCode load();
   ExitCode loadKeras(llvm::MemoryBufferRef buffer);
   ExitCode loadIR(llvm::MemoryBufferRef buffer);
+  void warnOfLateOptions();
   ExitCode specializeBatch();
   ExitCode prepareTraining(const llvm::json::Object &fileConfig);
   ExitCode runPhases();

@@ -160,11 +160,41 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
                       " is IR behind the graph; expected IR of a phase up to fusion");
     return kExitUsage;
   }
+  warnOfLateOptions();
   if (ExitCode code = specializeBatch(); code != kExitDone)
     return code;
   if (first != Phase::Policy)
     return kExitDone;
   return prepareTraining({});
+}
+
+/// Options whose phase IR has behind it are no mistake of those who give all commands the same
+/// ones.
+void Compilation::warnOfLateOptions() {
+  SmallVector<StringRef> late;
+  if (first > Phase::Policy && !options.pipeline.policy.empty())
+    late.push_back("--policy");
+  if (first > Phase::Policy && options.pipeline.lossScale != "auto")
+    late.push_back("--loss-scale");
+  if (first > Phase::Casts && !options.pipeline.outputGuard)
+    late.push_back("--output-guard");
+  if (first > Phase::Autodiff && options.mode == Mode::Infer)
+    late.push_back("--mode");
+  if (first > Phase::Policy || module->lookupSymbol("loss")) {
+    for (auto [option, text] : {std::pair<StringRef, StringRef>("--loss", options.loss),
+                                {"--optimizer", options.optimizer},
+                                {"--metrics", options.metrics}})
+      if (!text.empty())
+        late.push_back(option);
+    if (options.learningRate)
+      late.push_back("--learning-rate");
+  }
+  if (!options.inputShapes.empty())
+    late.push_back("--input-shape");
+  if (!late.empty())
+    diagnostics.warning(options.model + ": is IR in which this is decided, so that " +
+                        llvm::join(late, ", ") + (late.size() == 1 ? " has" : " have") +
+                        " no effect");
 }
 
 ExitCode Compilation::specializeBatch() {
