@@ -40,6 +40,7 @@ private:
   ExitCode load();
   ExitCode loadKeras(llvm::MemoryBufferRef buffer);
   ExitCode loadIR(llvm::MemoryBufferRef buffer);
+  void warnOfLateOptions();
   ExitCode specializeBatch();
   ExitCode prepareTraining(const llvm::json::Object &fileConfig);
   ExitCode runPhases();
@@ -54,6 +55,7 @@ private:
   ExitCode writeCudaSource();
   ExitCode emit();
   void takeOptimizerState();
+  void replaceLearningRate();
   /// After a failure that is not the input's: says so, with a file that shows it again.
   ExitCode reportInternalError(Phase phase, llvm::StringRef what);
   /// The IR that `phase` began with, in a temporary file; the model itself where there is none.

@@ -159,11 +159,41 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
                       " is IR behind the graph; expected IR of a phase up to fusion");
     return kExitUsage;
   }
+  warnOfLateOptions();
   if (ExitCode code = specializeBatch(); code != kExitDone)
     return code;
   if (first != Phase::Policy)
     return kExitDone;
   return prepareTraining({});
+}
+
+/// Options whose phase IR has behind it are no mistake of those who give all commands the same
+/// ones.
+void Compilation::warnOfLateOptions() {
+  SmallVector<StringRef> late;
+  if (first > Phase::Policy && !options.pipeline.policy.empty())
+    late.push_back("--policy");
+  if (first > Phase::Policy && options.pipeline.lossScale != "auto")
+    late.push_back("--loss-scale");
+  if (first > Phase::Casts && !options.pipeline.outputGuard)
+    late.push_back("--output-guard");
+  if (first > Phase::Autodiff && options.mode == Mode::Infer)
+    late.push_back("--mode");
+  if (first > Phase::Policy || module->lookupSymbol("loss")) {
+    for (auto [option, text] : {std::pair<StringRef, StringRef>("--loss", options.loss),
+                                {"--optimizer", options.optimizer},
+                                {"--metrics", options.metrics}})
+      if (!text.empty())
+        late.push_back(option);
+    if (options.learningRate)
+      late.push_back("--learning-rate");
+  }
+  if (!options.inputShapes.empty())
+    late.push_back("--input-shape");
+  if (!late.empty())
+    diagnostics.warning(options.model + ": is IR in which this is decided, so that " +
+                        llvm::join(late, ", ") + (late.size() == 1 ? " has" : " have") +
+                        " no effect");
 }
 
 ExitCode Compilation::specializeBatch() {
@@ -305,9 +335,10 @@ ExitCode Compilation::writeIR() {
     return flushOutput();
   }
   // The optimizer's variables are declared with the backward pass; before, its state has no place.
-  if (last >= Phase::Autodiff)
+  if (last >= Phase::Autodiff) {
     takeOptimizerState();
-  else if (!optimizerVariables.empty())
+    replaceLearningRate();
+  } else if (hasStepped(optimizerVariables))
     diagnostics.warning(options.model +
                         ": the optimizer's state in it does not go with IR of phase " +
                         getPhaseName(last) + "; --compile-to=autodiff or a later phase keeps it");
@@ -338,7 +369,17 @@ void Compilation::recordSourceHash() {
     (*module)->setAttr("mpc.source_hash", StringAttr::get(&context, sourceHash.get()));
 }
 
+/// Another optimizer's variables would pass for its own where there are as many of the same shapes.
 void Compilation::takeOptimizerState() {
+  const llvm::json::Value *stored = imported ? imported->compileConfig.get("optimizer") : nullptr;
+  if (stored && !options.optimizer.empty() && compileConfig.isComplete() &&
+      !isSameOptimizer(*stored, compileConfig.optimizer)) {
+    if (hasStepped(optimizerVariables))
+      diagnostics.warning(options.model + ": its optimizer's state is not that of --optimizer=" +
+                          options.optimizer + ", which starts anew");
+    optimizerVariables.clear();
+    return;
+  }
   std::string warning = legacyOptimizerNames.empty()
                             ? addOptimizerState(*module, std::move(optimizerVariables), weights)
                             : addLegacyOptimizerState(*module, legacyOptimizerNames,
@@ -347,9 +388,16 @@ void Compilation::takeOptimizerState() {
     diagnostics.warning(options.model + ": " + warning);
 }
 
+/// The state holds a rate, too; one that an option says replaces it.
+void Compilation::replaceLearningRate() {
+  if (options.learningRate || !options.optimizer.empty())
+    dropLearningRate(*module, weights);
+}
+
 ExitCode Compilation::emit() {
   recordSourceHash();
   takeOptimizerState();
+  replaceLearningRate();
   EmitOptions emitOptions;
   emitOptions.name = name;
   emitOptions.outputDirectory =

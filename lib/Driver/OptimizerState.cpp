@@ -9,8 +9,33 @@ using namespace mpc;
 /// iteration, learning_rate, step_counter, dynamic_scale of a LossScaleOptimizer.
 static constexpr size_t kScalerVariables = 4;
 
-/// Whether the optimizer has made a step: its counters, the only integers it has, are not all 0.
-static bool hasStepped(ArrayRef<keras::StoredTensor> stored) {
+/// The class's name in small letters, without package and underscores: "Custom>Adam", "adam".
+static std::string classOf(const llvm::json::Value &optimizer) {
+  if (const llvm::json::Object *object = optimizer.getAsObject()) {
+    const llvm::json::Object *config = object->getObject("config");
+    if (const llvm::json::Value *inner = config ? config->get("inner_optimizer") : nullptr)
+      return classOf(*inner);
+    const llvm::json::Value *name = object->get("class_name");
+    return name && name->getAsString() ? classOf(*name) : "";
+  }
+  StringRef text = optimizer.getAsString().value_or("");
+  std::string name = text.substr(text.rfind('>') + 1).lower();
+  llvm::erase(name, '_');
+  return name;
+}
+
+bool mpc::isSameOptimizer(const llvm::json::Value &a, const llvm::json::Value &b) {
+  return classOf(a) == classOf(b);
+}
+
+void mpc::dropLearningRate(ModuleOp module, WeightStore &weights) {
+  for (VariableOp variable : module.getOps<VariableOp>())
+    if (variable.getRole() == VariableRole::Optimizer &&
+        variable.getSymName().ends_with("/learning_rate"))
+      weights.remove(variable.getSymName().str());
+}
+
+bool mpc::hasStepped(ArrayRef<keras::StoredTensor> stored) {
   return llvm::any_of(stored, [](const keras::StoredTensor &tensor) {
     return (tensor.dtype == MPC_RT_INT64 || tensor.dtype == MPC_RT_INT32) &&
            llvm::any_of(tensor.bytes, [](uint8_t byte) { return byte != 0; });

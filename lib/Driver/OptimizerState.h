@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mpc/Codegen/CPU/Emit.h"
 #include "mpc/Import/Keras/Weights.h"
+#include "llvm/Support/JSON.h"
 #include <vector>
 
 namespace mpc {
@@ -18,6 +19,17 @@ namespace mpc {
 /// does; empty otherwise, and where the file's optimizer never made a step.
 std::string addOptimizerState(mlir::ModuleOp module, std::vector<keras::StoredTensor> stored,
                               WeightStore &weights);
+
+/// Whether two optimizers, in Keras's serialised form or by name, are of one class; what a
+/// LossScaleOptimizer wraps counts.
+bool isSameOptimizer(const llvm::json::Value &a, const llvm::json::Value &b);
+
+/// Whether the optimizer that stored these made a step: its counters, the only integers it has, are
+/// not all 0.
+bool hasStepped(llvm::ArrayRef<keras::StoredTensor> stored);
+
+/// Takes back the learning rate that was stored; it starts as its initializer says.
+void dropLearningRate(mlir::ModuleOp module, WeightStore &weights);
 
 /// Whether Keras lists the optimizer's variable inside of a LossScaleOptimizer, too.
 bool isListedWhenScaled(VariableOp variable);

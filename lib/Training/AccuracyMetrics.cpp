@@ -43,7 +43,8 @@ static MetricParts sparseCategoricalAccuracy(MetricInput &in) {
   return meanOf(in, equalAsFloat(in.e, in.target, in.e.argmax(in.prediction, in.rank() - 1)));
 }
 
-/// Fewer than k classes score higher than the right one (tf.math.in_top_k).
+/// Fewer than k classes score higher than the right one; false where a score is not finite and
+/// where there is no such class (tf.math.in_top_k).
 static MetricParts topK(MetricInput &in, Value classes) {
   Expression &e = in.e;
   Value hot = e.oneHot(classes, tensorTypeOf(in.prediction).getShape().back());
@@ -55,6 +56,9 @@ static MetricParts topK(MetricInput &in, Value classes) {
   Value higher = e.toFloat(e.compare(ComparePredicate::GT, in.prediction, score));
   Value count = e.reduceLast(ReduceKind::Sum, higher);
   Value hit = e.compare(ComparePredicate::LT, count, e.constant(in.metric.number("k", 5)));
+  Value finite = IsFiniteOp::create(e.builder, e.loc, in.prediction);
+  hit = e.logicalAnd(hit, e.reduceLast(ReduceKind::All, finite));
+  hit = e.logicalAnd(hit, e.reduceLast(ReduceKind::Any, isRight));
   return meanOf(in, e.toFloat(hit));
 }
 

@@ -268,9 +268,7 @@ void LossBuilder::addLossTerms() {
 /// columns (0), each divided by its norm.
 static Value meanOfProducts(Expression &e, Value matrix, int64_t summed) {
   constexpr double kEpsilon = 1e-7; // keras.config.epsilon()
-  Value squares = e.reduce(ReduceKind::Sum, e.square(matrix), {summed}, /*keepDims=*/true);
-  Value inverse = e.minimum(RsqrtOp::create(e.builder, e.loc, squares), e.constant(1 / kEpsilon));
-  Value unit = e.mul(matrix, inverse);
+  Value unit = e.normalize(matrix, summed, kEpsilon);
   Value products = ContractOp::create(e.builder, e.loc, unit, unit, summed, summed);
   const int64_t count = tensorTypeOf(products).getDimSize(0);
   auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, int32_t(count)));

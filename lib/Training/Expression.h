@@ -91,6 +91,12 @@ struct Expression {
       axes.push_back(d);
     return axes.empty() ? a : reduce(kind, a, axes);
   }
+  /// a min(rsqrt(sum of a^2 along `axis`), 1 / epsilon) (keras/src/ops/nn.py, _normalize). The
+  /// least is taken of the sum, so that zeros have a derivative: the root's is not finite there.
+  Value normalize(Value a, int64_t axis, double epsilon) {
+    Value sum = reduce(ReduceKind::Sum, square(a), {axis}, /*keepDims=*/true);
+    return mul(a, RsqrtOp::create(builder, loc, maximum(sum, constant(epsilon * epsilon))));
+  }
   /// Over every dimension but the first `kept`.
   Value reduceFrom(ReduceKind kind, Value a, int64_t kept) {
     auto axes = llvm::to_vector(llvm::seq<int64_t>(kept, tensorTypeOf(a).getRank()));

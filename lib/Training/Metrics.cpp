@@ -60,6 +60,9 @@ static MetricParts sumOf(MetricInput &in) {
 }
 
 static MetricParts rootMeanSquaredError(MetricInput &in) {
+  // No MeanMetricWrapper: its squares have lost the output's mask (keras/src/metrics/
+  // regression_metrics.py).
+  in.mask = {};
   MetricParts parts = meanOf(in, in.e.square(in.e.sub(in.prediction, in.target)));
   parts.root = true;
   return parts;

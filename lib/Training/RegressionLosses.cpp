@@ -39,12 +39,8 @@ static SampleLoss meanSquaredLogarithmicError(LossInput &in) {
 static SampleLoss cosineSimilarity(LossInput &in) {
   Expression &e = in.e;
   int64_t axis = in.axis();
-  auto normalised = [&](Value value) {
-    Value sum = e.reduce(ReduceKind::Sum, e.square(value), {axis}, /*keepDims=*/true);
-    Value inverse = RsqrtOp::create(e.builder, e.loc, sum);
-    return e.mul(value, e.minimum(inverse, e.constant(1 / kEpsilon)));
-  };
-  Value product = e.mul(normalised(in.target), normalised(in.prediction));
+  Value product =
+      e.mul(e.normalize(in.target, axis, kEpsilon), e.normalize(in.prediction, axis, kEpsilon));
   return {e.negate(e.reduce(ReduceKind::Sum, product, {axis})), Value(), axis != 0};
 }
 

@@ -188,6 +188,18 @@ class Training(Case):
         rate = model.learning_rate
         model.fit(x, y, epochs=3, verbose=0, callbacks=[mpc.callbacks.ReduceLROnPlateau("loss", factor=0.5, patience=1, mode="max")])
         self.assertAlmostEqual(model.learning_rate, rate * 0.25)
+        # Of R2 more is better, of an error less, of a name of one's own mpc does not know.
+        for monitor, values, epochs in (("val_r2_score", (0.1, 0.5, 0.9), 3), ("mean_squared_error_1", (0.1, 0.5, 0.9), 2)):
+            stop, stopped = mpc.callbacks.EarlyStopping(monitor, patience=1), []
+            stop.set_model(model)
+            stop.on_train_begin()
+            for epoch, value in enumerate(values):
+                model.stop_training = False
+                stop.on_epoch_end(epoch, {monitor: value})
+                stopped.append(model.stop_training)
+            self.assertEqual(stopped.index(True) + 1 if True in stopped else 3, epochs)
+        with self.assertRaisesRegex(ValueError, "pass mode='max' or mode='min'"):
+            mpc.callbacks.ModelCheckpoint("at.safetensors", "top2")
         for wrong in (float("nan"), float("inf"), 1e39):
             with self.assertRaisesRegex(mpc.InvalidArgumentError, "expected a finite number"):
                 model.learning_rate = wrong

@@ -22,8 +22,15 @@ Result<EntryRows> openEntryRows(const training::SessionOptions &options, const c
   if (!source)
     return source.failure();
   const bool withTargets = std::strcmp(entry, "predict") != 0;
-  Result<data::Dataset> data =
-      data::bindSource(*source, (*session)->signature(**found), withTargets);
+  data::Signature signature = (*session)->signature(**found);
+  // Columns of a CSV that are targets in training are no features of a prediction.
+  if (const mpc_rt_entry_info_t *evaluate = (*session)->findEntry("evaluate");
+      evaluate && !withTargets) {
+    data::Signature whole = (*session)->signature(*evaluate);
+    signature.targets = std::move(whole.targets);
+    signature.sampleWeights = std::move(whole.sampleWeights);
+  }
+  Result<data::Dataset> data = data::bindSource(*source, signature, withTargets);
   if (!data)
     return data.failure();
   console.notes(data->notes);

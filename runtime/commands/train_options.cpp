@@ -40,12 +40,12 @@ public:
     wrong(key, at->second, "a number");
     return otherwise;
   }
-  /// Whether larger values of the monitored metric are better.
-  bool larger(const std::string &monitor) {
+  /// Whether larger values of the monitored metric are better, if that is known.
+  std::optional<bool> larger(const std::string &monitor) {
     std::string mode = text("mode", "auto");
     if (mode != "auto" && mode != "min" && mode != "max")
       wrong("mode", mode, "auto, min or max");
-    return mode == "max" || (mode == "auto" && training::largerIsBetter(monitor));
+    return mode == "auto" ? training::largerIsBetter(monitor) : mode == "max";
   }
   void wrong(const char *key, const std::string &value, const char *expected) {
     arguments_.fault("--" + option_ + ": " + key + " is '" + value + "'; expected " + expected);

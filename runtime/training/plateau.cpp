@@ -3,6 +3,8 @@
 // (early_stopping.py, reduce_lr_on_plateau.py, terminate_on_nan.py).
 #include "training/plateau.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -11,11 +13,32 @@ namespace mpc::training {
 using data::Failure;
 using data::Status;
 
-bool largerIsBetter(const std::string &monitor) {
-  for (const char *part : {"acc", "auc", "precision", "recall", "f1", "iou"})
-    if (monitor.find(part) != std::string::npos)
+std::optional<bool> largerIsBetter(const std::string &monitor) {
+  std::string name = monitor.substr(0, monitor.find('[')); // an element of a vector
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return char(std::tolower(static_cast<unsigned char>(c))); });
+  // The number that tells two metrics of one name apart: `auc_1`.
+  size_t last = name.find_last_not_of("0123456789");
+  if (last != std::string::npos && last > 0 && last + 1 < name.size() && name[last] == '_')
+    name.resize(last);
+  // Behind `val_` and an output's name.
+  auto endsWith = [&](const std::string &end) {
+    return name == end || (name.size() > end.size() &&
+                           name.compare(name.size() - end.size() - 1, end.npos, "_" + end) == 0);
+  };
+  for (const char *end :
+       {"loss", "error", "crossentropy", "ce", "bce", "hinge", "poisson", "logcosh", "log_cosh",
+        "mse", "mae", "mape", "msle", "rmse", "divergence", "kld", "learning_rate"})
+    if (endsWith(end))
+      return false;
+  for (const char *end : {"cosine_similarity", "correlation", "fbeta_score", "io_u", "r2_score",
+                          "sensitivity", "specificity"})
+    if (endsWith(end))
       return true;
-  return false;
+  for (const char *part : {"acc", "auc", "precision", "recall", "f1", "iou"})
+    if (name.find(part) != std::string::npos)
+      return true;
+  return std::nullopt;
 }
 
 static double worst(bool larger) {
@@ -34,6 +57,16 @@ static Status checkMonitor(const char *option, const std::string &monitor, const
                  "; val_ metrics need --validation-data or --validation-split");
 }
 
+/// Keras, too, wants to be told where a metric has no direction (keras/src/callbacks/
+/// monitor_callback.py).
+static Status checkDirection(const char *option, const std::string &monitor,
+                             const std::optional<bool> &larger) {
+  if (larger)
+    return Status();
+  return Failure(std::string(option) + ": the name '" + monitor +
+                 "' does not say whether more of it is better; say mode=max or mode=min");
+}
+
 static void readState(const CallbackState &state, const std::string &name, double &value) {
   if (auto at = state.find(name); at != state.end())
     std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
@@ -44,17 +77,21 @@ static void readState(const CallbackState &state, const std::string &name, int64
 }
 
 EarlyStop::EarlyStop(EarlyStopOptions options)
-    : options_(std::move(options)), best_(worst(options_.larger)) {}
+    : options_(std::move(options)), best_(worst(options_.larger.value_or(false))) {}
 
-Status EarlyStop::begin(Logs &logs) { return checkMonitor("--early-stop", options_.monitor, logs); }
+Status EarlyStop::begin(Logs &logs) {
+  if (Status status = checkMonitor("--early-stop", options_.monitor, logs); !status)
+    return status;
+  return checkDirection("--early-stop", options_.monitor, options_.larger);
+}
 
 Status EarlyStop::epochEnd(int64_t epoch, Logs &logs, std::string &stop) {
   const double *current = findLog(logs, options_.monitor);
   if (epoch < options_.startFromEpoch)
     return Status();
   ++wait_;
-  bool better =
-      options_.larger ? *current - options_.minDelta > best_ : *current + options_.minDelta < best_;
+  bool better = *options_.larger ? *current - options_.minDelta > best_
+                                 : *current + options_.minDelta < best_;
   if (better) {
     best_ = *current;
     wait_ = 0;
@@ -79,10 +116,12 @@ void EarlyStop::restore(const CallbackState &state) {
 ReduceLearningRate::ReduceLearningRate(ReduceLearningRateOptions options, OptimizerState &state,
                                        std::function<void(std::string)> report)
     : options_(std::move(options)), state_(state), report_(std::move(report)),
-      best_(worst(options_.larger)) {}
+      best_(worst(options_.larger.value_or(false))) {}
 
 Status ReduceLearningRate::begin(Logs &logs) {
   Status status = checkMonitor("--reduce-lr", options_.monitor, logs);
+  if (status)
+    status = checkDirection("--reduce-lr", options_.monitor, options_.larger);
   logs.emplace_back("learning_rate", *state_.learningRate());
   return status;
 }
@@ -95,7 +134,7 @@ Status ReduceLearningRate::epochEnd(int64_t epoch, Logs &logs, std::string &stop
     wait_ = 0;
   }
   bool better =
-      options_.larger ? current > best_ + options_.minDelta : current < best_ - options_.minDelta;
+      *options_.larger ? current > best_ + options_.minDelta : current < best_ - options_.minDelta;
   if (better) {
     best_ = current;
     wait_ = 0;

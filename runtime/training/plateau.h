@@ -8,17 +8,19 @@
 
 #include <functional>
 #include <limits>
+#include <optional>
 
 namespace mpc::training {
 
-/// Whether more is better for a metric, by name: Keras's mode "auto".
-bool largerIsBetter(const std::string &monitor);
+/// Whether more is better for a metric, by its name; nothing where that does not say it. Keras's
+/// mode "auto" asks the metric (`_direction` in keras/src/metrics), and its names say the same.
+std::optional<bool> largerIsBetter(const std::string &monitor);
 
 struct EarlyStopOptions {
   std::string monitor = "val_loss";
   int64_t patience = 0;
   double minDelta = 0;
-  bool larger = false;
+  std::optional<bool> larger = false; // nothing: refused when training begins
   int64_t startFromEpoch = 0;
 };
 
@@ -43,7 +45,7 @@ struct ReduceLearningRateOptions {
   double factor = 0.1;
   int64_t patience = 10;
   double minDelta = 1e-4;
-  bool larger = false;
+  std::optional<bool> larger = false; // nothing: refused when training begins
   int64_t cooldown = 0;
   double minimum = 0;
 };

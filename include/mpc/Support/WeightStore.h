@@ -23,6 +23,7 @@ struct Weight {
 class WeightStore {
 public:
   void add(std::string path, Weight weight) { values[std::move(path)] = std::move(weight); }
+  void remove(const std::string &path) { values.erase(path); }
   const std::map<std::string, Weight> &all() const { return values; }
 
 private:

@@ -138,8 +138,9 @@ Value ValueBuilder::makeEinsum(llvm::StringRef equation, llvm::ArrayRef<Value> o
 
 Value ValueBuilder::makeUnitNorm(Value value, llvm::ArrayRef<int64_t> axes, double epsilon) {
   Value sum = makeReduce(ReduceKind::Sum, make<MultiplyOp>(value, value), axes, /*keepDims=*/true);
-  Value inverse = make<MinimumOp>(make<RsqrtOp>(sum), makeConstant(1.0 / epsilon));
-  return make<MultiplyOp>(value, inverse);
+  // The least of the sum is 1 / epsilon at most of the root, and zeros have a finite derivative.
+  Value least = make<MaximumOp>(sum, makeConstant(epsilon * epsilon));
+  return make<MultiplyOp>(value, make<RsqrtOp>(least));
 }
 
 Value ValueBuilder::makeSoftmax(Value value, llvm::ArrayRef<int64_t> axes) {

@@ -35,6 +35,21 @@ def shared_spectral_normalization():
     return keras.Model(x, layers.Dense(2)(shared(layers.ReLU()(shared(x))) + shared(x)))
 
 
+def far_away(random, rows, shape):
+    """Targets that make gradients of a few ten thousands."""
+    return (1.2e6 + random.normal(size=(rows, *shape[1:]))).astype(np.float32)
+
+
+@case("gradient", target=far_away)
+def sums_of_calls_float16():
+    """Each call casts the weights anew, so that its gradients, rounded to float16, are summed in float32."""
+    half = dict(dtype="mixed_float16")
+    x = keras.Input((4,), name="x")
+    shared, scaled = layers.Dense(4, activation="sigmoid", **half), layers.Rescaling(0.5, **half)
+    parts = [shared(x), shared(scaled(x)), shared(scaled(scaled(x))), shared(shared(x))]
+    return keras.Model(x, layers.Concatenate(dtype="float32")(parts))
+
+
 @case("gradient")
 def activation_objects():
     x = keras.Input((5, 3), name="x")

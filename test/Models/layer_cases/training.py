@@ -182,6 +182,33 @@ def weights_divided_by():
     return chain((5, 3), layers.Dense(2))
 
 
+# ---- Zeros, masks and classes that there are not ---------------------------------------------------
+
+
+@case("train", steps=4, optimizer="sgd", loss="cosine_similarity", metrics=["cosine_similarity"])
+def masked_cosine():
+    """Places that the mask hides are predicted to be zero vectors, where the norm's root has no derivative."""
+    return chain((5, 3), layers.Masking(0.0), layers.Dense(2, use_bias=False))
+
+
+@case("gradient")
+def masked_unit_norm():
+    return chain((5, 3), layers.Dense(4, use_bias=False), layers.UnitNormalization(), layers.Dense(2))
+
+
+@case("train", steps=3, optimizer="adam", weights=weights_of((5,)), metrics=[keras.metrics.RootMeanSquaredError(), "mse"],
+      weighted_metrics=[keras.metrics.RootMeanSquaredError(name="weighted_root"), "mae"])
+def masked_root_mean_square():
+    """The squares that Keras's RootMeanSquaredError averages have no mask."""
+    return chain((5, 3), layers.Masking(0.0), layers.LSTM(4, return_sequences=True), layers.Dense(4))
+
+
+@case("train", rows=12, steps=4, optimizer="sgd", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1),
+      target=lambda random, rows, shape: random.integers(-1, 4, size=rows).astype(np.int32), metrics=["accuracy", keras.metrics.SparseTopKCategoricalAccuracy(2, name="top")])
+def top_of_ignored():
+    return chain((4,), layers.Dense(4))
+
+
 # ---- Weights of losses --------------------------------------------------------------------------
 
 

@@ -34,6 +34,13 @@ class Predict(linear.ToolTest):
         with open(self.path("o"), "rb") as handle:
             self.assertEqual(first, handle.read())
 
+    def test_csv_to_train_with(self):
+        with open(self.path("d.csv"), "w") as handle:
+            handle.write("length,y0,width,depth,sample_weight\n")
+            for row, label in zip(self.x, self.y):
+                handle.write(f"{row[0]},{label},{row[1]},{row[2]},0.5\n")
+        numpy.testing.assert_allclose(self.predicted(self.path("d.csv"))["out0"], self.expected(), rtol=1e-5, atol=1e-6)
+
     def test_archive_is_sound(self):
         self.predicted(self.data)
         with zipfile.ZipFile(self.path("o")) as archive:

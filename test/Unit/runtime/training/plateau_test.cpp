@@ -68,10 +68,51 @@ TEST(EarlyStop, StateSurvives) {
 }
 
 TEST(EarlyStop, AutomaticDirection) {
-  EXPECT_TRUE(largerIsBetter("val_accuracy"));
-  EXPECT_TRUE(largerIsBetter("auc"));
-  EXPECT_FALSE(largerIsBetter("val_loss"));
-  EXPECT_FALSE(largerIsBetter("mean_squared_error"));
+  // What Keras 3.15.1's metrics are called and say of themselves (`_direction`), and names made of
+  // these.
+  for (const char *name : {"accuracy",
+                           "acc",
+                           "auc",
+                           "binary_accuracy",
+                           "binary_io_u",
+                           "concordance_correlation",
+                           "cosine_similarity",
+                           "f1_score",
+                           "fbeta_score",
+                           "io_u",
+                           "mean_io_u",
+                           "one_hot_mean_io_u",
+                           "pearson_correlation",
+                           "precision",
+                           "precision_at_recall",
+                           "r2_score",
+                           "recall",
+                           "recall_at_precision",
+                           "sensitivity_at_specificity",
+                           "specificity_at_sensitivity",
+                           "sparse_top_k_categorical_accuracy",
+                           "val_accuracy",
+                           "val_head_r2_score_1",
+                           "f1_score[2]"})
+    EXPECT_EQ(largerIsBetter(name), std::optional<bool>(true)) << name;
+  for (const char *name : {"binary_crossentropy", "categorical_hinge", "hinge", "kl_divergence",
+                           "logcosh", "mean_absolute_error", "mean_squared_logarithmic_error",
+                           "poisson", "root_mean_squared_error", "sparse_categorical_crossentropy",
+                           "loss", "val_loss", "val_accuracy_head_loss", "MAE", "mse_2"})
+    EXPECT_EQ(largerIsBetter(name), std::optional<bool>(false)) << name;
+  for (const char *name : {"top2", "false_negatives", "val_true_positives", "mean", "closs"})
+    EXPECT_EQ(largerIsBetter(name), std::nullopt) << name;
+}
+
+TEST(EarlyStop, WantsADirection) {
+  EarlyStopOptions options;
+  options.monitor = "top2";
+  options.larger = largerIsBetter(options.monitor);
+  EarlyStop stop(options);
+  Logs logs = {{"loss", 0.1}, {"top2", 0.5}};
+  mpc::data::Status status = stop.begin(logs);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.failure().messages.at(0).find("say mode=max or mode=min"), std::string::npos);
 }
 
 TEST(TerminateOnNaN, StopsOnlyForNonFiniteLosses) {
