@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Codegen/Passes.h"
+#include "mpc/Support/TargetOption.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_GROUPROWSPASS
@@ -91,6 +92,8 @@ struct GroupRows : mpc::impl::GroupRowsPassBase<GroupRows> {
   using GroupRowsPassBase::GroupRowsPassBase;
 
   void runOnOperation() override {
+    if (failed(checkTargetOption(getOperation(), target)))
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry->hasAttr(MpcDialect::kEntryAttr))
@@ -109,7 +112,7 @@ struct GroupRows : mpc::impl::GroupRowsPassBase<GroupRows> {
   void gather(IRRewriter &rewriter, Block &block) const {
     for (Operation *first = block.empty() ? nullptr : &block.front(); first;) {
       Operation *next = first->getNextNode();
-      if (RowGroup group(/*keepsRows=*/target == "cuda"); group.add(first)) {
+      if (RowGroup group(/*keepsRows=*/StringRef(target).starts_with("cuda")); group.add(first)) {
         for (Operation *op = next;
              op && (add(group, op) || group.canPass(op) || group.postpone(op));)
           op = op->getNextNode();

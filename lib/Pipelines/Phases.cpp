@@ -190,12 +190,17 @@ void mpc::addVerification(OpPassManager &manager, Phase phase) {
 }
 
 namespace {
+enum class OutputGuard { on, off };
+
 /// The options of `mpc-to-<phase>` on the command line of mpc-opt.
 struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
   Option<std::string> policy{*this, "policy",
                              llvm::cl::desc("policy name or JSON file for every layer")};
-  Option<std::string> guard{*this, "output-guard", llvm::cl::desc("on or off"),
-                            llvm::cl::init("on")};
+  Option<OutputGuard> guard{
+      *this, "output-guard", llvm::cl::desc("whether outputs and loss are float32 at least"),
+      llvm::cl::init(OutputGuard::on),
+      llvm::cl::values(clEnumValN(OutputGuard::on, "on", "they are"),
+                       clEnumValN(OutputGuard::off, "off", "they are what the policies say"))};
   Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("as mpcc --loss-scale"),
                                 llvm::cl::init("auto")};
   Option<std::string> target{*this, "target", llvm::cl::desc("cpu or cuda"), llvm::cl::init("cpu")};
@@ -211,7 +216,7 @@ void mpc::registerPhasePipelines() {
         name, description, [last](OpPassManager &manager, const PhaseOptions &given) {
           PipelineOptions options;
           options.policy = given.policy;
-          options.outputGuard = given.guard != "off";
+          options.outputGuard = given.guard == OutputGuard::on;
           options.lossScale = given.lossScale;
           options.target = given.target;
           for (int phase = std::min(last, int(Phase::Policy)); phase <= last; ++phase)

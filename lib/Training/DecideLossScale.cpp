@@ -61,6 +61,13 @@ struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (!isLossScaleOption(option)) {
+      module.emitError("--loss-scale=")
+          << option
+          << ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
+             "positive scales that are finite in float32";
+      return signalPassFailure();
+    }
     LossScaleOp existing;
     for (LossScaleOp scale : module.getOps<LossScaleOp>())
       existing = scale;
@@ -72,17 +79,9 @@ struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
       return;
     }
     if (option != "auto") {
-      std::optional<Request> request = parseRequest(option);
-      if (!request) {
-        module.emitError("--loss-scale=")
-            << option
-            << ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
-               "positive scales that are finite in float32";
-        return signalPassFailure();
-      }
       if (existing)
         existing.erase();
-      return insert(*request);
+      return insert(*parseRequest(option));
     }
     if (existing)
       return markAllAnalysesPreserved();

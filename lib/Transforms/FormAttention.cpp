@@ -2,6 +2,7 @@
 // mpc-form-attention: softmax of products of queries and keys, times values, as one op.
 #include "AttentionMatch.h"
 #include "Fusion.h"
+#include "mpc/Support/TargetOption.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -64,6 +65,8 @@ struct FormAttention : mpc::impl::FormAttentionBase<FormAttention> {
   using FormAttentionBase::FormAttentionBase;
 
   void runOnOperation() override {
+    if (failed(checkTargetOption(getOperation(), target)))
+      return signalPassFailure();
     const bool isCuda = StringRef(target).starts_with("cuda");
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {

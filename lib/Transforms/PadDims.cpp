@@ -6,6 +6,7 @@
 #include "Fusion.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/ShortSums.h"
+#include "mpc/Support/TargetOption.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -35,6 +36,8 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
   using PadDimsBase::PadDimsBase;
 
   void runOnOperation() override {
+    if (failed(checkTargetOption(getOperation(), target)))
+      return signalPassFailure();
     if (multiple < 0) {
       getOperation().emitError() << "multiple=" << int64_t(multiple)
                                  << ": expected a positive number, or 0";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Translations into and out of the mpc dialect, without any pass: --import-keras, --export-dot.
+// Translations into and out of the mpc dialect, without any pass: --import-keras, --export-dot, and
+// --import-onnx, which says that it is not there.
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
 #include "mpc/Import/Keras/Import.h"
 #include "mpc/Target/Dot.h"
 #include "tools/BugReport.h"
@@ -9,6 +11,24 @@
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+
+/// Sets `refused` where it was asked for.
+static void registerImportOnnx(bool &refused) {
+  static mlir::TranslateToMLIRRegistration registration(
+      "import-onnx", "ONNX model to the mpc dialect (not in this version)",
+      [&refused](llvm::SourceMgr &sources,
+                 mlir::MLIRContext *) -> mlir::OwningOpRef<mlir::Operation *> {
+        refused = true;
+        llvm::WithColor::error()
+            << sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier()
+            << ": ONNX import is not in this version of mpc-translate; expected a Keras model for "
+               "--import-keras; import the Keras model that it was made from\n";
+        return {};
+      },
+      [](mlir::DialectRegistry &) {});
+}
 
 static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
@@ -18,8 +38,12 @@ static int runTool(int argc, char **argv) {
     return 1;
   mpc::keras::registerImportKeras();
   mpc::registerExportDot();
+  bool isOnnx = false;
+  registerImportOnnx(isOnnx);
   mpc::UsageStatus status;
-  return mlir::failed(mlir::mlirTranslateMain(argc, argv, "mpc translation\n"));
+  if (mlir::succeeded(mlir::mlirTranslateMain(argc, argv, "mpc translation\n")))
+    return 0;
+  return isOnnx ? 2 : 1; // as mpcc
 }
 
 int main(int argc, char **argv) {

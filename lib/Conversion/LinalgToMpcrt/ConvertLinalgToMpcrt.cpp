@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mpc/Codegen/Passes.h"
+#include "mpc/Support/TargetOption.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_CONVERTLINALGTOMPCRTPASS
@@ -70,6 +71,8 @@ namespace {
 struct ConvertLinalgToMpcrt : mpc::impl::ConvertLinalgToMpcrtPassBase<ConvertLinalgToMpcrt> {
   using ConvertLinalgToMpcrtPassBase::ConvertLinalgToMpcrtPassBase;
   void runOnOperation() override {
+    if (failed(checkTargetOption(getOperation(), target)))
+      return signalPassFailure();
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))
@@ -79,7 +82,7 @@ struct ConvertLinalgToMpcrt : mpc::impl::ConvertLinalgToMpcrtPassBase<ConvertLin
         entry.emitOpError("has no argument mpcrt.batch; run the phase buffers first");
         return signalPassFailure();
       }
-      if (failed(convert(entry, target == "cuda")))
+      if (failed(convert(entry, StringRef(target).starts_with("cuda"))))
         signalPassFailure();
     }
     mergeEqualKernels(getOperation());
