@@ -203,7 +203,8 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
                        clEnumValN(OutputGuard::off, "off", "they are what the policies say"))};
   Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("as mpcc --loss-scale"),
                                 llvm::cl::init("auto")};
-  Option<std::string> target{*this, "target", llvm::cl::desc("cpu or cuda"), llvm::cl::init("cpu")};
+  Option<std::string> target{*this, "target", llvm::cl::desc("cpu, cuda or cuda:sm_N,…"),
+                             llvm::cl::init("cpu")};
 };
 } // namespace
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 import sys
 import time
 from typing import IO, Any, Callable, Optional
+
+from ._runtime import larger_is_better
 
 Logs = dict[str, Any]
 
@@ -60,20 +61,11 @@ class LambdaCallback(Callback):
             setattr(self, name, hook)
 
 
-# Of which more is worse, and better: ends of names, and parts of them (runtime/training/plateau.cpp).
-_WORSE = r"(.*_)?(loss|error|crossentropy|ce|bce|hinge|poisson|logcosh|log_cosh|mse|mae|mape|msle|rmse|divergence|kld|learning_rate)(_\d+)?"
-_BETTER = r"(.*_)?(cosine_similarity|correlation|fbeta_score|io_u|r2_score|sensitivity|specificity)(_\d+)?|.*(acc|auc|precision|recall|f1|iou).*"
-
-
 def _better(monitor: str, mode: str) -> Callable[[float, float, float], bool]:
     if mode not in ("auto", "min", "max"):
         raise ValueError(f"mode {mode!r}; expected auto, min or max")
-    name = monitor.partition("[")[0].lower()
-    smaller, larger = mode == "min", mode == "max"
-    if mode == "auto":
-        smaller = re.fullmatch(_WORSE, name) is not None
-        larger = not smaller and re.fullmatch(_BETTER, name) is not None
-    if not smaller and not larger:
+    larger = larger_is_better(monitor) if mode == "auto" else mode == "max"
+    if larger is None:
         raise ValueError(f"the name {monitor!r} does not say whether more of it is better; pass mode='max' or mode='min'")
     return lambda new, old, delta: new > old + delta if larger else new < old - delta
 

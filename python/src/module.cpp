@@ -3,6 +3,7 @@
 #include "context.h"
 #include "dtypes.h"
 #include "errors.h"
+#include "training/metric_direction.h"
 #include "training/shuffle.h"
 #include "unlocked.h"
 
@@ -236,5 +237,7 @@ NB_MODULE(_runtime, module) {
         return mpc::training::shuffledRows(rows, seed, epoch);
       },
       "rows"_a, "seed"_a, "epoch"_a, "The order of rows that mpc-run train takes.");
+  module.def("larger_is_better", mpc::training::largerIsBetter, "monitor"_a,
+             "Whether more is better for a metric of this name; None where that does not say it.");
   module.def("runtime_version", [] { return mpc_rt_version(); });
 }

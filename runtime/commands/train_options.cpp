@@ -3,6 +3,7 @@
 #include "commands/train_options.h"
 
 #include "commands/commands.h"
+#include "training/metric_direction.h"
 
 #include <cmath>
 

@@ -12,10 +12,6 @@
 
 namespace mpc::training {
 
-/// Whether more is better for a metric, by its name; nothing where that does not say it. Keras's
-/// mode "auto" asks the metric (`_direction` in keras/src/metrics), and its names say the same.
-std::optional<bool> largerIsBetter(const std::string &monitor);
-
 struct EarlyStopOptions {
   std::string monitor = "val_loss";
   int64_t patience = 0;

@@ -56,7 +56,7 @@ def GroupRowsPass : Pass<"mpc-group-rows", "::mlir::ModuleOp"> {
 
     Remark `rows` (category mpc-kernels): how many ops and local temporaries a group has.
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "cpu or cuda">];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "cpu, cuda or cuda:sm_N,…">];
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect"];
 }
@@ -142,7 +142,7 @@ def ConvertLinalgToMpcrtPass : Pass<"convert-linalg-to-mpcrt", "::mlir::ModuleOp
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::LLVM::LLVMDialect"];
   let options = [Option<"target", "target", "std::string", "\"cpu\"",
-                        "cpu or cuda: one row is a block, and dense copies are kernels">];
+                        "cpu, cuda or cuda:sm_N,…: on CUDA one row is a block, and dense copies are kernels">];
 }
 
 def OutlineHostCodePass : Pass<"mpc-outline-host-code", "::mlir::ModuleOp"> {
