@@ -83,6 +83,7 @@ static LogicalResult buildGradientsEntry(ModuleOp module, TrainedModel &model) {
   SmallVector<Value> gradients;
   if (failed(buildGradients(builder, copy->loss, seed, independents, gradients)))
     return failure();
+  shareEqualValues(seed.getDefiningOp());
   recomputeCheapValues(seed.getDefiningOp());
   remarkSavedValues(seed.getDefiningOp());
   entry.addOutput("loss", copy->loss);

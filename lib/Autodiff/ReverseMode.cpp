@@ -26,23 +26,6 @@ struct GradientLocations : OpBuilder::Listener {
   }
 };
 
-/// The type that a part of the block's argument had before it was narrowed to `value`; none for
-/// other values. Keras narrows a variable anew for each call of its layer, so that TensorFlow sums
-/// the gradients of the calls in the variable's dtype; here all calls may read one narrowed copy.
-Type typeBeforeCast(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (op && op->hasTrait<PassesWideCotangent>() && !isa<CastOp>(op))
-    op = op->getOperand(0).getDefiningOp();
-  auto cast = dyn_cast_or_null<CastOp>(op);
-  if (!cast || !isa<BlockArgument>(cast.getInput()))
-    return {};
-  auto type = tensorTypeOf(value);
-  Type before = elementTypeOf(cast.getInput());
-  return before == widerOf32(type.getElementType()) && before != type.getElementType()
-             ? Type(type.clone(before))
-             : Type();
-}
-
 /// The cotangents of a value, which come rounded to its dtype or, from loops, wider.
 struct Cotangent {
   Value narrow, wide;
@@ -70,15 +53,8 @@ private:
 } // namespace
 
 void Sweep::add(Value value, Value cotangent) {
-  Cotangent &cotangents = this->cotangents[value];
-  Type wide =
-      cotangents.narrow && cotangent.getType() == value.getType() ? typeBeforeCast(value) : Type();
-  if (wide) {
-    for (Value part : {std::exchange(cotangents.narrow, Value()), cotangent})
-      add(value, CastOp::create(builder, part.getLoc(), wide, part));
-    return;
-  }
-  Value &total = cotangent.getType() == value.getType() ? cotangents.narrow : cotangents.wide;
+  Cotangent &known = cotangents[value];
+  Value &total = cotangent.getType() == value.getType() ? known.narrow : known.wide;
   total = total ? Value(AddOp::create(builder, cotangent.getLoc(), total, cotangent)) : cotangent;
 }
 

@@ -3,6 +3,7 @@
 // rest.
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpc/Analysis/LayerPath.h"
 #include "mpc/Autodiff/ReverseMode.h"
 
@@ -44,6 +45,37 @@ static int64_t costOfOperands(Operation *op, Operation *seed) {
     if (operand.getDefiningOp() && dependsOnBatch(operand) && backwardUses(operand, seed).empty())
       cost += bytesOf(operand);
   return cost;
+}
+
+namespace {
+/// Ops are equal when their operands, attributes and types are.
+struct EqualOps : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(Operation *op) {
+    return OperationEquivalence::computeHash(op, OperationEquivalence::directHashValue,
+                                             OperationEquivalence::ignoreHashValue,
+                                             OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(Operation *a, Operation *b) {
+    if (a == b || isKey(a) || isKey(b))
+      return a == b;
+    return OperationEquivalence::isEquivalentTo(a, b, OperationEquivalence::IgnoreLocations);
+  }
+
+private:
+  static bool isKey(Operation *op) { return op == getEmptyKey() || op == getTombstoneKey(); }
+};
+} // namespace
+
+void mpc::shareEqualValues(Operation *seed) {
+  llvm::DenseSet<Operation *, EqualOps> known;
+  for (Operation *op : forwardOps(seed)) {
+    if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
+      continue;
+    // In the block's order, so that the operands are the first of their equals already.
+    auto [first, isNew] = known.insert(op);
+    if (!isNew)
+      op->replaceAllUsesWith(*first);
+  }
 }
 
 void mpc::recomputeCheapValues(Operation *seed) {

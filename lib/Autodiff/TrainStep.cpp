@@ -328,6 +328,7 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
   else if (llvm::none_of(gradients, [](Value gradient) { return bool(gradient); }))
     return optimizer.emitError()
            << "no trainable variable influences the loss; there is nothing to train";
+  shareEqualValues(seed);
   recomputeCheapValues(seed);
   remarkSavedValues(seed);
   entry.addOutput("loss", copy->loss);

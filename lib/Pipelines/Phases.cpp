@@ -61,8 +61,9 @@ static void addCasts(OpPassManager &manager, const PipelineOptions &options) {
 }
 
 static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) {
-  // Before differentiation, because what is dead has no derivative to build.
-  cleanUp(manager);
+  // Before differentiation, because what is dead has no derivative to build. No CSE: layers that
+  // narrow one tensor each have a cast of it, so that their gradients are summed in its dtype.
+  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   // Before differentiation, because attention has a derivative of its own; after the casts, which
   // decide in what it is computed.
   manager.addPass(createFormAttention({/*target=*/options.target}));

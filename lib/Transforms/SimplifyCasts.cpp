@@ -64,20 +64,11 @@ public:
 private:
   static bool simplify(Block &block) {
     bool changed = false;
-    llvm::DenseMap<std::pair<Value, Type>, Value> known;
     for (Operation &op : llvm::make_early_inc_range(block)) {
       auto cast = dyn_cast<CastOp>(&op);
       if (!cast)
         continue;
       Value replacement = skipExactCast(cast);
-      if (!replacement) {
-        // Casts come in block order: an earlier equal one dominates this one.
-        Value &first = known[{cast.getInput(), cast.getType()}];
-        if (!first)
-          first = cast.getResult();
-        else
-          replacement = first;
-      }
       if (!replacement)
         continue;
       cast.getResult().replaceAllUsesWith(replacement);

@@ -24,7 +24,7 @@ STATE = 2e-4
 
 
 # Cases of layers/ that compute in 16 bits, and what mpcc is told.
-HALF = {"cell_policy_gradient", "constant_arguments_float16", "dropped_long_attention_float16", "dropped_masked_long_attention_float16", "hub_float16", "long_attention_float16", "masked_long_attention_float16", "softmax_masked_long_attention_float16", "recorded_views_float16", "cell_policy: out1", "resized_nearest_float16", "stft_float16", "pipeline", "stack_policies_gradient", "sums_of_calls_float16", "sums_of_steps_float16", "sums_of_steps_conv_float16"} | {
+HALF = {"cell_policy_gradient", "constant_arguments_float16", "dropped_long_attention_float16", "dropped_masked_long_attention_float16", "hub_float16", "long_attention_float16", "masked_long_attention_float16", "softmax_masked_long_attention_float16", "recorded_views_float16", "cell_policy: out1", "resized_nearest_float16", "stft_float16", "pipeline", "stack_policies_gradient", "sums_of_calls_float16", "sums_of_narrowings_float16", "sums_of_steps_float16", "sums_of_steps_conv_float16"} | {
     f"stack_policies: out{i}" for i in range(5)}
 OPTIONS = {"circle": ["--batch=3"]}
 

@@ -17,6 +17,11 @@ llvm::LogicalResult buildGradients(mlir::OpBuilder &builder, mlir::Value depende
                                    mlir::Value seed, llvm::ArrayRef<mlir::Value> independents,
                                    llvm::SmallVectorImpl<mlir::Value> &gradients);
 
+/// In the block of `seed`: all that reads one of several equal forward values (in front of `seed`)
+/// reads the first of them, so that it is kept once. Behind buildGradients, which sums cotangents
+/// as the forward pass is written: equal casts of two layers are two terms of the wider sum.
+void shareEqualValues(mlir::Operation *seed);
+
 /// In the block of `seed`: where backward code (behind `seed`) reads the result of a forward op
 /// that is cheap to recompute (a cast, a broadcast) and its operands are kept anyway or take less
 /// memory, gives backward code a copy of the op instead. Values that do not depend on the batch are

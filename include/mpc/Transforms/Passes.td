@@ -110,8 +110,10 @@ def SimplifyCasts : Pass<"mpc-simplify-casts", "::mlir::ModuleOp"> {
   let summary = "remove casts that change no value";
   let description = [{
     Widening and narrowing back is the value itself; a cast after an exact cast starts at the first
-    value; equal casts of one value are one. Narrowing and widening again stays: it rounds as Keras
-    does. Dead casts go. Runs to a fixed point.
+    value. Narrowing and widening again stays: it rounds as Keras does. Equal casts of one value
+    stay apart until there is a derivative: each layer narrows its input by itself, and the
+    cotangents of the casts are summed in the type that they narrow from. Dead casts go. Runs to a
+    fixed point.
 
     Remarks: `mpc-casts` / `kept-narrowing`, one per pair that rounds.
   }];

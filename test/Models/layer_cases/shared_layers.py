@@ -50,6 +50,15 @@ def sums_of_calls_float16():
     return keras.Model(x, layers.Concatenate(dtype="float32")(parts))
 
 
+@case("gradient", target=far_away)
+def sums_of_narrowings_float16():
+    """Each layer casts its input anew: the gradients of a float32 tensor are summed in float32."""
+    half = dict(dtype="mixed_float16")
+    y = layers.Dense(4)(x := keras.Input((4,), name="x"))
+    parts = [layers.Rescaling(factor, **half)(y) for factor in (0.75, 0.875, 1.0)]
+    return keras.Model(x, layers.Concatenate(dtype="float32")(parts))
+
+
 @case("gradient")
 def activation_objects():
     x = keras.Input((5, 3), name="x")

@@ -45,6 +45,16 @@ def embedding_regularized():
     return keras.Model(ids, layers.Dense(2)(layers.Flatten()(y)))
 
 
+OPTIMIZERS["adam_rows"] = lambda: keras.optimizers.Adam(0.01)
+
+
+@case("train", steps=4, optimizer="adam_rows")
+def embedding_called_twice():
+    """Both calls take the same rows of the table: their gradients are rows of their own, squared before they are summed."""
+    ids, embedding = keras.Input((5,), name="x", dtype="int32"), layers.Embedding(9, 3)
+    return keras.Model(ids, layers.Dense(2)(layers.Flatten()(layers.Concatenate()([embedding(ids), 2.0 * embedding(ids)]))))
+
+
 # ---- Regularizers -------------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-insert-casts --mpc-simplify-casts --mpc-verify-casts | FileCheck %s
-// Two calls of one layer cast its variable once, after simplification; nested layers follow their
-// own precision, and the outer one returns what they give it.
+// Two calls of one layer each cast its variable, as Keras does, also after simplification; nested
+// layers follow their own precision, and the outer one returns what they give it.
 
 #f16 = #mpc.precision<compute = f16, variable = f32, accumulate = f32, rule = "file">
 #f32 = #mpc.precision<compute = f32, variable = f32, accumulate = f32, rule = "file">
@@ -8,7 +8,7 @@ mpc.variable @"d/kernel" : tensor<8x8xf32> role trainable layer("d")
 
 // CHECK-LABEL: func.func @forward
 func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}, %w: tensor<8x8xf32> {mpc.variable = @"d/kernel"}) -> (tensor<?x8xf32> {mpc.output = "out0"}) {
-  // CHECK-COUNT-1: mpc.cast %arg1
+  // CHECK-COUNT-2: mpc.cast %arg1
   // CHECK-NOT: mpc.cast %arg1
   %0 = mpc.layer "d" kind "Dense" inputs(%x) variables(%w) {precision = #f16} : (tensor<?x8xf32>, tensor<8x8xf32>) -> tensor<?x8xf32> {
   ^bb0(%a: tensor<?x8xf32>, %k: tensor<8x8xf32>):

@@ -82,9 +82,11 @@ func.func @truth(%a: tensor<?xi8>) -> tensor<?xi8> {
   return %1 : tensor<?xi8>
 }
 
+// Equal casts stay: gradients are summed as the casts are written. Dead ones go.
 // CHECK-LABEL: func.func @duplicates
 // CHECK-NEXT: %[[A:.*]] = mpc.cast %arg0
-// CHECK-NEXT: %[[B:.*]] = mpc.add %[[A]], %[[A]]
+// CHECK-NEXT: %[[C:.*]] = mpc.cast %arg0
+// CHECK-NEXT: %[[B:.*]] = mpc.add %[[A]], %[[C]]
 // CHECK-NEXT: return %[[B]]
 func.func @duplicates(%x: tensor<?x8xf32>) -> tensor<?x8xbf16> {
   %0 = mpc.cast %x : tensor<?x8xf32> to tensor<?x8xbf16>
