@@ -47,7 +47,8 @@ private:
 
 } // namespace
 
-static bool isPrediction(StringRef output) { return output.starts_with("out"); }
+/// Whether the output of a step is one of the model's: steps add two of their own.
+static bool isPrediction(StringRef output) { return output != "loss" && output != "learning_rate"; }
 
 /// What an op and the ops inside it read.
 static llvm::SetVector<Value> valuesReadBy(Operation *op) {

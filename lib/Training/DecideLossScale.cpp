@@ -88,8 +88,9 @@ struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
     decideByLayers();
   }
 
-  /// float16 compute with float32 variables in some trainable layer: dynamic scaling, as compile()
-  /// does under mixed_float16. Pure float16: Keras adds none, and neither do we, but it is said.
+  /// float16 compute with float32 variables in some layer: dynamic scaling, as compile() does under
+  /// mixed_float16. Also in a frozen one, because gradients pass through it, and Keras asks for the
+  /// model's policy alone. Pure float16: Keras adds none, and neither do we, but it is said.
   void decideByLayers() {
     bool mixed = false, pure = false;
     getOperation().walk([&](LayerOp layer) {

@@ -122,6 +122,8 @@ static bool matchScores(SoftmaxOp softmax, bool isCuda, AttentionMatch &match,
     Operation *user = onlyUser(op->getResult(0));
     if (!user)
       obstacle = "its scores have other uses";
+    else if (tensorTypeOf(user->getResult(0)).getShape() != match.scores.getType().getShape())
+      obstacle = "what is done to its scores widens them";
     op = user;
   }
   return true;

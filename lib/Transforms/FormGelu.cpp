@@ -104,7 +104,8 @@ static void visitTanh(IRRewriter &rewriter, TanhOp tanh) {
   if (!x || !isContracted(x))
     return;
   MultiplyOp gelu = findGelu(tanh, x);
-  if (!gelu)
+  // Numbers of a larger shape would widen x.
+  if (!gelu || gelu.getType() != x.getType())
     return;
   Type element = elementTypeOf(x);
   if (!element.isF16() && !element.isBF16())

@@ -17,22 +17,25 @@ static std::optional<double> scalarValue(Value value) {
 }
 
 /// Keras clips probabilities to [1e-7, 1 - 1e-7] before the logarithm
-/// (keras/src/backend/tensorflow/ nn.py). Limits farther inside would be a model's own and must
+/// (keras/src/backend/tensorflow/nn.py). Limits farther inside would be a model's own and must
 /// stay.
-static bool isProbabilityLimit(double value) { return value <= 1e-6 || value >= 1 - 1e-6; }
+static bool isProbabilityLimit(Operation *op, double limit) {
+  return isa<MaximumOp>(op) ? limit <= 1e-6 : limit >= 1 - 1e-6;
+}
 
 /// Steps over minimum and maximum with such a limit.
 static Value skipClip(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<MaximumOp, MinimumOp>(op))
       return value;
-    auto left = scalarValue(op->getOperand(0)), right = scalarValue(op->getOperand(1));
-    if (right && isProbabilityLimit(*right))
-      value = op->getOperand(0);
-    else if (left && isProbabilityLimit(*left))
-      value = op->getOperand(1);
-    else
+    Value clipped;
+    for (unsigned i : {0u, 1u})
+      if (auto limit = scalarValue(op->getOperand(1 - i)))
+        if (isProbabilityLimit(op, *limit) && op->getOperand(i).getType() == value.getType())
+          clipped = op->getOperand(i);
+    if (!clipped)
       return value;
+    value = clipped;
   }
   return value;
 }

@@ -61,6 +61,8 @@ static void fuse(IRRewriter &rewriter, GenericOp test) {
     return refuse("the contraction is of weights in blocks");
   if (contract.getMask() || contract.getWhere())
     return refuse("the contraction makes or reads bits of relu");
+  if (contract.getSums())
+    return refuse("the contraction sums columns");
   if (contract.hasGelu())
     return refuse("the contraction applies gelu or its derivative");
   rewriter.setInsertionPoint(contract);

@@ -69,6 +69,8 @@ static StringRef findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backw
   if (forward->getBlock() != backward->getBlock() ||
       !isa<FunctionOpInterface>(forward->getParentOp()))
     return "one of the contractions runs in a loop";
+  if (!forward->isBeforeInBlock(backward))
+    return "the contraction with the relu comes after the other one";
   if (!isOpenMatrix(forward) || forward.getScale() || forward.getLargest() || forward.getWhere() ||
       forward.getSums() || forward.hasGelu() || !isOpenMatrix(backward) || !backward.isPlain() ||
       backward.getBias() || backward.getActivation() != Activation::None)

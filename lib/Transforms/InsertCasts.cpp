@@ -148,8 +148,10 @@ LogicalResult Caster::rebuildScan(ScanOp scan, Type weak, StringAttr path) {
     Value value = values.lookup(operand);
     // What is captured, and variables of a dtype of their own, have the type that they need.
     const bool keeps = argument.getArgNumber() >= carried + scanned || wide.contains(operand);
-    if (element && isFloatValue(value) && !keeps)
-      value = castTo(value, element, loc);
+    if (element && isFloatValue(value) && !keeps) {
+      auto constant = operand.getDefiningOp<ConstantOp>();
+      value = constant ? constantIn(constant, element, loc) : castTo(value, element, loc);
+    }
     operands.push_back(value);
     auto type = tensorTypeOf(argument).clone(elementTypeOf(value));
     values.map(argument, body->addArgument(type, loc));
@@ -238,9 +240,10 @@ static VariableOp variableOf(Value value) {
     return updatedBy(result);
   }
   auto argument = dyn_cast<BlockArgument>(value);
-  // What a scan captures is the same inside.
-  if (auto scan = argument ? dyn_cast<ScanOp>(argument.getOwner()->getParentOp()) : ScanOp())
-    return variableOf(scan->getOperand(argument.getArgNumber()));
+  // What a scan or a layer around this one captures is the same inside.
+  if (Operation *around = argument ? argument.getOwner()->getParentOp() : nullptr;
+      isa_and_nonnull<ScanOp, LayerOp>(around))
+    return variableOf(around->getOperand(argument.getArgNumber()));
   auto function =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   if (!function)

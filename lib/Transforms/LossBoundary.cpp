@@ -7,7 +7,8 @@ using namespace mlir;
 using namespace mpc;
 
 func::FuncOp mpc::lookupFunction(ModuleOp module, StringRef name) {
-  return module.lookupSymbol<func::FuncOp>(name);
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  return function && !function.isDeclaration() ? function : func::FuncOp();
 }
 
 void mpc::updateFunctionType(func::FuncOp function) {

@@ -9,7 +9,7 @@
 
 namespace mpc {
 
-/// The function `name` of the module, or null.
+/// The function `name` of the module, or null where none has a body.
 mlir::func::FuncOp lookupFunction(mlir::ModuleOp module, llvm::StringRef name);
 
 /// Gives the argument another element type; uses see a cast to the type that it had.

@@ -260,8 +260,12 @@ void PadDims::Padding::replace() {
   if (!rhsFree.empty())
     shape[rhsAxis] = tensorTypeOf(rhs).getDimSize(rhsFree.back());
   Value bias = contract.getBias();
-  if (bias)
-    bias = padTo(rewriter, loc, bias, tensorTypeOf(bias).getRank() - 1, shape.back());
+  if (bias) {
+    const int64_t rank = tensorTypeOf(bias).getRank(), first = type.getRank() - rank;
+    for (int64_t axis = 0; axis < rank; ++axis)
+      if (type.getDimSize(first + axis) != shape[first + axis])
+        bias = padTo(rewriter, loc, bias, axis, shape[first + axis]);
+  }
   Value result = ContractOp::create(rewriter, loc, type.clone(shape), lhs, rhs, bias,
                                     contract.getLhsBatch(), contract.getRhsBatch(),
                                     contract.getLhsContracting(), contract.getRhsContracting(),

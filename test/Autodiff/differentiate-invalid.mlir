@@ -53,3 +53,22 @@ func.func @loss(%p: tensor<?x8xf32> {mpc.input = "out0"}) -> (tensor<f32> {mpc.o
   %r = mpc.reduce mean %p {axes = array<i64: 0, 1>} : tensor<?x8xf32> -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// -----
+
+// What a scan carries without a dimension cannot be stacked for its derivative.
+mpc.variable @c : tensor<f32> role trainable
+func.func @forward(%x: tensor<?x3x2xf32> {mpc.input = "x"}, %c0: tensor<f32> {mpc.variable = @c}) -> (tensor<?x3x2xf32> {mpc.output = "out0"}) {
+  // CHECK: error: has no derivative, because it carries value 0 of rank 0, which cannot be stacked; give it a dimension of 1
+  %last, %y = mpc.scan inits(%c0) scanned(%x) {steps = 3 : i64} : (tensor<f32>, tensor<?x3x2xf32>) -> (tensor<f32>, tensor<?x3x2xf32>) {
+  ^bb0(%c: tensor<f32>, %s: tensor<?x2xf32>):
+    %p = mpc.multiply %s, %c : tensor<?x2xf32>, tensor<f32>
+    %n = mpc.add %c, %c : tensor<f32>, tensor<f32>
+    mpc.yield %n, %p : tensor<f32>, tensor<?x2xf32>
+  }
+  return %y : tensor<?x3x2xf32>
+}
+func.func @loss(%y: tensor<?x3x2xf32> {mpc.input = "out0"}) -> (tensor<f32> {mpc.output = "loss"}) {
+  %s = mpc.reduce sum %y {axes = array<i64: 0, 1, 2>} : tensor<?x3x2xf32> -> tensor<f32>
+  return %s : tensor<f32>
+}

@@ -97,3 +97,67 @@ func.func @dropped_attention() -> tensor<2x4x4xf32> {
   %3 = mpc.contract %2, %v batch [0] x [0] contracting [2] x [1] : (tensor<2x4x4xf32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
   return %3 : tensor<2x4x4xf32>
 }
+
+// Integers wrap at their width in each op, whatever reads them next.
+// CHECK-LABEL: func.func @integers_wrap
+func.func @integers_wrap() -> (tensor<1xi32>, tensor<1xf32>, tensor<1xi32>, tensor<1xi1>) {
+  // CHECK-DAG: mpc.constant dense<44> : tensor<1xi32>
+  // CHECK-DAG: mpc.constant dense<-5.600000e+01> : tensor<1xf32>
+  // CHECK-DAG: mpc.constant dense<156> : tensor<1xi32>
+  // CHECK-DAG: mpc.constant dense<false> : tensor<1xi1>
+  %a = mpc.constant dense<200> : tensor<1xui8>
+  %b = mpc.constant dense<100> : tensor<1xui8>
+  %sum = mpc.add %a, %b : tensor<1xui8>, tensor<1xui8>
+  %wide = mpc.cast %sum : tensor<1xui8> to tensor<1xi32>
+  %c = mpc.constant dense<100> : tensor<1xi8>
+  %twice = mpc.add %c, %c : tensor<1xi8>, tensor<1xi8>
+  %float = mpc.cast %twice : tensor<1xi8> to tensor<1xf32>
+  %d = mpc.constant dense<-100> : tensor<1xi8>
+  %bits = mpc.cast %d : tensor<1xi8> to tensor<1xui8>
+  %positive = mpc.cast %bits : tensor<1xui8> to tensor<1xi32>
+  %difference = mpc.subtract %b, %a : tensor<1xui8>, tensor<1xui8>
+  %less = mpc.compare lt %difference, %b : tensor<1xui8>, tensor<1xui8>
+  return %wide, %float, %positive, %less : tensor<1xi32>, tensor<1xf32>, tensor<1xi32>, tensor<1xi1>
+}
+
+// What a double does not hold: 2^53 + 1, and unsigned numbers from 2^63 on.
+// CHECK-LABEL: func.func @all_bits_count
+func.func @all_bits_count() -> (tensor<1xi64>, tensor<1xi1>, tensor<1xi64>, tensor<1xf32>, tensor<1xi64>, tensor<i64>, tensor<1xi64>, tensor<1xi64>) {
+  // CHECK-DAG: %[[ONE:.*]] = mpc.constant dense<1> : tensor<1xi64>
+  // CHECK-DAG: %[[TRUE:.*]] = mpc.constant dense<true> : tensor<1xi1>
+  // CHECK-DAG: %[[LARGE:.*]] = mpc.constant dense<-9223372036854775803> : tensor<1xi64>
+  // CHECK-DAG: %[[FLOAT:.*]] = mpc.constant dense<1.84467441E+19> : tensor<1xf32>
+  // CHECK-DAG: %[[WRAPPED:.*]] = mpc.constant dense<9223372036854775807> : tensor<1xi64>
+  // CHECK-DAG: %[[SUM:.*]] = mpc.constant dense<18014398509481985> : tensor<i64>
+  // CHECK-DAG: %[[QUOTIENT:.*]] = mpc.constant dense<-4503599627370497> : tensor<1xi64>
+  // CHECK: return %[[ONE]], %[[TRUE]], %[[LARGE]], %[[FLOAT]], %[[WRAPPED]], %[[SUM]], %[[QUOTIENT]], %{{.*}} :
+  %a = mpc.constant dense<9007199254740993> : tensor<1xi64>
+  %b = mpc.constant dense<9007199254740992> : tensor<1xi64>
+  %difference = mpc.subtract %a, %b : tensor<1xi64>, tensor<1xi64>
+  %greater = mpc.compare gt %a, %b : tensor<1xi64>, tensor<1xi64>
+  %c = mpc.constant dense<9223372036854775813> : tensor<1xui64>
+  %d = mpc.constant dense<7> : tensor<1xui64>
+  %larger = mpc.maximum %c, %d : tensor<1xui64>, tensor<1xui64>
+  %bits = mpc.cast %larger : tensor<1xui64> to tensor<1xi64>
+  %e = mpc.constant dense<18446744073709551615> : tensor<1xui64>
+  %float = mpc.cast %e : tensor<1xui64> to tensor<1xf32>
+  %least = mpc.constant dense<-9223372036854775808> : tensor<1xi64>
+  %minus = mpc.constant dense<-1> : tensor<1xi64>
+  %wrapped = mpc.add %least, %minus : tensor<1xi64>, tensor<1xi64>
+  %both = mpc.constant dense<[9007199254740993, 9007199254740992]> : tensor<2xi64>
+  %sum = mpc.reduce sum %both {axes = array<i64: 0>} : tensor<2xi64> -> tensor<i64>
+  %two = mpc.constant dense<-2> : tensor<1xi64>
+  %quotient = mpc.integer floor_divide %a, %two : tensor<1xi64>, tensor<1xi64>
+  %three = mpc.constant dense<2> : tensor<1xi64>
+  %rest = mpc.integer modulo %a, %three : tensor<1xi64>, tensor<1xi64>
+  return %difference, %greater, %bits, %float, %wrapped, %sum, %quotient, %rest : tensor<1xi64>, tensor<1xi1>, tensor<1xi64>, tensor<1xf32>, tensor<1xi64>, tensor<i64>, tensor<1xi64>, tensor<1xi64>
+}
+
+// NaN counts as the largest.
+// CHECK-LABEL: func.func @argmax_of_nan
+func.func @argmax_of_nan() -> tensor<i32> {
+  // CHECK: mpc.constant dense<1> : tensor<i32>
+  %x = mpc.constant dense<[1.0, 0x7FC00000, 3.0]> : tensor<3xf32>
+  %i = mpc.argmax %x {axis = 0 : i64} : tensor<3xf32> -> tensor<i32>
+  return %i : tensor<i32>
+}

@@ -142,6 +142,11 @@ splitOffsets(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes);
 llvm::SmallVector<int64_t> reducedShape(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes,
                                         bool keepDims);
 
+/// Fails with an error that names the op when a dimension is there twice; `what` is what a message
+/// calls it.
+llvm::LogicalResult verifyDistinct(mlir::Operation *op, llvm::ArrayRef<int64_t> dims,
+                                   llvm::StringRef what);
+
 /// Keras's promotion of two floating dtypes (keras/src/backend/common/dtypes.py): the wider one,
 /// and float32 for bfloat16 with float16. Null stands for "nothing yet".
 mlir::Type promoteFloats(mlir::Type a, mlir::Type b);

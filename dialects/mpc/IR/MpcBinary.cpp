@@ -88,12 +88,27 @@ struct BinaryVjp {
     return success();                                                                              \
   }
 
+// Of ops that take integers, too; VALUE serves both.
+#define MPC_ARITHMETIC(OP, SCALAR, VALUE, LHS, RHS)                                                \
+  MPC_BINARY(OP, SCALAR, VALUE, LHS, RHS)                                                          \
+  llvm::APSInt OP::evaluateIntegers(ArrayRef<llvm::APSInt> scalars) {                              \
+    const llvm::APSInt &a = scalars[0], &b = scalars[1];                                           \
+    return VALUE;                                                                                  \
+  }
+
 static double divideNoNan(double a, double b) { return b == 0 ? 0 : a / b; }
 static double maximumOf(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, b);
 }
 static double minimumOf(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b);
+}
+
+static llvm::APSInt maximumOf(const llvm::APSInt &a, const llvm::APSInt &b) {
+  return a < b ? b : a;
+}
+static llvm::APSInt minimumOf(const llvm::APSInt &a, const llvm::APSInt &b) {
+  return b < a ? b : a;
 }
 
 static bool isInteger(Value scalar) { return isa<IntegerType>(scalar.getType()); }
@@ -132,17 +147,19 @@ static Value buildDivideNoNan(OpBuilder &builder, Location loc, Value a, Value b
                                  arith::DivFOp::create(builder, loc, a, b));
 }
 
-MPC_BINARY(AddOp, buildAdd(builder, loc, a, b), a + b, dy, dy)
-MPC_BINARY(SubtractOp, buildSubtract(builder, loc, a, b), a - b, dy, v.neg(dy))
-MPC_BINARY(MultiplyOp, buildMultiply(builder, loc, a, b), a *b, v.mul(dy, v.b), v.mul(dy, v.a))
+MPC_ARITHMETIC(AddOp, buildAdd(builder, loc, a, b), a + b, dy, dy)
+MPC_ARITHMETIC(SubtractOp, buildSubtract(builder, loc, a, b), a - b, dy, v.neg(dy))
+MPC_ARITHMETIC(MultiplyOp, buildMultiply(builder, loc, a, b), a *b, v.mul(dy, v.b), v.mul(dy, v.a))
 MPC_BINARY(DivideOp, arith::DivFOp::create(builder, loc, a, b), a / b, v.div(dy, v.b),
            v.mul(dy, v.neg(v.div(v.y, v.b))))
 MPC_BINARY(DivideNoNanOp, buildDivideNoNan(builder, loc, a, b), divideNoNan(a, b),
            v.divNoNan(dy, v.b), v.mul(dy, v.neg(v.divNoNan(v.y, v.b))))
-MPC_BINARY(MaximumOp, buildMaximum(builder, loc, elementTypeOf(getLhs()), a, b), maximumOf(a, b),
-           v.where(ComparePredicate::GE, v.a, v.b, dy), v.where(ComparePredicate::LT, v.a, v.b, dy))
-MPC_BINARY(MinimumOp, buildMinimum(builder, loc, elementTypeOf(getLhs()), a, b), minimumOf(a, b),
-           v.where(ComparePredicate::LE, v.a, v.b, dy), v.where(ComparePredicate::GT, v.a, v.b, dy))
+MPC_ARITHMETIC(MaximumOp, buildMaximum(builder, loc, elementTypeOf(getLhs()), a, b),
+               maximumOf(a, b), v.where(ComparePredicate::GE, v.a, v.b, dy),
+               v.where(ComparePredicate::LT, v.a, v.b, dy))
+MPC_ARITHMETIC(MinimumOp, buildMinimum(builder, loc, elementTypeOf(getLhs()), a, b),
+               minimumOf(a, b), v.where(ComparePredicate::LE, v.a, v.b, dy),
+               v.where(ComparePredicate::GT, v.a, v.b, dy))
 MPC_BINARY(PowerOp, math::PowFOp::create(builder, loc, a, b), std::pow(a, b), v.powerLhs(),
            v.powerRhs())
 MPC_BINARY(Arctan2Op, math::Atan2Op::create(builder, loc, a, b), std::atan2(a, b), v.perSquare(v.b),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cast op: which pairs are legal, what it computes, its adjoint.
 #include "dialects/mpc/IR/Mpc.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -34,12 +33,12 @@ LogicalResult CastOp::evaluate(ArrayRef<ReferenceTensor> operands,
   to.shape = from.shape;
   to.allocate();
   for (int64_t i = 0, count = to.size(); i < count; ++i) {
-    if (!from.isFloating() && !to.isFloating())
-      to.integers[i] = to.elementType.isInteger(1) ? from.integers[i] != 0 : from.integers[i];
-    else if (to.elementType.isInteger(1))
+    if (to.elementType.isInteger(1))
       to.integers[i] = from.at(i) != 0;
+    else if (from.isFloating() || to.isFloating())
+      to.set(i, from.at(i));
     else
-      to.set(i, to.isFloating() ? from.at(i) : std::trunc(from.at(i)));
+      to.set(i, from.integerAt(i));
   }
   return success();
 }

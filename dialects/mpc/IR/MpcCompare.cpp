@@ -60,22 +60,32 @@ Value CompareOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
                                scalars[0], scalars[1]);
 }
 
-double CompareOp::evaluateScalar(ArrayRef<double> s) {
-  switch (getPredicate()) {
+template <typename Scalar>
+static bool holds(ComparePredicate predicate, const Scalar &a, const Scalar &b) {
+  switch (predicate) {
   case ComparePredicate::EQ:
-    return s[0] == s[1];
+    return a == b;
   case ComparePredicate::NE:
-    return s[0] != s[1];
+    return a != b;
   case ComparePredicate::LT:
-    return s[0] < s[1];
+    return a < b;
   case ComparePredicate::LE:
-    return s[0] <= s[1];
+    return a <= b;
   case ComparePredicate::GT:
-    return s[0] > s[1];
+    return a > b;
   case ComparePredicate::GE:
-    return s[0] >= s[1];
+    return a >= b;
   }
   llvm_unreachable("enumerated");
+}
+
+static llvm::APSInt truth(bool value) {
+  return llvm::APSInt(llvm::APInt(/*numBits=*/1, value), /*isUnsigned=*/true);
+}
+
+double CompareOp::evaluateScalar(ArrayRef<double> s) { return holds(getPredicate(), s[0], s[1]); }
+llvm::APSInt CompareOp::evaluateIntegers(ArrayRef<llvm::APSInt> s) {
+  return truth(holds(getPredicate(), s[0], s[1]));
 }
 MPC_NOT_DIFFERENTIABLE(CompareOp)
 
@@ -83,6 +93,9 @@ Value LogicalAndOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
   return arith::AndIOp::create(builder, getLoc(), scalars[0], scalars[1]);
 }
 double LogicalAndOp::evaluateScalar(ArrayRef<double> s) { return s[0] != 0 && s[1] != 0; }
+llvm::APSInt LogicalAndOp::evaluateIntegers(ArrayRef<llvm::APSInt> s) {
+  return truth(!s[0].isZero() && !s[1].isZero());
+}
 MPC_NOT_DIFFERENTIABLE(LogicalAndOp)
 
 Value IsFiniteOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
@@ -95,6 +108,9 @@ Value SelectOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
   return arith::SelectOp::create(builder, getLoc(), scalars[0], scalars[1], scalars[2]);
 }
 double SelectOp::evaluateScalar(ArrayRef<double> s) { return s[0] != 0 ? s[1] : s[2]; }
+llvm::APSInt SelectOp::evaluateIntegers(ArrayRef<llvm::APSInt> s) {
+  return s[0].isZero() ? s[2] : s[1];
+}
 
 LogicalResult SelectOp::buildVjp(OpBuilder &builder, ValueRange cotangents, ArrayRef<bool> wanted,
                                  MutableArrayRef<Value> operandCotangents) {

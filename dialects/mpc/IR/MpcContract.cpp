@@ -94,7 +94,13 @@ LogicalResult ContractOp::verify() {
     return success();
   };
   if (failed(pairs(getLhsBatch(), getRhsBatch(), "batch")) ||
-      failed(pairs(getLhsContracting(), getRhsContracting(), "contracting")))
+      failed(pairs(getLhsContracting(), getRhsContracting(), "contracting")) ||
+      failed(verifyDistinct(
+          *this, llvm::to_vector(llvm::concat<const int64_t>(getLhsBatch(), getLhsContracting())),
+          "left dimension")) ||
+      failed(verifyDistinct(
+          *this, llvm::to_vector(llvm::concat<const int64_t>(getRhsBatch(), getRhsContracting())),
+          "right dimension")))
     return failure();
   const bool isPair = isFloat8(lhs.getElementType()) && isFloat8(rhs.getElementType());
   if (lhs.getElementType() != rhs.getElementType() && !isPair)

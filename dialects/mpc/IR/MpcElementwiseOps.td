@@ -93,7 +93,7 @@ class Mpc_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
 
 /// Integers wrap around in their width, as in Keras.
 class Mpc_ArithmeticOp<string mnemonic, string what, list<Trait> traits = []>
-    : Mpc_BinaryOp<mnemonic, what, traits> {
+    : Mpc_BinaryOp<mnemonic, what, [DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>] # traits> {
   let arguments = (ins Mpc_Tensor:$lhs, Mpc_Tensor:$rhs);
   let results = (outs Mpc_Tensor:$result);
 }
@@ -108,7 +108,7 @@ def Mpc_MinimumOp : Mpc_ArithmeticOp<"minimum", "smaller of both; NaN if either 
 def Mpc_PowerOp : Mpc_BinaryOp<"power", "a^b">;
 def Mpc_Arctan2Op : Mpc_BinaryOp<"arctan2", "angle of the point (b, a), in [-pi, pi]">;
 
-def Mpc_IntegerOp : Mpc_ElementwiseOp<"integer"> {
+def Mpc_IntegerOp : Mpc_ElementwiseOp<"integer", [DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
   let summary = "bits and quotients of integers";
   let description = [{
     As TensorFlow computes them: quotients round towards negative infinity, remainders have the sign
@@ -123,7 +123,7 @@ def Mpc_IntegerOp : Mpc_ElementwiseOp<"integer"> {
   let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
 }
 
-def Mpc_CompareOp : Mpc_ElementwiseOp<"compare"> {
+def Mpc_CompareOp : Mpc_ElementwiseOp<"compare", [DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
   let summary = "elementwise comparison";
   let description = [{
     Operands may be floating or integers (of one type); the result is i1. Not differentiable.
@@ -135,7 +135,7 @@ def Mpc_CompareOp : Mpc_ElementwiseOp<"compare"> {
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
 }
 
-def Mpc_LogicalAndOp : Mpc_ElementwiseOp<"logical_and", [Commutative]> {
+def Mpc_LogicalAndOp : Mpc_ElementwiseOp<"logical_and", [Commutative, DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
   let summary = "both are true";
   let description = [{
     Operands broadcast.
@@ -159,7 +159,7 @@ def Mpc_IsFiniteOp : Mpc_ElementwiseOp<"is_finite"> {
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def Mpc_SelectOp : Mpc_ElementwiseOp<"select"> {
+def Mpc_SelectOp : Mpc_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
   let summary = "a where the condition holds, else b";
   let description = [{
     All three broadcast. Both values have one element type.

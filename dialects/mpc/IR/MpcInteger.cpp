@@ -81,29 +81,46 @@ Value IntegerOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
   llvm_unreachable("enumerated");
 }
 
-/// Of numbers that a double holds.
-double IntegerOp::evaluateScalar(ArrayRef<double> scalars) {
-  const auto a = int64_t(scalars[0]), b = int64_t(scalars[1]);
-  const int64_t most = elementTypeOf(getResult()).getIntOrFloatBitWidth() - 1;
-  const int64_t shift = std::clamp<int64_t>(b, 0, most);
+/// The quotient rounded towards negative infinity, or the remainder that it leaves.
+static llvm::APSInt divideIntegers(const llvm::APSInt &a, const llvm::APSInt &b,
+                                   bool wantsRemainder) {
+  if (b.isZero())
+    return llvm::APSInt(a.getBitWidth(), a.isUnsigned());
+  // A bit more, in which the least number has a negative.
+  const unsigned width = a.getBitWidth() + 1;
+  llvm::APSInt dividend(a.extend(width), false), divisor(b.extend(width), false);
+  llvm::APSInt quotient = dividend / divisor, rest = dividend % divisor;
+  if (!rest.isZero() && rest.isNegative() != divisor.isNegative()) {
+    --quotient;
+    rest += divisor;
+  }
+  return llvm::APSInt((wantsRemainder ? rest : quotient).trunc(a.getBitWidth()), a.isUnsigned());
+}
+
+llvm::APSInt IntegerOp::evaluateIntegers(ArrayRef<llvm::APSInt> scalars) {
+  const llvm::APSInt &a = scalars[0], &b = scalars[1];
+  const unsigned most = a.getBitWidth() - 1;
+  const unsigned shift = b.isNegative() ? 0 : unsigned(b.getLimitedValue(most));
   switch (getKind()) {
   case IntegerKind::And:
-    return double(a & b);
+    return a & b;
   case IntegerKind::Or:
-    return double(a | b);
+    return a | b;
   case IntegerKind::Xor:
-    return double(a ^ b);
+    return a ^ b;
   case IntegerKind::ShiftLeft:
-    return double(int64_t(uint64_t(a) << shift));
+    return a << shift;
   case IntegerKind::ShiftRight:
-    return double(a >> shift);
+    return a >> shift;
   case IntegerKind::FloorDivide:
-    return b == 0 ? 0 : std::floor(scalars[0] / scalars[1]);
+    return divideIntegers(a, b, /*wantsRemainder=*/false);
   case IntegerKind::Modulo:
-    return b == 0 ? 0 : scalars[0] - std::floor(scalars[0] / scalars[1]) * scalars[1];
+    return divideIntegers(a, b, /*wantsRemainder=*/true);
   }
   llvm_unreachable("enumerated");
 }
+
+double IntegerOp::evaluateScalar(ArrayRef<double>) { llvm_unreachable("has no floating operand"); }
 
 LogicalResult IntegerOp::buildVjp(OpBuilder &, ValueRange, ArrayRef<bool>, MutableArrayRef<Value>) {
   return success();

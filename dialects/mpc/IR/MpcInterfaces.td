@@ -113,6 +113,18 @@ def Mpc_ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
   ];
 }
 
+def Mpc_IntegerElementwiseOpInterface : OpInterface<"IntegerElementwiseOpInterface"> {
+  let cppNamespace = "::mpc";
+  let description = [{
+    Elementwise ops that take integers, too. Their reference value is exact: a double holds no more
+    than 53 bits.
+  }];
+  let methods = [
+    InterfaceMethod<"what evaluateScalar says of floating scalars; integers wrap at their width",
+      "::llvm::APSInt", "evaluateIntegers", (ins "::llvm::ArrayRef<::llvm::APSInt>":$scalars)>
+  ];
+}
+
 def Mpc_OptimizerRuleAttrInterface : AttrInterface<"OptimizerRuleAttrInterface"> {
   let cppNamespace = "::mpc";
   let description = [{An optimizer's update rule, the one place that knows it.}];

@@ -26,6 +26,22 @@ LogicalResult ConstantOp::inferReturnTypes(MLIRContext *, std::optional<Location
   return success();
 }
 
+LogicalResult ConstantOp::verify() {
+  auto value = dyn_cast<DenseElementsAttr>(getValue());
+  if (!value)
+    return emitOpError() << "must be dense";
+  if (!getExact())
+    return success();
+  if (!value.isSplat() || !value.getElementType().isF32())
+    return emitOpError() << "has an exact number, for which all elements are that number in f32";
+  APFloat rounded = *getExact();
+  bool losesInfo;
+  rounded.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &losesInfo);
+  if (!value.getSplatValue<APFloat>().bitwiseIsEqual(rounded))
+    return emitOpError() << "has elements that are not its exact number, rounded to f32";
+  return success();
+}
+
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 Value mpc::scalarConstant(OpBuilder &builder, Location loc, Type elementType, double value) {

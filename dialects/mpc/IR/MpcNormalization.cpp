@@ -28,7 +28,7 @@ LogicalResult MomentsOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 LogicalResult MomentsOp::verify() {
   if (getAxes().empty())
     return emitOpError() << "needs an axis to take the statistics over";
-  return success();
+  return verifyDistinct(*this, getAxes(), "axis");
 }
 
 PrecisionClass MomentsOp::getPrecisionClass() { return PrecisionClass::Keep32; }

@@ -41,6 +41,8 @@ static LogicalResult verifyPool(Operation *op, ReduceKind kind, RankedTensorType
     if (std::max({window[d], strides[d], low[d], high[d]}) > std::numeric_limits<int32_t>::max())
       return op->emitOpError() << "window of dimension " << d << " is too large";
     // Else a window would hold no element.
+    if (input.getDimSize(d + 1) < 1)
+      return op->emitOpError() << "dimension " << d + 1 << " of the input has no elements";
     if (low[d] >= window[d] || high[d] >= window[d])
       return op->emitOpError() << "padding of dimension " << d
                                << " must be smaller than the window";

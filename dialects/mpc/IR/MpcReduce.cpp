@@ -34,7 +34,17 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   return success();
 }
 
+LogicalResult mpc::verifyDistinct(Operation *op, ArrayRef<int64_t> dims, StringRef what) {
+  llvm::SmallDenseSet<int64_t> seen;
+  for (int64_t dim : dims)
+    if (!seen.insert(dim).second)
+      return op->emitOpError() << what << " " << dim << " is given twice";
+  return success();
+}
+
 LogicalResult ReduceOp::verify() {
+  if (failed(verifyDistinct(*this, getAxes(), "axis")))
+    return failure();
   bool logical = getKind() == ReduceKind::All || getKind() == ReduceKind::Any;
   Type element = elementTypeOf(getInput());
   if (logical != element.isInteger(1))
@@ -179,19 +189,39 @@ static double combine(ReduceKind kind, double total, double x) {
   llvm_unreachable("enumerated");
 }
 
+static llvm::APSInt combine(ReduceKind kind, const llvm::APSInt &total, const llvm::APSInt &x) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return total + x;
+  case ReduceKind::Max:
+    return total < x ? x : total;
+  case ReduceKind::Min:
+    return x < total ? x : total;
+  default:
+    llvm_unreachable("not of integers");
+  }
+}
+
 LogicalResult ReduceOp::evaluate(ArrayRef<ReferenceTensor> operands,
                                  MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor &input = operands[0];
   ReferenceTensor &result = results[0];
   startReference(result, input.elementType, reducedShape(input.shape, getAxes(), getKeepDims()));
   auto [kept, reduced] = splitOffsets(input.shape, getAxes());
+  if (!input.isFloating() && !input.elementType.isInteger(1)) {
+    // The largest and smallest of no integers have no infinity to be, and stay 0.
+    for (auto [i, start] : llvm::enumerate(kept)) {
+      for (auto [k, offset] : llvm::enumerate(reduced)) {
+        llvm::APSInt x = input.integerAt(start + offset);
+        result.set(i, k == 0 ? x : combine(getKind(), result.integerAt(i), x));
+      }
+    }
+    return success();
+  }
   for (auto [i, start] : llvm::enumerate(kept)) {
     double total = startOf(getKind());
     for (int64_t offset : reduced)
       total = combine(getKind(), total, input.at(start + offset));
-    // The largest and smallest of no integers have no infinity to be.
-    if (!result.isFloating() && std::isinf(total))
-      total = 0;
     result.set(i, getKind() == ReduceKind::Mean ? total / double(reduced.size()) : total);
   }
   return success();
@@ -205,10 +235,13 @@ LogicalResult ArgMaxOp::evaluate(ArrayRef<ReferenceTensor> operands,
   startReference(results[0], elementTypeOf(getResult()), shape);
   auto [kept, along] = splitOffsets(input.shape, {int64_t(getAxis())});
   for (auto [i, start] : llvm::enumerate(kept)) {
+    // NaN counts as the largest, as in NumPy.
     int64_t best = 0;
-    for (int64_t k = 1; k < int64_t(along.size()); ++k)
-      if (input.floats[start + along[k]] > input.floats[start + along[best]])
+    for (int64_t k = 1; k < int64_t(along.size()); ++k) {
+      const double x = input.floats[start + along[k]], top = input.floats[start + along[best]];
+      if (!std::isnan(top) && (std::isnan(x) || x > top))
         best = k;
+    }
     results[0].integers[i] = best;
   }
   return success();

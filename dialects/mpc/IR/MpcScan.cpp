@@ -102,8 +102,8 @@ OpFoldResult ReverseOp::fold(FoldAdaptor) {
 }
 
 namespace {
-/// Drops stacked results that nothing reads, scanned tensors and captures that the body does not
-/// read, and repeated captures.
+/// Drops stacked results that nothing reads, and scanned tensors and captures that the body does
+/// not read.
 struct DropUnused : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -456,6 +456,10 @@ LogicalResult ScanDerivative::giveCotangents(ScanOp scan,
 }
 
 LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
+  for (auto [i, value] : llvm::enumerate(source.getCarried()))
+    if (tensorTypeOf(value).getRank() == 0)
+      return source.emitError() << "has no derivative, because it carries value " << i
+                                << " of rank 0, which cannot be stacked; give it a dimension of 1";
   if (llvm::any_of(valuesToSave(source), [&](Value v) { return !source.findStack(v); })) {
     // Not prepared: the forward scan runs once more.
     source = cast<ScanOp>(source.buildWithSavedValues(builder));

@@ -48,7 +48,28 @@ static bool isFiniteInFloat32(const APFloat &value) {
 LogicalResult OptimizerOp::verify() {
   if (!isFiniteInFloat32(getLearningRate()))
     return emitOpError() << "learning_rate must be finite in float32";
+  for (auto [name, steps] : {std::pair{"accumulation_steps", getAccumulationSteps()},
+                             {"ema_overwrite_frequency", getEmaOverwriteFrequency()}})
+    if (steps && static_cast<int64_t>(*steps) < 1)
+      return emitOpError() << name << " must be at least 1, got " << static_cast<int64_t>(*steps);
   return success();
+}
+
+static LogicalResult verifyVariables(Operation *op, StringRef what, ArrayRef<Attribute> names,
+                                     SymbolTableCollection &symbols) {
+  for (Attribute name : names)
+    if (!symbols.lookupNearestSymbolFrom<VariableOp>(op, cast<FlatSymbolRefAttr>(name)))
+      return op->emitOpError() << what << " names " << name << ", which no mpc.variable declares";
+  return success();
+}
+
+LogicalResult OptimizerOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return getUndecayed() ? verifyVariables(*this, "undecayed", getUndecayed()->getValue(), symbols)
+                        : success();
+}
+
+LogicalResult MetricOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVariables(*this, "states", getStates().getValue(), symbols);
 }
 
 LogicalResult LossScaleOp::verify() {

@@ -89,7 +89,7 @@ def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["L
   let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
 }
 
-def Mpc_OptimizerOp : Mpc_Op<"optimizer"> {
+def Mpc_OptimizerOp : Mpc_Op<"optimizer", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "how training updates the trainable variables";
   let description = [{
     At most one per module. mpc-differentiate turns it into optimizer steps. `learning_rate` is a
@@ -129,7 +129,7 @@ def Mpc_LossScaleOp : Mpc_Op<"loss_scale"> {
   let assemblyFormat = "`initial` `(` $initial `)` attr-dict";
 }
 
-def Mpc_MetricOp : Mpc_Op<"metric"> {
+def Mpc_MetricOp : Mpc_Op<"metric", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "declares a metric over state variables";
   let description = [{
     The function @loss returns the new states, which start as zeros. The result of two states is

@@ -33,6 +33,7 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
   let results = (outs Mpc_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
   let hasFolder = 1;
+  let hasVerifier = 1;
   let builders = [
     OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat)>,
     OpBuilder<(ins "::mlir::ElementsAttr":$value),

@@ -20,11 +20,38 @@ void ReferenceTensor::allocate() {
     integers.assign(size(), 0);
 }
 
-void ReferenceTensor::set(int64_t index, double value) {
+/// Integers of this type have no sign.
+static bool isUnsigned(Type type) { return type.isUnsignedInteger() || type.isInteger(1); }
+
+double ReferenceTensor::at(int64_t index) const {
   if (isFloating())
+    return floats[index];
+  return isUnsigned(elementType) ? double(uint64_t(integers[index])) : double(integers[index]);
+}
+
+llvm::APSInt ReferenceTensor::integerAt(int64_t index) const {
+  return llvm::APSInt(llvm::APInt(elementType.getIntOrFloatBitWidth(), integers[index],
+                                  /*isSigned=*/true, /*implicitTrunc=*/true),
+                      isUnsigned(elementType));
+}
+
+void ReferenceTensor::set(int64_t index, double value) {
+  if (isFloating()) {
     floats[index] = roundTo(elementType, value);
-  else
-    integers[index] = int64_t(value);
+    return;
+  }
+  // Wide enough for every double that a 64-bit integer could be; NaN and what is larger become a
+  // number that no test should ask for.
+  llvm::APSInt integer(/*BitWidth=*/128, /*isUnsigned=*/false);
+  bool isExact;
+  llvm::APFloat(value).convertToInteger(integer, llvm::APFloat::rmTowardZero, &isExact);
+  set(index, integer);
+}
+
+void ReferenceTensor::set(int64_t index, const llvm::APSInt &value) {
+  const unsigned width = elementType.getIntOrFloatBitWidth();
+  llvm::APInt bits = value.extOrTrunc(width);
+  integers[index] = isUnsigned(elementType) ? int64_t(bits.getZExtValue()) : bits.getSExtValue();
 }
 
 double mpc::roundTo(Type type, double value) {
@@ -113,6 +140,16 @@ LogicalResult mpc::evaluateElementwise(Operation *op, ArrayRef<ReferenceTensor> 
   SmallVector<SmallVector<int64_t, 0>> offsets;
   for (const ReferenceTensor &operand : operands)
     offsets.push_back(stridedOffsets(*shape, broadcastStrides(operand.shape, *shape)));
+  auto exact = dyn_cast<IntegerElementwiseOpInterface>(op);
+  if (exact && !llvm::any_of(operands, [](const auto &operand) { return operand.isFloating(); })) {
+    SmallVector<llvm::APSInt> integers(operands.size());
+    for (int64_t linear = 0, count = result.size(); linear < count; ++linear) {
+      for (size_t i = 0; i < operands.size(); ++i)
+        integers[i] = operands[i].integerAt(offsets[i][linear]);
+      result.set(linear, exact.evaluateIntegers(integers));
+    }
+    return success();
+  }
   SmallVector<double> scalars(operands.size());
   for (int64_t linear = 0, count = result.size(); linear < count; ++linear) {
     for (size_t i = 0; i < operands.size(); ++i)

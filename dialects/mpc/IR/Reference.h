@@ -4,6 +4,7 @@
 #define MPC_DIALECTS_MPC_IR_REFERENCE_H
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <array>
@@ -23,9 +24,14 @@ struct ReferenceTensor {
   /// Allocates `size()` zeros in the vector that the element type asks for.
   void allocate();
   /// The element as double, whichever vector holds it.
-  double at(int64_t index) const { return isFloating() ? floats[index] : double(integers[index]); }
-  /// Stores a value computed in double: rounds floating elements to nearest even.
+  double at(int64_t index) const;
+  /// The element of a tensor of integers, i1 among the unsigned ones.
+  llvm::APSInt integerAt(int64_t index) const;
+  /// Stores a value computed in double: rounds floating elements to nearest even, and integers
+  /// towards zero.
   void set(int64_t index, double value);
+  /// Stores an integer, which wraps at the width of the element type.
+  void set(int64_t index, const llvm::APSInt &value);
 };
 
 /// `value` rounded to nearest even in `type` (f16, bf16, f32, f64); overflow gives infinity.
@@ -46,10 +52,10 @@ void startReference(ReferenceTensor &result, mlir::Type elementType, llvm::Array
 void gatherReference(const ReferenceTensor &input, llvm::ArrayRef<int64_t> offsets,
                      ReferenceTensor &result);
 
-/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 /// What a seed grows by from step to step (mpc.random_step): 2^64 / golden ratio, odd.
 inline constexpr uint64_t kStepKey = 0x9E3779B97F4A7C15;
 
+/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
 /// Whether mpc.dropout keeps the element of this row-major index; `state` is seed and counter.

@@ -24,7 +24,10 @@ def VerifyImport : Pass<"mpc-verify-import", "::mlir::ModuleOp"> {
   let summary = "check what the phase `import` promises";
   let description = [{
     Ops of the mpc dialect in functions, and nothing else: variables are arguments, not globals. Each
-    `mpc.layer` has its path and no precision yet.
+    `mpc.layer` has its path and no precision yet. Every tensor is ranked and has elements, and only
+    its first dimension, the batch, may be dynamic. `@forward`, `@loss` and `@metric_results` have a
+    body of one block; inputs, targets and outputs of a function have different names. At most one
+    `mpc.optimizer` and one `mpc.loss_scale`.
   }];
 }
 

@@ -103,3 +103,67 @@ func.func @argument(%x: tensor<?x281474976710656xf32> {mpc.input = "x"}) {
 
 // expected-error @below {{has more than 2^47 bytes}}
 mpc.variable @v : tensor<281474976710656xf32> role trainable
+
+// -----
+
+func.func @axis_twice(%x: tensor<?x2x3xf32>) {
+  // expected-error @below {{axis 1 is given twice}}
+  %0 = mpc.reduce mean %x {axes = array<i64: 1, 1>} : tensor<?x2x3xf32> -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+func.func @moments_twice(%x: tensor<?x4xf32>) {
+  // expected-error @below {{axis 1 is given twice}}
+  %0, %1 = mpc.moments %x {axes = array<i64: 1, 1>} : tensor<?x4xf32> -> tensor<?xf32>, tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @contracted_twice(%x: tensor<2x2xf32>, %w: tensor<2x3xf32>) {
+  // expected-error @below {{left dimension 1 is given twice}}
+  %0 = mpc.contract %x, %w contracting [1, 1] x [0, 0] : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @batch_contracted(%x: tensor<2x3xf32>, %w: tensor<2x2x3xf32>) {
+  // expected-error @below {{left dimension 0 is given twice}}
+  %0 = mpc.contract %x, %w batch [0] x [0] contracting [0] x [1] : (tensor<2x3xf32>, tensor<2x2x3xf32>) -> tensor<2x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @pool_of_nothing(%x: tensor<1x0x1xf32>) {
+  // expected-error @below {{dimension 1 of the input has no elements}}
+  %0 = mpc.pool max %x window [2] strides [1] padding [1] x [1] : tensor<1x0x1xf32> -> tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @resource() {
+  // expected-error @below {{must be dense}}
+  %0 = mpc.constant dense_resource<r> : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @exact_of_two() {
+  // expected-error @below {{has an exact number, for which all elements are that number in f32}}
+  %0 = mpc.constant {exact = 0.3 : f64} dense<[1.0, 2.0]> : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @not_exact() {
+  // expected-error @below {{has elements that are not its exact number, rounded to f32}}
+  %0 = mpc.constant {exact = 0.3 : f64} dense<0.5> : tensor<f32>
+  return
+}

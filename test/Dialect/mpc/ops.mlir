@@ -21,6 +21,8 @@ mpc.variable @seed : tensor<2xi64> role random
 mpc.optimizer "rmsprop" rule(#mpc.rmsprop<rho = 0.9 : f64, momentum = 0.0 : f64, epsilon = 1.0e-7 : f64, centered = false>) {learning_rate = 1.0e-3 : f64}
 // CHECK: mpc.loss_scale initial(3.276800e+04) {growth_steps = 2000 : i64}
 mpc.loss_scale initial(32768.0) {growth_steps = 2000 : i64}
+mpc.variable @a : tensor<f32> role metric
+mpc.variable @b : tensor<f32> role metric
 // CHECK: mpc.metric "loss" states([@a, @b])
 mpc.metric "loss" states([@a, @b])
 

@@ -98,3 +98,23 @@ func.func @start(%w: tensor<4xf32>, %r: tensor<f32>, %first: tensor<i1>) {
     : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<i1>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{accumulation_steps must be at least 1, got 0}}
+mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.0, nesterov = false>) {learning_rate = 0.1 : f64, accumulation_steps = 0 : i64}
+
+// -----
+
+// expected-error @below {{ema_overwrite_frequency must be at least 1, got -3}}
+mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.0, nesterov = false>) {learning_rate = 0.1 : f64, ema_momentum = 0.9 : f64, ema_overwrite_frequency = -3 : i64}
+
+// -----
+
+// expected-error @below {{undecayed names @nope, which no mpc.variable declares}}
+mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.0, nesterov = false>) {learning_rate = 0.1 : f64, undecayed = [@nope]}
+
+// -----
+
+// expected-error @below {{states names @nope, which no mpc.variable declares}}
+mpc.metric "loss" states([@nope, @nada])

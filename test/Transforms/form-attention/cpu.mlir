@@ -185,3 +185,16 @@ func.func @dropped_wide(%q: tensor<?x96x8xbf16>, %s: tensor<2xi64>) -> tensor<?x
   %3 = mpc.contract %d, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x96x96xbf16>, tensor<?x96x8xbf16>) -> tensor<?x96x8xbf16>
   return %3 : tensor<?x96x8xbf16>
 }
+
+// A scale of one sample for three: the scores would be those of three samples.
+// CHECK-LABEL: func.func @widened
+// CHECK-NOT: mpc.attention
+// REMARK: [Missed] attention{{.*}}what is done to its scores widens them
+func.func @widened(%q: tensor<1x96x7xf32>, %k: tensor<1x100x7xf32>, %v: tensor<3x100x9xf32>) -> tensor<3x96x9xf32> attributes {mpc.entry} {
+  %c = mpc.constant dense<0.5> : tensor<3x1x1xf32>
+  %0 = mpc.contract %q, %k batch [0] x [0] contracting [2] x [2] : (tensor<1x96x7xf32>, tensor<1x100x7xf32>) -> tensor<1x96x100xf32>
+  %1 = mpc.multiply %0, %c : tensor<1x96x100xf32>, tensor<3x1x1xf32>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<3x96x100xf32>
+  %3 = mpc.contract %2, %v batch [0] x [0] contracting [2] x [1] : (tensor<3x96x100xf32>, tensor<3x100x9xf32>) -> tensor<3x96x9xf32>
+  return %3 : tensor<3x96x9xf32>
+}

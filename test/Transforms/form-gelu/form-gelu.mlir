@@ -129,3 +129,25 @@ func.func @others(%x: tensor<?x8xf16>, %w: tensor<8x4xf16>, %a: tensor<?x4xf16>)
   %14 = mpc.multiply %9, %13 : tensor<?x4xf16>, tensor<?x4xf16>
   return %a10, %10, %7, %14 : tensor<?x4xf16>, tensor<?x4xf16>, tensor<?x4xf16>, tensor<?x4xf16>
 }
+
+// A half of another shape widens what is gelu of one row.
+// CHECK-LABEL: func.func @widened
+// CHECK-NOT: mpc.gelu
+// CHECK: return
+func.func @widened(%a: tensor<1x3xbf16>, %w: tensor<3x8xbf16>) -> tensor<4x8xbf16> {
+  %half = mpc.constant dense<0.5> : tensor<4x8xbf16>
+  %one = mpc.constant dense<1.0> : tensor<bf16>
+  %scale = mpc.constant dense<7.968750e-01> : tensor<bf16>
+  %cube = mpc.constant dense<4.467770e-02> : tensor<bf16>
+  %x = mpc.contract %a, %w contracting [1] x [0] : (tensor<1x3xbf16>, tensor<3x8xbf16>) -> tensor<1x8xbf16>
+  %0 = mpc.multiply %x, %x : tensor<1x8xbf16>, tensor<1x8xbf16>
+  %1 = mpc.multiply %0, %x : tensor<1x8xbf16>, tensor<1x8xbf16>
+  %2 = mpc.multiply %1, %cube : tensor<1x8xbf16>, tensor<bf16>
+  %3 = mpc.add %x, %2 : tensor<1x8xbf16>, tensor<1x8xbf16>
+  %4 = mpc.multiply %3, %scale : tensor<1x8xbf16>, tensor<bf16>
+  %5 = mpc.tanh %4 : tensor<1x8xbf16>
+  %6 = mpc.add %5, %one : tensor<1x8xbf16>, tensor<bf16>
+  %7 = mpc.multiply %x, %half : tensor<1x8xbf16>, tensor<4x8xbf16>
+  %8 = mpc.multiply %7, %6 : tensor<4x8xbf16>, tensor<1x8xbf16>
+  return %8 : tensor<4x8xbf16>
+}

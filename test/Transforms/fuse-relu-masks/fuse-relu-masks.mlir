@@ -70,3 +70,17 @@ func.func @kept(%x: tensor<?x8xf16>, %y: tensor<?x64xf16>, %w: tensor<8x64xf16>,
   %d4 = mpc.select %p4, %g4, %zero : tensor<?x8xi1>, tensor<?x8xf16>, tensor<f16>
   return %d0, %d1, %d2, %d3, %d4, %g2 : tensor<?x64xf16>, tensor<?x64xf16>, tensor<?x64xf16>, tensor<?x64xf16>, tensor<?x8xf16>, tensor<?x64xf16>
 }
+
+// A gate whose value was computed first: its bits would come too late.
+// CHECK-LABEL: func.func @gate
+// CHECK-NOT: mask(
+// CHECK-NOT: where(
+func.func @gate(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %v: tensor<64x64xf32>) -> tensor<?x64xf32> attributes {mpc.entry} {
+  // REMARK: relu-mask{{.*}}the contraction with the relu comes after the other one
+  %zero = mpc.constant dense<0.0> : tensor<f32>
+  %value = mpc.contract %x, %v contracting [1] x [0] : (tensor<?x64xf32>, tensor<64x64xf32>) -> tensor<?x64xf32>
+  %r = mpc.contract %x, %w contracting [1] x [0] {activation = #mpc<activation relu>} : (tensor<?x64xf32>, tensor<64x64xf32>) -> tensor<?x64xf32>
+  %p = mpc.compare gt %r, %zero : tensor<?x64xf32>, tensor<f32>
+  %gated = mpc.select %p, %value, %zero : tensor<?x64xi1>, tensor<?x64xf32>, tensor<f32>
+  return %gated : tensor<?x64xf32>
+}

@@ -57,3 +57,33 @@ func.func @log_softmax(%z: tensor<?x10xf32>) -> tensor<?x10xf32> attributes {mpc
   %l = mpc.log %p : tensor<?x10xf32>
   return %l : tensor<?x10xf32>
 }
+
+// Nor is one that only looks like Keras's: nothing lies below this maximum, and everything above this minimum.
+// CHECK-LABEL: func.func @clipped_away
+// CHECK: mpc.log
+// CHECK: mpc.log
+func.func @clipped_away(%z: tensor<?x10xf32>, %t: tensor<?x10xf32>) -> (tensor<?xf32>, tensor<?xf32>) attributes {mpc.entry} {
+  %zero = mpc.constant dense<0.0> : tensor<f32>
+  %two = mpc.constant dense<2.0> : tensor<f32>
+  %p = mpc.softmax %z {axis = 1 : i64} : tensor<?x10xf32>
+  %c = mpc.minimum %p, %zero : tensor<?x10xf32>, tensor<f32>
+  %l = mpc.log %c : tensor<?x10xf32>
+  %d = mpc.softmax_cross_entropy %l, %t : tensor<?x10xf32>, tensor<?x10xf32> -> tensor<?xf32>
+  %q = mpc.softmax %z {axis = 1 : i64} : tensor<?x10xf32>
+  %m = mpc.maximum %q, %two : tensor<?x10xf32>, tensor<f32>
+  %n = mpc.log %m : tensor<?x10xf32>
+  %e = mpc.softmax_cross_entropy %n, %t : tensor<?x10xf32>, tensor<?x10xf32> -> tensor<?xf32>
+  return %d, %e : tensor<?xf32>, tensor<?xf32>
+}
+
+// A limit of more samples than there are widens the probabilities.
+// CHECK-LABEL: func.func @clip_widens
+// CHECK: mpc.log
+func.func @clip_widens(%z: tensor<1x3xf32>, %t: tensor<4x3xf32>) -> tensor<4xf32> attributes {mpc.entry} {
+  %lo = mpc.constant dense<1.0e-7> : tensor<4x3xf32>
+  %p = mpc.softmax %z {axis = 1 : i64} : tensor<1x3xf32>
+  %c = mpc.maximum %p, %lo : tensor<1x3xf32>, tensor<4x3xf32>
+  %l = mpc.log %c : tensor<4x3xf32>
+  %e = mpc.softmax_cross_entropy %l, %t : tensor<4x3xf32>, tensor<4x3xf32> -> tensor<4xf32>
+  return %e : tensor<4xf32>
+}

@@ -61,3 +61,19 @@ func.func @aligned(%x: tensor<?x16xbf16>, %w: tensor<16x8xbf16>) -> tensor<?x8xb
   %0 = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x8xbf16>) -> tensor<?x8xbf16>
   return %0 : tensor<?x8xbf16>
 }
+
+// A bias of all free dimensions of the right operand follows each of them.
+// CHECK-LABEL: func.func @bias_of_heads
+func.func @bias_of_heads(%x: tensor<?x16xbf16>, %w: tensor<16x3x5xbf16>, %b: tensor<3x5xbf16>) -> tensor<?x3x5xbf16> attributes {mpc.entry} {
+  // CHECK: mpc.contract %{{.*}}, %{{.*}} bias %{{.*}} : (tensor<?x16xbf16>, tensor<16x3x8xbf16>, tensor<3x8xbf16>) -> tensor<?x3x8xbf16>
+  %0 = mpc.contract %x, %w bias %b contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x3x5xbf16>, tensor<3x5xbf16>) -> tensor<?x3x5xbf16>
+  return %0 : tensor<?x3x5xbf16>
+}
+
+// Also where the bias has a dimension of the left operand.
+// CHECK-LABEL: func.func @bias_of_rows
+func.func @bias_of_rows(%x: tensor<2x3x16xbf16>, %w: tensor<16x5xbf16>, %b: tensor<3x5xbf16>) -> tensor<2x3x5xbf16> attributes {mpc.entry} {
+  // CHECK: mpc.contract %{{.*}}, %{{.*}} bias %{{.*}} : (tensor<2x8x16xbf16>, tensor<16x8xbf16>, tensor<8x8xbf16>) -> tensor<2x8x8xbf16>
+  %0 = mpc.contract %x, %w bias %b contracting [2] x [0] : (tensor<2x3x16xbf16>, tensor<16x5xbf16>, tensor<3x5xbf16>) -> tensor<2x3x5xbf16>
+  return %0 : tensor<2x3x5xbf16>
+}
