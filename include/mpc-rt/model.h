@@ -64,7 +64,7 @@ MPC_RT_API void mpc_rt_model_release(mpc_rt_model_t *model);
  * contexts are released. */
 MPC_RT_API const mpc_rt_executable_t *mpc_rt_model_executable(const mpc_rt_model_t *model);
 
-/* The path of the library; "" for a linked model. */
+/* The absolute path of the library when it was loaded; "" for a linked model. */
 MPC_RT_API const char *mpc_rt_model_path(const mpc_rt_model_t *model);
 
 /* Position of an entry ("predict", "evaluate", "gradients", "train_step") or of a variable by path.
