@@ -161,7 +161,8 @@ MPC_RT_API void *mpc_rt_context_role_block(mpc_rt_context_t *context, uint32_t r
  */
 
 /* Runs an entry; `inputs` and `outputs` as the entry's tables, row-major, host memory, any
- * alignment that the dtype needs. `batch` is the value of MPC_RT_DYNAMIC, at least 0. Only null
+ * alignment that the dtype needs. `batch` is the value of MPC_RT_DYNAMIC: at least 1, and
+ * for "predict" at least 0. INVALID_ARGUMENT otherwise; nothing has changed then. Only null
  * pointers and the batch are checked. Denormals are flushed inside, the caller's floating-point
  * control word comes back unchanged. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_run(mpc_rt_context_t *context, uint32_t entry,
