@@ -198,8 +198,12 @@ private:
       callbacks_.push_back(std::make_unique<training::CsvLog>(options_.csvLog));
     if (!options_.jsonLog.empty())
       callbacks_.push_back(std::make_unique<training::JsonLog>(options_.jsonLog));
-    if (!options_.tensorBoard.empty())
-      callbacks_.push_back(std::make_unique<training::TensorBoardLog>(options_.tensorBoard));
+    if (!options_.tensorBoard.empty()) {
+      auto log = std::make_unique<training::TensorBoardLog>(options_.tensorBoard);
+      if (Status status = log->prepare(data_.validation.has_value()); !status)
+        return status;
+      callbacks_.push_back(std::move(log));
+    }
     if (options_.json)
       callbacks_.push_back(std::make_unique<JsonOutput>(console_));
     return Status();

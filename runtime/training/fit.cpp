@@ -5,6 +5,8 @@
 #include "training/shuffle.h"
 #include "training/trace.h"
 
+#include <algorithm>
+
 namespace mpc::training {
 
 using data::Result;
@@ -23,7 +25,9 @@ public:
     stepsPerEpoch_ =
         options.steps ? options.steps : (data.rows + options.batchSize - 1) / options.batchSize;
     epochs_ = options.steps ? 1 : options.epochs;
-    rows_.resize(static_cast<size_t>(options.batchSize));
+    // Only counted steps take rows again to fill a batch.
+    rows_.resize(static_cast<size_t>(options.steps ? options.batchSize
+                                                   : std::min(options.batchSize, data.rows)));
   }
 
   Result<bool> run() {

@@ -6,7 +6,9 @@ import csv
 import glob
 import json
 import os
+import re
 import struct
+import threading
 
 import numpy
 
@@ -307,6 +309,26 @@ class Train(linear.ToolTest):
                             "--trace", self.path("no", "t"), message="w: cannot create")  # fmt: skip
         self.assertIn("t: cannot create", result.stderr)
         self.assertNotIn("Epoch", result.stderr)
+        result = self.fails("train", self.model, "--data", self.data, "--tensorboard", self.data,
+                            message="train: cannot be written: Not a directory; expected a folder for TensorBoard")  # fmt: skip
+        self.assertNotIn("Epoch", result.stderr)
+
+    def test_pipes(self):
+        os.mkfifo(self.path("pipe"))
+        for command, option in [(["predict", "--inputs"], "--outputs"), (["train", "--data"], "--save")]:
+            arguments = [command[0], self.model, command[1], self.data, option]
+            self.run_tool(*arguments, self.path("file"))
+            read = []
+            reader = threading.Thread(target=lambda: read.append(open(self.path("pipe"), "rb").read()), daemon=True)
+            reader.start()
+            self.run_tool(*arguments, self.path("pipe"))
+            reader.join(60)
+            with open(self.path("file"), "rb") as handle:
+                self.assertEqual(read, [handle.read()])
+
+    def test_memory_is_that_of_the_rows(self):
+        result = self.train("--batch-size=100000000", "--memory")
+        self.assertLess(float(re.search(r"memory: ([\d.]+) MB peak", result.stderr)[1]), 500)
 
 
 def masked_crc(data):
