@@ -285,6 +285,7 @@ class Train(linear.ToolTest):
         self.assertIn("the loss of step 2 is nan", result.stderr)
         (line,) = map(json.loads, result.stdout.splitlines())
         self.assertEqual(line["loss"], "nan")
+        self.assertRegex(result.stderr, "Epoch 1/3  2/10 .* eta 0s\n")  # the steps that were done
 
     def test_files_that_would_replace_each_other(self):
         linear.write_safetensors(self.path("w"), {})
