@@ -61,7 +61,7 @@ int predict(Arguments &arguments, Console &console) {
   training::SessionOptions options = sessionOptions(arguments);
   arguments.require("inputs", "X.npz");
   arguments.require("outputs", "OUT.npz");
-  arguments.requireDistinct({"outputs"}, {"inputs"});
+  arguments.requireDistinct({"outputs"}, {"inputs", "weights"});
   int64_t batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
   if (!arguments.errors().empty())
     return console.usage("mpc-run predict", arguments.errors());

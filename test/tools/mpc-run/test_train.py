@@ -301,6 +301,19 @@ class Train(linear.ToolTest):
         self.assertIn("--outputs and --inputs both name the file", result.stderr)
         result = self.run_tool("gradients", self.model, "--data", self.data, "--outputs", self.data, expect=2)
         self.assertIn("--outputs and --data both name the file", result.stderr)
+        for command, option in [("predict", "--inputs"), ("gradients", "--data")]:
+            result = self.run_tool(command, self.model, option, self.data, "--weights", self.path("w"), "--outputs", self.path("w"), expect=2)
+            self.assertIn("--outputs and --weights both name the file", result.stderr)
+            for name in ["liblinear.so", "linear.safetensors", "linear.json", "linear.h"]:
+                result = self.run_tool(command, self.model, option, self.data, "--outputs", self.path("linear.mpc", name), expect=2)
+                self.assertIn(f"--outputs names {self.path('linear.mpc', name)}, which belongs to the model; expected another file", result.stderr)
+        for option in ["--trace", "--csv-log", "--json-log"]:
+            result = self.train("--weights", self.path("w"), option, self.path("w"), "--save", self.path("w2"), expect=2)
+            self.assertIn(f"{option} and --weights both name the file", result.stderr)
+            result = self.train("--weights", self.path("w"), option, self.path("w"), "--save", self.path("w"), expect=2)
+            self.assertIn(f"{option} and --save both name the file", result.stderr)
+        self.train("--save", self.path("linear.mpc", "liblinear.so"), expect=2)
+        self.train("--save", self.path("linear.mpc", "linear.safetensors"))
         self.train("--save", "/dev/null", "--trace", "/dev/null", "--csv-log", "/dev/stderr", "--json-log", "/dev/stderr")
         self.train("--save", self.path("w"))
         self.train("--weights", self.path("w"), "--save", self.path("w"))
