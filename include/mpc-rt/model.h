@@ -64,7 +64,7 @@ MPC_RT_API void mpc_rt_model_release(mpc_rt_model_t *model);
  * contexts are released. */
 MPC_RT_API const mpc_rt_executable_t *mpc_rt_model_executable(const mpc_rt_model_t *model);
 
-/* The path of the library; "" for a linked model. */
+/* The absolute path of the library when it was loaded; "" for a linked model. */
 MPC_RT_API const char *mpc_rt_model_path(const mpc_rt_model_t *model);
 
 /* Position of an entry ("predict", "evaluate", "gradients", "train_step") or of a variable by path.
@@ -161,7 +161,8 @@ MPC_RT_API void *mpc_rt_context_role_block(mpc_rt_context_t *context, uint32_t r
  */
 
 /* Runs an entry; `inputs` and `outputs` as the entry's tables, row-major, host memory, any
- * alignment that the dtype needs. `batch` is the value of MPC_RT_DYNAMIC, at least 0. Only null
+ * alignment that the dtype needs. `batch` is the value of MPC_RT_DYNAMIC: at least 1, and
+ * for "predict" at least 0. INVALID_ARGUMENT otherwise; nothing has changed then. Only null
  * pointers and the batch are checked. Denormals are flushed inside, the caller's floating-point
  * control word comes back unchanged. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_run(mpc_rt_context_t *context, uint32_t entry,

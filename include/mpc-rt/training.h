@@ -47,7 +47,7 @@ MPC_RT_API mpc_rt_status_t mpc_rt_model_gradient_info(const mpc_rt_model_t *mode
 /* Inputs: as of "train_step" (the model's inputs, the targets, the sample weights). Outputs: the
  * loss (float32 scalar, unscaled), then the predictions in training mode, as the outputs of
  * "predict". Nothing is remembered of the buffers. Metrics, batch statistics and random states
- * advance here. */
+ * advance here. INVALID_ARGUMENT for a batch below 1. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_forward(mpc_rt_context_t *context,
                                                   const void *const *inputs, void *const *outputs,
                                                   int64_t batch);

@@ -24,10 +24,11 @@ Value EntryBuilder::addArgument(Type type, DictionaryAttr attributes) {
 }
 
 Value EntryBuilder::argument(Type type, DictionaryAttr attributes) {
-  Attribute key = attributes.get(MpcDialect::kInputAttr);
-  if (!key)
-    key = attributes.get(MpcDialect::kTargetAttr);
-  Value &value = named[key];
+  // Users choose the names of inputs, which may be those of targets.
+  auto name = attributes.getNamed(MpcDialect::kInputAttr);
+  if (!name)
+    name = attributes.getNamed(MpcDialect::kTargetAttr);
+  Value &value = named[{name->getName(), name->getValue()}];
   if (!value)
     value = addArgument(type, attributes);
   return value;

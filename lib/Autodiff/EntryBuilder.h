@@ -34,7 +34,8 @@ private:
     mlir::NamedAttribute attribute;
   };
   llvm::SmallVector<Result> outputs, updates;
-  llvm::DenseMap<mlir::Attribute, mlir::Value> named, variables;
+  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Attribute>, mlir::Value> named; // by kind, name
+  llvm::DenseMap<mlir::Attribute, mlir::Value> variables;
 };
 
 /// Removes ops without uses and variable arguments that nothing reads.

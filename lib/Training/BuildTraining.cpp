@@ -47,6 +47,7 @@ private:
   void collectOutputs();
   void sortConfig();
   void addTarget(size_t index);
+  void checkInputNames();
   void checkOutputLoss(Output &output, const std::string &place);
   void addSampleLosses();
   void addWeights();
@@ -193,6 +194,31 @@ void LossBuilder::addTarget(size_t index) {
     function.function.setArgAttr(function.function.getNumArguments() - 1,
                                  MpcDialect::kIndexLimitAttr,
                                  builder.getI64IntegerAttr(type.getShape().back()));
+}
+
+/// Data files and callers of the entries tell the model's inputs, the targets and the sample
+/// weights apart by their names.
+void LossBuilder::checkInputNames() {
+  func::FuncOp forward = function.forward;
+  for (unsigned i = 0; i < forward.getNumArguments(); ++i) {
+    auto input = forward.getArgAttrOfType<StringAttr>(i, MpcDialect::kInputAttr);
+    if (!input)
+      continue;
+    for (auto [number, output] : llvm::enumerate(outputs)) {
+      const std::string index = std::to_string(number);
+      const char *what = input == "y" + index ? "the target"
+                         : input == "sample_weight" || input == "sample_weight" + index
+                             ? "the sample weights"
+                             : nullptr;
+      if (!output.target || !what)
+        continue;
+      error(input.getValue() + ": this input of the model has the name of " + what +
+            " of output '" + output.parts.name +
+            "', and training tells them apart by name; expected another name; rename the input in "
+            "the model, or compile it for predictions only with --mode=infer");
+      break;
+    }
+  }
 }
 
 void LossBuilder::addSampleLosses() {
@@ -386,6 +412,7 @@ LogicalResult LossBuilder::run() {
     return failure();
   for (size_t i = 0; i < outputs.size(); ++i)
     addTarget(i);
+  checkInputNames();
   addSampleLosses();
   addWeights();
   addLosses();

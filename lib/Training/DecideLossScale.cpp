@@ -27,8 +27,10 @@ struct Request {
 std::optional<Request> parseRequest(StringRef text) {
   SmallVector<StringRef> parts;
   text.split(parts, ':');
+  // Denormals are flushed where gradients are divided by the scale, which would be by zero.
   auto number = [&](size_t index, double &value) {
-    return index < parts.size() && !parts[index].getAsDouble(value) && std::isfinite(float(value));
+    return index < parts.size() && !parts[index].getAsDouble(value) &&
+           (value == 0 || std::isnormal(float(value)));
   };
   Request request;
   if (!number(1, request.initial) || !(float(request.initial) > 0))
@@ -65,7 +67,7 @@ struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
       module.emitError("--loss-scale=")
           << option
           << ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
-             "positive scales that are finite in float32";
+             "positive scales that are finite in float32 and at least 1.2e-38, no denormals";
       return signalPassFailure();
     }
     LossScaleOp existing;

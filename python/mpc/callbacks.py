@@ -127,6 +127,9 @@ class ReduceLROnPlateau(Callback):
         super().__init__()
         self.monitor, self.factor, self.patience, self.min_delta = monitor, factor, patience, abs(min_delta)
         self.cooldown, self.min_lr, self._better = cooldown, min_lr, _better(monitor, mode)
+        self.on_train_begin()
+
+    def on_train_begin(self, logs: Optional[Logs] = None) -> None:
         self.best: Optional[float] = None
         self.wait = self.cooling = 0
 

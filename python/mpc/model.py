@@ -58,8 +58,10 @@ class Gradients:
 class Variable:
     """One variable of a model: `path`, `shape`, `dtype`, `role`."""
 
-    def __init__(self, model: "Model", index: int, table: Mapping[str, Any]) -> None:
-        self._model, self._index = model, index
+    # Of the model only what runs: a reference to the model, which has its variables, would keep it
+    # and its memory until Python looks for cycles.
+    def __init__(self, context: Any, index: int, table: Mapping[str, Any]) -> None:
+        self._context, self._index = context, index
         self.path: str = table["name"]
         self.shape: tuple[int, ...] = tuple(table["shape"])
         self.dtype: np.dtype = numpy_dtype(table["dtype"])
@@ -68,14 +70,14 @@ class Variable:
     def numpy(self) -> np.ndarray:
         """A copy of the value."""
         value = np.empty(self.shape, self.dtype)
-        self._model._context.get(self._index, bits(value))
+        self._context.get(self._index, bits(value))
         return value
 
     def assign(self, value: Any) -> None:
         array = convert(to_numpy(value), self.dtype, self.path)
         if array.shape != self.shape:
             raise InvalidArgumentError(f"{self.path}: has shape {array.shape}; expected {self.shape}")
-        self._model._context.set(self._index, bits(np.ascontiguousarray(array)))
+        self._context.set(self._index, bits(np.ascontiguousarray(array)))
 
     def __repr__(self) -> str:
         return f"<Variable {self.path}, shape={self.shape}, dtype={self.dtype}, {self.role}>"
@@ -109,7 +111,7 @@ class Model:
         self.seed, self.stop_training = seed, False
         self._entries = {entry["name"]: Entry(i, entry) for i, entry in enumerate(table["entries"])}
         self._metrics: list[Mapping[str, Any]] = table["metrics"]
-        self.variables = [Variable(self, i, row) for i, row in enumerate(table["variables"]) if row["role"] != "shadow"]
+        self.variables = [Variable(self._context, i, row) for i, row in enumerate(table["variables"]) if row["role"] != "shadow"]
         predict = self._entries["predict"]
         self.input_names: list[str] = [tensor["name"] for tensor in predict.inputs]
         outputs = self.manifest.get("outputs", [])
@@ -294,7 +296,11 @@ class Model:
 
     @learning_rate.setter
     def learning_rate(self, rate: float) -> None:
-        self._context.set_learning_rate(rate)
+        try:
+            value = float(rate)
+        except (TypeError, ValueError):
+            raise InvalidArgumentError(f"learning_rate is {rate!r}; expected a number") from None
+        self._context.set_learning_rate(value)
 
     @property
     def loss_scale(self) -> float:

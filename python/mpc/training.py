@@ -57,6 +57,16 @@ def _check_class_weight(class_weight: Any) -> None:
             raise InvalidArgumentError(f"class_weight: class {key} has the weight {weight!r}; expected a number of at least 0 that float32 can hold")
 
 
+def _whole(name: str, value: Any, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InvalidArgumentError(f"{name} is {value!r}; expected an integer of at least {least}")
+    return number
+
+
 def _as_list(callbacks: Any) -> list[Any]:
     """Of Keras's forms: none, one, several."""
     listed = [] if callbacks is None else [callbacks] if hasattr(callbacks, "on_epoch_end") else list(callbacks)
@@ -66,9 +76,14 @@ def _as_list(callbacks: Any) -> list[Any]:
     return listed
 
 
-def _weights_of_classes(class_weight: Mapping[int, float], y: Any, sample_weight: Any) -> np.ndarray:
+def _weights_of_classes(class_weight: Mapping[int, float], y: Any, sample_weight: Any, target: Mapping[str, Any]) -> np.ndarray:
     """As Keras: classes of integer targets, or the largest of one-hot ones; others weigh 1."""
     targets = to_numpy(y)
+    shape = target["shape"][1:]
+    one_hot = len(shape) == 1 and target["dtype"].startswith(("float", "bfloat"))
+    if targets.ndim > 2 or not (one_hot or math.prod(shape) == 1):
+        raise InvalidArgumentError(f"class_weight is given, but y of shape {targets.shape} has more than one class in a row; expected (rows,), (rows, 1) "
+                                   "or one-hot (rows, classes); pass sample_weight, a weight for each class there")  # fmt: skip
     classes = np.argmax(targets, axis=-1) if targets.ndim > 1 and targets.shape[-1] > 1 else targets.reshape(len(targets))
     weights = np.array([class_weight.get(int(each), 1.0) for each in classes], np.float32)
     if sample_weight is None:
@@ -124,10 +139,17 @@ def fit(
         if isinstance(y, (Mapping, list, tuple)):
             raise InvalidArgumentError("class_weight is for models with one target")
         _check_class_weight(class_weight)
-        sample_weight = _weights_of_classes(class_weight, y, sample_weight)
+        targets = [tensor for tensor in step.inputs[len(model.input_names) :] if not tensor["name"].startswith("sample_weight")]
+        if len(targets) != 1:
+            raise InvalidArgumentError("class_weight is for models with one target")
+        sample_weight = _weights_of_classes(class_weight, y, sample_weight, targets[0])
+    validation_split = 0.0 if validation_split is None else validation_split
+    if not isinstance(validation_split, numbers.Real) or not 0 <= validation_split < 1:
+        raise InvalidArgumentError(f"validation_split is {validation_split!r}; expected a number between 0 and 1")
+    epochs = _whole("epochs", epochs, 0)
+    initial_epoch = _whole("initial_epoch", initial_epoch, 0)
+    validation_freq = _whole("validation_freq", validation_freq, 1)
     if validation_split and validation_data is None:
-        if not 0 < validation_split < 1:
-            raise InvalidArgumentError(f"validation_split is {validation_split}; expected a number between 0 and 1")
         rows = _count(x)
         middle = math.floor(rows * (1.0 - validation_split))
         if middle == rows:
@@ -148,8 +170,6 @@ def fit(
             raise InvalidArgumentError(f"validation_data is a {type(validation_data).__name__}; expected (x, y) or (x, y, sample_weight)")
         held_x, held_y, *held_weight = validation_data
         validation = (entry, model._filled_columns(entry, held_x, held_y, held_weight[0] if held_weight else None, "validation_data"))
-    if operator.index(validation_freq) < 1:
-        raise InvalidArgumentError(f"validation_freq is {validation_freq}; expected at least 1")
 
     history = History()
     level = (1 if sys.stdout.isatty() else 2) if verbose == "auto" else int(verbose)

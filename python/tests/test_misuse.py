@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What programs do wrong with the package mpc: a message that says so, before anything is computed."""
 
+import gc
+import json
 import os
 import pathlib
 import signal
@@ -9,6 +11,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import weakref
 
 import ml_dtypes
 import numpy as np
@@ -38,6 +41,11 @@ class Misuse(unittest.TestCase):
     def refused(self, text, call, *arguments, **named):
         with self.assertRaisesRegex(mpc.InvalidArgumentError, text):
             call(*arguments, **named)
+
+    def own_folder(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        return pathlib.Path(temporary.name)
 
     def fit(self, **named):
         return self.model.fit(self.x, self.y, verbose=0, **named).history
@@ -78,10 +86,55 @@ class Misuse(unittest.TestCase):
         for wrong in [float("nan"), 1e300, -1.0]:
             self.refused("class 1 has the weight", self.fit, class_weight={1: wrong})
         self.refused("callbacks has a str", self.fit, callbacks=["early"])
+        for wrong in ["a", -0.5, 1.5, float("nan"), [0.5]]:
+            self.refused("validation_split is .*; expected a number between 0 and 1", self.fit, validation_split=wrong)
+        for wrong in [1.5, "2", -1]:
+            self.refused("epochs is .*; expected an integer of at least 0", self.fit, epochs=wrong)
+            self.refused("initial_epoch is .*; expected an integer of at least 0", self.fit, initial_epoch=wrong)
+        for wrong in ["a", None, [1, 2]]:
+            self.refused("learning_rate is .*; expected a number", setattr, self.model, "learning_rate", wrong)
         before = self.fit(callbacks=None)
         history = mpc.History()
         self.fit(callbacks=history)
         self.assertEqual(set(history.history), set(before))
+
+    def test_class_weights_of_sequences(self):
+        """Keras would take the largest of each row for its class, or fail."""
+        tensor = [{"args": [{"class_name": "__keras_tensor__", "config": {"keras_history": ["x", 0, 0]}}], "kwargs": {}}]
+        layers = [("InputLayer", "x", {"batch_shape": [None, 4, 2]}, []), ("Dense", "steps", {"units": 3, "activation": "softmax"}, tensor)]
+        config = {"name": "steps", "input_layers": [["x", 0, 0]], "output_layers": [["steps", 0, 0]],
+                  "layers": [{"module": "keras.layers", "class_name": kind, "name": name, "config": {"name": name, **rest}, "inbound_nodes": nodes}
+                             for kind, name, rest, nodes in layers]}  # fmt: skip
+        folder = self.own_folder()
+        file = folder / "steps.json"
+        file.write_text(json.dumps({"module": "keras", "class_name": "Functional", "config": config}))
+        x = np.ones((6, 4, 2), np.float32)
+        for loss, y in [("sparse_categorical_crossentropy", np.zeros((6, 4), np.int32)), ("categorical_crossentropy", np.zeros((6, 4, 3), np.float32))]:
+            model = mpc.compile(file, loss=loss, optimizer="sgd", output=folder / f"{loss}.mpc")
+            self.refused("more than one class in a row; .*pass sample_weight", model.fit, x, y, verbose=0, class_weight={0: 2.0})
+            model.fit(x, y, verbose=0)
+
+    def test_models_that_are_compiled_again(self):
+        """The one that is there is loaded, while the other is still in use."""
+        folder = self.own_folder() / "again.mpc"
+        mpc.compile(BLOBS, output=folder, policy="float32")
+        one = mpc.load(folder)
+        mpc.compile(BLOBS, output=folder, policy="mixed_bfloat16")
+        other = mpc.load(folder)
+        self.assertEqual((one.policy, other.policy), ("float32", "mixed_bfloat16"))
+        self.assertEqual(one.predict(self.x).shape, other.predict(self.x).shape)
+
+    def test_nothing_holds_a_model_that_nobody_has(self):
+        gc.disable()
+        try:
+            gone = weakref.ref(self.model)
+            kernel = self.model["dense_1/kernel"]
+            before = kernel.numpy()
+            del self.model
+            self.assertIsNone(gone())
+            self.assertTrue(np.array_equal(kernel.numpy(), before))
+        finally:
+            gc.enable()
 
     def test_seeds_and_threads(self):
         for name, wrong in [("seed", -1), ("seed", 1 << 64), ("threads", -1), ("threads", 1 << 32)]:

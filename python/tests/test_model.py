@@ -198,6 +198,12 @@ class Training(Case):
                 stop.on_epoch_end(epoch, {monitor: value})
                 stopped.append(model.stop_training)
             self.assertEqual(stopped.index(True) + 1 if True in stopped else 3, epochs)
+        # Each call of fit begins anew, as in Keras.
+        plateau = mpc.callbacks.ReduceLROnPlateau(monitor="loss", patience=1)
+        plateau.best, plateau.wait, plateau.cooling = -1e9, 7, 7
+        before = model.learning_rate
+        model.fit(x, y, verbose=0, callbacks=[plateau])
+        self.assertEqual((model.learning_rate, plateau.wait, plateau.cooling), (before, 0, 0))
         with self.assertRaisesRegex(ValueError, "pass mode='max' or mode='min'"):
             mpc.callbacks.ModelCheckpoint("at.safetensors", "top2")
         for wrong in (float("nan"), float("inf"), 1e39):

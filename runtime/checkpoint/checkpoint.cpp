@@ -3,12 +3,15 @@
 #include "checkpoint/checkpoint.h"
 
 #include "data/checksum.h"
+#include "data/crc32c.h"
 #include "data/input_file.h"
+#include "data/json_guard.h"
 #include "data/safetensors.h"
 #include "data/variable_tensor.h"
 #include "mpc-rt/tuning.h"
 
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -68,9 +71,50 @@ bool parseHistory(const std::string &text, std::vector<Logs> &history) {
 
 using Texts = std::map<std::string, std::string>;
 
+// Since the first checkpoints of this format, which cannot be asked for them.
+constexpr char policyKey[] = "run.--policy", layersKey[] = "run.policies of layers";
+constexpr char rateKey[] = "compiled.learning_rate";
+
+/// Tells models apart whose layers have other policies: a checksum of what each computes in.
+std::string digestLayers(const char *manifest) {
+  if (!manifest || !data::checkJson(manifest, std::strlen(manifest), 64).empty())
+    return "";
+  nlohmann::json json = nlohmann::json::parse(manifest, nullptr, false);
+  if (!json.is_object() || !json["layers"].is_array())
+    return "";
+  nlohmann::json policies = nlohmann::json::array();
+  for (const auto &layer : json["layers"])
+    for (const char *key : {"path", "policy", "compute", "variable"})
+      if (layer.is_object() && layer.contains(key))
+        policies.push_back(layer[key]);
+  const std::string text = policies.dump();
+  char digest[9];
+  std::snprintf(digest, sizeof digest, "%08x", data::crc32c(0, text.data(), text.size()));
+  return digest;
+}
+
+/// What does not change when the same command compiles the same model again, nor with the machine.
 Texts modelText(const Session &session) {
-  return {{"run.model", session.executable().model_name},
-          {"run.source_hash", session.executable().source_hash}};
+  const mpc_rt_executable_t &tables = session.executable();
+  return {{"run.model", tables.model_name},
+          {"run.source_hash", tables.source_hash},
+          {policyKey, MPC_RT_EXECUTABLE_HAS(&tables, policy) && tables.policy ? tables.policy : ""},
+          {layersKey, digestLayers(tables.manifest)}};
+}
+
+/// The rate that training of the model begins with; "" where a schedule decides.
+std::string compiledLearningRate(const mpc_rt_executable_t &tables) {
+  const std::string name = "/learning_rate";
+  std::string rate;
+  for (uint32_t i = 0; i < tables.variable_count; ++i) {
+    const mpc_rt_variable_info_t &variable = tables.variables[i];
+    const std::string path = variable.tensor.name;
+    if (variable.role == MPC_RT_ROLE_OPTIMIZER && variable.initializer == MPC_RT_INIT_CONSTANT &&
+        path.size() > name.size() &&
+        path.compare(path.size() - name.size(), std::string::npos, name) == 0)
+      rate = training::formatReal(variable.init_a); // of the inner optimizer, which comes last
+  }
+  return rate;
 }
 
 Texts identityText(const Session &session, const RunIdentity &identity) {
@@ -83,6 +127,13 @@ Texts identityText(const Session &session, const RunIdentity &identity) {
   return texts;
 }
 
+bool isSame(const Texts &metadata, const std::string &key, const std::string &value) {
+  auto at = metadata.find(key);
+  if (at == metadata.end())
+    return key == policyKey || key == layersKey;
+  return at->second == value;
+}
+
 } // namespace
 
 Status writeCheckpoint(const std::string &path, Session &session, const RunIdentity &identity,
@@ -93,6 +144,7 @@ Status writeCheckpoint(const std::string &path, Session &session, const RunIdent
     if (std::string name = nameInCheckpoint(tables.variables[i]); !name.empty())
       content.tensors.emplace(name, session.variableArray(i));
   content.metadata = identityText(session, identity);
+  content.metadata[rateKey] = compiledLearningRate(tables);
   content.metadata["format"] = "mpc-checkpoint";
   content.metadata["version"] = formatVersion;
   content.metadata["compiler"] = tables.compiler_version;
@@ -144,7 +196,7 @@ Result<KernelRecord> readKernels(const std::string &path, const Session &session
     return content.failure();
   auto &metadata = content->metadata;
   for (const auto &[key, value] : modelText(session))
-    if (metadata[key] != value)
+    if (!isSame(metadata, key, value))
       return Failure(path + ": is a checkpoint of another model than " + session.path() +
                      "; expected one of this compiled model");
   KernelRecord record{0, metadata["kernels"]};
@@ -156,7 +208,8 @@ Result<KernelRecord> readKernels(const std::string &path, const Session &session
 }
 
 Status readCheckpoint(const std::string &path, Session &session, const RunIdentity &identity,
-                      FitState &state, training::CallbackState &callbacks) {
+                      FitState &state, training::CallbackState &callbacks,
+                      std::vector<std::string> &notes) {
   std::string bytes;
   Result<Safetensors> content = readContent(path, bytes);
   if (!content)
@@ -171,7 +224,7 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
     return value == "each-pass" ? "on and no --seed" : value == "once" ? "on and a --seed" : value;
   };
   for (const auto &[key, value] : identityText(session, identity))
-    if (text(key) != value)
+    if (!isSame(content->metadata, key, value))
       failure.append(Failure(path + ": was written with " + key.substr(4) + " " + shown(text(key)) +
                              ", not " + shown(value) +
                              "; expected the same run; use --weights to start a "
@@ -219,6 +272,10 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
       std::memcpy(session.variable(index), array.data(), array.bytes());
   if (mpc_rt_status_t status = mpc_rt_context_variables_changed(session.context()))
     return session.runtimeFailure(status);
+  const std::string was = text(rateKey), is = compiledLearningRate(tables);
+  if (!was.empty() && !is.empty() && was != is)
+    notes.push_back(path + ": goes on with its own learning rate; the model was compiled with " +
+                    was + " then and with " + is + " now; use --weights to train with that");
   state = std::move(restored);
   callbacks.clear();
   for (const auto &[key, value] : content->metadata)

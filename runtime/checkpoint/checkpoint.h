@@ -24,11 +24,12 @@ data::Status writeCheckpoint(const std::string &path, training::Session &session
                              const training::CallbackState &callbacks);
 
 /// Restores variables, position and callbacks. Refuses a damaged file (checksum), another model
-/// (name, source hash, variables), and another run identity, naming the option that differs. On
-/// failure nothing is changed.
+/// (name, source hash, policies, variables), and another run identity, naming the option that
+/// differs. On failure nothing is changed. `notes` is told of a learning rate that the model was
+/// compiled with since.
 data::Status readCheckpoint(const std::string &path, training::Session &session,
                             const RunIdentity &identity, training::FitState &state,
-                            training::CallbackState &callbacks);
+                            training::CallbackState &callbacks, std::vector<std::string> &notes);
 
 /// What a run has measured, or taken over from one that had.
 struct KernelRecord {

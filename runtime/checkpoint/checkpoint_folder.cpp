@@ -141,7 +141,7 @@ Status CheckpointFolder::resume(training::Session &session, const RunIdentity &i
   Result<std::string> path = findNewest(notes);
   if (!path)
     return path.failure();
-  Status status = readCheckpoint(*path, session, identity, state, callbacks);
+  Status status = readCheckpoint(*path, session, identity, state, callbacks, notes);
   if (status)
     notes.push_back("resumed from " + *path);
   return status;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 namespace mpc::commands {
 
@@ -179,8 +180,33 @@ void Arguments::require(const std::string &name, const char *value) {
     fault("--" + name + " " + value + " is missing");
 }
 
+/// The files that mpcc wrote of the model in or beside `library`: libNAME.so and those named after
+/// it.
+static std::vector<std::filesystem::path> filesOfModel(const std::filesystem::path &library) {
+  std::vector<std::filesystem::path> files;
+  std::error_code problem; // said when the model is loaded
+  const bool isFolder = std::filesystem::is_directory(library, problem);
+  const std::filesystem::path folder = isFolder ? library : library.parent_path();
+  std::vector<std::filesystem::path> libraries;
+  if (!isFolder)
+    libraries.push_back(library);
+  else
+    for (const auto &entry : std::filesystem::directory_iterator(folder, problem))
+      libraries.push_back(entry.path());
+  for (const std::filesystem::path &each : libraries) {
+    const std::string stem = each.stem().string();
+    if (each.extension() != ".so" || stem.compare(0, 3, "lib") != 0)
+      continue;
+    files.push_back(each);
+    for (const char *suffix : {".safetensors", ".json", ".h", "Config.cmake"})
+      files.push_back(folder / (stem.substr(3) + suffix));
+  }
+  return files;
+}
+
 void Arguments::requireDistinct(const std::vector<std::string> &outputs,
-                                const std::vector<std::string> &inputs) {
+                                const std::vector<std::string> &inputs,
+                                const std::pair<std::string, std::string> &mayReplace) {
   std::map<std::filesystem::path, std::string> named;
   auto resolve = [&](const std::string &name) {
     std::error_code problem; // found again, and reported, when the file is opened
@@ -191,12 +217,24 @@ void Arguments::requireDistinct(const std::vector<std::string> &outputs,
   for (const std::string &input : inputs)
     named.emplace(resolve(input), input);
   named.erase(""); // options that were not given, too
+  std::set<std::filesystem::path> ofModel;
+  if (!positional_.empty())
+    for (const std::filesystem::path &file : filesOfModel(positional_[0])) {
+      std::error_code problem;
+      ofModel.insert(std::filesystem::weakly_canonical(file, problem));
+    }
   for (const std::string &output : outputs) {
     const std::filesystem::path path = resolve(output);
     if (path.empty())
       continue;
+    const bool replaces = output == mayReplace.first;
+    if (ofModel.count(path) && !(replaces && path.extension() == ".safetensors"))
+      fault("--" + output + " names " + text(output) +
+            ", which belongs to the model; expected another file");
     auto [other, isNew] = named.emplace(path, output);
-    if (!isNew)
+    if (!isNew && replaces && other->second == mayReplace.second)
+      other->second = output;
+    else if (!isNew)
       fault("--" + output + " and --" + other->second + " both name the file " + text(output) +
             "; expected another one");
   }

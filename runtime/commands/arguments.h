@@ -43,10 +43,13 @@ public:
   void require(const std::string &name, const char *value);
   /// Adds a fault unless there are exactly `count` positional arguments, described by `what`.
   void requirePositional(size_t count, const char *what);
-  /// Adds a fault for each of `outputs` that names the same regular file as another one, or as one
-  /// of `inputs`: one of the two would be lost.
+  /// Adds a fault for each of `outputs` that names the same regular file as another one, as one of
+  /// `inputs` or as one that mpcc wrote of the model (the first positional argument): one of the
+  /// two would be lost. `mayReplace` is an output and the input that it may replace; it may
+  /// replace the model's weights, too.
   void requireDistinct(const std::vector<std::string> &outputs,
-                       const std::vector<std::string> &inputs);
+                       const std::vector<std::string> &inputs,
+                       const std::pair<std::string, std::string> &mayReplace = {});
   void fault(std::string message) { errors_.push_back(std::move(message)); }
   const std::vector<std::string> &errors() const { return errors_; }
 

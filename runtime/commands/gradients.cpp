@@ -21,7 +21,7 @@ int gradients(Arguments &arguments, Console &console) {
   training::SessionOptions options = sessionOptions(arguments);
   arguments.require("data", "D.npz");
   arguments.require("outputs", "G.npz");
-  arguments.requireDistinct({"outputs"}, {"data"});
+  arguments.requireDistinct({"outputs"}, {"data", "weights"});
   if (!arguments.errors().empty())
     return console.usage("mpc-run gradients", arguments.errors());
 

@@ -57,11 +57,28 @@ static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_ent
   return whole;
 }
 
+/// Under out0, out1, ... and, where those leave them free, the names of the model's outputs: a
+/// layer may be called out1, too.
+static data::NamedArrays nameOutputs(const std::vector<Array> &outputs,
+                                     const std::vector<std::string> &names, Console &console) {
+  data::NamedArrays result;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    result.emplace("out" + std::to_string(i), outputs[i]);
+  for (size_t i = 0; i < outputs.size() && i < names.size(); ++i) {
+    const std::string number = "out" + std::to_string(i);
+    if (names[i].empty() || names[i] == number || result.emplace(names[i], outputs[i]).second)
+      continue;
+    console.note("the output '" + names[i] + "' is written as " + number +
+                 " only: its name stands for another output");
+  }
+  return result;
+}
+
 int predict(Arguments &arguments, Console &console) {
   training::SessionOptions options = sessionOptions(arguments);
   arguments.require("inputs", "X.npz");
   arguments.require("outputs", "OUT.npz");
-  arguments.requireDistinct({"outputs"}, {"inputs"});
+  arguments.requireDistinct({"outputs"}, {"inputs", "weights"});
   int64_t batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
   if (!arguments.errors().empty())
     return console.usage("mpc-run predict", arguments.errors());
@@ -82,13 +99,7 @@ int predict(Arguments &arguments, Console &console) {
   if (!outputs)
     return console.fail(outputs.failure());
 
-  data::NamedArrays result;
-  std::vector<std::string> names = session->outputNames();
-  for (size_t i = 0; i < outputs->size(); ++i) {
-    result.emplace("out" + std::to_string(i), (*outputs)[i]);
-    if (i < names.size() && !names[i].empty())
-      result.emplace(names[i], (*outputs)[i]);
-  }
+  const data::NamedArrays result = nameOutputs(*outputs, session->outputNames(), console);
   if (Status status = data::writeNpz(arguments.text("outputs"), result); !status)
     return console.fail(status.failure());
   return Done;

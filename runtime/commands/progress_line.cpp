@@ -54,6 +54,7 @@ ProgressLine::ProgressLine(Console &console, training::Session &session)
 
 void ProgressLine::epochBegin(const FitState &state, int64_t stepsPerEpoch, int64_t epochs) {
   stepsPerEpoch_ = stepsPerEpoch;
+  stepsDone_ = state.step;
   epochs_ = epochs;
   stepsSeen_ = samplesSeen_ = 0;
   trainSeconds_ = 0;
@@ -81,6 +82,8 @@ std::string ProgressLine::line(const FitState &state, int64_t epoch, int64_t ste
     text += "  scale " + print("%.9g", *scale) + "  skipped " + std::to_string(state.skipped);
   double stepsLeft = static_cast<double>(stepsPerEpoch_ - step) +
                      static_cast<double>(epochs_ - epoch - 1) * static_cast<double>(stepsPerEpoch_);
+  if (!state.stopReason.empty())
+    stepsLeft = 0;
   return text + "  eta " + formatEta(stepsLeft * perStep);
 }
 
@@ -106,6 +109,7 @@ void ProgressLine::draw(const std::string &text) {
 void ProgressLine::stepEnd(const FitState &state, const training::StepResult &step) {
   Clock::time_point now = Clock::now();
   ++stepsSeen_;
+  stepsDone_ = state.step;
   samplesSeen_ += step.rows;
   trainSeconds_ = std::chrono::duration<double>(now - epochStart_).count();
   double quiet = std::chrono::duration<double>(now - lastDrawn_).count();
@@ -121,7 +125,7 @@ void ProgressLine::stepEnd(const FitState &state, const training::StepResult &st
 }
 
 void ProgressLine::epochEnd(const FitState &state, const Logs &logs) {
-  std::string text = line(state, state.epoch - 1, stepsPerEpoch_, logs);
+  std::string text = line(state, state.epoch - 1, stepsDone_, logs);
   if (console_.terminal())
     draw(text);
   else

@@ -33,6 +33,7 @@ private:
   Clock::time_point epochStart_, lastDrawn_;
   double trainSeconds_ = 0; // of this epoch's steps, without validation
   int64_t stepsPerEpoch_ = 0, epochs_ = 0, stepsSeen_ = 0, samplesSeen_ = 0;
+  int64_t stepsDone_ = 0; // of the epoch, by an earlier run, too
   bool open_ = false;
 };
 

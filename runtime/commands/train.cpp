@@ -122,10 +122,22 @@ private:
       return status;
     for (const auto &callback : callbacks_)
       callback->restore(saved);
+    dropStopReason();
     std::error_code ignored;
     const bool isSame = std::filesystem::equivalent(options_.checkpoint, options_.resume, ignored);
     replaceEarlierRun(isSame ? state_.globalStep : -1);
     return Status();
+  }
+
+  /// What ended the earlier run does not end this one where it is not asked for again.
+  void dropStopReason() {
+    // Earlier versions saved after a loss that is not finite, too.
+    const bool isEarlyStop = state_.stopReason.compare(0, 12, "the loss of ") != 0;
+    if (state_.stopReason.empty() || (options_.earlyStop && isEarlyStop))
+      return;
+    console_.note(options_.resume + ": its run stopped (" + state_.stopReason + "); going on, " +
+                  "since no option asks to stop for that");
+    state_.stopReason.clear();
   }
 
   /// The folder has checkpoints of more than `step` steps (-1: of any): a forgotten --resume, or
@@ -198,8 +210,12 @@ private:
       callbacks_.push_back(std::make_unique<training::CsvLog>(options_.csvLog));
     if (!options_.jsonLog.empty())
       callbacks_.push_back(std::make_unique<training::JsonLog>(options_.jsonLog));
-    if (!options_.tensorBoard.empty())
-      callbacks_.push_back(std::make_unique<training::TensorBoardLog>(options_.tensorBoard));
+    if (!options_.tensorBoard.empty()) {
+      auto log = std::make_unique<training::TensorBoardLog>(options_.tensorBoard);
+      if (Status status = log->prepare(data_.validation.has_value()); !status)
+        return status;
+      callbacks_.push_back(std::move(log));
+    }
     if (options_.json)
       callbacks_.push_back(std::make_unique<JsonOutput>(console_));
     return Status();
@@ -246,7 +262,10 @@ private:
       console_.note("memory: " + training::formatMegabytes(training::peakBytes()) + " MB peak");
     if (!state_.stopReason.empty())
       console_.note("stopped after epoch " + std::to_string(state_.epoch) + ": " +
-                    state_.stopReason);
+                    state_.stopReason +
+                    (state_.isSpoiled && !options_.checkpoint.empty()
+                         ? "; no checkpoint was made of it, those before it stay"
+                         : ""));
     if (trace_)
       if (Status status = data::writeNpz(options_.trace, trace_->arrays()); !status)
         return console_.fail(status.failure());

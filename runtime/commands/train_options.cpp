@@ -138,7 +138,8 @@ TrainOptions trainOptions(Arguments &arguments) {
     options.session.initialize = true; // the checkpoint overwrites everything
   }
   arguments.requireDistinct({"save", "trace", "csv-log", "json-log"},
-                            {"data", "validation-data", "class-weight"});
+                            {"data", "validation-data", "class-weight", "weights"},
+                            /*mayReplace=*/{"save", "weights"}); // goes on in their place
   options.tune = arguments.has("tune");
   options.memory = arguments.has("memory");
   return options;

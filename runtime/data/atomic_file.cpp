@@ -159,7 +159,15 @@ Status AtomicFile::commit() {
   return Status();
 }
 
-Status checkWritable(const std::string &path) { return AtomicFile(path).open(); }
+Status checkWritable(const std::string &path) {
+  // A pipe must not be opened to look at it: opening waits for a reader, and closing it again would
+  // end what that reads.
+  struct stat info;
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode) &&
+      ::access(path.c_str(), W_OK) == 0)
+    return Status();
+  return AtomicFile(path).open();
+}
 
 Status writeFileAtomically(const std::string &path, const std::string &text) {
   AtomicFile file(path);

@@ -32,8 +32,11 @@ public:
     return false;
   }
   bool parse_error(std::size_t position, const std::string &,
-                   const nlohmann::json::exception &) override {
-    message = "is no JSON at byte " + std::to_string(position);
+                   const nlohmann::json::exception &exception) override {
+    constexpr int numberOverflow = 406;
+    const std::string place = " at byte " + std::to_string(position);
+    message = exception.id == numberOverflow ? "has a number" + place + " that float64 cannot hold"
+                                             : "is no JSON" + place;
     return false;
   }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 using namespace mpc::rt;
 
@@ -20,11 +21,27 @@ WeightUse weightUse(const mpc_rt_entry_info_t &entry) {
   return reads ? WeightUse::constant : WeightUse::updated;
 }
 
+// Means over no rows are NaN, which training would write into the model, and evaluation into the
+// metrics.
+bool needsRows(const mpc_rt_entry_info_t &entry) {
+  static const char *const names[] = {"train_step", "train_forward", "gradients", "evaluate"};
+  const bool isOne = std::any_of(std::begin(names), std::end(names), [&](const char *name) {
+    return std::strcmp(entry.name, name) == 0;
+  });
+  return isOne && std::any_of(entry.inputs, entry.inputs + entry.input_count,
+                              [](const mpc_rt_tensor_info_t &tensor) {
+                                return tensor.rank && tensor.dims[0] == MPC_RT_DYNAMIC;
+                              });
+}
+
 mpc_rt_status_t checkPointers(const mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
                               const void *const *inputs, void *const *outputs, int64_t batch) {
   if (batch < 0)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch %lld; expected at least 0", entry.name,
                 static_cast<long long>(batch));
+  if (batch == 0 && needsRows(entry))
+    return fail(MPC_RT_INVALID_ARGUMENT, "%s: batch 0; expected at least 1 row to take means of",
+                entry.name);
   const bool fetched = !inputs && context.driver->hasInputs(entry, batch);
   if ((entry.input_count && !inputs && !fetched) || (entry.output_count && !outputs))
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: the array of inputs or outputs is null", entry.name);

@@ -61,6 +61,7 @@ std::vector<GradientEntry> findGradients(const mpc_rt_executable_t &executable) 
   return found;
 }
 
+// Of a tensor that is not the caller's by its position: see bind().
 TrainLoop::Place TrainLoop::placeOf(const mpc_rt_tensor_info_t &tensor, uint32_t callers) {
   const bool isPart = startsWith(tensor.name, partPrefix);
   if (isPart || startsWith(tensor.name, keptPrefix)) {
@@ -87,17 +88,20 @@ bool TrainLoop::bind(const mpc_rt_executable_t &executable, const char *name, St
   if (!entry)
     return false;
   stage.entry = static_cast<uint32_t>(entry - executable.entries);
-  auto places = [&](const mpc_rt_tensor_info_t *tensors, uint32_t count) {
+  auto places = [&](const mpc_rt_tensor_info_t *tensors, uint32_t count, bool areCallers) {
     std::vector<Place> found;
     uint32_t callers = 0;
     for (uint32_t i = 0; i < count; ++i) {
-      found.push_back(placeOf(tensors[i], callers));
+      found.push_back(areCallers ? Place{Place::caller, callers} : placeOf(tensors[i], callers));
       callers += found.back().kind == Place::caller;
     }
     return found;
   };
-  stage.inputs = places(entry->inputs, entry->input_count);
-  stage.outputs = places(entry->outputs, entry->output_count);
+  // All that the forward pass takes comes from the caller: users choose the names of the model's
+  // inputs, which may be "loss_scale".
+  const bool isForward = &stage == &stages[0];
+  stage.inputs = places(entry->inputs, entry->input_count, isForward);
+  stage.outputs = places(entry->outputs, entry->output_count, /*areCallers=*/false);
   stage.from.resize(entry->input_count);
   stage.to.resize(entry->output_count);
   return true;

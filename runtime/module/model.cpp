@@ -5,11 +5,14 @@
 #include "runtime/base/status.h"
 #include "runtime/module/seal.h"
 
+#include <climits>
 #include <cstring>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <new>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace mpc::rt;
@@ -45,14 +48,60 @@ mpc_rt_status_t findLibrary(const char *path, std::string &library) {
   return MPC_RT_OK;
 }
 
+// A later chdir() must not lead to other files: contexts read the weights beside the library.
+mpc_rt_status_t makeAbsolute(std::string &path) {
+  if (path[0] == '/')
+    return MPC_RT_OK;
+  char folder[PATH_MAX];
+  if (!getcwd(folder, sizeof folder))
+    return fail(MPC_RT_NOT_FOUND, "%s: the current folder has no path: %s; name an absolute one",
+                path.c_str(), std::strerror(errno));
+  path = std::string(folder) + "/" + path;
+  return MPC_RT_OK;
+}
+
+// A path of the open file that the loader has not met: it takes a library that it has loaded by the
+// same name for the same, whatever stands there now.
+std::string freshName(int file) {
+  static std::atomic<unsigned> counter{0};
+  std::string name = "/proc/self/";
+  for (unsigned bits = ++counter; bits; bits >>= 1)
+    name += bits & 1 ? "fd/../" : "./";
+  return name + "fd/" + std::to_string(file);
+}
+
+// The library that is at `path` now. The loader gives the one that it opened at that path before,
+// which mpcc may have replaced since.
+void *openLibrary(const std::string &path) {
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const int file = library ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : -1;
+  if (file < 0)
+    return library;
+  const std::string name = freshName(file);
+  void *current = nullptr;
+  if (access(name.c_str(), R_OK) == 0) { // else /proc is not there, and nothing can be compared
+    // Under a new name the loader compares device and inode.
+    current = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (!current)
+      current = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!current)
+      (void)dlerror();
+  }
+  ::close(file);
+  if (!current)
+    return library;
+  dlclose(library);
+  return current;
+}
+
 mpc_rt_status_t load(const char *path, mpc_rt_model_t &model) {
   if (auto status = findLibrary(path, model.path))
     return status;
+  if (auto status = makeAbsolute(model.path))
+    return status;
   if (auto status = checkSeal(model.path.c_str()))
     return status;
-  // Without a slash dlopen would search the system's folders instead.
-  std::string opened = model.path.find('/') == std::string::npos ? "./" + model.path : model.path;
-  model.library = dlopen(opened.c_str(), RTLD_NOW | RTLD_LOCAL);
+  model.library = openLibrary(model.path);
   if (!model.library) {
     const char *reason = dlerror();
     return fail(MPC_RT_FAILED_PRECONDITION,

@@ -58,10 +58,12 @@ enum class Values {
 };
 
 bool canBorrow(const mpc_rt_context_t &context, uint32_t index, const Array &array, Values values) {
-  // Entries that update no weights may still write non-trainable variables (states of layers).
-  const bool isWritten =
-      context.executable().variables[index].role != MPC_RT_ROLE_TRAINABLE && values == Values::read;
-  return values != Values::copied && !isWritten && mayBeElsewhere(context, index) &&
+  // Entries that update no weights may still write non-trainable variables (states of layers), and
+  // metrics.
+  const uint32_t role = context.executable().variables[index].role;
+  const bool isWritten = role != MPC_RT_ROLE_TRAINABLE && values == Values::read;
+  return values != Values::copied && !isWritten && role != MPC_RT_ROLE_METRIC &&
+         mayBeElsewhere(context, index) &&
          reinterpret_cast<uintptr_t>(array.data()) % bufferAlignment == 0;
 }
 

@@ -23,7 +23,8 @@ public:
   virtual ~Callback() = default;
   /// Before the first step: `logs` has the names that those of an epoch will have. May add to them.
   virtual data::Status begin(Logs &logs) { return data::Status(); }
-  /// A reason to stop training after this step, or "".
+  /// A reason to stop training after this step, or "". Such a step has spoiled the model: no
+  /// checkpoint is made of it.
   virtual std::string stepEnd(const StepResult &) { return ""; }
   /// May add to the logs. `stop` receives a reason to end training.
   virtual data::Status epochEnd(int64_t epoch, Logs &logs, std::string &stop) {

@@ -49,6 +49,21 @@ Result<ClassWeights> readClassWeights(const std::string &path) {
   return weights;
 }
 
+/// Keras takes the class of [rows] and [rows, 1], and the largest of [rows, classes]; of more
+/// classes in a row it has no one weight.
+static Status checkHasOneClass(const Column &target, const std::string &path) {
+  const std::vector<int64_t> &dims = target.spec.dims;
+  const bool isNumber = dims.empty() || (dims.size() == 1 && dims[0] == 1);
+  if (isNumber || (dims.size() == 1 && data::isFloating(target.spec.dtype)))
+    return Status();
+  std::string shape = "rows";
+  for (int64_t dim : dims)
+    shape += ", " + std::to_string(dim);
+  return Failure(path + ": cannot be used: the target '" + target.spec.name + "' has the shape [" +
+                 shape + "], more than one class in a row; expected [rows], [rows, 1] or one-hot " +
+                 "[rows, classes]; use sample_weight in the data, a weight for each class there");
+}
+
 /// The class of row `row` of a target.
 static int64_t classOf(const Column &target, int64_t row) {
   int64_t perRow = 1;
@@ -73,6 +88,8 @@ Status applyClassWeights(data::Dataset &data, const ClassWeights &weights,
     return Failure(path + ": cannot be used: the compiled model takes no sample weights; expected "
                           "a model compiled with them");
   const Column &target = data.columns[data.inputCount];
+  if (Status status = checkHasOneClass(target, path); !status)
+    return status;
   Column &column = data.columns.back();
   std::vector<int64_t> dims = column.array.dims();
   dims[0] = data.rows;

@@ -8,6 +8,11 @@
 
 namespace mpc::training {
 
+/// A metric may be called as the number of the epoch is, which each line begins with.
+static std::string nameInLine(const std::string &name) {
+  return name == "epoch" ? "metric:epoch" : name;
+}
+
 data::Status CsvLog::historyChanged(const std::vector<Logs> &history) {
   std::map<std::string, bool> names; // ordered as CSVLogger sorts its keys
   for (const Logs &logs : history)
@@ -15,7 +20,7 @@ data::Status CsvLog::historyChanged(const std::vector<Logs> &history) {
       names[name] = true;
   std::string text = "epoch";
   for (const auto &[name, known] : names)
-    text += "," + name;
+    text += "," + nameInLine(name);
   text += "\n";
   for (size_t epoch = 0; epoch < history.size(); ++epoch) {
     text += std::to_string(epoch);
@@ -33,9 +38,9 @@ std::string jsonLine(int64_t epoch, const Logs &logs) {
   line["epoch"] = epoch;
   for (const auto &[name, value] : logs) {
     if (std::isfinite(value))
-      line[name] = value;
+      line[nameInLine(name)] = value;
     else
-      line[name] = formatReal(value);
+      line[nameInLine(name)] = formatReal(value);
   }
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

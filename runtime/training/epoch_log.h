@@ -39,6 +39,8 @@ class TensorBoardLog : public Callback {
 public:
   explicit TensorBoardLog(std::string folder);
   ~TensorBoardLog() override;
+  /// Makes the folders, so that one that cannot be written is known before training.
+  data::Status prepare(bool withValidation);
   data::Status historyChanged(const std::vector<Logs> &history) override;
 
 private:

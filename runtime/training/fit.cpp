@@ -5,6 +5,8 @@
 #include "training/shuffle.h"
 #include "training/trace.h"
 
+#include <algorithm>
+
 namespace mpc::training {
 
 using data::Result;
@@ -23,7 +25,9 @@ public:
     stepsPerEpoch_ =
         options.steps ? options.steps : (data.rows + options.batchSize - 1) / options.batchSize;
     epochs_ = options.steps ? 1 : options.epochs;
-    rows_.resize(static_cast<size_t>(options.batchSize));
+    // Only counted steps take rows again to fill a batch.
+    rows_.resize(static_cast<size_t>(options.steps ? options.batchSize
+                                                   : std::min(options.batchSize, data.rows)));
   }
 
   Result<bool> run() {
@@ -40,7 +44,7 @@ public:
         return status.failure();
       bool leave = options_.interrupted && options_.interrupted();
       bool last = state_.epoch == epochs_ || !state_.stopReason.empty();
-      if (options_.saveCheckpoint && (leave || last || options_.saveEvery == 0))
+      if (canSave() && (leave || last || options_.saveEvery == 0))
         if (Status status = options_.saveCheckpoint(state_); !status)
           return status.failure();
       if (leave)
@@ -50,6 +54,9 @@ public:
   }
 
 private:
+  /// Nothing can go on from a model that a step has spoiled, and the checkpoints before it can.
+  bool canSave() const { return options_.saveCheckpoint && !state_.isSpoiled; }
+
   /// The rest of the epoch's steps; whether it was interrupted.
   Result<bool> runSteps() {
     while (state_.step < stepsPerEpoch_ && state_.stopReason.empty()) {
@@ -59,7 +66,7 @@ private:
       bool due = options_.saveEvery && state_.globalStep % options_.saveEvery == 0;
       if (options_.trace && (leave || due))
         options_.trace->restoreTotals(); // a checkpoint holds the running metrics
-      if (options_.saveCheckpoint && (leave || due))
+      if (canSave() && (leave || due))
         if (Status status = options_.saveCheckpoint(state_); !status)
           return status.failure();
       if (leave)
@@ -105,8 +112,10 @@ private:
       if (Status status = options_.trace->stepEnd(step_); !status)
         return status;
     for (Callback *callback : options_.callbacks)
-      if (std::string reason = callback->stepEnd(result); !reason.empty())
+      if (std::string reason = callback->stepEnd(result); !reason.empty()) {
         state_.stopReason = reason;
+        state_.isSpoiled = true;
+      }
     if (options_.observer)
       options_.observer->stepEnd(state_, result);
     return Status();

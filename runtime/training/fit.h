@@ -21,6 +21,7 @@ struct FitState {
   int64_t skipped = 0;       // steps whose update loss scaling skipped
   std::vector<Logs> history; // one per finished epoch
   std::string stopReason;    // why a callback ended training; "" = it did not
+  bool isSpoiled = false;    // the last step ended training: no checkpoint is made of it
 };
 
 /// Watches for a display. Pointers are valid during the call.

@@ -11,11 +11,6 @@ namespace mpc::training {
 using data::Failure;
 using data::Status;
 
-static double worst(bool larger) {
-  double infinity = std::numeric_limits<double>::infinity();
-  return larger ? -infinity : infinity;
-}
-
 static Status checkMonitor(const char *option, const std::string &monitor, const Logs &logs) {
   if (findLog(logs, monitor))
     return Status();
@@ -37,17 +32,26 @@ static Status checkDirection(const char *option, const std::string &monitor,
                  "' does not say whether more of it is better; say mode=max or mode=min");
 }
 
-static void readState(const CallbackState &state, const std::string &name, double &value) {
-  if (auto at = state.find(name); at != state.end())
-    std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
+/// As MonitorCallback decides: the first value is the best so far whatever it is, and after NaN
+/// nothing is better.
+static bool isBetter(bool larger, double current, double minDelta, std::optional<double> best) {
+  return !best || (larger ? current - minDelta > *best : current + minDelta < *best);
+}
+
+static void readState(const CallbackState &state, const std::string &name,
+                      std::optional<double> &value) {
+  double number = 0;
+  if (auto at = state.find(name); at != state.end()) {
+    std::from_chars(at->second.data(), at->second.data() + at->second.size(), number);
+    value = number;
+  }
 }
 static void readState(const CallbackState &state, const std::string &name, int64_t &value) {
   if (auto at = state.find(name); at != state.end())
     std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
 }
 
-EarlyStop::EarlyStop(EarlyStopOptions options)
-    : options_(std::move(options)), best_(worst(options_.larger.value_or(false))) {}
+EarlyStop::EarlyStop(EarlyStopOptions options) : options_(std::move(options)) {}
 
 Status EarlyStop::begin(Logs &logs) {
   if (Status status = checkMonitor("--early-stop", options_.monitor, logs); !status)
@@ -60,21 +64,20 @@ Status EarlyStop::epochEnd(int64_t epoch, Logs &logs, std::string &stop) {
   if (epoch < options_.startFromEpoch)
     return Status();
   ++wait_;
-  bool better = *options_.larger ? *current - options_.minDelta > best_
-                                 : *current + options_.minDelta < best_;
-  if (better) {
+  if (isBetter(*options_.larger, *current, options_.minDelta, best_)) {
     best_ = *current;
     wait_ = 0;
     return Status();
   }
   if (wait_ >= options_.patience && epoch > 0)
     stop = options_.monitor + " did not improve in " + std::to_string(wait_) + " epochs from " +
-           formatShort(best_);
+           formatShort(*best_);
   return Status();
 }
 
 void EarlyStop::save(CallbackState &state) const {
-  state["early_stop.best"] = formatReal(best_);
+  if (best_)
+    state["early_stop.best"] = formatReal(*best_);
   state["early_stop.wait"] = std::to_string(wait_);
 }
 
@@ -85,8 +88,7 @@ void EarlyStop::restore(const CallbackState &state) {
 
 ReduceLearningRate::ReduceLearningRate(ReduceLearningRateOptions options, OptimizerState &state,
                                        std::function<void(std::string)> report)
-    : options_(std::move(options)), state_(state), report_(std::move(report)),
-      best_(worst(options_.larger.value_or(false))) {}
+    : options_(std::move(options)), state_(state), report_(std::move(report)) {}
 
 Status ReduceLearningRate::begin(Logs &logs) {
   Status status = checkMonitor("--reduce-lr", options_.monitor, logs);
@@ -103,9 +105,7 @@ Status ReduceLearningRate::epochEnd(int64_t epoch, Logs &logs, std::string &stop
     --cooldownLeft_;
     wait_ = 0;
   }
-  bool better =
-      *options_.larger ? current > best_ + options_.minDelta : current < best_ - options_.minDelta;
-  if (better) {
+  if (isBetter(*options_.larger, current, options_.minDelta, best_)) {
     best_ = current;
     wait_ = 0;
   } else if (cooldownLeft_ <= 0 && ++wait_ >= options_.patience &&
@@ -121,7 +121,8 @@ Status ReduceLearningRate::epochEnd(int64_t epoch, Logs &logs, std::string &stop
 }
 
 void ReduceLearningRate::save(CallbackState &state) const {
-  state["reduce_lr.best"] = formatReal(best_);
+  if (best_)
+    state["reduce_lr.best"] = formatReal(*best_);
   state["reduce_lr.wait"] = std::to_string(wait_);
   state["reduce_lr.cooldown"] = std::to_string(cooldownLeft_);
 }

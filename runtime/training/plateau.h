@@ -32,7 +32,7 @@ public:
 
 private:
   EarlyStopOptions options_;
-  double best_;
+  std::optional<double> best_; // nothing before the first epoch that counts
   int64_t wait_ = 0;
 };
 
@@ -61,7 +61,7 @@ private:
   ReduceLearningRateOptions options_;
   OptimizerState &state_;
   std::function<void(std::string)> report_;
-  double best_;
+  std::optional<double> best_; // nothing before the first epoch
   int64_t wait_ = 0, cooldownLeft_ = 0;
 };
 

@@ -99,6 +99,18 @@ TensorBoardLog::~TensorBoardLog() {
       std::fclose(file);
 }
 
+Status TensorBoardLog::prepare(bool withValidation) {
+  for (const char *part : {"/train", "/validation"}) {
+    const std::string folder = folder_ + part;
+    if (part == std::string("/validation") && !withValidation)
+      continue;
+    if (!makeFolder(folder) || ::access((folder + "/.").c_str(), W_OK | X_OK) != 0)
+      return Failure(folder + ": cannot be written: " + std::strerror(errno) +
+                     "; expected a folder for TensorBoard's event files");
+  }
+  return Status();
+}
+
 Status TensorBoardLog::append(FILE *file, const std::string &folder, const std::string &event) {
   std::string bytes = record(event);
   if (std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size() || std::fflush(file) != 0)

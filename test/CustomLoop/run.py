@@ -199,7 +199,8 @@ def main():
         tests["dropped_long_attention"] = (model, ["--loss=mse", "--optimizer=adam"])
 
         # The terms of their rows' sums are computed where they are summed in one kernel, and read in another.
-        for name, policy in ("text.json", "mixed_bfloat16"), ("rows.json", "mixed_float16"):
+        # Inputs called as arguments of the stages are.
+        for name, policy in ("text.json", "mixed_bfloat16"), ("rows.json", "mixed_float16"), ("names.json", "mixed_float16"):
             model = os.path.join(TESTS, "CustomLoop", "models", name)
             tests[f"{name} {policy}"] = (model, [f"--policy={policy}", "--initialize", "--loss=sparse_categorical_crossentropy", "--optimizer=adam"])  # fmt: skip
 

@@ -75,7 +75,7 @@ std::optional<ConvertOptions> mpc::parseConvertOptions(int argc, char **argv, Ex
   if (!isLossScaleOption(line.lossScale))
     report("--loss-scale=" + line.lossScale +
            ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
-           "positive scales that are finite in float32");
+           "positive scales that are finite in float32 and at least 1.2e-38, no denormals");
   ConvertOptions options;
   if (line.learningRate.getNumOccurrences()) {
     options.compile.learningRate = parseLearningRate(line.learningRate);

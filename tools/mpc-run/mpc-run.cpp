@@ -13,7 +13,9 @@
 static int runTool(int count, char **words) {
   mpc::prepareStreams();
   mpc::exitOnSignals();
-  std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, reported as such
+  // A closed pipe and a limit of file sizes are write errors, reported as such.
+  for (int number : {SIGPIPE, SIGXFSZ})
+    std::signal(number, SIG_IGN);
   const char *term = std::getenv("TERM"), *noColor = std::getenv("NO_COLOR");
   bool terminal =
       isatty(STDERR_FILENO) && !(noColor && *noColor) && term && std::strcmp(term, "dumb") != 0;

@@ -8,6 +8,7 @@ import random
 import re
 import resource
 import signal
+import struct
 import subprocess
 import time
 
@@ -242,6 +243,58 @@ class Checkpoint(linear.ToolTest):
         self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--resume", self.path("c"), message=refused)
         self.fails("inspect", self.model, "--kernels", "--resume", self.path("c"), message=refused)
 
+    def recompile(self, old, new):
+        """As another command would: other bytes in the library, of the same length."""
+        path = self.path("linear.mpc", "liblinear.so")
+        with open(path, "rb") as handle:
+            content = handle.read()
+        self.assertIn(old, content)
+        with open(path, "wb") as handle:
+            handle.write(content.replace(old, new))
+
+    def test_another_policy_is_refused(self):
+        self.train("--epochs=1", "--checkpoint", self.path("c"))
+        (newest,) = self.checkpoints()
+        before = self.read("c", os.path.basename(newest))
+        self.recompile(b"\0float32\0", b"\0float16\0")
+        self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--resume", self.path("c"),
+                   message="was written with --policy float32, not float16; expected the same run")  # fmt: skip
+        # Checkpoints of before say nothing of it.
+        old = re.sub(rb'"crc32c":"........"', b'"crc32c":"00000000"', before.replace(b'"run.--policy"', b'"old.--policy"'))
+        with open(newest, "wb") as handle:
+            handle.write(old.replace(b'"crc32c":"00000000"', b'"crc32c":"%08x"' % crc32c(old)))
+        self.train("--epochs=2", "--resume", self.path("c"))
+
+    def test_another_learning_rate_is_noted(self):
+        self.train("--epochs=3", "--save", self.path("whole"))
+        self.train("--epochs=1", "--checkpoint", self.path("c"))
+        self.assertNotIn("learning rate", self.train("--epochs=2", "--resume", self.path("c")).stderr)
+        self.recompile(struct.pack("<d", 0.125), struct.pack("<d", 0.5))
+        result = self.train("--epochs=3", "--resume", self.path("c"), "--save", self.path("part"))
+        self.assertIn("goes on with its own learning rate; the model was compiled with 0.125 then and with 0.5 now", result.stderr)
+        self.assertEqual(self.read("whole"), self.read("part"))
+
+    def test_no_checkpoint_of_a_step_that_spoiled_the_model(self):
+        self.x[13, 0] = numpy.nan
+        data = self.save("d.npz", features=self.x, y0=self.y)
+        options = ["train", self.model, "--data", data, "--batch-size=2", "--shuffle=off", "--epochs=3"]
+        for frequency, kept in [("epoch", []), ("1", [5, 6])]:
+            result = self.run_tool(*options, "--terminate-on-nan", "--checkpoint", self.path("c"), "--save-freq", frequency)
+            self.assertIn("the loss of step 7 is nan; no checkpoint was made of it", result.stderr)
+            self.assertEqual([int(re.search("[0-9]{12}", path)[0]) for path in self.checkpoints()], kept)
+        result = self.run_tool(*options, "--resume", self.path("c"))
+        self.assertRegex(result.stderr, "Epoch 1/3  10/10 ")
+
+    def test_only_reasons_that_are_asked_for_end_a_resumed_run(self):
+        stops = ["--early-stop", "monitor=loss,patience=1,min_delta=100"]
+        result = self.train("--epochs=9", "--checkpoint", self.path("c"), *stops)
+        self.assertIn("stopped after epoch 2: loss did not improve", result.stderr)
+        result = self.train("--epochs=9", "--resume", self.path("c"), *stops)
+        self.assertNotIn("Epoch", result.stderr)
+        result = self.train("--epochs=4", "--resume", self.path("c"))
+        self.assertRegex(result.stderr, r"note: .*c: its run stopped \(loss did not improve in 1 epochs.*\); going on")
+        self.assertIn("Epoch 4/4", result.stderr)
+
     def test_checkpoints_are_weights(self):
         self.train("--epochs=2", "--checkpoint", self.path("c"), "--save", self.path("w"))
         last = self.checkpoints()[-1]
@@ -266,12 +319,9 @@ class Checkpoint(linear.ToolTest):
     def test_file_size_limit_keeps_the_old_file(self):
         self.train("--epochs=1", "--save", self.path("w"))
         before = self.read("w")
-        signal_ignored = lambda: (
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
-            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
-        )
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
         result = self.run_tool("train", self.model, "--data", self.data, "--save", self.path("w"), expect=1,
-                               preexec_fn=signal_ignored)  # fmt: skip
+                               preexec_fn=limit)  # fmt: skip
         self.assertRegex(result.stderr, "error: .*w: cannot write: File too large")
         self.assertEqual(before, self.read("w"))
         self.assertEqual(glob.glob(self.path(".mpc-write-*")), [])

@@ -6,7 +6,9 @@ import csv
 import glob
 import json
 import os
+import re
 import struct
+import threading
 
 import numpy
 
@@ -283,6 +285,7 @@ class Train(linear.ToolTest):
         self.assertIn("the loss of step 2 is nan", result.stderr)
         (line,) = map(json.loads, result.stdout.splitlines())
         self.assertEqual(line["loss"], "nan")
+        self.assertRegex(result.stderr, "Epoch 1/3  2/10 .* eta 0s\n")  # the steps that were done
 
     def test_files_that_would_replace_each_other(self):
         linear.write_safetensors(self.path("w"), {})
@@ -298,6 +301,19 @@ class Train(linear.ToolTest):
         self.assertIn("--outputs and --inputs both name the file", result.stderr)
         result = self.run_tool("gradients", self.model, "--data", self.data, "--outputs", self.data, expect=2)
         self.assertIn("--outputs and --data both name the file", result.stderr)
+        for command, option in [("predict", "--inputs"), ("gradients", "--data")]:
+            result = self.run_tool(command, self.model, option, self.data, "--weights", self.path("w"), "--outputs", self.path("w"), expect=2)
+            self.assertIn("--outputs and --weights both name the file", result.stderr)
+            for name in ["liblinear.so", "linear.safetensors", "linear.json", "linear.h"]:
+                result = self.run_tool(command, self.model, option, self.data, "--outputs", self.path("linear.mpc", name), expect=2)
+                self.assertIn(f"--outputs names {self.path('linear.mpc', name)}, which belongs to the model; expected another file", result.stderr)
+        for option in ["--trace", "--csv-log", "--json-log"]:
+            result = self.train("--weights", self.path("w"), option, self.path("w"), "--save", self.path("w2"), expect=2)
+            self.assertIn(f"{option} and --weights both name the file", result.stderr)
+            result = self.train("--weights", self.path("w"), option, self.path("w"), "--save", self.path("w"), expect=2)
+            self.assertIn(f"{option} and --save both name the file", result.stderr)
+        self.train("--save", self.path("linear.mpc", "liblinear.so"), expect=2)
+        self.train("--save", self.path("linear.mpc", "linear.safetensors"))
         self.train("--save", "/dev/null", "--trace", "/dev/null", "--csv-log", "/dev/stderr", "--json-log", "/dev/stderr")
         self.train("--save", self.path("w"))
         self.train("--weights", self.path("w"), "--save", self.path("w"))
@@ -307,6 +323,26 @@ class Train(linear.ToolTest):
                             "--trace", self.path("no", "t"), message="w: cannot create")  # fmt: skip
         self.assertIn("t: cannot create", result.stderr)
         self.assertNotIn("Epoch", result.stderr)
+        result = self.fails("train", self.model, "--data", self.data, "--tensorboard", self.data,
+                            message="train: cannot be written: Not a directory; expected a folder for TensorBoard")  # fmt: skip
+        self.assertNotIn("Epoch", result.stderr)
+
+    def test_pipes(self):
+        os.mkfifo(self.path("pipe"))
+        for command, option in [(["predict", "--inputs"], "--outputs"), (["train", "--data"], "--save")]:
+            arguments = [command[0], self.model, command[1], self.data, option]
+            self.run_tool(*arguments, self.path("file"))
+            read = []
+            reader = threading.Thread(target=lambda: read.append(open(self.path("pipe"), "rb").read()), daemon=True)
+            reader.start()
+            self.run_tool(*arguments, self.path("pipe"))
+            reader.join(60)
+            with open(self.path("file"), "rb") as handle:
+                self.assertEqual(read, [handle.read()])
+
+    def test_memory_is_that_of_the_rows(self):
+        result = self.train("--batch-size=100000000", "--memory")
+        self.assertLess(float(re.search(r"memory: ([\d.]+) MB peak", result.stderr)[1]), 500)
 
 
 def masked_crc(data):

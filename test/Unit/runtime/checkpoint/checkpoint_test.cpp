@@ -51,7 +51,10 @@ TEST(Checkpoint, EverythingComesBack) {
   ASSERT_NE(allBytes(*written), allBytes(*read));
   FitState state;
   training::CallbackState callbacks;
-  ASSERT_TRUE(checkpoint::readCheckpoint(folder.path("c"), *read, identity, state, callbacks));
+  std::vector<std::string> notes;
+  ASSERT_TRUE(
+      checkpoint::readCheckpoint(folder.path("c"), *read, identity, state, callbacks, notes));
+  EXPECT_TRUE(notes.empty());
   EXPECT_EQ(allBytes(*written), allBytes(*read));
   FitState expected = someState();
   EXPECT_EQ(state.epoch, expected.epoch);
@@ -77,11 +80,12 @@ TEST(Checkpoint, EveryTruncationAndEveryFlippedByteIsRefusedAndChangesNothing) {
   std::string before = allBytes(*other);
   FitState state;
   training::CallbackState callbacks;
+  std::vector<std::string> notes;
   for (size_t at = 0; at < whole.size(); at += 3) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
     folder.write("c", at % 2 ? damaged : whole.substr(0, at));
-    ASSERT_FALSE(checkpoint::readCheckpoint(path, *other, identity, state, callbacks)) << at;
+    ASSERT_FALSE(checkpoint::readCheckpoint(path, *other, identity, state, callbacks, notes)) << at;
   }
   EXPECT_EQ(allBytes(*other), before);
   EXPECT_EQ(state.globalStep, 0);
@@ -94,8 +98,9 @@ TEST(Checkpoint, AllDifferencesOfARunAreNamed) {
                                           FitState(), {}));
   FitState state;
   training::CallbackState callbacks;
+  std::vector<std::string> notes;
   data::Status status = checkpoint::readCheckpoint(folder.path("c"), *session,
-                                                   {9, 101, 5, "off", 2}, state, callbacks);
+                                                   {9, 101, 5, "off", 2}, state, callbacks, notes);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.failure().messages.size(), 5u);
 }

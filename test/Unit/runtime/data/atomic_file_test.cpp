@@ -28,6 +28,17 @@ TEST(AtomicFile, AppearsWithCommit) {
   EXPECT_EQ(filesIn(folder.folder()), 1u);
 }
 
+// Opening one to look at it waits for a reader, which then sees an end.
+TEST(AtomicFile, PipesAreCheckedWithoutOpeningThem) {
+  TemporaryFolder folder;
+  ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  alarm(60);
+  EXPECT_TRUE(checkWritable(folder.path("pipe")));
+  alarm(0);
+  EXPECT_TRUE(checkWritable("/dev/null"));
+  EXPECT_FALSE(checkWritable(folder.folder()));
+}
+
 TEST(AtomicFile, WithoutCommitTheOldContentStays) {
   TemporaryFolder folder;
   folder.write("a", "old");

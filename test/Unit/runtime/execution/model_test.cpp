@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,6 +47,55 @@ TEST(Model, LoadsAFolderAndALibrary) {
     EXPECT_EQ(mpc_rt_context_run(context, fake::trainStep, nullptr, nullptr, 1), MPC_RT_OK);
     mpc_rt_context_release(context);
   }
+}
+
+std::string contentOf(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+const mpc_rt_executable_t *tablesAt(const std::string &path, std::vector<mpc_rt_model_t *> &held) {
+  held.push_back(nullptr);
+  EXPECT_EQ(mpc_rt_model_load(path.c_str(), &held.back()), MPC_RT_OK) << mpc_rt_last_error();
+  return mpc_rt_model_executable(held.back());
+}
+
+// mpcc replaces a library by renaming; the loader would give the one that it has under that name.
+TEST(Model, LoadsWhatHasReplacedAnOpenLibrary) {
+  TemporaryFolder folder;
+  std::string content = contentOf(FAKE_MODEL_FOLDER "/libfake.so");
+  const std::string path = folder.add("libfake.so", content);
+  std::vector<mpc_rt_model_t *> held;
+  const mpc_rt_executable_t *first = tablesAt(path, held);
+  EXPECT_EQ(tablesAt(path, held), first);
+  for (int round = 0; round < 3; ++round) {
+    const std::string next = folder.add("next", content);
+    ASSERT_EQ(rename(next.c_str(), path.c_str()), 0);
+    const mpc_rt_executable_t *before = mpc_rt_model_executable(held.back());
+    const mpc_rt_executable_t *now = tablesAt(path, held);
+    EXPECT_NE(now, before);
+    EXPECT_NE(now, first);
+    EXPECT_EQ(tablesAt(path, held), now);
+    EXPECT_STREQ(mpc_rt_model_path(held.back()), path.c_str());
+  }
+  EXPECT_STREQ(first->model_name, "fake");
+  for (mpc_rt_model_t *model : held)
+    mpc_rt_model_release(model);
+}
+
+TEST(Model, KnowsItsPathAfterChdir) {
+  char before[4096];
+  ASSERT_NE(getcwd(before, sizeof before), nullptr);
+  ASSERT_EQ(chdir(FAKE_MODEL_FOLDER), 0);
+  for (const char *path : {"libfake.so", "./libfake.so", "."}) {
+    mpc_rt_model_t *model = nullptr;
+    ASSERT_EQ(mpc_rt_model_load(path, &model), MPC_RT_OK) << mpc_rt_last_error();
+    const std::string known = mpc_rt_model_path(model);
+    EXPECT_EQ(known[0], '/') << known;
+    EXPECT_EQ(access(known.c_str(), R_OK), 0) << known;
+    mpc_rt_model_release(model);
+  }
+  ASSERT_EQ(chdir(before), 0);
 }
 
 TEST(Model, RefusesWhatIsNoModel) {

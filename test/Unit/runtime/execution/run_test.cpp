@@ -42,6 +42,18 @@ TEST_F(Run, PredictsADenseLayer) {
   EXPECT_TRUE(predict({}).empty());
 }
 
+// Means over no rows would be NaN in the model and its metrics; predictions of none are none.
+TEST_F(Run, RefusesMeansOverNoRows) {
+  float loss = 0;
+  int32_t id = 0;
+  const void *inputs[] = {&id};
+  void *outputs[] = {&loss};
+  EXPECT_EQ(mpc_rt_context_run(context.handle, fake::evaluate, inputs, outputs, 0),
+            MPC_RT_INVALID_ARGUMENT);
+  EXPECT_TRUE(lastErrorHas("evaluate: batch 0; expected at least 1 row")) << mpc_rt_last_error();
+  EXPECT_TRUE(predict({}).empty());
+}
+
 TEST_F(Run, KeepsNaNThroughRelu) {
   setKernel({1, -1, 2, -2, 3, -3});
   auto y = predict({NAN, 0, 0, -INFINITY, 0, 0});
@@ -138,8 +150,10 @@ TEST_F(Run, ChecksIndices) {
   EXPECT_EQ(mpc_rt_context_run_checked(context.handle, fake::evaluate, &in, 1, &out, 1),
             MPC_RT_INVALID_ARGUMENT);
   EXPECT_TRUE(lastErrorHas("row 1 has the value -1")) << mpc_rt_last_error();
-  in.dims[0] = 0;
-  EXPECT_EQ(mpc_rt_context_run_checked(context.handle, fake::evaluate, &in, 1, &out, 1), MPC_RT_OK);
+  in.dims[0] = 0; // none of them is wrong
+  EXPECT_EQ(mpc_rt_context_run_checked(context.handle, fake::evaluate, &in, 1, &out, 1),
+            MPC_RT_INVALID_ARGUMENT);
+  EXPECT_TRUE(lastErrorHas("evaluate: batch 0")) << mpc_rt_last_error();
 }
 
 TEST_F(Run, FlushesDenormalsInsideOnly) {

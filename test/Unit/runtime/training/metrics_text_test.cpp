@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Numbers in messages and logs.
-#include "training/metrics.h"
+#include "runtime/data/temporary_folder.h"
+#include "training/epoch_log.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -20,4 +21,12 @@ TEST(NumberText, NanHasNoSign) {
 TEST(NumberText, RealsReadBackAsWritten) {
   for (double value : {0.1, -1e-300, 12345678.5, std::numeric_limits<double>::infinity()})
     EXPECT_EQ(std::stod(formatReal(value)), value);
+}
+
+TEST(EpochLog, AMetricCalledEpochLeavesTheNumber) {
+  TemporaryFolder folder;
+  const std::vector<Logs> history = {{{"loss", 2.5}, {"epoch", 0.5}}};
+  EXPECT_EQ(jsonLine(3, history[0]), "{\"epoch\":3,\"loss\":2.5,\"metric:epoch\":0.5}");
+  ASSERT_TRUE(CsvLog(folder.path("log.csv")).historyChanged(history));
+  EXPECT_EQ(TemporaryFolder::read(folder.path("log.csv")), "epoch,metric:epoch,loss\n0,0.5,2.5\n");
 }

@@ -50,6 +50,29 @@ TEST(EarlyStop, NaNIsNoImprovement) {
   EXPECT_EQ(stopsAfter(options, {NAN, NAN}), 1);
 }
 
+// Keras's best value is none at first, then the first, which a NaN never makes room for.
+TEST(EarlyStop, NothingIsBetterThanNaN) {
+  EarlyStopOptions options;
+  options.patience = 2;
+  EXPECT_EQ(stopsAfter(options, {NAN, 1, 0.5, 0.25}), 2);
+  EXPECT_EQ(stopsAfter(options, {INFINITY, INFINITY, INFINITY}), 2);
+  options.larger = true;
+  EXPECT_EQ(stopsAfter(options, {NAN, 1, 2, 3}), 2);
+}
+
+TEST(EarlyStop, StateBeforeTheFirstEpochSurvives) {
+  EarlyStopOptions options;
+  options.startFromEpoch = 5;
+  CallbackState state;
+  EarlyStop(options).save(state);
+  EarlyStop after(options);
+  after.restore(state);
+  Logs logs = {{"val_loss", NAN}};
+  std::string stop;
+  ASSERT_TRUE(after.epochEnd(5, logs, stop));
+  EXPECT_EQ(stop, "");
+}
+
 TEST(EarlyStop, StateSurvives) {
   EarlyStopOptions options;
   options.patience = 3;
