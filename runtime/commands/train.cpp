@@ -131,9 +131,7 @@ private:
 
   /// What ended the earlier run does not end this one where it is not asked for again.
   void dropStopReason() {
-    // Earlier versions saved after a loss that is not finite, too.
-    const bool isEarlyStop = state_.stopReason.compare(0, 12, "the loss of ") != 0;
-    if (state_.stopReason.empty() || (options_.earlyStop && isEarlyStop))
+    if (state_.stopReason.empty() || options_.earlyStop)
       return;
     console_.note(options_.resume + ": its run stopped (" + state_.stopReason + "); going on, " +
                   "since no option asks to stop for that");
