@@ -15,7 +15,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import tensorflow as tf
-from layer_cases import applications, attention, audio, augmentation, hub, legacy, masks, operations, operations_of_images, operations_of_numbers, operations_of_signals, recurrence, shared_layers  # they register cases
+from layer_cases import applications, attention, audio, augmentation, frozen, hub, legacy, masks, operations, operations_of_images, operations_of_numbers, operations_of_signals, recurrence, shared_layers  # they register cases
 from layer_cases.registry import CASES
 from layer_cases.training import OPTIMIZERS
 

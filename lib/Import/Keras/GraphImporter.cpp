@@ -133,7 +133,8 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
 
   keepsBatch = hasStatefulLayer(model);
   Values outputs;
-  if (!importModel(model, "", model.trainable, {}, outputs) && !failed)
+  modelIsTrainable = model.trainable;
+  if (!importModel(model, "", /*trainable=*/true, {}, outputs) && !failed)
     report("", "the model could not be imported"); // every failure reports; this one did not
   if (outputs.empty() && !failed)
     report("", "the model has no outputs");

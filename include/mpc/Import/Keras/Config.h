@@ -62,6 +62,7 @@ struct LayerConfig {
   /// layer in the config of another one. Absent: the object is in the file once.
   std::optional<int64_t> sharedObject;
   std::unique_ptr<ModelConfig> model; ///< set for Functional and Sequential layers
+  bool isPart = false;                ///< not in the file: the layer that holds it makes it
 };
 
 /// Nodes that keras.ops recorded are operations, not layers, and own no group in weight files.
