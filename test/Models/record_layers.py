@@ -114,6 +114,8 @@ def write(name, kind, build, options):
         for step in range(options["steps"]):
             index = (step * batch + np.arange(batch)) % rows
             chosen = [[array[index] for array in part] if part else None for part in (targets, weights)]
+            if "nested" in name:  # metrics want the outputs' structure
+                chosen[0] = [keras.tree.pack_sequence_as(model._outputs_struct, chosen[0])]
             logs = model.train_on_batch(inputs[index], *(part if part is None or len(part) > 1 else part[0] for part in chosen), return_dict=True)
             for key, value in logs.items():
                 logged.setdefault(key if key == "loss" else "metric:" + key, []).append(value)
