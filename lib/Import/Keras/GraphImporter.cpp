@@ -134,6 +134,10 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
   keepsBatch = hasStatefulLayer(model);
   Values outputs;
   modelIsTrainable = model.trainable;
+  if (model.inputs.kind == Argument::Kind::Dict)
+    for (const auto &[key, input] : llvm::zip_equal(model.inputs.keys, model.inputs.items))
+      if (input.kind == Argument::Kind::Tensor)
+        inputKeys[input.tensor.layer] = key;
   if (!importModel(model, "", /*trainable=*/true, {}, outputs) && !failed)
     report("", "the model could not be imported"); // every failure reports; this one did not
   if (outputs.empty() && !failed)

@@ -275,6 +275,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> masks; ///< `_keras_mask` of values of @forward
   uint64_t callCount = 0;
   llvm::SmallVector<std::string> inputNames, outputNames;
+  /// Where the model's inputs are a dictionary, by which Keras is fed: layers to keys.
+  llvm::StringMap<std::string> inputKeys;
   bool outputsAreDictionary = false;
   llvm::DenseMap<mlir::Value, int64_t> indexLimits; ///< of arguments of @forward
   llvm::SmallVector<mlir::Value> lossTerms;

@@ -257,3 +257,10 @@ def outputs_of_one_layer():
     """Keras logs both losses under one name, and the last one stays."""
     x, dense = keras.Input((3,), name="x"), layers.Dense(2, name="both")
     return keras.Model(x, [dense(x), dense(3.0 * x)])
+
+
+@case("train", steps=2, optimizer="sgd")
+def dictionary_of_inputs():
+    """Data come under the key, not under the name of the layer."""
+    inputs = keras.Input((3,), name="other")
+    return keras.Model({"x": inputs}, layers.Dense(2)(inputs))
