@@ -119,6 +119,21 @@ void recordLayers(const ModelConfig &config, const GraphImporter &importer, Impo
   }
 }
 
+/// What a class overrides is Python code.
+void warnOfOwnClasses(const ModelConfig &config, llvm::StringRef path,
+                      std::vector<std::string> &warnings) {
+  if (!config.ownClass.empty())
+    warnings.push_back((path.empty() ? std::string("the model") : ("'" + path + "'").str()) +
+                       " is of the class '" + config.ownClass +
+                       "', whose Python code is not in the file: it is compiled as the graph of "
+                       "layers that the file holds, with Keras's own training step; where the "
+                       "class overrides call, train_step or compute_loss, results differ");
+  for (const LayerConfig &layer : config.layers)
+    if (layer.model)
+      warnOfOwnClasses(*layer.model, path.empty() ? layer.name : (path + "/" + layer.name).str(),
+                       warnings);
+}
+
 /// The structure of the outputs with their numbers, which follow Argument::tensors.
 json::Value numberOutputs(const Argument &structure, int64_t &next) {
   if (structure.kind == Argument::Kind::Tensor)
@@ -208,6 +223,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   if (!config)
     return config.takeError();
 
+  warnOfOwnClasses(*config, "", model.warnings);
   GraphImporter importer(context, fileName, options, read->archive.vocabularies);
   model.name = config->name;
   model.module =

@@ -264,3 +264,24 @@ def dictionary_of_inputs():
     """Data come under the key, not under the name of the layer."""
     inputs = keras.Input((3,), name="other")
     return keras.Model({"x": inputs}, layers.Dense(2)(inputs))
+
+
+# ---- Classes of the user's ----------------------------------------------------------------------
+
+
+@keras.saving.register_keras_serializable("mine")
+class OwnModel(keras.Model):
+    """With the constructor of Keras's model, so that its config is a graph."""
+
+
+@keras.saving.register_keras_serializable("mine")
+class OwnChain(keras.Sequential):
+    pass
+
+
+@case("train", steps=2, optimizer="sgd")
+def own_classes():
+    x = keras.Input((3,), name="x")
+    inner = keras.Input((4,))
+    y = OwnChain([keras.Input((3,)), layers.Dense(4, activation="tanh")])(x)
+    return OwnModel(x, OwnModel(inner, layers.Dense(2)(inner))(y))

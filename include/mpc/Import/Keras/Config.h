@@ -72,6 +72,7 @@ struct ModelConfig {
   enum class Kind { Functional, Sequential };
   Kind kind = Kind::Functional;
   std::string name;
+  std::string ownClass; ///< a class of the user's on top of Keras's; else empty
   bool trainable = true;
   /// In file order. The automatic InputLayer of a Sequential model is here when the file stores it.
   std::vector<LayerConfig> layers;
