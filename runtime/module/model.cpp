@@ -5,6 +5,7 @@
 #include "runtime/base/status.h"
 #include "runtime/module/seal.h"
 
+#include <cstdio>
 #include <cstring>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -45,11 +46,33 @@ mpc_rt_status_t findLibrary(const char *path, std::string &library) {
   return MPC_RT_OK;
 }
 
+/// What a file is that is no library; null where its first bytes do not say.
+const char *describeOther(const char *path) {
+  char start[8] = {};
+  std::FILE *file = std::fopen(path, "rb");
+  if (!file)
+    return nullptr;
+  const size_t size = std::fread(start, 1, sizeof start, file);
+  std::fclose(file);
+  if (size >= 4 && std::memcmp(start, "PK\3\4", 4) == 0)
+    return "a zip archive such as Keras's .keras";
+  if (size >= 8 && std::memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0)
+    return "an HDF5 file such as Keras's .h5";
+  if (size >= 1 && start[0] == '{')
+    return "JSON such as a model's manifest";
+  return nullptr;
+}
+
 mpc_rt_status_t load(const char *path, mpc_rt_model_t &model) {
   if (auto status = findLibrary(path, model.path))
     return status;
   if (auto status = checkSeal(model.path.c_str()))
     return status;
+  if (const char *kind = describeOther(model.path.c_str()))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: is %s, no compiled model; expected libNAME.so or the folder that holds it; "
+                "compile a Keras model with mpcc, which writes one",
+                model.path.c_str(), kind);
   // Without a slash dlopen would search the system's folders instead.
   std::string opened = model.path.find('/') == std::string::npos ? "./" + model.path : model.path;
   model.library = dlopen(opened.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -353,6 +353,11 @@ llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::Str
   const json::Object *object = value.getAsObject();
   const std::optional<llvm::StringRef> className =
       object ? object->getString("class_name") : std::nullopt;
+  if (object && object->get("compiler_version") && object->get("source_hash"))
+    return inputError(fileName, "is the manifest of a compiled model, which holds no layers; give "
+                                "the Keras model that was compiled (.keras, .h5 or its JSON); what "
+                                "is compiled runs by the name of its folder (mpc-run predict "
+                                "FOLDER)");
   if (!className)
     return inputError(fileName, "the JSON is no Keras object (no 'class_name'); expected the "
                                 "output of model.to_json() or a .keras file's config.json");
