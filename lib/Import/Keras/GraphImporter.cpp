@@ -83,7 +83,7 @@ static llvm::StringRef adviceFor(llvm::StringRef className) {
              "layer, and give it the indices")
       .Cases({"Hashing", "HashedCrossing"},
              "save the model that begins behind this layer, and give it the layer's results")
-      .Default("the README lists the layers that mpc supports");
+      .Default("docs/generated/layers.md lists what mpc supports");
 }
 
 void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef path) {
