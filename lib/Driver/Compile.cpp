@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -108,6 +109,10 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
   (*module)->setAttr("mpc.output_names", ArrayAttr::get(&context, outputNames));
   if (imported->outputsAreDictionary)
     (*module)->setAttr("mpc.output_dictionary", UnitAttr::get(&context));
+  if (const llvm::json::Value &nested = imported->outputStructure;
+      nested.kind() != llvm::json::Value::Null)
+    (*module)->setAttr("mpc.output_structure",
+                       StringAttr::get(&context, llvm::formatv("{0}", nested).str()));
   for (auto &[path, tensor] : imported->weights)
     weights.add(path, {tensor.dtype, tensor.dims, std::move(tensor.bytes)});
   optimizerVariables = std::move(imported->optimizerVariables);

@@ -13,13 +13,14 @@ static llvm::Error makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
-/// A Keras name, or the JSON in the file of that name, which then is `file`.
+/// A Keras name, or the JSON in the file of that name; `place` becomes the option or the file.
 static llvm::Expected<llvm::json::Value> nameOrFile(StringRef option, StringRef text,
-                                                    std::string &file) {
+                                                    std::string &place) {
   if (!llvm::sys::fs::exists(text)) {
     if (text.ends_with(".json"))
       return makeError(option + "=" + text +
                        ": no such file; give a Keras name or a JSON file with a serialised object");
+    place = (option + "=" + text).str();
     return llvm::json::Value(text.str());
   }
   auto buffer = readInputFile(text);
@@ -30,7 +31,7 @@ static llvm::Expected<llvm::json::Value> nameOrFile(StringRef option, StringRef 
   if (!json)
     return makeError(llvm::toString(json.takeError()) +
                      "; expected a Keras-serialised object for " + option);
-  file = text.str();
+  place = text.str();
   return json;
 }
 
@@ -66,12 +67,12 @@ llvm::Expected<CompileConfig> mpc::mergeCompileConfig(const llvm::json::Object &
   take("metrics", config.metrics);
   take("weighted_metrics", config.weightedMetrics);
   using Option = std::tuple<StringRef, StringRef, llvm::json::Value &, std::string &>;
-  for (auto [option, text, value, file] :
-       {Option("--loss", options.loss, config.loss, config.lossFile),
-        Option("--optimizer", options.optimizer, config.optimizer, config.optimizerFile)}) {
+  for (auto [option, text, value, place] :
+       {Option("--loss", options.loss, config.loss, config.lossPlace),
+        Option("--optimizer", options.optimizer, config.optimizer, config.optimizerPlace)}) {
     if (text.empty())
       continue;
-    auto json = nameOrFile(option, text, file);
+    auto json = nameOrFile(option, text, place);
     if (!json)
       return json.takeError();
     value = std::move(*json);
@@ -81,7 +82,7 @@ llvm::Expected<CompileConfig> mpc::mergeCompileConfig(const llvm::json::Object &
     StringRef(options.metrics).split(names, ',', -1, /*KeepEmpty=*/false);
     llvm::json::Array metrics;
     for (StringRef name : names) {
-      auto json = nameOrFile("--metrics", name, config.metricsFile);
+      auto json = nameOrFile("--metrics", name, config.metricsPlace);
       if (!json)
         return json.takeError();
       if (llvm::json::Array *many = json->getAsArray(); many && names.size() == 1)
@@ -90,8 +91,8 @@ llvm::Expected<CompileConfig> mpc::mergeCompileConfig(const llvm::json::Object &
         metrics.push_back(std::move(*json));
     }
     config.metrics = std::move(metrics);
-    if (!config.metricsFile.empty())
-      config.metricsFile = options.metrics; // any of them
+    if (names.size() > 1)
+      config.metricsPlace = "--metrics=" + options.metrics; // any of them
   }
   if (options.learningRate) {
     if (CompileConfig::isNull(config.optimizer))

@@ -44,6 +44,14 @@ std::string mpc::describeUnreadable(StringRef path, std::error_code error) {
     return "is a SavedModel, which holds TensorFlow's operations and no layers; save the Keras "
            "model "
            "with model.save(\"model.keras\")";
+  if (llvm::sys::fs::is_directory(path)) {
+    std::error_code ignored;
+    for (llvm::sys::fs::directory_iterator entry(path, ignored), end; !ignored && entry != end;
+         entry.increment(ignored))
+      if (llvm::sys::path::extension(entry->path()) == ".so")
+        return "is the folder of a compiled model, which holds no layers; give the Keras model "
+               "that was compiled (.keras, .h5 or its JSON)";
+  }
   return "cannot be read: " + error.message() +
          "; expected a .keras archive, a legacy .h5 model, a Keras architecture as JSON, or mpc IR";
 }

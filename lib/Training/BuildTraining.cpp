@@ -6,6 +6,7 @@
 #include "lib/Training/Optimizers.h"
 #include "lib/Training/OutputParts.h"
 #include "lib/Training/ReduceLoss.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -55,6 +56,7 @@ private:
   void addLossTerms();
   void addRegularizers();
   void addMetrics(bool weighted);
+  void addOutputLosses();
   void addMetric(Output &output, const llvm::json::Value &json, bool weighted);
   std::string uniqueName(const Output &output, StringRef name, bool weighted);
   /// keras.metrics.Mean of a value per batch, weighted by the batch size.
@@ -67,7 +69,7 @@ private:
   LossFunction &function;
   std::vector<Output> outputs;
   SmallVector<Value> lossTerms;
-  SmallVector<std::pair<std::string, Value>> outputLosses; // unweighted, by output name
+  SmallVector<std::pair<std::string, Value>> outputLosses; // unweighted, by OutputParts::lossName
   llvm::StringMap<unsigned> nameCounts;
   Value total;
   bool anyError = false;
@@ -75,14 +77,14 @@ private:
 
 } // namespace
 
-/// In the file that an option names, or in the model's compile config.
+/// In an option or the file that it names, or in the model's compile config.
 std::pair<Location, std::string> LossBuilder::placeOf(StringRef part) {
-  const std::string &file = part == "loss"      ? config.lossFile
-                            : part == "metrics" ? config.metricsFile
-                                                : std::string();
-  if (file.empty())
+  const std::string &place = part == "loss"      ? config.lossPlace
+                             : part == "metrics" ? config.metricsPlace
+                                                 : std::string();
+  if (place.empty())
     return {module.getLoc(), ("compile_config." + part).str()};
-  return {FileLineColLoc::get(module.getContext(), file, 0, 0), part.str()};
+  return {FileLineColLoc::get(module.getContext(), place, 0, 0), part.str()};
 }
 
 /// Arguments of @loss for each result of @forward that is no update.
@@ -121,9 +123,17 @@ void LossBuilder::sortConfig() {
     auto name = keras && i < keras.size() ? dyn_cast<StringAttr>(keras[i]) : StringAttr();
     names.push_back(name ? name.str() : output.parts.name);
   }
-  const bool keys = module->hasAttr("mpc.output_dictionary");
+  OutputNames structure{names, module->hasAttr("mpc.output_dictionary")};
+  if (auto nested = module->getAttrOfType<StringAttr>("mpc.output_structure")) {
+    auto parsed = llvm::json::parse(nested.getValue());
+    if (!parsed) {
+      error("mpc.output_structure is no JSON: " + llvm::toString(parsed.takeError()));
+      return;
+    }
+    structure.nested = std::move(*parsed);
+  }
   for (auto [output, parts] :
-       llvm::zip_equal(outputs, sortByOutput(config, names, keys, problems, warnings)))
+       llvm::zip_equal(outputs, sortByOutput(config, structure, problems, warnings)))
     output.parts = parts;
   for (const ConfigRemark &problem : problems)
     error(problem.part, ": " + problem.text);
@@ -275,7 +285,7 @@ void LossBuilder::addLosses() {
       continue;
     }
     Value value = reduceLoss(e, loss, output.weights, mask, reduction);
-    outputLosses.push_back({output.parts.name, value});
+    outputLosses.push_back({output.parts.lossName, value});
     if (output.parts.lossWeight)
       value = e.mul(value, e.constant(*output.parts.lossWeight));
     total = total ? e.add(total, value) : value;
@@ -404,6 +414,18 @@ void LossBuilder::addMetrics(bool weighted) {
       addMetric(output, *json, weighted);
 }
 
+/// Two outputs of one layer have one name; Keras logs by name, and what comes last stays.
+void LossBuilder::addOutputLosses() {
+  if (outputLosses.size() < 2)
+    return;
+  llvm::MapVector<StringRef, Value> last;
+  for (auto &[name, value] : outputLosses)
+    last[name] = value;
+  for (auto &[name, value] : last)
+    if (std::string tracker = (name + "_loss").str(); !function.hasMetric(tracker))
+      function.addMetric(tracker, trackerOf(value));
+}
+
 LogicalResult LossBuilder::run() {
   collectOutputs();
   if (!anyError)
@@ -424,10 +446,7 @@ LogicalResult LossBuilder::run() {
   function.loc = NameLoc::get(function.builder.getStringAttr("metrics"));
   addMetrics(false);
   addMetrics(true);
-  if (outputLosses.size() > 1)
-    for (auto &[name, value] : outputLosses)
-      if (std::string tracker = name + "_loss"; !function.hasMetric(tracker))
-        function.addMetric(tracker, trackerOf(value));
+  addOutputLosses();
   if (anyError)
     return failure();
   function.finish(total);

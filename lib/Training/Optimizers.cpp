@@ -165,7 +165,7 @@ static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module,
 
 LogicalResult mpc::buildOptimizer(OpBuilder &b, ModuleOp module, const CompileConfig &config) {
   Location loc = NameLoc::get(b.getStringAttr("optimizer"));
-  if (!config.optimizerFile.empty())
-    loc = FileLineColLoc::get(b.getContext(), config.optimizerFile, 0, 0);
+  if (!config.optimizerPlace.empty())
+    loc = FileLineColLoc::get(b.getContext(), config.optimizerPlace, 0, 0);
   return build(b, loc, module, config.optimizer);
 }

@@ -7,12 +7,6 @@ using namespace mlir;
 using namespace mpc;
 using Json = llvm::json::Value;
 
-/// Names a user's structure, not a serialised Keras object.
-static const llvm::json::Object *asDictionary(const Json &value) {
-  const llvm::json::Object *object = value.getAsObject();
-  return object && !object->get("class_name") ? object : nullptr;
-}
-
 namespace {
 struct Sorter {
   SmallVectorImpl<ConfigRemark> &problems, &warnings;
@@ -152,43 +146,46 @@ struct Sorter {
     }
   }
 
-  static void flatten(const Json &value, SmallVectorImpl<const Json *> &metrics) {
-    if (CompileConfig::isNull(value))
-      return;
-    if (const llvm::json::Array *list = value.getAsArray()) {
-      for (const Json &element : *list)
-        flatten(element, metrics);
-    } else if (const llvm::json::Object *dictionary = asDictionary(value)) {
-      for (const auto &entry : *dictionary)
-        flatten(entry.second, metrics);
-    } else {
-      metrics.push_back(&value);
-    }
-  }
-
   void takeMetrics(const Json &metrics, StringRef part,
                    SmallVector<const Json *> OutputParts::*member) {
     if (CompileConfig::isNull(metrics))
       return;
     if (outputs.size() == 1)
-      return flatten(metrics, outputs.front().*member);
+      return flattenMetrics(metrics, outputs.front().*member);
     if (const llvm::json::Array *list = metrics.getAsArray(); list && list->empty())
       return;
     if (!metrics.getAsArray() && !asDictionary(metrics))
       return problem(part, "expected a list or a dictionary over the outputs " + nameList());
-    distribute(metrics, part, false,
-               [&](OutputParts &output, const Json &value) { flatten(value, output.*member); });
+    distribute(metrics, part, false, [&](OutputParts &output, const Json &value) {
+      flattenMetrics(value, output.*member);
+    });
   }
 };
 } // namespace
 
-std::vector<OutputParts> mpc::sortByOutput(const CompileConfig &config, ArrayRef<std::string> names,
-                                           bool keys, SmallVectorImpl<ConfigRemark> &problems,
+void mpc::flattenMetrics(const Json &value, SmallVectorImpl<const Json *> &metrics) {
+  if (CompileConfig::isNull(value))
+    return;
+  if (const llvm::json::Array *list = value.getAsArray()) {
+    for (const Json &element : *list)
+      flattenMetrics(element, metrics);
+  } else if (const llvm::json::Object *dictionary = asDictionary(value)) {
+    for (const auto &entry : *dictionary)
+      flattenMetrics(entry.second, metrics);
+  } else {
+    metrics.push_back(&value);
+  }
+}
+
+std::vector<OutputParts> mpc::sortByOutput(const CompileConfig &config, const OutputNames &outputs,
+                                           SmallVectorImpl<ConfigRemark> &problems,
                                            SmallVectorImpl<ConfigRemark> &warnings) {
-  Sorter sorter{problems, warnings, keys, {}};
-  for (const std::string &name : names) {
+  if (!CompileConfig::isNull(outputs.nested))
+    return sortByNestedOutput(config, outputs, problems);
+  Sorter sorter{problems, warnings, outputs.keys, {}};
+  for (const std::string &name : outputs.names) {
     sorter.outputs.emplace_back();
-    sorter.outputs.back().name = name;
+    sorter.outputs.back().name = sorter.outputs.back().lossName = name;
   }
   sorter.takeLosses(config.loss);
   sorter.takeWeights(config.lossWeights, config.loss);

@@ -180,15 +180,29 @@ Result<std::vector<Entry>> parseHeader(const char *text, size_t size, uint64_t d
 
 } // namespace
 
+/// Files of weights that Keras writes; empty for others.
+static std::string describeKerasFile(const uint8_t *bytes, uint64_t size) {
+  if (size >= 8 && std::memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0)
+    return "is an HDF5 file, no safetensors file; convert it with mpc-convert FILE --model "
+           "MODEL.keras -o FILE.safetensors";
+  if (size >= 4 && std::memcmp(bytes, "PK\3\4", 4) == 0)
+    return "is a zip archive (.keras or .npz), no safetensors file; convert it with mpc-convert "
+           "FILE -o FILE.safetensors";
+  return "";
+}
+
 static Result<uint64_t> headerLength(const uint8_t *bytes, uint64_t size,
                                      const std::string &place) {
   uint64_t length = 0;
   if (size >= 8)
     std::memcpy(&length, bytes, 8);
-  if (size < 8 || length > maximumHeader || length > size - 8)
+  if (size < 8 || length > maximumHeader || length > size - 8) {
+    if (std::string kind = describeKerasFile(bytes, size); !kind.empty())
+      return Failure(place + ": " + kind);
     return Failure(place + ": is no safetensors file: its header would be " +
                    std::to_string(length) + " bytes long in a file of " + std::to_string(size) +
                    "; expected at most 100 MB inside the file; the file is cut off or damaged");
+  }
   return length;
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/module/seal.h"
 
 #include <climits>
+#include <cstdio>
 #include <cstring>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -94,6 +95,23 @@ void *openLibrary(const std::string &path) {
   return current;
 }
 
+/// What a file is that is no library; null where its first bytes do not say.
+const char *describeOther(const char *path) {
+  char start[8] = {};
+  std::FILE *file = std::fopen(path, "rb");
+  if (!file)
+    return nullptr;
+  const size_t size = std::fread(start, 1, sizeof start, file);
+  std::fclose(file);
+  if (size >= 4 && std::memcmp(start, "PK\3\4", 4) == 0)
+    return "a zip archive such as Keras's .keras";
+  if (size >= 8 && std::memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0)
+    return "an HDF5 file such as Keras's .h5";
+  if (size >= 1 && start[0] == '{')
+    return "JSON such as a model's manifest";
+  return nullptr;
+}
+
 mpc_rt_status_t load(const char *path, mpc_rt_model_t &model) {
   if (auto status = findLibrary(path, model.path))
     return status;
@@ -101,6 +119,11 @@ mpc_rt_status_t load(const char *path, mpc_rt_model_t &model) {
     return status;
   if (auto status = checkSeal(model.path.c_str()))
     return status;
+  if (const char *kind = describeOther(model.path.c_str()))
+    return fail(MPC_RT_FAILED_PRECONDITION,
+                "%s: is %s, no compiled model; expected libNAME.so or the folder that holds it; "
+                "compile a Keras model with mpcc, which writes one",
+                model.path.c_str(), kind);
   model.library = openLibrary(model.path);
   if (!model.library) {
     const char *reason = dlerror();

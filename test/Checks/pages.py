@@ -155,7 +155,8 @@ class Checks:
     def check_numbers(self):
         with open(os.path.join(ROOT, "test", "Conformance", "supported.json"), encoding="utf-8") as handle:
             numbers = [f"{kind} {count}" for kind, count in json.load(handle)["expected_cases"].items()]
-        numbers.append(re.findall(r"^(\d+ of )(\d+)\.$", pages.read("docs/generated/operations.md"), re.M)[0])
+        for page in ("operations", "layers"):
+            numbers.append(re.findall(r"^(\d+ of )(\d+)\.$", pages.read(f"docs/generated/{page}.md"), re.M)[0])
         for number in numbers:
             if (number if isinstance(number, str) else "the ".join(number)) not in self.text["README.md"]:
                 yield f"README.md: does not say {''.join(number)}"

@@ -15,7 +15,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import tensorflow as tf
-from layer_cases import applications, attention, audio, augmentation, hub, legacy, masks, operations, operations_of_images, operations_of_numbers, operations_of_signals, recurrence, shared_layers  # they register cases
+from layer_cases import applications, attention, audio, augmentation, frozen, hub, legacy, masks, operations, operations_of_images, operations_of_numbers, operations_of_signals, recurrence, shared_layers  # they register cases
 from layer_cases.registry import CASES
 from layer_cases.training import OPTIMIZERS
 
@@ -114,6 +114,8 @@ def write(name, kind, build, options):
         for step in range(options["steps"]):
             index = (step * batch + np.arange(batch)) % rows
             chosen = [[array[index] for array in part] if part else None for part in (targets, weights)]
+            if "nested" in name:  # metrics want the outputs' structure
+                chosen[0] = [keras.tree.pack_sequence_as(model._outputs_struct, chosen[0])]
             logs = model.train_on_batch(inputs[index], *(part if part is None or len(part) > 1 else part[0] for part in chosen), return_dict=True)
             for key, value in logs.items():
                 logged.setdefault(key if key == "loss" else "metric:" + key, []).append(value)

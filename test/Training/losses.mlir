@@ -82,12 +82,12 @@
 
 // What is wrong in loss and metrics is said at once, without the module's text.
 // RUN: %exits 1 mpcc %s --loss=hinge2 --optimizer=sgdd --metrics=mae,area --compile-to=import | FileCheck %s --check-prefix=BAD --implicit-check-not="see current operation"
-// BAD-DAG: error: {{.*}}losses.mlir{{.*}}: compile_config.loss[0]: loss 'hinge2' is not supported; use one of binary_crossentropy, binary_focal_crossentropy, categorical_crossentropy
-// BAD-DAG: error: {{.*}}losses.mlir{{.*}}: compile_config.metrics: metric 'area' of output 'out0' is not supported
-// BAD-DAG: error: {{.*}}losses.mlir{{.*}}optimizer 'sgdd' is not supported; use one of adadelta, adafactor, adagrad, adam
+// BAD-DAG: error: --loss=hinge2: loss[0]: loss 'hinge2' is not supported; use one of binary_crossentropy, binary_focal_crossentropy, categorical_crossentropy
+// BAD-DAG: error: --metrics=mae,area: metrics: metric 'area' of output 'out0' is not supported
+// BAD-DAG: error: --optimizer=sgdd: optimizer 'sgdd' is not supported; use one of adadelta, adafactor, adagrad, adam
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=sgd --metrics=area,sparse_categorical_accuracy --compile-to=import | FileCheck %s --check-prefix=METRIC
-// METRIC: error: {{.*}}compile_config.metrics: metric 'area' of output 'out0' is not supported; use one of accuracy, auc
-// METRIC: error: {{.*}}compile_config.metrics: metric 'sparse_categorical_accuracy' of output 'out0' needs class indices as targets
+// METRIC: error: --metrics=area,sparse_categorical_accuracy: metrics: metric 'area' of output 'out0' is not supported; use one of accuracy, auc
+// METRIC: error: --metrics=area,sparse_categorical_accuracy: metrics: metric 'sparse_categorical_accuracy' of output 'out0' needs class indices as targets
 // RUN: %exits 1 mpcc %s --loss=circle --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=CIRCLE
 // RUN: mpcc %s --loss=circle --optimizer=sgd --batch=5 --compile-to=import | FileCheck %s --check-prefix=PAIRS
 // CIRCLE: error: {{.*}}loss 'circle' compares every pair of samples of a batch, whose size must be known; compile with --batch=N

@@ -8,11 +8,13 @@
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
+#include "tools/VersionLine.h"
 
 static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();
+  mpc::setVersionLine("mpc-lsp-server");
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
   mpc::UsageStatus status;

@@ -11,6 +11,7 @@
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
+#include "tools/VersionLine.h"
 
 /// Whether the passes of the command line and their options exist; else says what does not. Names
 /// and options are text to the parser of the command line: MLIR reads them with the input.
@@ -24,6 +25,7 @@ static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();
+  mpc::setVersionLine("mpc-opt");
   if (mpc::refuseEndlessInput(argc, argv))
     return 1;
   mlir::DialectRegistry registry;

@@ -11,11 +11,13 @@
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
+#include "tools/VersionLine.h"
 
 static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();
+  mpc::setVersionLine("mpc-reduce");
   if (mpc::refuseEndlessInput(argc, argv))
     return 1;
   mlir::registerReducerPasses();

@@ -11,6 +11,7 @@
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
+#include "tools/VersionLine.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
@@ -34,6 +35,7 @@ static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::askForReports();
   mpc::reportFatalErrors();
+  mpc::setVersionLine("mpc-translate");
   if (mpc::refuseEndlessInput(argc, argv))
     return 1;
   mpc::keras::registerImportKeras();

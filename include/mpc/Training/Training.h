@@ -17,8 +17,9 @@ struct CompileConfig {
   llvm::json::Value lossWeights = nullptr;
   llvm::json::Value metrics = nullptr;
   llvm::json::Value weightedMetrics = nullptr;
-  /// The files that options name for these parts, in place of the model's own; else empty.
-  std::string optimizerFile, lossFile, metricsFile;
+  /// Where options give these parts, in place of the model's own: the file that an option names, or
+  /// the option ("--loss=mse"); else empty.
+  std::string optimizerPlace, lossPlace, metricsPlace;
 
   /// Whether a training step can be built: a loss and an optimizer are known.
   bool isComplete() const { return !isNull(loss) && !isNull(optimizer); }

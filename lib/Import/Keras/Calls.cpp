@@ -57,7 +57,7 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
              "the model calls layers more than " + llvm::Twine(kMaxCalls) + " times; refused");
     return false;
   }
-  trainable &= layer.config.getBoolean("trainable").value_or(true);
+  trainable = isTrainable(layer, trainable);
   if (layer.model) {
     // Functional.call attaches an explicit mask to its inputs.
     if (node)
@@ -84,7 +84,7 @@ bool GraphImporter::importCall(const LayerConfig &layer, const Node *node, llvm:
       report(path, "the nested model is called with a dictionary that lacks one of its inputs");
       return false;
     }
-    return importModel(*layer.model, path, trainable && layer.model->trainable, ordered, outputs);
+    return importModel(*layer.model, path, trainable, ordered, outputs);
   }
   return importLayer(layer, node, path, trainable, inputs, outputs);
 }

@@ -95,13 +95,28 @@ private:
   Argument parseStructure(const json::Value *value, llvm::StringRef path, llvm::StringRef key);
 };
 
+/// A class of the user's whose config is that of a Functional or Sequential model:
+/// Functional.get_config writes one where the class has the constructor of Keras's.
+static bool isOwnClassOfModel(const json::Object &object) {
+  const json::Value *module = object.get("module");
+  const json::Object *config = object.getObject("config");
+  if (!module || !config || module->getAsString().value_or("").starts_with("keras") ||
+      object.getString("registered_name").value_or("").starts_with("keras_hub>"))
+    return false;
+  const json::Array *layers = config->getArray("layers");
+  return layers && !layers->empty() && layers->front().getAsObject() &&
+         ((config->get("input_layers") && config->get("output_layers")) ||
+          config->get("build_input_shape"));
+}
+
 bool Parser::isModel(const json::Object &object) {
   const llvm::StringRef name = object.getString("class_name").value_or("");
-  if (name != "Functional" && name != "Model" && name != "Sequential")
-    return false;
-  // Files of Keras 2 have no module. A class of the user's that has this name is not ours to open.
+  // Files of Keras 2 have no module.
   const json::Value *module = object.get("module");
-  return !module || module->getAsString().value_or("").starts_with("keras");
+  if ((name == "Functional" || name == "Model" || name == "Sequential") &&
+      (!module || module->getAsString().value_or("").starts_with("keras")))
+    return true;
+  return isOwnClassOfModel(object);
 }
 
 Argument Parser::parseArgument(const json::Value &value, llvm::StringRef path) {
@@ -278,9 +293,14 @@ LayerConfig Parser::parseLayer(const json::Value &value, size_t index, llvm::Str
 
 std::unique_ptr<ModelConfig> Parser::parseModel(const json::Object &object, llvm::StringRef path) {
   auto model = std::make_unique<ModelConfig>();
-  if (object.getString("class_name") == llvm::StringRef("Sequential"))
-    model->kind = ModelConfig::Kind::Sequential;
   const json::Object *config = object.getObject("config");
+  if (isOwnClassOfModel(object)) {
+    model->ownClass = object.getString("class_name").value_or("").str();
+    if (!config->get("input_layers"))
+      model->kind = ModelConfig::Kind::Sequential;
+  } else if (object.getString("class_name") == llvm::StringRef("Sequential")) {
+    model->kind = ModelConfig::Kind::Sequential;
+  }
   const json::Array *layers = config ? config->getArray("layers") : nullptr;
   if (!layers) {
     report(path, "the model's config has no list 'layers'; " + llvm::Twine(kConfigAdvice));
@@ -333,6 +353,11 @@ llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::Str
   const json::Object *object = value.getAsObject();
   const std::optional<llvm::StringRef> className =
       object ? object->getString("class_name") : std::nullopt;
+  if (object && object->get("compiler_version") && object->get("source_hash"))
+    return inputError(fileName, "is the manifest of a compiled model, which holds no layers; give "
+                                "the Keras model that was compiled (.keras, .h5 or its JSON); what "
+                                "is compiled runs by the name of its folder (mpc-run predict "
+                                "FOLDER)");
   if (!className)
     return inputError(fileName, "the JSON is no Keras object (no 'class_name'); expected the "
                                 "output of model.to_json() or a .keras file's config.json");
@@ -345,9 +370,11 @@ llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::Str
                           "of it in the same way (docs/keras-hub.md)");
   if (!Parser::isModel(*object))
     return inputError(fileName, "the model is of class '" + *className +
-                                    "'; expected a Functional or Sequential model of Keras; "
-                                    "subclassed models keep their graph in Python code: rebuild "
-                                    "the model with the functional API");
+                                    "', and its config holds no graph of layers; expected a "
+                                    "Functional or Sequential model of Keras: classes with a "
+                                    "constructor or a call of their own keep their graph in "
+                                    "Python code; rebuild the model with the functional API, and "
+                                    "save keras.Model(inputs, outputs)");
   Parser parser(fileName);
   std::unique_ptr<ModelConfig> model = parser.parseModel(*object, "");
   if (parser.errors)

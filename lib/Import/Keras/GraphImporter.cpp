@@ -83,7 +83,7 @@ static llvm::StringRef adviceFor(llvm::StringRef className) {
              "layer, and give it the indices")
       .Cases({"Hashing", "HashedCrossing"},
              "save the model that begins behind this layer, and give it the layer's results")
-      .Default("the README lists the layers that mpc supports");
+      .Default("docs/generated/layers.md lists what mpc supports");
 }
 
 void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef path) {
@@ -133,7 +133,12 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
 
   keepsBatch = hasStatefulLayer(model);
   Values outputs;
-  if (!importModel(model, "", model.trainable, {}, outputs) && !failed)
+  modelIsTrainable = model.trainable;
+  if (model.inputs.kind == Argument::Kind::Dict)
+    for (const auto &[key, input] : llvm::zip_equal(model.inputs.keys, model.inputs.items))
+      if (input.kind == Argument::Kind::Tensor)
+        inputKeys[input.tensor.layer] = key;
+  if (!importModel(model, "", /*trainable=*/true, {}, outputs) && !failed)
     report("", "the model could not be imported"); // every failure reports; this one did not
   if (outputs.empty() && !failed)
     report("", "the model has no outputs");

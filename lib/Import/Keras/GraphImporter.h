@@ -45,6 +45,7 @@ struct ModelVariable {
   mlir::RankedTensorType type;
   mlir::Type ownType; ///< floating: what it is stored in, whatever the policy; else null
   bool trainable = true, autocast = true;
+  bool ownTrainable = true; ///< what Keras's variable says; false for those of frozen layers
   /// Its place among the layer's variables: Keras lists what it made as trainable first; before all
   /// what float8 needs, and the kernel that a wrapper renews with what it renews it from.
   unsigned group = 1;
@@ -127,6 +128,9 @@ public:
   /// Lets another config stand for the same layer: its weights are those of `layer`.
   void placeTwin(const LayerConfig &layer, const LayerConfig &twin);
   void setPolicyOf(const LayerConfig &layer, mlir::StringAttr policy) { policies[&layer] = policy; }
+  /// Whether Keras counts the layer's variables as trainable, and BatchNormalization uses the
+  /// batch's statistics: parts that a layer makes follow it (`holder`), others say it themselves.
+  static bool isTrainable(const LayerConfig &layer, bool holder);
   /// Imports the call of a part: `node` says how `inputs` are its arguments.
   bool importPart(const LayerConfig &part, const Node &node, llvm::StringRef path, bool trainable,
                   llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs) {
@@ -252,7 +256,8 @@ private:
   llvm::Error errors = llvm::Error::success();
   bool failed = false;
   std::vector<std::string> inferenceOnly;
-  bool keepsBatch = false; ///< inputs keep a batch that the file fixes: some layer is stateful
+  bool modelIsTrainable = true; ///< false: no variable is, whatever layers say
+  bool keepsBatch = false;      ///< inputs keep a batch that the file fixes: some layer is stateful
   mlir::OpBuilder builder;
   mlir::Location location;
   mlir::func::FuncOp forward;
@@ -270,6 +275,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> masks; ///< `_keras_mask` of values of @forward
   uint64_t callCount = 0;
   llvm::SmallVector<std::string> inputNames, outputNames;
+  /// Where the model's inputs are a dictionary, by which Keras is fed: layers to keys.
+  llvm::StringMap<std::string> inputKeys;
   bool outputsAreDictionary = false;
   llvm::DenseMap<mlir::Value, int64_t> indexLimits; ///< of arguments of @forward
   llvm::SmallVector<mlir::Value> lossTerms;

@@ -119,6 +119,36 @@ void recordLayers(const ModelConfig &config, const GraphImporter &importer, Impo
   }
 }
 
+/// What a class overrides is Python code.
+void warnOfOwnClasses(const ModelConfig &config, llvm::StringRef path,
+                      std::vector<std::string> &warnings) {
+  if (!config.ownClass.empty())
+    warnings.push_back((path.empty() ? std::string("the model") : ("'" + path + "'").str()) +
+                       " is of the class '" + config.ownClass +
+                       "', whose Python code is not in the file: it is compiled as the graph of "
+                       "layers that the file holds, with Keras's own training step; where the "
+                       "class overrides call, train_step or compute_loss, results differ");
+  for (const LayerConfig &layer : config.layers)
+    if (layer.model)
+      warnOfOwnClasses(*layer.model, path.empty() ? layer.name : (path + "/" + layer.name).str(),
+                       warnings);
+}
+
+/// The structure of the outputs with their numbers, which follow Argument::tensors.
+json::Value numberOutputs(const Argument &structure, int64_t &next) {
+  if (structure.kind == Argument::Kind::Tensor)
+    return next++;
+  json::Array list;
+  json::Object dictionary;
+  for (const auto &[i, item] : llvm::enumerate(structure.items))
+    if (structure.kind == Argument::Kind::Dict)
+      dictionary[structure.keys[i]] = numberOutputs(item, next);
+    else
+      list.push_back(numberOutputs(item, next));
+  return structure.kind == Argument::Kind::Dict ? json::Value(std::move(dictionary))
+                                                : json::Value(std::move(list));
+}
+
 /// A file of weights beside the model's.
 llvm::Error readGivenWeights(llvm::MemoryBufferRef file, const ModelConfig &config,
                              const GraphImporter &importer, ImportedModel &model) {
@@ -193,6 +223,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   if (!config)
     return config.takeError();
 
+  warnOfOwnClasses(*config, "", model.warnings);
   GraphImporter importer(context, fileName, options, read->archive.vocabularies);
   model.name = config->name;
   model.module =
@@ -201,6 +232,10 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
     return std::move(errors);
   model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
   model.outputsAreDictionary = importer.hasDictionaryOfOutputs();
+  int64_t outputs = 0;
+  if (llvm::any_of(config->outputs.items,
+                   [](const Argument &item) { return item.kind != Argument::Kind::Tensor; }))
+    model.outputStructure = numberOutputs(config->outputs, outputs);
   recordPlaces(importer, model);
   recordMerges(importer, model);
   recordLayers(*config, importer, model);

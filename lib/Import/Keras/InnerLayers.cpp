@@ -95,9 +95,20 @@ const GraphImporter::PlacedLayer *GraphImporter::findShared(const LayerConfig &c
 const LayerConfig &GraphImporter::getPart(const LayerConfig &parent, llvm::StringRef name,
                                           llvm::function_ref<LayerConfig()> make) {
   std::unique_ptr<LayerConfig> &part = children[{&parent, name.str()}];
-  if (!part)
+  if (!part) {
     part = std::make_unique<LayerConfig>(make());
+    part->isPart = true;
+  }
   return *part;
+}
+
+/// Layer.trainable_variables of keras/src/layers/layer.py returns nothing where the object that is
+/// asked, the model, is frozen, and else each variable that says so itself. Objects between the two
+/// are not asked: the setter of `trainable` passes the flag down when it is set, so that a later
+/// one inside counts ("freeze the base, unfreeze its last layers"), in memory and in the file,
+/// where each layer has its own. BatchNormalization.call asks its own as well.
+bool GraphImporter::isTrainable(const LayerConfig &layer, bool holder) {
+  return layer.isPart ? holder : layer.config.getBoolean("trainable").value_or(true);
 }
 
 ScanOp GraphImporter::importScan(

@@ -160,7 +160,9 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
     return {};
   }
   if (!outer) {
-    if (!closeShape(path, layer.name, *shape))
+    auto key = inputKeys.find(layer.name);
+    const std::string name = key == inputKeys.end() ? layer.name : key->second;
+    if (!closeShape(path, name, *shape))
       return {};
     auto type = mlir::RankedTensorType::get(*shape, elementType);
     if (!isAddressable(type)) {
@@ -170,7 +172,7 @@ Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path,
     }
     outer = body->insertArgument(unsigned(inputNames.size()), type,
                                  mlir::NameLoc::get(builder.getStringAttr(path)));
-    inputNames.push_back(layer.name);
+    inputNames.push_back(name);
     // Data become float32 at the border, as in Keras's fit and predict.
     return dtype == "float32" || !mlir::isa<mlir::FloatType>(elementType)
                ? outer

@@ -24,8 +24,8 @@ LayerBuilder::LayerBuilder(LayerBuilder &parent, const LayerConfig &layer, llvm:
                            llvm::StringRef group, llvm::ArrayRef<Value> inputs)
     : ValueBuilder(parent.builder, parent.location), layer(layer), path(parent.path),
       importer(parent.importer), root(parent.root), call(nullptr),
-      trainable(parent.trainable && layer.config.getBoolean("trainable").value_or(true)),
-      body(parent.body), inputs(inputs), scope(scope), group(&layer == &parent.layer ? group : "") {
+      trainable(parent.importer.isTrainable(layer, parent.trainable)), body(parent.body),
+      inputs(inputs), scope(scope), group(&layer == &parent.layer ? group : "") {
   importer.placeChild(parent.layer, layer, group);
 }
 

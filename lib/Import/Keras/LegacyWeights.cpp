@@ -41,11 +41,13 @@ std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
   llvm::SmallPtrSet<const LayerConfig *, 8> layers;
   collectLayers(layer, layers);
   std::vector<const ModelVariable *> result;
-  for (const bool trainable : {true, false})
+  // A frozen model or wrapper has no trainable variables, whatever those inside say.
+  const bool isFrozen = !layer.config.getBoolean("trainable").value_or(true);
+  for (const bool first : {true, false})
     for (const ModelVariable &variable : importer.getVariables())
       // What is quantized on import was trainable in the file.
       if (!variable.stateful && !variable.derived &&
-          (variable.trainable || variable.quantizer) == trainable &&
+          (isFrozen || variable.ownTrainable || variable.quantizer) == first &&
           llvm::any_of(importer.getContainers(variable.layer),
                        [&](const LayerConfig *inner) { return layers.contains(inner); }))
         result.push_back(&variable);

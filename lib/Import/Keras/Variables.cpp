@@ -73,7 +73,8 @@ ModelVariable GraphImporter::makeVariable(const LayerBuilder &lb, const Variable
   variable.type = type;
   if (mlir::isa_and_nonnull<mlir::FloatType>(request.ownType))
     variable.ownType = request.ownType;
-  variable.trainable = lb.trainable && request.trainable && !request.frozen;
+  variable.ownTrainable = lb.trainable && request.trainable && !request.frozen;
+  variable.trainable = variable.ownTrainable && modelIsTrainable;
   variable.group = request.overwrite || request.firstInFile ? 0 : request.trainable ? 1 : 2;
   variable.autocast = request.autocast;
   variable.stateful = request.stateful;

@@ -229,3 +229,59 @@ def two_outputs():
 
 for _name, _loss, _weights in (("sorted", ["mse", "mae"], {"zed": 0.5, "abe": 3.0}), ("all", "mse", {"abe": 0.5}), ("names", {"abe": "mae", "zed": "mse"}, {"abe": 0.5, "zed": None})):
     CASES["loss_weights_" + _name] = ("train", two_outputs, dict(steps=2, optimizer="sgd", loss=_loss, loss_weights=_weights))
+
+
+# ---- Outputs inside lists and dictionaries, and with one name --------------------------------------------
+
+
+def three_outputs(shape):
+    x = keras.Input((6,), name="x")
+    a, b, c = (layers.Dense(size, name=name)(x) for name, size in (("a", 2), ("b", 3), ("c", 1)))
+    return keras.Model(x, shape(a, b, c))
+
+
+for _name, _shape, _options in (
+        ("leaves", lambda a, b, c: {"q": [b, c], "p": a}, dict(loss={"p": "mse", "q": ["mae", "mse"]}, loss_weights={"p": 2.0, "q": [0.5, 3.0]},
+                                                               metrics={"p": ["mae"], "q": [None, ["mse", "mae"]]}, weighted_metrics={"p": None, "q": ["mse", None]})),
+        ("some", lambda a, b, c: {"p": a, "q": {"s": c, "r": b}}, dict(loss={"q": {"r": "mae"}, "p": "mse"})),
+        ("lists", lambda a, b, c: [[a, b], c], dict(loss=[["mse", "mae"], "huber"], loss_weights=[0.5, 2.0, 0.25], metrics=[["mae", "mse"], "mae"])),
+        ("flat", lambda a, b, c: [a, {"q": c, "p": b}], dict(loss=["mse", "mae", "huber"])),
+        ("names", lambda a, b, c: [[a, b], c], dict(loss={"c": "mse", "a": "huber", "b": "mae"}, loss_weights={"b": 2.0, "c": 0.5, "a": 1.0})),
+        ("one", lambda a, b, c: {"p": a, "q": [b, c]}, dict(loss="mse", loss_weights=[0.5])),
+):  # fmt: skip
+    CASES["nested_outputs_" + _name] = ("train", lambda shape=_shape: three_outputs(shape), dict(steps=2, optimizer="sgd", **_options))
+
+
+@case("train", steps=2, optimizer="sgd", loss=["mse", "mae"])
+def outputs_of_one_layer():
+    """Keras logs both losses under one name, and the last one stays."""
+    x, dense = keras.Input((3,), name="x"), layers.Dense(2, name="both")
+    return keras.Model(x, [dense(x), dense(3.0 * x)])
+
+
+@case("train", steps=2, optimizer="sgd")
+def dictionary_of_inputs():
+    """Data come under the key, not under the name of the layer."""
+    inputs = keras.Input((3,), name="other")
+    return keras.Model({"x": inputs}, layers.Dense(2)(inputs))
+
+
+# ---- Classes of the user's ----------------------------------------------------------------------
+
+
+@keras.saving.register_keras_serializable("mine")
+class OwnModel(keras.Model):
+    """With the constructor of Keras's model, so that its config is a graph."""
+
+
+@keras.saving.register_keras_serializable("mine")
+class OwnChain(keras.Sequential):
+    pass
+
+
+@case("train", steps=2, optimizer="sgd")
+def own_classes():
+    x = keras.Input((3,), name="x")
+    inner = keras.Input((4,))
+    y = OwnChain([keras.Input((3,)), layers.Dense(4, activation="tanh")])(x)
+    return OwnModel(x, OwnModel(inner, layers.Dense(2)(inner))(y))

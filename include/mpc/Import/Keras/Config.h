@@ -62,6 +62,7 @@ struct LayerConfig {
   /// layer in the config of another one. Absent: the object is in the file once.
   std::optional<int64_t> sharedObject;
   std::unique_ptr<ModelConfig> model; ///< set for Functional and Sequential layers
+  bool isPart = false;                ///< not in the file: the layer that holds it makes it
 };
 
 /// Nodes that keras.ops recorded are operations, not layers, and own no group in weight files.
@@ -71,6 +72,7 @@ struct ModelConfig {
   enum class Kind { Functional, Sequential };
   Kind kind = Kind::Functional;
   std::string name;
+  std::string ownClass; ///< a class of the user's on top of Keras's; else empty
   bool trainable = true;
   /// In file order. The automatic InputLayer of a Sequential model is here when the file stores it.
   std::vector<LayerConfig> layers;

@@ -81,6 +81,9 @@ struct ImportedModel {
   /// layers that compute them.
   std::vector<std::string> outputNames;
   bool outputsAreDictionary = false;
+  /// Lists and dictionaries inside each other, with the outputs' numbers; null where outputs are
+  /// one list or dictionary.
+  llvm::json::Value outputStructure = nullptr;
   std::string name; ///< of the model in the file
 };
 

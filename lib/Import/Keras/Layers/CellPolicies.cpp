@@ -127,7 +127,7 @@ bool CellLoop::describe(const RecurrentCell &cell, CellTree &tree) {
 bool CellLoop::importCell(const CellTree &tree, bool trains, Value &x,
                           llvm::MutableArrayRef<Value> states) {
   const LayerConfig &config = *tree.config;
-  trains &= config.config.getBoolean("trainable").value_or(true);
+  trains = importer.isTrainable(config, trains);
   Values inputs{x}, results;
   llvm::append_range(inputs, states);
   auto compute = [&](LayerBuilder &b) -> Value {

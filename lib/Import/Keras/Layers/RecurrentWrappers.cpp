@@ -138,8 +138,7 @@ bool BidirectionalCall::importDirection(const LayerConfig &child, llvm::ArrayRef
     arguments.push_back(mask);
   }
   return importer.importLayer(child, &call, join(path, child.name),
-                              trainable && child.config.getBoolean("trainable").value_or(true),
-                              arguments, results);
+                              importer.isTrainable(child, trainable), arguments, results);
 }
 
 Value BidirectionalCall::merge(LayerBuilder &b, std::optional<llvm::StringRef> mode) {

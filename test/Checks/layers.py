@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The table of layers that a model may have, against what the importer has.
+
+  test/Checks/layers.py           fails when docs/generated/layers.md is not what the sources say
+  test/Checks/layers.py --write   writes it
+
+Keras's layers are test/Checks/keras-layers.json, the classes of keras.layers; the importer's are the
+families' tables in lib/Import/Keras/Layers, and what is built otherwise.
+"""
+
+import glob
+import json
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TABLE = os.path.join(ROOT, "docs", "generated", "layers.md")
+SOURCES = os.path.join(ROOT, "lib", "Import", "Keras")
+# Imported without an entry in a table: in these files, under these names.
+OTHERWISE = {"GraphImporter.cpp": ["InputLayer"], "RecurrentCells.cpp": ["GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells"]}
+# No layers of a model by themselves.
+BASES = {"InputSpec", "Layer", "Wrapper"}
+REASONS = [
+    ("strings and hashes", r"StringLookup|TextVectorization|Hashing|HashedCrossing"),
+    ("Python code", r"Lambda"),
+    ("boxes beside images", r"MaxNumBoundingBoxes"),
+]  # fmt: skip
+# Names in files where Keras exports the class under another one.
+CLASSES = {"GroupedQueryAttention"}
+NOTES = {"CategoryEncoding": "without `count_weights`", "RandomCrop": "predicts only where images have another size"}
+
+
+def read(path):
+    with open(path) as handle:
+        return handle.read()
+
+
+def imported():
+    """Names by family, and those of which only inference is supported."""
+    keras, hub, applications, inference = set(), set(), set(), set()
+    for path in glob.glob(os.path.join(SOURCES, "Layers", "*.cpp")):
+        for family, table in re.findall(r"constexpr LayerEntry k(\w+)\[\] = \{(.*?)\};\n", read(path), re.S):
+            names = set(re.findall(r'(?:\{|\w+\(\s*)"(\w+)"', table)) - CLASSES
+            (hub if family.startswith("Hub") else applications if family.startswith("Application") else keras).update(names)
+            inference.update(re.findall(r'inferenceOnly\("(\w+)"\)', table))
+    for name, classes in OTHERWISE.items():
+        text = read(os.path.join(SOURCES, name))
+        keras.update(found for found in classes if f'"{found}"' in text)
+    return keras, hub, applications, inference
+
+
+def reason(name):
+    return next((why for why, pattern in REASONS if re.fullmatch(pattern, name)), "")
+
+
+def make_table(keras, known, hub, applications, inference):
+    lines = ["<!-- Written by test/Checks/layers.py --write; do not edit. -->", "",
+             f"Layers of `keras.layers` (Keras {keras['keras']}) by the folders of Keras's sources. What mpc does not have is refused with the layer's path in the model; "
+             "some arguments of others are refused, too. [How many cases of real Keras pass](support.md) with a layer under each policy; [operations](operations.md) of `keras.ops`.", "",
+             "| folder | imported | predicts only | refused |", "|---|---|---|---|"]  # fmt: skip
+    count = total = 0
+    for module, names in keras["layers"].items():
+        names = [name for name in names if name not in BASES]
+        if not names:
+            continue
+        total += len(names)
+        here = [name for name in names if name in known]
+        count += len(here)
+        groups = {}
+        for name in names:
+            if name not in known:
+                groups.setdefault(reason(name), []).append(name)
+        refused = "; ".join((f"{why}: " if why else "") + ", ".join(group) for why, group in sorted(groups.items()))
+        trained = [name + (f" ({NOTES[name]})" if name in NOTES else "") for name in here if name not in inference]
+        lines.append(f"| {module} | {', '.join(trained)} | {', '.join(name for name in here if name in inference)} | {refused} |")
+    lines += ["", f"{count} of {total}.", "",
+              f"Of KerasHub ([its page](../keras-hub.md)): {', '.join(sorted(hub))}, ReversibleEmbedding. Of `keras.applications`: {', '.join(sorted(applications))}. "
+              "Models inside a model, Functional and Sequential, are layers, too. Refused: layers of other frameworks (FlaxLayer, JaxLayer, TFSMLayer, TorchModuleWrapper).", ""]  # fmt: skip
+    return "\n".join(lines)
+
+
+def main():
+    keras = json.loads(read(os.path.join(ROOT, "test", "Checks", "keras-layers.json")))
+    known, hub, applications, inference = imported()
+    every = {name for names in keras["layers"].values() for name in names}
+    failures = [f"{name}: no layer of Keras is called so" for name in sorted(known - every)]
+    table = make_table(keras, known, hub, applications, inference)
+    if "--write" in sys.argv[1:]:
+        with open(TABLE, "w") as handle:
+            handle.write(table)
+    if read(TABLE) != table:
+        failures.append(f"{TABLE}: is stale; run test/Checks/layers.py --write")
+    print("\n".join(failures + [f"ran {len(known)} tests"]))
+    return 1 if failures or not known else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
