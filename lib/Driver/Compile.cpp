@@ -106,12 +106,12 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
   SmallVector<Attribute> outputNames;
   for (const std::string &output : imported->outputNames)
     outputNames.push_back(StringAttr::get(&context, output));
-  (*module)->setAttr("mpc.output_names", ArrayAttr::get(&context, outputNames));
+  (*module)->setAttr(MpcDialect::kOutputNamesAttr, ArrayAttr::get(&context, outputNames));
   if (imported->outputsAreDictionary)
-    (*module)->setAttr("mpc.output_dictionary", UnitAttr::get(&context));
+    (*module)->setAttr(MpcDialect::kOutputDictionaryAttr, UnitAttr::get(&context));
   if (const llvm::json::Value &nested = imported->outputStructure;
       nested.kind() != llvm::json::Value::Null)
-    (*module)->setAttr("mpc.output_structure",
+    (*module)->setAttr(MpcDialect::kOutputStructureAttr,
                        StringAttr::get(&context, llvm::formatv("{0}", nested).str()));
   for (auto &[path, tensor] : imported->weights)
     weights.add(path, {tensor.dtype, tensor.dims, std::move(tensor.bytes)});
@@ -265,9 +265,10 @@ void Compilation::recordManifest() {
       row.push_back(builder.getNamedAttr("policy", policy));
     layers.push_back(builder.getDictionaryAttr(row));
   });
-  (*module)->setAttr("mpc.layers", builder.getArrayAttr(layers));
+  (*module)->setAttr(MpcDialect::kLayersAttr, builder.getArrayAttr(layers));
   if (options.initialize)
-    (*module)->setAttr("mpc.seed", builder.getI64IntegerAttr(int64_t(*options.initialize)));
+    (*module)->setAttr(MpcDialect::kSeedAttr,
+                       builder.getI64IntegerAttr(int64_t(*options.initialize)));
 }
 
 ExitCode Compilation::runPhase(Phase phase) {
@@ -371,7 +372,7 @@ ExitCode Compilation::writeCudaSource() {
 /// Only now: until here it was computed beside everything else.
 void Compilation::recordSourceHash() {
   if (sourceHash.valid())
-    (*module)->setAttr("mpc.source_hash", StringAttr::get(&context, sourceHash.get()));
+    (*module)->setAttr(MpcDialect::kSourceHashAttr, StringAttr::get(&context, sourceHash.get()));
 }
 
 /// Another optimizer's variables would pass for its own where there are as many of the same shapes.

@@ -10,12 +10,13 @@ using namespace mpc;
 
 llvm::Expected<PolicySource::Resolved> PolicySource::resolve(llvm::StringRef layerPath) const {
   if (auto *single = std::get_if<DTypePolicy>(&policy))
-    return Resolved{*single, "policy \"" + single->getName().str() + "\""};
+    return Resolved{*single, Decider::Policy, "policy \"" + single->getName().str() + "\""};
   llvm::Expected<DTypePolicyMap::Hit> hit = std::get<DTypePolicyMap>(policy).lookup(layerPath);
   if (!hit)
     return hit.takeError();
-  return Resolved{hit->policy,
-                  hit->key ? "policy map key \"" + *hit->key + "\"" : "policy map default"};
+  if (!hit->key)
+    return Resolved{hit->policy, Decider::MapDefault, "policy map default"};
+  return Resolved{hit->policy, Decider::MapKey, "policy map key \"" + *hit->key + "\""};
 }
 
 llvm::Expected<DTypePolicy> PolicySource::lookup(llvm::StringRef layerPath) const {

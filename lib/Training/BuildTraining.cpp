@@ -118,13 +118,13 @@ void LossBuilder::collectOutputs() {
 void LossBuilder::sortConfig() {
   SmallVector<std::string> names;
   SmallVector<ConfigRemark> problems, warnings;
-  auto keras = module->getAttrOfType<ArrayAttr>("mpc.output_names");
+  auto keras = module->getAttrOfType<ArrayAttr>(MpcDialect::kOutputNamesAttr);
   for (auto [i, output] : llvm::enumerate(outputs)) {
     auto name = keras && i < keras.size() ? dyn_cast<StringAttr>(keras[i]) : StringAttr();
     names.push_back(name ? name.str() : output.parts.name);
   }
-  OutputNames structure{names, module->hasAttr("mpc.output_dictionary")};
-  if (auto nested = module->getAttrOfType<StringAttr>("mpc.output_structure")) {
+  OutputNames structure{names, module->hasAttr(MpcDialect::kOutputDictionaryAttr)};
+  if (auto nested = module->getAttrOfType<StringAttr>(MpcDialect::kOutputStructureAttr)) {
     auto parsed = llvm::json::parse(nested.getValue());
     if (!parsed) {
       error("mpc.output_structure is no JSON: " + llvm::toString(parsed.takeError()));

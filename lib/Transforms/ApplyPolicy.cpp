@@ -83,7 +83,6 @@ public:
       // under every global policy, or what the file says.
       bool byOption = option && layer.getKind() != "InputLayer";
       std::string rule = byOption ? "option" : "file";
-      bool isDefault = true; // no entry of a map names the layer
       llvm::Expected<PolicySource::Resolved> resolved =
           byOption ? option->resolve(layer.getPath()) : resolveFromFile(layer, rule);
       if (!resolved) {
@@ -93,9 +92,10 @@ public:
         failedAny = true;
         return;
       }
-      isDefault = byOption && !StringRef(resolved->rule).starts_with("policy map key");
+      // No entry of a map names the layer.
+      const bool isDefault = byOption && resolved->decider != PolicySource::Decider::MapKey;
       // Of a map the entry decided, and is worth showing.
-      if (StringRef(resolved->rule).starts_with("policy map"))
+      if (resolved->decider != PolicySource::Decider::Policy)
         rule += ": " + resolved->rule;
       if (failed(decide(layer, resolved->policy, rule, isDefault)))
         failedAny = true;
@@ -128,7 +128,7 @@ private:
     std::optional<StringRef> written = layer.getPolicy();
     if (!written) {
       rule = "default";
-      return PolicySource::Resolved{DTypePolicy(), "default"};
+      return PolicySource::Resolved{DTypePolicy(), PolicySource::Decider::Policy, "default"};
     }
     auto known = sources.find(*written);
     if (known == sources.end()) {

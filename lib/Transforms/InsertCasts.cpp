@@ -365,7 +365,7 @@ LogicalResult InsertCastsPass::storeVariables() {
     if (!isa<FloatType>(type.getElementType()))
       continue;
     // What a layer stores in a dtype of its own choice follows no policy.
-    if (auto own = variable->getAttrOfType<TypeAttr>("mpc.own_type")) {
+    if (auto own = variable->getAttrOfType<TypeAttr>(MpcDialect::kOwnTypeAttr)) {
       variable.setType(type.clone(own.getValue()));
       continue;
     }

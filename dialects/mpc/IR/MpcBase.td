@@ -59,6 +59,19 @@ def Mpc_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kEveryStepAttr = "mpc.every_step";
     /// Unit attribute of functions that become entries of the compiled library.
     static constexpr ::llvm::StringLiteral kEntryAttr = "mpc.entry";
+    /// Variable: the element type that a layer stores it in by its own choice, whatever the policy.
+    static constexpr ::llvm::StringLiteral kOwnTypeAttr = "mpc.own_type";
+    /// Module: Keras's names of the outputs (array of strings), by which losses and metrics are
+    /// given; a unit where the model returns a dictionary of them; where containers lie inside each
+    /// other, that structure as JSON.
+    static constexpr ::llvm::StringLiteral kOutputNamesAttr = "mpc.output_names";
+    static constexpr ::llvm::StringLiteral kOutputDictionaryAttr = "mpc.output_dictionary";
+    static constexpr ::llvm::StringLiteral kOutputStructureAttr = "mpc.output_structure";
+    /// Module: what the manifest says of each layer (array of dictionaries).
+    static constexpr ::llvm::StringLiteral kLayersAttr = "mpc.layers";
+    /// Module: the seed of initial values (i64), and the hash of the model's file (string).
+    static constexpr ::llvm::StringLiteral kSeedAttr = "mpc.seed";
+    static constexpr ::llvm::StringLiteral kSourceHashAttr = "mpc.source_hash";
     /// Module: the phase that the IR has reached (string, see docs/pipeline.md).
     static constexpr ::llvm::StringLiteral kPhaseAttr = "mpc.phase";
   }];

@@ -12,8 +12,10 @@ namespace mpc {
 /// Decides the policy of each layer by its path ("encoder/mha/query").
 class PolicySource {
 public:
+  enum class Decider { Policy, MapKey, MapDefault };
   struct Resolved {
     DTypePolicy policy;
+    Decider decider;
     /// What decided, for remarks: `policy "mixed_float16"`, `policy map key "enc/.*"`,
     /// `policy map default`.
     std::string rule;

@@ -50,7 +50,7 @@ static llvm::Error readTensors(ArrayAttr list, std::vector<TensorEntry> &entries
 }
 
 static llvm::Error readVariables(ModuleOp module, ModuleTables &tables) {
-  auto seed = module->getAttrOfType<IntegerAttr>("mpc.seed");
+  auto seed = module->getAttrOfType<IntegerAttr>(MpcDialect::kSeedAttr);
   llvm::StringMap<int32_t> indices;
   for (VariableOp variable : module.getOps<VariableOp>()) {
     StringRef symbol = variable.getSymName(), name = symbol;
@@ -123,7 +123,7 @@ static float readLossScale(ModuleOp module) {
 
 llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
   ModuleTables tables;
-  if (auto hash = module->getAttrOfType<StringAttr>("mpc.source_hash"))
+  if (auto hash = module->getAttrOfType<StringAttr>(MpcDialect::kSourceHashAttr))
     tables.sourceHash = hash.str();
   if (llvm::Error error = readVariables(module, tables))
     return error;
@@ -156,10 +156,10 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
   if (auto kernels = module->getAttrOfType<ArrayAttr>("mpcrt.kernels"))
     for (auto kernel : kernels.getAsRange<FlatSymbolRefAttr>())
       tables.kernels.push_back(kernel.getValue().str());
-  if (auto names = module->getAttrOfType<ArrayAttr>("mpc.output_names"))
+  if (auto names = module->getAttrOfType<ArrayAttr>(MpcDialect::kOutputNamesAttr))
     for (auto name : names.getAsRange<StringAttr>())
       tables.outputNames.push_back(name.str());
-  if (auto layers = module->getAttrOfType<ArrayAttr>("mpc.layers"))
+  if (auto layers = module->getAttrOfType<ArrayAttr>(MpcDialect::kLayersAttr))
     for (auto layer : layers.getAsRange<DictionaryAttr>()) {
       auto text = [&](StringRef key) { return layer.getAs<StringAttr>(key).str(); };
       // Only those of quantized layers say more than the types.

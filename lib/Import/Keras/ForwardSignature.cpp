@@ -119,7 +119,7 @@ void GraphImporter::declareVariables(mlir::ModuleOp module) {
         builder.getStringAttr(variable.layerPath), variable.initializer, variable.regularizer,
         variable.constraint, variable.autocast, mlir::FlatSymbolRefAttr());
     if (variable.ownType)
-      op->setAttr("mpc.own_type", mlir::TypeAttr::get(variable.ownType));
+      op->setAttr(MpcDialect::kOwnTypeAttr, mlir::TypeAttr::get(variable.ownType));
     if (variable.overwrite && variable.trainable)
       op->setAttr(MpcDialect::kOverwriteAttr, builder.getUnitAttr());
   }
