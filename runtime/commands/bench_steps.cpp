@@ -39,7 +39,7 @@ Result<data::Column> randomColumn(const data::TensorSpec &spec, int64_t rows, bo
   bool real = data::isFloating(spec.dtype);
   Result<Array> array = Array::allocate(real ? MPC_RT_FLOAT32 : MPC_RT_INT64, dims);
   if (!array)
-    return Failure(spec.name + ": " + array.failure().messages[0] + "; use a smaller --batch-size");
+    return array.failure().within(spec.name, "use a smaller --batch-size");
   uint64_t bound = spec.indexLimit > 0 ? static_cast<uint64_t>(spec.indexLimit) : 2;
   for (int64_t i = 0; i < array->elements(); ++i) {
     if (real)

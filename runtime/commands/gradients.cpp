@@ -51,8 +51,7 @@ int gradients(Arguments &arguments, Console &console) {
     if (name.compare(0, 5, "grad:") == 0 && array.dtype() != MPC_RT_FLOAT32) {
       Result<Array> single = data::convertArray(array, MPC_RT_FLOAT32, data::Conversion::Direct);
       if (!single)
-        return console.fail(
-            Failure(session->path() + ":" + name + ": " + single.failure().messages[0]));
+        return console.fail(single.failure().within(session->path() + ":" + name));
       array = *single;
     }
     result.emplace(name, array);

@@ -36,7 +36,7 @@ static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_ent
                      std::to_string(data.rows));
     Result<Array> array = Array::allocate(tensor.dtype, dims);
     if (!array)
-      return Failure(data.path + ":" + tensor.name + ": " + array.failure().messages[0]);
+      return array.failure().within(data.path + ":" + tensor.name);
     whole[i] = *array;
   }
   training::Batcher batcher(session, entry);

@@ -73,7 +73,7 @@ Result<Array> readIdx(const std::string &path) {
     return damaged("its shape " + formatShape(dims) + " needs more bytes than it can hold");
   Result<Array> array = Array::allocate(dtype->dtype, dims);
   if (!array)
-    return Failure(path + ": " + array.failure().messages[0]);
+    return array.failure().within(path);
   if (!readExactly(file.get(), array->data(), array->bytes()))
     return damaged("it ends before its " + std::to_string(array->bytes()) + " bytes of elements");
   uint8_t extra;

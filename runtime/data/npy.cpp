@@ -236,7 +236,7 @@ Result<Array> readNpy(const ByteSource &source, uint64_t totalSize, const std::s
     return header.failure();
   Result<Array> array = Array::allocate(header->dtype, header->dims);
   if (!array)
-    return Failure(place + ": " + array.failure().messages[0]);
+    return array.failure().within(place);
   uint64_t early = std::min<uint64_t>(start.size() - header->dataOffset, array->bytes());
   if (early)
     std::memcpy(array->data(), start.data() + header->dataOffset, early);

@@ -27,6 +27,13 @@ struct Failure {
       messages.push_back(std::move(message));
   }
   bool empty() const { return messages.empty(); }
+  /// The same failure at `place`; `advice` says what to do there.
+  Failure within(const std::string &place, const std::string &advice = "") const {
+    Failure failure = *this;
+    for (std::string &message : failure.messages)
+      message = place + ": " + message + (advice.empty() ? "" : "; ") + advice;
+    return failure;
+  }
 };
 
 /// Success, or a Failure.

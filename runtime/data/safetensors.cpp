@@ -212,11 +212,8 @@ static Result<Safetensors> readTensors(const std::vector<Entry> &entries, Safete
                                        const std::string &place, Read &&read) {
   for (const Entry &entry : entries) {
     Result<Array> array = Array::allocate(entry.dtype->dtype, entry.dims);
-    if (!array) {
-      Failure failure(place + ":" + entry.name + ": " + array.failure().messages[0]);
-      failure.memory = array.failure().memory;
-      return failure;
-    }
+    if (!array)
+      return array.failure().within(place + ":" + entry.name);
     if (Status status = read(array->data(), array->bytes()); !status)
       return status.failure();
     content.tensors.emplace(entry.name, *array);

@@ -28,8 +28,7 @@ Status Batcher::prepareOutputs(int64_t count) {
     Result<Array> array =
         Array::allocate(entry_.outputs[i].dtype, data::dimsOf(entry_.outputs[i], count));
     if (!array)
-      return Failure(session_.path() + ":" + entry_.outputs[i].name + ": " +
-                     array.failure().messages[0]);
+      return array.failure().within(session_.path() + ":" + entry_.outputs[i].name);
     outputs_[i] = *array;
   }
   outputBatch_ = count;
@@ -74,8 +73,8 @@ Status Batcher::run(const data::Dataset &data, const int64_t *rows, int64_t coun
       Result<Array> array =
           Array::allocate(entry_.inputs[i].dtype, data::dimsOf(entry_.inputs[i], count));
       if (!array)
-        return Failure(data.path + ":" + column.spec.name + ": " + array.failure().messages[0] +
-                       "; use a smaller --batch-size");
+        return array.failure().within(data.path + ":" + column.spec.name,
+                                      "use a smaller --batch-size");
       inputs_[i] = *array;
     }
     data::gatherRows(column, rows, count, inputs_[i].data(), threads_);

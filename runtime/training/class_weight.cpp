@@ -95,7 +95,7 @@ Status applyClassWeights(data::Dataset &data, const ClassWeights &weights,
   dims[0] = data.rows;
   Result<Array> scaled = Array::allocate(MPC_RT_FLOAT32, dims);
   if (!scaled)
-    return Failure(path + ": " + scaled.failure().messages[0]);
+    return scaled.failure().within(path);
   int64_t perRow = column.array.elements() / std::max<int64_t>(column.array.rows(), 1);
   for (int64_t row = 0; row < data.rows; ++row) {
     auto at = weights.find(classOf(target, row));

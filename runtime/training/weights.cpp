@@ -71,8 +71,7 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
     if (array)
       fitted.emplace_back(i, *array);
     else
-      failure.append(Failure(file + ":" + name + ": " + array.failure().messages[0] +
-                             "; use weights of this model"));
+      failure.append(array.failure().within(file + ":" + name, "use weights of this model"));
   }
   if (used != content->tensors.size())
     for (const auto &[name, array] : content->tensors) {
