@@ -15,8 +15,8 @@ import os
 import re
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TABLE = os.path.join(ROOT, "docs", "generated", "layers.md")
+from support_tables import ROOT, check, read, refused
+
 SOURCES = os.path.join(ROOT, "lib", "Import", "Keras")
 # Imported without an entry in a table: in these files, under these names.
 OTHERWISE = {"GraphImporter.cpp": ["InputLayer"], "RecurrentCells.cpp": ["GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells"]}
@@ -30,11 +30,6 @@ REASONS = [
 # Names in files where Keras exports the class under another one.
 CLASSES = {"GroupedQueryAttention"}
 NOTES = {"CategoryEncoding": "without `count_weights`", "RandomCrop": "predicts only where images have another size"}
-
-
-def read(path):
-    with open(path) as handle:
-        return handle.read()
 
 
 def imported():
@@ -51,10 +46,6 @@ def imported():
     return keras, hub, applications, inference
 
 
-def reason(name):
-    return next((why for why, pattern in REASONS if re.fullmatch(pattern, name)), "")
-
-
 def make_table(keras, known, hub, applications, inference):
     lines = ["<!-- Written by test/Checks/layers.py --write; do not edit. -->", "",
              f"Layers of `keras.layers` (Keras {keras['keras']}) by the folders of Keras's sources. What mpc does not have is refused with the layer's path in the model; "
@@ -68,13 +59,8 @@ def make_table(keras, known, hub, applications, inference):
         total += len(names)
         here = [name for name in names if name in known]
         count += len(here)
-        groups = {}
-        for name in names:
-            if name not in known:
-                groups.setdefault(reason(name), []).append(name)
-        refused = "; ".join((f"{why}: " if why else "") + ", ".join(group) for why, group in sorted(groups.items()))
         trained = [name + (f" ({NOTES[name]})" if name in NOTES else "") for name in here if name not in inference]
-        lines.append(f"| {module} | {', '.join(trained)} | {', '.join(name for name in here if name in inference)} | {refused} |")
+        lines.append(f"| {module} | {', '.join(trained)} | {', '.join(name for name in here if name in inference)} | {refused(names, known, REASONS)} |")
     lines += ["", f"{count} of {total}.", "",
               f"Of KerasHub ([its page](../keras-hub.md)): {', '.join(sorted(hub))}, ReversibleEmbedding. Of `keras.applications`: {', '.join(sorted(applications))}. "
               "Models inside a model, Functional and Sequential, are layers, too. Refused: layers of other frameworks (FlaxLayer, JaxLayer, TFSMLayer, TorchModuleWrapper).", ""]  # fmt: skip
@@ -82,18 +68,9 @@ def make_table(keras, known, hub, applications, inference):
 
 
 def main():
-    keras = json.loads(read(os.path.join(ROOT, "test", "Checks", "keras-layers.json")))
+    keras = json.loads(read("test", "Checks", "keras-layers.json"))
     known, hub, applications, inference = imported()
-    every = {name for names in keras["layers"].values() for name in names}
-    failures = [f"{name}: no layer of Keras is called so" for name in sorted(known - every)]
-    table = make_table(keras, known, hub, applications, inference)
-    if "--write" in sys.argv[1:]:
-        with open(TABLE, "w") as handle:
-            handle.write(table)
-    if read(TABLE) != table:
-        failures.append(f"{TABLE}: is stale; run test/Checks/layers.py --write")
-    print("\n".join(failures + [f"ran {len(known)} tests"]))
-    return 1 if failures or not known else 0
+    return check("layer", keras, known, make_table(keras, known, hub, applications, inference))
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ import os
 import re
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TABLE = os.path.join(ROOT, "docs", "generated", "operations.md")
+from support_tables import ROOT, check, read, refused
+
 # Why whole groups are refused, by name.
 REASONS = [
     ("complex numbers are not supported", r"ViewAsComplex|Polar|Eig"),
@@ -35,14 +35,9 @@ REASONS = [
 def imported():
     names = set()
     for path in glob.glob(os.path.join(ROOT, "lib", "Import", "Keras", "Operations", "*.cpp")):
-        with open(path) as handle:
-            for table in re.findall(r"constexpr OperationEntry \w+\[\] = \{(.*?)\n\};", handle.read(), re.S):
-                names.update(re.findall(r'\{"(\w+)",', table))
+        for table in re.findall(r"constexpr OperationEntry \w+\[\] = \{(.*?)\n\};", read(path), re.S):
+            names.update(re.findall(r'\{"(\w+)",', table))
     return names
-
-
-def reason(name):
-    return next((why for why, pattern in REASONS if re.fullmatch(pattern, name)), "")
 
 
 def make_table(keras, known):
@@ -55,30 +50,14 @@ def make_table(keras, known):
         total += len(names)
         here = [name for name in names if name in known]
         count += len(here)
-        groups = {}
-        for name in names:
-            if name not in known:
-                groups.setdefault(reason(name), []).append(name)
-        refused = "; ".join((f"{why}: " if why else "") + ", ".join(group) for why, group in sorted(groups.items()))
-        lines.append(f"| {module} | {', '.join(here)} | {refused} |")
+        lines.append(f"| {module} | {', '.join(here)} | {refused(names, known, REASONS)} |")
     return "\n".join(lines + ["", f"{count} of {total}.", ""])
 
 
 def main():
-    with open(os.path.join(ROOT, "test", "Checks", "keras-operations.json")) as handle:
-        keras = json.load(handle)
+    keras = json.loads(read("test", "Checks", "keras-operations.json"))
     known = imported()
-    every = {name for names in keras["operations"].values() for name in names}
-    failures = [f"{name}: no operation of Keras is called so" for name in sorted(known - every)]
-    table = make_table(keras, known)
-    if "--write" in sys.argv[1:]:
-        with open(TABLE, "w") as handle:
-            handle.write(table)
-    with open(TABLE) as handle:
-        if handle.read() != table:
-            failures.append(f"{TABLE}: is stale; run test/Checks/operations.py --write")
-    print("\n".join(failures + [f"ran {len(known)} tests"]))
-    return 1 if failures or not known else 0
+    return check("operation", keras, known, make_table(keras, known))
 
 
 if __name__ == "__main__":
