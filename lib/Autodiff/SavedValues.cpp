@@ -66,6 +66,8 @@ private:
 };
 } // namespace
 
+// MLIR's CSE would erase ops whose results the entry's builder still holds, and would look at the
+// derivative, too; it comes between the phases.
 void mpc::shareEqualValues(Operation *seed) {
   llvm::DenseSet<Operation *, EqualOps> known;
   for (Operation *op : forwardOps(seed)) {

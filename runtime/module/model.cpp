@@ -5,6 +5,8 @@
 #include "runtime/base/status.h"
 #include "runtime/module/seal.h"
 
+#include <atomic>
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstring>

@@ -58,7 +58,7 @@ func.func @log_softmax(%z: tensor<?x10xf32>) -> tensor<?x10xf32> attributes {mpc
   return %l : tensor<?x10xf32>
 }
 
-// Nor is one that only looks like Keras's: nothing lies below this maximum, and everything above this minimum.
+// Nor is one that only looks like Keras's: its limits are on the other side, so that every probability is clipped.
 // CHECK-LABEL: func.func @clipped_away
 // CHECK: mpc.log
 // CHECK: mpc.log
