@@ -7,8 +7,8 @@ using namespace mlir;
 using namespace mpc;
 
 Value mpc::yieldOfElements(linalg::GenericOp op, int64_t inputs) {
-  if (!op || op.getNumDpsInputs() != inputs || op.getNumDpsInits() != 1 ||
-      op.getNumReductionLoops() != 0 ||
+  if (!op || !op.hasPureTensorSemantics() || op.getNumDpsInputs() != inputs ||
+      op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0 ||
       !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }))
     return {};
   return cast<linalg::YieldOp>(op.getBody()->getTerminator()).getValues()[0];

@@ -22,8 +22,8 @@ using linalg::GenericOp;
 
 /// Whether the op sums, from 0 on and in float32, all elements that have the same last index.
 static bool isColumnSum(GenericOp op) {
-  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumLoops() < 2 ||
-      op.getNumParallelLoops() != 1)
+  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumLoops() < 2 || op.getNumParallelLoops() != 1)
     return false;
   const unsigned last = op.getNumLoops() - 1;
   auto maps = op.getIndexingMapsArray();
@@ -117,7 +117,7 @@ static StringRef obstacleOfRounding(mpcrt::ContractOp contract, GenericOp sum) {
 }
 
 /// Why the contraction cannot sum; empty when it can.
-static StringRef obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum, bool rounded) {
+static std::string obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum, bool rounded) {
   auto rhs = cast<RankedTensorType>(contract.getRhs().getType());
   auto sums = cast<RankedTensorType>(sum.getResultTypes()[0]);
   if (contract->getBlock() != sum->getBlock() || !isa<FunctionOpInterface>(contract->getParentOp()))
@@ -125,9 +125,8 @@ static StringRef obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum, bool r
   if (rhs.getRank() != 2 || contract.getTransposeRhs() || rhs.getElementType().isF64() ||
       rhs.isDynamicDim(1) || rhs.getDimSize(1) < sums.getDimSize(0))
     return "the contraction does not read these columns as columns";
-  if (contract.getBias() || contract.getActivation() != Activation::None || contract.getScale() ||
-      contract.getMask() || contract.getWhere() || contract.getSums() || contract.hasGelu())
-    return "the contraction does something else already";
+  if (auto obstacle = contract.findObstacle(mpcrt::ContractPart::Sums))
+    return "the contraction " + describe(*obstacle).str();
   const SmallVector<Operation *> users = findEarlyUsers(sum, contract);
   if (!llvm::all_of(users, isMemoryEffectFree))
     return "the sums are stored before the contraction";
@@ -135,11 +134,11 @@ static StringRef obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum, bool r
         return operand.getDefiningOp() == sum || llvm::is_contained(users, operand.getDefiningOp());
       }))
     return "the contraction depends on the sums";
-  return rounded ? obstacleOfRounding(contract, sum) : "";
+  return rounded ? obstacleOfRounding(contract, sum).str() : "";
 }
 
 static void fuseSum(IRRewriter &rewriter, GenericOp sum, bool rounded) {
-  StringRef obstacle = "no contraction has the summed value on its right";
+  std::string obstacle = "no contraction has the summed value on its right";
   for (mpcrt::ContractOp contract : readersOf(sum.getDpsInputs()[0])) {
     obstacle = obstacleOfSum(contract, sum, rounded);
     if (!obstacle.empty())
@@ -155,11 +154,10 @@ static void fuseSum(IRRewriter &rewriter, GenericOp sum, bool rounded) {
     const int64_t summed = cast<RankedTensorType>(contract.getRhs().getType()).getDimSize(1);
     Type element = rounded ? getElementTypeOrSelf(contract.getOut().getType())
                            : getElementTypeOrSelf(sum.getResultTypes()[0]);
-    mpcrt::ContractOp::Extras extras;
-    extras.largest = contract.getLargest();
+    mpcrt::ContractOp::Extras extras = contract.getExtras();
     extras.sums = tensor::EmptyOp::create(rewriter, sum.getLoc(), summed, element);
     auto merged = contract.cloneWith(rewriter, extras);
-    Value sums = merged.getResults().back();
+    Value sums = merged.getSumsResult();
     if (summed != columns)
       sums = tensor::ExtractSliceOp::create(rewriter, sum.getLoc(), sums,
                                             ArrayRef<OpFoldResult>(rewriter.getIndexAttr(0)),
@@ -176,7 +174,10 @@ static void fuseSum(IRRewriter &rewriter, GenericOp sum, bool rounded) {
       rewriter.eraseOp(sum);
     else
       rewriter.replaceOp(sum, sums);
-    rewriter.replaceOp(contract, merged.getResults().drop_back());
+    SmallVector<Value> results{merged.getResult(0)};
+    if (merged.getLargest())
+      results.push_back(merged.getLargestResult());
+    rewriter.replaceOp(contract, results);
     return;
   }
   remark::missed(sum.getLoc(), fusionRemark("column-sums"))

@@ -19,8 +19,8 @@ using linalg::GenericOp;
 
 /// Whether the op is the maximum over all elements' bit patterns without the sign, from 0 on.
 static bool isLargestMagnitude(GenericOp op) {
-  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumParallelLoops() != 0 ||
-      !op.getIndexingMapsArray()[0].isIdentity())
+  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumParallelLoops() != 0 || !op.getIndexingMapsArray()[0].isIdentity())
     return false;
   auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
   if (!fill || !matchPattern(fill.getInputs()[0], m_Zero()))
@@ -55,26 +55,18 @@ static void fuse(IRRewriter &rewriter, GenericOp test) {
     return refuse("the gradient is not what a contraction writes");
   if (contract->getBlock() != test->getBlock())
     return refuse("the contraction runs in a loop");
-  if (contract.getLargest())
-    return refuse("the contraction reports for another test already");
-  if (contract.getScale())
-    return refuse("the contraction is of weights in blocks");
-  if (contract.getMask() || contract.getWhere())
-    return refuse("the contraction makes or reads bits of relu");
-  if (contract.getSums())
-    return refuse("the contraction sums columns");
-  if (contract.hasGelu())
-    return refuse("the contraction applies gelu or its derivative");
+  if (auto obstacle = contract.findObstacle(mpcrt::ContractPart::Largest))
+    return refuse("the contraction " + describe(*obstacle).str());
   rewriter.setInsertionPoint(contract);
   auto bits = cast<RankedTensorType>(test.getResultTypes()[0]);
   Value largest =
       tensor::EmptyOp::create(rewriter, test.getLoc(), bits.getShape(), bits.getElementType());
-  mpcrt::ContractOp::Extras extras;
+  mpcrt::ContractOp::Extras extras = contract.getExtras();
   extras.largest = largest;
   auto merged = contract.cloneWith(rewriter, extras);
   remark::passed(contract.getLoc(), fusionRemark("finite-test"))
       << "tested while the contraction's result is in cache";
-  rewriter.replaceOp(test, merged.getResult(1));
+  rewriter.replaceOp(test, merged.getLargestResult());
   rewriter.replaceOp(contract, merged.getResult(0));
 }
 

@@ -78,6 +78,14 @@ static bool isGeluGradient(GenericOp op) {
 
 static bool isInLoop(mpcrt::ContractOp op) { return !isa<FunctionOpInterface>(op->getParentOp()); }
 
+/// Why the contraction cannot do `wanted` besides; empty when it can.
+static std::string obstacleOf(mpcrt::ContractOp contract, mpcrt::ContractPart wanted) {
+  if (!isOpenMatrix(contract))
+    return "the contraction is not of one floating matrix of known width";
+  auto obstacle = contract.findObstacle(wanted);
+  return obstacle ? "the contraction " + describe(*obstacle).str() : "";
+}
+
 static void miss(GenericOp op, StringRef what, StringRef obstacle) {
   remark::missed(op.getLoc(), fusionRemark("gelu"))
       << remark::reason("{0} not in a contraction: {1}", what, obstacle);
@@ -98,18 +106,17 @@ static Value inShapeOf(IRRewriter &rewriter, Value value, Value matrix, Value ot
 static void fuseGelu(IRRewriter &rewriter, GenericOp gelu) {
   Value argument = gelu.getDpsInputs()[0];
   auto [contract, isOnlyUse] = findMatrix(argument, /*inParts=*/true);
-  StringRef obstacle;
+  std::string obstacle;
   if (!contract)
     obstacle = "its argument is not what a contraction writes";
   else if (isInLoop(contract))
     obstacle = "the contraction runs in a loop";
-  else if (!isOpenMatrix(contract) || !contract.isPlain() ||
-           contract.getActivation() != Activation::None)
-    obstacle = "the contraction does something else already";
+  else
+    obstacle = obstacleOf(contract, mpcrt::ContractPart::Gelu);
   if (!obstacle.empty())
     return miss(gelu, "gelu", obstacle);
   rewriter.setInsertionPoint(contract);
-  mpcrt::ContractOp::Extras extras;
+  mpcrt::ContractOp::Extras extras = contract.getExtras();
   extras.gelu = true;
   // What else reads the argument, as the derivative does, finds it beside.
   if (!isOnlyUse)
@@ -123,11 +130,11 @@ static void fuseGelu(IRRewriter &rewriter, GenericOp gelu) {
     rewriter.replaceOp(gelu, argument == contract.getResult(0) ? merged.getResult(0) : argument);
     return;
   }
-  rewriter.replaceAllUsesWith(contract.getResult(0), merged.getResult(1));
+  Value kept = merged.getKeptResult();
   if (argument == contract.getResult(0))
-    argument = merged.getResult(1);
-  rewriter.eraseOp(contract);
-  rewriter.replaceOp(gelu, inShapeOf(rewriter, argument, merged.getResult(1), merged.getResult(0)));
+    argument = kept;
+  rewriter.replaceOp(contract, kept);
+  rewriter.replaceOp(gelu, inShapeOf(rewriter, argument, kept, merged.getResult(0)));
 }
 
 /// Where `cotangent` is `matrix` in another shape, or a part of it: what `argument` is the same of;
@@ -151,17 +158,14 @@ static void fuseGradient(IRRewriter &rewriter, GenericOp gradient) {
   Value cotangent = gradient.getDpsInputs()[0];
   auto [contract, isOnlyUse] = findMatrix(cotangent, /*inParts=*/true);
   Value place;
-  StringRef obstacle;
+  std::string obstacle;
   if (!contract) {
     obstacle = "the cotangent is not what a contraction writes";
   } else if (!isOnlyUse) {
     obstacle = "the cotangent has other uses";
   } else if (isInLoop(contract)) {
     obstacle = "the contraction runs in a loop";
-  } else if (!isOpenMatrix(contract) || !contract.isPlain() || contract.getBias() ||
-             contract.getActivation() != Activation::None) {
-    obstacle = "the contraction does something else already";
-  } else {
+  } else if (obstacle = obstacleOf(contract, mpcrt::ContractPart::GeluGradient); obstacle.empty()) {
     place = findCounterpart(gradient.getDpsInputs()[1], cotangent, contract.getResult(0));
     if (!place ||
         (place.getDefiningOp() && (place.getDefiningOp()->getBlock() != contract->getBlock() ||
@@ -171,7 +175,7 @@ static void fuseGradient(IRRewriter &rewriter, GenericOp gradient) {
   if (!obstacle.empty())
     return miss(gradient, "derivative of gelu", obstacle);
   rewriter.setInsertionPoint(contract);
-  mpcrt::ContractOp::Extras extras;
+  mpcrt::ContractOp::Extras extras = contract.getExtras();
   extras.geluAt = place;
   mpcrt::ContractOp merged = contract.cloneWith(rewriter, extras);
   remark::passed(gradient.getLoc(), fusionRemark("gelu"))

@@ -27,7 +27,8 @@ static bool isInput(Value value) {
 
 /// Whether the op rounds each element of an input from f32 to 16 bits, and does nothing else.
 static bool isInputCast(GenericOp op) {
-  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0 ||
+  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumReductionLoops() != 0 ||
       !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }) ||
       !isInput(op.getDpsInputs()[0]))
     return false;

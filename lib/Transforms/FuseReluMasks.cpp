@@ -42,21 +42,11 @@ static bool selectsOrZero(GenericOp op) {
          matchPattern(select.getFalseValue(), m_PosZeroFloat());
 }
 
-/// The same contraction in the place of `op`, with bits that it makes or reads.
-static mpcrt::ContractOp replaceWithBits(IRRewriter &rewriter, mpcrt::ContractOp op, Value where,
-                                         Value mask) {
-  mpcrt::ContractOp::Extras extras;
-  extras.where = where;
-  extras.mask = mask;
-  mpcrt::ContractOp merged = op.cloneWith(rewriter, extras);
-  rewriter.replaceOp(op, merged.getResult(0));
-  return merged;
-}
-
 /// Why the contractions of relu's result and of its cotangent cannot share bits; empty when they
 /// can.
-static StringRef findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backward,
-                              bool isOnlyUse) {
+static std::string findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backward,
+                                bool isOnlyUse) {
+  using mpcrt::ContractPart;
   if (!forward || forward.getActivation() != Activation::Relu)
     return "relu is not in the epilogue of a contraction";
   if (!backward)
@@ -71,10 +61,14 @@ static StringRef findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backw
     return "one of the contractions runs in a loop";
   if (!forward->isBeforeInBlock(backward))
     return "the contraction with the relu comes after the other one";
-  if (!isOpenMatrix(forward) || forward.getScale() || forward.getLargest() || forward.getWhere() ||
-      forward.getSums() || forward.hasGelu() || !isOpenMatrix(backward) || !backward.isPlain() ||
-      backward.getBias() || backward.getActivation() != Activation::None)
-    return "a contraction does something else already";
+  if (!isOpenMatrix(forward) || !isOpenMatrix(backward))
+    return "a contraction is not of one floating matrix of known width";
+  // Bits that it makes already serve both.
+  if (auto obstacle = forward.findObstacle(ContractPart::Mask);
+      obstacle && *obstacle != ContractPart::Mask)
+    return "the contraction with the relu " + describe(*obstacle).str();
+  if (auto obstacle = backward.findObstacle(ContractPart::Where))
+    return "the contraction that writes the cotangent " + describe(*obstacle).str();
   // Rows are padded to 128 bits.
   const int64_t bytes = type.getDimSize(1) * type.getElementTypeBitWidth() / 8;
   if (mpcrt::ContractOp::getMaskBytes(type.getDimSize(1)) >= bytes)
@@ -85,7 +79,7 @@ static StringRef findObstacle(mpcrt::ContractOp forward, mpcrt::ContractOp backw
 static void fuseDerivative(IRRewriter &rewriter, GenericOp derivative) {
   auto [forward, _] = findMatrix(positiveOf(derivative.getDpsInputs()[0]));
   auto [backward, isOnlyUse] = findMatrix(derivative.getDpsInputs()[1]);
-  StringRef obstacle = findObstacle(forward, backward, isOnlyUse);
+  const std::string obstacle = findObstacle(forward, backward, isOnlyUse);
   if (!obstacle.empty()) {
     remark::missed(derivative.getLoc(), fusionRemark("relu-mask"))
         << remark::reason("derivative of relu not in a contraction: {0}", obstacle);
@@ -97,11 +91,17 @@ static void fuseDerivative(IRRewriter &rewriter, GenericOp derivative) {
     SmallVector<OpFoldResult> extents{
         tensor::getMixedSize(rewriter, forward.getLoc(), forward.getOut(), 0),
         rewriter.getIndexAttr(mpcrt::ContractOp::getMaskBytes(type.getDimSize(1)))};
-    Value mask = tensor::EmptyOp::create(rewriter, forward.getLoc(), extents, rewriter.getI8Type());
-    forward = replaceWithBits(rewriter, forward, /*where=*/Value(), mask);
+    mpcrt::ContractOp::Extras extras = forward.getExtras();
+    extras.mask =
+        tensor::EmptyOp::create(rewriter, forward.getLoc(), extents, rewriter.getI8Type());
+    mpcrt::ContractOp masking = forward.cloneWith(rewriter, extras);
+    rewriter.replaceOp(forward, masking.getResult(0));
+    forward = masking;
   }
   rewriter.setInsertionPoint(backward);
-  replaceWithBits(rewriter, backward, forward.getResult(1), /*mask=*/Value());
+  mpcrt::ContractOp::Extras extras = backward.getExtras();
+  extras.where = forward.getMaskResult();
+  rewriter.replaceOp(backward, backward.cloneWith(rewriter, extras).getResult(0));
   remark::passed(derivative.getLoc(), fusionRemark("relu-mask"))
       << "derivative of relu applied by the contraction that writes the cotangent";
   rewriter.replaceOp(derivative, derivative.getDpsInputs()[1]);

@@ -4,6 +4,7 @@
 #define MPC_DIALECTS_MPCRT_IR_MPCRT_H
 
 #include "dialects/mpc/IR/Mpc.h"
+#include "dialects/mpcrt/IR/ContractPart.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

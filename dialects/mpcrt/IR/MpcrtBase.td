@@ -33,6 +33,10 @@ def Mpcrt_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kKernelAttr = "mpcrt.kernel";
     /// Unit attribute of an scf.for whose iterations touch no memory that another one writes.
     static constexpr ::llvm::StringLiteral kIndependentAttr = "mpcrt.independent";
+    /// Function after lowering: what the entry's table says (dictionary).
+    static constexpr ::llvm::StringLiteral kEntryTableAttr = "mpcrt.entry";
+    /// Module after lowering: symbols of the kernels in the order of their table (array).
+    static constexpr ::llvm::StringLiteral kKernelsAttr = "mpcrt.kernels";
     /// Module after lowering: the lowest version of the runtime's ABI that the code needs.
     static constexpr ::llvm::StringLiteral kAbiVersionAttr = "mpcrt.abi_version";
   }];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mpcrt.contract: builder, shapes, memory effects.
+// mpcrt.contract: builder, parts, shapes, memory effects.
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 
@@ -49,17 +49,108 @@ bool ContractOp::isByRows() {
          !getTransposeLhs() && isPlain() && !roundsLhs();
 }
 
+ContractOp::Extras ContractOp::getExtras() {
+  return {getLargest(), getWhere(), getMask(), getSums(), getGeluAt(), getKept(), getGelu()};
+}
+
 ContractOp ContractOp::cloneWith(OpBuilder &builder, const Extras &extras) {
   SmallVector<Type> types;
   for (Value init : {Value(getOut()), extras.largest, extras.mask, extras.sums, extras.kept})
     if (init && isa<RankedTensorType>(init.getType()))
       types.push_back(init.getType());
-  return ContractOp::create(builder, getLoc(), types, getLhs(), getRhs(), getBias(), getScale(),
-                            getZero(), getPlaces(), getDivisors(), extras.where, extras.geluAt,
-                            getOut(), extras.largest, extras.mask, extras.sums, extras.kept,
-                            extras.gelu ? builder.getUnitAttr() : UnitAttr(), getTransposeLhsAttr(),
-                            getTransposeRhsAttr(), getAccumulateAttr(), getActivationAttr(),
-                            getLayerAttr());
+  auto clone = ContractOp::create(builder, getLoc(), types, getLhs(), getRhs(), getBias(),
+                                  getScale(), getZero(), getPlaces(), getDivisors(), extras.where,
+                                  extras.geluAt, getOut(), extras.largest, extras.mask, extras.sums,
+                                  extras.kept, extras.gelu ? builder.getUnitAttr() : UnitAttr(),
+                                  getTransposeLhsAttr(), getTransposeRhsAttr(), getAccumulateAttr(),
+                                  getActivationAttr(), getLayerAttr());
+  clone->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  return clone;
+}
+
+namespace {
+/// A part, and those behind it in the list that it excludes: the ABI has no call for both.
+struct PartRule {
+  ContractPart part;
+  StringRef description;
+  std::initializer_list<ContractPart> excludes;
+};
+} // namespace
+
+static ArrayRef<PartRule> partRules() {
+  using Part = ContractPart;
+  static const PartRule rules[] = {
+      {Part::Blocks,
+       "multiplies weights in blocks",
+       {Part::Accumulate, Part::Largest, Part::Mask, Part::Where, Part::Sums, Part::Gelu,
+        Part::GeluGradient}},
+      {Part::Accumulate,
+       "adds to another result",
+       {Part::Mask, Part::Where, Part::Gelu, Part::GeluGradient}},
+      {Part::Bias, "adds a bias", {Part::Where, Part::Sums, Part::GeluGradient}},
+      {Part::Activation,
+       "applies an activation",
+       {Part::Where, Part::Sums, Part::Gelu, Part::GeluGradient}},
+      {Part::Largest,
+       "reports its largest element",
+       {Part::Mask, Part::Where, Part::Gelu, Part::GeluGradient}},
+      {Part::Mask, "makes bits of relu", {Part::Where, Part::Sums, Part::Gelu, Part::GeluGradient}},
+      {Part::Where, "reads bits of relu", {Part::Sums, Part::Gelu, Part::GeluGradient}},
+      {Part::Sums, "sums columns", {Part::Gelu, Part::GeluGradient}},
+      {Part::Gelu, "applies gelu", {Part::GeluGradient}},
+      {Part::GeluGradient, "applies the derivative of gelu", {}},
+  };
+  return rules;
+}
+
+StringRef mpc::mpcrt::describe(ContractPart part) { return partRules()[size_t(part)].description; }
+
+bool ContractOp::has(ContractPart part) {
+  switch (part) {
+  case ContractPart::Blocks:
+    return bool(getScale());
+  case ContractPart::Accumulate:
+    return getAccumulate();
+  case ContractPart::Bias:
+    return bool(getBias());
+  case ContractPart::Activation:
+    return getActivation() != mpc::Activation::None;
+  case ContractPart::Largest:
+    return bool(getLargest());
+  case ContractPart::Mask:
+    return bool(getMask());
+  case ContractPart::Where:
+    return bool(getWhere());
+  case ContractPart::Sums:
+    return bool(getSums());
+  case ContractPart::Gelu:
+    return getGelu();
+  case ContractPart::GeluGradient:
+    return bool(getGeluAt());
+  }
+  llvm_unreachable("a part of a contraction");
+}
+
+std::optional<ContractPart> ContractOp::findObstacle(ContractPart wanted) {
+  for (const PartRule &rule : partRules()) {
+    if (rule.part == wanted && has(wanted))
+      return wanted;
+    // The list has each pair once, under its first part.
+    for (ContractPart excluded : rule.excludes)
+      if ((excluded == wanted && has(rule.part)) || (rule.part == wanted && has(excluded)))
+        return excluded == wanted ? rule.part : excluded;
+  }
+  return std::nullopt;
+}
+
+/// No two parts that exclude each other.
+static LogicalResult verifyParts(ContractOp op) {
+  for (const PartRule &rule : partRules())
+    for (ContractPart excluded : rule.excludes)
+      if (op.has(rule.part) && op.has(excluded))
+        return op.emitOpError() << rule.description << " and " << describe(excluded)
+                                << "; it may do one of these only";
+  return success();
 }
 
 /// Scales and zeros of packed weights, and the block of each row. With transpose_rhs these are
@@ -71,10 +162,9 @@ static LogicalResult verifyBlocks(ContractOp op, int64_t k, int64_t n) {
   auto rhs = cast<ShapedType>(op.getRhs().getType());
   const bool areBytes =
       op.getTransposeRhs() && rhs.getElementType().isInteger(8) && rhs.getRank() == 2;
-  if (!op.getScale() || !op.getZero() || !op.getPlaces() || !(op.hasPackedRhs() || areBytes) ||
-      op.getAccumulate() || op.getLargest())
+  if (!op.getScale() || !op.getZero() || !op.getPlaces() || !(op.hasPackedRhs() || areBytes))
     return op.emitOpError("has scales, zeros and places only all together, of packed weights or of "
-                          "transposed ones of i8, without accumulate and largest");
+                          "transposed ones of i8");
   auto scale = cast<ShapedType>(op.getScale().getType());
   auto zero = cast<ShapedType>(op.getZero().getType());
   if (scale.getRank() != 2 || scale.getShape() != zero.getShape() || !scale.hasStaticShape() ||
@@ -100,16 +190,10 @@ static LogicalResult verifyBits(ContractOp op) {
   if (!op.getMask() && !op.getWhere())
     return success();
   auto out = cast<ShapedType>(op.getOut().getType());
-  if (out.getRank() != 2 || out.isDynamicDim(1) || op.getAccumulate() || op.getLargest() ||
-      op.getScale() || !isa<FloatType>(out.getElementType()))
-    return op.emitOpError(
-        "has a mask or a where only as one floating matrix of known width, without "
-        "accumulate, largest and blocks");
-  const bool isRelu = op.getActivation() == mpc::Activation::Relu;
-  if (op.getMask() && (op.getWhere() || !isRelu))
-    return op.emitOpError("has a mask only with the activation relu and without where");
-  if (op.getWhere() && (op.getBias() || isRelu))
-    return op.emitOpError("has a where only without bias and activation");
+  if (out.getRank() != 2 || out.isDynamicDim(1) || !isa<FloatType>(out.getElementType()))
+    return op.emitOpError("has a mask or a where only as one floating matrix of known width");
+  if (op.getMask() && op.getActivation() != mpc::Activation::Relu)
+    return op.emitOpError("has a mask only with the activation relu");
   auto bits = cast<ShapedType>((op.getMask() ? op.getMask() : op.getWhere()).getType());
   if (bits.getRank() != 2 || bits.getDimSize(0) != out.getDimSize(0) ||
       bits.getDimSize(1) != ContractOp::getMaskBytes(out.getDimSize(1)))
@@ -124,11 +208,9 @@ static LogicalResult verifySums(ContractOp op, int64_t n) {
     return success();
   auto rhs = cast<ShapedType>(op.getRhs().getType());
   Type element = rhs.getElementType();
-  if (rhs.getRank() != 2 || op.getTransposeRhs() || !isa<FloatType>(element) || element.isF64() ||
-      op.getBias() || op.getActivation() != mpc::Activation::None || op.getScale() ||
-      op.getMask() || op.getWhere() || op.hasGelu())
+  if (rhs.getRank() != 2 || op.getTransposeRhs() || !isa<FloatType>(element) || element.isF64())
     return op.emitOpError("has sums only of one right matrix of f32, bf16 or f16 that is not "
-                          "transposed, without bias, activation, blocks, bits and gelu");
+                          "transposed");
   auto sums = cast<ShapedType>(op.getSums().getType());
   if (sums.getRank() != 1 || sums.getDimSize(0) != n)
     return op.emitOpError() << "sums must be a vector of " << n << ", but is " << sums;
@@ -146,13 +228,8 @@ static LogicalResult verifyGelu(ContractOp op) {
   if (!op.hasGelu())
     return success();
   auto out = cast<ShapedType>(op.getOut().getType());
-  if (out.getRank() != 2 || !isa<FloatType>(out.getElementType()) || op.getAccumulate() ||
-      op.getLargest() || op.getScale() || op.getMask() || op.getWhere() ||
-      op.getActivation() != mpc::Activation::None)
-    return op.emitOpError("applies gelu or its derivative only to one floating matrix, without "
-                          "accumulate, largest, blocks, bits and activation");
-  if (op.getGeluAt() && (op.getGelu() || op.getBias()))
-    return op.emitOpError("applies the derivative of gelu only without bias and gelu");
+  if (out.getRank() != 2 || !isa<FloatType>(out.getElementType()))
+    return op.emitOpError("applies gelu or its derivative only to one floating matrix");
   for (Value matrix : {op.getGeluAt(), op.getKept()})
     if (matrix && matrix.getType() != op.getOut().getType())
       return op.emitOpError() << "reads or keeps arguments of gelu of type " << matrix.getType()
@@ -205,8 +282,8 @@ LogicalResult ContractOp::verify() {
     if (bias.getRank() != 1 || bias.getDimSize(0) != n)
       return emitOpError() << "bias must be a vector of " << n << ", but is " << bias;
   }
-  if (failed(verifyBlocks(*this, k, n)) || failed(verifyBits(*this)) ||
-      failed(verifySums(*this, n)) || failed(verifyGelu(*this)))
+  if (failed(verifyParts(*this)) || failed(verifyBlocks(*this, k, n)) ||
+      failed(verifyBits(*this)) || failed(verifySums(*this, n)) || failed(verifyGelu(*this)))
     return failure();
   if (getLargest() && getElementTypeOrSelf(getLargest().getType()).getIntOrFloatBitWidth() !=
                           out.getElementTypeBitWidth())

@@ -68,7 +68,7 @@ LogicalResult MpcrtDialect::verifyOperationAttribute(Operation *op, NamedAttribu
   }
   // Tables for the emission of the library: kernel symbols in order, what each entry takes and
   // gives.
-  if (attribute.getName() == "mpcrt.kernels" || attribute.getName() == "mpcrt.entry" ||
+  if (attribute.getName() == kKernelsAttr || attribute.getName() == kEntryTableAttr ||
       attribute.getName() == kAbiVersionAttr)
     return success();
   if (attribute.getName() == kIndependentAttr) {

@@ -28,33 +28,41 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "library call: matrix product with bias, activation and rounding";
   let description = [{
-    `out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n])))`, the sum
-    in float32 (float64 for float64 operands), each round to the element type of `out`; the meaning
-    of mpc_rt_contract_t. Of i8 operands `out` is i32, exact, with neither bias nor activation; of float8 ones (f8E4M3FN, one may be f8E5M2) f32.
-    A left operand of f32 is rounded to the element type of a right one of bf16 or f16.
-    A right operand alone may be i8, weights that are multiplied as the numbers they are; with half as many columns
-    as `out` (which has two or more) each byte holds two numbers, as mpc.unpack_int4 reads them. Such numbers may
-    have `scale` and `zero` [blocks, n] and the block of each row, `places` [k] (whole numbers, f32): (number - zero[places[k], n]) *
-    scale[places[k], n], rounded to the element type of lhs, is then multiplied. With `transpose_rhs` packed weights are those
-    of gptq and awq as Keras stores them: numbers are unsigned, `scale` and `zero` are [n, blocks], and of awq `divisors` [k]
-    divide the rows, with one more rounding; those may also be one per byte (gptq of 2, 3 and 8 bits). [m,k] x [k,n] or [b,m,k] x [b,k,n]. With `transpose_lhs` the left operand
-    is stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k]. With `accumulate` the
-    product is added to what `out` holds; otherwise what it holds is not read. `largest` receives
-    the largest element of the result without its sign, as the bit pattern of its type: infinities
-    and NaN have the largest ones, so one comparison tells whether all are finite.
+    `out[b,m,n] = round(activation(round(round(sum_k lhs[b,m,k] * rhs[b,k,n]) + bias[n])))`, each round to the element type
+    of `out`; the meaning of mpc_rt_contract_t. [m,k] x [k,n] or [b,m,k] x [b,k,n]; with `transpose_lhs` the left operand is
+    stored [(b,) k, m], with `transpose_rhs` the right one [(b,) n, k].
 
-    For the derivative of relu: `mask` of one matrix whose activation is relu receives a bit per element of the result, whether
-    it is positive (bit j % 8 of byte j / 8 of row i; rows are padded to multiples of 128 bits, and what the
-    padding holds is undefined). A library may ask the sum before it is rounded: the two differ where the rounding
-    gives 0. Where the bit of `where` is not set, the result is 0 instead, also if the sum is NaN.
+    | lhs | rhs | out | sums are in |
+    |---|---|---|---|
+    | f16, bf16, f32 | the same | a floating type | f32 |
+    | f64 | f64 | a floating type | f64 |
+    | f32 | f16, bf16 | a floating type | f32, of lhs rounded to the element type of rhs |
+    | a floating type | i8: weights, multiplied as the numbers they are | a floating type | f32 (f64 for f64) |
+    | f8E4M3FN, or one of both f8E5M2 | | f32 | f32 |
+    | i8 | i8 | i32 | i32, exact; neither bias nor activation |
 
-    For the gradient of a bias: `sums` [n] receives the sums of the columns of rhs, a matrix that is not transposed,
-    in float32 from 0 on and row by row (a library may have an order of its own). Sums of the element type of `out`, bf16 or f16,
-    are rounded to it once. Then there is neither bias nor activation.
+    With half as many columns of i8 as `out` (which has two or more), each byte holds two numbers, as mpc.unpack_int4 reads
+    them.
 
-    With `gelu` the result is that of mpc.gelu, of what would be written without it, or of the sum with bias before its rounding;
-    `kept` receives what would be written without it. With `gelu_at` the result is mpc.gelu_gradient at these numbers of the product,
-    rounded before or not. On tensors the op has a result for `out` and one each for `largest`, `mask`, `sums` and `kept`, on memrefs none.
+    | beside | shape | meaning | excludes |
+    |---|---|---|---|
+    | `scale`, `zero` | [blocks, n] | weights in blocks: (number - zero[places[k], n]) * scale[places[k], n], rounded to the element type of lhs, is multiplied | `accumulate`, `largest` |
+    | `places` | [k], whole numbers in f32 | the block of each row | |
+    | `divisors` | [k] | with `transpose_rhs`: divide the rows (awq), with one more rounding | |
+    | `accumulate` | | the product is added to what `out` holds, which is not read otherwise | |
+    | `largest` | scalar | receives the largest element of the result without its sign, as the bit pattern of its type: infinities and NaN have the largest ones, so one comparison tells whether all are finite | blocks |
+    | `mask` | [m, bytes] | receives a bit per element of the result, whether it is positive (bit j % 8 of byte j / 8 of row i; rows are padded to multiples of 128 bits, and what the padding holds is undefined) | all but bias and relu, which it needs |
+    | `where` | [m, bytes] | where its bit is not set, the result is 0, also if the sum is NaN | all others |
+    | `sums` | [n] | receives the sums of the columns of rhs, in f32 from 0 on and row by row (a library may have an order of its own), of 16 bits as `out` rounded once | all but `accumulate` and `largest` |
+    | `gelu` | | the result is that of mpc.gelu, of what would be written without it or of the sum with bias before its rounding | all but bias and `kept` |
+    | `kept` | as `out` | receives what would be written without `gelu` | |
+    | `gelu_at` | as `out` | the result is mpc.gelu_gradient at these numbers of the product, rounded before or not | all others |
+
+    Weights in blocks with `transpose_rhs` are those of gptq and awq as Keras stores them: numbers are unsigned, and `scale` and
+    `zero` are [n, blocks]; those of gptq may be one per byte (2, 3 and 8 bits). Where a bit of `mask` is decided of the sum
+    before its rounding, the two differ where the rounding gives 0. What excludes what is in ContractOp::findObstacle.
+
+    On tensors the op has a result for `out` and one each for `largest`, `mask`, `sums` and `kept`, on memrefs none.
 
     Example:
     ```mlir
@@ -110,13 +118,23 @@ def Mpcrt_ContractOp : Mpcrt_Op<"contract", [AttrSizedOperandSegments, Destinati
     bool roundsLhs();
     /// Whether it has a form for a part of its rows (services->contract_rows).
     bool isByRows();
-    /// What a plain contraction may read and write besides; null for nothing.
+    /// Operands and results beside those of a product with bias and activation; null for none.
     struct Extras {
       ::mlir::Value largest, where, mask, sums, geluAt, kept;
       bool gelu = false;
     };
-    /// The same contraction with these.
+    Extras getExtras();
+    /// The same contraction, discardable attributes too, with these in place of its own extras.
     ContractOp cloneWith(::mlir::OpBuilder &builder, const Extras &extras);
+    /// Whether it has the part.
+    bool has(ContractPart part);
+    /// Which of its parts excludes `wanted`, or is it already; none where it may have it besides.
+    std::optional<ContractPart> findObstacle(ContractPart wanted);
+    /// The results for operands that are there.
+    ::mlir::OpResult getLargestResult() { return getTiedOpResult(&*getLargestMutable().begin()); }
+    ::mlir::OpResult getMaskResult() { return getTiedOpResult(&*getMaskMutable().begin()); }
+    ::mlir::OpResult getSumsResult() { return getTiedOpResult(&*getSumsMutable().begin()); }
+    ::mlir::OpResult getKeptResult() { return getTiedOpResult(&*getKeptMutable().begin()); }
     /// Bytes of a row of `mask` and `where` for a result of so many columns.
     static int64_t getMaskBytes(int64_t columns) { return (columns + 127) / 128 * 16; }
   }];

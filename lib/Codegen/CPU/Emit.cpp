@@ -34,7 +34,8 @@ static void eraseDeclarations(ModuleOp module) {
       names.push_back(attribute.getName());
   for (StringAttr name : names)
     module->removeDiscardableAttr(name);
-  module.walk([](Operation *op) { op->removeDiscardableAttr("mpcrt.entry"); });
+  module.walk(
+      [](Operation *op) { op->removeDiscardableAttr(mpcrt::MpcrtDialect::kEntryTableAttr); });
 }
 
 /// Everything but what tables point to becomes local to the module.

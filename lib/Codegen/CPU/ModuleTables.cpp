@@ -129,7 +129,7 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
     return error;
   llvm::StringSet<> read; // by code of entries that change no weights
   for (Operation &op : *module.getBody()) {
-    auto info = op.getAttrOfType<DictionaryAttr>("mpcrt.entry");
+    auto info = op.getAttrOfType<DictionaryAttr>(mpcrt::MpcrtDialect::kEntryTableAttr);
     if (!info)
       continue;
     FunctionEntry entry;
@@ -153,7 +153,7 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
       variable.flags |= MPC_RT_VARIABLE_ONLY_CONTRACTED;
   if (auto version = module->getAttrOfType<IntegerAttr>(mpcrt::MpcrtDialect::kAbiVersionAttr))
     tables.abiVersion = version.getInt();
-  if (auto kernels = module->getAttrOfType<ArrayAttr>("mpcrt.kernels"))
+  if (auto kernels = module->getAttrOfType<ArrayAttr>(mpcrt::MpcrtDialect::kKernelsAttr))
     for (auto kernel : kernels.getAsRange<FlatSymbolRefAttr>())
       tables.kernels.push_back(kernel.getValue().str());
   if (auto names = module->getAttrOfType<ArrayAttr>(MpcDialect::kOutputNamesAttr))

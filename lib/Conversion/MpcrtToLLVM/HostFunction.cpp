@@ -303,7 +303,7 @@ LogicalResult HostFunction::run() {
   SmallVector<Operation *> calls = findCalls();
   SmallVector<Operation *> markers = markFailures();
   if (kind == Kind::entry)
-    function->setAttr("mpcrt.entry", describe());
+    function->setAttr(mpcrt::MpcrtDialect::kEntryTableAttr, describe());
   if (failed(lowerAll(calls))) {
     function.erase();
     return failure();

@@ -64,13 +64,13 @@ func.func @bits_of_other_rows(%x: memref<?x8xf32>, %w: memref<8x130xf32>, %o: me
 }
 // -----
 func.func @mask_without_relu(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>, %m: memref<?x16xi8>) {
-  // expected-error @+1 {{has a mask only with the activation relu and without where}}
+  // expected-error @+1 {{has a mask only with the activation relu}}
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) outs(%o : memref<?x4xf32>) mask(%m : memref<?x16xi8>)
   return
 }
 // -----
 func.func @where_with_bias(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %b: memref<4xf32>, %o: memref<?x4xf32>, %m: memref<?x16xi8>) {
-  // expected-error @+1 {{has a where only without bias and activation}}
+  // expected-error @+1 {{adds a bias and reads bits of relu; it may do one of these only}}
   mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) bias(%b : memref<4xf32>) where(%m : memref<?x16xi8>) outs(%o : memref<?x4xf32>)
   return
 }
@@ -123,13 +123,13 @@ func.func @kept_without_gelu(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memre
 }
 // -----
 func.func @gelu_and_relu(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>) {
-  // expected-error @+1 {{applies gelu or its derivative only to one floating matrix, without accumulate, largest, blocks, bits and activation}}
+  // expected-error @+1 {{applies an activation and applies gelu; it may do one of these only}}
   mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) gelu activation(relu)
   return
 }
 // -----
 func.func @gelu_and_sums(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %s: memref<4xf32>) {
-  // expected-error @+1 {{without bias, activation, blocks, bits and gelu}}
+  // expected-error @+1 {{sums columns and applies gelu; it may do one of these only}}
   mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) sums(%s : memref<4xf32>) gelu
   return
 }
@@ -141,7 +141,7 @@ func.func @gelu_of_batches(%x: memref<?x3x8xf16>, %w: memref<?x8x4xf16>, %o: mem
 }
 // -----
 func.func @derivative_with_bias(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %b: memref<4xf16>, %o: memref<?x4xf16>, %z: memref<?x4xf16>) {
-  // expected-error @+1 {{applies the derivative of gelu only without bias and gelu}}
+  // expected-error @+1 {{adds a bias and applies the derivative of gelu; it may do one of these only}}
   mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) bias(%b : memref<4xf16>) gelu_at(%z : memref<?x4xf16>) outs(%o : memref<?x4xf16>)
   return
 }

@@ -100,7 +100,7 @@ func.func @kept(%x: tensor<?x8xf16>, %w: tensor<8x64xf16>, %dz: tensor<?x8xf16>,
     -> (tensor<?x64xf16>, tensor<?x64xf16>, tensor<?x64xf16>, tensor<?x64xf16>, tensor<?x64xf16>, tensor<?x64xf16>, tensor<?x64xf16>) attributes {mpc.entry} {
   // REMARK: [Missed] gelu{{.*}}gelu not in a contraction: its argument is not what a contraction writes
   %y0 = mpc.gelu %ready : tensor<?x64xf16>
-  // REMARK: [Missed] gelu{{.*}}gelu not in a contraction: the contraction does something else already
+  // REMARK: [Missed] gelu{{.*}}gelu not in a contraction: the contraction applies an activation
   %z1 = mpc.contract %x, %w contracting [1] x [0] {activation = #mpc<activation relu>} : (tensor<?x8xf16>, tensor<8x64xf16>) -> tensor<?x64xf16>
   %y1 = mpc.gelu %z1 : tensor<?x64xf16>
   // REMARK: [Missed] gelu{{.*}}derivative of gelu not in a contraction: the cotangent is not what a contraction writes

@@ -60,7 +60,7 @@ func.func @kept(%x: tensor<?x8xf16>, %y: tensor<?x64xf16>, %w: tensor<8x64xf16>,
   // REMARK: relu-mask{{.*}}the cotangent has other uses
   %g2 = mpc.contract %dz, %w contracting [1] x [0] : (tensor<?x8xf16>, tensor<8x64xf16>) -> tensor<?x64xf16>
   %d2 = mpc.select %p1, %g2, %zero : tensor<?x64xi1>, tensor<?x64xf16>, tensor<f16>
-  // REMARK: relu-mask{{.*}}a contraction does something else already
+  // REMARK: relu-mask{{.*}}the contraction that writes the cotangent applies an activation
   %g3 = mpc.contract %dz, %w contracting [1] x [0] {activation = #mpc<activation relu>} : (tensor<?x8xf16>, tensor<8x64xf16>) -> tensor<?x64xf16>
   %d3 = mpc.select %p1, %g3, %zero : tensor<?x64xi1>, tensor<?x64xf16>, tensor<f16>
   // REMARK: relu-mask{{.*}}rows of bits would be no shorter than rows of the result
