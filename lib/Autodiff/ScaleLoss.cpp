@@ -28,12 +28,16 @@ public:
 
 private:
   Value variable(FlatSymbolRefAttr symbol);
+  void scaleSeeds(Value scale);
+  Value testGradients(ArrayRef<VariableGradientOp> markers);
   void unscale(VariableGradientOp marker, Value scale);
   void predicate(Value finite);
   void predicateStep(OptimizerStepOp step, Value finite);
   bool isVariable(Value value);
+  Value skippedValue(Value updated, FlatSymbolRefAttr symbol);
   bool keepsOldValues(OptimizerStepOp step);
   Value finiteArgument();
+  void addScaleUpdate(Value scale, Value finite);
   void addResult(unsigned index, Value value, NamedAttribute attribute);
   FlatSymbolRefAttr scalerSymbol(StringRef name) {
     return FlatSymbolRefAttr::get(builder.getContext(), (kScalerPrefix + name).str());
@@ -128,6 +132,27 @@ void Scaling::predicateStep(OptimizerStepOp step, Value finite) {
   step.getPredicateMutable().assign(finite);
 }
 
+/// What a variable has when its step is skipped: what the call was given, or what the forward pass
+/// made of it (SpectralNormalization assigns kernels, and Keras skips the optimizer alone).
+Value Scaling::skippedValue(Value updated, FlatSymbolRefAttr symbol) {
+  // Constraints and averages stand behind the step.
+  SmallVector<Value> pending{updated};
+  llvm::DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second)
+      continue;
+    if (auto step = dyn_cast<OptimizerStepOp>(op)) {
+      if (value == step.getResult(0) && !isVariable(step.getVariable()))
+        return step.getVariable();
+      continue;
+    }
+    llvm::append_range(pending, op->getOperands());
+  }
+  return variable(symbol);
+}
+
 void Scaling::predicate(Value finite) {
   Operation *terminator = function.getBody().front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
@@ -142,7 +167,7 @@ void Scaling::predicate(Value finite) {
       predicateStep(step, finite);
       continue;
     }
-    Value old = variable(symbol);
+    Value old = role == VariableRole::Trainable ? skippedValue(value, symbol) : variable(symbol);
     if (value == old)
       continue;
     builder.setInsertionPoint(terminator);
@@ -155,53 +180,33 @@ void Scaling::addResult(unsigned index, Value value, NamedAttribute attribute) {
   function.getBody().front().getTerminator()->insertOperands(index, value);
 }
 
-void Scaling::run() {
-  SmallVector<GradientSeedOp> seeds(function.getOps<GradientSeedOp>());
-  SmallVector<VariableGradientOp> markers(function.getOps<VariableGradientOp>());
-  const bool applies = function.getSymName() == kApplyStage;
-  bool scales =
-      declaration && (!markers.empty() || applies || function.getSymName() == kBackwardStage);
-  bool dynamic = scales && declaration.getGrowthSteps();
-  Location loc = function.getLoc();
-  builder.setInsertionPointToStart(&function.getBody().front());
-  Value scale = dynamic ? variable(scalerSymbol("dynamic_scale"))
-                        : scalarConstant(builder, loc, builder.getF32Type(),
-                                         scales ? declaration.getInitial().convertToDouble() : 1.0);
-  for (GradientSeedOp seed : seeds) {
+void Scaling::scaleSeeds(Value scale) {
+  for (GradientSeedOp seed : llvm::make_early_inc_range(function.getOps<GradientSeedOp>())) {
     Arithmetic a{builder, seed.getLoc(), elementTypeOf(seed)};
     builder.setInsertionPoint(seed);
     seed.replaceAllUsesWith(a.widen(scale));
     seed.erase();
   }
-  Value finite;
-  if (dynamic && applies) {
-    finite = finiteArgument();
-  } else if (dynamic && !markers.empty()) {
-    builder.setInsertionPoint(markers.front());
-    SmallVector<Value> gradients =
-        llvm::map_to_vector(markers, [](VariableGradientOp m) -> Value { return m.getGradient(); });
-    finite = AllFiniteOp::create(builder, loc, RankedTensorType::get({}, builder.getI1Type()),
-                                 gradients);
-  }
-  for (VariableGradientOp marker : markers) {
-    if (scales && !isOverwritten(marker))
-      unscale(marker, scale);
-    marker.replaceAllUsesWith(marker.getGradient());
-    marker.erase();
-  }
-  if (!scales || (markers.empty() && !finite))
-    return;
-  remark::passed(loc, remark::RemarkOpts::name("loss-scaling")
-                          .category("mpc-scaling")
-                          .function(function.getSymName()))
-      << remark::add("{0} scale, initial={1}, gradients={2}", dynamic ? "dynamic" : "fixed",
-                     declaration.getInitial().convertToDouble(), markers.size());
-  if (!dynamic)
-    return;
-  predicate(finite);
+}
+
+/// Whether all gradients are finite, before anything divides them; null in a stage without any.
+Value Scaling::testGradients(ArrayRef<VariableGradientOp> markers) {
+  if (function.getSymName() == kApplyStage)
+    return finiteArgument();
+  if (markers.empty())
+    return {};
+  builder.setInsertionPoint(markers.front());
+  SmallVector<Value> gradients =
+      llvm::map_to_vector(markers, [](VariableGradientOp m) -> Value { return m.getGradient(); });
+  return AllFiniteOp::create(builder, function.getLoc(),
+                             RankedTensorType::get({}, builder.getI1Type()), gradients);
+}
+
+/// The next scale and counter, and whether this step was done, as results.
+void Scaling::addScaleUpdate(Value scale, Value finite) {
   builder.setInsertionPoint(function.getBody().front().getTerminator());
   auto update = LossScaleUpdateOp::create(
-      builder, loc, scale, variable(scalerSymbol("step_counter")), finite,
+      builder, function.getLoc(), scale, variable(scalerSymbol("step_counter")), finite,
       declaration.getGrowthStepsAttr(), declaration.getMinimumAttr(), declaration.getMaximumAttr());
   unsigned outputs = 0;
   while (outputs < function.getNumResults() &&
@@ -213,6 +218,38 @@ void Scaling::run() {
             builder.getNamedAttr(MpcDialect::kUpdatesAttr, scalerSymbol("step_counter")));
   addResult(function.getNumResults(), update.getNewScale(),
             builder.getNamedAttr(MpcDialect::kUpdatesAttr, scalerSymbol("dynamic_scale")));
+}
+
+void Scaling::run() {
+  SmallVector<VariableGradientOp> markers(function.getOps<VariableGradientOp>());
+  // Gradients for the user (no markers, no stage of a step) are not scaled.
+  const bool scales = declaration && (!markers.empty() || function.getSymName() == kApplyStage ||
+                                      function.getSymName() == kBackwardStage);
+  const bool isDynamic = scales && declaration.getGrowthSteps();
+  const double initial = scales ? declaration.getInitial().convertToDouble() : 1.0;
+  builder.setInsertionPointToStart(&function.getBody().front());
+  Value scale = isDynamic
+                    ? variable(scalerSymbol("dynamic_scale"))
+                    : scalarConstant(builder, function.getLoc(), builder.getF32Type(), initial);
+  scaleSeeds(scale);
+  Value finite = isDynamic ? testGradients(markers) : Value();
+  for (VariableGradientOp marker : markers) {
+    if (scales && !isOverwritten(marker))
+      unscale(marker, scale);
+    marker.replaceAllUsesWith(marker.getGradient());
+    marker.erase();
+  }
+  if (!scales || (markers.empty() && !finite))
+    return;
+  remark::passed(function.getLoc(), remark::RemarkOpts::name("loss-scaling")
+                                        .category("mpc-scaling")
+                                        .function(function.getSymName()))
+      << remark::add("{0} scale, initial={1}, gradients={2}", isDynamic ? "dynamic" : "fixed",
+                     initial, markers.size());
+  if (!isDynamic)
+    return;
+  predicate(finite);
+  addScaleUpdate(scale, finite);
 }
 
 /// Keras's order: the scaler's four variables, then those of the optimizer inside it.

@@ -69,6 +69,9 @@ template <typename Op> struct Addressable : mlir::OpTrait::TraitBase<Op, Address
 template <typename Op>
 struct PassesWideCotangent : mlir::OpTrait::TraitBase<Op, PassesWideCotangent> {};
 
+/// Trait of ops that backward bodies of loops compute again instead of reading a stacked result.
+template <typename Op> struct CheaperThanStack : mlir::OpTrait::TraitBase<Op, CheaperThanStack> {};
+
 /// Trait of ops that MpcDialect::kEveryStepAttr may mark: their vector-Jacobian products ask for
 /// it.
 template <typename Op> struct KnowsEveryStep : mlir::OpTrait::TraitBase<Op, KnowsEveryStep> {};

@@ -48,6 +48,8 @@ def Mpc_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kMaskAttr = "mpc.mask";
     /// Layer: the quantization mode that its body was imported with ("int8").
     static constexpr ::llvm::StringLiteral kQuantizationAttr = "mpc.quantization";
+    /// Layer with a precision: the quantized policy that its body was imported for ("int8_from_…").
+    static constexpr ::llvm::StringLiteral kQuantizedPolicyAttr = "mpc.quantized_policy";
     /// Variable: what arrives as its gradient is its new value, which the training step stores
     /// (Keras's overwrite_with_gradient).
     static constexpr ::llvm::StringLiteral kOverwriteAttr = "mpc.overwrite_with_gradient";
@@ -112,6 +114,12 @@ def Mpc_Addressable : NativeOpTrait<"Addressable"> {
 
 /// Ops that only move elements, or narrow them: a wide cotangent goes on to the operand unrounded.
 def Mpc_PassesWideCotangent : NativeOpTrait<"PassesWideCotangent"> {
+  let cppNamespace = "::mpc";
+}
+
+/// Ops that move elements or compute each with an instruction or two: backward bodies of loops compute
+/// them again, which costs no more than reading what the forward loop would have stacked.
+def Mpc_CheaperThanStack : NativeOpTrait<"CheaperThanStack"> {
   let cppNamespace = "::mpc";
 }
 

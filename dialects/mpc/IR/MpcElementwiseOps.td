@@ -30,7 +30,7 @@ class Mpc_ElementwiseOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-class Mpc_UnaryOp<string mnemonic, string what> : Mpc_ElementwiseOp<mnemonic> {
+class Mpc_UnaryOp<string mnemonic, string what, list<Trait> traits = []> : Mpc_ElementwiseOp<mnemonic, traits> {
   let summary = what;
   let description = "Example: `%r = mpc." # mnemonic # " %x : tensor<?x8xf32>`";
   let arguments = (ins Mpc_FloatTensor:$input);
@@ -38,9 +38,9 @@ class Mpc_UnaryOp<string mnemonic, string what> : Mpc_ElementwiseOp<mnemonic> {
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def Mpc_NegateOp : Mpc_UnaryOp<"negate", "-x">;
-def Mpc_AbsOp : Mpc_UnaryOp<"abs", "|x|; the derivative at 0 is 0">;
-def Mpc_SignOp : Mpc_UnaryOp<"sign", "-1, 0 or 1; NaN stays NaN">;
+def Mpc_NegateOp : Mpc_UnaryOp<"negate", "-x", [Mpc_CheaperThanStack]>;
+def Mpc_AbsOp : Mpc_UnaryOp<"abs", "|x|; the derivative at 0 is 0", [Mpc_CheaperThanStack]>;
+def Mpc_SignOp : Mpc_UnaryOp<"sign", "-1, 0 or 1; NaN stays NaN", [Mpc_CheaperThanStack]>;
 def Mpc_FloorOp : Mpc_UnaryOp<"floor", "largest integer not above x; derivative 0">;
 def Mpc_ExpOp : Mpc_UnaryOp<"exp", "e^x">;
 def Mpc_Expm1Op : Mpc_UnaryOp<"expm1", "e^x - 1">;
@@ -54,7 +54,7 @@ def Mpc_TanhOp : Mpc_UnaryOp<"tanh", "hyperbolic tangent">;
 def Mpc_SigmoidOp : Mpc_UnaryOp<"sigmoid", "1 / (1 + e^-x)">;
 def Mpc_SoftplusOp : Mpc_UnaryOp<"softplus", "log(1 + e^x), stable">;
 def Mpc_ErfOp : Mpc_UnaryOp<"erf", "error function">;
-def Mpc_ReluOp : Mpc_UnaryOp<"relu", "max(x, 0); NaN stays NaN; the derivative at 0 is 0">;
+def Mpc_ReluOp : Mpc_UnaryOp<"relu", "max(x, 0); NaN stays NaN; the derivative at 0 is 0", [Mpc_CheaperThanStack]>;
 
 def Mpc_GeluOp : Mpc_ElementwiseOp<"gelu"> {
   let summary = "Gaussian error linear unit, the form with tanh";
@@ -93,7 +93,7 @@ class Mpc_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
 
 /// Integers wrap around in their width, as in Keras.
 class Mpc_ArithmeticOp<string mnemonic, string what, list<Trait> traits = []>
-    : Mpc_BinaryOp<mnemonic, what, [DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>] # traits> {
+    : Mpc_BinaryOp<mnemonic, what, [Mpc_CheaperThanStack, DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>] # traits> {
   let arguments = (ins Mpc_Tensor:$lhs, Mpc_Tensor:$rhs);
   let results = (outs Mpc_Tensor:$result);
 }
@@ -123,7 +123,7 @@ def Mpc_IntegerOp : Mpc_ElementwiseOp<"integer", [DeclareOpInterfaceMethods<Mpc_
   let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
 }
 
-def Mpc_CompareOp : Mpc_ElementwiseOp<"compare", [DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
+def Mpc_CompareOp : Mpc_ElementwiseOp<"compare", [Mpc_CheaperThanStack, DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
   let summary = "elementwise comparison";
   let description = [{
     Operands may be floating or integers (of one type); the result is i1. Not differentiable.
@@ -135,7 +135,7 @@ def Mpc_CompareOp : Mpc_ElementwiseOp<"compare", [DeclareOpInterfaceMethods<Mpc_
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
 }
 
-def Mpc_LogicalAndOp : Mpc_ElementwiseOp<"logical_and", [Commutative, DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
+def Mpc_LogicalAndOp : Mpc_ElementwiseOp<"logical_and", [Mpc_CheaperThanStack, Commutative, DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
   let summary = "both are true";
   let description = [{
     Operands broadcast.
@@ -159,7 +159,7 @@ def Mpc_IsFiniteOp : Mpc_ElementwiseOp<"is_finite"> {
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def Mpc_SelectOp : Mpc_ElementwiseOp<"select", [DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
+def Mpc_SelectOp : Mpc_ElementwiseOp<"select", [Mpc_CheaperThanStack, DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {
   let summary = "a where the condition holds, else b";
   let description = [{
     All three broadcast. Both values have one element type.

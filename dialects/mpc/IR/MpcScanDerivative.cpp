@@ -1,77 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The derivative of mpc.scan: a scan in the other direction whose body is the reverse mode of the
 // forward body. Reads what the forward scan stacked, computes again what is cheap, and leaves sums
-// over steps that contractions or biases make to one op behind the loop.
+// over steps that contractions, biases or gathered rows make to one op behind the loop.
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace mpc;
 
-/// Ops that backward bodies compute again: moving and simple arithmetic, which costs no more than
-/// reading the stacked result.
-static bool isCheap(Operation *op) {
-  if (op->hasTrait<OpTrait::ConstantLike>() || op->hasTrait<OpTrait::IsTerminator>())
-    return true;
-  if (auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-      differentiable && differentiable.isCheapToRecompute())
-    return true;
-  return isa<AbsOp, AddOp, CompareOp, ConcatenateOp, LogicalAndOp, MaximumOp, MinimumOp, MultiplyOp,
-             NegateOp, PadOp, ReluOp, ReverseOp, SelectOp, SignOp, SliceOp, SubtractOp,
-             TransposeOp>(op);
-}
-
-/// Values of the body that backward code reads from stacks: carried values, and results that are
-/// neither cheap nor the same in every step.
-static SmallVector<Value> valuesToSave(ScanOp scan) {
-  llvm::DenseSet<Value> varying;
-  SmallVector<Value> values;
-  for (Value carried : scan.getCarried()) {
-    varying.insert(carried);
-    if (tensorTypeOf(carried).getRank() > 0)
-      values.push_back(carried);
-  }
-  varying.insert(scan.getSlices().begin(), scan.getSlices().end());
-  for (Operation &op : scan.getBody().front().without_terminator()) {
-    if (llvm::none_of(op.getOperands(), [&](Value v) { return varying.contains(v); }) &&
-        op.getNumOperands() > 0)
-      continue;
-    for (Value result : op.getResults()) {
-      varying.insert(result);
-      if (!isCheap(&op) && tensorTypeOf(result).getRank() > 0)
-        values.push_back(result);
-    }
-  }
-  return values;
-}
-
-Operation *ScanOp::buildWithSavedValues(OpBuilder &builder) {
-  SmallVector<Value> missing;
-  SmallVector<Type> types(getResultTypes());
-  for (Value value : valuesToSave(*this))
-    if (!findStack(value)) {
-      missing.push_back(value);
-      types.push_back(stackType(tensorTypeOf(value), getSteps()));
-    }
-  auto result = ScanOp::create(builder, getLoc(), types, getInits(), getScanned(), getCaptures(),
-                               getSteps(), getReverse());
-  IRMapping mapping;
-  getBody().cloneInto(&result.getBody(), mapping);
-  for (Value value : missing)
-    result.getYield().getValuesMutable().append(mapping.lookup(value));
-  return result;
-}
-
 namespace {
 /// A sum over steps and samples that is one op behind the loop: the cotangent of a capture.
 struct Hoisted {
   unsigned capture;
-  ContractOp contract; // of the forward body, with the capture on the right; null: an addition
-  Value cotangent;     // of the op's result, in the backward body
+  Operation *op; // of the forward body: a contraction with the capture on the right, rows that are
+                 // gathered from it, or an addition to it
+  Value cotangent; // of the op's result, in the backward body
   // Outputs of the backward scan that stack the cotangent and, where the forward scan has no stack
-  // of it, the contraction's left operand.
+  // of it, the op's other operand.
   unsigned output = 0;
-  std::optional<unsigned> lhsOutput = {};
+  std::optional<unsigned> otherOutput = {};
+
+  /// What the derivative reads beside the cotangent; null: nothing.
+  Value getOther() const {
+    if (auto contract = dyn_cast<ContractOp>(op))
+      return contract.getLhs();
+    if (auto gather = dyn_cast<GatherOp>(op))
+      return gather.getIndices();
+    return {};
+  }
 };
 
 class ScanDerivative {
@@ -118,8 +74,9 @@ private:
   ScanOp source; ///< the forward scan whose stacks are read
   llvm::DenseSet<Value> active;
   std::unique_ptr<Block> block;
-  SmallVector<unsigned> carried;     ///< numbers of carried values that have a cotangent
-  SmallVector<unsigned> accumulated; ///< numbers of captures with an accumulator in the loop
+  SmallVector<unsigned> carriedIndices; ///< of carried values that have a cotangent
+  SmallVector<unsigned>
+      accumulatedCaptures;           ///< indices of captures with an accumulator in the loop
   SmallVector<Value> inits, scanned; ///< operands of the backward scan
   IRMapping forward;                 ///< values of the forward body to their stand-ins
   DenseMap<Operation *, Operation *> clones;
@@ -172,7 +129,7 @@ void ScanDerivative::findActive() {
   for (unsigned i = 0; i < count; ++i)
     if (varied.contains(body.getArgument(i)) &&
         (cotangents[i] || useful.contains(body.getArgument(i))))
-      carried.push_back(i);
+      carriedIndices.push_back(i);
 }
 
 Value ScanDerivative::zerosLike(OpBuilder &at, Value value) {
@@ -244,7 +201,7 @@ unsigned ScanDerivative::stack(Value value) {
 void ScanDerivative::addArguments() {
   const unsigned count = unsigned(source.getInits().size());
   ValueRange yielded = source.getYield().getValues();
-  for (unsigned i : carried) {
+  for (unsigned i : carriedIndices) {
     inits.push_back(cotangents[i] ? cotangents[i] : zerosLike(builder, source.getInits()[i]));
     add(yielded[i], block->addArgument(inits.back().getType(), loc));
   }
@@ -257,7 +214,7 @@ void ScanDerivative::addArguments() {
       add(yielded[i], addSlice(cotangents[i]));
   for (auto [slice, whole] : llvm::zip_equal(source.getSlices(), source.getScanned()))
     forward.map(slice, addSlice(whole));
-  for (Value value : valuesToSave(source))
+  for (Value value : source.getValuesToSave())
     forward.map(value, addSlice(source.findStack(value)));
   for (BlockArgument capture : source.getCaptured())
     forward.map(capture, block->addArgument(capture.getType(), loc));
@@ -290,9 +247,14 @@ bool ScanDerivative::hoist(Operation *op, unsigned operand, Value cotangent) {
   // A bias: without the batch dimension, so that the steps count as one more sum.
   const bool isBias =
       isa<AddOp>(op) && tensorTypeOf(argument).getRank() < tensorTypeOf(op->getResult(0)).getRank();
-  if (!isProduct && !isBias)
+  // Rows of a table: optimizers see one sparse gradient, as of a gather outside of loops.
+  auto gather = dyn_cast<GatherOp>(op);
+  const bool areRows = gather && operand == 0 && gather.getAxis() == 0 &&
+                       gather.getBatchDims() == 0 &&
+                       tensorTypeOf(gather.getIndices()).getRank() > 0;
+  if (!isProduct && !isBias && !areRows)
     return false;
-  hoisted.push_back({capture, isProduct ? contract : ContractOp(), cotangent});
+  hoisted.push_back({capture, op, cotangent});
   return true;
 }
 
@@ -344,7 +306,7 @@ void ScanDerivative::readStacks() {
 }
 
 void ScanDerivative::yieldCarried() {
-  for (auto [position, i] : llvm::enumerate(carried)) {
+  for (auto [position, i] : llvm::enumerate(carriedIndices)) {
     Value cotangent = total.lookup(source.getCarried()[i]);
     yielded.push_back(cotangent ? cotangent : zerosLike(inner, block->getArgument(position)));
   }
@@ -357,13 +319,13 @@ void ScanDerivative::accumulateCaptures() {
     if (!cotangent)
       continue;
     auto wide = sumType(capture);
-    const unsigned position = unsigned(carried.size() + accumulated.size());
+    const unsigned position = unsigned(carriedIndices.size() + accumulatedCaptures.size());
     Value accumulator = block->insertArgument(position, wide, loc);
     Value init = scalarConstant(builder, loc, wide.getElementType(), 0);
     inits.push_back(wide.hasStaticShape() ? Value(ConstantOp::create(builder, loc, wide, 0.0))
                                           : Value(BroadcastLikeOp::create(
                                                 builder, loc, init, source.getCaptures()[i])));
-    accumulated.push_back(unsigned(i));
+    accumulatedCaptures.push_back(unsigned(i));
     if (cotangent.getType() != wide)
       cotangent = CastOp::create(inner, loc, wide, cotangent);
     yielded.push_back(AddOp::create(inner, loc, accumulator, cotangent));
@@ -381,8 +343,8 @@ void ScanDerivative::stackSlices() {
 void ScanDerivative::stackHoisted() {
   for (Hoisted &sum : hoisted) {
     sum.output = stack(sum.cotangent);
-    if (sum.contract && !stackedOperand(sum.contract.getLhs()))
-      sum.lhsOutput = stack(forward.lookup(sum.contract.getLhs()));
+    if (Value other = sum.getOther(); other && !stackedOperand(other))
+      sum.otherOutput = stack(forward.lookup(other));
   }
 }
 
@@ -414,23 +376,30 @@ LogicalResult ScanDerivative::addHoisted(const Hoisted &sum, ScanOp scan,
                                          MutableArrayRef<Value> captures) {
   ResultRange stacked = scan.getStacked();
   Value capture = source.getCaptures()[sum.capture];
-  ContractOp contract = sum.contract;
-  if (!contract) {
+  Value cotangent = stacked[sum.output], other = sum.getOther();
+  if (other)
+    other = sum.otherOutput ? Value(stacked[*sum.otherOutput]) : stackedOperand(other);
+  if (isa<GatherOp>(sum.op)) {
+    cotangent = castTo(builder, loc, cotangent, sumType(capture).getElementType());
     addCapture(captures, sum.capture,
-               sumToType(builder, loc, stacked[sum.output], sumType(capture)));
+               ScatterAddOp::create(builder, loc, other, cotangent, capture, /*axis=*/0,
+                                    /*batch_dims=*/0));
+    return success();
+  }
+  auto contract = dyn_cast<ContractOp>(sum.op);
+  if (!contract) {
+    addCapture(captures, sum.capture, sumToType(builder, loc, cotangent, sumType(capture)));
     return success();
   }
   // The derivative of the product of all steps at once.
-  Value lhs = sum.lhsOutput ? stacked[*sum.lhsOutput] : stackedOperand(contract.getLhs());
   SmallVector<int64_t> contracting(contract.getLhsContracting());
   for (int64_t &dimension : contracting)
     ++dimension;
   auto product =
-      ContractOp::create(builder, loc, lhs, capture, contracting, contract.getRhsContracting());
+      ContractOp::create(builder, loc, other, capture, contracting, contract.getRhsContracting());
   product->setAttr(MpcDialect::kEveryStepAttr, builder.getUnitAttr());
   SmallVector<Value> partial(product->getNumOperands());
-  LogicalResult built =
-      product.buildVjp(builder, stacked[sum.output], {false, true, false}, partial);
+  LogicalResult built = product.buildVjp(builder, cotangent, {false, true, false}, partial);
   product.erase();
   if (failed(built))
     return failure();
@@ -441,14 +410,14 @@ LogicalResult ScanDerivative::addHoisted(const Hoisted &sum, ScanOp scan,
 LogicalResult ScanDerivative::giveCotangents(ScanOp scan,
                                              MutableArrayRef<Value> operandCotangents) {
   const size_t count = source.getInits().size();
-  for (auto [position, i] : llvm::enumerate(carried))
+  for (auto [position, i] : llvm::enumerate(carriedIndices))
     if (wanted[i])
       operandCotangents[i] = scan.getResult(unsigned(position));
   for (auto [i, output] : sliceOutputs)
     operandCotangents[count + i] = scan.getStacked()[output];
   auto captures = operandCotangents.drop_front(count + source.getScanned().size());
-  for (auto [position, i] : llvm::enumerate(accumulated))
-    addCapture(captures, i, scan.getResult(unsigned(carried.size() + position)));
+  for (auto [position, i] : llvm::enumerate(accumulatedCaptures))
+    addCapture(captures, i, scan.getResult(unsigned(carriedIndices.size() + position)));
   for (const Hoisted &sum : hoisted)
     if (failed(addHoisted(sum, scan, captures)))
       return failure();
@@ -460,7 +429,7 @@ LogicalResult ScanDerivative::run(MutableArrayRef<Value> operandCotangents) {
     if (tensorTypeOf(value).getRank() == 0)
       return source.emitError() << "has no derivative, because it carries value " << i
                                 << " of rank 0, which cannot be stacked; give it a dimension of 1";
-  if (llvm::any_of(valuesToSave(source), [&](Value v) { return !source.findStack(v); })) {
+  if (llvm::any_of(source.getValuesToSave(), [&](Value v) { return !source.findStack(v); })) {
     // Not prepared: the forward scan runs once more.
     source = cast<ScanOp>(source.buildWithSavedValues(builder));
     SmallVector<Value> padded(cotangents.begin(), cotangents.end());

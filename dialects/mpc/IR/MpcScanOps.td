@@ -56,6 +56,8 @@ def Mpc_ScanOp : Mpc_Op<"scan", [AttrSizedOperandSegments, IsolatedFromAbove,
     /// Carried values after the last step.
     ::mlir::ResultRange getFinals() { return getResults().take_front(getInits().size()); }
     ::mlir::ResultRange getStacked() { return getResults().drop_front(getInits().size()); }
+    /// Values of the body that the derivative reads from stacks.
+    ::llvm::SmallVector<::mlir::Value> getValuesToSave();
     /// The result that stacks `value` of the body, or null.
     ::mlir::Value findStack(::mlir::Value value);
     /// `type` with (without) the steps as dimension 1.
@@ -64,7 +66,7 @@ def Mpc_ScanOp : Mpc_Op<"scan", [AttrSizedOperandSegments, IsolatedFromAbove,
   }];
 }
 
-def Mpc_ReverseOp : Mpc_MovementOp<"reverse", [AllTypesMatch<["input", "result"]>]> {
+def Mpc_ReverseOp : Mpc_MovementOp<"reverse", [Mpc_CheaperThanStack, AllTypesMatch<["input", "result"]>]> {
   let summary = "the elements along an axis (not the batch) in the opposite order";
   let description = "Example: `%r = mpc.reverse %x {axis = 1 : i64} : tensor<?x4x8xf32>`";
   let arguments = (ins Mpc_Tensor:$input, I64Attr:$axis);

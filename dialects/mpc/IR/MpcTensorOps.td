@@ -178,7 +178,7 @@ def Mpc_ReshapeOp : Mpc_MovementOp<"reshape", [Mpc_PassesWideCotangent], Mpc_Che
   let hasFolder = 1;
 }
 
-def Mpc_TransposeOp : Mpc_MovementOp<"transpose", [Mpc_Inferred, Mpc_PassesWideCotangent]> {
+def Mpc_TransposeOp : Mpc_MovementOp<"transpose", [Mpc_CheaperThanStack, Mpc_Inferred, Mpc_PassesWideCotangent]> {
   let summary = "result dimension i is input dimension permutation[i]";
   let description = "Example: `%t = mpc.transpose %x {permutation = array<i64: 0, 2, 1>} : tensor<?x2x3xf32> -> tensor<?x3x2xf32>`";
   let arguments = (ins Mpc_Tensor:$input, DenseI64ArrayAttr:$permutation);
@@ -188,7 +188,7 @@ def Mpc_TransposeOp : Mpc_MovementOp<"transpose", [Mpc_Inferred, Mpc_PassesWideC
   let hasFolder = 1;
 }
 
-def Mpc_ConcatenateOp : Mpc_MovementOp<"concatenate", [Mpc_Inferred]> {
+def Mpc_ConcatenateOp : Mpc_MovementOp<"concatenate", [Mpc_CheaperThanStack, Mpc_Inferred]> {
   let summary = "join along an axis (not the batch)";
   let description = "Example: `%c = mpc.concatenate %a, %b {axis = 1 : i64} : (tensor<?x2xf32>, tensor<?x3xf32>) -> tensor<?x5xf32>`";
   let arguments = (ins Variadic<Mpc_Tensor>:$inputs, I64Attr:$axis);
@@ -197,7 +197,7 @@ def Mpc_ConcatenateOp : Mpc_MovementOp<"concatenate", [Mpc_Inferred]> {
   let hasVerifier = 1;
 }
 
-def Mpc_SliceOp : Mpc_MovementOp<"slice", [Mpc_Inferred, Mpc_PassesWideCotangent]> {
+def Mpc_SliceOp : Mpc_MovementOp<"slice", [Mpc_CheaperThanStack, Mpc_Inferred, Mpc_PassesWideCotangent]> {
   let summary = "elements offset .. offset + size along one axis (not the batch)";
   let description = "Example: `%s = mpc.slice %x {axis = 1 : i64, offset = 2 : i64, size = 3 : i64} : tensor<?x8xf32> -> tensor<?x3xf32>`";
   let arguments = (ins Mpc_Tensor:$input, I64Attr:$axis, I64Attr:$offset, I64Attr:$size);
@@ -206,7 +206,7 @@ def Mpc_SliceOp : Mpc_MovementOp<"slice", [Mpc_Inferred, Mpc_PassesWideCotangent
   let hasVerifier = 1;
 }
 
-def Mpc_PadOp : Mpc_MovementOp<"pad", [Mpc_Inferred]> {
+def Mpc_PadOp : Mpc_MovementOp<"pad", [Mpc_CheaperThanStack, Mpc_Inferred]> {
   let summary = "constant elements before and after along one axis (not the batch)";
   let description = [{
     Example: `%p = mpc.pad %x {axis = 1 : i64, low = 0 : i64, high = 6 : i64, value = 0.0 : f64} : tensor<?x10xf32> -> tensor<?x16xf32>`

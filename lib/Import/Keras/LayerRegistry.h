@@ -35,8 +35,8 @@ struct LayerEntry {
   LayerImportFn import; ///< null where one of the other two is given
   Masking masking = Masking::Stops;
   LayerWholeFn importWhole = nullptr;
-  /// Every place along the axes between batch and last is computed alike, so that TimeDistributed
-  /// needs no loop.
+  /// Every place along the axes behind the batch, or between it and the last, is computed alike, so
+  /// that TimeDistributed needs no loop.
   bool onLastAxis = false;
   CompositeImportFn importComposite = nullptr;
   /// The Python class where Keras exports it under another name: the weights' group is called after

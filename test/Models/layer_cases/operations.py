@@ -203,3 +203,13 @@ def real_functions():
 def real_functions_bfloat16():
     x = keras.Input((7,), name="x")
     return keras.Model(x, real_functions_of(layers.Identity(dtype="bfloat16")(x)))
+
+
+@case("forward")
+def merged_and_padded_integers():
+    x = keras.Input((5,), name="x", dtype="int32")
+    y = x * 3 - 4
+    ops = keras.ops
+    return keras.Model(x, [layers.Add()([x, y, x]), layers.Subtract()([x, y]), layers.Multiply()([x, y]), layers.Maximum()([x, y]), layers.Minimum()([x, y]),
+                           ops.pad(x, ((0, 0), (2, 7)), constant_values=-3), ops.pad(ops.reshape(y, (-1, 5, 1)), ((0, 0), (1, 0), (0, 2))),
+                           ops.pad(x > 2, ((0, 0), (1, 1)), constant_values=True)])

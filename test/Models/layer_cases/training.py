@@ -55,6 +55,15 @@ def embedding_called_twice():
     return keras.Model(ids, layers.Dense(2)(layers.Flatten()(layers.Concatenate()([embedding(ids), 2.0 * embedding(ids)]))))
 
 
+@case("train", steps=4, optimizer="adam_rows")
+def embedding_of_steps():
+    """A table that every step of TimeDistributed reads has rows for a gradient, too, also inside of a model."""
+    ids = keras.Input((4, 5), name="x", dtype="int32")
+    model = keras.Sequential([keras.Input((5,), dtype="int32"), layers.Embedding(9, 3), layers.Flatten()])
+    parts = [layers.TimeDistributed(layers.Embedding(9, 3))(ids), layers.TimeDistributed(model)(ids)]
+    return keras.Model(ids, layers.Dense(2)(layers.Concatenate()([layers.Flatten()(part) for part in parts])))
+
+
 # ---- Regularizers -------------------------------------------------------------------------------
 
 

@@ -75,8 +75,9 @@ Value importReversibleEmbedding(LayerBuilder &b) {
   return logits;
 }
 
-constexpr LayerEntry kEmbeddingLayers[] = {{"Embedding", importEmbedding},
-                                           {"ReversibleEmbedding", importReversibleEmbedding}};
+constexpr LayerEntry kEmbeddingLayers[] = {
+    {"Embedding", importEmbedding, Masking::Stops, nullptr, /*onLastAxis=*/true},
+    {"ReversibleEmbedding", importReversibleEmbedding}};
 
 } // namespace
 
