@@ -8,6 +8,7 @@
 #include "data/json_guard.h"
 #include "data/safetensors.h"
 #include "data/variable_tensor.h"
+#include "module/optimizer_scalar.h"
 #include "mpc-rt/tuning.h"
 
 #include <charconv>
@@ -73,7 +74,7 @@ using Texts = std::map<std::string, std::string>;
 
 // Since the first checkpoints of this format, which cannot be asked for them.
 constexpr char policyKey[] = "run.--policy", layersKey[] = "run.policies of layers";
-constexpr char rateKey[] = "compiled.learning_rate";
+constexpr char rateKey[] = "compiled.learning_rate", stepsKey[] = "run.--steps";
 
 /// Tells models apart whose layers have other policies: a checksum of what each computes in.
 std::string digestLayers(const char *manifest) {
@@ -104,24 +105,15 @@ Texts modelText(const Session &session) {
 
 /// The rate that training of the model begins with; "" where a schedule decides.
 std::string compiledLearningRate(const mpc_rt_executable_t &tables) {
-  const std::string name = "/learning_rate";
-  std::string rate;
-  for (uint32_t i = 0; i < tables.variable_count; ++i) {
-    const mpc_rt_variable_info_t &variable = tables.variables[i];
-    const std::string path = variable.tensor.name;
-    if (variable.role == MPC_RT_ROLE_OPTIMIZER && variable.initializer == MPC_RT_INIT_CONSTANT &&
-        path.size() > name.size() &&
-        path.compare(path.size() - name.size(), std::string::npos, name) == 0)
-      rate = training::formatReal(variable.init_a); // of the inner optimizer, which comes last
-  }
-  return rate;
+  const int64_t rate = rt::findOptimizerScalar(tables, rt::OptimizerScalar::learningRate);
+  return rate < 0 ? "" : training::formatReal(tables.variables[rate].init_a);
 }
 
 Texts identityText(const Session &session, const RunIdentity &identity) {
   Texts texts = modelText(session);
   texts.insert({{"run.--batch-size", std::to_string(identity.batchSize)},
                 {"run.rows", std::to_string(identity.rows)},
-                {"run.--steps", std::to_string(identity.steps)},
+                {stepsKey, std::to_string(identity.steps)},
                 {"run.--shuffle", identity.shuffle},
                 {"run.--seed", std::to_string(identity.seed)}});
   return texts;
@@ -131,6 +123,9 @@ bool isSame(const Texts &metadata, const std::string &key, const std::string &va
   auto at = metadata.find(key);
   if (at == metadata.end())
     return key == policyKey || key == layersKey;
+  // A run may go on for more steps, as for more epochs; but with --steps no batch is a smaller one.
+  if (key == stepsKey)
+    return (at->second == "0") == (value == "0");
   return at->second == value;
 }
 
@@ -223,12 +218,17 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
   auto shown = [](const std::string &value) -> std::string {
     return value == "each-pass" ? "on and no --seed" : value == "once" ? "on and a --seed" : value;
   };
-  for (const auto &[key, value] : identityText(session, identity))
-    if (!isSame(content->metadata, key, value))
-      failure.append(Failure(path + ": was written with " + key.substr(4) + " " + shown(text(key)) +
-                             ", not " + shown(value) +
-                             "; expected the same run; use --weights to start a "
-                             "new one from trained weights"));
+  for (const auto &[key, value] : identityText(session, identity)) {
+    if (isSame(content->metadata, key, value))
+      continue;
+    const std::string difference =
+        key == stepsKey
+            ? value == "0" ? "with --steps, not without" : "without --steps, not with it"
+            : "with " + key.substr(4) + " " + shown(text(key)) + ", not " + shown(value);
+    failure.append(Failure(path + ": was written " + difference +
+                           "; expected the same run; use --weights to start a new one from trained "
+                           "weights"));
+  }
   FitState restored;
   auto number = [&](const char *key) {
     std::string value = text(key);

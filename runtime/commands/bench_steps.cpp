@@ -124,6 +124,7 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
     return dataset.failure();
   steps->data_ = std::move(*dataset);
   steps->rows_.resize(static_cast<size_t>(batchSize));
+  steps->nextRows_ = steps->rows_;
   steps->batcher_ = std::make_unique<training::Batcher>(model, **entry);
   Result<training::MemoryPlan> plan =
       training::planMemory(model, **entry, batchSize, steps->data_, /*inOrder=*/true);
@@ -139,17 +140,12 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
 Result<double> BenchSteps::step() {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
-  auto choose = [&](int64_t first) {
-    for (size_t i = 0; i < rows_.size(); ++i)
-      rows_[i] = (first + static_cast<int64_t>(i)) % data_.rows;
-  };
-  if (batcher_->canFetch()) {
-    choose(next_ + options_.batchSize);
-    batcher_->expect(data_, rows_.data(), options_.batchSize);
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    rows_[i] = (next_ + static_cast<int64_t>(i)) % data_.rows;
+    nextRows_[i] = (rows_[i] + options_.batchSize) % data_.rows;
   }
-  choose(next_);
   next_ += options_.batchSize;
-  if (Status status = batcher_->run(data_, rows_.data(), options_.batchSize); !status)
+  if (Status status = batcher_->run(data_, rows_, nextRows_); !status)
     return status.failure();
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }

@@ -45,7 +45,7 @@ private:
   std::unique_ptr<training::Session> session_;
   std::unique_ptr<training::Batcher> batcher_;
   data::Dataset data_;
-  std::vector<int64_t> rows_;
+  std::vector<int64_t> rows_, nextRows_;
   int64_t next_ = 0;
   training::MemoryPlan plan_;
 };

@@ -40,7 +40,7 @@ int gradients(Arguments &arguments, Console &console) {
   std::vector<int64_t> rows(static_cast<size_t>(data.rows));
   std::iota(rows.begin(), rows.end(), 0);
   training::Batcher batcher(*session, *entry);
-  if (Status status = batcher.run(data, rows.data(), data.rows); !status)
+  if (Status status = batcher.run(data, rows); !status)
     return console.fail(status.failure());
 
   data::NamedArrays result;

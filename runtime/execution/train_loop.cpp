@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
 #include "runtime/execution/gradient_arithmetic.h"
+#include "runtime/module/optimizer_scalar.h"
 
 #include <algorithm>
 #include <cstring>
@@ -127,10 +128,7 @@ mpc_rt_status_t TrainLoop::open(const mpc_rt_executable_t &executable) {
                   model);
   }
   gradientOffsets.push_back(end);
-  for (uint32_t i = 0; i < executable.variable_count; ++i)
-    isDynamic |=
-        executable.variables[i].role == MPC_RT_ROLE_OPTIMIZER &&
-        std::strcmp(executable.variables[i].tensor.name, "loss_scale_optimizer/dynamic_scale") == 0;
+  isDynamic = findOptimizerScalar(executable, OptimizerScalar::lossScale) >= 0;
   return MPC_RT_OK;
 }
 

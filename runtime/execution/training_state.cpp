@@ -1,33 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loss scale, learning rate and random states: variables under names of their own.
+// Loss scale, learning rate and random states.
 #include "mpc-rt/training.h"
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
+#include "runtime/module/optimizer_scalar.h"
 
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 
 using namespace mpc::rt;
 
 namespace {
-
-constexpr char scalerPrefix[] = "loss_scale_optimizer/";
-
-// Index of the optimizer variable whose name satisfies `wanted` and that has this dtype and bytes;
-// -1 when there is none.
-template <typename Predicate>
-int64_t findOptimizerVariable(const mpc_rt_context_t &context, mpc_rt_dtype_t dtype, size_t bytes,
-                              Predicate wanted) {
-  auto &executable = context.executable();
-  for (uint32_t i = 0; i < executable.variable_count; ++i) {
-    auto &variable = executable.variables[i];
-    if (variable.role == MPC_RT_ROLE_OPTIMIZER && wanted(variable.tensor.name) &&
-        variable.tensor.dtype == dtype && context.layout.sizes[i] == bytes)
-      return i;
-  }
-  return -1;
-}
 
 // Before the host looks at the optimizer's variables.
 mpc_rt_status_t fetchOptimizer(mpc_rt_context_t &context) {
@@ -43,36 +28,27 @@ mpc_rt_status_t storeAt(mpc_rt_context_t &context, const void *address) {
   return MPC_RT_OK;
 }
 
-void *findScale(mpc_rt_context_t &context) {
-  int64_t index =
-      findOptimizerVariable(context, MPC_RT_FLOAT32, sizeof(float), [](const char *name) {
-        return std::strcmp(name, "loss_scale_optimizer/dynamic_scale") == 0;
-      });
-  return index < 0 ? nullptr : context.variables[static_cast<size_t>(index)];
+// Null where there is none.
+template <typename T> T *find(mpc_rt_context_t &context, OptimizerScalar wanted) {
+  const int64_t index = findOptimizerScalar(context.executable(), wanted);
+  return index < 0 ? nullptr : static_cast<T *>(context.variables[static_cast<size_t>(index)]);
 }
 
-void *findCounter(mpc_rt_context_t &context) {
-  int64_t index =
-      findOptimizerVariable(context, MPC_RT_INT64, sizeof(int64_t), [](const char *name) {
-        return std::strcmp(name, "loss_scale_optimizer/step_counter") == 0;
-      });
-  return index < 0 ? nullptr : context.variables[static_cast<size_t>(index)];
+float *findScale(mpc_rt_context_t &context) {
+  return find<float>(context, OptimizerScalar::lossScale);
 }
 
-// The rate of the optimizer inside a LossScaleOptimizer, whose own is not used.
+int64_t *findCounter(mpc_rt_context_t &context) {
+  return find<int64_t>(context, OptimizerScalar::lossScaleCounter);
+}
+
 mpc_rt_status_t findRate(mpc_rt_context_t &context, float *&rate) {
-  int64_t index =
-      findOptimizerVariable(context, MPC_RT_FLOAT32, sizeof(float), [](const char *name) {
-        const char *slash = std::strrchr(name, '/');
-        return slash && std::strcmp(slash, "/learning_rate") == 0 &&
-               std::strncmp(name, scalerPrefix, sizeof scalerPrefix - 1) != 0;
-      });
-  if (index < 0)
+  rate = find<float>(context, OptimizerScalar::learningRate);
+  if (!rate)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: has no learning rate of its own; expected a model with an optimizer and "
                 "without a schedule; compile it with --learning-rate=...",
                 context.executable().model_name);
-  rate = static_cast<float *>(context.variables[static_cast<size_t>(index)]);
   return fetchOptimizer(context);
 }
 
@@ -88,11 +64,12 @@ mpc_rt_status_t mpc_rt_context_get_loss_scale(mpc_rt_context_t *context,
                 "set");
   if (auto status = fetchOptimizer(*context))
     return status;
-  void *scale = findScale(*context), *counter = findCounter(*context);
+  float *scale = findScale(*context);
+  int64_t *counter = findCounter(*context);
   loss_scale->dynamic = scale && counter;
-  loss_scale->scale = scale ? *static_cast<float *>(scale) : fixedLossScale(context->executable());
+  loss_scale->scale = scale ? *scale : fixedLossScale(context->executable());
   loss_scale->reserved = 0;
-  loss_scale->dynamic_counter = counter ? *static_cast<int64_t *>(counter) : 0;
+  loss_scale->dynamic_counter = counter ? *counter : 0;
   return MPC_RT_OK;
 }
 
@@ -104,21 +81,23 @@ mpc_rt_status_t mpc_rt_context_set_loss_scale(mpc_rt_context_t *context,
                 "set");
   if (auto status = fetchOptimizer(*context))
     return status;
-  void *scale = findScale(*context), *counter = findCounter(*context);
+  float *scale = findScale(*context);
+  int64_t *counter = findCounter(*context);
   if (!scale || !counter)
     return fail(MPC_RT_FAILED_PRECONDITION,
                 "%s: has no dynamic loss scale; expected a model in mixed_float16; compile it with "
                 "--loss-scale=dynamic:INITIAL:GROWTH_STEPS",
                 context->executable().model_name);
-  if (!(loss_scale->scale > 0) || !std::isfinite(loss_scale->scale) ||
+  // Smaller ones are zero where gradients are divided by them.
+  if (!(loss_scale->scale >= FLT_MIN) || !std::isfinite(loss_scale->scale) ||
       loss_scale->dynamic_counter < 0)
     return fail(MPC_RT_INVALID_ARGUMENT,
-                "%s: loss scale %g with counter %lld; expected a positive finite scale and a "
-                "counter of at least 0",
+                "%s: loss scale %g with counter %lld; expected a finite scale of at least 1.18e-38 "
+                "and a counter of at least 0",
                 context->executable().model_name, static_cast<double>(loss_scale->scale),
                 static_cast<long long>(loss_scale->dynamic_counter));
-  *static_cast<float *>(scale) = loss_scale->scale;
-  *static_cast<int64_t *>(counter) = loss_scale->dynamic_counter;
+  *scale = loss_scale->scale;
+  *counter = loss_scale->dynamic_counter;
   auto status = storeAt(*context, scale);
   return status ? status : storeAt(*context, counter);
 }

@@ -35,38 +35,37 @@ Status Batcher::prepareOutputs(int64_t count) {
   return Status();
 }
 
-void Batcher::expect(const data::Dataset &data, const int64_t *rows, int64_t count) {
-  expected_ = {&data, {rows, rows + count}};
-}
-
-void Batcher::fetchExpected() {
-  fetched_ = std::move(expected_);
-  expected_ = {};
-  if (!fetched_.data)
+void Batcher::prefetch(const data::Dataset &data, const std::vector<int64_t> &rows) {
+  prefetchedData_ = nullptr;
+  if (!canPrefetch_ || rows.empty())
     return;
+  prefetchedData_ = &data;
+  prefetchedRows_ = rows;
   auto fill = [](void *user, void *const *inputs) {
     const auto &batcher = *static_cast<Batcher *>(user);
-    const Rows &next = batcher.fetched_;
+    const std::vector<int64_t> &next = batcher.prefetchedRows_;
     for (uint32_t i = 0; i < batcher.entry_.input_count; ++i)
-      data::gatherRows(next.data->columns[i], next.rows.data(),
-                       static_cast<int64_t>(next.rows.size()), inputs[i], batcher.threads_);
+      data::gatherRows(batcher.prefetchedData_->columns[i], next.data(),
+                       static_cast<int64_t>(next.size()), inputs[i], batcher.threads_);
   };
-  const auto count = static_cast<int64_t>(fetched_.rows.size());
-  canFetch_ = mpc_rt_context_prefetch(session_.context(), index_, count, fill, this) == MPC_RT_OK;
-  if (!canFetch_)
-    fetched_ = {};
+  canPrefetch_ =
+      mpc_rt_context_prefetch(session_.context(), index_, static_cast<int64_t>(rows.size()), fill,
+                              this) == MPC_RT_OK;
+  if (!canPrefetch_)
+    prefetchedData_ = nullptr;
 }
 
-Status Batcher::run(const data::Dataset &data, const int64_t *rows, int64_t count) {
-  if (fetched_.data && fetched_ == Rows{&data, {rows, rows + count}}) {
-    fetchExpected();
+Status Batcher::run(const data::Dataset &data, const std::vector<int64_t> &rows,
+                    const std::vector<int64_t> &next) {
+  const auto count = static_cast<int64_t>(rows.size());
+  const bool isOnDevice = prefetchedData_ == &data && prefetchedRows_ == rows;
+  prefetch(data, next);
+  if (isOnDevice)
     return runPointers(nullptr, count);
-  }
-  fetchExpected();
   std::vector<const void *> pointers(entry_.input_count);
   for (uint32_t i = 0; i < entry_.input_count; ++i) {
     const data::Column &column = data.columns[i];
-    if ((pointers[i] = data::findRows(column, rows, count)))
+    if ((pointers[i] = data::findRows(column, rows.data(), count)))
       continue;
     if (inputs_[i].bytes() < data::rowBytes(column) * static_cast<size_t>(count) ||
         !inputs_[i].data()) {
@@ -77,7 +76,7 @@ Status Batcher::run(const data::Dataset &data, const int64_t *rows, int64_t coun
                                       "use a smaller --batch-size");
       inputs_[i] = *array;
     }
-    data::gatherRows(column, rows, count, inputs_[i].data(), threads_);
+    data::gatherRows(column, rows.data(), count, inputs_[i].data(), threads_);
     pointers[i] = inputs_[i].data();
   }
   return runBuffers(pointers, count);
@@ -92,13 +91,11 @@ Status Batcher::runAll(const data::Dataset &data, int64_t batchSize, bool full,
       rows[static_cast<size_t>(i)] = std::min(first + i, data.rows - 1);
     return rows;
   };
+  std::vector<int64_t> rows, next;
   for (int64_t first = 0; first < data.rows; first += batchSize) {
-    if (canFetch_ && first + batchSize < data.rows) {
-      const std::vector<int64_t> next = rowsFrom(first + batchSize);
-      expect(data, next.data(), static_cast<int64_t>(next.size()));
-    }
-    const std::vector<int64_t> rows = rowsFrom(first);
-    if (Status status = run(data, rows.data(), static_cast<int64_t>(rows.size())); !status)
+    rows = first == 0 ? rowsFrom(first) : std::move(next);
+    next = first + batchSize < data.rows ? rowsFrom(first + batchSize) : std::vector<int64_t>();
+    if (Status status = run(data, rows, next); !status)
       return status;
     if (done)
       done(first, std::min(batchSize, data.rows - first));

@@ -14,12 +14,11 @@ class Batcher {
 public:
   Batcher(Session &session, const mpc_rt_entry_info_t &entry);
 
-  /// Gathers rows[0 .. count) of `data`, whose columns are the entry's inputs, and runs the entry.
-  data::Status run(const data::Dataset &data, const int64_t *rows, int64_t count);
-  /// Says before a run which rows the one after it takes: they are gathered while the device
-  /// computes, if it can.
-  bool canFetch() const { return canFetch_; }
-  void expect(const data::Dataset &data, const int64_t *rows, int64_t count);
+  /// Gathers `rows` of `data`, whose columns are the entry's inputs, and runs the entry. `next` are
+  /// the rows of the run that follows, none where that is not known: they are gathered while the
+  /// device computes, if it can.
+  data::Status run(const data::Dataset &data, const std::vector<int64_t> &rows,
+                   const std::vector<int64_t> &next = {});
   /// Runs on all rows in their order, `batchSize` at a time; `done`, if there is one, is called
   /// after each batch with its first row and how many it has. `full` fills the last batch up with
   /// the last row, which does not count for `done`.
@@ -35,22 +34,19 @@ public:
   const mpc_rt_entry_info_t &entry() const { return entry_; }
 
 private:
-  struct Rows {
-    const data::Dataset *data = nullptr; ///< null: none
-    std::vector<int64_t> rows;
-    bool operator==(const Rows &other) const { return data == other.data && rows == other.rows; }
-  };
   data::Status prepareOutputs(int64_t count);
   data::Status runPointers(const void *const *inputs, int64_t count);
-  void fetchExpected();
+  void prefetch(const data::Dataset &data, const std::vector<int64_t> &rows);
   Session &session_;
   const mpc_rt_entry_info_t &entry_;
   uint32_t index_, threads_;
   int64_t outputBatch_ = -1;
   std::vector<data::Array> inputs_;
   std::vector<data::Array> outputs_;
-  bool canFetch_ = true;
-  Rows expected_, fetched_; ///< fetched_: on the device after the run at hand
+  bool canPrefetch_ = true;
+  /// What is on the device after the run at hand; null: nothing.
+  const data::Dataset *prefetchedData_ = nullptr;
+  std::vector<int64_t> prefetchedRows_;
 };
 
 /// Checks that `batch` and `rows` suit a model compiled for a fixed batch; `path` names the data.

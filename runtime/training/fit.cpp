@@ -25,9 +25,11 @@ public:
     stepsPerEpoch_ =
         options.steps ? options.steps : (data.rows + options.batchSize - 1) / options.batchSize;
     epochs_ = options.steps ? 1 : options.epochs;
-    // Only counted steps take rows again to fill a batch.
-    rows_.resize(static_cast<size_t>(options.steps ? options.batchSize
-                                                   : std::min(options.batchSize, data.rows)));
+    // A run that did all of its steps goes on where it is given more of them.
+    if (options.steps && state_.epoch > 0 && state_.globalStep < options.steps) {
+      state_.epoch = 0;
+      state_.step = state_.globalStep;
+    }
   }
 
   Result<bool> run() {
@@ -75,32 +77,32 @@ private:
     return false;
   }
 
-  int64_t chooseRows(int64_t step) {
-    int64_t begin = step * options_.batchSize;
-    if (options_.steps) {
-      for (int64_t j = 0; j < options_.batchSize; ++j)
-        rows_[static_cast<size_t>(j)] =
-            order_.at((begin + j) / data_.rows, (begin + j) % data_.rows);
-      return options_.batchSize;
-    }
-    int64_t count = std::min(options_.batchSize, data_.rows - begin);
-    for (int64_t j = 0; j < count; ++j)
-      rows_[static_cast<size_t>(j)] = order_.at(state_.epoch, begin + j);
-    return count;
+  /// The rows of a step of this epoch; none behind its last one.
+  void chooseRows(int64_t step, std::vector<int64_t> &rows) {
+    rows.clear();
+    if (step >= stepsPerEpoch_)
+      return;
+    const int64_t begin = step * options_.batchSize;
+    // Only counted steps take rows again to fill a batch.
+    const int64_t end = options_.steps ? begin + options_.batchSize
+                                       : std::min(begin + options_.batchSize, data_.rows);
+    for (int64_t place = begin; place < end; ++place)
+      rows.push_back(options_.steps ? order_.at(place / data_.rows, place % data_.rows)
+                                    : order_.at(state_.epoch, place));
   }
 
   Status runStep() {
-    if (step_.canFetch() && state_.step + 1 < stepsPerEpoch_) {
-      const int64_t next = chooseRows(state_.step + 1);
-      step_.expect(data_, rows_.data(), next);
-    }
-    int64_t count = chooseRows(state_.step);
+    if (nextRows_.empty())
+      chooseRows(state_.step, rows_);
+    else
+      std::swap(rows_, nextRows_);
+    chooseRows(state_.step + 1, nextRows_);
     if (options_.trace)
       if (Status status = options_.trace->stepBegin(); !status)
         return status;
-    if (Status status = step_.run(data_, rows_.data(), count); !status)
+    if (Status status = step_.run(data_, rows_, nextRows_); !status)
       return status;
-    StepResult result{state_.globalStep, count, 0, true};
+    StepResult result{state_.globalStep, static_cast<int64_t>(rows_.size()), 0, true};
     if (const data::Array *loss = step_.findOutput("loss"))
       result.loss = *loss->as<float>();
     if (const data::Array *finite = step_.findOutput("finite"))
@@ -157,7 +159,7 @@ private:
   std::unique_ptr<Batcher> evaluate_;
   RowOrder order_;
   int64_t stepsPerEpoch_, epochs_;
-  std::vector<int64_t> rows_;
+  std::vector<int64_t> rows_, nextRows_; ///< of this step and the one after it
 };
 
 } // namespace

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The optimizer variables that training looks at, found by Keras's names.
+// The optimizer variables that training looks at.
 #ifndef MPC_RUNTIME_TRAINING_OPTIMIZER_STATE_H
 #define MPC_RUNTIME_TRAINING_OPTIMIZER_STATE_H
 
+#include "module/optimizer_scalar.h"
 #include "training/session.h"
 
 namespace mpc::training {
 
-/// Names may carry the optimizer's own ("adam/learning_rate") or not ("learning_rate"). Under a
-/// LossScaleOptimizer the outer iteration and learning_rate are unused (Keras: the properties
-/// delegate to the inner optimizer), so the last variable of each name is the one that counts.
 class OptimizerState {
 public:
   explicit OptimizerState(Session &session);
@@ -23,10 +21,11 @@ public:
   bool setLearningRate(float rate);
 
 private:
+  int64_t find(rt::OptimizerScalar wanted) const;
   std::optional<float> real(int64_t index) const;
   std::optional<int64_t> integer(int64_t index) const;
   Session &session_;
-  int64_t learningRate_ = -1, dynamicScale_ = -1, stepCounter_ = -1, iteration_ = -1;
+  int64_t learningRate_, dynamicScale_, stepCounter_, iteration_; ///< -1 where there is none
 };
 
 } // namespace mpc::training

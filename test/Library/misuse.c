@@ -125,8 +125,10 @@ static void training(net_model_t *model, net_context_t *context) {
   scale.struct_size = sizeof scale;
   EXPECT(net_get_loss_scale(context, &scale) == MPC_RT_OK);
   scale.scale = -1;
-  REFUSED(INVALID_ARGUMENT, "expected a positive finite scale",
+  REFUSED(INVALID_ARGUMENT, "expected a finite scale of at least 1.18e-38",
           net_set_loss_scale(context, &scale));
+  scale.scale = 1e-39f; /* zero where gradients are divided by it */
+  REFUSED(INVALID_ARGUMENT, "loss scale 1e-39", net_set_loss_scale(context, &scale));
   EXPECT(mpc_rt_context_get_learning_rate(context, &rate) == MPC_RT_OK);
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
     REFUSED(INVALID_ARGUMENT, "expected a finite number",

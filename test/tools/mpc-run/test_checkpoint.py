@@ -81,6 +81,14 @@ class Checkpoint(linear.ToolTest):
         self.train("--steps=9", "--resume", self.path("c"), "--save", self.path("part"))
         self.assertEqual(self.read("whole"), self.read("part"))
 
+    def test_resume_for_more_steps(self):
+        self.train("--steps=9", "--save", self.path("whole"))
+        self.train("--steps=4", "--checkpoint", self.path("c"))
+        self.train("--steps=9", "--resume", self.path("c"), "--save", self.path("part"))
+        self.assertEqual(self.read("whole"), self.read("part"))
+        result = self.train("--epochs=9", "--resume", self.path("c"), expect=1)
+        self.assertIn("was written with --steps, not without; expected the same run", result.stderr)
+
     def test_what_belongs_to_checkpoints_needs_them(self):
         result = self.train("--save-freq=4", "--keep=2", expect=2)
         for option in ("--save-freq", "--keep"):

@@ -159,5 +159,5 @@ TEST(Configs, LayerArgumentsAgreeWithKeras) {
     EXPECT_EQ(show(*result.get("config_dtype")), show(std::move(written))) << what;
   }
   EXPECT_EQ(ran, 88);
-  // `layer_classes` is about layers: test/Transforms/mpc-insert-casts/autocast-fixture.test.
+  // `layer_classes` is about layers: test/Transforms/insert-casts/autocast-fixture.test.
 }
