@@ -49,6 +49,11 @@ ExitCode Compilation::load() {
     diagnostics.error("--name=" + options.name + ": must be a C identifier");
     return kExitUsage;
   }
+  if (StringRef(options.name).starts_with("mpc_rt")) {
+    diagnostics.error("--name=" + options.name +
+                      ": names that begin with mpc_rt are the runtime's; expected another one");
+    return kExitUsage;
+  }
   name = options.name.empty() ? toIdentifier(stem) : options.name;
   StringRef bytes = file->getBuffer();
   switch (keras::sniffContent(bytes)) {
@@ -141,15 +146,13 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
     first = *options.compileFrom == Phase::Module ? Phase::Module
                                                   : Phase(int(*options.compileFrom) + 1);
   // What a later pass could not do with other IR would look like its own fault.
-  if (options.compileFrom) {
-    PassManager manager(&context);
-    addVerification(manager, *options.compileFrom);
-    if (failed(manager.run(*module))) {
-      diagnostics.error(
-          options.model + ": is no IR of the phase " + getPhaseName(*options.compileFrom) +
-          "; expected what mpcc --compile-to=" + getPhaseName(*options.compileFrom) + " prints");
-      return kExitBadInput;
-    }
+  const Phase written = options.compileFrom.value_or(Phase::Import);
+  PassManager manager(&context);
+  addVerification(manager, written);
+  if (failed(manager.run(*module))) {
+    diagnostics.error(options.model + ": is no IR of the phase " + getPhaseName(written) +
+                      "; expected what mpcc --compile-to=" + getPhaseName(written) + " prints");
+    return kExitBadInput;
   }
   if (!options.initialize) {
     llvm::Expected<WeightStore> beside = readWeightsBeside(options, *module);
@@ -261,7 +264,7 @@ void Compilation::recordManifest() {
         builder.getNamedAttr("accumulate", text(layer.getPrecision()->getAccumulate())),
         builder.getNamedAttr("rule", layer.getPrecision()->getRule()),
     };
-    if (auto policy = layer->getAttrOfType<StringAttr>(kQuantizedPolicyAttr))
+    if (auto policy = layer->getAttrOfType<StringAttr>(MpcDialect::kQuantizedPolicyAttr))
       row.push_back(builder.getNamedAttr("policy", policy));
     layers.push_back(builder.getDictionaryAttr(row));
   });
@@ -282,7 +285,6 @@ ExitCode Compilation::runPhase(Phase phase) {
     return phase <= Phase::Fusion || (options.cuda && phase == Phase::Kernels)
                ? kExitBadInput
                : reportInternalError(phase, "a pass failed");
-  (*module)->setAttr(MpcDialect::kPhaseAttr, StringAttr::get(&context, getPhaseName(phase)));
   if (phase == Phase::Policy) {
     recordManifest();
     explanation.recordLayers(*module);

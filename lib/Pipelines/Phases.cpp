@@ -137,7 +137,8 @@ static void addTensors(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createVerifyTensors());
 }
 
-void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
+/// What leads to the phase, and its verifier.
+static void addPasses(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
   switch (phase) {
   case Phase::Import:
     return addVerification(manager, phase);
@@ -160,6 +161,12 @@ void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &o
   case Phase::Module:
     return buildLLVMPipeline(manager);
   }
+}
+
+void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
+  addPasses(manager, phase, options);
+  // Behind the verifier: the IR says what holds.
+  manager.addPass(createMarkPhase({getPhaseName(phase).str()}));
 }
 
 void mpc::addVerification(OpPassManager &manager, Phase phase) {

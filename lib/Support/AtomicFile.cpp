@@ -159,6 +159,11 @@ llvm::Error AtomicFiles::replace() {
                        std::error_code(errno, std::generic_category()));
     file.temporary = temporary;
   }
+  // What is known to fail fails before the first file is replaced: they belong together.
+  for (const File &file : files)
+    if (llvm::sys::fs::is_directory(file.path))
+      return fileError(file.path, "cannot be replaced; expected no folder of this name; remove it",
+                       std::make_error_code(std::errc::is_a_directory));
   for (File &file : files) {
     if (std::error_code code = llvm::sys::fs::rename(file.temporary, file.path))
       return fileError(file.path, "cannot be replaced", code);

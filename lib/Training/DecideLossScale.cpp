@@ -39,12 +39,13 @@ std::optional<Request> parseRequest(StringRef text) {
     return request;
   int64_t steps;
   if (parts[0] != "dynamic" || (parts.size() != 3 && parts.size() != 5) ||
-      parts[2].getAsInteger(10, steps))
+      parts[2].getAsInteger(10, steps) || steps < 1)
     return std::nullopt;
   request.growthSteps = steps;
   if (parts.size() == 5) {
     double minimum, maximum;
-    if (!number(3, minimum) || !number(4, maximum) || minimum > maximum)
+    if (!number(3, minimum) || !number(4, maximum) || minimum > request.initial ||
+        maximum < request.initial)
       return std::nullopt;
     request.minimum = minimum, request.maximum = maximum;
   }
@@ -64,10 +65,7 @@ struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (!isLossScaleOption(option)) {
-      module.emitError("--loss-scale=")
-          << option
-          << ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
-             "positive scales that are finite in float32 and at least 1.2e-38, no denormals";
+      module.emitError("--loss-scale=") << option << ": expected " << kLossScaleForms;
       return signalPassFailure();
     }
     LossScaleOp existing;

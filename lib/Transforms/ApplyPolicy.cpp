@@ -5,8 +5,8 @@
 // of names.
 #include "mlir/IR/Remarks.h"
 #include "mpc/Policy/PolicySource.h"
+#include "mpc/Support/Dtype.h"
 #include "mpc/Transforms/Passes.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -16,26 +16,6 @@ namespace mpc {
 #define GEN_PASS_DEF_APPLYPOLICY
 #include "mpc/Transforms/Passes.h.inc"
 } // namespace mpc
-
-/// The element type of a Keras dtype; null where mpc has none (strings, complex numbers, float8).
-static Type elementTypeOfDType(MLIRContext *context, StringRef dtype) {
-  Builder b(context);
-  return llvm::StringSwitch<Type>(dtype)
-      .Case("float16", b.getF16Type())
-      .Case("bfloat16", b.getBF16Type())
-      .Case("float32", b.getF32Type())
-      .Case("float64", b.getF64Type())
-      .Case("bool", b.getI1Type())
-      .Case("int8", b.getI8Type())
-      .Case("int16", b.getIntegerType(16))
-      .Case("int32", b.getI32Type())
-      .Case("int64", b.getI64Type())
-      .Case("uint8", b.getIntegerType(8, /*isSigned=*/false))
-      .Case("uint16", b.getIntegerType(16, /*isSigned=*/false))
-      .Case("uint32", b.getIntegerType(32, /*isSigned=*/false))
-      .Case("uint64", b.getIntegerType(64, /*isSigned=*/false))
-      .Default(Type());
-}
 
 static std::string spell(Type type) {
   std::string text;
@@ -101,8 +81,7 @@ public:
         failedAny = true;
     });
     if (failedAny)
-      return signalPassFailure();
-    module->setAttr(MpcDialect::kPhaseAttr, StringAttr::get(&getContext(), "policy"));
+      signalPassFailure();
   }
 
 private:
@@ -164,8 +143,8 @@ private:
     if (isImported && form != decided.getQuantizationModeName())
       return error() << "does not quantize as the layer was imported, \"" << form.getValue()
                      << "\"; give it a policy of that mode";
-    Type compute = elementTypeOfDType(&getContext(), decided.getComputeDType());
-    Type variable = elementTypeOfDType(&getContext(), decided.getVariableDType());
+    Type compute = parseDtype(&getContext(), decided.getComputeDType());
+    Type variable = parseDtype(&getContext(), decided.getVariableDType());
     if (!compute || !variable)
       return error() << "computes in " << decided.getComputeDType()
                      << ", a dtype that mpc does not compile; expected a floating policy such as "
@@ -187,7 +166,8 @@ private:
     layer.removePolicyAttr();
     layer->removeAttr(MpcDialect::kQuantizationAttr);
     if (isImported)
-      layer->setAttr(kQuantizedPolicyAttr, StringAttr::get(&getContext(), decided.getName()));
+      layer->setAttr(MpcDialect::kQuantizedPolicyAttr,
+                     StringAttr::get(&getContext(), decided.getName()));
     remarkDecision(layer, decided, rule);
     if (decided.isQuantized())
       remarkQuantization(layer, decided, isImported);

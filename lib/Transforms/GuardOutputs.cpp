@@ -42,6 +42,10 @@ public:
     func::FuncOp forward = lookupFunction(getOperation(), "forward");
     if (guard == "off" || !forward)
       return;
+    if (!llvm::hasSingleElement(forward.getBody())) {
+      forward.emitError("@forward must have a body of one block");
+      return signalPassFailure();
+    }
     Operation *terminator = forward.getBody().front().getTerminator();
     OpBuilder builder(terminator);
     llvm::SmallDenseMap<Value, Value> widened; // one value may leave under several names

@@ -327,7 +327,6 @@ public:
     if (failedAny)
       return signalPassFailure();
     matchLossArguments(module);
-    module->setAttr(MpcDialect::kPhaseAttr, StringAttr::get(&getContext(), "casts"));
   }
 
 private:

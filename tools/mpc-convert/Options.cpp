@@ -73,9 +73,7 @@ std::optional<ConvertOptions> mpc::parseConvertOptions(int argc, char **argv, Ex
       report("--" + option->ArgStr + ": is empty; expected " + option->ValueStr +
              ", or leave the option out");
   if (!isLossScaleOption(line.lossScale))
-    report("--loss-scale=" + line.lossScale +
-           ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
-           "positive scales that are finite in float32 and at least 1.2e-38, no denormals");
+    report("--loss-scale=" + line.lossScale + ": expected " + kLossScaleForms.str());
   ConvertOptions options;
   if (line.learningRate.getNumOccurrences()) {
     options.compile.learningRate = parseLearningRate(line.learningRate);

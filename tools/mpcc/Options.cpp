@@ -227,9 +227,7 @@ static void readShapes(UsageErrors &errors, const CommandLine &line, CompileOpti
 static void readTrainingOptions(UsageErrors &errors, const CommandLine &line,
                                 CompileOptions &options) {
   if (!isLossScaleOption(line.lossScale))
-    errors.report("--loss-scale=" + line.lossScale +
-                  ": expected auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with "
-                  "positive scales that are finite in float32 and at least 1.2e-38, no denormals");
+    errors.report("--loss-scale=" + line.lossScale + ": expected " + kLossScaleForms.str());
   if (line.learningRate.getNumOccurrences()) {
     options.learningRate = parseLearningRate(line.learningRate);
     if (!options.learningRate)

@@ -8,8 +8,12 @@
 
 namespace mpc {
 
-/// `auto`, `none`, `fixed:N` or `dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX]`. Scales are positive and
-/// finite in float32; limits are finite and in order.
+/// What a loss scale may be, for messages. Denormal scales are zero where gradients are divided by
+/// them.
+inline constexpr llvm::StringLiteral kLossScaleForms =
+    "auto, none, fixed:N or dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX] with positive scales that are "
+    "finite in float32 and at least 1.2e-38, no denormals, GROWTH_STEPS of at least 1 and INITIAL "
+    "between MIN and MAX";
 bool isLossScaleOption(llvm::StringRef text);
 
 /// A number that is finite in float32. Keras takes negative rates, and so does mpc.

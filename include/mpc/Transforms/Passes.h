@@ -8,10 +8,6 @@
 
 namespace mpc {
 
-/// What mpc-apply-policy leaves on quantized layers until they are inlined: the name of their
-/// policy. That of others follows from their precision.
-inline constexpr llvm::StringLiteral kQuantizedPolicyAttr = "mpc.quantized_policy";
-
 #define GEN_PASS_DECL
 #include "mpc/Transforms/Passes.h.inc"
 

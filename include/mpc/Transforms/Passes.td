@@ -6,6 +6,18 @@
 
 include "mlir/Pass/PassBase.td"
 
+// ---- all phases ----
+
+def MarkPhase : Pass<"mpc-mark-phase", "::mlir::ModuleOp"> {
+  let summary = "say in the IR which phase it has reached";
+  let description = [{
+    Sets `mpc.phase`. The last pass of each phase, behind its verifier: a pass by itself promises less
+    than the phase that it is part of.
+  }];
+  let options = [Option<"phase", "phase", "std::string", "\"\"", "the name of the phase">];
+  let dependentDialects = ["::mpc::MpcDialect"];
+}
+
 // ---- import ----
 
 def SpecializeBatch : Pass<"mpc-specialize-batch", "::mlir::ModuleOp"> {

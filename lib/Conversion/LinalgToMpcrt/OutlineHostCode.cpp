@@ -10,6 +10,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Analysis/ReshapedBuffer.h"
 #include "mpc/Codegen/Passes.h"
 
@@ -236,6 +237,8 @@ struct OutlineHostCode : mpc::impl::OutlineHostCodePassBase<OutlineHostCode> {
         entries.push_back(function);
     bool failedOnce = false;
     for (func::FuncOp entry : entries) {
+      if (failed(verifyEntrySignature(entry)))
+        return signalPassFailure();
       SmallVector<mpcrt::LaunchOp> launches;
       entry.walk([&](mpcrt::LaunchOp launch) { launches.push_back(launch); });
       for (mpcrt::LaunchOp launch : launches)

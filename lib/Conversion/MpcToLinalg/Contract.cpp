@@ -54,317 +54,359 @@ static SmallVector<ReassociationIndices> placeReassociation(const Groups &groups
   return places;
 }
 
-namespace {
-struct LowerContract : OpConversionPattern<ContractOp> {
-  LowerContract(const TypeConverter &converter, MLIRContext *context, bool shortProducts)
-      : OpConversionPattern(converter, context), shortProducts(shortProducts) {}
+static Value transposeTo(OpBuilder &builder, Location loc, Value operand,
+                         ArrayRef<int64_t> permutation) {
+  SmallVector<OpFoldResult> extents;
+  for (int64_t d : permutation)
+    extents.push_back(extentOf(builder, loc, operand, d));
+  Value empty = tensor::EmptyOp::create(builder, loc, extents, elementTypeOf(operand));
+  AffineMap map =
+      inversePermutation(AffineMap::getPermutationMap(permutation, builder.getContext()));
+  return buildReduction(builder, loc, operand, empty,
+                        {map, builder.getMultiDimIdentityMap(permutation.size())}, {},
+                        [](OpBuilder &, Location, ValueRange inputs, ValueRange) {
+                          return SmallVector<Value>{inputs[0]};
+                        })[0];
+}
 
-  /// separateBias makes a contraction without bias, which makes no other.
+/// The operand as [(batch,) rows, columns], or stored [(batch,) columns, rows] when the second
+/// value is true. Other orders of its dimensions are copied.
+static std::pair<Value, bool> asMatrix(OpBuilder &builder, Location loc, Value operand,
+                                       ArrayRef<int64_t> batch, ArrayRef<int64_t> rows,
+                                       ArrayRef<int64_t> columns) {
+  Groups groups{SmallVector<int64_t>(rows), SmallVector<int64_t>(columns)};
+  Groups transposed{SmallVector<int64_t>(columns), SmallVector<int64_t>(rows)};
+  if (!batch.empty()) {
+    groups.insert(groups.begin(), SmallVector<int64_t>(batch));
+    transposed.insert(transposed.begin(), SmallVector<int64_t>(batch));
+  }
+  // The batch comes first in what is stored, so a form that begins with another dimension (or
+  // with one of extent 1) does not do.
+  const bool hasBatch = !tensorTypeOf(operand).hasStaticShape();
+  auto isStorable = [&](const Groups &form) {
+    return !hasBatch || (!form.front().empty() && form.front().front() == 0);
+  };
+  auto isStored = [&](const Groups &form) {
+    return isStorable(form) && llvm::is_sorted(flatten(form));
+  };
+  bool useTransposed = false;
+  if (!isStored(groups)) {
+    useTransposed = isStored(transposed) || !isStorable(groups);
+    const bool isCopied = !useTransposed || !isStored(transposed);
+    if (useTransposed)
+      groups = transposed;
+    if (isCopied)
+      operand = transposeTo(builder, loc, operand, flatten(groups));
+  }
+  // Merge the members of each group, then give empty groups an extent of 1.
+  SmallVector<int64_t> mergedShape;
+  auto type = tensorTypeOf(operand);
+  SmallVector<ReassociationIndices> places = placeReassociation(groups);
+  for (const ReassociationIndices &place : places) {
+    int64_t extent = 1;
+    for (int64_t d : place)
+      extent = ShapedType::isDynamic(extent) || type.isDynamicDim(d) ? ShapedType::kDynamic
+                                                                     : extent * type.getDimSize(d);
+    mergedShape.push_back(extent);
+  }
+  if (int64_t(mergedShape.size()) != type.getRank())
+    operand =
+        tensor::CollapseShapeOp::create(builder, loc, type.clone(mergedShape), operand, places);
+  if (mergedShape.size() == groups.size())
+    return {operand, useTransposed};
+  SmallVector<OpFoldResult> extents;
+  SmallVector<int64_t> shape;
+  size_t next = 0;
+  for (ArrayRef<int64_t> group : groups) {
+    shape.push_back(group.empty() ? 1 : mergedShape[next]);
+    extents.push_back(group.empty() ? OpFoldResult(builder.getIndexAttr(1))
+                                    : extentOf(builder, loc, operand, next));
+    next += !group.empty();
+  }
+  return {tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), operand,
+                                        unitReassociation(groups), extents),
+          useTransposed};
+}
+
+/// The inverse of asMatrix for the product.
+static Value fromMatrix(OpBuilder &builder, Location loc, Value matrix, const Groups &groups,
+                        RankedTensorType type, ArrayRef<OpFoldResult> extents) {
+  SmallVector<ReassociationIndices> places = placeReassociation(groups);
+  auto matrixType = tensorTypeOf(matrix);
+  if (places.size() != groups.size()) {
+    SmallVector<int64_t> shape;
+    for (auto [d, group] : llvm::enumerate(groups))
+      if (!group.empty())
+        shape.push_back(matrixType.getDimSize(d));
+    matrix = tensor::CollapseShapeOp::create(builder, loc, matrixType.clone(shape), matrix,
+                                             unitReassociation(groups));
+  }
+  if (int64_t(places.size()) == type.getRank())
+    return matrix;
+  return tensor::ExpandShapeOp::create(builder, loc, type, matrix, places, extents);
+}
+
+/// A vector in float32.
+static Value widenVector(OpBuilder &builder, Location loc, Value vector) {
+  auto type = tensorTypeOf(vector);
+  Type wide = builder.getF32Type();
+  if (type.getElementType() == wide)
+    return vector;
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(), wide);
+  AffineMap each = builder.getMultiDimIdentityMap(1);
+  return buildReduction(builder, loc, {vector}, empty, {each, each}, {},
+                        [&](OpBuilder &b, Location l, ValueRange inputs, ValueRange) {
+                          return SmallVector<Value>{arith::ExtFOp::create(b, l, wide, inputs[0])};
+                        })[0];
+}
+
+/// The epilogue as ops of its own.
+static Value separateBias(ContractOp op, ContractOp::Adaptor adaptor, OpBuilder &builder) {
+  auto product = ContractOp::create(
+      builder, op.getLoc(), op.getType(), adaptor.getLhs(), adaptor.getRhs(),
+      /*bias=*/Value(), op.getLhsBatch(), op.getRhsBatch(), op.getLhsContracting(),
+      op.getRhsContracting(), op.getAccumulateAttr(), Activation::None);
+  if (Attribute narrow = op->getAttr(kNarrowWeightsAttr))
+    product->setAttr(kNarrowWeightsAttr, narrow);
+  Value sum = AddOp::create(builder, op.getLoc(), product, adaptor.getBias());
+  if (op.getActivation() == Activation::Relu)
+    sum = ReluOp::create(builder, op.getLoc(), sum);
+  return sum;
+}
+
+/// Whether it sums over samples within each of several matrices: batches of matrices lie one after
+/// the other, which leaves the samples no place inside of them.
+static bool sumsSamplesOfBatches(ContractOp op) {
+  return !op.getLhsBatch().empty() && llvm::any_of(op.getLhsContracting(), [&](int64_t d) {
+    return tensorTypeOf(op.getLhs()).isDynamicDim(d);
+  });
+}
+
+/// The sums of such a contraction without bias.
+static Value sumElements(ContractOp op, ContractOp::Adaptor adaptor, OpBuilder &builder) {
+  Location loc = op.getLoc();
+  Type wide = widerOf32(op.getType().getElementType());
+  const int64_t rank = tensorTypeOf(op.getLhs()).getRank();
+  auto lhsLabels = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  DimensionLabels rhsLabels(tensorTypeOf(op.getRhs()).getRank()), result(op.getLhsBatch());
+  for (auto [d, label] : llvm::enumerate(rhsLabels))
+    label = rank + int64_t(d);
+  for (auto [l, r] : llvm::zip_equal(op.getLhsBatch(), op.getRhsBatch()))
+    rhsLabels[r] = l;
+  for (auto [l, r] : llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()))
+    rhsLabels[r] = l;
+  llvm::append_range(result, op.getLhsFree());
+  for (int64_t d : op.getRhsFree())
+    result.push_back(rhsLabels[d]);
+  auto widen = [&](Value value) -> Value {
+    auto type = tensorTypeOf(value);
+    return type.getElementType() == wide
+               ? value
+               : Value(CastOp::create(builder, loc, type.clone(wide), value));
+  };
+  Value sum = sumProducts(builder, loc, widen(adaptor.getLhs()), lhsLabels, widen(adaptor.getRhs()),
+                          rhsLabels, result);
+  if (sum.getType() != op.getType())
+    sum = CastOp::create(builder, loc, op.getType(), sum);
+  return op.getActivation() == Activation::Relu ? Value(ReluOp::create(builder, loc, sum)) : sum;
+}
+
+/// Each result from its few terms, in float32, rounded once.
+static Value sumTerms(ContractOp op, ContractOp::Adaptor adaptor, OpBuilder &builder) {
+  Location loc = op.getLoc();
+  MLIRContext *context = builder.getContext();
+  const bool lhsTransposed = op.getLhsContracting()[0] == 0;
+  Value lhs = adaptor.getLhs(), rhs = adaptor.getRhs();
+  const int64_t terms = tensorTypeOf(lhs).getDimSize(op.getLhsContracting()[0]);
+  Value out = tensor::EmptyOp::create(builder, loc,
+                                      {extentOf(builder, loc, lhs, lhsTransposed ? 1 : 0),
+                                       extentOf(builder, loc, rhs, op.getRhsFree()[0])},
+                                      op.getType().getElementType());
+  // Neighbouring results read neighbours.
+  if (op.getRhsContracting()[0] == 1)
+    rhs = transposeTo(builder, loc, rhs, {1, 0});
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  AffineExpr row = builder.getAffineDimExpr(0), column = builder.getAffineDimExpr(1);
+  for (int64_t t = 0; t < terms; ++t) {
+    AffineExpr term = builder.getAffineConstantExpr(t);
+    inputs.append({lhs, rhs});
+    maps.push_back(
+        AffineMap::get(2, 0, lhsTransposed ? ArrayRef{term, row} : ArrayRef{row, term}, context));
+    maps.push_back(AffineMap::get(2, 0, {term, column}, context));
+  }
+  maps.push_back(builder.getMultiDimIdentityMap(2));
+  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &b, Location l, ValueRange arguments) {
+    Type wide = b.getF32Type(), narrow = op.getType().getElementType();
+    auto widen = [&](Value x) -> Value {
+      return x.getType() == wide ? x : Value(arith::ExtFOp::create(b, l, wide, x));
+    };
+    Value sum;
+    for (int64_t t = 0; t < terms; ++t) {
+      Value term =
+          arith::MulFOp::create(b, l, widen(arguments[2 * t]), widen(arguments[2 * t + 1]));
+      sum = sum ? Value(arith::AddFOp::create(b, l, sum, term)) : term;
+    }
+    if (narrow != wide)
+      sum = arith::TruncFOp::create(b, l, narrow, sum);
+    linalg::YieldOp::create(b, l, sum);
+  };
+  return linalg::GenericOp::create(builder, loc, op.getType(), inputs, out, maps, loops, body)
+      .getResult(0);
+}
+
+namespace {
+/// The operands of a product of matrices, by the dimensions of each.
+struct Sides {
+  Value lhs, rhs;
+  SmallVector<int64_t> lhsBatch, rhsBatch, lhsFree, rhsFree, lhsContracting, rhsContracting;
+};
+
+struct LowerShortSums : OpConversionPattern<ContractOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!hasShortSums(op))
+      return rewriter.notifyMatchFailure(op, "sums many terms");
+    rewriter.replaceOp(op, sumTerms(op, adaptor, rewriter));
+    return success();
+  }
+};
+
+/// The bias belongs to the last result dimensions, which must be the matrix's whole last one.
+struct SeparateBias : OpConversionPattern<ContractOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  /// Makes a contraction without bias, which makes no other.
   void initialize() { setHasBoundedRewriteRecursion(); }
 
   LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    if (!op.getBias() || (tensorTypeOf(op.getBias()).getRank() == int64_t(op.getRhsFree().size()) &&
+                          !sumsSamplesOfBatches(op)))
+      return rewriter.notifyMatchFailure(op, "the product adds its bias itself");
+    rewriter.replaceOp(op, separateBias(op, adaptor, rewriter));
+    return success();
+  }
+};
+
+struct LowerSumsOverSamples : OpConversionPattern<ContractOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!sumsSamplesOfBatches(op))
+      return rewriter.notifyMatchFailure(op, "is a product of matrices");
+    rewriter.replaceOp(op, sumElements(op, adaptor, rewriter));
+    return success();
+  }
+};
+
+struct LowerContract : OpConversionPattern<ContractOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    if (shortProducts && hasShortSums(op)) {
-      rewriter.replaceOp(op, sumTerms(op, adaptor, rewriter));
-      return success();
-    }
-    SmallVector<int64_t> lhsFree = op.getLhsFree(), rhsFree = op.getRhsFree();
-    // The bias belongs to the last result dimensions, which must be the matrix's whole last one.
+    std::optional<NarrowWeights> weights = readNarrowWeights(op);
+    const bool isMatrix = weights && weights->isMatrix;
+    const Sides sides = chooseSides(op, adaptor.getLhs(),
+                                    weights && !isMatrix ? weights->numbers : adaptor.getRhs());
+    auto [lhs, lhsTransposed] =
+        asMatrix(rewriter, loc, sides.lhs, sides.lhsBatch, sides.lhsFree, sides.lhsContracting);
+    auto [rhs, rhsTransposed] = isMatrix ? std::pair(weights->numbers, weights->isTransposed)
+                                         : asMatrix(rewriter, loc, sides.rhs, sides.rhsBatch,
+                                                    sides.rhsContracting, sides.rhsFree);
+    Value out =
+        createResult(rewriter, op, sides, {lhs, lhsTransposed}, {rhs, rhsTransposed}, isMatrix);
     Value bias = adaptor.getBias();
-    if (bias && tensorTypeOf(bias).getRank() != static_cast<int64_t>(rhsFree.size())) {
-      rewriter.replaceOp(op, separateBias(op, adaptor, rewriter));
-      return success();
-    }
-    if (bias && rhsFree.size() > 1)
+    if (bias && sides.rhsFree.size() > 1)
       bias = tensor::CollapseShapeOp::create(
-          rewriter, loc, bias, ArrayRef{llvm::to_vector<2>(llvm::seq<int64_t>(0, rhsFree.size()))});
+          rewriter, loc, bias,
+          ArrayRef{llvm::to_vector<2>(llvm::seq<int64_t>(0, sides.rhsFree.size()))});
+    auto call = mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, bias, out, lhsTransposed,
+                                          rhsTransposed, op.getActivation(), layerPathOf(loc));
+    if (weights && weights->scale) {
+      call.getScaleMutable().assign(weights->scale);
+      call.getZeroMutable().assign(weights->zero);
+      call.getPlacesMutable().assign(weights->places);
+    }
+    if (weights && weights->divisors) {
+      rewriter.setInsertionPoint(call);
+      call.getDivisorsMutable().assign(widenVector(rewriter, loc, weights->divisors));
+      rewriter.setInsertionPointAfter(call);
+    }
+    SmallVector<OpFoldResult> extents;
+    for (int64_t d : llvm::concat<const int64_t>(sides.lhsBatch, sides.lhsFree))
+      extents.push_back(extentOf(rewriter, loc, sides.lhs, d));
+    for (int64_t d : sides.rhsFree)
+      extents.push_back(isMatrix ? rewriter.getIndexAttr(tensorTypeOf(op.getRhs()).getDimSize(d))
+                                 : extentOf(rewriter, loc, sides.rhs, d));
+    Groups groups{sides.lhsFree, sides.rhsFree};
+    if (!sides.lhsBatch.empty())
+      groups.insert(groups.begin(), sides.lhsBatch);
+    rewriter.replaceOp(op,
+                       fromMatrix(rewriter, loc, call.getResult(0), groups, op.getType(), extents));
+    return success();
+  }
+
+private:
+  /// Contracted dimensions in the order of the left operand's. Only the first dimension of a matrix
+  /// may be the batch: when lhs has no dimension in the product, it changes sides with rhs.
+  static Sides chooseSides(ContractOp op, Value lhs, Value rhs) {
     SmallVector<std::pair<int64_t, int64_t>> pairs;
     for (auto [l, r] : llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()))
       pairs.emplace_back(l, r);
     llvm::sort(pairs);
-    auto lhsContracting = llvm::to_vector(llvm::make_first_range(pairs));
-    auto rhsContracting = llvm::to_vector(llvm::make_second_range(pairs));
-    SmallVector<int64_t> lhsBatch(op.getLhsBatch()), rhsBatch(op.getRhsBatch());
-    // Batches of matrices lie one after the other, which leaves the samples no place inside of
-    // them.
-    auto isSamples = [&](int64_t d) { return tensorTypeOf(op.getLhs()).isDynamicDim(d); };
-    if (!lhsBatch.empty() && llvm::any_of(lhsContracting, isSamples)) {
-      rewriter.replaceOp(op, sumElements(op, adaptor, rewriter));
-      return success();
+    Sides sides{lhs,
+                rhs,
+                SmallVector<int64_t>(op.getLhsBatch()),
+                SmallVector<int64_t>(op.getRhsBatch()),
+                op.getLhsFree(),
+                op.getRhsFree(),
+                llvm::to_vector(llvm::make_first_range(pairs)),
+                llvm::to_vector(llvm::make_second_range(pairs))};
+    if (sides.lhsBatch.empty() && sides.lhsFree.empty() &&
+        llvm::any_of(sides.rhsFree, [&](int64_t d) { return tensorTypeOf(rhs).isDynamicDim(d); })) {
+      std::swap(sides.lhs, sides.rhs);
+      std::swap(sides.lhsFree, sides.rhsFree);
+      std::swap(sides.lhsContracting, sides.rhsContracting);
     }
-    Value left = adaptor.getLhs(), right = adaptor.getRhs();
-    SmallVector<Value> narrow;
-    bool isUnsigned = false; // and transposed
-    if (auto arguments = op->getAttrOfType<DenseI64ArrayAttr>(kNarrowWeightsAttr)) {
-      auto function = op->getParentOfType<func::FuncOp>();
-      isUnsigned = bool(function.getArgAttr(arguments[0], MpcDialect::kElementTypeAttr));
-      for (int64_t argument : arguments.asArrayRef())
-        narrow.push_back(function.getArgument(argument));
-    }
-    // Two numbers per byte are a matrix already, and so are those with scales.
-    const bool isMatrix =
-        narrow.size() > 1 || (!narrow.empty() && tensorTypeOf(narrow[0]).getNumElements() !=
-                                                     tensorTypeOf(op.getRhs()).getNumElements());
-    if (!narrow.empty() && !isMatrix)
-      right = narrow[0];
-    // Only the first dimension of a matrix may be the batch: when lhs has no dimension in the
-    // product, it changes sides with rhs.
-    if (lhsBatch.empty() && lhsFree.empty() &&
-        llvm::any_of(rhsFree, [&](int64_t d) { return tensorTypeOf(right).isDynamicDim(d); })) {
-      std::swap(left, right);
-      std::swap(lhsFree, rhsFree);
-      std::swap(lhsContracting, rhsContracting);
-    }
+    return sides;
+  }
 
-    auto [lhs, lhsTransposed] = asMatrix(rewriter, loc, left, lhsBatch, lhsFree, lhsContracting);
-    auto [rhs, rhsTransposed] =
-        isMatrix ? std::pair(narrow[0], isUnsigned)
-                 : asMatrix(rewriter, loc, right, rhsBatch, rhsContracting, rhsFree);
-
-    int64_t rank = tensorTypeOf(lhs).getRank();
+  /// An empty matrix, or batch of them, for the product of `lhs` and `rhs`, each with whether it is
+  /// stored transposed. Of narrow weights the columns follow from what they stand for: they may be
+  /// packed.
+  static Value createResult(OpBuilder &builder, ContractOp op, const Sides &sides,
+                            std::pair<Value, bool> lhs, std::pair<Value, bool> rhs,
+                            bool isNarrowMatrix) {
+    Location loc = op.getLoc();
+    const int64_t rank = tensorTypeOf(lhs.first).getRank();
     SmallVector<OpFoldResult> extents;
     if (rank == 3)
-      extents.push_back(extentOf(rewriter, loc, lhs, 0));
-    extents.push_back(extentOf(rewriter, loc, lhs, lhsTransposed ? rank - 1 : rank - 2));
-    const int64_t columns = rhsTransposed ? rank - 2 : rank - 1;
-    int64_t matrixColumns = 1;
-    for (int64_t d : rhsFree)
-      matrixColumns *= tensorTypeOf(op.getRhs()).getDimSize(d);
-    extents.push_back(isMatrix ? rewriter.getIndexAttr(matrixColumns)
-                               : extentOf(rewriter, loc, rhs, columns));
-    Value out = tensor::EmptyOp::create(rewriter, loc, extents, op.getType().getElementType());
-    auto call = mpcrt::ContractOp::create(rewriter, loc, lhs, rhs, bias, out, lhsTransposed,
-                                          rhsTransposed, op.getActivation(), layerPathOf(loc));
-    if (narrow.size() > 1) {
-      call.getScaleMutable().assign(narrow[1]);
-      call.getZeroMutable().assign(narrow[2]);
-      call.getPlacesMutable().assign(narrow[3]);
-    }
-    if (narrow.size() > 4) {
-      rewriter.setInsertionPoint(call);
-      call.getDivisorsMutable().assign(widen(rewriter, loc, narrow[4]));
-      rewriter.setInsertionPointAfter(call);
-    }
-    Value product = call.getResult(0);
-
-    SmallVector<OpFoldResult> resultExtents;
-    for (int64_t d : llvm::concat<const int64_t>(lhsBatch, lhsFree))
-      resultExtents.push_back(extentOf(rewriter, loc, left, d));
-    for (int64_t d : rhsFree)
-      resultExtents.push_back(isMatrix
-                                  ? rewriter.getIndexAttr(tensorTypeOf(op.getRhs()).getDimSize(d))
-                                  : extentOf(rewriter, loc, right, d));
-    Groups groups{lhsFree, rhsFree};
-    if (rank == 3)
-      groups.insert(groups.begin(), lhsBatch);
-    rewriter.replaceOp(op, fromMatrix(rewriter, loc, product, groups, op.getType(), resultExtents));
-    return success();
+      extents.push_back(extentOf(builder, loc, lhs.first, 0));
+    extents.push_back(extentOf(builder, loc, lhs.first, lhs.second ? rank - 1 : rank - 2));
+    int64_t columns = 1;
+    for (int64_t d : sides.rhsFree)
+      columns *= tensorTypeOf(op.getRhs()).getDimSize(d);
+    extents.push_back(isNarrowMatrix
+                          ? OpFoldResult(builder.getIndexAttr(columns))
+                          : extentOf(builder, loc, rhs.first, rhs.second ? rank - 2 : rank - 1));
+    return tensor::EmptyOp::create(builder, loc, extents, op.getType().getElementType());
   }
-
-  /// The operand as [(batch,) rows, columns], or stored [(batch,) columns, rows] when the second
-  /// value is true. Other orders of its dimensions are copied.
-  static std::pair<Value, bool> asMatrix(OpBuilder &builder, Location loc, Value operand,
-                                         ArrayRef<int64_t> batch, ArrayRef<int64_t> rows,
-                                         ArrayRef<int64_t> columns) {
-    Groups groups{SmallVector<int64_t>(rows), SmallVector<int64_t>(columns)};
-    Groups transposed{SmallVector<int64_t>(columns), SmallVector<int64_t>(rows)};
-    if (!batch.empty()) {
-      groups.insert(groups.begin(), SmallVector<int64_t>(batch));
-      transposed.insert(transposed.begin(), SmallVector<int64_t>(batch));
-    }
-    // The batch comes first in what is stored, so a form that begins with another dimension (or
-    // with one of extent 1) does not do.
-    const bool hasBatch = !tensorTypeOf(operand).hasStaticShape();
-    auto isStorable = [&](const Groups &form) {
-      return !hasBatch || (!form.front().empty() && form.front().front() == 0);
-    };
-    auto isStored = [&](const Groups &form) {
-      return isStorable(form) && llvm::is_sorted(flatten(form));
-    };
-    bool useTransposed = false;
-    if (!isStored(groups)) {
-      useTransposed = isStored(transposed) || !isStorable(groups);
-      const bool isCopied = !useTransposed || !isStored(transposed);
-      if (useTransposed)
-        groups = transposed;
-      if (isCopied)
-        operand = transposeTo(builder, loc, operand, flatten(groups));
-    }
-    // Merge the members of each group, then give empty groups an extent of 1.
-    SmallVector<int64_t> mergedShape;
-    auto type = tensorTypeOf(operand);
-    SmallVector<ReassociationIndices> places = placeReassociation(groups);
-    for (const ReassociationIndices &place : places) {
-      int64_t extent = 1;
-      for (int64_t d : place)
-        extent = ShapedType::isDynamic(extent) || type.isDynamicDim(d)
-                     ? ShapedType::kDynamic
-                     : extent * type.getDimSize(d);
-      mergedShape.push_back(extent);
-    }
-    if (int64_t(mergedShape.size()) != type.getRank())
-      operand =
-          tensor::CollapseShapeOp::create(builder, loc, type.clone(mergedShape), operand, places);
-    if (mergedShape.size() == groups.size())
-      return {operand, useTransposed};
-    SmallVector<OpFoldResult> extents;
-    SmallVector<int64_t> shape;
-    size_t next = 0;
-    for (ArrayRef<int64_t> group : groups) {
-      shape.push_back(group.empty() ? 1 : mergedShape[next]);
-      extents.push_back(group.empty() ? OpFoldResult(builder.getIndexAttr(1))
-                                      : extentOf(builder, loc, operand, next));
-      next += !group.empty();
-    }
-    return {tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), operand,
-                                          unitReassociation(groups), extents),
-            useTransposed};
-  }
-
-  static Value transposeTo(OpBuilder &builder, Location loc, Value operand,
-                           ArrayRef<int64_t> permutation) {
-    SmallVector<OpFoldResult> extents;
-    for (int64_t d : permutation)
-      extents.push_back(extentOf(builder, loc, operand, d));
-    Value empty = tensor::EmptyOp::create(builder, loc, extents, elementTypeOf(operand));
-    AffineMap map =
-        inversePermutation(AffineMap::getPermutationMap(permutation, builder.getContext()));
-    return buildReduction(builder, loc, operand, empty,
-                          {map, builder.getMultiDimIdentityMap(permutation.size())}, {},
-                          [](OpBuilder &, Location, ValueRange inputs, ValueRange) {
-                            return SmallVector<Value>{inputs[0]};
-                          })[0];
-  }
-
-  /// A vector in float32.
-  static Value widen(OpBuilder &builder, Location loc, Value vector) {
-    auto type = tensorTypeOf(vector);
-    Type wide = builder.getF32Type();
-    if (type.getElementType() == wide)
-      return vector;
-    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(), wide);
-    AffineMap each = builder.getMultiDimIdentityMap(1);
-    return buildReduction(builder, loc, {vector}, empty, {each, each}, {},
-                          [&](OpBuilder &b, Location l, ValueRange inputs, ValueRange) {
-                            return SmallVector<Value>{arith::ExtFOp::create(b, l, wide, inputs[0])};
-                          })[0];
-  }
-
-  /// The inverse of asMatrix for the product.
-  static Value fromMatrix(OpBuilder &builder, Location loc, Value matrix, const Groups &groups,
-                          RankedTensorType type, ArrayRef<OpFoldResult> extents) {
-    SmallVector<ReassociationIndices> places = placeReassociation(groups);
-    auto matrixType = tensorTypeOf(matrix);
-    if (places.size() != groups.size()) {
-      SmallVector<int64_t> shape;
-      for (auto [d, group] : llvm::enumerate(groups))
-        if (!group.empty())
-          shape.push_back(matrixType.getDimSize(d));
-      matrix = tensor::CollapseShapeOp::create(builder, loc, matrixType.clone(shape), matrix,
-                                               unitReassociation(groups));
-    }
-    if (int64_t(places.size()) == type.getRank())
-      return matrix;
-    return tensor::ExpandShapeOp::create(builder, loc, type, matrix, places, extents);
-  }
-
-  /// For sums over samples within each of several matrices.
-  static Value sumElements(ContractOp op, OpAdaptor adaptor, OpBuilder &builder) {
-    Location loc = op.getLoc();
-    if (op.getBias())
-      return separateBias(op, adaptor, builder);
-    Type wide = widerOf32(op.getType().getElementType());
-    const int64_t rank = tensorTypeOf(op.getLhs()).getRank();
-    auto lhsLabels = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-    DimensionLabels rhsLabels(tensorTypeOf(op.getRhs()).getRank()), result(op.getLhsBatch());
-    for (auto [d, label] : llvm::enumerate(rhsLabels))
-      label = rank + int64_t(d);
-    for (auto [l, r] : llvm::zip_equal(op.getLhsBatch(), op.getRhsBatch()))
-      rhsLabels[r] = l;
-    for (auto [l, r] : llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()))
-      rhsLabels[r] = l;
-    llvm::append_range(result, op.getLhsFree());
-    for (int64_t d : op.getRhsFree())
-      result.push_back(rhsLabels[d]);
-    auto widen = [&](Value value) -> Value {
-      auto type = tensorTypeOf(value);
-      return type.getElementType() == wide
-                 ? value
-                 : Value(CastOp::create(builder, loc, type.clone(wide), value));
-    };
-    Value sum = sumProducts(builder, loc, widen(adaptor.getLhs()), lhsLabels,
-                            widen(adaptor.getRhs()), rhsLabels, result);
-    if (sum.getType() != op.getType())
-      sum = CastOp::create(builder, loc, op.getType(), sum);
-    return op.getActivation() == Activation::Relu ? Value(ReluOp::create(builder, loc, sum)) : sum;
-  }
-
-  /// Each result from its few terms, in float32, rounded once.
-  static Value sumTerms(ContractOp op, OpAdaptor adaptor, OpBuilder &builder) {
-    Location loc = op.getLoc();
-    MLIRContext *context = builder.getContext();
-    const bool lhsTransposed = op.getLhsContracting()[0] == 0;
-    Value lhs = adaptor.getLhs(), rhs = adaptor.getRhs();
-    const int64_t terms = tensorTypeOf(lhs).getDimSize(op.getLhsContracting()[0]);
-    Value out = tensor::EmptyOp::create(builder, loc,
-                                        {extentOf(builder, loc, lhs, lhsTransposed ? 1 : 0),
-                                         extentOf(builder, loc, rhs, op.getRhsFree()[0])},
-                                        op.getType().getElementType());
-    // Neighbouring results read neighbours.
-    if (op.getRhsContracting()[0] == 1)
-      rhs = transposeTo(builder, loc, rhs, {1, 0});
-    SmallVector<Value> inputs;
-    SmallVector<AffineMap> maps;
-    AffineExpr row = builder.getAffineDimExpr(0), column = builder.getAffineDimExpr(1);
-    for (int64_t t = 0; t < terms; ++t) {
-      AffineExpr term = builder.getAffineConstantExpr(t);
-      inputs.append({lhs, rhs});
-      maps.push_back(
-          AffineMap::get(2, 0, lhsTransposed ? ArrayRef{term, row} : ArrayRef{row, term}, context));
-      maps.push_back(AffineMap::get(2, 0, {term, column}, context));
-    }
-    maps.push_back(builder.getMultiDimIdentityMap(2));
-    SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
-    auto body = [&](OpBuilder &b, Location l, ValueRange arguments) {
-      Type wide = b.getF32Type(), narrow = op.getType().getElementType();
-      auto widen = [&](Value x) -> Value {
-        return x.getType() == wide ? x : Value(arith::ExtFOp::create(b, l, wide, x));
-      };
-      Value sum;
-      for (int64_t t = 0; t < terms; ++t) {
-        Value term =
-            arith::MulFOp::create(b, l, widen(arguments[2 * t]), widen(arguments[2 * t + 1]));
-        sum = sum ? Value(arith::AddFOp::create(b, l, sum, term)) : term;
-      }
-      if (narrow != wide)
-        sum = arith::TruncFOp::create(b, l, narrow, sum);
-      linalg::YieldOp::create(b, l, sum);
-    };
-    return linalg::GenericOp::create(builder, loc, op.getType(), inputs, out, maps, loops, body)
-        .getResult(0);
-  }
-
-  /// The epilogue as ops of its own.
-  static Value separateBias(ContractOp op, OpAdaptor adaptor, OpBuilder &builder) {
-    auto product = ContractOp::create(
-        builder, op.getLoc(), op.getType(), adaptor.getLhs(), adaptor.getRhs(),
-        /*bias=*/Value(), op.getLhsBatch(), op.getRhsBatch(), op.getLhsContracting(),
-        op.getRhsContracting(), op.getAccumulateAttr(), Activation::None);
-    if (Attribute narrow = op->getAttr(kNarrowWeightsAttr))
-      product->setAttr(kNarrowWeightsAttr, narrow);
-    Value sum = AddOp::create(builder, op.getLoc(), product, adaptor.getBias());
-    if (op.getActivation() == Activation::Relu)
-      sum = ReluOp::create(builder, op.getLoc(), sum);
-    return sum;
-  }
-
-private:
-  bool shortProducts;
 };
 } // namespace
 
 void mpc::populateContractPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                                    bool shortProducts) {
-  patterns.add<LowerContract>(converter, patterns.getContext(), shortProducts);
+  MLIRContext *context = patterns.getContext();
+  patterns.add<LowerContract>(converter, context);
+  // What the others take before it, each in this order.
+  patterns.add<LowerSumsOverSamples>(converter, context, /*benefit=*/2);
+  patterns.add<SeparateBias>(converter, context, /*benefit=*/3);
+  if (shortProducts)
+    patterns.add<LowerShortSums>(converter, context, /*benefit=*/4);
 }

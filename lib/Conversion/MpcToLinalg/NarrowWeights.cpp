@@ -156,3 +156,20 @@ void mpc::markNarrowWeights(func::FuncOp function) {
       op->setAttr(kNarrowWeightsAttr, DenseI64ArrayAttr::get(op.getContext(), arguments));
   });
 }
+
+std::optional<NarrowWeights> mpc::readNarrowWeights(ContractOp op) {
+  auto arguments = op->getAttrOfType<DenseI64ArrayAttr>(kNarrowWeightsAttr);
+  if (!arguments)
+    return std::nullopt;
+  auto function = op->getParentOfType<func::FuncOp>();
+  // In the order of matchBlocks.
+  auto argument = [&](int64_t i) -> Value {
+    return i < arguments.size() ? function.getArgument(arguments[i]) : Value();
+  };
+  NarrowWeights weights{argument(0), argument(1), argument(2), argument(3), argument(4)};
+  // Of the unsigned numbers of gptq and awq the argument says what they are in the model.
+  weights.isTransposed = bool(function.getArgAttr(arguments[0], MpcDialect::kElementTypeAttr));
+  weights.isMatrix = weights.scale || tensorTypeOf(weights.numbers).getNumElements() !=
+                                          tensorTypeOf(op.getRhs()).getNumElements();
+  return weights;
+}

@@ -3,7 +3,7 @@
 #ifndef MPC_LIB_CONVERSION_MPCTOLINALG_NARROWWEIGHTS_H
 #define MPC_LIB_CONVERSION_MPCTOLINALG_NARROWWEIGHTS_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "dialects/mpc/IR/Mpc.h"
 
 namespace mpc {
 
@@ -13,7 +13,21 @@ namespace mpc {
 /// one per byte, and what divides each row may be a fifth.
 inline constexpr llvm::StringLiteral kNarrowWeightsAttr = "mpc.narrow_weights";
 
+/// Marks the contractions of a function that may read integers.
 void markNarrowWeights(mlir::func::FuncOp function);
+
+/// What a marked contraction reads in place of its right operand.
+struct NarrowWeights {
+  mlir::Value numbers;
+  mlir::Value scale, zero, places; ///< of blocks; null without
+  mlir::Value divisors;            ///< of rows; null without
+  bool isTransposed = false;       ///< numbers, scale and zero
+  /// Whether the numbers are a matrix already: packed, or in blocks.
+  bool isMatrix = false;
+};
+
+/// Nothing for a contraction that is not marked.
+std::optional<NarrowWeights> readNarrowWeights(ContractOp op);
 
 } // namespace mpc
 

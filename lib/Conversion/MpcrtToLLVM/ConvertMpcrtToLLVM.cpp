@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Codegen/Passes.h"
 
 namespace mpc {
@@ -54,12 +55,15 @@ struct ConvertMpcrtToLLVM : mpc::impl::ConvertMpcrtToLLVMPassBase<ConvertMpcrtTo
                                    tables.variables.size());
     SmallVector<func::FuncOp> entries, kernels, hostLoops;
     for (auto function : module.getOps<func::FuncOp>()) {
-      if (function->hasAttr(MpcDialect::kEntryAttr))
+      if (function->hasAttr(MpcDialect::kEntryAttr)) {
+        if (failed(verifyEntrySignature(function)))
+          return signalPassFailure();
         entries.push_back(function);
-      else if (function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr))
+      } else if (function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr)) {
         kernels.push_back(function);
-      else if (!function.isDeclaration())
+      } else if (!function.isDeclaration()) {
         hostLoops.push_back(function);
+      }
     }
     for (func::FuncOp kernel : kernels) {
       tables.kernelIndex[kernel.getSymNameAttr()] = tables.kernels.size();
@@ -80,7 +84,8 @@ struct ConvertMpcrtToLLVM : mpc::impl::ConvertMpcrtToLLVMPassBase<ConvertMpcrtTo
     lowerHostLoops(module, hostLoops);
     if (failed(convertRest(module)))
       return signalPassFailure();
-    module->setAttr("mpcrt.kernels", ArrayAttr::get(&getContext(), tables.kernels));
+    module->setAttr(mpcrt::MpcrtDialect::kKernelsAttr,
+                    ArrayAttr::get(&getContext(), tables.kernels));
     module->setAttr(mpcrt::MpcrtDialect::kAbiVersionAttr,
                     Builder(module).getI32IntegerAttr(tables.abiVersion));
     // The latch took the loop's annotation as a discardable attribute; LLVM IR is made of the

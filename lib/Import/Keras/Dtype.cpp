@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Dtype.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "mpc/Support/Dtype.h"
 
 namespace mpc::keras {
 
 mlir::Type dtypeElement(mlir::Builder &builder, llvm::StringRef dtype) {
-  if (mlir::Type floating = llvm::StringSwitch<mlir::Type>(dtype)
-                                .Case("float16", builder.getF16Type())
-                                .Case("bfloat16", builder.getBF16Type())
-                                .Case("float32", builder.getF32Type())
-                                .Case("float64", builder.getF64Type())
-                                .Default(mlir::Type()))
-    return floating;
-  if (dtype == "bool")
-    return builder.getI1Type();
-  if (dtype == "int")
-    return builder.getI64Type(); // on TensorFlow
-  llvm::StringRef width = dtype;
-  const bool isUnsigned = width.consume_front("u");
-  unsigned bits = 0;
-  if (!width.consume_front("int") || width.getAsInteger(10, bits) ||
-      !llvm::is_contained({8u, 16u, 32u, 64u}, bits))
-    return {};
-  return mlir::IntegerType::get(builder.getContext(), bits,
-                                isUnsigned ? mlir::IntegerType::Unsigned
-                                           : mlir::IntegerType::Signless);
+  // Python's type, which has 64 bits on TensorFlow.
+  return parseDtype(builder.getContext(), dtype == "int" ? "int64" : dtype);
 }
 
 std::optional<bool> readFlag(const llvm::json::Value *value) {

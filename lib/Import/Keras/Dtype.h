@@ -10,8 +10,7 @@
 
 namespace mpc::keras {
 
-/// The element type of a Keras dtype, floating ones at their own width; null for what mpc has no
-/// tensors of (strings, complex numbers, float8).
+/// As parseDtype, and of Python's "int", which a layer may have for a dtype.
 mlir::Type dtypeElement(mlir::Builder &builder, llvm::StringRef dtype);
 
 /// A truth value, or a number, which Python takes for one; nothing for other values, and for null

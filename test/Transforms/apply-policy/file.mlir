@@ -3,7 +3,6 @@
 // RUN: mpc-opt %s --mpc-apply-policy --mpc-verify-policy | mpc-opt --mpc-verify-policy -o /dev/null
 // Without an option each layer keeps what the file says: a name, a serialised policy or a map.
 
-// CHECK: module attributes {mpc.phase = "policy"}
 // CHECK-LABEL: func.func @forward
 func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}) -> (tensor<?x8xf32> {mpc.output = "out0"}) {
   // CHECK: mpc.layer "none" kind "ReLU" {{.*}} {precision = #mpc.precision<compute = f32, variable = f32, accumulate = f32, rule = "default">}

@@ -8,7 +8,6 @@
 // them is not cast at all.
 
 #mixed = #mpc.precision<compute = bf16, variable = f32, accumulate = f32, rule = "file">
-// CHECK: module attributes {mpc.phase = "casts"}
 // CHECK: mpc.variable @"d1/kernel" : tensor<8x4xf32>
 mpc.variable @"d1/kernel" : tensor<8x4xf32> role trainable layer("d1")
 mpc.variable @"d1/bias" : tensor<4xf32> role trainable layer("d1")

@@ -7,20 +7,25 @@ namespace {
 
 using mlir::Value;
 
-/// The inputs, all floating and of one rank: lower ranks get extents of 1 after the batch, as
-/// keras/src/layers/merging/base_merge.py reshapes them. Empty after an error.
+/// The inputs, all floating or of one integer type, and of one rank: lower ranks get extents of 1
+/// after the batch, as keras/src/layers/merging/base_merge.py reshapes them. Empty after an error.
 llvm::SmallVector<Value> getAlignedInputs(LayerBuilder &b) {
   llvm::SmallVector<Value> values(b.getInputs());
   if (values.empty())
     b.error("a merging layer needs a list of at least one input");
-  int64_t rank = 0;
-  for (Value value : values) {
-    rank = std::max(rank, b.rankOf(value));
-    if (!mlir::isa<mlir::FloatType>(elementTypeOf(value)))
-      b.error("merging of integer tensors is not supported; give the model floating inputs");
-  }
   if (b.hasFailed())
     return {};
+  auto isFloat = [](Value value) { return mlir::isa<mlir::FloatType>(elementTypeOf(value)); };
+  if (!llvm::all_of(values, isFloat) &&
+      (elementTypeOf(values.front()).isInteger(1) ||
+       !llvm::all_equal(llvm::map_range(values, elementTypeOf)))) {
+    b.error("merging of truth values, or of integers with floating tensors or other integer types, "
+            "is not supported; give the model inputs of one dtype");
+    return {};
+  }
+  int64_t rank = 0;
+  for (Value value : values)
+    rank = std::max(rank, b.rankOf(value));
   for (Value &value : values) {
     llvm::SmallVector<int64_t> shape(b.shapeOf(value));
     if (int64_t(shape.size()) == rank)
@@ -70,6 +75,9 @@ Value importSubtract(LayerBuilder &b) {
 }
 
 Value importAverage(LayerBuilder &b) {
+  for (Value value : b.getInputs())
+    if (!mlir::isa<mlir::FloatType>(elementTypeOf(value)))
+      return b.error("Average of integers is not supported; give the model floating inputs");
   Value sum = importFold<AddOp>(b);
   return sum ? b.make<DivideOp>(sum, b.makeConstant(double(b.getInputs().size()))) : Value();
 }

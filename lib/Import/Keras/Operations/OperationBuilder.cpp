@@ -172,8 +172,12 @@ std::optional<double> OperationBuilder::getNumber(unsigned position, llvm::Strin
   const Argument *argument = findArgument(position, name);
   if (!argument)
     return std::nullopt;
-  std::optional<double> number =
-      argument->kind == Argument::Kind::Constant ? argument->constant.getAsNumber() : std::nullopt;
+  std::optional<double> number;
+  if (argument->kind == Argument::Kind::Constant) {
+    number = argument->constant.getAsNumber();
+    if (std::optional<bool> flag = argument->constant.getAsBoolean()) // 0 or 1 in Python
+      number = *flag ? 1.0 : 0.0;
+  }
   if (!number)
     error("'" + name + "' of '" + layer.className + "' must be a number");
   return number;
@@ -384,6 +388,11 @@ OperationImportFn findOperation(const LayerConfig &layer) {
       if (entry.name == layer.className)
         return entry.import;
   return nullptr;
+}
+
+mlir::Value gatherAlong(OperationBuilder &b, mlir::Value x, int64_t axis,
+                        llvm::ArrayRef<int64_t> places) {
+  return b.make<GatherOp>(x, b.makeIndices(int64_t(places.size()), places), axis, int64_t(0));
 }
 
 } // namespace mpc::keras

@@ -104,6 +104,10 @@ struct OperationEntry {
   OperationImportFn import;
 };
 
+/// The elements of `x` at these places along an axis.
+mlir::Value gatherAlong(OperationBuilder &b, mlir::Value x, int64_t axis,
+                        llvm::ArrayRef<int64_t> places);
+mlir::Value pad(OperationBuilder &b);
 /// keras.ops.rearrange, a pattern of einops.
 mlir::Value rearrange(OperationBuilder &b);
 /// Sorted along the last axis; null after an error.

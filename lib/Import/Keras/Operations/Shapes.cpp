@@ -251,11 +251,6 @@ Value dstack(B &b) {
 
 // ---- Repeat -------------------------------------------------------------------------------------
 
-/// Elements of an axis at constant places.
-Value gatherAlong(B &b, Value x, int64_t axis, llvm::ArrayRef<int64_t> places) {
-  return b.make<GatherOp>(x, b.makeIndices(int64_t(places.size()), places), axis, int64_t(0));
-}
-
 Value repeat(B &b) {
   Value x = b.getValue(0, "x");
   std::optional<llvm::SmallVector<int64_t>> repeats = b.getIntegers(1, "repeats");
@@ -368,65 +363,6 @@ Value roll(B &b) {
     llvm::SmallVector<Value> parts = {b.make<SliceOp>(x, *axis, extent - by, by),
                                       b.make<SliceOp>(x, *axis, 0, extent - by)};
     x = b.make<ConcatenateOp>(mlir::ValueRange(parts), *axis);
-  }
-  return x;
-}
-
-/// Constant, reflecting or repeating borders.
-Value pad(B &b) {
-  Operand operand = b.getOperand(0, "x");
-  const Argument *widths = b.findArgument(1, "pad_width");
-  if (!operand || !widths)
-    return operand ? b.error("'Pad' needs 'pad_width'") : Value();
-  Value x = operand.value;
-  const int64_t rank = b.rankOf(x);
-  llvm::SmallVector<std::pair<int64_t, int64_t>> pairs;
-  auto integerOf = [](const Argument &item) {
-    return item.kind == Argument::Kind::Constant ? item.constant.getAsInteger() : std::nullopt;
-  };
-  auto pairOf = [&](const Argument &item) -> bool {
-    if (item.kind != Argument::Kind::List || item.items.size() != 2)
-      return false;
-    std::optional<int64_t> low = integerOf(item.items[0]), high = integerOf(item.items[1]);
-    if (!low || !high || *low < 0 || *high < 0 || *low > 65536 || *high > 65536)
-      return false;
-    pairs.emplace_back(*low, *high);
-    return true;
-  };
-  bool readable = widths->kind == Argument::Kind::List &&
-                  (pairOf(*widths) || llvm::all_of(widths->items, pairOf));
-  if (pairs.size() == 1)
-    pairs.append(size_t(rank - 1), pairs.front());
-  if (!readable || int64_t(pairs.size()) != rank)
-    return b.error("'pad_width' of 'Pad' must hold two numbers per dimension");
-  const std::string mode = b.getString(2, "mode", "constant");
-  const double value = b.getNumber(3, "constant_values").value_or(0.0);
-  for (const auto &[axis, widthsOfAxis] : llvm::enumerate(pairs)) {
-    auto [low, high] = widthsOfAxis;
-    if (low == 0 && high == 0)
-      continue;
-    if (tensorTypeOf(x).isDynamicDim(axis))
-      return b.error("'Pad' of the batch is not supported");
-    if (mode == "constant" && operand.isFloat()) {
-      x = b.make<PadOp>(x, int64_t(axis), low, high, llvm::APFloat(value));
-      continue;
-    }
-    const int64_t extent = b.shapeOf(x)[axis];
-    llvm::SmallVector<int64_t> places;
-    for (int64_t place = -low; place < extent + high; ++place) {
-      int64_t from = place;
-      if (mode == "reflect" || mode == "symmetric") {
-        const int64_t edge = mode == "reflect" ? 0 : 1;
-        if (from < 0)
-          from = -from - edge;
-        if (from >= extent)
-          from = 2 * (extent - 1) - from + edge;
-      }
-      if (from < 0 || from >= extent || mode == "constant")
-        return b.error("'Pad' with mode '" + mode + "' is not supported here");
-      places.push_back(from);
-    }
-    x = gatherAlong(b, x, int64_t(axis), places);
   }
   return x;
 }

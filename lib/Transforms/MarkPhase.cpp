@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mpc-mark-phase: the phase that the IR has reached.
+#include "mpc/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace mpc {
+#define GEN_PASS_DEF_MARKPHASE
+#include "mpc/Transforms/Passes.h.inc"
+} // namespace mpc
+
+namespace {
+struct MarkPhase : mpc::impl::MarkPhaseBase<MarkPhase> {
+  using MarkPhaseBase::MarkPhaseBase;
+
+  void runOnOperation() override {
+    getOperation()->setAttr(MpcDialect::kPhaseAttr, StringAttr::get(&getContext(), phase));
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace
