@@ -151,8 +151,10 @@ Status writeCheckpoint(const std::string &path, Session &session, const RunIdent
   content.metadata["state.history"] = formatHistory(state.history);
   if (std::string kernels = mpc_rt_context_kernels(session.context()); !kernels.empty())
     content.metadata["kernels"] = kernels;
-  for (const auto &[name, value] : callbacks)
+  for (const auto &[name, value] : callbacks.texts)
     content.metadata["callback." + name] = value;
+  for (const auto &[name, array] : callbacks.arrays)
+    content.tensors.emplace(data::callbackPrefix + name, array);
   return data::writeWithChecksum(path, std::move(content));
 }
 
@@ -277,10 +279,14 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
     notes.push_back(path + ": goes on with its own learning rate; the model was compiled with " +
                     was + " then and with " + is + " now; use --weights to train with that");
   state = std::move(restored);
-  callbacks.clear();
+  callbacks = {};
   for (const auto &[key, value] : content->metadata)
     if (key.compare(0, 9, "callback.") == 0)
-      callbacks[key.substr(9)] = value;
+      callbacks.texts[key.substr(9)] = value;
+  for (const auto &[name, array] : content->tensors)
+    if (data::hasPrefix(name, data::callbackPrefix))
+      callbacks.arrays.emplace(name.substr(std::strlen(data::callbackPrefix)),
+                               Array::copyOf(array.dtype(), array.dims(), array.data()));
   return Status();
 }
 

@@ -64,7 +64,8 @@ static std::vector<Command> makeTable() {
                   {"tensorboard", Takes::Value, "DIR", "event files for TensorBoard"},
                   {"trace", Takes::Value, "T.npz", "every step's loss, metrics and loss scale"},
                   {"early-stop", Takes::Value, "monitor=M,patience=N",
-                   "stop when M does not get better; also min_delta=, mode=min|max"},
+                   "stop when M does not get better; also min_delta=, mode=min|max, baseline=, "
+                   "start_from_epoch=, restore_best_weights=true"},
                   {"reduce-lr", Takes::Value, "monitor=M,factor=F,patience=N",
                    "lower the learning rate; also min_delta=, mode=, cooldown=, min_lr="},
                   {"terminate-on-nan", Takes::Nothing, "", "stop when the loss is NaN or infinite"},

@@ -203,7 +203,7 @@ private:
           [this](const std::string &text) { note(text); }));
     }
     if (options_.earlyStop)
-      callbacks_.push_back(std::make_unique<training::EarlyStop>(*options_.earlyStop));
+      callbacks_.push_back(std::make_unique<training::EarlyStop>(*options_.earlyStop, session_));
     if (!options_.csvLog.empty())
       callbacks_.push_back(std::make_unique<training::CsvLog>(options_.csvLog));
     if (!options_.jsonLog.empty())
@@ -278,6 +278,10 @@ private:
     // As Keras's fit ends; a trace is of single steps, which do not do it.
     if (options_.steps == 0)
       if (Status status = training::finalizeAverages(session_); !status)
+        return console_.fail(status.failure());
+    // Behind the averages, which best weights replace.
+    for (const auto &callback : callbacks_)
+      if (Status status = callback->trainEnd(); !status)
         return console_.fail(status.failure());
     if (!options_.save.empty())
       if (Status status = training::saveVariables(session_, options_.save); !status)

@@ -17,6 +17,7 @@ public:
   Pairs(Arguments &arguments, const std::string &option, const std::vector<std::string> &keys)
       : arguments_(arguments), option_(option), values_(arguments.pairs(option, keys)) {}
 
+  bool has(const char *key) const { return values_.count(key) != 0; }
   std::string text(const char *key, const std::string &otherwise) {
     auto at = values_.find(key);
     return at == values_.end() ? otherwise : at->second;
@@ -61,11 +62,18 @@ private:
 training::EarlyStopOptions earlyStop(Arguments &arguments) {
   training::EarlyStopOptions options;
   Pairs pairs(arguments, "early-stop",
-              {"monitor", "patience", "min_delta", "mode", "start_from_epoch"});
+              {"monitor", "patience", "min_delta", "mode", "start_from_epoch", "baseline",
+               "restore_best_weights"});
   options.monitor = pairs.text("monitor", options.monitor);
   options.patience = pairs.integer("patience", options.patience);
   options.minDelta = std::fabs(pairs.real("min_delta", options.minDelta));
   options.startFromEpoch = pairs.integer("start_from_epoch", 0);
+  if (pairs.has("baseline"))
+    options.baseline = pairs.real("baseline", 0);
+  const std::string restores = pairs.text("restore_best_weights", "false");
+  if (restores != "true" && restores != "false")
+    pairs.wrong("restore_best_weights", restores, "true or false");
+  options.restoreBestWeights = restores == "true";
   options.larger = pairs.larger(options.monitor);
   return options;
 }

@@ -17,6 +17,8 @@ inline constexpr char optimizerPrefix[] = "optimizer/";
 inline constexpr char metricPrefix[] = "metric/";
 inline constexpr char randomPrefix[] = "random/";
 inline constexpr char modelPrefix[] = "model/";
+/// Of a checkpoint's tensors that are no variables: what a callback keeps.
+inline constexpr char callbackPrefix[] = "callback/";
 bool hasPrefix(const std::string &name, const char *prefix);
 
 /// A variable's name in files, model variables' without a prefix; "" for shadows, which are derived

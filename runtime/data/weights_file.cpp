@@ -15,7 +15,8 @@ void dropCheckpointPrefix(Safetensors &content) {
   constexpr size_t length = sizeof modelPrefix - 1;
   NamedArrays renamed;
   for (auto &[name, array] : content.tensors)
-    renamed.emplace(hasPrefix(name, modelPrefix) ? name.substr(length) : name, array);
+    if (!hasPrefix(name, callbackPrefix))
+      renamed.emplace(hasPrefix(name, modelPrefix) ? name.substr(length) : name, array);
   content.tensors = std::move(renamed);
 }
 

@@ -15,8 +15,11 @@ struct StepResult {
   bool finite; // false: loss scaling skipped the update
 };
 
-/// Text that survives in a checkpoint, by name.
-using CallbackState = std::map<std::string, std::string>;
+/// What of callbacks survives in a checkpoint, by name.
+struct CallbackState {
+  std::map<std::string, std::string> texts;
+  data::NamedArrays arrays;
+};
 
 class Callback {
 public:
@@ -32,6 +35,8 @@ public:
   }
   /// After the logs of an epoch joined the history.
   virtual data::Status historyChanged(const std::vector<Logs> &history) { return data::Status(); }
+  /// After the last epoch, not after an interrupted one.
+  virtual data::Status trainEnd() { return data::Status(); }
   virtual void save(CallbackState &) const {}
   virtual void restore(const CallbackState &) {}
 };

@@ -3,8 +3,11 @@
 // (early_stopping.py, reduce_lr_on_plateau.py, terminate_on_nan.py).
 #include "training/plateau.h"
 
+#include "data/variable_tensor.h"
+
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 namespace mpc::training {
 
@@ -41,17 +44,18 @@ static bool isBetter(bool larger, double current, double minDelta, std::optional
 static void readState(const CallbackState &state, const std::string &name,
                       std::optional<double> &value) {
   double number = 0;
-  if (auto at = state.find(name); at != state.end()) {
+  if (auto at = state.texts.find(name); at != state.texts.end()) {
     std::from_chars(at->second.data(), at->second.data() + at->second.size(), number);
     value = number;
   }
 }
 static void readState(const CallbackState &state, const std::string &name, int64_t &value) {
-  if (auto at = state.find(name); at != state.end())
+  if (auto at = state.texts.find(name); at != state.texts.end())
     std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
 }
 
-EarlyStop::EarlyStop(EarlyStopOptions options) : options_(std::move(options)) {}
+EarlyStop::EarlyStop(EarlyStopOptions options, Session &session)
+    : options_(std::move(options)), session_(session) {}
 
 Status EarlyStop::begin(Logs &logs) {
   if (Status status = checkMonitor("--early-stop", options_.monitor, logs); !status)
@@ -63,10 +67,16 @@ Status EarlyStop::epochEnd(int64_t epoch, Logs &logs, std::string &stop) {
   const double *current = findLog(logs, options_.monitor);
   if (epoch < options_.startFromEpoch)
     return Status();
+  // Until there is a better epoch, the first one that counts is the best.
+  if (bestWeights_.empty())
+    keepWeights();
   ++wait_;
   if (isBetter(*options_.larger, *current, options_.minDelta, best_)) {
     best_ = *current;
-    wait_ = 0;
+    keepWeights();
+    if (!options_.baseline ||
+        isBetter(*options_.larger, *current, options_.minDelta, options_.baseline))
+      wait_ = 0;
     return Status();
   }
   if (wait_ >= options_.patience && epoch > 0)
@@ -75,13 +85,43 @@ Status EarlyStop::epochEnd(int64_t epoch, Logs &logs, std::string &stop) {
   return Status();
 }
 
+void EarlyStop::keepWeights() {
+  if (!options_.restoreBestWeights)
+    return;
+  bestWeights_.clear();
+  const mpc_rt_executable_t &tables = session_.executable();
+  for (uint32_t i = 0; i < tables.variable_count; ++i)
+    if (data::isModelVariable(tables.variables[i]))
+      bestWeights_.emplace(data::tensorName(tables.variables[i]), session_.variableArray(i));
+}
+
+Status EarlyStop::trainEnd() {
+  if (bestWeights_.empty())
+    return Status();
+  const mpc_rt_executable_t &tables = session_.executable();
+  for (uint32_t i = 0; i < tables.variable_count; ++i) {
+    auto at = bestWeights_.find(data::tensorName(tables.variables[i]));
+    if (data::isModelVariable(tables.variables[i]) && at != bestWeights_.end() &&
+        at->second.bytes())
+      std::memcpy(session_.variable(i), at->second.data(), at->second.bytes());
+  }
+  if (mpc_rt_status_t status = mpc_rt_context_variables_changed(session_.context()))
+    return session_.runtimeFailure(status);
+  return Status();
+}
+
 void EarlyStop::save(CallbackState &state) const {
+  for (const auto &[name, array] : bestWeights_)
+    state.arrays.emplace("early_stop/" + name, array);
   if (best_)
-    state["early_stop.best"] = formatReal(*best_);
-  state["early_stop.wait"] = std::to_string(wait_);
+    state.texts["early_stop.best"] = formatReal(*best_);
+  state.texts["early_stop.wait"] = std::to_string(wait_);
 }
 
 void EarlyStop::restore(const CallbackState &state) {
+  for (const auto &[name, array] : state.arrays)
+    if (options_.restoreBestWeights && data::hasPrefix(name, "early_stop/"))
+      bestWeights_.emplace(name.substr(std::strlen("early_stop/")), array);
   readState(state, "early_stop.best", best_);
   readState(state, "early_stop.wait", wait_);
 }
@@ -122,9 +162,9 @@ Status ReduceLearningRate::epochEnd(int64_t epoch, Logs &logs, std::string &stop
 
 void ReduceLearningRate::save(CallbackState &state) const {
   if (best_)
-    state["reduce_lr.best"] = formatReal(*best_);
-  state["reduce_lr.wait"] = std::to_string(wait_);
-  state["reduce_lr.cooldown"] = std::to_string(cooldownLeft_);
+    state.texts["reduce_lr.best"] = formatReal(*best_);
+  state.texts["reduce_lr.wait"] = std::to_string(wait_);
+  state.texts["reduce_lr.cooldown"] = std::to_string(cooldownLeft_);
 }
 
 void ReduceLearningRate::restore(const CallbackState &state) {

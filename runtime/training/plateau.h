@@ -18,21 +18,28 @@ struct EarlyStopOptions {
   double minDelta = 0;
   std::optional<bool> larger = false; // nothing: refused when training begins
   int64_t startFromEpoch = 0;
+  std::optional<double> baseline; // what the metric has to be better than, too
+  bool restoreBestWeights = false;
 };
 
 /// keras.callbacks.EarlyStopping: stops when the metric did not improve by more than min_delta in
-/// `patience` epochs.
+/// `patience` epochs, and may leave the model with the weights of the best one.
 class EarlyStop : public Callback {
 public:
-  explicit EarlyStop(EarlyStopOptions options);
+  EarlyStop(EarlyStopOptions options, Session &session);
   data::Status begin(Logs &logs) override;
   data::Status epochEnd(int64_t epoch, Logs &logs, std::string &stop) override;
+  data::Status trainEnd() override;
   void save(CallbackState &state) const override;
   void restore(const CallbackState &state) override;
 
 private:
+  void keepWeights();
+
   EarlyStopOptions options_;
+  Session &session_;
   std::optional<double> best_; // nothing before the first epoch that counts
+  data::NamedArrays bestWeights_;
   int64_t wait_ = 0;
 };
 

@@ -260,6 +260,37 @@ class Train(linear.ToolTest):
         self.train("--validation-split=0.2", "--early-stop", "monitor=val_loss", "--reduce-lr", "monitor=val_accuracy")
         self.train("--early-stop", "monitor=learning_rate", "--reduce-lr", "monitor=loss")
 
+    def assert_best_weights(self, path):
+        first, last = linear.read_safetensors(self.path("first")), linear.read_safetensors(path)
+        for name in ("dense/kernel", "dense/bias", "norm/moving_mean"):
+            numpy.testing.assert_array_equal(last[name], first[name], err_msg=name)
+        self.assertGreater(last["optimizer/sgd/iteration"], first["optimizer/sgd/iteration"])
+
+    def test_early_stop_restores_the_best_weights(self):
+        self.stop_learning()  # so that the first epoch is the best one; the mean goes on
+        options = ["--weights", self.path("s"), "--shuffle=off", "--early-stop"]
+        stop = "monitor=loss,patience=3,restore_best_weights="
+        self.train("--epochs=1", *options, stop + "true", "--save", self.path("first"))
+        self.train("--epochs=9", *options, stop + "true", "--save", self.path("best"))
+        self.assert_best_weights(self.path("best"))
+        self.train("--epochs=9", *options, stop + "false", "--save", self.path("last"))
+        self.assertFalse((linear.read_safetensors(self.path("last"))["norm/moving_mean"] == linear.read_safetensors(self.path("first"))["norm/moving_mean"]).all())
+        # A checkpoint has them, too, and is a weights file all the same.
+        self.train("--epochs=2", *options, stop + "true", "--checkpoint", self.path("c"))
+        self.train("--epochs=9", "--shuffle=off", "--early-stop", stop + "true", "--resume", self.path("c"), "--save", self.path("resumed"))
+        self.assert_best_weights(self.path("resumed"))
+        (newest, *_) = sorted(glob.glob(self.path("c/*.safetensors")), reverse=True)
+        self.train("--epochs=1", "--weights", newest)
+        self.fails("train", self.model, "--data", self.data, "--early-stop", "monitor=loss,restore_best_weights=1",
+                   code=2, message="restore_best_weights is '1'; expected true or false")
+
+    def test_early_stop_with_a_baseline(self):
+        self.stop_learning()  # the first epoch is the best one, and counts as one of patience where it misses the baseline
+        for baseline, epochs in [(1e9, 4), (0, 3)]:
+            history = self.history("--epochs=6", "--shuffle=off", "--weights", self.path("s"), "--early-stop",
+                                   f"monitor=loss,patience=3,baseline={baseline}")  # fmt: skip
+            self.assertEqual(len(history), epochs)
+
     def stop_learning(self):
         linear.write_safetensors(
             self.path("s"),
