@@ -4,7 +4,8 @@
  * A compiled model exports `mpc_rt_executable_query`, which returns one immutable, statically
  * initialised mpc_rt_executable_t. Every table of it lives in the library's read-only data.
  *
- * Versioning: `struct_size` comes first in every struct that may grow; fields are only appended. */
+ * Versioning: `struct_size` comes first in every struct that may grow, and fields are only appended
+ * there. Structs without it are elements of tables and never grow. */
 #ifndef MPC_RT_EXECUTABLE_H
 #define MPC_RT_EXECUTABLE_H
 
@@ -16,21 +17,35 @@
 extern "C" {
 #endif
 
-/* The newest version that these declarations describe. An executable states the lowest one that it
- * needs: 2 when it calls services->convolve, 3 when it calls services->contract_with_largest, 4
- * when it contracts int8, 5 when it contracts floating numbers with int8, 6 when it calls
- * services->contract_blocks, 7 when it calls services->contract_and_launch, 8 when it calls
- * services->contract_groups, 9 when it calls services->parallel_rows, 10 when it calls
- * services->contract_with_bits, 11 when it calls services->contract_groups with a rhs that is not
- * packed, 12 when it calls services->attend or services->attend_gradient, 13 when it calls
- * services->contract_and_launch without `out`, 14 when it contracts float8, 15 when it calls
- * services->prepare, 16 when it calls services->contract_and_sum or services->parallel_for_all, or
- * a contraction rounds its lhs, 17 when it calls services->contract_with_gelu, 18 when
- * services->contract_and_sum rounds the sums, 19 when a kernel on a contraction's result writes it,
- * 20 when it calls services->attend_masked or services->attend_masked_gradient, 21 when it calls
- * services->attend_dropped or services->attend_dropped_gradient, 22 when the sources that do not
- * count in an attention have a score, else 1. */
+/* The newest version that these declarations describe. */
 #define MPC_RT_ABI_VERSION 22u
+/* What needs at least which version; what is not listed needs 1. An executable states the highest
+ * one of what it uses. */
+enum {
+  MPC_RT_ABI_CONVOLVE = 2,            /* services->convolve */
+  MPC_RT_ABI_LARGEST = 3,             /* services->contract_with_largest */
+  MPC_RT_ABI_INT8 = 4,                /* a contraction of int8 */
+  MPC_RT_ABI_INT8_WEIGHTS = 5,        /* a contraction of floating numbers with int8 */
+  MPC_RT_ABI_BLOCKS = 6,              /* services->contract_blocks */
+  MPC_RT_ABI_LAUNCHES_ON_RESULTS = 7, /* services->contract_and_launch */
+  MPC_RT_ABI_GROUPS = 8,              /* services->contract_groups */
+  MPC_RT_ABI_ROWS = 9,                /* services->parallel_rows */
+  MPC_RT_ABI_BITS = 10,               /* services->contract_with_bits */
+  MPC_RT_ABI_BYTES_OF_GROUPS = 11,    /* services->contract_groups with a rhs that is not packed */
+  MPC_RT_ABI_ATTENTION = 12,          /* services->attend and attend_gradient */
+  MPC_RT_ABI_CONSUMED_RESULTS = 13,   /* services->contract_and_launch without `out` */
+  MPC_RT_ABI_FLOAT8 = 14,             /* a contraction of float8 */
+  MPC_RT_ABI_PREPARATION = 15,        /* services->prepare */
+  MPC_RT_ABI_COLUMN_SUMS = 16,        /* services->contract_and_sum */
+  MPC_RT_ABI_LAUNCH_ALL = 16,         /* services->parallel_for_all */
+  MPC_RT_ABI_ROUNDED_LHS = 16,        /* a contraction that rounds its lhs */
+  MPC_RT_ABI_GELU = 17,               /* services->contract_with_gelu */
+  MPC_RT_ABI_ROUNDED_SUMS = 18,       /* services->contract_and_sum that rounds the sums */
+  MPC_RT_ABI_REPLACED_RESULTS = 19,   /* a kernel on a contraction's result that writes it */
+  MPC_RT_ABI_ATTENTION_MASK = 20,     /* services->attend_masked and attend_masked_gradient */
+  MPC_RT_ABI_ATTENTION_DROPOUT = 21,  /* services->attend_dropped and attend_dropped_gradient */
+  MPC_RT_ABI_HIDDEN_SCORE = 22, /* sources that do not count in an attention, but have a score */
+};
 #define MPC_RT_MAX_RANK 8
 #define MPC_RT_MAX_SPATIAL 3           /* spatial dimensions of a convolution */
 #define MPC_RT_MAX_KERNEL_ARGUMENTS 32 /* of a kernel on parts of a contraction's result */

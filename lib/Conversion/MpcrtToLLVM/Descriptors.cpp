@@ -121,7 +121,7 @@ static FailureOr<Value> describe(mpcrt::ContractOp op, int32_t rhsVariable,
     if (failed(checkExtent(op, extent)))
       return failure();
   if (op.roundsLhs())
-    tables.abiVersion = std::max(tables.abiVersion, 16u);
+    tables.abiVersion = std::max<unsigned>(tables.abiVersion, MPC_RT_ABI_ROUNDED_LHS);
   unsigned id = tables.contracts++;
   ConstantStruct table(op, "mpcrt_contract_" + std::to_string(id));
   table.add32(sizeof(mpc_rt_contract_t));
@@ -219,7 +219,7 @@ template <typename Op> static FailureOr<Value> describeAttention(Op op, TablePos
   table.addText(op.getLayer());
   if (std::optional<APFloat> score = op.getHiddenScore()) {
     table.add64(llvm::bit_cast<int64_t>(score->convertToDouble()));
-    tables.abiVersion = std::max(tables.abiVersion, 22u);
+    tables.abiVersion = std::max<unsigned>(tables.abiVersion, MPC_RT_ABI_HIDDEN_SCORE);
   } else {
     table.add64(0);
   }
@@ -238,33 +238,40 @@ FailureOr<Value> mpc::describeCall(mpcrt::ServiceCallOpInterface op, int32_t rhs
 
 Service mpc::serviceOf(mpcrt::ServiceCallOpInterface op) {
   if (auto attend = dyn_cast<mpcrt::AttendOp>(*op))
-    return attend.getKept()   ? Service{offsetof(mpc_rt_services_t, attend_dropped), 21}
-           : attend.getMask() ? Service{offsetof(mpc_rt_services_t, attend_masked), 20}
-                              : Service{offsetof(mpc_rt_services_t, attend), 12};
+    return attend.getKept()
+               ? Service{offsetof(mpc_rt_services_t, attend_dropped), MPC_RT_ABI_ATTENTION_DROPOUT}
+           : attend.getMask()
+               ? Service{offsetof(mpc_rt_services_t, attend_masked), MPC_RT_ABI_ATTENTION_MASK}
+               : Service{offsetof(mpc_rt_services_t, attend), MPC_RT_ABI_ATTENTION};
   if (auto attend = dyn_cast<mpcrt::AttendGradientOp>(*op))
-    return attend.getKept()   ? Service{offsetof(mpc_rt_services_t, attend_dropped_gradient), 21}
-           : attend.getMask() ? Service{offsetof(mpc_rt_services_t, attend_masked_gradient), 20}
-                              : Service{offsetof(mpc_rt_services_t, attend_gradient), 12};
+    return attend.getKept() ? Service{offsetof(mpc_rt_services_t, attend_dropped_gradient),
+                                      MPC_RT_ABI_ATTENTION_DROPOUT}
+           : attend.getMask()
+               ? Service{offsetof(mpc_rt_services_t, attend_masked_gradient),
+                         MPC_RT_ABI_ATTENTION_MASK}
+               : Service{offsetof(mpc_rt_services_t, attend_gradient), MPC_RT_ABI_ATTENTION};
   if (isa<mpcrt::ConvolveOp>(op))
-    return {offsetof(mpc_rt_services_t, convolve), 2};
+    return {offsetof(mpc_rt_services_t, convolve), MPC_RT_ABI_CONVOLVE};
   auto contract = cast<mpcrt::ContractOp>(*op);
   if (contract.getSums())
-    return {offsetof(mpc_rt_services_t, contract_and_sum), contract.roundsSums() ? 18u : 16u};
+    return {offsetof(mpc_rt_services_t, contract_and_sum),
+            contract.roundsSums() ? MPC_RT_ABI_ROUNDED_SUMS : MPC_RT_ABI_COLUMN_SUMS};
   if (contract.getLargest())
-    return {offsetof(mpc_rt_services_t, contract_with_largest), 3};
+    return {offsetof(mpc_rt_services_t, contract_with_largest), MPC_RT_ABI_LARGEST};
   if (contract.getScale() && !contract.getTransposeRhs())
-    return {offsetof(mpc_rt_services_t, contract_blocks), 6};
+    return {offsetof(mpc_rt_services_t, contract_blocks), MPC_RT_ABI_BLOCKS};
   if (contract.getScale())
-    return {offsetof(mpc_rt_services_t, contract_groups), contract.hasPackedRhs() ? 8u : 11u};
+    return {offsetof(mpc_rt_services_t, contract_groups),
+            contract.hasPackedRhs() ? MPC_RT_ABI_GROUPS : MPC_RT_ABI_BYTES_OF_GROUPS};
   if (contract.hasGelu())
-    return {offsetof(mpc_rt_services_t, contract_with_gelu), 17};
+    return {offsetof(mpc_rt_services_t, contract_with_gelu), MPC_RT_ABI_GELU};
   if (contract.getMask() || contract.getWhere())
-    return {offsetof(mpc_rt_services_t, contract_with_bits), 10};
+    return {offsetof(mpc_rt_services_t, contract_with_bits), MPC_RT_ABI_BITS};
   if (isFloat8(getElementTypeOrSelf(contract.getLhs().getType())))
-    return {offsetof(mpc_rt_services_t, contract), 14};
+    return {offsetof(mpc_rt_services_t, contract), MPC_RT_ABI_FLOAT8};
   if (getElementTypeOrSelf(contract.getLhs().getType()).isInteger(8))
-    return {offsetof(mpc_rt_services_t, contract), 4};
+    return {offsetof(mpc_rt_services_t, contract), MPC_RT_ABI_INT8};
   if (getElementTypeOrSelf(contract.getRhs().getType()).isInteger(8))
-    return {offsetof(mpc_rt_services_t, contract), 5};
+    return {offsetof(mpc_rt_services_t, contract), MPC_RT_ABI_INT8_WEIGHTS};
   return {offsetof(mpc_rt_services_t, contract), 1};
 }

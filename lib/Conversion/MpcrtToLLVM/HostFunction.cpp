@@ -169,7 +169,7 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
   auto function = outlineBody(op, name);
   if (failed(function) || failed(HostFunction(*function, tables, Kind::rows, count).run()))
     return failure();
-  callService(emit, {offsetof(mpc_rt_services_t, parallel_rows), 9},
+  callService(emit, {offsetof(mpc_rt_services_t, parallel_rows), MPC_RT_ABI_ROWS},
               {call, LLVM::AddressOfOp::create(emit.builder, loc, ptr, name),
                emit.cast(op.getCount(), i64), array, emit.i32(products.size()),
                emit.cast(getBatchArgument(entry), i64)});
@@ -179,7 +179,7 @@ LogicalResult HostFunction::lowerRows(mpcrt::ParallelRowsOp op) {
 
 LogicalResult HostFunction::lowerContractOfRows(mpcrt::ContractOp op) {
   Emitter emit{OpBuilder(op), op.getLoc()};
-  callService(emit, {offsetof(mpc_rt_services_t, contract_rows), 9},
+  callService(emit, {offsetof(mpc_rt_services_t, contract_rows), MPC_RT_ABI_ROWS},
               {emit.i32(productRank++), pointerTo(emit, op.getLhs()), pointerTo(emit, op.getOut()),
                begin, end});
   op.erase();
@@ -218,7 +218,7 @@ FailureOr<Value> HostFunction::prepare() {
   Emitter emit{OpBuilder::atBlockEnd(prologue), op.getLoc()};
   Type ptr = emit.pointer();
   Value slot = LLVM::AllocaOp::create(emit.builder, emit.loc, ptr, ptr, emit.i64(1));
-  callService(emit, {offsetof(mpc_rt_services_t, prepare), 15},
+  callService(emit, {offsetof(mpc_rt_services_t, prepare), MPC_RT_ABI_PREPARATION},
               {call, LLVM::AddressOfOp::create(emit.builder, emit.loc, ptr, name),
                emit.i64(static_cast<int64_t>(op.getBytes())), slot});
   return LLVM::LoadOp::create(emit.builder, emit.loc, ptr, slot).getResult();

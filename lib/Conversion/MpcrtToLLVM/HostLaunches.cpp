@@ -52,7 +52,7 @@ LogicalResult HostFunction::lowerLaunch(mpcrt::LaunchOp op) {
 }
 
 LogicalResult HostFunction::lowerLaunchAll(mpcrt::LaunchAllOp op) {
-  tables.abiVersion = std::max(tables.abiVersion, 16u);
+  tables.abiVersion = std::max<unsigned>(tables.abiVersion, MPC_RT_ABI_LAUNCH_ALL);
   Emitter emit{OpBuilder(op), op.getLoc()};
   Block &body = op.getBody().front();
   const size_t count = body.getOperations().size();
@@ -95,7 +95,7 @@ LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
   table->getDefiningOp()->moveBefore(op);
   if (contract.getSums()) {
     if (op.getReplaced())
-      tables.abiVersion = std::max(tables.abiVersion, 19u);
+      tables.abiVersion = std::max<unsigned>(tables.abiVersion, MPC_RT_ABI_REPLACED_RESULTS);
     Value kernel = allocateSlots(emit, sizeof(mpc_rt_result_kernel_t));
     const std::pair<size_t, Value> fields[] = {
         {offsetof(mpc_rt_result_kernel_t, function), kernelOf(launch, emit)},
@@ -112,7 +112,9 @@ LogicalResult HostFunction::lowerInterleave(mpcrt::InterleaveOp op) {
   Value batch = emit.cast(getBatchArgument(entry), emit.builder.getI64Type());
   auto place =
       memref::skipViewLikeOps(cast<MemrefValue>(contract.getOut())).getDefiningOp<mpcrt::ViewOp>();
-  const unsigned since = op.getReplaced() ? 19 : place && place.getUnstored() ? 13 : 7;
+  const unsigned since = op.getReplaced()               ? MPC_RT_ABI_REPLACED_RESULTS
+                         : place && place.getUnstored() ? MPC_RT_ABI_CONSUMED_RESULTS
+                                                        : MPC_RT_ABI_LAUNCHES_ON_RESULTS;
   callService(emit, {offsetof(mpc_rt_services_t, contract_and_launch), since},
               {*table, pointerTo(emit, contract.getLhs()), pointerTo(emit, contract.getRhs()),
                pointerToOptional(emit, contract.getBias()), pointerTo(emit, contract.getOut()),
