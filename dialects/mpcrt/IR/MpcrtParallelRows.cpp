@@ -7,15 +7,16 @@ using namespace mpc::mpcrt;
 
 LogicalResult ParallelRowsOp::verify() {
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
-    if (isa<ParallelRowsOp, ConvolveOp, AttendOp, AttendGradientOp, InterleaveOp, LaunchAllOp,
-            ScatterAddOp>(op))
+    // What of this dialect the generated body can do with its own rows.
+    if (op->getDialect() == (*this)->getDialect() && !isa<ContractOp, LaunchOp, RowsOp, ViewOp>(op))
       return op->emitOpError("in mpcrt.parallel_rows has no form for a part of the rows");
     auto contract = dyn_cast<ContractOp>(op);
     if (!contract)
       return WalkResult::advance();
     if (!isa<MemRefType>(contract.getOut().getType()) || !contract.isByRows())
       return contract.emitOpError("in mpcrt.parallel_rows multiplies rows of a floating matrix; "
-                                  "transpose_lhs, largest, blocks and bits are not for rows");
+                                  "transpose_lhs, largest, blocks, bits, sums and gelu are not for "
+                                  "rows");
     for (Value shared : {contract.getRhs(), contract.getBias()})
       if (shared && getBody().isAncestor(shared.getParentRegion()))
         return contract.emitOpError("in mpcrt.parallel_rows has its right operand and its bias "

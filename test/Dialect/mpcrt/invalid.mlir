@@ -399,7 +399,7 @@ func.func @largest_too(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %o: memref<4x4x
 // -----
 func.func @transposed_rows(%x: memref<8x?xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>, %n: index) {
   mpcrt.parallel_rows count(%n) {
-    // expected-error @+1 {{transpose_lhs, largest, blocks and bits are not for rows}}
+    // expected-error @+1 {{transpose_lhs, largest, blocks, bits, sums and gelu are not for rows}}
     mpcrt.contract ins(%x, %w : memref<8x?xf32>, memref<8x4xf32>) outs(%o : memref<?x4xf32>) {transpose_lhs}
   }
   return
