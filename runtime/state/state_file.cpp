@@ -5,7 +5,7 @@
 #include "data/checksum.h"
 #include "data/input_file.h"
 #include "data/mapped_file.h"
-#include "data/variable_tensor.h"
+#include "data/variable_match.h"
 #include "data/weights_file.h"
 #include "mpc-rt/training.h"
 #include "runtime/base/status.h"
@@ -20,8 +20,6 @@
 using namespace mpc::rt;
 using mpc::data::Array;
 using mpc::data::dimsOf;
-using mpc::data::hasPrefix;
-using mpc::data::isModelVariable;
 using mpc::data::Result;
 using mpc::data::Safetensors;
 using mpc::data::Status;
@@ -32,18 +30,15 @@ namespace {
 constexpr char stateVersion[] = "1";
 
 // At most a few messages: a file of another model has a fault for every tensor.
-mpc_rt_status_t failWith(mpc_rt_status_code_t code, const std::vector<std::string> &messages) {
+mpc_rt_status_t failWith(mpc_rt_status_code_t code, const mpc::data::Failure &failure) {
   constexpr size_t shown = 8;
+  const std::vector<std::string> &messages = failure.messages;
   std::string text;
   for (size_t i = 0; i < messages.size() && i < shown; ++i)
     text += (i ? "\n" : "") + messages[i];
   if (messages.size() > shown)
     text += "\nand " + std::to_string(messages.size() - shown) + " more";
-  return fail(code, "%s", text.c_str());
-}
-
-mpc_rt_status_t failWith(mpc_rt_status_code_t code, const mpc::data::Failure &failure) {
-  return failWith(failure.memory ? MPC_RT_RESOURCE_EXHAUSTED : code, failure.messages);
+  return fail(failure.memory ? MPC_RT_RESOURCE_EXHAUSTED : code, "%s", text.c_str());
 }
 
 bool isText(const Safetensors &content, const char *key, const char *value) {
@@ -51,25 +46,26 @@ bool isText(const Safetensors &content, const char *key, const char *value) {
   return at != content.metadata.end() && at->second == value;
 }
 
-enum class Values {
-  copied,
-  used, // where the tensors are, as far as that is possible
-  read, // the same, in memory that must not be written
+// What variables do with a file's tensors.
+enum class Source {
+  copy,
+  borrow,         // stay where the tensors are, as far as that is possible
+  borrowReadOnly, // the same, in memory that must not be written
 };
 
-bool canBorrow(const mpc_rt_context_t &context, uint32_t index, const Array &array, Values values) {
+bool canBorrow(const mpc_rt_context_t &context, uint32_t index, const Array &array, Source source) {
   // Entries that update no weights may still write non-trainable variables (states of layers), and
   // metrics.
   const uint32_t role = context.executable().variables[index].role;
-  const bool isWritten = role != MPC_RT_ROLE_TRAINABLE && values == Values::read;
-  return values != Values::copied && !isWritten && role != MPC_RT_ROLE_METRIC &&
+  const bool isWritten = role != MPC_RT_ROLE_TRAINABLE && source == Source::borrowReadOnly;
+  return source != Source::copy && !isWritten && role != MPC_RT_ROLE_METRIC &&
          mayBeElsewhere(context, index) &&
          reinterpret_cast<uintptr_t>(array.data()) % bufferAlignment == 0;
 }
 
 // Gives the variables the tensors' values, or says what does not fit and changes nothing.
 mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
-                        const std::string &place, bool complete, Values values) {
+                        const std::string &place, bool complete, Source source) {
   auto &executable = context.executable();
   auto version = content.metadata.find("version");
   if (isText(content, "kind", "state") &&
@@ -78,49 +74,18 @@ mpc_rt_status_t restore(mpc_rt_context_t &context, const Safetensors &content,
                 "%s: has state format '%s'; expected %s; read it with the libmpcrt that wrote it",
                 place.c_str(), version == content.metadata.end() ? "" : version->second.c_str(),
                 stateVersion);
-  std::vector<std::string> wrong;
-  std::vector<std::pair<uint32_t, Array>> fitted;
-  size_t used = 0;
-  for (uint32_t i = 0; i < executable.variable_count; ++i) {
-    const mpc_rt_variable_info_t &variable = executable.variables[i];
-    const std::string name = tensorName(variable);
-    if (name.empty())
-      continue;
-    auto at = content.tensors.find(name);
-    if (at == content.tensors.end()) {
-      if (complete && isModelVariable(variable))
-        wrong.push_back(place + ":" + name + ": is missing; expected every variable of the model " +
-                        executable.model_name);
-      continue;
-    }
-    ++used;
-    Result<Array> array = mpc::data::fitArray(at->second, variable.tensor);
-    if (array)
-      fitted.emplace_back(i, *array);
-    else
-      wrong.push_back(place + ":" + name + ": " + array.failure().messages[0] +
-                      "; use a file of this model");
-  }
-  // What is left over is an error only among model variables.
-  if (used != content.tensors.size())
-    for (const auto &[name, array] : content.tensors) {
-      bool known = hasPrefix(name, mpc::data::optimizerPrefix) ||
-                   hasPrefix(name, mpc::data::metricPrefix) ||
-                   hasPrefix(name, mpc::data::randomPrefix);
-      for (uint32_t i = 0; i < executable.variable_count && !known; ++i)
-        known = tensorName(executable.variables[i]) == name;
-      if (!known)
-        wrong.push_back(place + ":" + name + ": the model " + executable.model_name +
-                        " has no such variable; expected a file of this model");
-    }
-  if (!wrong.empty())
-    return failWith(MPC_RT_FAILED_PRECONDITION, wrong);
-  for (auto &[index, array] : fitted)
+  mpc::data::VariableMatch match =
+      mpc::data::matchVariables(executable, content, place, tensorName);
+  if (complete)
+    match.refuseMissing(executable, place);
+  if (!match.wrong.empty())
+    return failWith(MPC_RT_FAILED_PRECONDITION, match.wrong);
+  for (auto &[index, array] : match.fitted)
     if (array.bytes())
       if (auto status = fetchForWriting(context, index))
         return status;
-  for (auto &[index, array] : fitted) {
-    if (canBorrow(context, index, array, values)) {
+  for (auto &[index, array] : match.fitted) {
+    if (canBorrow(context, index, array, source)) {
       borrowVariable(context, index, array.owner(), array.data());
       continue;
     }
@@ -155,7 +120,7 @@ mpc_rt_status_t loadFile(mpc_rt_context_t &context, const std::string &path, boo
                 path.c_str());
   mpc::data::dropCheckpointPrefix(*content);
   loaded = !content->tensors.empty();
-  return restore(context, *content, path, complete, Values::copied);
+  return restore(context, *content, path, complete, Source::copy);
 }
 
 // Of a larger file a first prediction may well read only a part (an embedding's rows).
@@ -192,7 +157,7 @@ mpc_rt_status_t mapFile(mpc_rt_context_t &context, const std::string &path, bool
   loaded = !content->tensors.empty();
   if (!context.driver->ownsMemory())
     touchAll(context, **file);
-  return restore(context, *content, path, false, Values::used);
+  return restore(context, *content, path, false, Source::borrow);
 }
 
 // The library that holds the tables; "" when they are a part of the program.
@@ -215,7 +180,7 @@ mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
     if (!content)
       return failWith(MPC_RT_DATA_LOSS, content.failure());
     loaded = !content->tensors.empty();
-    return restore(context, *content, executable.model_name, false, Values::read);
+    return restore(context, *content, executable.model_name, false, Source::borrowReadOnly);
   }
   if (!executable.weights_hash || !*executable.weights_hash)
     return MPC_RT_OK; // compiled without weights

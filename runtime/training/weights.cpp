@@ -3,7 +3,7 @@
 #include "training/weights.h"
 
 #include "data/mapped_file.h"
-#include "data/variable_tensor.h"
+#include "data/variable_match.h"
 #include "data/weights_file.h"
 
 #include <cstring>
@@ -21,17 +21,6 @@ static std::string weightName(const mpc_rt_variable_info_t &variable) {
   return isWeight ? data::tensorName(variable) : "";
 }
 
-/// Model variables that no tensor is for.
-static std::vector<std::string> missingVariables(const mpc_rt_executable_t &tables,
-                                                 const data::Safetensors &content) {
-  std::vector<std::string> missing;
-  for (uint32_t i = 0; i < tables.variable_count; ++i)
-    if (data::isModelVariable(tables.variables[i]) &&
-        !content.tensors.count(weightName(tables.variables[i])))
-      missing.push_back(weightName(tables.variables[i]));
-  return missing;
-}
-
 static void noteMissing(const std::vector<std::string> &missing, const std::string &file,
                         WeightsReport &report) {
   if (!missing.empty())
@@ -47,7 +36,7 @@ void noteMissingVariables(const Session &session, const std::string &file, Weigh
   Result<data::Safetensors> content =
       data::viewSafetensors(*mapped, (*mapped)->data(), (*mapped)->size(), file);
   if (content)
-    noteMissing(missingVariables(session.executable(), *content), file, report);
+    noteMissing(data::missingVariables(session.executable(), *content, weightName), file, report);
 }
 
 Status loadVariables(Session &session, const std::string &file, bool complete,
@@ -56,51 +45,16 @@ Status loadVariables(Session &session, const std::string &file, bool complete,
   if (!content)
     return content.failure();
   const mpc_rt_executable_t &tables = session.executable();
-  Failure failure;
-  std::vector<std::pair<uint32_t, Array>> fitted;
-  size_t used = 0, unknownOptimizer = 0;
-  for (uint32_t i = 0; i < tables.variable_count; ++i) {
-    std::string name = weightName(tables.variables[i]);
-    auto at = content->tensors.find(name);
-    if (name.empty())
-      continue;
-    if (at == content->tensors.end())
-      continue;
-    ++used;
-    Result<Array> array = data::fitArray(at->second, tables.variables[i].tensor);
-    if (array)
-      fitted.emplace_back(i, *array);
-    else
-      failure.append(array.failure().within(file + ":" + name, "use weights of this model"));
-  }
-  if (used != content->tensors.size())
-    for (const auto &[name, array] : content->tensors) {
-      bool known = false;
-      for (uint32_t i = 0; i < tables.variable_count && !known; ++i)
-        known = weightName(tables.variables[i]) == name;
-      // A training state (mpc_rt_context_save) also holds what no weights file needs.
-      if (known || data::hasPrefix(name, data::metricPrefix) ||
-          data::hasPrefix(name, data::randomPrefix))
-        continue;
-      if (data::hasPrefix(name, data::optimizerPrefix))
-        ++unknownOptimizer;
-      else
-        failure.append(Failure(file + ":" + name + ": the model " + tables.model_name +
-                               " has no such variable; expected weights of this model"));
-    }
-  const std::vector<std::string> missing = missingVariables(tables, *content);
+  data::VariableMatch match = data::matchVariables(tables, *content, file, weightName);
   if (complete)
-    for (const std::string &name : missing)
-      failure.append(Failure(file + ":" + name +
-                             ": is missing; expected every variable of the model " +
-                             std::string(tables.model_name)));
-  if (!failure.empty())
-    return failure;
-  noteMissing(missing, file, report);
-  if (unknownOptimizer)
-    report.notes.push_back(file + ": " + std::to_string(unknownOptimizer) +
+    match.refuseMissing(tables, file);
+  if (!match.wrong.empty())
+    return match.wrong;
+  noteMissing(match.missing, file, report);
+  if (match.otherOptimizer)
+    report.notes.push_back(file + ": " + std::to_string(match.otherOptimizer) +
                            " optimizer variables are of another optimizer and were ignored");
-  for (auto &[index, array] : fitted)
+  for (auto &[index, array] : match.fitted)
     if (array.bytes())
       std::memcpy(session.variable(index), array.data(), array.bytes());
   return Status();

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which tensors of a file are which variables of a model.
+#ifndef MPC_RUNTIME_DATA_VARIABLE_MATCH_H
+#define MPC_RUNTIME_DATA_VARIABLE_MATCH_H
+
+#include "data/safetensors.h"
+#include "data/variable_tensor.h"
+
+#include <utility>
+#include <vector>
+
+namespace mpc::data {
+
+/// The name of a variable's tensor; "" for variables that a file does not hold.
+using VariableName = std::string (*)(const mpc_rt_variable_info_t &);
+
+/// Names of model variables without a tensor. Looks at no tensor's elements.
+std::vector<std::string> missingVariables(const mpc_rt_executable_t &model,
+                                          const Safetensors &content, VariableName nameOf);
+
+struct VariableMatch {
+  /// Indices of variables, and their values in their own dtypes.
+  std::vector<std::pair<uint32_t, Array>> fitted;
+  /// Model variables without a tensor, by name.
+  std::vector<std::string> missing;
+  /// Tensors under optimizer/ that no variable has: those of another optimizer.
+  size_t otherOptimizer = 0;
+  /// A message for each tensor that does not fit its variable, or that would be a model variable
+  /// which there is not. Metrics and random states may be left over.
+  Failure wrong;
+
+  /// What is missing as faults, for files that have to be complete.
+  void refuseMissing(const mpc_rt_executable_t &model, const std::string &place);
+};
+
+/// `place` begins the messages. Changes nothing.
+VariableMatch matchVariables(const mpc_rt_executable_t &model, const Safetensors &content,
+                             const std::string &place, VariableName nameOf);
+
+} // namespace mpc::data
+#endif
