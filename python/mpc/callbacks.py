@@ -67,16 +67,18 @@ def _better(monitor: str, mode: str) -> Callable[[float, float, float], bool]:
     larger = larger_is_better(monitor) if mode == "auto" else mode == "max"
     if larger is None:
         raise ValueError(f"the name {monitor!r} does not say whether more of it is better; pass mode='max' or mode='min'")
-    return lambda new, old, delta: new > old + delta if larger else new < old - delta
+    return lambda new, old, delta: new - delta > old if larger else new + delta < old
 
 
 class EarlyStopping(Callback):
-    """Ends training when `monitor` has not improved by `min_delta` for `patience` epochs."""
+    """Ends training when `monitor` has not improved by `min_delta`, to better than `baseline` if there is one, for `patience`
+    epochs. Epochs before `start_from_epoch` do not count."""
 
     def __init__(self, monitor: str = "val_loss", min_delta: float = 0, patience: int = 0, mode: str = "auto",
-                 restore_best_weights: bool = False) -> None:  # fmt: skip
+                 baseline: Optional[float] = None, restore_best_weights: bool = False, start_from_epoch: int = 0) -> None:  # fmt: skip
         super().__init__()
         self.monitor, self.patience, self.min_delta = monitor, patience, abs(min_delta)
+        self.baseline, self.start_from_epoch = baseline, start_from_epoch
         self.restore_best_weights, self._better = restore_best_weights, _better(monitor, mode)
         self.stopped_epoch, self.best_epoch = 0, 0
 
@@ -87,12 +89,16 @@ class EarlyStopping(Callback):
     def on_epoch_end(self, epoch: int, logs: Optional[Logs] = None) -> None:
         if not logs or self.monitor not in logs:
             raise KeyError(f"EarlyStopping: no '{self.monitor}' among {', '.join(logs or {})}")
+        if epoch < self.start_from_epoch:
+            return
         value = logs[self.monitor]
         self.wait += 1
         if self.best is None or self._better(value, self.best, self.min_delta):
-            self.best, self.best_epoch, self.wait = value, epoch, 0
+            self.best, self.best_epoch = value, epoch
             if self.restore_best_weights:
                 self._weights = self.model.get_weights()
+            if self.baseline is None or self._better(value, self.baseline, self.min_delta):
+                self.wait = 0
         elif self.wait >= self.patience and epoch > 0:
             self.stopped_epoch, self.model.stop_training = epoch, True
 

@@ -198,6 +198,16 @@ class Training(Case):
                 stop.on_epoch_end(epoch, {monitor: value})
                 stopped.append(model.stop_training)
             self.assertEqual(stopped.index(True) + 1 if True in stopped else 3, epochs)
+        # What keras.callbacks.EarlyStopping does of the same losses.
+        for options, epochs in (({}, 3), ({"baseline": 0.1}, 2), ({"start_from_epoch": 2}, 5), ({"baseline": 9}, 3)):
+            stop = mpc.callbacks.EarlyStopping("loss", patience=2, **options)
+            stop.set_model(model)
+            stop.on_train_begin()
+            model.stop_training, epoch = False, -1
+            while not model.stop_training:
+                epoch += 1
+                stop.on_epoch_end(epoch, {"loss": (0.5, 0.6, 0.7, 0.8, 0.9)[epoch]})
+            self.assertEqual(epoch + 1, epochs)
         # Each call of fit begins anew, as in Keras.
         plateau = mpc.callbacks.ReduceLROnPlateau(monitor="loss", patience=1)
         plateau.best, plateau.wait, plateau.cooling = -1e9, 7, 7
