@@ -55,7 +55,7 @@ private:
   void writeTraining();
   void writeTrainingState();
   size_t countVariables() const {
-    // Shadows come last and are nobody's business.
+    // Shadows come last: callers do not see them.
     return llvm::count_if(tables.variables, [](const VariableEntry &variable) {
       return variable.role != VariableRole::Shadow;
     });

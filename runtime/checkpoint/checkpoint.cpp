@@ -72,7 +72,7 @@ bool parseHistory(const std::string &text, std::vector<Logs> &history) {
 
 using Texts = std::map<std::string, std::string>;
 
-// Since the first checkpoints of this format, which cannot be asked for them.
+// Keys that the first checkpoints of this format lack; absent counts as equal.
 constexpr char policyKey[] = "run.--policy", layersKey[] = "run.policies of layers";
 constexpr char rateKey[] = "compiled.learning_rate", stepsKey[] = "run.--steps";
 

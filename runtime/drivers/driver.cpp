@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What drivers do that leave it to the others' functions.
+// Defaults of Driver, in terms of its other functions.
 #include "runtime/drivers/driver.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GatedCell.h"
 
-#include "Activations.h"
+#include "ActivationFunctions.h"
 #include "Objects.h"
 #include "mpc/Import/Keras/Weights.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/activations: ReLU, LeakyReLU, ELU, PReLU, Softmax.
-#include "../Activations.h"
+#include "../ActivationFunctions.h"
 #include "../LayerRegistry.h"
 
 namespace mpc::keras {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/convolutional: Conv, DepthwiseConv, SeparableConv and ConvTranspose in 1 to 3
 // spatial dimensions. The ops are channels last; channels_first layers transpose on both sides.
-#include "../Activations.h"
+#include "../ActivationFunctions.h"
 #include "../LayerRegistry.h"
 #include "../LowRank.h"
 #include "ConvolutionSettings.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/core: Dense, Activation, Identity, Masking.
-#include "../Activations.h"
+#include "../ActivationFunctions.h"
 #include "../LayerRegistry.h"
 #include "../QuantizedKernel.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/core/einsum_dense.py: a contraction of the input with a kernel whose shape the
 // equation gives, bias over some axes, activation.
-#include "../Activations.h"
+#include "../ActivationFunctions.h"
 #include "../LayerRegistry.h"
 #include "../QuantizedKernel.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras_hub/src/layers/modeling: MaskedLMHead and RMSNormalization.
-#include "../Activations.h"
+#include "../ActivationFunctions.h"
 #include "../LayerRegistry.h"
 
 namespace mpc::keras {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras.ops.nn: activation functions as recorded operations, with their arguments; and
 // keras.activations.relu, which records an operation of its own.
-#include "../Activations.h"
+#include "../ActivationFunctions.h"
 #include "OperationBuilder.h"
 
 namespace mpc::keras {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One function per activation, and the table of their names. Where two operands tie, the operand
 // order of minimum and maximum decides who gets the gradient: as in TensorFlow's kernels.
-#include "Activations.h"
+#include "ActivationFunctions.h"
 
 #include "LayerRegistry.h"
 

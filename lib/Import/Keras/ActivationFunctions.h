@@ -2,8 +2,8 @@
 // Keras's activation functions as compositions of mpc ops, op for op as TensorFlow's backend of
 // Keras 3.15 computes them (keras/src/activations/activations.py, backend/tensorflow/nn.py): under
 // 16-bit policies each op rounds, so the composition is part of the result.
-#ifndef MPC_LIB_IMPORT_KERAS_ACTIVATIONS_H
-#define MPC_LIB_IMPORT_KERAS_ACTIVATIONS_H
+#ifndef MPC_LIB_IMPORT_KERAS_ACTIVATIONFUNCTIONS_H
+#define MPC_LIB_IMPORT_KERAS_ACTIVATIONFUNCTIONS_H
 
 #include "LayerBuilder.h"
 
