@@ -149,13 +149,9 @@ private:
       return error() << "computes in " << decided.getComputeDType()
                      << ", a dtype that mpc does not compile; expected a floating policy such as "
                         "\"mixed_bfloat16\"";
-    if (compute.isBF16() && layer.getKind() == "STFTSpectrogram")
-      return error()
-             << "computes in bfloat16, which a STFTSpectrogram layer does not take in Keras "
-                "either; give it another policy, by a policy map for this layer alone";
-    if (compute.isF64() && layer.getKind() == "MelSpectrogram")
-      return error() << "computes in float64, and a MelSpectrogram layer transforms in float32 "
-                        "here; give it float32, by a policy map for this layer alone";
+    if (auto refusals = layer->getAttrOfType<DictionaryAttr>(MpcDialect::kRefusesAttr))
+      if (auto reason = refusals.getAs<StringAttr>(spell(compute)))
+        return error() << "computes in " << decided.getComputeDType() << ", " << reason.getValue();
     if (!isa<FloatType>(compute) && computesOnFloats(layer))
       return error() << "computes in " << decided.getComputeDType() << ", but a " << layer.getKind()
                      << " layer computes on floating tensors; expected a floating policy such as "
@@ -165,6 +161,7 @@ private:
                                               StringAttr::get(&getContext(), rule)));
     layer.removePolicyAttr();
     layer->removeAttr(MpcDialect::kQuantizationAttr);
+    layer->removeAttr(MpcDialect::kRefusesAttr);
     if (isImported)
       layer->setAttr(MpcDialect::kQuantizedPolicyAttr,
                      StringAttr::get(&getContext(), decided.getName()));

@@ -48,6 +48,9 @@ def Mpc_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kMaskAttr = "mpc.mask";
     /// Layer: the quantization mode that its body was imported with ("int8").
     static constexpr ::llvm::StringLiteral kQuantizationAttr = "mpc.quantization";
+    /// Layer: element types that it does not compute in, each with what to say to a policy that asks
+    /// for it (dictionary of strings, {bf16 = "which …"}).
+    static constexpr ::llvm::StringLiteral kRefusesAttr = "mpc.refuses";
     /// Layer with a precision: the quantized policy that its body was imported for ("int8_from_…").
     static constexpr ::llvm::StringLiteral kQuantizedPolicyAttr = "mpc.quantized_policy";
     /// Variable: what arrives as its gradient is its new value, which the training step stores

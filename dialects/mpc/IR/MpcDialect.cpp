@@ -120,6 +120,13 @@ LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
 }
 
 LogicalResult MpcDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == kRefusesAttr) {
+    auto reasons = dyn_cast<DictionaryAttr>(attribute.getValue());
+    if (!isa<LayerOp>(op) || !reasons || !llvm::all_of(reasons, [](NamedAttribute reason) {
+          return isa<StringAttr>(reason.getValue());
+        }))
+      return op->emitOpError() << kRefusesAttr << " must be a dictionary of strings, on mpc.layer";
+  }
   if (attribute.getName() != kEveryStepAttr)
     return success();
   if (!isa<UnitAttr>(attribute.getValue()) || !op->hasTrait<KnowsEveryStep>())

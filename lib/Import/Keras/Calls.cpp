@@ -164,6 +164,8 @@ bool GraphImporter::emitLayer(const LayerConfig &layer, const Node *node, llvm::
   LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(results).getTypes(), path,
                                layer.className, inputs, lb.variables, policy, precision,
                                /*autocast=*/!lb.keepsTypes, lb.castsIntegers);
+  if (!lb.refusals.empty())
+    op->setAttr(MpcDialect::kRefusesAttr, lb.refusals.getDictionary(builder.getContext()));
   op.getBody().push_back(block.release());
   markQuantization(op, layer, path, lb.quantization);
   for (const auto &[position, i] : llvm::enumerate(computed))

@@ -153,6 +153,11 @@ public:
   const std::string *findVocabulary() const;
   /// Floating inputs and variables keep their dtypes (`Layer.autocast = False`).
   void setKeepsTypes() { root.keepsTypes = true; }
+  /// No policy may have this element type ("bf16") for compute dtype; `reason` goes on after
+  /// "computes in bfloat16, ".
+  void refuseCompute(llvm::StringRef elementType, const llvm::Twine &reason) {
+    root.refusals.set(elementType, builder.getStringAttr(reason));
+  }
 
   /// An output after the first, which the import function returns.
   void addOutput(mlir::Value output) { laterOutputs.push_back(output); }
@@ -204,7 +209,8 @@ private:
   llvm::MapVector<mlir::Value, mlir::Value> updates; ///< variable in the body to new value
   llvm::SmallVector<std::pair<unsigned, int64_t>> indexLimits; ///< of inputs
   bool castsIntegers = false, keepsTypes = false, ignoresPolicy = false;
-  std::string quantization; ///< the mode that the body has; empty: none
+  mlir::NamedAttrList refusals; ///< of MpcDialect::kRefusesAttr
+  std::string quantization;     ///< the mode that the body has; empty: none
   bool failed = false;
 };
 

@@ -108,6 +108,9 @@ Value convolve(LayerBuilder &b, Value signals, Value kernel, const Frames &frame
 }
 
 Value importStft(LayerBuilder &b) {
+  b.refuseCompute("bf16",
+                  "which a STFTSpectrogram layer does not take in Keras either; give it another "
+                  "policy, by a policy map for this layer alone");
   Value x = getImages(b, 1);
   auto format = getDataFormat(b);
   const std::string mode = b.getString("mode", "log");
@@ -206,6 +209,9 @@ Value makeDecibels(LayerBuilder &b, Value x, double least, double reference, dou
 }
 
 Value importMel(LayerBuilder &b) {
+  b.refuseCompute("f64",
+                  "and a MelSpectrogram layer transforms in float32 here; give it float32, by a "
+                  "policy map for this layer alone");
   b.setCastsIntegers();
   Value input = b.getFloatInput(/*castIntegers=*/true);
   ShortTimeFourier fourier;
