@@ -203,7 +203,7 @@ private:
           [this](const std::string &text) { note(text); }));
     }
     if (options_.earlyStop)
-      callbacks_.push_back(std::make_unique<training::EarlyStop>(*options_.earlyStop, session_));
+      callbacks_.push_back(std::make_unique<training::EarlyStop>(*options_.earlyStop, &session_));
     if (!options_.csvLog.empty())
       callbacks_.push_back(std::make_unique<training::CsvLog>(options_.csvLog));
     if (!options_.jsonLog.empty())

@@ -54,7 +54,7 @@ static void readState(const CallbackState &state, const std::string &name, int64
     std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
 }
 
-EarlyStop::EarlyStop(EarlyStopOptions options, Session &session)
+EarlyStop::EarlyStop(EarlyStopOptions options, Session *session)
     : options_(std::move(options)), session_(session) {}
 
 Status EarlyStop::begin(Logs &logs) {
@@ -89,24 +89,24 @@ void EarlyStop::keepWeights() {
   if (!options_.restoreBestWeights)
     return;
   bestWeights_.clear();
-  const mpc_rt_executable_t &tables = session_.executable();
+  const mpc_rt_executable_t &tables = session_->executable();
   for (uint32_t i = 0; i < tables.variable_count; ++i)
     if (data::isModelVariable(tables.variables[i]))
-      bestWeights_.emplace(data::tensorName(tables.variables[i]), session_.variableArray(i));
+      bestWeights_.emplace(data::tensorName(tables.variables[i]), session_->variableArray(i));
 }
 
 Status EarlyStop::trainEnd() {
   if (bestWeights_.empty())
     return Status();
-  const mpc_rt_executable_t &tables = session_.executable();
+  const mpc_rt_executable_t &tables = session_->executable();
   for (uint32_t i = 0; i < tables.variable_count; ++i) {
     auto at = bestWeights_.find(data::tensorName(tables.variables[i]));
     if (data::isModelVariable(tables.variables[i]) && at != bestWeights_.end() &&
         at->second.bytes())
-      std::memcpy(session_.variable(i), at->second.data(), at->second.bytes());
+      std::memcpy(session_->variable(i), at->second.data(), at->second.bytes());
   }
-  if (mpc_rt_status_t status = mpc_rt_context_variables_changed(session_.context()))
-    return session_.runtimeFailure(status);
+  if (mpc_rt_status_t status = mpc_rt_context_variables_changed(session_->context()))
+    return session_->runtimeFailure(status);
   return Status();
 }
 

@@ -26,7 +26,8 @@ struct EarlyStopOptions {
 /// `patience` epochs, and may leave the model with the weights of the best one.
 class EarlyStop : public Callback {
 public:
-  EarlyStop(EarlyStopOptions options, Session &session);
+  /// `session` has the weights that are restored; only where that is asked for.
+  explicit EarlyStop(EarlyStopOptions options, Session *session = nullptr);
   data::Status begin(Logs &logs) override;
   data::Status epochEnd(int64_t epoch, Logs &logs, std::string &stop) override;
   data::Status trainEnd() override;
@@ -37,7 +38,7 @@ private:
   void keepWeights();
 
   EarlyStopOptions options_;
-  Session &session_;
+  Session *session_;
   std::optional<double> best_; // nothing before the first epoch that counts
   data::NamedArrays bestWeights_;
   int64_t wait_ = 0;

@@ -42,12 +42,18 @@ static FitState someState() {
   return state;
 }
 
+static training::CallbackState someCallbacks() {
+  const float kept[] = {3, 7};
+  return {{{"early_stop.wait", "2"}},
+          {{"early_stop/w", data::Array::copyOf(MPC_RT_FLOAT32, {2}, kept)}}};
+}
+
 TEST(Checkpoint, EverythingComesBack) {
   TemporaryFolder folder;
   std::unique_ptr<Session> written = openModel(1), read = openModel(2);
   RunIdentity identity{8, 100, 0, "once", 1};
   ASSERT_TRUE(checkpoint::writeCheckpoint(folder.path("c"), *written, identity, someState(),
-                                          {{"early_stop.wait", "2"}}));
+                                          someCallbacks()));
   ASSERT_NE(allBytes(*written), allBytes(*read));
   FitState state;
   training::CallbackState callbacks;
@@ -66,7 +72,11 @@ TEST(Checkpoint, EverythingComesBack) {
   EXPECT_EQ(state.history[0][0].second, 0.1);
   EXPECT_TRUE(std::isnan(state.history[0][1].second));
   EXPECT_EQ(state.history[1], expected.history[1]);
-  EXPECT_EQ(callbacks, (training::CallbackState{{"early_stop.wait", "2"}}));
+  EXPECT_EQ(callbacks.texts, someCallbacks().texts);
+  ASSERT_EQ(callbacks.arrays.size(), 1u);
+  const data::Array &kept = callbacks.arrays.at("early_stop/w");
+  EXPECT_EQ(kept.dims(), (std::vector<int64_t>{2}));
+  EXPECT_EQ(kept.as<float>()[1], 7);
 }
 
 TEST(Checkpoint, EveryTruncationAndEveryFlippedByteIsRefusedAndChangesNothing) {
