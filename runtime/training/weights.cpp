@@ -11,7 +11,6 @@
 namespace mpc::training {
 
 using data::Array;
-using data::Failure;
 using data::Result;
 using data::Status;
 
