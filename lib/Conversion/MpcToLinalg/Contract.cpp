@@ -182,6 +182,13 @@ static bool sumsSamplesOfBatches(ContractOp op) {
   });
 }
 
+/// Whether the product cannot add the bias itself: it belongs to the last result dimensions, which
+/// must be the matrix's whole last one.
+static bool hasSeparateBias(ContractOp op) {
+  return op.getBias() && (tensorTypeOf(op.getBias()).getRank() != int64_t(op.getRhsFree().size()) ||
+                          sumsSamplesOfBatches(op));
+}
+
 /// The sums of such a contraction without bias.
 static Value sumElements(ContractOp op, ContractOp::Adaptor adaptor, OpBuilder &builder) {
   Location loc = op.getLoc();
@@ -263,43 +270,19 @@ struct Sides {
   SmallVector<int64_t> lhsBatch, rhsBatch, lhsFree, rhsFree, lhsContracting, rhsContracting;
 };
 
-struct LowerShortSums : OpConversionPattern<ContractOp> {
+/// Replaces a contraction that is no call of a library, or not as it is.
+template <bool (*applies)(ContractOp), Value (*build)(ContractOp, ContractOp::Adaptor, OpBuilder &)>
+struct ReplaceContract : OpConversionPattern<ContractOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    if (!hasShortSums(op))
-      return rewriter.notifyMatchFailure(op, "sums many terms");
-    rewriter.replaceOp(op, sumTerms(op, adaptor, rewriter));
-    return success();
-  }
-};
-
-/// The bias belongs to the last result dimensions, which must be the matrix's whole last one.
-struct SeparateBias : OpConversionPattern<ContractOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  /// Makes a contraction without bias, which makes no other.
+  /// separateBias makes a contraction without bias, which makes no other.
   void initialize() { setHasBoundedRewriteRecursion(); }
 
   LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (!op.getBias() || (tensorTypeOf(op.getBias()).getRank() == int64_t(op.getRhsFree().size()) &&
-                          !sumsSamplesOfBatches(op)))
-      return rewriter.notifyMatchFailure(op, "the product adds its bias itself");
-    rewriter.replaceOp(op, separateBias(op, adaptor, rewriter));
-    return success();
-  }
-};
-
-struct LowerSumsOverSamples : OpConversionPattern<ContractOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult matchAndRewrite(ContractOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    if (!sumsSamplesOfBatches(op))
+    if (!applies(op))
       return rewriter.notifyMatchFailure(op, "is a product of matrices");
-    rewriter.replaceOp(op, sumElements(op, adaptor, rewriter));
+    rewriter.replaceOp(op, build(op, adaptor, rewriter));
     return success();
   }
 };
@@ -405,8 +388,9 @@ void mpc::populateContractPatterns(const TypeConverter &converter, RewritePatter
   MLIRContext *context = patterns.getContext();
   patterns.add<LowerContract>(converter, context);
   // What the others take before it, each in this order.
-  patterns.add<LowerSumsOverSamples>(converter, context, /*benefit=*/2);
-  patterns.add<SeparateBias>(converter, context, /*benefit=*/3);
+  patterns.add<ReplaceContract<sumsSamplesOfBatches, sumElements>>(converter, context,
+                                                                   /*benefit=*/2);
+  patterns.add<ReplaceContract<hasSeparateBias, separateBias>>(converter, context, /*benefit=*/3);
   if (shortProducts)
-    patterns.add<LowerShortSums>(converter, context, /*benefit=*/4);
+    patterns.add<ReplaceContract<hasShortSums, sumTerms>>(converter, context, /*benefit=*/4);
 }
