@@ -7,7 +7,7 @@
 #include "mpc/Autodiff/ReverseMode.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_DIFFERENTIATEPASS
+#define GEN_PASS_DEF_DIFFERENTIATE
 #include "mpc/Autodiff/Passes.h.inc"
 } // namespace mpc
 
@@ -140,8 +140,8 @@ static LogicalResult differentiate(ModuleOp module, bool customLoop) {
 }
 
 namespace {
-struct Differentiate : mpc::impl::DifferentiatePassBase<Differentiate> {
-  using DifferentiatePassBase::DifferentiatePassBase;
+struct DifferentiatePass : mpc::impl::DifferentiateBase<DifferentiatePass> {
+  using DifferentiateBase::DifferentiateBase;
   void runOnOperation() override {
     if (failed(differentiate(getOperation(), customLoop)))
       signalPassFailure();

@@ -7,7 +7,7 @@
 #include "mpc/Autodiff/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_SCALELOSSPASS
+#define GEN_PASS_DEF_SCALELOSS
 #include "mpc/Autodiff/Passes.h.inc"
 } // namespace mpc
 
@@ -279,7 +279,7 @@ static void declareScalerVariables(ModuleOp module, LossScaleOp declaration) {
 }
 
 namespace {
-struct ScaleLoss : mpc::impl::ScaleLossPassBase<ScaleLoss> {
+struct ScaleLossPass : mpc::impl::ScaleLossBase<ScaleLossPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto declarations = module.getOps<LossScaleOp>();

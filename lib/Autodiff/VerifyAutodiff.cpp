@@ -4,7 +4,7 @@
 #include "mpc/Autodiff/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_VERIFYAUTODIFFPASS
+#define GEN_PASS_DEF_VERIFYAUTODIFF
 #include "mpc/Autodiff/Passes.h.inc"
 } // namespace mpc
 
@@ -44,7 +44,7 @@ static LogicalResult verifyEntry(func::FuncOp entry) {
 }
 
 namespace {
-struct VerifyAutodiff : mpc::impl::VerifyAutodiffPassBase<VerifyAutodiff> {
+struct VerifyAutodiffPass : mpc::impl::VerifyAutodiffBase<VerifyAutodiffPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     bool failedAny = false;

@@ -5,7 +5,7 @@
 #include "mpc/Autodiff/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_VERIFYSCALINGPASS
+#define GEN_PASS_DEF_VERIFYSCALING
 #include "mpc/Autodiff/Passes.h.inc"
 } // namespace mpc
 
@@ -45,7 +45,7 @@ static LogicalResult verifyPredicates(func::FuncOp step) {
 }
 
 namespace {
-struct VerifyScaling : mpc::impl::VerifyScalingPassBase<VerifyScaling> {
+struct VerifyScalingPass : mpc::impl::VerifyScalingBase<VerifyScalingPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     bool failedAny = false;

@@ -4,12 +4,11 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/Remarks.h"
-#include "mpc/Codegen/Passes.h"
-#include "mpc/Support/TargetOption.h"
+#include "mpc/Buffers/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_GROUPROWSPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_GROUPROWS
+#include "mpc/Buffers/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -88,12 +87,10 @@ static void build(IRRewriter &rewriter, const RowGroup &group) {
 }
 
 namespace {
-struct GroupRows : mpc::impl::GroupRowsPassBase<GroupRows> {
-  using GroupRowsPassBase::GroupRowsPassBase;
+struct GroupRowsPass : mpc::impl::GroupRowsBase<GroupRowsPass> {
+  using GroupRowsBase::GroupRowsBase;
 
   void runOnOperation() override {
-    if (failed(checkTargetOption(getOperation(), target)))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry->hasAttr(MpcDialect::kEntryAttr))
@@ -112,7 +109,7 @@ struct GroupRows : mpc::impl::GroupRowsPassBase<GroupRows> {
   void gather(IRRewriter &rewriter, Block &block) const {
     for (Operation *first = block.empty() ? nullptr : &block.front(); first;) {
       Operation *next = first->getNextNode();
-      if (RowGroup group(/*keepsRows=*/StringRef(target).starts_with("cuda")); group.add(first)) {
+      if (RowGroup group(/*keepsRows=*/device == Device::cuda); group.add(first)) {
         for (Operation *op = next;
              op && (add(group, op) || group.canPass(op) || group.postpone(op));)
           op = op->getNextNode();

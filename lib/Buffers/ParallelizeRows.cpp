@@ -4,11 +4,11 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Buffers/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_PARALLELIZEROWSPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_PARALLELIZEROWS
+#include "mpc/Buffers/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -31,7 +31,7 @@ static void parallelize(scf::ForOp loop, Value batch) {
 }
 
 namespace {
-struct ParallelizeRows : mpc::impl::ParallelizeRowsPassBase<ParallelizeRows> {
+struct ParallelizeRowsPass : mpc::impl::ParallelizeRowsBase<ParallelizeRowsPass> {
   void runOnOperation() override {
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
       BlockArgument batch = getBatchArgument(entry);

@@ -8,12 +8,12 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Buffers/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_PASSDESTINATIONSPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_PASSDESTINATIONS
+#include "mpc/Buffers/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -317,7 +317,7 @@ LogicalResult Entry::run() {
 }
 
 namespace {
-struct PassDestinations : mpc::impl::PassDestinationsPassBase<PassDestinations> {
+struct PassDestinationsPass : mpc::impl::PassDestinationsBase<PassDestinationsPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr) && getBatchlessEntry(function))

@@ -4,11 +4,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Analysis/MemoryPlan.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Buffers/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_PLANMEMORYPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_PLANMEMORY
+#include "mpc/Buffers/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -78,7 +78,7 @@ static LogicalResult plan(func::FuncOp entry) {
 }
 
 namespace {
-struct PlanMemory : mpc::impl::PlanMemoryPassBase<PlanMemory> {
+struct PlanMemoryPass : mpc::impl::PlanMemoryBase<PlanMemoryPass> {
   void runOnOperation() override {
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry->hasAttr(MpcDialect::kEntryAttr) && failed(plan(entry)))

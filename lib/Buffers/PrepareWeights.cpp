@@ -10,12 +10,12 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mpc/Analysis/BatchExtent.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Buffers/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_PREPAREWEIGHTSPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_PREPAREWEIGHTS
+#include "mpc/Buffers/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -195,7 +195,7 @@ void Preparation::run() {
 }
 
 namespace {
-struct PrepareWeights : mpc::impl::PrepareWeightsPassBase<PrepareWeights> {
+struct PrepareWeightsPass : mpc::impl::PrepareWeightsBase<PrepareWeightsPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto entry : getOperation().getOps<func::FuncOp>())

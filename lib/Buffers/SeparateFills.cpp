@@ -2,11 +2,11 @@
 // mpc-separate-fills: one linalg.fill or tensor.empty for each op that starts from it.
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Buffers/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_SEPARATEFILLSPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_SEPARATEFILLS
+#include "mpc/Buffers/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -30,7 +30,7 @@ static void separate(Operation *start) {
 }
 
 namespace {
-struct SeparateFills : mpc::impl::SeparateFillsPassBase<SeparateFills> {
+struct SeparateFillsPass : mpc::impl::SeparateFillsBase<SeparateFillsPass> {
   void runOnOperation() override {
     SmallVector<Operation *> fills, empties;
     getOperation().walk([&](linalg::FillOp fill) {

@@ -4,11 +4,11 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mpc/Analysis/EntrySignature.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Buffers/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_VERIFYBUFFERSPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_VERIFYBUFFERS
+#include "mpc/Buffers/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -61,7 +61,7 @@ static LogicalResult verifyEntry(func::FuncOp entry) {
 }
 
 namespace {
-struct VerifyBuffers : mpc::impl::VerifyBuffersPassBase<VerifyBuffers> {
+struct VerifyBuffersPass : mpc::impl::VerifyBuffersBase<VerifyBuffersPass> {
   void runOnOperation() override {
     bool failedOnce = false;
     auto fail = [&](Operation *op) {

@@ -22,8 +22,8 @@ std::string Compilation::writeReproducer(Phase phase) {
   if (llvm::sys::fs::createTemporaryFile("mpcc-" + name, "mlir", descriptor, path))
     return options.model;
   llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
-  stream << "// mpcc --compile-from=" << getPhaseName(before)
-         << " --target=" << options.pipeline.target << " --march=" << options.march << " FILE\n"
+  stream << "// mpcc --compile-from=" << getPhaseName(before) << " --target=" << options.target
+         << " --march=" << options.march << " FILE\n"
          << replay.printIR();
   stream.flush();
   if (stream.has_error()) {

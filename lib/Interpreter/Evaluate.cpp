@@ -4,7 +4,7 @@
 #include "mpc/Interpreter/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_EVALUATEPASS
+#define GEN_PASS_DEF_EVALUATE
 #include "mpc/Interpreter/Passes.h.inc"
 } // namespace mpc
 
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-struct Evaluate : mpc::impl::EvaluatePassBase<Evaluate> {
+struct EvaluatePass : mpc::impl::EvaluateBase<EvaluatePass> {
   void runOnOperation() override {
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal() || function.getNumArguments() != 0)

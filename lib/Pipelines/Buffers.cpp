@@ -2,18 +2,18 @@
 // tensors to buffers.
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Buffers/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 
 using namespace mlir;
 using namespace mpc;
 
-void mpc::buildBuffersPipeline(OpPassManager &manager, bool isOnDevice) {
+void mpc::buildBuffersPipeline(OpPassManager &manager, Device device) {
   // First, because afterwards bufferization has no function boundary to cross: state and results
   // are memrefs already, and every conflict is between values of one body.
-  manager.addPass(createPassDestinationsPass());
+  manager.addPass(createPassDestinations());
   // After the last CSE on tensors, which would undo it.
-  manager.addPass(createSeparateFillsPass());
+  manager.addPass(createSeparateFills());
   // Only empties that are inserted into larger tensors (concatenation) are left for this one. It
   // must run before any folding: a full-size insertion folds away and takes the destination with
   // it.
@@ -26,19 +26,17 @@ void mpc::buildBuffersPipeline(OpPassManager &manager, bool isOnDevice) {
   manager.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   // Before the plan: what only one group touches needs no place in the arena, and what a group
   // touches must not share memory within it.
-  GroupRowsPassOptions rows;
-  rows.target = isOnDevice ? "cuda" : "cpu";
-  manager.addPass(createGroupRowsPass(rows));
+  manager.addPass(createGroupRows({device}));
   // On allocations, which share no memory yet, and after the groups, each of which is one op here.
-  if (!isOnDevice)
-    manager.addPass(createParallelizeRowsPass());
+  if (device == Device::cpu)
+    manager.addPass(createParallelizeRows());
   // On allocations, too, after the groups, whose ops stay; before the plan, because what is kept
   // between calls shares its memory with nothing.
-  if (isOnDevice)
-    manager.addPass(createPrepareWeightsPass());
-  manager.addPass(createPlanMemoryPass());
+  if (device == Device::cuda)
+    manager.addPass(createPrepareWeights());
+  manager.addPass(createPlanMemory());
   // The plan leaves one view and one constant per use.
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createCSEPass());
-  manager.addPass(createVerifyBuffersPass());
+  manager.addPass(createVerifyBuffers());
 }

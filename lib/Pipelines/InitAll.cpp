@@ -7,7 +7,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mpc/Autodiff/Passes.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Buffers/Passes.h"
 #include "mpc/Conversion/Passes.h"
 #include "mpc/Interpreter/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
@@ -23,7 +23,7 @@ void mpc::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void mpc::registerAllPasses() {
   registerMpcAutodiffPasses();
-  registerMpcCodegenPasses();
+  registerMpcBuffersPasses();
   registerMpcConversionPasses();
   registerMpcInterpreterPasses();
   registerMpcTrainingPasses();

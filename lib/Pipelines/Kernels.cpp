@@ -1,36 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // buffers to kernels.
 #include "mlir/Transforms/Passes.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 
 using namespace mlir;
 using namespace mpc;
 
-void mpc::buildKernelsPipeline(OpPassManager &manager, bool isOnDevice) {
+void mpc::buildKernelsPipeline(OpPassManager &manager, Device device) {
   // After memory planning: what an op reads and writes has its place, so that a kernel's arguments
   // are final, and no kernel needs memory of its own.
-  ConvertLinalgToMpcrtPassOptions convert;
-  convert.target = isOnDevice ? "cuda" : "cpu";
-  manager.addPass(createConvertLinalgToMpcrtPass(convert));
+  manager.addPass(createConvertLinalgToMpcrt({device}));
   // Constants and index arithmetic that each kernel brought along. No folding of casts happens
   // here: roundings in bodies are ops without fast-math flags.
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createCSEPass());
-  if (isOnDevice) {
+  if (device == Device::cuda) {
     // After CSE: what is known on the host, addresses and extents, is then one value of it.
-    manager.addPass(createOutlineHostCodePass());
+    manager.addPass(createOutlineHostCode());
     manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
     manager.addNestedPass<func::FuncOp>(createCSEPass());
     // Last: whatever became a launch on the way counts.
-    manager.addPass(createGatherLaunchesPass());
+    manager.addPass(createGatherLaunches());
   } else {
     // After CSE: equal views of one buffer are then one value.
-    manager.addPass(createInterleaveLaunchesPass());
+    manager.addPass(createInterleaveLaunches());
     // After it: only now is known whose results nobody stores.
-    manager.addPass(createCompactArenaPass());
+    manager.addPass(createCompactArena());
     // Last: what became part of a product is no launch any more.
-    manager.addPass(createJoinLaunchesPass());
+    manager.addPass(createJoinLaunches());
   }
-  manager.addPass(createVerifyKernelsPass());
+  manager.addPass(createVerifyKernels());
 }

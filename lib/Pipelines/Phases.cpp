@@ -4,7 +4,6 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "mpc/Autodiff/Passes.h"
-#include "mpc/Codegen/Passes.h"
 #include "mpc/Conversion/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Training/Passes.h"
@@ -40,24 +39,19 @@ static void addPolicy(OpPassManager &manager, const PipelineOptions &options) {
   policy.policy = options.policy;
   manager.addPass(createApplyPolicy(policy));
   // After the policies, because the decision reads the layers' precision; before casts inline them.
-  DecideLossScalePassOptions scale;
+  DecideLossScaleOptions scale;
   scale.option = options.lossScale;
-  manager.addPass(createDecideLossScalePass(scale));
+  manager.addPass(createDecideLossScale(scale));
   manager.addPass(createVerifyPolicy());
 }
 
 static void addCasts(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createInsertCasts());
   // Before autodiff, so that the loss is float32 and its cotangent too.
-  std::string guard = options.outputGuard ? "on" : "off";
-  GuardOutputsOptions guardOptions;
-  guardOptions.guard = guard;
-  manager.addPass(createGuardOutputs(guardOptions));
+  manager.addPass(createGuardOutputs({/*guard=*/options.outputGuard}));
   // After the guard, whose casts may meet those of the layers.
   manager.addPass(createSimplifyCasts());
-  VerifyCastsOptions verify;
-  verify.guard = guard;
-  manager.addPass(createVerifyCasts(verify));
+  manager.addPass(createVerifyCasts({/*guard=*/options.outputGuard}));
 }
 
 static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) {
@@ -66,26 +60,26 @@ static void addAutodiff(OpPassManager &manager, const PipelineOptions &options) 
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   // Before differentiation, because attention has a derivative of its own; after the casts, which
   // decide in what it is computed.
-  manager.addPass(createFormAttention({/*target=*/options.target}));
+  manager.addPass(createFormAttention({options.device}));
   // Before differentiation, too: what is kept for the derivative is then gelu's argument alone.
   if (options.isOnDevice())
     manager.addPass(createFormGelu());
-  DifferentiatePassOptions differentiate;
+  DifferentiateOptions differentiate;
   differentiate.customLoop = options.customLoop;
-  manager.addPass(createDifferentiatePass(differentiate));
+  manager.addPass(createDifferentiate(differentiate));
   cleanUp(manager);
   // Once more, because inference has no dropout, which on CUDA keeps attention from being one op.
   FormAttentionOptions late;
-  late.target = options.target;
+  late.device = options.device;
   late.late = true;
   manager.addPass(createFormAttention(late));
-  manager.addPass(createVerifyAutodiffPass());
+  manager.addPass(createVerifyAutodiff());
 }
 
 static void addScaling(OpPassManager &manager) {
   // After autodiff: scaling only changes the seed and wraps the results.
-  manager.addPass(createScaleLossPass());
-  manager.addPass(createVerifyScalingPass());
+  manager.addPass(createScaleLoss());
+  manager.addPass(createVerifyScaling());
 }
 
 static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
@@ -100,7 +94,7 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
   // After mpc-fuse, which finds an epilogue only next to its contraction: padding puts a slice
   // between them, but pads a bias that is already inside.
   PadDimsOptions pad;
-  pad.target = options.target;
+  pad.device = options.device;
   manager.addPass(createPadDims(pad));
   cleanUp(manager);
   manager.addPass(createVerifyFusion());
@@ -155,9 +149,9 @@ static void addPasses(OpPassManager &manager, Phase phase, const PipelineOptions
   case Phase::Tensors:
     return addTensors(manager, options);
   case Phase::Buffers:
-    return buildBuffersPipeline(manager, options.isOnDevice());
+    return buildBuffersPipeline(manager, options.device);
   case Phase::Kernels:
-    return buildKernelsPipeline(manager, options.isOnDevice());
+    return buildKernelsPipeline(manager, options.device);
   case Phase::Module:
     return buildLLVMPipeline(manager);
   }
@@ -175,25 +169,22 @@ void mpc::addVerification(OpPassManager &manager, Phase phase) {
     return manager.addPass(createVerifyImport());
   case Phase::Policy:
     return manager.addPass(createVerifyPolicy());
-  case Phase::Casts: {
-    VerifyCastsOptions options;
-    options.guard = "off"; // which asks for less
-    return manager.addPass(createVerifyCasts(options));
-  }
+  case Phase::Casts:
+    return manager.addPass(createVerifyCasts({/*guard=*/false})); // which asks for less
   case Phase::Autodiff:
-    return manager.addPass(createVerifyAutodiffPass());
+    return manager.addPass(createVerifyAutodiff());
   case Phase::Scaling:
-    return manager.addPass(createVerifyScalingPass());
+    return manager.addPass(createVerifyScaling());
   case Phase::Fusion:
     return manager.addPass(createVerifyFusion());
   case Phase::Tensors:
     return manager.addPass(createVerifyTensors());
   case Phase::Buffers:
-    return manager.addPass(createVerifyBuffersPass());
+    return manager.addPass(createVerifyBuffers());
   case Phase::Kernels:
-    return manager.addPass(createVerifyKernelsPass());
+    return manager.addPass(createVerifyKernels());
   case Phase::Module:
-    return manager.addPass(createVerifyModulePass());
+    return manager.addPass(createVerifyModule());
   }
 }
 
@@ -211,8 +202,8 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
                        clEnumValN(OutputGuard::off, "off", "they are what the policies say"))};
   Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("as mpcc --loss-scale"),
                                 llvm::cl::init("auto")};
-  Option<std::string> target{*this, "target", llvm::cl::desc("cpu, cuda or cuda:sm_N,…"),
-                             llvm::cl::init("cpu")};
+  Option<Device> device{*this, "target", llvm::cl::desc("cpu, cuda or cuda:sm_N,…"),
+                        llvm::cl::init(Device::cpu)};
 };
 } // namespace
 
@@ -227,7 +218,7 @@ void mpc::registerPhasePipelines() {
           options.policy = given.policy;
           options.outputGuard = given.guard == OutputGuard::on;
           options.lossScale = given.lossScale;
-          options.target = given.target;
+          options.device = given.device;
           for (int phase = std::min(last, int(Phase::Policy)); phase <= last; ++phase)
             addPhase(manager, Phase(phase), options);
         });

@@ -8,7 +8,7 @@
 #include <cmath>
 
 namespace mpc {
-#define GEN_PASS_DEF_DECIDELOSSSCALEPASS
+#define GEN_PASS_DEF_DECIDELOSSSCALE
 #include "mpc/Training/Passes.h.inc"
 } // namespace mpc
 
@@ -59,7 +59,7 @@ bool mpc::isLossScaleOption(StringRef text) {
 }
 
 namespace {
-struct DecideLossScale : mpc::impl::DecideLossScalePassBase<DecideLossScale> {
+struct DecideLossScalePass : mpc::impl::DecideLossScaleBase<DecideLossScalePass> {
   using Base::Base;
 
   void runOnOperation() override {

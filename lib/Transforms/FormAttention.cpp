@@ -2,7 +2,6 @@
 // mpc-form-attention: softmax of products of queries and keys, times values, as one op.
 #include "AttentionMatch.h"
 #include "Fusion.h"
-#include "mpc/Support/TargetOption.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -61,13 +60,11 @@ static void form(IRRewriter &rewriter, AttentionMatch &match) {
 }
 
 namespace {
-struct FormAttention : mpc::impl::FormAttentionBase<FormAttention> {
+struct FormAttentionPass : mpc::impl::FormAttentionBase<FormAttentionPass> {
   using FormAttentionBase::FormAttentionBase;
 
   void runOnOperation() override {
-    if (failed(checkTargetOption(getOperation(), target)))
-      return signalPassFailure();
-    const bool isCuda = StringRef(target).starts_with("cuda");
+    const bool isCuda = device == Device::cuda;
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<SoftmaxOp> candidates;

@@ -27,7 +27,7 @@ struct Scaled {
   Value numbers, scale;
 };
 
-struct FormFloat8 : mpc::impl::FormFloat8Base<FormFloat8> {
+struct FormFloat8Pass : mpc::impl::FormFloat8Base<FormFloat8Pass> {
   void runOnOperation() override {
     SmallVector<ContractOp> contracts;
     getOperation().walk([&](ContractOp op) { contracts.push_back(op); });

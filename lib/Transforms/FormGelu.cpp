@@ -126,7 +126,7 @@ static void visitTanh(IRRewriter &rewriter, TanhOp tanh) {
 }
 
 namespace {
-struct FormGelu : mpc::impl::FormGeluBase<FormGelu> {
+struct FormGeluPass : mpc::impl::FormGeluBase<FormGeluPass> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {

@@ -12,20 +12,16 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-struct Fuse : mpc::impl::FuseBase<Fuse> {
+struct FusePass : mpc::impl::FuseBase<FusePass> {
   using FuseBase::FuseBase;
 
   void runOnOperation() override {
-    if (logits != "on" && logits != "off") {
-      getOperation().emitError() << "logits=" << logits << ": expected on or off";
-      return signalPassFailure();
-    }
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(MpcDialect::kEntryAttr))
         continue;
       // The cross-entropy looks through the logarithm, so it comes first.
-      if (logits == "on")
+      if (logits)
         forEach<SoftmaxCrossEntropyOp>(function, [&](auto op) { fuseCrossEntropy(rewriter, op); });
       forEach<LogOp>(function, [&](auto op) { fuseLogSoftmax(rewriter, op); });
       forEach<EpilogueOpInterface>(function, [&](auto op) { fuseEpilogue(rewriter, op); });

@@ -185,7 +185,7 @@ static void fuseSum(IRRewriter &rewriter, GenericOp sum, bool rounded) {
 }
 
 namespace {
-struct FuseColumnSums : mpc::impl::FuseColumnSumsBase<FuseColumnSums> {
+struct FuseColumnSumsPass : mpc::impl::FuseColumnSumsBase<FuseColumnSumsPass> {
   using FuseColumnSumsBase::FuseColumnSumsBase;
 
   void runOnOperation() override {

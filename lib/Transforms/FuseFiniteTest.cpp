@@ -71,7 +71,7 @@ static void fuse(IRRewriter &rewriter, GenericOp test) {
 }
 
 namespace {
-struct FuseFiniteTest : mpc::impl::FuseFiniteTestBase<FuseFiniteTest> {
+struct FuseFiniteTestPass : mpc::impl::FuseFiniteTestBase<FuseFiniteTestPass> {
   void runOnOperation() override {
     SmallVector<GenericOp> tests;
     getOperation().walk([&](GenericOp op) {

@@ -186,7 +186,7 @@ static void fuseGradient(IRRewriter &rewriter, GenericOp gradient) {
 }
 
 namespace {
-struct FuseGelu : mpc::impl::FuseGeluBase<FuseGelu> {
+struct FuseGeluPass : mpc::impl::FuseGeluBase<FuseGeluPass> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {

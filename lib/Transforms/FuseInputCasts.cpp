@@ -92,7 +92,7 @@ static void fuseCast(IRRewriter &rewriter, GenericOp cast) {
 }
 
 namespace {
-struct FuseInputCasts : mpc::impl::FuseInputCastsBase<FuseInputCasts> {
+struct FuseInputCastsPass : mpc::impl::FuseInputCastsBase<FuseInputCastsPass> {
   void runOnOperation() override {
     SmallVector<GenericOp> casts;
     getOperation().walk([&](GenericOp op) {

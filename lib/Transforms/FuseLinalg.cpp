@@ -133,7 +133,7 @@ static void remarkRefused(func::FuncOp function) {
 }
 
 namespace {
-struct FuseLinalg : mpc::impl::FuseLinalgBase<FuseLinalg> {
+struct FuseLinalgPass : mpc::impl::FuseLinalgBase<FuseLinalgPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr) && llvm::hasSingleElement(function.getBody())) {

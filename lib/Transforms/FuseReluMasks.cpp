@@ -108,7 +108,7 @@ static void fuseDerivative(IRRewriter &rewriter, GenericOp derivative) {
 }
 
 namespace {
-struct FuseReluMasks : mpc::impl::FuseReluMasksBase<FuseReluMasks> {
+struct FuseReluMasksPass : mpc::impl::FuseReluMasksBase<FuseReluMasksPass> {
   void runOnOperation() override {
     SmallVector<GenericOp> derivatives;
     getOperation().walk([&](GenericOp op) {

@@ -11,7 +11,7 @@ namespace mpc {
 } // namespace mpc
 
 namespace {
-struct MarkPhase : mpc::impl::MarkPhaseBase<MarkPhase> {
+struct MarkPhasePass : mpc::impl::MarkPhaseBase<MarkPhasePass> {
   using MarkPhaseBase::MarkPhaseBase;
 
   void runOnOperation() override {

@@ -6,7 +6,6 @@
 #include "Fusion.h"
 #include "dialects/mpc/IR/Float8.h"
 #include "dialects/mpc/IR/ShortSums.h"
-#include "mpc/Support/TargetOption.h"
 #include "mpc/Transforms/Passes.h"
 
 namespace mpc {
@@ -32,12 +31,10 @@ static Value padTo(OpBuilder &builder, Location loc, Value value, int64_t axis, 
 }
 
 namespace {
-struct PadDims : mpc::impl::PadDimsBase<PadDims> {
+struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
   using PadDimsBase::PadDimsBase;
 
   void runOnOperation() override {
-    if (failed(checkTargetOption(getOperation(), target)))
-      return signalPassFailure();
     if (multiple < 0) {
       getOperation().emitError() << "multiple=" << int64_t(multiple)
                                  << ": expected a positive number, or 0";
@@ -68,7 +65,7 @@ struct PadDims : mpc::impl::PadDimsBase<PadDims> {
     }
   }
 
-  bool isCuda() const { return StringRef(target).starts_with("cuda"); }
+  bool isCuda() const { return device == Device::cuda; }
 
   static int64_t multipleFor(Type element) {
     return kCudaVectorBits / std::min(element.getIntOrFloatBitWidth(), 16u);
@@ -147,7 +144,7 @@ private:
   /// One product, and its operands as they become.
   class Padding {
   public:
-    Padding(const PadDims &pass, IRRewriter &rewriter, ContractOp contract, int64_t step)
+    Padding(const PadDimsPass &pass, IRRewriter &rewriter, ContractOp contract, int64_t step)
         : pass(pass), rewriter(rewriter), contract(contract), step(step), loc(contract.getLoc()),
           element(elementTypeOf(contract.getLhs())), lhs(contract.getLhs()),
           rhs(contract.getRhs()) {}
@@ -163,7 +160,7 @@ private:
     void padFree(StringRef what, Value &operand, ArrayRef<int64_t> free);
     void replace();
 
-    const PadDims &pass;
+    const PadDimsPass &pass;
     IRRewriter &rewriter;
     ContractOp contract;
     const int64_t step;
@@ -177,7 +174,7 @@ private:
 } // namespace
 
 /// Whether padding is of any use here; else says why not.
-bool PadDims::Padding::gains() const {
+bool PadDimsPass::Padding::gains() const {
   if (element.getIntOrFloatBitWidth() > 16) {
     remark::missed(loc, fusionRemark("not-padded"))
         << "no dimension padded: only 16-bit and 8-bit operands gain from it";
@@ -193,12 +190,12 @@ bool PadDims::Padding::gains() const {
 
 /// Of float8 the driver takes any number of rows, and copies to rows of zeros behind them what is
 /// summed over samples.
-bool PadDims::Padding::hasSamples(RankedTensorType type, ArrayRef<int64_t> axes) const {
+bool PadDimsPass::Padding::hasSamples(RankedTensorType type, ArrayRef<int64_t> axes) const {
   return isFloat8(element) &&
          llvm::any_of(axes, [&](int64_t axis) { return type.isDynamicDim(axis); });
 }
 
-void PadDims::Padding::explain(const std::string &text, int64_t extent, int64_t target) const {
+void PadDimsPass::Padding::explain(const std::string &text, int64_t extent, int64_t target) const {
   if (target != extent)
     remark::passed(loc, fusionRemark("padded"))
         << text + "; make it a multiple of " +
@@ -214,7 +211,8 @@ void PadDims::Padding::explain(const std::string &text, int64_t extent, int64_t 
 }
 
 /// What the extent of `axis` becomes; dynamic where it is.
-int64_t PadDims::Padding::paddedExtent(StringRef what, RankedTensorType type, int64_t axis) const {
+int64_t PadDimsPass::Padding::paddedExtent(StringRef what, RankedTensorType type,
+                                           int64_t axis) const {
   int64_t extent = type.getDimSize(axis);
   if (ShapedType::isDynamic(extent)) {
     remark::missed(loc, fusionRemark("not-padded"))
@@ -227,7 +225,7 @@ int64_t PadDims::Padding::paddedExtent(StringRef what, RankedTensorType type, in
   return target;
 }
 
-void PadDims::Padding::padContracted() {
+void PadDimsPass::Padding::padContracted() {
   ArrayRef<int64_t> lhsAxes = contract.getLhsContracting();
   auto type = tensorTypeOf(contract.getLhs());
   if (lhsAxes.empty() || hasSamples(type, lhsAxes))
@@ -239,7 +237,7 @@ void PadDims::Padding::padContracted() {
   rhs = padTo(rewriter, loc, rhs, contract.getRhsContracting().back(), extent);
 }
 
-void PadDims::Padding::padFree(StringRef what, Value &operand, ArrayRef<int64_t> free) {
+void PadDimsPass::Padding::padFree(StringRef what, Value &operand, ArrayRef<int64_t> free) {
   auto type = tensorTypeOf(operand);
   if (free.empty() || hasSamples(type, free))
     return;
@@ -249,7 +247,7 @@ void PadDims::Padding::padFree(StringRef what, Value &operand, ArrayRef<int64_t>
 }
 
 /// The padded product, and of its result what the product had.
-void PadDims::Padding::replace() {
+void PadDimsPass::Padding::replace() {
   auto type = contract.getType();
   SmallVector<int64_t> lhsFree = contract.getLhsFree(), rhsFree = contract.getRhsFree();
   SmallVector<int64_t> shape(type.getShape());
@@ -276,7 +274,7 @@ void PadDims::Padding::replace() {
   rewriter.replaceOp(contract, result);
 }
 
-void PadDims::Padding::run() {
+void PadDimsPass::Padding::run() {
   if (!gains())
     return;
   rewriter.setInsertionPoint(contract);

@@ -111,7 +111,7 @@ static GenericOp rematerializeOne(IRRewriter &rewriter, GenericOp consumer, int6
 }
 
 namespace {
-struct Rematerialize : mpc::impl::RematerializeBase<Rematerialize> {
+struct RematerializePass : mpc::impl::RematerializeBase<RematerializePass> {
   using RematerializeBase::RematerializeBase;
 
   void runOnOperation() override {

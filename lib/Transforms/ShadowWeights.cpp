@@ -153,7 +153,7 @@ void Shadowing::updateShadows(func::FuncOp function) {
 }
 
 namespace {
-struct ShadowWeights : mpc::impl::ShadowWeightsBase<ShadowWeights> {
+struct ShadowWeightsPass : mpc::impl::ShadowWeightsBase<ShadowWeightsPass> {
   void runOnOperation() override { Shadowing(getOperation()).run(); }
 };
 } // namespace

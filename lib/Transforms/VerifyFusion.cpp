@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-struct VerifyFusion : mpc::impl::VerifyFusionBase<VerifyFusion> {
+struct VerifyFusionPass : mpc::impl::VerifyFusionBase<VerifyFusionPass> {
   void runOnOperation() override {
     bool ok = true;
     for (auto function : getOperation().getOps<func::FuncOp>()) {

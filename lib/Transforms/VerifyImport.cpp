@@ -67,7 +67,7 @@ static LogicalResult verifyFunction(func::FuncOp function) {
 }
 
 namespace {
-struct VerifyImport : mpc::impl::VerifyImportBase<VerifyImport> {
+struct VerifyImportPass : mpc::impl::VerifyImportBase<VerifyImportPass> {
   void runOnOperation() override {
     bool ok = succeeded(verifyOnce<OptimizerOp>());
     ok &= succeeded(verifyOnce<LossScaleOp>());

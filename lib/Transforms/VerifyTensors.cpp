@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-struct VerifyTensors : mpc::impl::VerifyTensorsBase<VerifyTensors> {
+struct VerifyTensorsPass : mpc::impl::VerifyTensorsBase<VerifyTensorsPass> {
   void runOnOperation() override {
     bool ok = true;
     for (auto function : getOperation().getOps<func::FuncOp>())

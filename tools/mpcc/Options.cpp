@@ -150,6 +150,7 @@ static void readCudaOptions(UsageErrors &errors, const CommandLine &line, Compil
                     ": expected cpu, cuda, cuda:sm_N,… with N from 75, or cuda:source");
   }
   if (options.cuda) {
+    options.pipeline.device = Device::cuda;
     options.cuda->tf32 = line.fp32Precision == "tf32";
     options.cuda->keepSource = !line.noKernelSource;
   } else {
@@ -263,7 +264,7 @@ static void takeOptions(const CommandLine &line, CompileOptions &options) {
   options.pipeline.outputGuard = line.outputGuard == "on";
   options.pipeline.lossScale = line.lossScale;
   options.pipeline.customLoop = line.customLoop == "on";
-  options.pipeline.target = line.target;
+  options.target = line.target;
   options.pipeline.biasGradientsInProducts = line.biasGradients == "products";
   options.mode = line.mode == "auto"    ? Mode::Auto
                  : line.mode == "train" ? Mode::Train

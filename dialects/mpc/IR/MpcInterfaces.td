@@ -9,7 +9,7 @@ include "mlir/IR/OpBase.td"
 
 def Mpc_PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let cppNamespace = "::mpc";
-  let description = [{How an op tolerates narrow element types. Asked by mpc-insert-casts and by lowerings.}];
+  let description = [{How an op tolerates narrow element types. Asked by mpc-insert-casts (which operands stay), mpc-verify-casts and --explain.}];
   let methods = [
     InterfaceMethod<"safe, follow or keep32", "::mpc::PrecisionClass", "getPrecisionClass", (ins), "",
       [{ return ::mpc::PrecisionClass::Follow; }]>,

@@ -6,7 +6,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
+def Differentiate : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
   let summary = "turn @forward and @loss into the entries predict, evaluate, gradients, train_step";
   let description = [{
     Precondition: phase casts; no mpc.layer is left. Postcondition: `@forward` and `@loss` are gone,
@@ -38,7 +38,7 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::MpcDialect"];
 }
 
-def VerifyAutodiffPass : Pass<"mpc-verify-autodiff", "::mlir::ModuleOp"> {
+def VerifyAutodiff : Pass<"mpc-verify-autodiff", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase autodiff";
   let description = [{
     @forward, @loss and layers are gone; there is an entry @predict; arguments of entries are first inputs,
@@ -46,7 +46,7 @@ def VerifyAutodiffPass : Pass<"mpc-verify-autodiff", "::mlir::ModuleOp"> {
   }];
 }
 
-def ScaleLossPass : Pass<"mpc-scale-loss", "::mlir::ModuleOp"> {
+def ScaleLoss : Pass<"mpc-scale-loss", "::mlir::ModuleOp"> {
   let summary = "put the loss scale of mpc.loss_scale into the training step";
   let description = [{
     Precondition: phase autodiff. Postcondition: no mpc.gradient_seed and no mpc.variable_gradient is
@@ -70,7 +70,7 @@ def ScaleLossPass : Pass<"mpc-scale-loss", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::MpcDialect"];
 }
 
-def VerifyScalingPass : Pass<"mpc-verify-scaling", "::mlir::ModuleOp"> {
+def VerifyScaling : Pass<"mpc-verify-scaling", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase scaling";
   let description = [{
     No mpc.gradient_seed and no mpc.variable_gradient is left. With a dynamic loss scale @train_step and the

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Conversions between dialects.
+// Conversions between dialects and what prepares and follows them.
 #ifndef MPC_CONVERSION_PASSES_H
 #define MPC_CONVERSION_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "mpc/Support/Device.h"
 
 namespace mpc {
 

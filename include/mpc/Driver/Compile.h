@@ -39,7 +39,8 @@ struct CompileOptions {
   /// the library that reads such files is the runtime's.
   std::function<llvm::Expected<WeightStore>(const std::string &path)> readWeights;
   std::string march = "portable";
-  /// `--target=cuda`, for pipeline.target, too.
+  /// `--target=`, as it was given; pipeline.device and `cuda` say the same.
+  std::string target = "cpu";
   std::optional<CudaTarget> cuda;
   /// `--emit=cuda`: print the kernels instead of writing a library.
   bool emitCuda = false;

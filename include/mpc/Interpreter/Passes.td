@@ -6,7 +6,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def EvaluatePass : Pass<"mpc-evaluate", "::mlir::ModuleOp"> {
+def Evaluate : Pass<"mpc-evaluate", "::mlir::ModuleOp"> {
   let summary = "replace the body of functions without arguments by their reference values";
   let description = [{
     For tests: each function without arguments then returns constants. Functions with arguments stay

@@ -4,15 +4,15 @@
 #define MPC_PIPELINES_CODEGEN_H
 
 #include "mlir/Pass/PassManager.h"
+#include "mpc/Support/Device.h"
 
 namespace mpc {
 
 /// tensors to buffers: docs/pipeline.md, phase 8. On a module.
-void buildBuffersPipeline(mlir::OpPassManager &manager, bool isOnDevice = false);
+void buildBuffersPipeline(mlir::OpPassManager &manager, Device device = Device::cpu);
 
-/// buffers to kernels: phase 9. On a device with memory of its own (`isOnDevice`) entries touch no
-/// buffer.
-void buildKernelsPipeline(mlir::OpPassManager &manager, bool isOnDevice = false);
+/// buffers to kernels: phase 9. On CUDA, with memory of its own, entries touch no buffer.
+void buildKernelsPipeline(mlir::OpPassManager &manager, Device device = Device::cpu);
 
 /// kernels to the LLVM dialect: the first half of phase 10; emitModule runs it itself.
 void buildLLVMPipeline(mlir::OpPassManager &manager);

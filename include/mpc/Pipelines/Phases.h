@@ -4,6 +4,7 @@
 #define MPC_PIPELINES_PHASES_H
 
 #include "mlir/Pass/PassManager.h"
+#include "mpc/Support/Device.h"
 #include <optional>
 #include <string>
 
@@ -38,13 +39,12 @@ struct PipelineOptions {
   bool train = true;
   /// `--custom-loop=`: the training step also in the stages of a custom training loop.
   bool customLoop = true;
-  /// What the module is for, "cpu", "cuda" or "cuda:sm_N,...": multiples of mpc-pad-dims, shapes of
-  /// kernels.
-  std::string target = "cpu";
+  /// What the module is for: multiples of mpc-pad-dims, shapes of kernels.
+  Device device = Device::cpu;
   /// `--bias-gradients=products`: sums of gradients of biases by the products that make the
   /// gradients of the weights; on the CPU always.
   bool biasGradientsInProducts = false;
-  bool isOnDevice() const { return llvm::StringRef(target).starts_with("cuda"); }
+  bool isOnDevice() const { return device == Device::cuda; }
 };
 
 /// Appends the passes that lead from the phase before to `phase`, and its verifier.

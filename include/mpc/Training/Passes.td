@@ -6,7 +6,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def DecideLossScalePass : Pass<"mpc-decide-loss-scale", "::mlir::ModuleOp"> {
+def DecideLossScale : Pass<"mpc-decide-loss-scale", "::mlir::ModuleOp"> {
   let summary = "declare mpc.loss_scale where training needs it";
   let description = [{
     Runs at the end of the phase policy: reads the precision of the layers. `auto` keeps a declaration

@@ -5,6 +5,7 @@
 
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/Pass/Pass.h"
+#include "mpc/Support/Device.h"
 
 namespace mpc {
 

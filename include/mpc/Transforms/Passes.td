@@ -113,11 +113,11 @@ def GuardOutputs : Pass<"mpc-guard-outputs", "::mlir::ModuleOp"> {
   let description = [{
     Outputs of `@forward` that are narrower than float32 become float32; a final softmax then runs
     on its inputs cast to float32, so that probabilities are not rounded. float64 and integers stay.
-    `guard=off` changes nothing: exactly what the layers' policies say, as Keras does.
+    `guard=false` changes nothing: exactly what the layers' policies say, as Keras does.
 
     Remarks: `mpc-guard` / `output-guarded`, `output-kept`.
   }];
-  let options = [Option<"guard", "guard", "std::string", "\"on\"", "on or off">];
+  let options = [Option<"guard", "guard", "bool", "true", "whether narrow outputs become float32">];
   let dependentDialects = ["::mpc::MpcDialect"];
 }
 
@@ -140,10 +140,10 @@ def VerifyCasts : Pass<"mpc-verify-casts", "::mlir::ModuleOp"> {
   let description = [{
     No layers; floating operands of an op agree but for those that the op declares wide; no op but
     mpc.cast gives a floating result of another element type (a contraction may give its
-    accumulator's); `@loss` reads what `@forward` returns, and its loss is float32. With `guard=on`
+    accumulator's); `@loss` reads what `@forward` returns, and its loss is float32. With `guard=true`
     no output is narrower than float32.
   }];
-  let options = [Option<"guard", "guard", "std::string", "\"off\"", "on or off">];
+  let options = [Option<"guard", "guard", "bool", "false", "whether outputs must be float32 at least">];
 }
 
 // ---- fusion ----
@@ -188,7 +188,7 @@ def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
     to make it a multiple. On CUDA also for what is not padded: convolutions, rows of tables.
   }];
   let options = [
-    Option<"target", "target", "std::string", "\"cpu\"", "cpu, cuda or cuda:sm_N,…">,
+    Option<"device", "target", "::mpc::Device", "::mpc::Device::cpu", "cpu, cuda or cuda:sm_N,…">,
     Option<"multiple", "multiple", "int64_t", "0", "pad to this multiple whatever the target; 0: what the target wants">,
     Option<"widenShare", "widen-share", "int64_t", "16",
            "CUDA: pad on to whole lines where that adds at most one part in so many; 0: never">
@@ -201,7 +201,7 @@ def Fuse : Pass<"mpc-fuse", "::mlir::ModuleOp"> {
     In entries. Moves the addition of a vector and a relu into the contraction that feeds only them:
     mpc.contract's epilogue rounds exactly as the separate ops do. Turns log(softmax) into log_softmax
     and a cross-entropy of clipped probabilities into one of logits; other uses of the
-    probabilities stay (docs/numerics.md; `logits=off` keeps Keras's clip).
+    probabilities stay (docs/numerics.md; `logits=false` keeps Keras's clip).
 
     ```mlir
     %0 = mpc.contract %x, %w contracting [1] x [0] : …
@@ -213,7 +213,7 @@ def Fuse : Pass<"mpc-fuse", "::mlir::ModuleOp"> {
 
     Remarks: `mpc-fusion` / `bias-epilogue`, `relu-epilogue`, `log-softmax`, `logit-cross-entropy`.
   }];
-  let options = [Option<"logits", "logits", "std::string", "\"on\"", "on or off">];
+  let options = [Option<"logits", "logits", "bool", "true", "whether the cross-entropy of a softmax reads its logits">];
 }
 
 def VerifyFusion : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
@@ -272,7 +272,7 @@ def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
     Remarks: `mpc-fusion` / `attention`, for each softmax of products of queries and keys.
   }];
   let options = [
-    Option<"target", "target", "std::string", "\"cpu\"", "cpu, cuda or cuda:sm_N,…">,
+    Option<"device", "target", "::mpc::Device", "::mpc::Device::cpu", "cpu, cuda or cuda:sm_N,…">,
     Option<"fewestScores", "fewest-scores", "int64_t", "8192", "CPU: leave heads with fewer as they are">,
     Option<"late", "late", "bool", "false", "after mpc-differentiate: say nothing of what was left as it is before">,
   ];

@@ -2,12 +2,12 @@
 // The pass: transcendental functions of float32 become arithmetic, so that LLVM vectorises the
 // loops around them.
 #include "Functions.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_EXPANDMATHPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_EXPANDMATH
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -27,7 +27,7 @@ static Expansion expansionOf(Operation *op) {
 }
 
 namespace {
-struct ExpandMath : mpc::impl::ExpandMathPassBase<ExpandMath> {
+struct ExpandMathPass : mpc::impl::ExpandMathBase<ExpandMathPass> {
   void runOnOperation() override {
     getOperation()->walk([](Operation *op) {
       Expansion expansion = expansionOf(op);

@@ -5,12 +5,12 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_COMPACTARENAPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_COMPACTARENA
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -120,7 +120,7 @@ static void compact(func::FuncOp entry) {
 }
 
 namespace {
-struct CompactArena : mpc::impl::CompactArenaPassBase<CompactArena> {
+struct CompactArenaPass : mpc::impl::CompactArenaBase<CompactArenaPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))

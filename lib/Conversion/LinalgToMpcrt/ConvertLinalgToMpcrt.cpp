@@ -7,12 +7,11 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mpc/Codegen/Passes.h"
-#include "mpc/Support/TargetOption.h"
+#include "mpc/Conversion/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_CONVERTLINALGTOMPCRTPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_CONVERTLINALGTOMPCRT
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -68,11 +67,9 @@ static LogicalResult convert(func::FuncOp entry, bool isOnDevice) {
 }
 
 namespace {
-struct ConvertLinalgToMpcrt : mpc::impl::ConvertLinalgToMpcrtPassBase<ConvertLinalgToMpcrt> {
-  using ConvertLinalgToMpcrtPassBase::ConvertLinalgToMpcrtPassBase;
+struct ConvertLinalgToMpcrtPass : mpc::impl::ConvertLinalgToMpcrtBase<ConvertLinalgToMpcrtPass> {
+  using ConvertLinalgToMpcrtBase::ConvertLinalgToMpcrtBase;
   void runOnOperation() override {
-    if (failed(checkTargetOption(getOperation(), target)))
-      return signalPassFailure();
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))
@@ -82,7 +79,7 @@ struct ConvertLinalgToMpcrt : mpc::impl::ConvertLinalgToMpcrtPassBase<ConvertLin
         entry.emitOpError("has no argument mpcrt.batch; run the phase buffers first");
         return signalPassFailure();
       }
-      if (failed(convert(entry, StringRef(target).starts_with("cuda"))))
+      if (failed(convert(entry, device == Device::cuda)))
         signalPassFailure();
     }
     mergeEqualKernels(getOperation());

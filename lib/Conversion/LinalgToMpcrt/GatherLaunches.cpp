@@ -6,11 +6,11 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_GATHERLAUNCHESPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_GATHERLAUNCHES
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -89,7 +89,7 @@ static bool gatherOnce(Block &block, BufferUses &uses) {
 }
 
 namespace {
-struct GatherLaunches : mpc::impl::GatherLaunchesPassBase<GatherLaunches> {
+struct GatherLaunchesPass : mpc::impl::GatherLaunchesBase<GatherLaunchesPass> {
   void runOnOperation() override {
     BufferUses uses(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())

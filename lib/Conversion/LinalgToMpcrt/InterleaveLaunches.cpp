@@ -10,11 +10,11 @@
 #include "mpc-rt/executable.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "mpc/Analysis/ReshapedBuffer.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_INTERLEAVELAUNCHESPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_INTERLEAVELAUNCHES
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -187,7 +187,7 @@ static void interleave(mpcrt::ContractOp contract, BufferUses &uses, KernelCopie
 }
 
 namespace {
-struct InterleaveLaunches : mpc::impl::InterleaveLaunchesPassBase<InterleaveLaunches> {
+struct InterleaveLaunchesPass : mpc::impl::InterleaveLaunchesBase<InterleaveLaunchesPass> {
   void runOnOperation() override {
     BufferUses uses(getOperation());
     KernelCopies copies(uses);

@@ -7,11 +7,11 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_JOINLAUNCHESPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_JOINLAUNCHES
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -94,7 +94,7 @@ static void joinLaunches(Block &block, BufferUses &uses) {
 }
 
 namespace {
-struct JoinLaunches : mpc::impl::JoinLaunchesPassBase<JoinLaunches> {
+struct JoinLaunchesPass : mpc::impl::JoinLaunchesBase<JoinLaunchesPass> {
   void runOnOperation() override {
     BufferUses uses(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())

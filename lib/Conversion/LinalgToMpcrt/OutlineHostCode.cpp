@@ -12,11 +12,11 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "mpc/Analysis/EntrySignature.h"
 #include "mpc/Analysis/ReshapedBuffer.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_OUTLINEHOSTCODEPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_OUTLINEHOSTCODE
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -228,7 +228,7 @@ static void sinkGlobals(mpcrt::LaunchOp launch, ModuleOp module) {
 }
 
 namespace {
-struct OutlineHostCode : mpc::impl::OutlineHostCodePassBase<OutlineHostCode> {
+struct OutlineHostCodePass : mpc::impl::OutlineHostCodeBase<OutlineHostCodePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<func::FuncOp> entries;

@@ -7,18 +7,18 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mpc/Analysis/EntrySignature.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_VERIFYKERNELSPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_VERIFYKERNELS
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
 using namespace mpc;
 
 namespace {
-struct VerifyKernels : mpc::impl::VerifyKernelsPassBase<VerifyKernels> {
+struct VerifyKernelsPass : mpc::impl::VerifyKernelsBase<VerifyKernelsPass> {
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
       if (op == getOperation())

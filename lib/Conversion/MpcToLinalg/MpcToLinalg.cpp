@@ -47,7 +47,7 @@ static void eraseDeadOps(Block &block) {
 }
 
 namespace {
-struct ConvertMpcToLinalg : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalg> {
+struct ConvertMpcToLinalgPass : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalgPass> {
   using ConvertMpcToLinalgBase::ConvertMpcToLinalgBase;
 
   void runOnOperation() override {

@@ -18,11 +18,11 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mpc/Analysis/EntrySignature.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_CONVERTMPCRTTOLLVMPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_CONVERTMPCRTTOLLVM
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -46,7 +46,7 @@ static void lowerToLibm(ModuleOp module) {
 }
 
 namespace {
-struct ConvertMpcrtToLLVM : mpc::impl::ConvertMpcrtToLLVMPassBase<ConvertMpcrtToLLVM> {
+struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtToLLVMPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     TablePositions tables;

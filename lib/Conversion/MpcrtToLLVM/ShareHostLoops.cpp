@@ -10,11 +10,11 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_SHAREHOSTLOOPSPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_SHAREHOSTLOOPS
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -169,7 +169,7 @@ static func::FuncOp makeFunction(const Group &group, size_t number) {
 }
 
 namespace {
-struct ShareHostLoops : mpc::impl::ShareHostLoopsPassBase<ShareHostLoops> {
+struct ShareHostLoopsPass : mpc::impl::ShareHostLoopsBase<ShareHostLoopsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<scf::ForOp> loops;

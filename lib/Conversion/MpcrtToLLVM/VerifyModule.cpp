@@ -2,18 +2,18 @@
 // mpc-verify-module: what code generation may rely on after the phase `module`.
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mpc/Codegen/Passes.h"
+#include "mpc/Conversion/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_VERIFYMODULEPASS
-#include "mpc/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_VERIFYMODULE
+#include "mpc/Conversion/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
 using namespace mpc;
 
 namespace {
-struct VerifyModule : mpc::impl::VerifyModulePassBase<VerifyModule> {
+struct VerifyModulePass : mpc::impl::VerifyModuleBase<VerifyModulePass> {
   void runOnOperation() override {
     for (Operation &op : *getOperation().getBody()) {
       // Declarations of variables, metrics and the optimizer become tables.

@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-fuse --remark-format=emitRemark --remarks-filter=mpc-fusion 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: mpc-opt %s --mpc-fuse=logits=off | FileCheck %s --check-prefix=OFF
+// RUN: mpc-opt %s --mpc-fuse=logits=false | FileCheck %s --check-prefix=OFF
 // RUN: not mpc-opt %s --mpc-fuse=logits=maybe 2>&1 | FileCheck %s --check-prefix=BAD
-// BAD: error: logits=maybe: expected on or off
+// BAD: 'maybe' is invalid value for boolean argument
 
 // CHECK-LABEL: func.func @sparse
 // OFF-LABEL: func.func @sparse

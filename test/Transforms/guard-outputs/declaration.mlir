@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-insert-casts --mpc-guard-outputs --mpc-verify-casts=guard=on | FileCheck %s
+// RUN: mpc-opt %s --mpc-insert-casts --mpc-guard-outputs --mpc-verify-casts=guard=true | FileCheck %s
 // A declaration has no outputs to guard, and no loss to match.
 // CHECK: func.func private @loss
 // CHECK: func.func @forward

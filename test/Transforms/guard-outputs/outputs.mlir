@@ -1,13 +1,13 @@
-// RUN: mpc-opt %s --mpc-guard-outputs --mpc-verify-casts=guard=on --remark-format=emitRemark --remarks-filter=mpc-guard 2>%t.remarks | FileCheck %s
+// RUN: mpc-opt %s --mpc-guard-outputs --mpc-verify-casts=guard=true --remark-format=emitRemark --remarks-filter=mpc-guard 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: mpc-opt %s --mpc-guard-outputs -o %t.once
 // RUN: mpc-opt %t.once --mpc-guard-outputs -o %t.twice
 // RUN: diff %t.once %t.twice
 // RUN: mpc-opt %s -o %t.before
-// RUN: mpc-opt %s --mpc-guard-outputs=guard=off -o %t.off
+// RUN: mpc-opt %s --mpc-guard-outputs=guard=false -o %t.off
 // RUN: diff %t.before %t.off
 // RUN: not mpc-opt %s --mpc-guard-outputs=guard=maybe 2>&1 | FileCheck %s --check-prefix=USAGE
-// USAGE: error: guard=maybe: expected on or off
+// USAGE: 'maybe' is invalid value for boolean argument
 
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: -> (tensor<?x8xf32> {mpc.output = "out0"}, tensor<?x8xf32> {mpc.output = "out1"}, tensor<?x8xf64> {mpc.output = "out2"}, tensor<?xi32> {mpc.output = "out3"}, tensor<?x8xf32> {mpc.output = "out4"})

@@ -1,4 +1,4 @@
-// RUN: not mpc-opt %s --mpc-verify-casts=guard=on 2>&1 | FileCheck %s
+// RUN: not mpc-opt %s --mpc-verify-casts=guard=true 2>&1 | FileCheck %s
 
 // CHECK: error: layer "a" is still there; run mpc-insert-casts
 // CHECK: error: output "out0" is 'bf16'; expected float32 under the output guard

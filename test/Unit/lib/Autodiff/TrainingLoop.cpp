@@ -26,10 +26,10 @@ TrainingLoop::TrainingLoop(const std::string &declarations, std::vector<double> 
   if (!module)
     return;
   PassManager passes(&context);
-  passes.addPass(createDifferentiatePass());
-  passes.addPass(createVerifyAutodiffPass());
-  passes.addPass(createScaleLossPass());
-  passes.addPass(createVerifyScalingPass());
+  passes.addPass(createDifferentiate());
+  passes.addPass(createVerifyAutodiff());
+  passes.addPass(createScaleLoss());
+  passes.addPass(createVerifyScaling());
   if (failed(passes.run(*module)))
     return;
   for (VariableOp variable : module->getOps<VariableOp>()) {
