@@ -65,6 +65,10 @@ def erf_tail(z):
     return math.erf(x) / x - 1
 
 
+def exp2_tail(f):
+    return (2.0**f - 1) / f if abs(f) > 1e-6 else math.log(2)
+
+
 LN2_2 = math.log(2) / 2 * 1.0001
 # e^r = 1 + r + r^2 P(r)
 fit("exp", lambda r: series(r, lambda k: 1 / math.factorial(k + 2)),
@@ -75,7 +79,9 @@ fit("log", log_tail, lambda f: f**3 / math.log1p(f) if abs(f) > 1e-9 else f * f,
 # tanh(x) = x + x^3 P(x^2)
 fit("tanh", tanh_tail, lambda z: z, 0.0, 0.625**2, 4)
 # erf(x) = x + x P(x^2)
-fit("erf", erf_tail, lambda z: 1.0, 1e-6, 0.93**2, 6)
-# erf(x) = 1 - e^-(x + x P(x))
-fit("erfc", lambda t: -math.log(math.erfc(t)) / t - 1,
-    lambda t: t * math.erfc(t), 0.92, 4.0, 6)
+fit("erf", erf_tail, lambda z: math.sqrt(z) / math.erf(math.sqrt(z)), 1e-6, 1.0, 6)
+# erf(-u) = 1 - 2^(u + u P(u)) for negative u
+fit("erfc", lambda u: math.log2(math.erfc(-u)) / u - 1,
+    lambda u: -u * math.log(2) * math.erfc(-u) / math.erf(-u), -4.0, -0.99, 5)
+# 2^f = 1 + f P(f)
+fit("exp2", exp2_tail, lambda f: f * 2.0**-f, -0.5001, 0.5001, 4)

@@ -72,22 +72,36 @@ Float32 mpc::expandTanh(Float32 x) {
   return withSignOf(large.when(magnitude.compare(Predicate::OLT, 0.625f), small), x);
 }
 
+/// 2^exponent for exponents in [-126, 127], with an error of 2^-23.
+static Float32 exp2OfMedium(Float32 exponent) {
+  // Adding 1.5 * 2^23 rounds to an integer; 127 more, the bias of exponents, and its bits are those
+  // of the power of two once they are shifted.
+  constexpr float kRound = 12582912.0f + 127.0f;
+  Float32 rounded = exponent + kRound;
+  Float32 fraction = exponent - (rounded - kRound);
+  Float32 mantissa = multiplyAdd(fraction,
+                                 polynomial(fraction, {0.693147004f, 0.240222424f, 0.0555073395f,
+                                                       0.00967153348f, 0.00132646994f}),
+                                 {*exponent.site, 1.0f});
+  return mantissa * fromBits(rounded.bits().shiftLeft(23));
+}
+
 Float32 mpc::expandErf(Float32 x) {
-  Float32 magnitude = x.abs(), square = magnitude * magnitude;
+  Float32 square = x * x, negative = negativeMagnitude(x);
   Float32 small =
-      multiplyAdd(magnitude,
-                  polynomial(square, {0.128379166f, -0.376126349f, 0.112836942f, -0.0268592704f,
-                                      0.00520063424f, -0.00081374374f, 8.34522434e-05f}),
-                  magnitude);
+      multiplyAdd(x,
+                  polynomial(square, {0.128379166f, -0.37612626f, 0.112835854f, -0.026853811f,
+                                      0.00518832775f, -0.000801019254f, 7.85385782e-05f}),
+                  x);
   // 2 / sqrt(pi) x: the second summand above would be denormal.
-  small = small.when(magnitude.compare(Predicate::OLT, 0x1p-100f), magnitude * 1.12837917f);
-  // 1 - e^-(x + x P(x)), the form of N. Juffa's erff; from 4 on that rounds to 1.
-  Float32 limited = magnitude.atMost(4.0f);
+  small = small.when(negative.compare(Predicate::OGT, -0x1p-100f), x * 1.12837917f);
+  // 1 - e^-p(|x|), the form of N. Juffa's erff, with a power of 2; from 4 on that rounds to 1.
+  Float32 limited = negative.atLeast(-4.0f);
   Float32 exponent =
       multiplyAdd(limited,
-                  polynomial(limited, {0.128652155f, 0.635135889f, 0.106263146f, -0.0237853453f,
-                                       0.00365376286f, -0.000325652421f, 1.1522261e-05f}),
+                  polynomial(limited, {0.6280604f, -0.917285502f, 0.151682734f, 0.0329111665f,
+                                       0.00460381573f, 0.000304604037f}),
                   limited);
-  Float32 large = -expOfMedium(-exponent) + 1.0f;
-  return withSignOf(large.when(magnitude.compare(Predicate::OLT, 0.9277f), small), x);
+  Float32 large = withSignOf(-exp2OfMedium(exponent) + 1.0f, x);
+  return large.when(negative.compare(Predicate::OGT, -1.0f), small);
 }

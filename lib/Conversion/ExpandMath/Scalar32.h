@@ -115,6 +115,11 @@ inline Float32 withSignOf(Float32 magnitude, Float32 other) {
   return fromBits(magnitude.bits() | (other.bits() & 0x80000000));
 }
 
+/// -|x|
+inline Float32 negativeMagnitude(Float32 x) {
+  return fromBits(x.bits() | Int32(*x.site, 0x80000000));
+}
+
 /// x y + z. Rounded once where the CPU has an instruction for it (x86-64-v3 and later), else twice.
 /// As one op, unlike a product and a sum that may be contracted, it comes out alike whatever else
 /// reads the product.
