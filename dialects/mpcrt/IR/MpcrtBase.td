@@ -33,6 +33,9 @@ def Mpcrt_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kKernelAttr = "mpcrt.kernel";
     /// Unit attribute of an scf.for whose iterations touch no memory that another one writes.
     static constexpr ::llvm::StringLiteral kIndependentAttr = "mpcrt.independent";
+    /// Unit attribute of an arith.select after mpc-expand-math: what it chooses is no NaN where that is
+    /// its false value.
+    static constexpr ::llvm::StringLiteral kElseNumberAttr = "mpcrt.else_number";
     /// Function after lowering: what the entry's table says (dictionary).
     static constexpr ::llvm::StringLiteral kEntryTableAttr = "mpcrt.entry";
     /// Module after lowering: symbols of the kernels in the order of their table (array).

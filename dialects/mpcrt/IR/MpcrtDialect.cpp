@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Registration of the mpcrt dialect and verification of its discardable attributes.
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -74,6 +75,11 @@ LogicalResult MpcrtDialect::verifyOperationAttribute(Operation *op, NamedAttribu
   if (attribute.getName() == kIndependentAttr) {
     if (!isa<LoopLikeOpInterface>(op))
       return op->emitOpError() << kIndependentAttr << " is for loops";
+    return success();
+  }
+  if (attribute.getName() == kElseNumberAttr) {
+    if (!isa<arith::SelectOp>(op) || !isa<FloatType>(op->getResult(0).getType()))
+      return op->emitOpError() << kElseNumberAttr << " is for arith.select of floats";
     return success();
   }
   return op->emitOpError() << "unknown attribute " << attribute.getName();

@@ -2,60 +2,75 @@
 // exp, expm1, tanh, erf. e^x = 2^n e^r with n = round(x / ln 2), as in Cephes (S. Moshier,
 // expf.c); coefficients: scripts/fit-math-polynomials.py.
 #include "Functions.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
+
+#include <limits>
 
 using namespace mpc;
 using Predicate = mlir::arith::CmpFPredicate;
 
+/// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits, which a shift makes an
+/// exponent.
+static constexpr float kRound = 12582912.0f;
+static Int32 toExponent(Float32 rounded) { return rounded.bits().shiftLeft(23); }
+/// Of a sum with kRound: so that the exponent is that of the power of two.
+static constexpr float kExponentBias = 127.0f;
+
 namespace {
 /// x = n ln 2 + remainder + tail, |remainder| <= ln(2) / 2.
 struct Reduced {
-  Int32 n;
+  Int32 exponent; ///< (n + bias) 2^23
   Float32 remainder;
   Float32 tail;
 };
 } // namespace
 
-/// For |x| < 2^7. NaN gives some n and the remainder NaN.
-static Reduced reduce(Float32 x) {
-  // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
-  constexpr float kRound = 12582912.0f;
+/// For |x| < 2^7; others give some n and remainder, and NaN the remainder NaN.
+static Reduced reduce(Float32 x, float bias) {
   // ln 2 in two parts; the first has so few bits that n times it is exact.
   constexpr float kHigh = 0.693359375f, kLow = -2.12194440e-4f;
-  Float32 rounded = multiplyAdd(x, 1.44269504f, {*x.site, kRound});
-  Float32 n = rounded - kRound;
+  Float32 rounded = multiplyAdd(x, 1.44269504f, {*x.site, kRound + bias});
+  Float32 n = rounded - (kRound + bias);
   Float32 high = multiplyAdd(n, -kHigh, x);
   Float32 remainder = multiplyAdd(n, -kLow, high);
-  return {rounded.bits() - Float32(*x.site, kRound).bits(), remainder,
-          multiplyAdd(n, -kLow, high - remainder)};
+  return {toExponent(rounded), remainder, multiplyAdd(n, -kLow, high - remainder)};
 }
 
-/// e^r - 1 - r for |r| <= ln(2) / 2.
+/// P of e^r = 1 + r + r^2 P(r) for |r| <= ln(2) / 2: the fitted one, with coefficients moved by a
+/// few units in their last places to where exp's largest error is smallest.
 static Float32 expTail(Float32 r) {
-  return r * r *
-         polynomial(r, {0.5f, 0.166666657f, 0.0416662954f, 0.00833349675f, 0.00139446591f,
-                        0.000197903413f});
+  return polynomial(
+      r, {0.5f, 0.166666642f, 0.0416662954f, 0.0083333347f, 0.00139405788f, 0.000197460788f});
+}
+
+/// e^r, 0.7 to 1.42.
+static Float32 expOfRemainder(Float32 r) { return r * r * expTail(r) + r + 1.0f; }
+
+Float32 mpc::expandExp(Float32 x) {
+  // A sum of exponents takes less time than a product with 2^n, and 2^128 would be infinite.
+  Reduced reduced = reduce(x, /*bias=*/0.0f);
+  Float32 result = fromBits(expOfRemainder(reduced.remainder).bits() + reduced.exponent);
+  // Nothing is right outside of the arguments of the smallest normal number and of the largest one.
+  result = result.when(x.compare(Predicate::OLT, -87.3365402f), {*x.site, 0.0f});
+  result = result.when(x.compare(Predicate::UGT, 88.7228317f),
+                       x + std::numeric_limits<float>::infinity());
+  result.value.getDefiningOp()->setAttr(mpcrt::MpcrtDialect::kElseNumberAttr,
+                                        x.site->builder.getUnitAttr());
+  return result;
 }
 
 /// e^x where n stays in [-126, 127].
 static Float32 expOfMedium(Float32 x) {
-  Reduced reduced = reduce(x);
-  return (expTail(reduced.remainder) + reduced.remainder + 1.0f) * powerOfTwo(reduced.n);
-}
-
-Float32 mpc::expandExp(Float32 x) {
-  Reduced reduced = reduce(x.atMost(89.0f).atLeast(-104.0f));
-  // n in [-150, 128] needs two factors; only the second one rounds, overflows or underflows.
-  Int32 half = reduced.n.shiftRight(1);
-  return (expTail(reduced.remainder) + reduced.remainder + 1.0f) * powerOfTwo(half) *
-         powerOfTwo(reduced.n - half);
+  Reduced reduced = reduce(x, kExponentBias);
+  return expOfRemainder(reduced.remainder) * fromBits(reduced.exponent);
 }
 
 Float32 mpc::expandExpM1(Float32 x) {
-  Reduced reduced = reduce(x.atMost(89.0f).atLeast(-20.0f));
   // (2^n - 1) + 2^n r + 2^n (e^r - 1 - r), halved because 2^128 is infinite.
-  Float32 scale = powerOfTwo(reduced.n - 1);
-  Float32 half = multiplyAdd(scale, expTail(reduced.remainder) + reduced.tail,
-                             multiplyAdd(scale, reduced.remainder, scale - 0.5f));
+  Reduced reduced = reduce(x.atMost(89.0f).atLeast(-20.0f), kExponentBias - 1.0f);
+  Float32 r = reduced.remainder, scale = fromBits(reduced.exponent);
+  Float32 half =
+      multiplyAdd(scale, r * r * expTail(r) + reduced.tail, multiplyAdd(scale, r, scale - 0.5f));
   // -0 keeps its sign and small numbers are not halved into denormals.
   return (half + half).when(x.abs().compare(Predicate::OLT, 0x1p-25f), x);
 }
@@ -74,16 +89,13 @@ Float32 mpc::expandTanh(Float32 x) {
 
 /// 2^exponent for exponents in [-126, 127], with an error of 2^-23.
 static Float32 exp2OfMedium(Float32 exponent) {
-  // Adding 1.5 * 2^23 rounds to an integer; 127 more, the bias of exponents, and its bits are those
-  // of the power of two once they are shifted.
-  constexpr float kRound = 12582912.0f + 127.0f;
-  Float32 rounded = exponent + kRound;
-  Float32 fraction = exponent - (rounded - kRound);
+  Float32 rounded = exponent + (kRound + kExponentBias);
+  Float32 fraction = exponent - (rounded - (kRound + kExponentBias));
   Float32 mantissa = multiplyAdd(fraction,
                                  polynomial(fraction, {0.693147004f, 0.240222424f, 0.0555073395f,
                                                        0.00967153348f, 0.00132646994f}),
                                  {*exponent.site, 1.0f});
-  return mantissa * fromBits(rounded.bits().shiftLeft(23));
+  return mantissa * fromBits(toExponent(rounded));
 }
 
 Float32 mpc::expandErf(Float32 x) {

@@ -107,9 +107,6 @@ inline Float32 toFloat(Int32 integer) {
                                               integer.value)};
 }
 
-/// 2^exponent for exponents in [-126, 127].
-inline Float32 powerOfTwo(Int32 exponent) { return fromBits((exponent + 127).shiftLeft(23)); }
-
 /// A non-negative number gets the sign of `other`.
 inline Float32 withSignOf(Float32 magnitude, Float32 other) {
   return fromBits(magnitude.bits() | (other.bits() & 0x80000000));

@@ -6,6 +6,7 @@
 // rounding to odd comes first: two roundings to nearest would not be one.
 #include "Lowering.h"
 #include "dialects/mpc/IR/Float8.h"
+#include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -108,7 +109,9 @@ private:
     if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
       return true;
     if (auto select = dyn_cast<arith::SelectOp>(op))
-      return areAllOf(select.getTrueValue()) && areAllOf(select.getFalseValue());
+      return areAllOf(select.getTrueValue()) &&
+             (select->hasAttr(mpcrt::MpcrtDialect::kElseNumberAttr) ||
+              areAllOf(select.getFalseValue()));
     return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp,
                arith::MaximumFOp, arith::MinimumFOp, math::AbsFOp, math::SqrtOp, math::FmaOp,
                math::CopySignOp, LLVM::FMulAddOp>(op) &&
@@ -276,5 +279,6 @@ LogicalResult mpc::expandSmallFloats(ModuleOp module) {
                                     : Value(after));
     op->erase();
   }
+  module.walk([](arith::SelectOp op) { op->removeAttr(mpcrt::MpcrtDialect::kElseNumberAttr); });
   return success();
 }

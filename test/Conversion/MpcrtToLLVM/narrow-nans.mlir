@@ -15,7 +15,8 @@ func.func private @arithmetic(%a: memref<?xbf16>, %b: memref<?xbf16>, %begin: in
     %sum = arith.addf %x, %y : bf16
     %wide = arith.extf %sum : bf16 to f32
     %tanh = math.tanh %wide : f32
-    %scaled = arith.mulf %tanh, %half : f32
+    %exp = math.exp %tanh : f32
+    %scaled = arith.mulf %exp, %half : f32
     %root = math.sqrt %scaled : f32
     %rounded = arith.truncf %root : f32 to bf16
     memref.store %rounded, %b[%i] : memref<?xbf16>

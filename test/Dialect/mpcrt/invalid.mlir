@@ -558,3 +558,11 @@ func.func @prepared_twice(%m: memref<?xi8> {mpcrt.prepared}) {
 func.func @prepared_as_numbers(%m: memref<?xf32> {mpcrt.prepared}) {
   return
 }
+
+// -----
+
+func.func @else_number(%x: f32, %y: f32) -> f32 {
+  // expected-error @+1 {{mpcrt.else_number is for arith.select of floats}}
+  %z = arith.addf %x, %y {mpcrt.else_number} : f32
+  return %z : f32
+}
