@@ -55,17 +55,25 @@ static bool isPadding(OpOperand &use) {
   return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
 }
 
-/// All contractions whose right operand is the value, as it is, in another shape or padded.
+static int64_t lastExtentOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape().back();
+}
+
+/// All contractions whose right operand is the value, as it is, in another shape or padded, and has
+/// the value's columns as its own: a shape between may be any, as elements keep their order.
 static SmallVector<mpcrt::ContractOp> readersOf(Value value) {
   SmallVector<mpcrt::ContractOp> readers;
-  SmallVector<Value> pending{skipReshapes(value)};
+  SmallVector<std::pair<Value, int64_t>> pending{{skipReshapes(value), lastExtentOf(value)}};
   while (!pending.empty()) {
-    Value shape = pending.pop_back_val();
+    auto [shape, columns] = pending.pop_back_val();
     for (OpOperand &use : shape.getUses()) {
-      if (isReshape(use.getOwner()) || isPadding(use))
-        pending.push_back(use.getOwner()->getResult(0));
-      else if (auto contract = dyn_cast<mpcrt::ContractOp>(use.getOwner()))
-        if (&use == &contract.getRhsMutable())
+      Operation *user = use.getOwner();
+      if (isReshape(user))
+        pending.push_back({user->getResult(0), columns});
+      else if (isPadding(use) && lastExtentOf(shape) == columns)
+        pending.push_back({user->getResult(0), lastExtentOf(user->getResult(0))});
+      else if (auto contract = dyn_cast<mpcrt::ContractOp>(user))
+        if (&use == &contract.getRhsMutable() && lastExtentOf(shape) == columns)
           readers.push_back(contract);
     }
   }
@@ -119,11 +127,10 @@ static StringRef obstacleOfRounding(mpcrt::ContractOp contract, GenericOp sum) {
 /// Why the contraction cannot sum; empty when it can.
 static std::string obstacleOfSum(mpcrt::ContractOp contract, GenericOp sum, bool rounded) {
   auto rhs = cast<RankedTensorType>(contract.getRhs().getType());
-  auto sums = cast<RankedTensorType>(sum.getResultTypes()[0]);
   if (contract->getBlock() != sum->getBlock() || !isa<FunctionOpInterface>(contract->getParentOp()))
     return "the contraction runs in a loop";
   if (rhs.getRank() != 2 || contract.getTransposeRhs() || rhs.getElementType().isF64() ||
-      rhs.isDynamicDim(1) || rhs.getDimSize(1) < sums.getDimSize(0))
+      rhs.isDynamicDim(1))
     return "the contraction does not read these columns as columns";
   if (auto obstacle = contract.findObstacle(mpcrt::ContractPart::Sums))
     return "the contraction " + describe(*obstacle).str();

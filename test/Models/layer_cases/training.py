@@ -294,3 +294,18 @@ def own_classes():
     inner = keras.Input((4,))
     y = OwnChain([keras.Input((3,)), layers.Dense(4, activation="tanh")])(x)
     return OwnModel(x, OwnModel(inner, layers.Dense(2)(inner))(y))
+
+
+# ---- Gradients of biases ------------------------------------------------------------------------
+
+
+def biases():
+    """Cotangents that several layers read in shapes of their own."""
+    x = keras.Input((4, 5), name="x")
+    wide = layers.Reshape((4, 3))(layers.Dense(12, name="wide")(layers.Flatten()(x)))
+    y = layers.Add()([layers.Dense(3, name="narrow")(x), wide])
+    z = layers.EinsumDense("abc,cde->abde", (4, 2, 3), bias_axes="e", name="einsum")(y)
+    return keras.Model(x, layers.Dense(2)(layers.Flatten()(layers.Activation("tanh")(z))))
+
+
+CASES["biases"] = ("train", biases, dict(steps=4, optimizer="sgd"))

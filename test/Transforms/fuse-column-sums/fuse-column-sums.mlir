@@ -47,6 +47,23 @@ func.func @kept(%x: tensor<?x8xf32>, %u: tensor<?x64xf32>, %v: tensor<8x64xf32>,
   return %s0, %y, %s1, %s2, %s3, %g3 : tensor<64xf32>, tensor<?x8xf32>, tensor<64xf32>, tensor<16xf32>, tensor<64xf64>, tensor<8x64xf64>
 }
 
+// A shape between may be any; columns of another one are not the sum's, be they more or fewer.
+// CHECK-LABEL: func.func @other_columns
+// CHECK-NOT: sums(
+// CHECK: return
+func.func @other_columns(%x: tensor<?x8xf32>, %dy: tensor<?x4x6xf32>, %z: tensor<?x3x8xf32>, %dz: tensor<?x6xf32>)
+    -> (tensor<8x24xf32>, tensor<6xf32>, tensor<8x2xf32>, tensor<6xf32>) attributes {mpc.entry} {
+  // REMARK: column-sums{{.*}}no contraction has the summed value on its right
+  %s = mpc.reduce sum %dy {axes = array<i64: 0, 1>} : tensor<?x4x6xf32> -> tensor<6xf32>
+  %r = mpc.reshape %dy : tensor<?x4x6xf32> -> tensor<?x24xf32>
+  %g = mpc.contract %x, %r contracting [0] x [0] : (tensor<?x8xf32>, tensor<?x24xf32>) -> tensor<8x24xf32>
+  // REMARK: column-sums{{.*}}no contraction has the summed value on its right
+  %t = mpc.reduce sum %dz {axes = array<i64: 0>} : tensor<?x6xf32> -> tensor<6xf32>
+  %q = mpc.reshape %dz : tensor<?x6xf32> -> tensor<?x3x2xf32>
+  %h = mpc.contract %z, %q contracting [0, 1] x [0, 1] : (tensor<?x3x8xf32>, tensor<?x3x2xf32>) -> tensor<8x2xf32>
+  return %g, %s, %h, %t : tensor<8x24xf32>, tensor<6xf32>, tensor<8x2xf32>, tensor<6xf32>
+}
+
 // What is computed from the sums before the contraction moves behind it: in 16 bits a rounding.
 // CHECK-LABEL: func.func @rounded_before
 // REMARK: column-sums{{.*}}columns summed by the contraction of
