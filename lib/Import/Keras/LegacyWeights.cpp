@@ -36,6 +36,23 @@ std::vector<std::string> matchGroups(llvm::ArrayRef<const LayerConfig *> layers,
 
 } // namespace
 
+/// Model.variables, the order of `variables`, lists a quantized kernel behind its layer's bias; the
+/// file has it where the layer made it.
+static void orderWithinLayers(llvm::MutableArrayRef<const ModelVariable *> variables) {
+  auto placeInFile = [](const ModelVariable *variable) {
+    return std::make_pair(variable->quantizer ? 1 : variable->group, variable->made);
+  };
+  for (auto *run = variables.begin(); run != variables.end();) {
+    auto *end = std::find_if(run, variables.end(), [&](const ModelVariable *variable) {
+      return variable->layer != (*run)->layer;
+    });
+    std::sort(run, end, [&](const ModelVariable *a, const ModelVariable *b) {
+      return placeInFile(a) < placeInFile(b);
+    });
+    run = end;
+  }
+}
+
 std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
                                                const GraphImporter &importer) {
   llvm::SmallPtrSet<const LayerConfig *, 8> layers;
@@ -43,7 +60,8 @@ std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
   std::vector<const ModelVariable *> result;
   // A frozen model or wrapper has no trainable variables, whatever those inside say.
   const bool isFrozen = !layer.config.getBoolean("trainable").value_or(true);
-  for (const bool first : {true, false})
+  for (const bool first : {true, false}) {
+    const size_t begin = result.size();
     for (const ModelVariable &variable : importer.getVariables())
       // What is quantized on import was trainable in the file.
       if (!variable.stateful && !variable.derived &&
@@ -51,6 +69,8 @@ std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
           llvm::any_of(importer.getContainers(variable.layer),
                        [&](const LayerConfig *inner) { return layers.contains(inner); }))
         result.push_back(&variable);
+    orderWithinLayers(llvm::MutableArrayRef(result).drop_front(begin));
+  }
   return result;
 }
 

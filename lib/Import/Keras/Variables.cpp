@@ -120,6 +120,7 @@ Value GraphImporter::getVariable(const LayerBuilder &lb, const VariableRequest &
   }
   ModelVariable variable = makeVariable(lb, request, type);
   variable.argument = body->addArgument(type, lb.location);
+  variable.made = unsigned(own.size());
   own.push_back(unsigned(variables.size()));
   variables.push_back(std::move(variable));
   return variables.back().argument;

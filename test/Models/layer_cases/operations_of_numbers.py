@@ -100,7 +100,7 @@ def recorded_wide_integers():
     narrow = ops.cast(x, "uint8")
     narrow = [ops.cumsum(narrow, axis=1), ops.prod(narrow, axis=1), ops.prod(narrow, axis=1, dtype="float32"), ops.relu(narrow), ops.sign(narrow), narrow + 300]
     middle = ops.cast(x, "int32")
-    middle = [ops.cumsum(middle, axis=1) // 2, ops.prod(middle, axis=1), ops.relu(middle), middle + 2**40, ops.cumsum(x > 0, axis=1), (x > 0) + (2**40 + 5)]
+    middle = [ops.cumsum(middle, axis=1) // 2, ops.prod(middle, axis=1), ops.relu(middle), middle + 2**40, ops.cumsum(x > 0, axis=1), (x > 0) + (2**40 + 5), ops.cross(x[:, :3] + 2**40, x[:, 2:])]
     return keras.Model(x, wide + narrow + middle)
 
 

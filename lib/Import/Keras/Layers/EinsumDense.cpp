@@ -241,6 +241,11 @@ Value importEinsumDense(B &b) {
   shape.request.inputAxes = shapes->inputAxes;
   shape.request.outputAxes = shapes->outputAxes;
   describeKernel(full, shape);
+  if (quantization.mode == QuantizationMode::Int8 && shape.reducedAxes.empty())
+    return b.error(
+        "'" + text +
+        "' contracts no dimension of the kernel, so that nothing has a scale of its own; "
+        "leave the layer out of the quantization by a policy map");
   QuantizedKernel kernel(b, quantization, shape);
   Value bias;
   if (!kernel.addVariables([&] {

@@ -42,9 +42,12 @@ Value inner(B &b) {
 
 /// The cross product of vectors of 3 elements along the last axis.
 Value cross(B &b) {
-  auto [x, y] = b.getFloats("x1", "x2");
-  if (!x)
+  auto [left, right] = b.getPair();
+  Value x = left.value, y = right.value;
+  if (!x || !y)
     return {};
+  if (elementTypeOf(x).isInteger(1))
+    return b.error("'Cross' of truth values is not supported; cast them to a number's type");
   const int64_t axis = b.rankOf(x) - 1;
   for (const char *name : {"axis", "axisa", "axisb", "axisc"}) {
     const int64_t written = b.getInteger(UINT_MAX, name).value_or(-1);
