@@ -142,10 +142,38 @@ class Case:
         return f"({'; '.join(self.results)})"
 
 
+# Options of mpcc, and what Keras shall have of them: the optimizer's class, that inside of it, and the rate.
+NAMED = [
+    (["--optimizer=AdamW", "--learning-rate=0.25"], "AdamW", None, 0.25),
+    (["--optimizer=sgd"], "SGD", None, 0.01),
+    (["--optimizer=schedulefreeadamw", "--learning-rate=0.5"], "ScheduleFreeAdamW", None, 0.5),
+    (["--optimizer=rmsprop", "--loss-scale=fixed:16"], "RMSprop", None, 0.001),
+    (["--optimizer=adam", "--learning-rate=0.125", "--loss-scale=dynamic:1024:10"], "LossScaleOptimizer", "Adam", 0.125),
+    (["--learning-rate=0.5"], "Adam", None, 0.5),
+]
+
+
+def check_named(tools, folder):
+    """Optimizers that options name are objects which Keras finds, in every format."""
+    path = os.path.join(folder, "plain.keras")
+    make_model("float32").save(path)
+    for number, (options, name, inner, rate) in enumerate(NAMED):
+        for suffix in ("keras", "h5"):
+            written = os.path.join(folder, f"named{number}.{suffix}")
+            run(os.path.join(tools, "mpc-convert"), path, "--model", path, "--loss=sparse_categorical_crossentropy",
+                *([] if any("loss-scale" in option for option in options) else ["--loss-scale=none"]), *options, "-o", written)  # fmt: skip
+            optimizer = keras.models.load_model(written).optimizer
+            found = type(getattr(optimizer, "inner_optimizer", None)).__name__ if inner else None
+            if (type(optimizer).__name__, found) != (name, inner) or abs(float(optimizer.learning_rate) - rate) > 1e-6:
+                raise RuntimeError(f"{options} as {suffix}: {type(optimizer).__name__}, {found}, {float(optimizer.learning_rate)}")
+    return f"({2 * len(NAMED)} files)"
+
+
 def main():
     tools = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        return named_tests.run({kind: Case(kind, tools, folder).check for kind in TOLERANCES})
+        tests = {kind: Case(kind, tools, folder).check for kind in TOLERANCES}
+        return named_tests.run({**tests, "optimizers that options name": lambda: check_named(tools, folder)})
 
 
 if __name__ == "__main__":

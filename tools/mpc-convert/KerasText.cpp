@@ -11,15 +11,30 @@ namespace json = llvm::json;
 /// The oldest version that reads what is written, for models that name none.
 static constexpr StringRef kDefaultVersion = "3.0.0";
 
-/// An optimizer object; compile() also took names.
+/// The object that Keras serialises. compile() also took names, and --learning-rate makes an object
+/// of one without a module, by which Keras finds the class.
 static json::Value toObject(const json::Value &optimizer) {
-  std::optional<StringRef> name = optimizer.getAsString();
-  if (!name)
+  json::Object object;
+  if (std::optional<StringRef> name = optimizer.getAsString())
+    object["class_name"] = name->str();
+  else if (const json::Object *given = optimizer.getAsObject())
+    object = *given;
+  else
     return optimizer;
-  return json::Object{{"module", "keras.optimizers"},
-                      {"class_name", optimizerClassName(*name).str()},
-                      {"config", json::Object()},
-                      {"registered_name", nullptr}};
+  if (!object.get("config"))
+    object["config"] = json::Object();
+  if (json::Object *config = object.getObject("config"))
+    if (json::Value *inner = config->get("inner_optimizer")) {
+      json::Value spelledOut = toObject(*inner);
+      *inner = std::move(spelledOut);
+    }
+  const std::string className = object.getString("class_name").value_or("").str();
+  if (!object.get("module")) {
+    object["class_name"] = optimizerClassName(className).str();
+    object["module"] = "keras.optimizers";
+    object["registered_name"] = nullptr;
+  }
+  return object;
 }
 
 static bool isScaler(const json::Value &optimizer) {
@@ -33,9 +48,9 @@ static std::optional<json::Value> chooseOptimizer(ModelState &state, bool overri
   const bool scaled = isScaler(optimizer);
   if (!state.layout.scalesLoss) {
     if (!scaled)
-      return overridden ? std::optional<json::Value>(optimizer) : std::nullopt;
+      return overridden ? std::optional<json::Value>(toObject(optimizer)) : std::nullopt;
     const json::Value *inner = optimizer.getAsObject()->getObject("config")->get("inner_optimizer");
-    return inner ? std::optional<json::Value>(*inner) : std::nullopt;
+    return inner ? std::optional<json::Value>(toObject(*inner)) : std::nullopt;
   }
   if (state.isFixedScale) {
     if (scaled)
@@ -54,7 +69,7 @@ static std::optional<json::Value> chooseOptimizer(ModelState &state, bool overri
     return optimizer;
   }
   if (scaled)
-    return overridden ? std::optional<json::Value>(optimizer) : std::nullopt;
+    return overridden ? std::optional<json::Value>(toObject(optimizer)) : std::nullopt;
   return json::Value(
       json::Object{{"module", "keras.optimizers"},
                    {"class_name", "LossScaleOptimizer"},
