@@ -1,10 +1,43 @@
-# mpc_add_model(TARGET app MODEL m.keras [NAME n] [POLICY p] [OPTIONS ...])
+# mpc_add_model(TARGET app MODEL digits.keras [NAME n] [POLICY p] [OPTIONS ...])
 #
 # Compiles the model when the project is built and links the target with lib<n>.so; the target's
 # sources include "<n>.h". NAME: default the file's stem as a C identifier. POLICY: a Keras policy
-# name or a JSON file. OPTIONS: further options of mpcc, for example --loss-scale=fixed:1024.
-# The library stands in <n>.mpc of the binary folder, where programs of the build tree find it; what
-# is installed must be installed with it: $<TARGET_FILE:<n>::<n>>.
+# name or a JSON file. OPTIONS: further options of mpcc, for example --loss-scale=fixed:1024. Files
+# are relative to the source folder, and what they hold is compiled again when it changes.
+# A second call with the same arguments but for TARGET links that target, too, as does
+# target_link_libraries(other PRIVATE <n>::<n>) anywhere.
+# The library stands in <n>.mpc of the binary folder, where programs of the build tree find it. With
+# a program that is installed belong $<TARGET_FILE:<n>::<n>> and, from the same folder to the same
+# folder, <n>.safetensors; with OPTIONS --weights=embedded the former alone.
+
+# Of each option `--key=value,…` in the list, values that are files become absolute paths, and are
+# appended to the list `files`.
+function(mpc_find_option_files options files)
+  set(given "${${options}}")
+  set(found "${${files}}")
+  set(result)
+  foreach(option IN LISTS given)
+    if(option MATCHES "^(--[a-z-]+=)(.*[./].*)$")
+      set(key "${CMAKE_MATCH_1}")
+      string(REPLACE "," ";" values "${CMAKE_MATCH_2}")
+      set(absolute)
+      foreach(value IN LISTS values)
+        get_filename_component(path "${value}" ABSOLUTE)
+        if(EXISTS "${path}" AND NOT IS_DIRECTORY "${path}")
+          set(value "${path}")
+          list(APPEND found "${path}")
+        endif()
+        list(APPEND absolute "${value}")
+      endforeach()
+      list(JOIN absolute "," absolute)
+      set(option "${key}${absolute}")
+    endif()
+    list(APPEND result "${option}")
+  endforeach()
+  set(${options} "${result}" PARENT_SCOPE)
+  set(${files} "${found}" PARENT_SCOPE)
+endfunction()
+
 function(mpc_add_model)
   cmake_parse_arguments(ARG "" "TARGET;MODEL;NAME;POLICY" "OPTIONS" ${ARGN})
   foreach(needed TARGET MODEL)
@@ -25,20 +58,32 @@ function(mpc_add_model)
   endif()
   if(NOT ARG_NAME)
     get_filename_component(stem "${model}" NAME_WLE)
-    string(MAKE_C_IDENTIFIER "${stem}" ARG_NAME)
+    string(REGEX REPLACE "[^A-Za-z0-9_]" "_" ARG_NAME "${stem}") # as mpcc does
+    if(ARG_NAME MATCHES "^([0-9]|mpc_rt)")
+      set(ARG_NAME "m${ARG_NAME}")
+    endif()
   endif()
   set(name ${ARG_NAME})
-  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.mpc")
-  set(options "--name=${name}" -o "${folder}" -q ${ARG_OPTIONS})
   set(inputs "${model}")
   if(ARG_POLICY)
-    get_filename_component(policy "${ARG_POLICY}" ABSOLUTE)
-    if(EXISTS "${policy}") # a file; names are passed on as they are
-      list(APPEND inputs "${policy}")
-      set(ARG_POLICY "${policy}")
-    endif()
-    list(APPEND options "--policy=${ARG_POLICY}")
+    list(PREPEND ARG_OPTIONS "--policy=${ARG_POLICY}")
   endif()
+  mpc_find_option_files(ARG_OPTIONS inputs)
+  string(REGEX REPLACE "[.]mlir(bc)?$" ".safetensors" weights "${model}")
+  if(NOT weights STREQUAL model AND EXISTS "${weights}")
+    list(APPEND inputs "${weights}")
+  endif()
+  if(TARGET ${name}::${name})
+    get_target_property(made ${name}::${name} MPC_MADE_OF)
+    if(NOT "${made}" STREQUAL "${model};${ARG_OPTIONS}")
+      message(FATAL_ERROR "mpc_add_model: ${name} is the name of another model, or of this one with "
+                          "other options; add NAME")
+    endif()
+    target_link_libraries(${ARG_TARGET} PRIVATE ${name}::${name})
+    return()
+  endif()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.mpc")
+  set(options "--name=${name}" -o "${folder}" -q ${ARG_OPTIONS})
   add_custom_command(
     OUTPUT "${folder}/lib${name}.so" "${folder}/${name}.h" "${folder}/${name}.json"
     COMMAND mpc::compiler "${model}" ${options}
@@ -47,12 +92,13 @@ function(mpc_add_model)
     VERBATIM)
   add_custom_target(${name}_model DEPENDS "${folder}/lib${name}.so" "${folder}/${name}.h")
   file(MAKE_DIRECTORY "${folder}") # an include folder must exist when CMake runs
-  add_library(${name}::${name} SHARED IMPORTED)
+  add_library(${name}::${name} SHARED IMPORTED GLOBAL)
+  add_dependencies(${name}::${name} ${name}_model)
   set_target_properties(${name}::${name} PROPERTIES
+    MPC_MADE_OF "${model};${ARG_OPTIONS}"
     IMPORTED_LOCATION "${folder}/lib${name}.so"
     IMPORTED_SONAME "lib${name}.so"
     INTERFACE_INCLUDE_DIRECTORIES "${folder}"
     INTERFACE_LINK_LIBRARIES mpc::runtime)
   target_link_libraries(${ARG_TARGET} PRIVATE ${name}::${name})
-  add_dependencies(${ARG_TARGET} ${name}_model)
 endfunction()

@@ -29,9 +29,23 @@ static std::string toIdentifier(StringRef text) {
   std::string name;
   for (char c : text)
     name += llvm::isAlnum(c) || c == '_' ? c : '_';
-  if (name.empty() || llvm::isDigit(name[0]))
+  if (name.empty() || llvm::isDigit(name[0]) || StringRef(name).starts_with("mpc_rt"))
     name = "m" + name;
   return name;
+}
+
+/// What of C's or of the linker's a model of this name would hide from a program that has the
+/// model's folder among its own ones; empty for others.
+static StringRef findHidden(StringRef name) {
+  static constexpr StringLiteral headers[] = {
+      "assert",   "complex", "ctype",  "dlfcn",  "errno",  "fcntl",   "fenv",   "float",
+      "inttypes", "limits",  "locale", "math",   "memory", "pthread", "sched",  "setjmp",
+      "signal",   "stdarg",  "stddef", "stdint", "stdio",  "stdlib",  "string", "threads",
+      "time",     "uchar",   "unistd", "wchar",  "wctype"};
+  static constexpr StringLiteral libraries[] = {"c", "dl", "gomp", "m", "mpcrt", "pthread", "rt"};
+  if (llvm::is_contained(headers, name))
+    return "header";
+  return llvm::is_contained(libraries, name) ? "library" : "";
 }
 
 ExitCode Compilation::load() {
@@ -55,6 +69,11 @@ ExitCode Compilation::load() {
     return kExitUsage;
   }
   name = options.name.empty() ? toIdentifier(stem) : options.name;
+  if (StringRef hidden = findHidden(name); !hidden.empty())
+    diagnostics.warning(options.model + ": the model is named '" + name + "' as a system " +
+                        hidden +
+                        ", which its own would hide from programs that use it; name it otherwise "
+                        "by --name");
   StringRef bytes = file->getBuffer();
   switch (keras::sniffContent(bytes)) {
   case keras::FileKind::Zip:

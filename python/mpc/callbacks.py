@@ -8,6 +8,7 @@ import csv
 import math
 import sys
 import time
+import warnings
 from typing import IO, Any, Callable, Optional
 
 from ._runtime import larger_is_better
@@ -70,6 +71,14 @@ def _better(monitor: str, mode: str) -> Callable[[float, float, float], bool]:
     return lambda new, old, delta: new - delta > old if larger else new + delta < old
 
 
+def _monitored(what: str, monitor: str, logs: Optional[Logs]) -> Optional[float]:
+    """The value, or none with Keras's warning: epochs without validation have no val_loss."""
+    value = (logs or {}).get(monitor)
+    if value is None:
+        warnings.warn(f"{what} conditioned on metric `{monitor}` which is not available. Available metrics are: {','.join(logs or {})}", stacklevel=3)
+    return value
+
+
 class EarlyStopping(Callback):
     """Ends training when `monitor` has not improved by `min_delta`, to better than `baseline` if there is one, for `patience`
     epochs. Epochs before `start_from_epoch` do not count."""
@@ -87,11 +96,9 @@ class EarlyStopping(Callback):
         self.wait, self._weights = 0, None
 
     def on_epoch_end(self, epoch: int, logs: Optional[Logs] = None) -> None:
-        if not logs or self.monitor not in logs:
-            raise KeyError(f"EarlyStopping: no '{self.monitor}' among {', '.join(logs or {})}")
-        if epoch < self.start_from_epoch:
+        value = _monitored("Early stopping", self.monitor, logs)
+        if value is None or epoch < self.start_from_epoch:
             return
-        value = logs[self.monitor]
         self.wait += 1
         if self.best is None or self._better(value, self.best, self.min_delta):
             self.best, self.best_epoch = value, epoch
@@ -118,10 +125,13 @@ class ModelCheckpoint(Callback):
     def on_epoch_end(self, epoch: int, logs: Optional[Logs] = None) -> None:
         logs = logs or {}
         if self.save_best_only:
-            value = logs[self.monitor]
-            if self.best is not None and not self._better(value, self.best, 0):
+            value = logs.get(self.monitor)
+            if value is None:  # saved all the same, as Keras does
+                warnings.warn(f"Can save best model only with {self.monitor} available.", stacklevel=2)
+            elif self.best is not None and not self._better(value, self.best, 0):
                 return
-            self.best = value
+            else:
+                self.best = value
         self.model.save(self.filepath.format(epoch=epoch + 1, **logs))
 
 
@@ -142,7 +152,9 @@ class ReduceLROnPlateau(Callback):
     def on_epoch_end(self, epoch: int, logs: Optional[Logs] = None) -> None:
         logs = logs if logs is not None else {}
         logs["learning_rate"] = self.model.learning_rate
-        value = logs[self.monitor]
+        value = _monitored("Learning rate reduction is", self.monitor, logs)
+        if value is None:
+            return
         if self.cooling > 0:
             self.cooling, self.wait = self.cooling - 1, 0
         if self.best is None or self._better(value, self.best, self.min_delta):

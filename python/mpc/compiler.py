@@ -8,6 +8,8 @@ import os
 import tempfile
 from typing import Any, Mapping, Optional, Sequence, Union
 
+import numpy as np
+
 from . import tools
 from .model import Model, Source, TemporaryFolder
 
@@ -16,9 +18,11 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 def _option(value: Any, scratch: str, name: str) -> str:
     """A name or file as it is; a dict, list of dicts or object of Keras as a JSON file."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, (str, int, float, os.PathLike)):
         return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
-    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+    if isinstance(value, (list, tuple)) and value and all(isinstance(item, str) for item in value):
         return ",".join(value)
     if not isinstance(value, (Mapping, list, tuple)):
         import keras
@@ -75,12 +79,14 @@ def compile(  # pylint: disable=redefined-builtin
         tools.run("mpcc", [path, "-q", "-o", folder, *arguments, *options])
     training = {key: given[key] for key in ("loss", "optimizer", "metrics", "learning-rate", "loss-scale") if given[key] is not None}
     library = _library_of(folder, name or _default_name(path)) if holder is None else folder
-    return Model(library, device=device, threads=threads, seed=seed, source=Source(path, training), holder=holder)
+    return Model(library, device=device, threads=threads, seed=seed, source=Source(os.path.abspath(path), training), holder=holder)
 
 
 def _default_name(path: str) -> str:
-    stem = os.path.splitext(os.path.basename(path))[0]
-    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in stem)
+    """mpcc's: a C identifier, byte by byte."""
+    stem = os.path.splitext(os.path.basename(os.fsencode(path)))[0]
+    name = "".join(chr(c) if chr(c).isascii() and (chr(c).isalnum() or chr(c) == "_") else "_" for c in stem)
+    return "m" + name if not name or name[0].isdigit() or name.startswith("mpc_rt") else name
 
 
 def _library_of(folder: str, name: str) -> str:

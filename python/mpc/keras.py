@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from typing import Any, Optional
 
 from .compiler import compile as compile_file
-from .model import Model, TemporaryFolder
+from .model import Model, Source, TemporaryFolder
 
 __all__ = ["compile", "write_back"]
 
@@ -28,7 +29,8 @@ def compile(model: Any, policy: Any = None, **arguments: Any) -> Model:  # pylin
     compiled = compile_file(path, policy, **arguments)
     compiled._holder = holder  # the source file, too: saving to Keras's formats needs it
     compiled._keras_model = model  # type: ignore[attr-defined]
-    compiled.write_back = lambda target=None: write_back(compiled, target)  # type: ignore[attr-defined]
+    self = weakref.ref(compiled)  # a cycle would keep the folder until Python looks for such
+    compiled.write_back = lambda target=None: write_back(self(), target)  # type: ignore[attr-defined]
     return compiled
 
 
@@ -40,8 +42,15 @@ def write_back(compiled: Model, model: Optional[Any] = None) -> Any:
         raise ValueError("write_back: name the Keras model; this one was not made by mpc.keras.compile")
     with tempfile.TemporaryDirectory(prefix="mpc-weights-") as scratch:
         path = os.path.join(scratch, "trained.weights.h5")
-        compiled.save(path)
         optimizer = getattr(target, "optimizer", None)
+        source = compiled._source
+        if source is not None and not hasattr(optimizer, "inner_optimizer"):
+            # The scale's state would stand before variables that Keras's optimizer has.
+            source = Source(source.path, {**source.options, "loss-scale": "none"})
+        if source is None:
+            compiled.save(path)  # says what it needs
+        else:
+            compiled._convert(path, source)
         if optimizer is not None and not optimizer.built:
             optimizer.build(target.trainable_variables)  # else Keras leaves its variables out
         target.load_weights(path)

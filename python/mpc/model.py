@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Collection, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -252,7 +252,7 @@ class Model:
         sample_weight: Any = None,
         initial_epoch: int = 0,
         validation_batch_size: Optional[int] = None,
-        validation_freq: int = 1,
+        validation_freq: Union[int, Collection[int]] = 1,
     ) -> History:
         """Trains as Keras's `fit` does; the same rows and bytes as `mpc-run train` with this seed."""
         return training.fit(self, x, y, batch_size=batch_size, epochs=epochs, verbose=verbose, callbacks=callbacks,
@@ -318,29 +318,40 @@ class Model:
             return self._context.save(target)
         if self._source is None:
             raise FailedPreconditionError(f"{target}: only .safetensors can be written of a model that was loaded; compile it with mpc.compile")
+        return self._convert(target, self._source)
+
+    def _convert(self, target: str, source: Source) -> None:
         with tempfile.TemporaryDirectory(prefix="mpc-save-") as scratch:
             state = os.path.join(scratch, "state.safetensors")
             self._context.save(state)
-            tools.run("mpc-convert", [state, "--model", self._source.path, "-o", target, *self._training_options(scratch)])
-        return None
+            tools.run("mpc-convert", [state, "--model", source.path, "-o", target, *_training_options(source, scratch)])
 
     def load(self, path: PathLike) -> None:
         """What `save` wrote, a checkpoint of mpc-run, or weights of Keras."""
         source = os.fsdecode(path)
         with contextlib.ExitStack() as stack:
-            if not source.endswith(".safetensors") and not os.path.basename(source).startswith("checkpoint"):
+            if _is_of_keras(source):
                 scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="mpc-load-"))
                 state = os.path.join(scratch, "state.safetensors")
-                model = ["--model", self._source.path, *self._training_options(scratch)] if self._source else []
+                model = ["--model", self._source.path, *_training_options(self._source, scratch)] if self._source else []
                 tools.run("mpc-convert", [source, *model, "-o", state])
                 source = state
             self._context.load(source)
 
-    def _training_options(self, scratch: str) -> Iterator[str]:
-        from .compiler import _option
 
-        assert self._source is not None
-        return (f"--{key}={_option(value, scratch, key)}" for key, value in self._source.options.items())
+def _training_options(source: Source, scratch: str) -> Iterator[str]:
+    from .compiler import _option
+
+    return (f"--{key}={_option(value, scratch, key)}" for key, value in source.options.items())
+
+
+def _is_of_keras(path: str) -> bool:
+    """By the content: archives (.keras, .npz) and HDF5 files go through mpc-convert."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(8).startswith((b"PK", b"\x89HDF"))
+    except OSError:
+        return False  # whoever reads it says why
 
 
 def load(path: PathLike, *, device: str = "cpu", threads: int = 0, seed: int = 0) -> Model:

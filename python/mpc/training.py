@@ -7,7 +7,7 @@ import math
 import numbers
 import operator
 import sys
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Collection, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -132,7 +132,7 @@ def fit(
     sample_weight: Any,
     initial_epoch: int,
     validation_batch_size: Optional[int],
-    validation_freq: int,
+    validation_freq: Union[int, Collection[int]],
 ) -> History:
     step = model._entry("train_step")
     if class_weight is not None:
@@ -142,13 +142,15 @@ def fit(
         targets = [tensor for tensor in step.inputs[len(model.input_names) :] if not tensor["name"].startswith("sample_weight")]
         if len(targets) != 1:
             raise InvalidArgumentError("class_weight is for models with one target")
-        sample_weight = _weights_of_classes(class_weight, y, sample_weight, targets[0])
     validation_split = 0.0 if validation_split is None else validation_split
     if not isinstance(validation_split, numbers.Real) or not 0 <= validation_split < 1:
         raise InvalidArgumentError(f"validation_split is {validation_split!r}; expected a number between 0 and 1")
     epochs = _whole("epochs", epochs, 0)
     initial_epoch = _whole("initial_epoch", initial_epoch, 0)
-    validation_freq = _whole("validation_freq", validation_freq, 1)
+    if isinstance(validation_freq, (list, tuple, set, frozenset)):
+        validated = {_whole("validation_freq", epoch, 1) for epoch in validation_freq}
+    else:
+        validated = range(_whole("validation_freq", validation_freq, 1), epochs + 1, validation_freq)  # type: ignore[assignment]
     if validation_split and validation_data is None:
         rows = _count(x)
         middle = math.floor(rows * (1.0 - validation_split))
@@ -158,6 +160,8 @@ def fit(
         weights = None if sample_weight is None else _take(sample_weight, held)
         validation_data = (_take(x, held), _take(y, held), weights)
         x, y, sample_weight = _take(x, kept), _take(y, kept), None if sample_weight is None else _take(sample_weight, kept)
+    if class_weight is not None:  # of the rows to train on alone, as in Keras
+        sample_weight = _weights_of_classes(class_weight, y, sample_weight, targets[0])
     columns = model._columns(step, x, y, sample_weight)
     rows = len(columns[0])
     if rows == 0:
@@ -201,7 +205,7 @@ def fit(
             if model.stop_training:
                 break
         logs = read_metrics(model)
-        if validation and (epoch + 1) % validation_freq == 0:
+        if validation and epoch + 1 in validated:
             entry, held_columns = validation
             held_size = model._batch_size(entry, validation_batch_size or size, len(held_columns[0]))
             logs.update({"val_" + name: value for name, value in evaluate_columns(model, entry, held_columns, held_size).items()})
@@ -209,7 +213,8 @@ def fit(
             hook.on_epoch_end(epoch, logs)
         if model.stop_training:
             break
-    _finish_averages(model)
+    if epochs > 0:
+        _finish_averages(model)
     for hook in hooks:
         hook.on_train_end(logs)
     return history

@@ -53,6 +53,21 @@ class Keras(unittest.TestCase):
         more = compiled.fit(self.x, self.y, batch_size=32, epochs=1, shuffle=False, verbose=0).history["loss"]
         np.testing.assert_allclose(model.fit(self.x, self.y, batch_size=32, epochs=1, shuffle=False, verbose=0).history["loss"], more, rtol=1e-3)
 
+    def test_writes_back_what_was_scaled(self):
+        """Keras's optimizer has no state of a loss scale here, and shall have all of its own."""
+        model = make()
+        compiled = mpc.keras.compile(model, "mixed_float16")
+        compiled.fit(self.x, self.y, batch_size=32, epochs=2, verbose=0)
+        compiled.write_back()
+        self.assertEqual(int(model.optimizer.iterations), 6)
+        names = {variable.path.rsplit("/", 1)[-1]: variable for variable in compiled.variables if variable.role == "optimizer"}
+        for variable in model.optimizer.variables[2:]:
+            np.testing.assert_array_equal(np.asarray(variable), names[variable.path.rsplit("/", 1)[-1]].numpy())
+
+    def test_nothing_holds_what_was_compiled(self):
+        folder = mpc.keras.compile(make())._holder.name  # pylint: disable=protected-access
+        self.assertFalse(pathlib.Path(folder).exists())
+
     def test_policies_and_objects_of_keras(self):
         model = make()
         compiled = mpc.keras.compile(model, keras.DTypePolicy("mixed_bfloat16"), optimizer=keras.optimizers.SGD(0.1, momentum=0.9),

@@ -5,10 +5,12 @@ import gc
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import threading
 import unittest
+import warnings
 
 import ml_dtypes
 import numpy as np
@@ -228,6 +230,57 @@ class Training(Case):
         given = np.array([weights.get(int(label), 1.0) for label in y], np.float32)
         first = one.fit(x, y, epochs=1, verbose=0, class_weight=weights).history
         self.assertEqual(first, other.fit(x, y, epochs=1, verbose=0, sample_weight=given).history)
+
+    def test_class_weights_leave_validation_alone(self):
+        x, y = digits(96)
+        arguments = {"epochs": 2, "verbose": 0, "class_weight": {0: 30.0, 4: 0.5}, "shuffle": False}
+        split = mpc.compile(GUIDE, **TRAINING).fit(x, y, validation_split=0.25, **arguments).history
+        apart = mpc.compile(GUIDE, **TRAINING).fit(x[:72], y[:72], validation_data=(x[72:], y[72:]), **arguments).history
+        self.assertEqual(split, apart)
+
+    def test_epochs_without_validation(self):
+        x, y = digits(64)
+        kept = self.folder / "best.safetensors"
+        for frequency in (2, [2, 4]):
+            hooks = [mpc.callbacks.EarlyStopping(patience=9), mpc.callbacks.ReduceLROnPlateau(), mpc.callbacks.ModelCheckpoint(kept, save_best_only=True)]
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                history = mpc.compile(GUIDE, **TRAINING).fit(x, y, epochs=4, verbose=0, validation_split=0.25, validation_freq=frequency, callbacks=hooks)
+            self.assertEqual((len(history.history["loss"]), len(history.history["val_loss"])), (4, 2))
+            texts = sorted({str(each.message).split(" which")[0] for each in caught})
+            self.assertEqual(texts, ["Can save best model only with val_loss available.", "Early stopping conditioned on metric `val_loss`",
+                                     "Learning rate reduction is conditioned on metric `val_loss`"])  # fmt: skip
+            self.assertTrue(kept.exists())
+
+    def test_averages_of_no_epoch(self):
+        x, y = digits(64)
+        model = mpc.compile(GUIDE, **{**TRAINING, "optimizer": {"class_name": "SGD", "config": {"use_ema": True, "ema_momentum": 0.5}}})
+        before = model.get_weights()
+        model.fit(x, y, epochs=0, verbose=0)
+        for one, other in zip(before, model.get_weights()):
+            np.testing.assert_array_equal(one, other)
+
+    def test_names_of_files(self):
+        folder = self.folder / "several"
+        sources = {"_.keras": GUIDE, "ü.json": BLOBS, "3d.keras": GUIDE, "mpc_rt.json": BLOBS}
+        for name, source in sources.items():
+            shutil.copy(source, self.folder / name)
+        for name, source in sources.items():
+            model = mpc.compile(self.folder / name, output=folder)
+            self.assertEqual([variable.path for variable in model.variables], [variable.path for variable in mpc.compile(source).variables], name)
+        self.assertEqual(sorted(path.name for path in folder.glob("*.so")), ["lib_.so", "lib__.so", "libm3d.so", "libmmpc_rt.so"])
+        # Where the program goes does not matter to the model.
+        before = os.getcwd()
+        try:
+            os.chdir(self.folder)
+            model = mpc.compile("3d.keras", learning_rate=np.float32(0.25), batch=np.int64(8), **{**TRAINING, "metrics": []})
+            os.chdir(before)
+            self.assertEqual(model.learning_rate, 0.25)
+            for name in ("checkpoint.weights.h5", "checkpoint.npz"):
+                model.save(self.folder / name)
+                model.load(self.folder / name)
+        finally:
+            os.chdir(before)
 
     def test_sample_weights_of_outputs_and_steps(self):
         folder = ROOT / "test" / "Models" / "layers"

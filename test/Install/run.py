@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -97,6 +98,59 @@ class Suite:
         expect(text, r"ring \(float32\): loss 0\.\d+, then 0\.\d+")
         if os.path.exists(os.path.join(build, "ring.mpc", "ring.safetensors")):
             raise Failure("weights stand beside the library that embeds them")
+
+    def test_one_model_of_several_targets(self):
+        """What mpc_add_model promises beyond one target: see cmake/MpcAddModel.cmake."""
+        folder = os.path.join(self.work, "several")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.join(folder, "inner"))
+        os.makedirs(os.path.join(folder, "mixed_bfloat16"))  # the policy all the same
+        shutil.copy(os.path.join(self.source, "examples/c_predict/blobs.json"), os.path.join(folder, "3 blobs.json"))
+        program = '#include "m3_blobs.h"\nint main(void) {\n  m3_blobs_model_t *model = 0;\n  m3_blobs_context_t *context = 0;\n  return m3_blobs_model_create(&model) || m3_blobs_create(model, 0, &context);\n}\n'
+
+        def write(name, text):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+        loss = {"class_name": "SparseCategoricalCrossentropy", "config": {"reduction": "sum"}}
+        write("loss.json", json.dumps(loss))
+        write("main.c", program)
+        write("inner/CMakeLists.txt", "add_executable(inner ../main.c)\ntarget_link_libraries(inner PRIVATE m3_blobs::m3_blobs)\n")
+        write("CMakeLists.txt", """cmake_minimum_required(VERSION 3.20)
+project(several C)
+find_package(mpc CONFIG REQUIRED)
+foreach(program IN ITEMS one two)
+  add_executable(${program} main.c)
+  mpc_add_model(TARGET ${program} MODEL "3 blobs.json" POLICY mixed_bfloat16 OPTIONS --loss=loss.json --optimizer=sgd --march=x86-64-v2)
+endforeach()
+add_subdirectory(inner)
+if(OTHER)
+  mpc_add_model(TARGET one MODEL "3 blobs.json")
+endif()
+set_target_properties(one PROPERTIES INSTALL_RPATH "$ORIGIN/../lib" INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS one DESTINATION bin)
+install(FILES $<TARGET_FILE:m3_blobs::m3_blobs> $<TARGET_FILE_DIR:m3_blobs::m3_blobs>/m3_blobs.safetensors DESTINATION lib)
+""")
+        build, prefix = os.path.join(folder, "build"), os.path.join(folder, "prefix")
+        run("cmake", "-S", folder, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", env=self.environment)
+        run("cmake", "--build", build, env=self.environment)
+        for name in ("one", "two", "inner/inner"):
+            run(os.path.join(build, name), env=self.environment)
+        library = os.path.join(build, "m3_blobs.mpc", "libm3_blobs.so")
+        with open(library, "rb") as file:
+            before = file.read()
+        loss["config"]["reduction"] = "mean"
+        time.sleep(1.1)  # file systems that keep seconds
+        write("loss.json", json.dumps(loss))
+        run("cmake", "--build", build, env=self.environment)
+        with open(library, "rb") as file:
+            if file.read() == before:
+                raise Failure("the library has the old loss")
+        run("cmake", "--install", build, "--prefix", prefix, env=self.environment)
+        os.rename(os.path.dirname(library), os.path.join(folder, "elsewhere"))
+        run(os.path.join(prefix, "bin", "one"), env=self.environment)
+        text = run("cmake", "-DOTHER=ON", build, code=1, env=self.environment)
+        expect(re.sub(r"\s+", " ", text), "mpc_add_model: m3_blobs is the name of another model, or of this one with other options; add NAME")
 
     def test_cpp_fine_tune(self):
         build = self.build("cpp_fine_tune")

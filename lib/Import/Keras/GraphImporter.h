@@ -49,7 +49,7 @@ struct ModelVariable {
   /// Its place among the layer's variables: Keras lists what it made as trainable first; before all
   /// what float8 needs, and the kernel that a wrapper renews with what it renews it from.
   unsigned group = 1;
-  unsigned made = 0; ///< how many of the layer's were made before it
+  unsigned made = 0;      ///< how many of the layer's were made before it
   bool stateful = false;  ///< VariableRequest::stateful
   bool overwrite = false; ///< VariableRequest::overwrite
   bool derived = false;   ///< VariableRequest::derived
