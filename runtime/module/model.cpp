@@ -148,7 +148,7 @@ mpc_rt_status_t find(const char *what, const char *name, uint32_t count,
                      const char *(*nameOf)(const mpc_rt_executable_t &, uint32_t),
                      const mpc_rt_model_t *model, uint32_t *index) {
   if (!model || !name || !index)
-    return fail(MPC_RT_INVALID_ARGUMENT, "looking up a %s: a null argument", what);
+    return fail(MPC_RT_INVALID_ARGUMENT, "no %s is looked for: a null argument", what);
   auto &executable = *model->executable;
   for (uint32_t i = 0; i < count; ++i)
     if (std::strcmp(nameOf(executable, i), name) == 0) {
