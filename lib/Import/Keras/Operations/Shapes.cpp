@@ -49,7 +49,9 @@ Value reshape(B &b) {
       *rest = total / known;
     } else if (known != total) {
       return b.error("'Reshape' must keep the batch as the first dimension, with the " +
-                     llvm::Twine(total) + " elements of a sample behind it");
+                     llvm::Twine(total) +
+                     " elements of a sample behind it; where layers take an axis together with the "
+                     "batch, put TimeDistributed around them instead");
     }
   } else if (unknown != shape.end()) {
     if (known == 0 || total % known != 0)
