@@ -59,13 +59,13 @@ ExitCode Compilation::load() {
     file = std::move(*buffer);
   }
   StringRef stem = options.model == "-" ? StringRef("model") : llvm::sys::path::stem(options.model);
-  if (!options.name.empty() && toIdentifier(options.name) != options.name) {
-    diagnostics.error("--name=" + options.name + ": must be a C identifier");
-    return kExitUsage;
-  }
   if (StringRef(options.name).starts_with("mpc_rt")) {
     diagnostics.error("--name=" + options.name +
                       ": names that begin with mpc_rt are the runtime's; expected another one");
+    return kExitUsage;
+  }
+  if (!options.name.empty() && toIdentifier(options.name) != options.name) {
+    diagnostics.error("--name=" + options.name + ": must be a C identifier");
     return kExitUsage;
   }
   name = options.name.empty() ? toIdentifier(stem) : options.name;
