@@ -32,14 +32,22 @@ static std::optional<double> scalarOf(Value value) {
   return elements.getSplatValue<APFloat>().convertToDouble();
 }
 
+/// Whether the mask is a constant that hides nothing.
+static bool hidesNothing(Value mask) {
+  DenseElementsAttr elements;
+  return matchPattern(mask, m_Constant(&elements)) && elements.isSplat() &&
+         elements.getElementType().isInteger(1) && elements.getSplatValue<bool>();
+}
+
 /// Whether the constant is true where the source (last dimension) is not behind the target (the one
-/// before), the same for all samples and heads.
-static bool isCausal(Value mask) {
+/// before), the same for all samples and heads. One that is repeated over either says no such thing.
+static bool isCausal(Value mask, ArrayRef<int64_t> scores) {
   DenseElementsAttr elements;
   if (!matchPattern(mask, m_Constant(&elements)) || !elements.getElementType().isInteger(1))
     return false;
   ArrayRef<int64_t> shape = cast<ShapedType>(elements.getType()).getShape();
-  if (shape.size() < 2 || !llvm::all_of(shape.drop_back(2), [](int64_t n) { return n == 1; }))
+  if (shape.size() < 2 || shape.take_back(2) != scores.take_back(2) ||
+      !llvm::all_of(shape.drop_back(2), [](int64_t n) { return n == 1; }))
     return false;
   const int64_t sources = shape.back();
   for (auto [i, visible] : llvm::enumerate(elements.getValues<bool>()))
@@ -60,10 +68,13 @@ static bool contracts(ContractOp op, ArrayRef<int64_t> lhsBatch, ArrayRef<int64_
 /// What hides scores from the softmax: causality, or a mask of the call. CUDA's library takes the
 /// first alone.
 static void matchMask(SelectOp select, bool isCuda, AttentionMatch &match, StringRef &obstacle) {
-  match.hiding = select;
   Value mask = select->getOperand(0);
-  const int64_t sources = tensorTypeOf(select.getResult()).getShape().back();
-  if (isCausal(mask))
+  if (hidesNothing(mask))
+    return;
+  match.hiding = select;
+  const ArrayRef<int64_t> scores = tensorTypeOf(select.getResult()).getShape();
+  const int64_t sources = scores.back();
+  if (isCausal(mask, scores))
     match.causal = true;
   else if (isCuda)
     obstacle = "it has a mask that is not causal alone";

@@ -101,13 +101,15 @@ static bool isFreeBetween(mpcrt::ContractOp contract, mpcrt::LaunchOp launch, Op
   return true;
 }
 
-/// Whether the launch leaves alone what the contraction reads besides its result.
+/// Whether the launch leaves alone what the contraction reads besides its result, and its sums,
+/// which are complete behind it only.
 static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::ContractOp contract, BufferUses &uses) {
   auto touched = uses.of(launch);
   return touched && llvm::none_of(*touched, [&](const BufferUse &use) {
-           return use.isWritten && llvm::any_of(contract.getOperands(), [&](Value operand) {
-                    return operand != contract.getOut() && mayOverlap(use.buffer, operand);
-                  });
+           return llvm::any_of(contract.getOperands(), [&](Value operand) {
+             return (use.isWritten || operand == contract.getSums()) &&
+                    operand != contract.getOut() && mayOverlap(use.buffer, operand);
+           });
          });
 }
 

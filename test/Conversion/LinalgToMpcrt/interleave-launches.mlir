@@ -31,6 +31,19 @@ func.func private @neighbours(%dw: memref<32xf32>, %rate: memref<f32>, %w: memre
   return
 }
 
+// It reads all sums of the columns, too.
+func.func private @centre(%dw: memref<32xf32>, %db: memref<4xf32>, %w: memref<32xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %b = memref.load %db[%c3] : memref<4xf32>
+  scf.for %i = %begin to %end step %c1 {
+    %d = memref.load %dw[%i] : memref<32xf32>
+    %u = arith.subf %d, %b : f32
+    memref.store %u, %w[%i] : memref<32xf32>
+  } {mpcrt.independent}
+  return
+}
+
 // It writes the result, too.
 func.func private @in_place(%dw: memref<32xf32>, %rate: memref<f32>, %w: memref<32xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {
   %c1 = arith.constant 1 : index
@@ -183,3 +196,18 @@ func.func @operand_is_written(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref
   return
 }
 
+// Sums are complete behind the contraction only.
+// CHECK-LABEL: func.func @sums_are_read
+// CHECK-NOT: mpcrt.interleave
+// CHECK: return
+func.func @sums_are_read(%x: memref<?x8xf32> {mpc.input = "x"}, %dy: memref<?x4xf32> {mpc.input = "dy"}, %w: memref<8x4xf32> {mpc.variable = @w}, %r: memref<f32> {mpc.variable = @rate},
+    %arena: memref<?xi8> {mpcrt.arena}, %n: index {mpcrt.batch}) attributes {mpc.entry, mpcrt.arena_fixed = 192 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  %c32 = arith.constant 32 : index
+  %dw = mpcrt.view %arena[%n] fixed(0) per_sample(0) : memref<?xi8> -> memref<8x4xf32>
+  %db = mpcrt.view %arena[%n] fixed(128) per_sample(0) : memref<?xi8> -> memref<4xf32>
+  mpcrt.contract ins(%x, %dy : memref<?x8xf32>, memref<?x4xf32>) outs(%dw : memref<8x4xf32>) sums(%db : memref<4xf32>) {transpose_lhs}
+  %dw_flat = memref.collapse_shape %dw [[0, 1]] : memref<8x4xf32> into memref<32xf32>
+  %w_flat = memref.collapse_shape %w [[0, 1]] : memref<8x4xf32> into memref<32xf32>
+  mpcrt.launch @centre count(%c32) grain(8) args(%dw_flat, %db, %w_flat : memref<32xf32>, memref<4xf32>, memref<32xf32>)
+  return
+}

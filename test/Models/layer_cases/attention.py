@@ -2,6 +2,7 @@
 """Attention with as many scores as mpc-form-attention wants of a head on a CPU."""
 
 import keras
+import numpy as np
 from keras import layers
 from layer_cases.registry import case
 
@@ -146,3 +147,16 @@ def dropped_masked_long_attention_float16():
 def dropped_attention():
     x, e = keras.Input((100, 6), name="x"), keras.Input((100, 100), name="e")
     return keras.Model([x, e], layers.Attention(dropout=0.3)([x, e, x]))
+
+
+@case("forward")
+def repeated_constant_masks():
+    """Masks of all targets or all sources alike, which are not causality, however the first rows look."""
+    x = keras.Input((96, 8), name="x")
+    first = np.zeros((1, 1, 1, 96), bool)
+    first[..., 0] = True
+    y = layers.Add()([layers.MultiHeadAttention(2, 4)(x, x, attention_mask=mask)
+                      for mask in (first, np.ones((1, 1, 1, 1), bool), np.ones((1, 1, 96, 1), bool))])
+    scores = keras.ops.einsum("btd,bsd->bts", x, y) * 0.35
+    z = keras.ops.matmul(keras.ops.softmax(keras.ops.where(first[0, 0], scores, -1e35)), y)
+    return keras.Model(x, layers.Dense(2)(layers.Flatten()(layers.Add()([y, z]))))

@@ -198,3 +198,32 @@ func.func @widened(%q: tensor<1x96x7xf32>, %k: tensor<1x100x7xf32>, %v: tensor<3
   %3 = mpc.contract %2, %v batch [0] x [0] contracting [2] x [1] : (tensor<3x96x100xf32>, tensor<3x100x9xf32>) -> tensor<3x96x9xf32>
   return %3 : tensor<3x96x9xf32>
 }
+
+// A constant mask that is repeated over targets or sources is not causality: one that hides nothing is none,
+// one of sources is a mask.
+// CHECK-LABEL: func.func @hides_nothing
+// CHECK: mpc.attention %{{.*}} {scale = 1.000000e+00 : f64} : tensor<?x96x1x8xf32>, tensor<?x96x1x8xf32>, tensor<?x96x1x8xf32>
+// REMARK: [Passed] attention{{.*}}attention is one call: no scores in memory"{{$}}
+func.func @hides_nothing(%q: tensor<?x96x8xf32>) -> tensor<?x96x8xf32> attributes {mpc.entry} {
+  %m = mpc.constant dense<true> : tensor<96x1xi1>
+  %n = mpc.constant dense<-1.0e35> : tensor<f32>
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x96x8xf32>, tensor<?x96x8xf32>) -> tensor<?x96x96xf32>
+  %1 = mpc.select %m, %0, %n : tensor<96x1xi1>, tensor<?x96x96xf32>, tensor<f32>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x96x96xf32>
+  %3 = mpc.contract %2, %q batch [0] x [0] contracting [2] x [1] : (tensor<?x96x96xf32>, tensor<?x96x8xf32>) -> tensor<?x96x8xf32>
+  return %3 : tensor<?x96x8xf32>
+}
+
+// FEW-LABEL: func.func @first_source
+// FEW: mpc.attention {{.*}}mask
+// FEW-NOT: causal
+// FEW: return
+func.func @first_source(%q: tensor<?x3x8xf32>, %k: tensor<?x2x8xf32>) -> tensor<?x3x8xf32> attributes {mpc.entry} {
+  %m = mpc.constant dense<[[true, false]]> : tensor<1x2xi1>
+  %n = mpc.constant dense<-1.0e35> : tensor<f32>
+  %0 = mpc.contract %q, %k batch [0] x [0] contracting [2] x [2] : (tensor<?x3x8xf32>, tensor<?x2x8xf32>) -> tensor<?x3x2xf32>
+  %1 = mpc.select %m, %0, %n : tensor<1x2xi1>, tensor<?x3x2xf32>, tensor<f32>
+  %2 = mpc.softmax %1 {axis = 2 : i64} : tensor<?x3x2xf32>
+  %3 = mpc.contract %2, %k batch [0] x [0] contracting [2] x [1] : (tensor<?x3x2xf32>, tensor<?x2x8xf32>) -> tensor<?x3x8xf32>
+  return %3 : tensor<?x3x8xf32>
+}
