@@ -40,7 +40,8 @@ static bool hidesNothing(Value mask) {
 }
 
 /// Whether the constant is true where the source (last dimension) is not behind the target (the one
-/// before), the same for all samples and heads. One that is repeated over either says no such thing.
+/// before), the same for all samples and heads. One that is repeated over either says no such
+/// thing.
 static bool isCausal(Value mask, ArrayRef<int64_t> scores) {
   DenseElementsAttr elements;
   if (!matchPattern(mask, m_Constant(&elements)) || !elements.getElementType().isInteger(1))
