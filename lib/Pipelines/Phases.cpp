@@ -4,6 +4,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "mpc/Autodiff/Passes.h"
+#include "mpc/Buffers/Passes.h"
 #include "mpc/Conversion/Passes.h"
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Training/Passes.h"

@@ -174,9 +174,11 @@ static void matchProduct(SoftmaxOp softmax, bool isCuda, AttentionMatch &match,
   }
   match.product = dyn_cast_or_null<ContractOp>(user);
   const bool hasHeads = match.scores.getType().getRank() == 4;
-  const bool isProduct = match.product && match.product.getLhs() == probabilities &&
-                         (hasHeads ? contracts(match.product, {0, 1}, {0, 2}, 3, 1)
-                                   : contracts(match.product, {0}, {0}, 2, 1));
+  const bool isProduct =
+      match.product && match.product.getLhs() == probabilities &&
+      tensorTypeOf(match.product.getRhs()).getRank() == match.scores.getType().getRank() &&
+      (hasHeads ? contracts(match.product, {0, 1}, {0, 2}, 3, 1)
+                : contracts(match.product, {0}, {0}, 2, 1));
   if (!isProduct || match.product.getRhs() == probabilities) {
     obstacle = "its probabilities have other uses than a product with values";
     return;

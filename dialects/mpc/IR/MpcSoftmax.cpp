@@ -87,17 +87,23 @@ LogicalResult LogSoftmaxOp::buildVjp(OpBuilder &builder, ValueRange cotangents, 
 LogicalResult SoftmaxCrossEntropyOp::buildVjp(OpBuilder &builder, ValueRange cotangents,
                                               ArrayRef<bool> wanted,
                                               MutableArrayRef<Value> operandCotangents) {
-  if (!wanted[0])
-    return success();
   Location loc = getLoc();
   auto type = tensorTypeOf(getLogits());
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = 1;
   Value dy = ReshapeOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()),
                                cotangents[0]);
-  Value probabilities = SoftmaxOp::create(builder, loc, getLogits(), type.getRank() - 1);
-  Value difference = SubtractOp::create(builder, loc, probabilities, getTarget());
-  operandCotangents[0] = MultiplyOp::create(builder, loc, dy, difference);
+  const int64_t axis = type.getRank() - 1;
+  if (wanted[0]) {
+    Value probabilities = SoftmaxOp::create(builder, loc, getLogits(), axis);
+    Value difference = SubtractOp::create(builder, loc, probabilities, getTarget());
+    operandCotangents[0] = MultiplyOp::create(builder, loc, dy, difference);
+  }
+  if (wanted[1]) {
+    Value logarithms = LogSoftmaxOp::create(builder, loc, getLogits(), axis);
+    operandCotangents[1] =
+        NegateOp::create(builder, loc, MultiplyOp::create(builder, loc, dy, logarithms));
+  }
   return success();
 }
 

@@ -227,3 +227,17 @@ func.func @first_source(%q: tensor<?x3x8xf32>, %k: tensor<?x2x8xf32>) -> tensor<
   %3 = mpc.contract %2, %k batch [0] x [0] contracting [2] x [1] : (tensor<?x3x2xf32>, tensor<?x2x8xf32>) -> tensor<?x3x8xf32>
   return %3 : tensor<?x3x8xf32>
 }
+
+// Values that are no rows of one width.
+// CHECK-LABEL: func.func @values_of_another_rank
+// CHECK-COUNT-2: mpc.softmax
+// REMARK: [Missed] attention{{.*}}its probabilities have other uses than a product with values
+func.func @values_of_another_rank(%q: tensor<?x96x8xf32>, %v: tensor<?x96xf32>, %w: tensor<?x96x3x2xf32>) -> (tensor<?x96xf32>, tensor<?x96x3x2xf32>) attributes {mpc.entry} {
+  %0 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x96x8xf32>, tensor<?x96x8xf32>) -> tensor<?x96x96xf32>
+  %1 = mpc.softmax %0 {axis = 2 : i64} : tensor<?x96x96xf32>
+  %2 = mpc.contract %1, %v batch [0] x [0] contracting [2] x [1] : (tensor<?x96x96xf32>, tensor<?x96xf32>) -> tensor<?x96xf32>
+  %3 = mpc.contract %q, %q batch [0] x [0] contracting [2] x [2] : (tensor<?x96x8xf32>, tensor<?x96x8xf32>) -> tensor<?x96x96xf32>
+  %4 = mpc.softmax %3 {axis = 2 : i64} : tensor<?x96x96xf32>
+  %5 = mpc.contract %4, %w batch [0] x [0] contracting [2] x [1] : (tensor<?x96x96xf32>, tensor<?x96x3x2xf32>) -> tensor<?x96x3x2xf32>
+  return %2, %5 : tensor<?x96xf32>, tensor<?x96x3x2xf32>
+}
