@@ -5,24 +5,16 @@
 
 using namespace llvm;
 
-std::optional<mpc::Device> mpc::parseDevice(StringRef target) {
-  if (target == "cpu")
-    return Device::cpu;
-  if (target == "cuda" || target.starts_with("cuda:"))
-    return Device::cuda;
-  return std::nullopt;
-}
-
 raw_ostream &mpc::operator<<(raw_ostream &stream, Device device) {
   return stream << (device == Device::cuda ? "cuda" : "cpu");
 }
 
 bool cl::parser<mpc::Device>::parse(Option &option, StringRef, StringRef argument,
                                     mpc::Device &value) {
-  std::optional<mpc::Device> device = mpc::parseDevice(argument);
-  if (!device)
+  const bool isCuda = argument == "cuda" || argument.starts_with("cuda:");
+  if (!isCuda && argument != "cpu")
     return option.error("'" + argument + "': expected cpu, cuda or cuda:sm_N,…");
-  value = *device;
+  value = isCuda ? mpc::Device::cuda : mpc::Device::cpu;
   return false;
 }
 

@@ -4,15 +4,11 @@
 #define MPC_SUPPORT_DEVICE_H
 
 #include "mlir/Pass/PassOptions.h"
-#include <optional>
 
 namespace mpc {
 
 /// Where entries compute. A CUDA device has memory of its own.
 enum class Device { cpu, cuda };
-
-/// `cpu`, `cuda`, or `cuda:` with architectures behind it, which no pass reads.
-std::optional<Device> parseDevice(llvm::StringRef target);
 
 llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, Device device);
 
@@ -20,7 +16,8 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, Device device);
 
 namespace llvm::cl {
 
-/// Lets options of passes be of type mpc::Device.
+/// Lets options of passes be of type mpc::Device: `cpu`, `cuda`, or `cuda:` with architectures
+/// behind it, which no pass reads.
 template <> class parser<mpc::Device> : public basic_parser<mpc::Device> {
 public:
   using basic_parser::basic_parser;

@@ -36,8 +36,8 @@ static Reduced reduce(Float32 x, float bias) {
   return {toExponent(rounded), remainder, multiplyAdd(n, -kLow, high - remainder)};
 }
 
-/// P of e^r = 1 + r + r^2 P(r) for |r| <= ln(2) / 2: the fitted one, with coefficients moved by a
-/// few units in their last places to where exp's largest error is smallest.
+/// P of e^r = 1 + r + r^2 P(r) for |r| <= ln(2) / 2: the fitted one, with coefficients moved by
+/// some units in their last places by a search for a smaller largest error of exp.
 static Float32 expTail(Float32 r) {
   return polynomial(
       r, {0.5f, 0.166666642f, 0.0416662954f, 0.0083333347f, 0.00139405788f, 0.000197460788f});

@@ -56,8 +56,6 @@ Value cross(B &b) {
   }
   if (axis < 0 || b.rankOf(y) != axis + 1 || b.shapeOf(x).back() != 3 || b.shapeOf(y).back() != 3)
     return b.error("'Cross' takes vectors of 3 elements along the last axis");
-  if (failed(broadcastShapes({b.shapeOf(x), b.shapeOf(y)})))
-    return b.error("the operands of 'Cross' have shapes that do not broadcast");
   auto rotated = [&](Value v, llvm::ArrayRef<int64_t> places) {
     return b.make<GatherOp>(v, b.makeIndices(3, places), axis, int64_t(0));
   };
