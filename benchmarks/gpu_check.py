@@ -5,14 +5,18 @@ steps (the mixed precision guide's model at batch 8192, a CNN, an LSTM, transfor
 be imported and beside the guide's products alone, by cuBLASLt.
 
   mpc-gpu-check/run [--conformance-only | --benchmarks-only | --not-run] [--quick] [--results FOLDER]
+                    [--workload PATTERN] [--contender PATTERN] [--add]
 
 --quick takes batches of 8 and 3 steps: it shows that everything runs, not how fast. Writes gpu.json and gpu.md
-into the folder (default: here). --not-run needs no GPU: it writes gpu.md with the goals, and that nothing was run."""
+into the folder (default: here). The patterns, which match names whole, choose what is timed; --add keeps what
+an earlier run on the same GPU wrote into the folder. --not-run needs no GPU: it writes gpu.md with the goals,
+and that nothing was run. NVIDIA's libraries that pip installed, as for PyTorch, are found."""
 
 import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -42,6 +46,16 @@ def environment():
     return dict(os.environ, LD_LIBRARY_PATH=":".join(path for path in paths if path))
 
 
+def find_libraries():
+    """Starts this program again with the folders of NVIDIA's wheels on the library path, which is read at the start of a process."""
+    folders = [str(folder) for path in sys.path for folder in sorted(pathlib.Path(path).glob("nvidia/*/lib"))]
+    paths = [path for path in os.environ.get("LD_LIBRARY_PATH", "").split(":") if path]
+    missing = [folder for folder in folders if folder not in paths]
+    if missing:
+        os.environ["LD_LIBRARY_PATH"] = ":".join(paths + missing)
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+
+
 def mpc_run(*arguments, **settings):
     return subprocess.run([HERE / "bin" / "mpc-run", *arguments], env=dict(environment(), **settings), text=True,
                           capture_output=True)  # fmt: skip
@@ -58,7 +72,7 @@ def conformance():
     """(cases, failures); the output of the runner is shown."""
     path = HERE / "conformance.json"
     subprocess.run([sys.executable, HERE / "Conformance" / "run.py", "--bin", HERE / "bin", "--shared", HERE / "shared",
-                    "--work", HERE / "work", "--prebuilt", "--device", "cuda:0", "--case", ".*", "--jobs", "1",
+                    "--work", HERE / "work", "--prebuilt", "--device", "cuda:0", "--case", ".*", "--jobs", str(min(8, os.cpu_count() or 1)),
                     "--json", path], env=environment())  # fmt: skip
     with open(path) as handle:
         results = json.load(handle)
@@ -93,28 +107,34 @@ def attempt(function, *arguments, **settings):
         return {"error": f"{type(error).__name__}: {error}"[:400]}
 
 
-def measure(quick):
-    """{workload: {"batch": N, precision: {contender: {"ms": median} or {"error": why}}}}"""
-    steps, warmup = (3, 1) if quick else (200, 20)
-    results = {}
+def contenders_of(workload, size):
+    """(precision, contender, function, arguments, settings) of everything that can be timed."""
+    for precision in PRECISIONS:
+        yield precision, "mpc", time_mpc, (workload, precision, *size), {}
+        yield precision, "torch eager", time_torch, (workload, precision, False, *size), {}
+        yield precision, "torch.compile", time_torch, (workload, precision, True, *size), {}
+        if workload == "guide":
+            yield precision, "cuBLASLt products", time_products, (precision, *size), {}
+        if workload in WITH_SUMS:
+            yield precision, SUMS, time_mpc, (workload + "-sums", precision, *size), {}
+        for contender, settings in WITHOUT.get(workload, {}).items():
+            yield precision, contender, time_mpc, (workload, precision, *size), settings
+    for precision in OWN_PRECISIONS.get(workload, {}):
+        yield precision, "mpc", time_mpc, (workload, precision, *size), {}
+
+
+def measure(arguments, results):
+    """Adds to {workload: {"batch": N, precision: {contender: {"ms": median} or {"error": why}}}}"""
+    steps, warmup = (3, 1) if arguments.quick else (200, 20)
     for workload, (_, batch) in WORKLOADS.items():
-        batch = 8 if quick else batch
-        rows = results[workload] = {"batch": batch}
-        for precision in PRECISIONS:
-            size = (batch, steps, warmup)
-            rows[precision] = {
-                "mpc": attempt(time_mpc, workload, precision, *size),
-                "torch eager": attempt(time_torch, workload, precision, False, *size),
-                "torch.compile": attempt(time_torch, workload, precision, True, *size),
-            }
-            if workload == "guide":
-                rows[precision]["cuBLASLt products"] = attempt(time_products, precision, *size)
-            if workload in WITH_SUMS:
-                rows[precision][SUMS] = attempt(time_mpc, workload + "-sums", precision, *size)
-            for contender, settings in WITHOUT.get(workload, {}).items():
-                rows[precision][contender] = attempt(time_mpc, workload, precision, *size, **settings)
-        for precision in OWN_PRECISIONS.get(workload, {}):
-            rows[precision] = {"mpc": attempt(time_mpc, workload, precision, batch, steps, warmup)}
+        if not re.fullmatch(arguments.workload, workload):
+            continue
+        batch = 8 if arguments.quick else batch
+        rows = results.setdefault(workload, {"batch": batch})
+        for precision, contender, function, given, settings in contenders_of(workload, (batch, steps, warmup)):
+            if re.fullmatch(arguments.contender, contender):
+                rows.setdefault(precision, {})[contender] = timed = attempt(function, *given, **settings)
+                print(f"{workload} {precision} {contender}: {timed}", flush=True)
     return results
 
 
@@ -153,18 +173,28 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--results", type=pathlib.Path, default=HERE)
     only.add_argument("--not-run", action="store_true")
+    parser.add_argument("--workload", default=".*", metavar="PATTERN")
+    parser.add_argument("--contender", default=".*", metavar="PATTERN")
+    parser.add_argument("--add", action="store_true")
     arguments = parser.parse_args()
     if arguments.not_run:
         (arguments.results / "gpu.md").write_text(table(NOT_RUN))
         return 0
+    find_libraries()
     gpus = devices()
     if not gpus:
         print("error: no NVIDIA GPU that mpc-run can use; expected a GPU, its driver (CUDA 12 or later) and "
               "libcublasLt on the library path; mpc-run devices says what is missing", file=sys.stderr)  # fmt: skip
         return 1
-    cases, failures = (0, []) if arguments.benchmarks_only else conformance()
-    steps = {} if arguments.conformance_only else measure(arguments.quick)
-    report = {"device": gpus[0].get("model", "cuda:0"), "hint": gpus[0].get("advice", ""), "cases": cases, "failures": failures, "quick": arguments.quick, "steps": steps}
+    device, before = gpus[0].get("model", "cuda:0"), dict(NOT_RUN, steps={})
+    if arguments.add:
+        before = json.loads((arguments.results / "gpu.json").read_text())
+        if before["device"] != device:
+            print(f"error: gpu.json was measured on {before['device']}; expected {device}; leave out --add", file=sys.stderr)
+            return 1
+    cases, failures = (before["cases"], before["failures"]) if arguments.benchmarks_only else conformance()
+    steps = before["steps"] if arguments.conformance_only else measure(arguments, before["steps"])
+    report = {"device": device, "hint": gpus[0].get("advice", ""), "cases": cases, "failures": failures, "quick": arguments.quick, "steps": steps}
     (arguments.results / "gpu.json").write_text(json.dumps(report, indent=1) + "\n")
     (arguments.results / "gpu.md").write_text(table(report))
     print(table(report))
