@@ -106,17 +106,31 @@ struct GroupRowsPass : mpc::impl::GroupRowsBase<GroupRowsPass> {
     return true;
   }
 
+  static RowGroup groupFrom(Operation *first, RowGroup group) {
+    if (group.add(first))
+      for (Operation *op = first->getNextNode();
+           op && (add(group, op) || group.canPass(op) || group.postpone(op));)
+        op = op->getNextNode();
+    return group;
+  }
+
+  /// On a GPU rows are as short as possible: all loops of an elementwise op count them, or all but
+  /// one where that is what the ops behind it reduce over.
+  RowGroup groupFrom(Operation *first) const {
+    if (device == Device::cpu)
+      return groupFrom(first, RowGroup(/*keepsRows=*/false));
+    RowGroup group = groupFrom(first, RowGroup(/*keepsRows=*/true));
+    if (unsigned loops = group.getLoops(); loops > 1 && !group.isWorthwhile())
+      return groupFrom(first, RowGroup(/*keepsRows=*/true, loops - 1));
+    return group;
+  }
+
   void gather(IRRewriter &rewriter, Block &block) const {
     for (Operation *first = block.empty() ? nullptr : &block.front(); first;) {
       Operation *next = first->getNextNode();
-      if (RowGroup group(/*keepsRows=*/device == Device::cuda); group.add(first)) {
-        for (Operation *op = next;
-             op && (add(group, op) || group.canPass(op) || group.postpone(op));)
-          op = op->getNextNode();
-        if (group.isWorthwhile()) {
-          next = group.getOps().back()->getNextNode();
-          build(rewriter, group);
-        }
+      if (RowGroup group = groupFrom(first); group.isWorthwhile()) {
+        next = group.getOps().back()->getNextNode();
+        build(rewriter, group);
       }
       first = next;
     }

@@ -83,14 +83,13 @@ bool RowGroup::add(Operation *candidate) {
   if (!op || !op.hasPureBufferSemantics() || op.getNumLoops() == 0)
     return false;
   auto iterators = op.getIteratorTypesArray();
-  unsigned common = 0;
-  while (common < iterators.size() && iterators[common] == utils::IteratorType::parallel)
-    ++common;
-  // Elsewhere another op of the group reduces over a row (isWorthwhile) and gives it its loops.
-  if (keepsRows && common == iterators.size() && common > 1)
-    --common;
-  if (!ops.empty())
-    common = std::min(common, loops);
+  auto *firstSum = llvm::find(iterators, utils::IteratorType::reduction);
+  // Alone, such an op has a thread for each of the columns that it sums.
+  if (keepsRows &&
+      is_contained(llvm::make_range(firstSum, iterators.end()), utils::IteratorType::parallel))
+    return false;
+  auto common = static_cast<unsigned>(firstSum - iterators.begin());
+  common = std::min(common, ops.empty() ? mostLoops : loops);
   SmallVector<BatchExtent> found;
   int64_t elements = 1;
   for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
@@ -123,8 +122,13 @@ bool RowGroup::add(Operation *candidate) {
   }
   if (common == 0 || sumsDownColumns(op, common))
     return false;
-  if (keepsRows && !ops.empty() && common < loops)
+  const bool sums = firstSum != iterators.end();
+  if (keepsRows && ((!ops.empty() && common < loops) ||
+                    (sums && common < static_cast<unsigned>(firstSum - iterators.begin())) ||
+                    (elementsSummed && elements > 2 * elementsSummed)))
     return false;
+  if (sums)
+    elementsSummed = std::max(elementsSummed, elements);
   ops.push_back(candidate);
   llvm::append_range(accesses, added);
   loops = common;

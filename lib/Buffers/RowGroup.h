@@ -13,9 +13,11 @@ namespace mpc {
 /// touches.
 class RowGroup {
 public:
-  /// `keepsRows`: rows stay as short as those of the first op, which if elementwise keeps a loop
-  /// inside of them.
-  explicit RowGroup(bool keepsRows) : keepsRows(keepsRows) {}
+  /// `keepsRows`: rows stay as short as those of the first op, whose rows at most `mostLoops` of
+  /// its loops count, and as those of each op that sums; no op has much more to do in one than
+  /// these.
+  explicit RowGroup(bool keepsRows, unsigned mostLoops = UINT_MAX)
+      : mostLoops(mostLoops), keepsRows(keepsRows) {}
 
   /// Takes `op` when it fits; otherwise the group stays as it is.
   bool add(mlir::Operation *op);
@@ -57,7 +59,8 @@ private:
   llvm::SmallVector<mlir::Operation *> ops, postponed;
   llvm::SmallVector<Access> accesses, postponedAccesses;
   llvm::SmallVector<BatchExtent> extents; ///< of the loops
-  unsigned loops = 0;
+  int64_t elementsSummed = 0;             ///< in a row, by the op with most of them
+  unsigned mostLoops, loops = 0;
   bool keepsRows;
 };
 

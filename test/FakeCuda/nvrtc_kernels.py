@@ -64,16 +64,12 @@ class Nvrtc:
     def __init__(self, path):
         self.library = ctypes.CDLL(path)
         self.library.nvrtcGetErrorString.restype = ctypes.c_char_p
-        major, minor = ctypes.c_int(), ctypes.c_int()
-        self.library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
-        self.major = major.value
 
     def compile(self, source, architecture):
         """NVRTC's log, with what ptxas says of each kernel; the options are those of lib/Codegen/CUDA/Nvrtc.cpp."""
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
         self.library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None)
         options = [f"-arch=sm_{architecture}", "-std=c++17", "-fmad=false", "-default-device", "--ptxas-options=-v"]
-        options += ["--Ofast-compile=min"] if self.major >= 13 else []
         array = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
         code = self.library.nvrtcCompileProgram(program, len(options), array)
         self.library.nvrtcGetProgramLogSize(program, ctypes.byref(size))

@@ -69,12 +69,25 @@ void KernelPrinter::printCarried(ValueRange targets, ValueRange values) {
       line() << nameOf(target) << " = " << name << ";\n";
 }
 
+/// So many reads are under way at once: one after the other, each would wait for memory.
+static constexpr StringLiteral kUnrolledReads = "#pragma unroll 8\n";
+
+/// Whether no iteration has loops of its own or writes what another one might read.
+static bool onlyReads(scf::ForOp loop) {
+  return llvm::none_of(
+             *loop.getBody(),
+             [](Operation &op) { return op.getNumRegions() != 0 || isa<memref::StoreOp>(op); }) &&
+         llvm::any_of(*loop.getBody(), [](Operation &op) { return isa<memref::LoadOp>(op); });
+}
+
 LogicalResult KernelPrinter::printSharedFor(scf::ForOp loop) {
   // Each lane starts from nothing; what was there before comes in once, at the end.
   for (auto [i, carried] : llvm::enumerate(loop.getRegionIterArgs()))
     line() << cudaType(carried.getType()) << " " << define(carried) << " = "
            << cudaLiteral(*arith::getNeutralElement(findCombiner(loop, i))) << ";\n";
   std::string v = define(loop.getInductionVar());
+  if (onlyReads(loop))
+    os << kUnrolledReads;
   line() << "for (index " << v << " = lane; " << v << " < " << nameOf(loop.getUpperBound()) << "; "
          << v << " += 32) {\n";
   ++depth;
@@ -112,7 +125,10 @@ LogicalResult KernelPrinter::printFor(scf::ForOp loop) {
   std::string step = nameOf(loop.getStep()), i = define(loop.getInductionVar());
   // Unrolled in full, a loop over ten numbers takes most of a model's compile time.
   constexpr int64_t kMostUnrolled = 4;
-  if (auto trips = loop.getStaticTripCount(); trips && trips->sgt(kMostUnrolled))
+  auto trips = loop.getStaticTripCount();
+  if (onlyReads(loop))
+    os << kUnrolledReads;
+  else if (trips && trips->sgt(kMostUnrolled))
     os << "#pragma unroll 4\n";
   line() << "for (index " << i << " = " << lower << "; " << i << " < " << upper << "; "
          << (step == "1ll" ? "++" + i : i + " += " + step) << ") {\n";

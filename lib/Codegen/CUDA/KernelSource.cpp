@@ -8,6 +8,7 @@
 #include "lib/Codegen/CUDA/Prelude.h"
 #include "lib/Codegen/CUDA/ScalarExpression.h"
 #include "lib/Codegen/CUDA/ThreadKernel.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -41,8 +42,16 @@ FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module) {
   std::string kernels;
   llvm::SetVector<StringAttr> globals;
   bool failedOnce = false;
+  llvm::MapVector<Operation *, OwningOpRef<func::FuncOp>> threads;
+  llvm::DenseMap<Operation *, unsigned> lanes;
+  ThreadKernels maker(module.getContext());
+  for (auto kernel : module.getOps<func::FuncOp>())
+    if (kernel->hasAttr(mpcrt::MpcrtDialect::kKernelAttr)) {
+      OwningOpRef<func::FuncOp> &thread = threads[kernel] = maker.make(kernel);
+      lanes[kernel] = KernelPrinter(*thread).lanes();
+    }
   // A kernel that is nowhere launched alone is only a stage.
-  auto groups = findLaunchGroups(module);
+  auto groups = findLaunchGroups(module, [&](func::FuncOp kernel) { return lanes.at(kernel); });
   llvm::DenseSet<Operation *> alone;
   for (auto &group : groups)
     if (group.size() == 1)
@@ -52,14 +61,12 @@ FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module) {
   for (auto &group : groups)
     if (group.size() > 1)
       stages.insert(group.begin(), group.end());
-  ThreadKernels threads(module.getContext());
-  for (auto kernel : module.getOps<func::FuncOp>()) {
-    if (!kernel->hasAttr(mpcrt::MpcrtDialect::kKernelAttr))
-      continue;
+  for (auto &[operation, thread] : threads) {
+    auto kernel = cast<func::FuncOp>(operation);
     numbers[kernel] = source.kernels.size();
     bool isStage = stages.contains(kernel), isAlone = alone.contains(kernel) || !isStage;
-    source.kernels.push_back({kernel.getSymName().str(), signatureOf(kernel), !isAlone});
-    OwningOpRef<func::FuncOp> thread = threads.make(kernel);
+    source.kernels.push_back(
+        {kernel.getSymName().str(), signatureOf(kernel), !isAlone, lanes.at(kernel)});
     for (bool asStage : {false, true}) {
       if (!(asStage ? isStage : isAlone))
         continue;
@@ -69,7 +76,6 @@ FailureOr<CudaSource> mpc::printCudaKernels(ModuleOp module) {
         break;
       }
       kernels += "\n" + printer.str();
-      source.kernels.back().lanes = printer.lanes();
       globals.insert(printer.getGlobals().begin(), printer.getGlobals().end());
     }
   }

@@ -5,6 +5,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Codegen/CUDA/ScalarExpression.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpc/Analysis/BatchExtent.h"
 #include "llvm/ADT/SetVector.h"
 #include <set>
 
@@ -18,7 +19,16 @@ static size_t parameterBytes(func::FuncOp kernel) {
   return 8 * (kernel.getNumArguments() - 1); // begin and end are one count
 }
 
-std::vector<SmallVector<func::FuncOp>> mpc::findLaunchGroups(ModuleOp module) {
+/// Whether the launch fills a GPU: as a stage it would have to do with fewer threads, those that
+/// fit with the registers of the hungriest stage. The batch counts as 4096.
+static bool isWide(mpcrt::LaunchOp launch, unsigned lanes) {
+  constexpr int64_t kThreads = 65536, kBatch = 4096;
+  auto count = evaluateIndex(launch.getCount());
+  return !count || (count->fixed + kBatch * count->perSample) * lanes > kThreads;
+}
+
+std::vector<SmallVector<func::FuncOp>>
+mpc::findLaunchGroups(ModuleOp module, function_ref<unsigned(func::FuncOp)> lanesOf) {
   std::vector<SmallVector<func::FuncOp>> groups;
   std::set<SmallVector<Operation *>> seen;
   SymbolTable symbols(module);
@@ -43,10 +53,13 @@ std::vector<SmallVector<func::FuncOp>> mpc::findLaunchGroups(ModuleOp module) {
         continue;
       }
       auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
-      if (bytes + parameterBytes(kernel) > kParameterBytes)
+      const bool isAlone = isWide(launch, lanesOf(kernel));
+      if (isAlone || bytes + parameterBytes(kernel) > kParameterBytes)
         finish();
       run.push_back(kernel);
       bytes += parameterBytes(kernel);
+      if (isAlone)
+        finish();
     }
     finish();
   });

@@ -100,10 +100,9 @@ llvm::Expected<std::vector<CudaImage>> mpc::compileCuda(StringRef source, String
   std::string target = "-arch=sm_" + std::to_string(architecture);
   std::vector<const char *> options = {target.c_str(), "-std=c++17", "-fmad=false",
                                        "-default-device"};
-  // Kernels wait for memory: the optimizations that it leaves out cost half of the time to compile
-  // and gain nothing. The rest on all cores.
+  // On all cores.
   if (int major = 0, minor = 0; f.version(&major, &minor) == 0 && major >= 13)
-    options.insert(options.end(), {"--Ofast-compile=min", "--ptxas-options=--split-compile=0"});
+    options.push_back("--ptxas-options=--split-compile=0");
   auto read = [&](int (*size)(Program, size_t *), int (*get)(Program, char *)) {
     size_t bytes = 0;
     std::string result;

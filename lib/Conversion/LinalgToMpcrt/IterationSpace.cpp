@@ -74,9 +74,12 @@ static bool hasFewLongColumns(ArrayRef<BatchExtent> extents, unsigned column,
 /// little to add up. `parallel` says how many sums there are.
 static int64_t chooseParts(ArrayRef<BatchExtent> extents, ArrayRef<unsigned> parallel,
                            ArrayRef<unsigned> reductions) {
-  // Enough threads to hide the latency of memory on any GPU, and sums long enough to share.
-  constexpr int64_t kThreads = 32768, kShortSum = 128, kBatch = 4096;
+  // Enough threads to hide the latency of memory on any GPU, and sums long enough to share. A warp
+  // adds up what is left of a single sum.
+  constexpr int64_t kThreads = 262144, kThreadsOfOneSum = 65536;
+  constexpr int64_t kShortSum = 128, kShortSumOfWarp = 1024, kLeastOfPart = 32, kBatch = 4096;
   int64_t sums = 1, length = 1;
+  bool isFixed = true;
   for (unsigned loop : parallel) {
     if (!extents[loop].isFixed())
       return 1; // the batch is enough threads, and partial results have a fixed place
@@ -85,13 +88,12 @@ static int64_t chooseParts(ArrayRef<BatchExtent> extents, ArrayRef<unsigned> par
   for (unsigned loop : reductions) {
     int64_t extent = extents[loop].fixed + kBatch * extents[loop].perSample;
     length = std::min<int64_t>(length * std::max<int64_t>(1, extent), int64_t(1) << 40);
+    isFixed &= extents[loop].isFixed();
   }
-  if (sums >= kThreads || length <= kShortSum)
+  if (length <= (parallel.empty() && isFixed ? kShortSumOfWarp : kShortSum))
     return 1;
-  if (!parallel.empty())
-    return 64;
-  // Two more rounds for a scalar: 1024 results, then 32.
-  return length <= 4096 ? 32 : 1024;
+  const int64_t wanted = parallel.empty() ? kThreadsOfOneSum : kThreads / sums;
+  return std::max<int64_t>(1, llvm::bit_floor<uint64_t>(std::min(wanted, length / kLeastOfPart)));
 }
 
 /// From the operations of one iteration of the launch.

@@ -120,6 +120,29 @@ SmallVector<Value> LoopEmitter::reduce(OpBuilder &builder, ArrayRef<LoopBounds> 
   return llvm::to_vector(ValueRange(loop.getResults()));
 }
 
+SmallVector<Value> LoopEmitter::reduceFlat(OpBuilder &builder, ArrayRef<unsigned> loops,
+                                           ArrayRef<int64_t> extents, const FlatBounds &bounds,
+                                           ValueRange accumulators) {
+  Location loc = op.getLoc();
+  auto loop = scf::ForOp::create(builder, loc, bounds.begin, bounds.end, bounds.step, accumulators);
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  SmallVector<Value> before(loaded);
+  Value left = loop.getInductionVar();
+  for (size_t i = loops.size(); i-- > 1;) {
+    Value extent = arith::ConstantIndexOp::create(inner, loc, extents[i]);
+    loopValues[loops[i]] = arith::RemUIOp::create(inner, loc, left, extent);
+    left = arith::DivUIOp::create(inner, loc, left, extent);
+  }
+  bind(inner, loops[0], left);
+  SmallVector<Value> next = body(inner, loop.getRegionIterArgs());
+  if (!accumulators.empty())
+    scf::YieldOp::create(inner, loc, next);
+  loaded = before;
+  for (unsigned index : loops)
+    loopValues[index] = Value();
+  return llvm::to_vector(ValueRange(loop.getResults()));
+}
+
 void LoopEmitter::emit(OpBuilder &builder, ArrayRef<LoopBounds> bounds, unsigned firstReduction,
                        bool innermostIndependent) {
   loadInputs(builder);

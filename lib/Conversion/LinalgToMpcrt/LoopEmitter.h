@@ -16,6 +16,11 @@ struct LoopBounds {
   mlir::Value step = {}; ///< null: 1; only of loops that reduce
 };
 
+/// Of a loop over combinations of indices.
+struct FlatBounds {
+  mlir::Value begin, end, step;
+};
+
 /// Emits loops that run the body of `op` on `buffers` (its operands, perhaps as seen by a kernel).
 class LoopEmitter {
 public:
@@ -39,6 +44,14 @@ public:
   /// Runs the loops with the outputs in registers, starting from `accumulators`; their last values.
   llvm::SmallVector<mlir::Value> reduce(mlir::OpBuilder &builder, llvm::ArrayRef<LoopBounds> bounds,
                                         mlir::ValueRange accumulators);
+
+  /// The same with one loop, of `bounds`, over all combinations of indices of `loops`, of which
+  /// only the first may depend on the batch. The numbers of iterations are `extents`.
+  llvm::SmallVector<mlir::Value> reduceFlat(mlir::OpBuilder &builder,
+                                            llvm::ArrayRef<unsigned> loops,
+                                            llvm::ArrayRef<int64_t> extents,
+                                            const FlatBounds &bounds,
+                                            mlir::ValueRange accumulators);
 
 private:
   bool isBound(mlir::AffineMap map) const;

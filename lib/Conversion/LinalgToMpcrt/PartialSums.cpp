@@ -66,14 +66,11 @@ LogicalResult KernelOutliner::emitParts(linalg::GenericOp op, IterationSpace spa
     return success();
   }
   Location loc = op.getLoc();
-  // The longest loop is the one to share; of two, the outer one.
-  auto isBefore = [&](unsigned a, unsigned b) {
-    auto length = [&](unsigned loop) {
-      return space.extents[loop].fixed + (space.extents[loop].perSample << 12);
-    };
-    return length(a) != length(b) ? length(a) > length(b) : a < b;
-  };
-  llvm::sort(space.inner, isBefore);
+  // All combinations of indices are shared. Only of the first loop the extent may depend on the
+  // batch: indices are remainders of constants.
+  llvm::sort(space.inner, [&](unsigned a, unsigned b) {
+    return std::pair(space.extents[a].isFixed(), a) < std::pair(space.extents[b].isFixed(), b);
+  });
 
   SmallVector<int64_t> shape{space.parts};
   int64_t sums = 1;
@@ -92,10 +89,17 @@ LogicalResult KernelOutliner::emitParts(linalg::GenericOp op, IterationSpace spa
   auto constant = [&](OpBuilder &b, int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
-  SmallVector<LoopBounds> bounds;
-  for (unsigned loop : space.inner)
-    bounds.push_back(
-        {loop, constant(builder, 0), materialize(builder, loc, space.extents[loop], kernel.batch)});
+  BatchExtent iterations{1, 0};
+  SmallVector<int64_t> extents;
+  for (unsigned loop : space.inner) {
+    auto product = iterations * space.extents[loop];
+    if (!product)
+      return op.emitOpError() << "sums more numbers than an index counts";
+    iterations = *product;
+    extents.push_back(space.extents[loop].fixed);
+  }
+  FlatBounds bounds;
+  bounds.end = materialize(builder, loc, iterations, kernel.batch);
   auto loop = scf::ForOp::create(builder, loc, kernel.begin, kernel.end, constant(builder, 1));
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   // Neighbours have neighbouring sums, and neighbouring numbers when there is one sum.
@@ -107,8 +111,8 @@ LogicalResult KernelOutliner::emitParts(linalg::GenericOp op, IterationSpace spa
     part = arith::DivUIOp::create(inner, loc, part, extent);
   }
   place.insert(place.begin(), part);
-  bounds[0].begin = part;
-  bounds[0].step = constant(inner, space.parts);
+  bounds.begin = part;
+  bounds.step = constant(inner, space.parts);
   SmallVector<Value> operands, accumulators;
   for (Value operand : op->getOperands())
     operands.push_back(kernel.inside.lookup(operand));
@@ -118,8 +122,8 @@ LogicalResult KernelOutliner::emitParts(linalg::GenericOp op, IterationSpace spa
   emitter.prepare(inner);
   for (auto [launched, value] : llvm::zip_equal(space.launched, ArrayRef(place).drop_front()))
     emitter.bind(inner, launched, value);
-  for (auto [value, partial] :
-       llvm::zip_equal(emitter.reduce(inner, bounds, accumulators), kernel.extras))
+  for (auto [value, partial] : llvm::zip_equal(
+           emitter.reduceFlat(inner, space.inner, extents, bounds, accumulators), kernel.extras))
     memref::StoreOp::create(inner, loc, value, partial, place);
 
   linalg::GenericOp combine = combineParts(op, space, combiners, partials);
