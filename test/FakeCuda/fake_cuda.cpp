@@ -339,13 +339,6 @@ int launch(void *function, unsigned gridX, unsigned blockX, void *stream, void *
 }
 } // namespace
 
-EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
-                                                       size_t) {
-  if (!function || threads < 1 || threads > 1024)
-    return invalidValue;
-  *blocks = blocksPerMultiprocessor;
-  return success;
-}
 EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
                           unsigned blockX, unsigned blockY, unsigned blockZ, unsigned, void *stream,
                           void **parameters, void **) {

@@ -24,7 +24,7 @@ static size_t parameterBytes(func::FuncOp kernel) {
 static bool isWide(mpcrt::LaunchOp launch, unsigned lanes) {
   constexpr int64_t kThreads = 65536, kBatch = 4096;
   auto count = evaluateIndex(launch.getCount());
-  return !count || (count->fixed + kBatch * count->perSample) * lanes > kThreads;
+  return !count || (count->fixed + kBatch * count->perSample) * lanes >= kThreads;
 }
 
 std::vector<SmallVector<func::FuncOp>>

@@ -3,6 +3,7 @@
 #include "KernelOutliner.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -392,6 +393,37 @@ linalg::GenericOp KernelOutliner::flatten(linalg::GenericOp op) {
   return result;
 }
 
+/// The op with one loop for all over which it sums, where these follow each other in memory: places
+/// of numbers are then no remainders. The op itself where they do not.
+static linalg::GenericOp collapseSums(linalg::GenericOp op) {
+  SmallVector<unsigned> sums;
+  op.getReductionDims(sums);
+  const unsigned first = sums.front();
+  SmallVector<ReassociationIndices> loops;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+    if (loop > first && llvm::is_contained(sums, loop))
+      loops.back().push_back(loop);
+    else
+      loops.push_back({loop});
+  const bool isInOrder = sums.back() - first + 1 == sums.size();
+  if (!isInOrder || op.hasIndexSemantics() ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isProjectedPermutation(); }) ||
+      !linalg::areDimSequencesPreserved(op.getIndexingMapsArray(), loops) ||
+      !llvm::all_of(op.getOperandTypes(), [](Type type) {
+        auto buffer = dyn_cast<MemRefType>(type);
+        return !buffer || buffer.getLayout().isIdentity();
+      }))
+    return op;
+  IRRewriter rewriter(op.getContext());
+  rewriter.setInsertionPoint(op);
+  auto collapsed = linalg::collapseOpIterationDims(op, loops, rewriter);
+  if (failed(collapsed))
+    return op;
+  rewriter.eraseOp(op);
+  return cast<linalg::GenericOp>(collapsed->collapsedOp);
+}
+
 LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
   auto space = analyzeIterationSpace(op, isOnDevice);
   if (failed(space))
@@ -413,6 +445,12 @@ LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
       return failure();
     if (split == Split::Flat)
       space->grain = grain;
+  }
+  if (space->split == Split::Parts && space->inner.size() > 1) {
+    op = collapseSums(op);
+    space = analyzeIterationSpace(op, isOnDevice);
+    if (failed(space))
+      return failure();
   }
   switch (space->split) {
   case Split::Inline:

@@ -27,6 +27,8 @@ public:
   int64_t workspaceBytes() const { return choice.workspaceBytes(); }
   // cuDNN's number of the engine among those for such graphs.
   int64_t engine() const { return choice.engine(); }
+  size_t candidateCount() const { return choice.candidateCount(); }
+  void take(size_t candidate) { choice.take(candidate); }
   // Whether bias and relu are part of it.
   bool hasEpilogue() const { return epilogue; }
 

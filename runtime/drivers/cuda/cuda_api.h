@@ -70,8 +70,6 @@ constexpr int oldestDriver = 12000;       // cuDriverGetVersion: CUDA 12.0
   FUNCTION(moduleUnload, "cuModuleUnload", (Module module))                                        \
   FUNCTION(moduleGetFunction, "cuModuleGetFunction",                                               \
            (Function * function, Module module, const char *name))                                 \
-  FUNCTION(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                               \
-           (int *blocks, Function function, int threads, size_t sharedBytes))                      \
   FUNCTION(launchCooperative, "cuLaunchCooperativeKernel",                                         \
            (Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,    \
             unsigned blockY, unsigned blockZ, unsigned sharedBytes, Stream stream,                 \

@@ -67,7 +67,7 @@ bool EnginePlan::choose(Handle handle, Descriptor graph, HeuristicMode mode, boo
   // Fewer may come than were announced.
   count = std::min(count, asked.get(heuristic, heuristicResults, typeDescriptor,
                                     static_cast<int64_t>(configs.size()), configs.data()));
-  for (int64_t i = 0; i < count && !asked.status(); ++i) {
+  for (int64_t i = 0; i < count && !asked.status() && candidates.size() < rules.candidates; ++i) {
     Engine engine;
     if (!readEngine(library, configs[i], engine) || !isAllowed(engine.notes, isFloat32, rules))
       continue;
@@ -80,14 +80,13 @@ bool EnginePlan::choose(Handle handle, Descriptor graph, HeuristicMode mode, boo
     made.get(candidate, planWorkspaceBytes, typeInt64, 1, &bytes);
     if (made.status() || bytes < 0 || bytes > rules.workspaceBytes)
       continue;
-    choice.take(std::move(asked));
     choice.take(std::move(made));
-    plan = candidate;
-    workspace = bytes;
-    index = engine.index;
-    return true;
+    candidates.push_back({candidate, bytes, engine.index});
   }
-  return false;
+  if (candidates.empty() || asked.status())
+    return false;
+  choice.take(std::move(asked));
+  return true;
 }
 
 bool EnginePlan::choose(Handle handle, Descriptor graph, bool isFloat32, const EngineRules &rules) {
@@ -111,7 +110,7 @@ int EnginePlan::execute(Handle handle, const std::vector<std::pair<int64_t, void
       .set(pack, packPointers, typePointer, static_cast<int64_t>(pointers.size()), pointers.data())
       .set(pack, packWorkspace, typePointer, space)
       .finalize(pack);
-  return made.status() ? made.status() : library.execute(handle, plan, pack);
+  return made.status() ? made.status() : library.execute(handle, candidates[taken].plan, pack);
 }
 
 } // namespace mpc::rt::cuda::dnn

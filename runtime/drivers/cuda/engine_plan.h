@@ -18,10 +18,11 @@ struct EngineRules {
   // Also engines that cuDNN promises no speed of.
   bool slow = false;
   int64_t workspaceBytes = 0; // at most
+  size_t candidates = 1;      // to be made ready, at most
 };
 
-// The heuristics of cuDNN order engines by speed: the first one that the rules allow, that can be
-// made ready and whose workspace fits is taken.
+// The heuristics of cuDNN order engines by speed: of those that the rules allow, that can be made
+// ready and whose workspace fits the first one is taken.
 class EnginePlan {
 public:
   explicit EnginePlan(const Api &library) : library(library), choice(library) {}
@@ -32,9 +33,12 @@ public:
   // that is not virtual, of memory of the host for those by value.
   int execute(Handle handle, const std::vector<std::pair<int64_t, void *>> &addresses,
               void *workspace) const;
-  int64_t workspaceBytes() const { return workspace; }
+  int64_t workspaceBytes() const { return candidates[taken].workspace; }
   // cuDNN's number of the engine among those for such graphs.
-  int64_t engine() const { return index; }
+  int64_t engine() const { return candidates[taken].index; }
+  // What may be taken instead of the first one.
+  size_t candidateCount() const { return candidates.size(); }
+  void take(size_t candidate) { taken = candidate; }
 
 private:
   bool choose(Handle handle, Descriptor graph, HeuristicMode mode, bool isFloat32,
@@ -42,8 +46,12 @@ private:
 
   const Api &library;
   Descriptions choice;
-  Descriptor plan = nullptr;
-  int64_t workspace = 0, index = -1;
+  struct Candidate {
+    Descriptor plan = nullptr;
+    int64_t workspace = 0, index = -1;
+  };
+  std::vector<Candidate> candidates;
+  size_t taken = 0;
 };
 
 } // namespace mpc::rt::cuda::dnn

@@ -6,9 +6,11 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
 #include "runtime/base/memory.h"
+#include "runtime/drivers/cuda/trial_time.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace mpc::rt::cuda {
 namespace {
@@ -16,11 +18,19 @@ namespace {
 // As much as the columns of a convolution take without cuDNN.
 constexpr int64_t mostWorkspaceBytes = int64_t{128} << 20;
 constexpr uint64_t partAlignment = 256;
+// Making one ready takes up to some hundred milliseconds.
+constexpr size_t mostCandidates = 4;
 
 int64_t tensorAlignmentOf(const void *address) {
   auto bits =
       reinterpret_cast<uintptr_t>(address) | static_cast<uintptr_t>(dnn::bestTensorAlignment);
   return static_cast<int64_t>(bits & -bits);
+}
+
+// Multiplications and additions.
+double operationsOf(const Convolution &c) {
+  return 2.0 * static_cast<double>(c.batch * Convolution::product(c.outputs)) *
+         static_cast<double>(c.filterElements());
 }
 
 uint64_t packedFilterBytes(const Convolution &c) {
@@ -123,16 +133,42 @@ void GraphConvolver::makePlan(Entry &entry, const Operands &operands, const char
   rules.workspaceBytes = mostWorkspaceBytes;
   // Without groups the columns are a product on Tensor Cores, which a slow engine does not beat.
   rules.slow = c.groups > 1;
+  rules.candidates = operationsOf(c) < fewOperations ? 1 : mostCandidates;
   // A relu alone is a pass of its own anyway: only a bias of NaN can try it.
   if (c.hasBias) {
     entry.plan = dnn::ConvolutionPlan::make(handle.library(), handle.get(), c, entry.alignments,
                                             true, rules);
     if (entry.plan && (!c.relu || keepsNaN(entry, operands, layer)))
-      return;
+      return takeFastest(entry, operands, layer);
     retire(entry);
   }
   entry.plan =
       dnn::ConvolutionPlan::make(handle.library(), handle.get(), c, entry.alignments, false, rules);
+  takeFastest(entry, operands, layer);
+}
+
+void GraphConvolver::takeFastest(Entry &entry, const Operands &operands, const char *layer) {
+  const size_t count = entry.plan ? entry.plan->candidateCount() : 0;
+  if (count < 2)
+    return;
+  std::vector<double> times;
+  for (size_t i = 0; i < count; ++i) {
+    entry.plan->take(i);
+    double seconds = std::numeric_limits<double>::infinity();
+    auto run = [&] {
+      int code = 0;
+      auto status = issue(entry, operands, layer, code);
+      return status || !code ? status : MPC_RT_INTERNAL;
+    };
+    if (!timeOnStream(session, run, seconds))
+      seconds = std::numeric_limits<double>::infinity();
+    times.push_back(seconds);
+  }
+  const double best = *std::min_element(times.begin(), times.end());
+  size_t first = 0;
+  while (times[first] > clearlySlower * best)
+    ++first;
+  entry.plan->take(first);
 }
 
 mpc_rt_status_t GraphConvolver::convolve(const Convolution &c, uint32_t id, const void *lhs,

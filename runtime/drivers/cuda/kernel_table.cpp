@@ -66,17 +66,13 @@ mpc_rt_status_t KernelTable::loadGroups() {
   for (uint32_t i = 0; i < program.group_count; ++i) {
     Group &group = groups[i];
     group.info = &program.groups[i];
-    int blocks = 0;
     if (auto status =
             session.check(session.cuda.moduleGetFunction(&group.function, module, group.info->name),
                           group.info->name))
       return status;
-    if (auto status =
-            session.check(session.cuda.occupancy(&blocks, group.function,
-                                                 static_cast<int>(group.info->block_threads), 0),
-                          group.info->name))
-      return status;
-    group.mostBlocks = std::max<int64_t>(1, int64_t{blocks} * session.multiprocessors);
+    // One per multiprocessor: launches that want more are no stages, and waiting takes longer the
+    // more there are.
+    group.mostBlocks = session.multiprocessors;
   }
   return MPC_RT_OK;
 }

@@ -109,12 +109,17 @@ private:
   // Of that trial: the right operand, whose rows repeat before the last one.
   bool writeRows(const Plan &plan, const Memory &rhs, const std::vector<uint8_t> &repeated,
                  const std::vector<uint8_t> &last) const;
+  // Whether the library's derivative of relu costs less than a kernel behind the product: for some
+  // dtypes it has none in its products and passes over the result with a slow one
+  // (epilogue_times.cpp).
+  bool isWorthwhile(const Plan &plan, const Operands &operands, const char *layer);
   bool issueKnown(const Plan &plan, Operands operands, const std::vector<double> &first);
   bool readBack(void *host, const void *device, uint64_t bytes);
   // The product, into `kept` where gelu is left to a kernel, and nothing behind it.
   mpc_rt_status_t product(const ProductKey &key, const Contraction &shape, const Operands &operands,
                           uint32_t &epilogue, const char *layer);
   mpc_rt_status_t issue(const Plan &plan, const Operands &operands, const char *layer) const;
+  std::string keyOf(const Plan &plan) const;
   bool chooseKnown(Plan &plan, const std::string &key) const;
   int askHeuristic(Plan &plan, int &found) const;
   mpc_rt_status_t byKernel(const Contraction &shape, const Operands &operands);

@@ -42,15 +42,15 @@ bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type) {
 }
 
 // Everything that the choice depends on.
-static std::string keyOf(const Contraction &c, const std::array<uint32_t, 4> &alignments,
-                         uint32_t epilogue, bool tf32, uint64_t workspaceBytes) {
+std::string Multiplier::keyOf(const Plan &plan) const {
+  const Contraction &c = plan.shape;
   std::string key;
   const auto operands = static_cast<int64_t>(c.lhs == c.rhs ? c.lhs : c.lhs << 8 | c.rhs);
   for (int64_t number :
        {c.batch, c.m, c.n, c.k, operands, static_cast<int64_t>(c.out), int64_t{c.transposeLhs},
-        int64_t{c.transposeRhs}, int64_t{c.accumulate}, int64_t{epilogue}, int64_t{tf32},
-        int64_t{alignments[0]}, int64_t{alignments[1]}, int64_t{alignments[2]},
-        int64_t{alignments[3]}, static_cast<int64_t>(workspaceBytes)})
+        int64_t{c.transposeRhs}, int64_t{c.accumulate}, int64_t{plan.epilogue}, int64_t{tf32},
+        int64_t{plan.alignments[0]}, int64_t{plan.alignments[1]}, int64_t{plan.alignments[2]},
+        int64_t{plan.alignments[3]}, static_cast<int64_t>(workspace.size())})
     key += (key.empty() ? "" : ",") + std::to_string(number);
   return key;
 }
@@ -89,7 +89,7 @@ int Multiplier::askHeuristic(Plan &plan, int &found) const {
 
 mpc_rt_status_t Multiplier::choose(Plan &plan, const char *layer) {
   const Contraction &c = plan.shape;
-  const std::string key = keyOf(c, plan.alignments, plan.epilogue, tf32, workspace.size());
+  const std::string key = keyOf(plan);
   if (chooseKnown(plan, key))
     return MPC_RT_OK;
   int found = 0;
@@ -196,9 +196,11 @@ mpc_rt_status_t Multiplier::placeEpilogue(Plan &plan, const Operands &operands, 
   if (c.makesMask && has(lt::epilogueReluMask) && keepsNaN(plan, operands) &&
       makesBits(plan, operands))
     return MPC_RT_OK;
-  if (c.relu && has(lt::epilogueRelu) && keepsNaN(plan, operands))
+  // Then the kernel that makes the bits leaves the numbers as they are.
+  if ((c.relu || c.makesMask) && has(lt::epilogueRelu) && keepsNaN(plan, operands))
     return MPC_RT_OK;
-  if (c.readsMask && has(lt::epilogueReluDerivative) && followsBits(plan, operands))
+  if (c.readsMask && has(lt::epilogueReluDerivative) && followsBits(plan, operands) &&
+      isWorthwhile(plan, operands, layer))
     return MPC_RT_OK;
   // In columns a row's arguments follow each other: whole packs of 8.
   const bool hasGeluRows = !(c.keepsArgument || c.geluGradient) || c.n % 8 == 0;

@@ -7,6 +7,7 @@
 // CHECK-NEXT: for (index i = first_row(); i < count; i += row_step()) {
 // CHECK-NEXT: const float [[START:v[0-9]+]] = a1[i];
 // CHECK-NEXT: float [[SUM:v[0-9]+]] = {{[(]?-?0.0f[)]?}};
+// CHECK-NEXT: #pragma unroll 8
 // CHECK-NEXT: for (index [[C:v[0-9]+]] = lane; [[C]] < 512ll; [[C]] += 32) {
 // CHECK-NEXT: const f16 [[X:v[0-9]+]] = a0[i * 512 + [[C]]];
 // CHECK: [[SUM]] = v{{[0-9]+}};
@@ -34,7 +35,7 @@ func.func @sum_rows(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<?xf32>
 // Sums whose order is fixed (no reassoc) stay one thread's.
 // CHECK-LABEL: void __launch_bounds__(256) kernel_ordered(float *a0, float *a1, const index a2, const index count) {
 // CHECK-NEXT: for (index i = first_index(); i < count; i += index_step()) {
-// CHECK: #pragma unroll 4
+// CHECK: #pragma unroll 8
 // CHECK-NEXT: for (index v{{[0-9]+}} = 0ll;
 func.func @ordered(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<?xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x512xf32>) outs(%out : memref<?xf32>) {
@@ -45,16 +46,18 @@ func.func @ordered(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<?xf32> 
   return
 }
 
-// 64 partial sums of each column, then one: a thread per part and column, neighbours read neighbours.
-// CHECK-LABEL: static __device__ __noinline__ void kernel_sum_columns_body(float *a0, float *a1, float *a2, const index a3, const index count) {
+// 128 partial sums of each column, then one: a thread per part and column, neighbours read neighbours,
+// and each has eight reads under way. With so many threads the first kernel is no stage.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_columns(float *a0, float *a1, float *a2, const index a3, const index count) {
 // CHECK: const index [[C:v[0-9]+]] = (index)((unsigned long long)i % (unsigned long long)512ll);
 // CHECK-NEXT: const index [[PART:v[0-9]+]] = (index)((unsigned long long)i / (unsigned long long)512ll);
 // CHECK-NEXT: float [[SUM:v[0-9]+]] = 0.0f;
-// CHECK-NEXT: for (index [[R:v[0-9]+]] = [[PART]]; [[R]] < a3; [[R]] += 64ll) {
+// CHECK-NEXT: #pragma unroll 8
+// CHECK-NEXT: for (index [[R:v[0-9]+]] = [[PART]]; [[R]] < a3; [[R]] += 128ll) {
 // CHECK-NEXT: const float [[X:v[0-9]+]] = a0[[[R]] * 512 + [[C]]];
 // CHECK: a2[[[PART]] * 512 + [[C]]] = [[SUM]];
-// CHECK-LABEL: static __device__ __noinline__ void kernel_sum_columns_1_body(
-// CHECK: for (index [[P:v[0-9]+]] = 0ll; [[P]] < 64ll; ++[[P]]) {
+// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_columns_1(
+// CHECK: for (index [[P:v[0-9]+]] = 0ll; [[P]] < 128ll; ++[[P]]) {
 // CHECK-NEXT: = a0[[[P]] * 512 + i];
 func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x512xf32>) outs(%out : memref<512xf32>) {
@@ -65,15 +68,43 @@ func.func @sum_columns(%x: memref<?x512xf32> {mpc.input = "x"}, %out: memref<512
   return
 }
 
-// The finite test: the largest bit pattern without the sign, in 1024 parts, then 32, then one.
-// CHECK-LABEL: static __device__ __noinline__ void kernel_largest_body(
+// Sums over several loops are over one where what they index follows each other.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_places(
+// CHECK: for (index [[R:v[0-9]+]] = v{{[0-9]+}}; [[R]] < v{{[0-9]+}}; [[R]] += 8192ll) {
+// CHECK-NEXT: = a0[[[R]] * 32 + v{{[0-9]+}}];
+func.func @sum_places(%x: memref<?x16x16x32xf32> {mpc.input = "x"}, %out: memref<32xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d3)>], iterator_types = ["reduction", "reduction", "reduction", "parallel"]} ins(%x : memref<?x16x16x32xf32>) outs(%out : memref<32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %o, %i fastmath<reassoc> : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Where they do not, each index is a remainder of the place in all combinations.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_sum_between(
+// CHECK: for (index [[R:v[0-9]+]] = v{{[0-9]+}}; [[R]] < v{{[0-9]+}}; [[R]] += 4096ll) {
+// CHECK-NEXT: const index [[LAST:v[0-9]+]] = (index)((unsigned long long)[[R]] % (unsigned long long)48ll);
+// CHECK-NEXT: const index [[FIRST:v[0-9]+]] = (index)((unsigned long long)[[R]] / (unsigned long long)48ll);
+// CHECK-NEXT: = a0[[[FIRST]] * 1536 + v{{[0-9]+}} * 48 + [[LAST]]];
+func.func @sum_between(%x: memref<?x32x48xf32> {mpc.input = "x"}, %out: memref<32xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d0, d2)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : memref<?x32x48xf32>) outs(%out : memref<32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %o, %i fastmath<reassoc> : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// The finite test: the largest bit pattern without the sign, in 65536 parts, then 2048, then one.
+// CHECK-LABEL: void __launch_bounds__(256) kernel_largest(
 // CHECK: const short [[BITS:v[0-9]+]] = (short)v{{[0-9]+}}.bits;
 // CHECK-NEXT: const short [[MAGNITUDE:v[0-9]+]] = (short)([[BITS]] & (short)32767);
 // CHECK-NEXT: = (unsigned short)v{{[0-9]+}} > (unsigned short)[[MAGNITUDE]] ? v{{[0-9]+}} : [[MAGNITUDE]];
 // CHECK-LABEL: static __device__ __noinline__ void kernel_largest_1_body(
-// CHECK: for (index [[P:v[0-9]+]] = i; [[P]] < 1024ll; [[P]] += 32ll) {
-// CHECK-LABEL: static __device__ __noinline__ void kernel_largest_scalars_0_body(
-// CHECK: for (index v{{[0-9]+}} = lane; v{{[0-9]+}} < 32ll; v{{[0-9]+}} += 32) {
+// CHECK: for (index [[P:v[0-9]+]] = i; [[P]] < 65536ll; [[P]] += 2048ll) {
+// CHECK-LABEL: static __device__ __noinline__ void kernel_largest_2_body(
+// CHECK: for (index v{{[0-9]+}} = lane; v{{[0-9]+}} < 2048ll; v{{[0-9]+}} += 32) {
 func.func @largest(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<i16> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 0 : i64, mpcrt.arena_per_sample = 0 : i64} {
   %mask = arith.constant 32767 : i16
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%x : memref<?x512xf16>) outs(%out : memref<i16>) {
@@ -87,8 +118,9 @@ func.func @largest(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<i16> {m
 }
 
 // What follows each other is one kernel; the whole grid waits between its stages.
-// CHECK: void __launch_bounds__(256) mpc_group_0(float *s0_0, float *s0_1, float *s0_2, const index s0_3, const index s0_count,
-// CHECK-NEXT: float *s1_0, float *s1_1, const index s1_count) {
-// CHECK-NEXT: MPC_STAGE(0) kernel_sum_columns_body(s0_0, s0_1, s0_2, s0_3, s0_count);
-// CHECK-NEXT: MPC_STAGE(1) kernel_sum_columns_1_body(s1_0, s1_1, s1_count);
+// CHECK: void __launch_bounds__(256) mpc_group_2(short *s0_0, short *s0_1, short *s0_2, const index s0_3, const index s0_count,
+// CHECK-NEXT: short *s1_0, short *s1_1, const index s1_2, const index s1_count) {
+// CHECK-NEXT: MPC_STAGE(0) kernel_largest_1_body(s0_0, s0_1, s0_2, s0_3, s0_count);
+// CHECK-NEXT: MPC_STAGE(1) kernel_largest_2_body(s1_0, s1_1, s1_2, s1_count);
 // CHECK-NEXT: }
+// CHECK-NOT: mpc_group_3
