@@ -11,7 +11,9 @@
 // CHECK-LABEL: func.func @means_first(
 // CHECK: mpcrt.rows loops(2) {
 // CHECK-COUNT-2: linalg.generic
-// CHECK: }
+// CHECK: linalg.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: }
 // CHECK-NEXT: return
 func.func @means_first(%mean: memref<?x128xf32> {mpc.input = "x"}, %x: memref<?x128x256xf32> {mpc.input = "y"}, %out: memref<?x128xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry} {
   linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]} ins(%mean : memref<?x128xf32>) outs(%out : memref<?x128xf32>) {
@@ -31,7 +33,9 @@ func.func @means_first(%mean: memref<?x128xf32> {mpc.input = "x"}, %x: memref<?x
 // CHECK-LABEL: func.func @elements_first(
 // CHECK: mpcrt.rows loops(2) {
 // CHECK-COUNT-2: linalg.generic
-// CHECK: }
+// CHECK: linalg.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: }
 // CHECK-NEXT: return
 func.func @elements_first(%x: memref<?x128x256xf32> {mpc.input = "x"}, %y: memref<?x128x256xf32> {mpc.input = "y"}, %out: memref<?x128xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry} {
   linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : memref<?x128x256xf32>) outs(%y : memref<?x128x256xf32>) {
@@ -69,7 +73,9 @@ func.func @mean_over_places(%x: memref<?x128x256xf32> {mpc.input = "x"}, %out: m
 // CHECK-LABEL: func.func @broadcast(
 // CHECK: mpcrt.rows loops(1) {
 // CHECK-COUNT-2: linalg.generic
-// CHECK: }
+// CHECK: linalg.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: }
 // CHECK-NEXT: linalg.generic
 // CHECK: return
 func.func @broadcast(%x: memref<?x16xf32> {mpc.input = "x"}, %sum: memref<?xf32> {mpcrt.output = "out0"}, %y: memref<?x128x256xf32> {mpcrt.output = "out1"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry} {

@@ -8,10 +8,10 @@
 // CHECK: mpc_turned_operands_8(
 // CHECK: mpc_widened_operands_8(
 // CHECK-NOT: mpc_product
-// CHECK: kernel_predict_body_element(const bf16 &a0, f8e4m3 &a1,
+// CHECK: kernel_predict_element(const bf16 &a0, f8e4m3 &a1,
 // CHECK: const f8e4m3 [[Y:v[0-9]+]] = narrow_f8e4m3(widen({{v[0-9]+}}));
 // CHECK: a1 = [[Y]];
-// CHECK: kernel_predict_1_body_element(const float &a0, f8e5m2 &a1,
+// CHECK: kernel_predict_1{{(_body)?}}_element(const float &a0, f8e5m2 &a1,
 // CHECK: narrow_f8e5m2({{v[0-9]+}})
 // CHECK: f8e5m2{0x00}
 func.func @predict(%x: memref<?x16xbf16> {mpc.input = "x"}, %w: memref<16x16xf32> {mpc.input = "w"}, %out: memref<?x16xf32> {mpcrt.output = "out0"}, %n: index {mpcrt.batch}, %arena: memref<?xi8> {mpcrt.arena}) attributes {mpc.entry, mpcrt.arena_fixed = 256 : i64, mpcrt.arena_per_sample = 16 : i64} {
