@@ -198,7 +198,8 @@ std::vector<Engine> enginesFor(const Description &graph, int mode) {
   engines.push_back({unpreparedEngine, {}, 0});
   // The rest is for mode B.
   if (onTensorCores && isSymmetric(p))
-    engines.push_back({isFused ? 41 : 60, {tensorCore}, isNarrow ? 0 : 1000});
+    for (int64_t index : isFused ? std::array{41, 44} : std::array{60, 62})
+      engines.push_back({index, {tensorCore}, isNarrow ? 0 : 1000});
   if (!isFused && p.groups() == p.image.extents[1] && p.groups() > 1)
     engines.push_back({57, {}, 640});
   if (!isFused && !isNarrow && p.groups() == 1)

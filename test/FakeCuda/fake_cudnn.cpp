@@ -8,11 +8,13 @@
 #include "test/FakeCuda/cudnn_attention.h"
 #include "test/FakeCuda/stream.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <set>
 #include <string>
+#include <thread>
 #include <unistd.h>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -68,8 +70,13 @@ struct Run {
   void *workspace;
 };
 
+// MPC_FAKE_CUDNN_SLOW: graphs on this engine take 30 ms more.
+const char *slowEngine = std::getenv("MPC_FAKE_CUDNN_SLOW");
+
 void run(void *data) {
   const Run &r = *static_cast<Run *>(data);
+  if (slowEngine && std::to_string(r.plan->choice.index) == slowEngine)
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
   if (r.plan->isDestroyed)
     end(99, "a graph runs whose plan was destroyed: its kernels went with it");
   const fake::dnn::Engine &engine = r.plan->choice;

@@ -123,6 +123,21 @@ class Convolutions(FolderTest):
         text = run("mpc-run", "devices", LD_LIBRARY_PATH=self.missing).stdout
         self.assertIn("  hint: convolutions run without cuDNN", text)
 
+    def test_engine_slower_than_the_next(self):
+        """The heuristics' first engine is taken unless another one is clearly faster; both give the same numbers."""
+        model = self.small("timed", 16, "linear", "--policy=mixed_float16")
+        values = {}
+        for name, settings, engine in (
+            ("all", {"MPC_FAKE_CUDNN_SLOW": "41", "MPC_CUDA_TRIALS": "all"}, "44"),
+            ("small", {"MPC_FAKE_CUDNN_SLOW": "41"}, "41"),
+            ("off", {"MPC_FAKE_CUDNN_SLOW": "41", "MPC_CUDA_TRIALS": "off"}, "41"),
+        ):  # fmt: skip
+            lines, values[name] = self.predict(model, self.rows(), "timed_" + name, **settings)
+            ran = [line for line in lines if "convolve forward" in line]
+            self.assertTrue(ran and ran[-1].endswith(" engine " + engine), (name, lines))
+        for name in values:
+            np.testing.assert_array_equal(values[name], values["off"], name)
+
     def small(self, name, filters, activation, *options):
         layers = [
             {"class_name": "InputLayer", "config": {"batch_shape": [None, 6, 6, 8], "dtype": "float32", "name": "x"}},

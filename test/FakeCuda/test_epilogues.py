@@ -88,6 +88,23 @@ class Epilogues(FolderTest):
     def test_float16(self):
         self.check("mixed_float16")
 
+    def test_derivative_slower_than_a_kernel(self):
+        """What is clearly slower in the product than behind it is not left there; the weights are the same."""
+        slow = {**KEEPS, "MPC_FAKE_CUBLASLT_SLOW": DERIVATIVE}
+        saved = {}
+        for name, settings, isThere in (
+            ("fast", {**KEEPS, "MPC_CUDA_TRIALS": "all", "MPC_FAKE_CUBLASLT_SLOW": "0"}, True),
+            ("slow", {**slow, "MPC_CUDA_TRIALS": "all"}, False),
+            ("small", slow, True),
+            ("off", {**slow, "MPC_CUDA_TRIALS": "off"}, True),
+        ):  # fmt: skip
+            epilogues, kernels, _, saved[name] = self.step("mixed_bfloat16", **settings)
+            if name != "fast":  # which depends on the machine
+                self.assertEqual(DERIVATIVE in epilogues, isThere, name)
+                self.assertEqual("where" in kernels, not isThere, name)
+            self.assertEqual(saved[name], saved["off"] if "off" in saved else saved[name], name)
+        self.assertEqual(len(set(saved.values())), 1)
+
     def test_bfloat16(self):
         self.check("mixed_bfloat16")
 

@@ -50,8 +50,10 @@ def GroupRows : Pass<"mpc-group-rows", "::mlir::ModuleOp"> {
     nothing of what they write and write nothing of what they read; an op that needs what the group
     computes is postponed until after the group, unless a later op of the group needs that op in turn.
     Library calls end a group, and a group without any reduction over a row is not worth one.
-    On CUDA, where a warp takes a row, an op that would make rows longer starts a group of its own; on a
-    CPU it does so where temporaries of the group would no longer fit into a block, and would be more
+    On CUDA, where a warp takes a row, an op that would make rows longer starts a group of its own, and
+    so does one with more than twice as much to do in a row as the others sum; an op whose sums lie
+    between the loops of its result, where a thread takes a column, is in no group. On a
+    CPU an op starts its own where temporaries of the group would no longer fit into a block, and would be more
     bytes than what it reads.
 
     Remark `rows` (category mpc-kernels): how many ops and local temporaries a group has.

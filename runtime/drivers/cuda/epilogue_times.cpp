@@ -9,7 +9,7 @@ namespace mpc::rt::cuda {
 
 bool Multiplier::isWorthwhile(const Plan &plan, const Operands &operands, const char *layer) {
   const Contraction &c = plan.shape;
-  if (2.0 * static_cast<double>(c.outElements()) * static_cast<double>(c.k) < fewOperations)
+  if (!isWorthTrial(2.0 * static_cast<double>(c.outElements()) * static_cast<double>(c.k)))
     return true;
   const std::string apart = keyOf(plan) + ",apart";
   lt::Algorithm noted = {};

@@ -133,7 +133,7 @@ void GraphConvolver::makePlan(Entry &entry, const Operands &operands, const char
   rules.workspaceBytes = mostWorkspaceBytes;
   // Without groups the columns are a product on Tensor Cores, which a slow engine does not beat.
   rules.slow = c.groups > 1;
-  rules.candidates = operationsOf(c) < fewOperations ? 1 : mostCandidates;
+  rules.candidates = isWorthTrial(operationsOf(c)) ? mostCandidates : 1;
   // A relu alone is a pass of its own anyway: only a bias of NaN can try it.
   if (c.hasBias) {
     entry.plan = dnn::ConvolutionPlan::make(handle.library(), handle.get(), c, entry.alignments,

@@ -33,12 +33,15 @@ Multiplier::~Multiplier() {
     blas->destroy(handle);
 }
 
-void Multiplier::release(Plan &plan) {
+void Multiplier::release(Plan &plan) const {
   if (plan.desc)
     blas->descDestroy(plan.desc);
-  for (lt::Layout layout : {plan.a, plan.b, plan.d})
-    if (layout)
-      blas->layoutDestroy(layout);
+  plan.desc = nullptr;
+  for (lt::Layout *layout : {&plan.a, &plan.b, &plan.d}) {
+    if (*layout)
+      blas->layoutDestroy(*layout);
+    *layout = nullptr;
+  }
 }
 
 mpc_rt_status_t Multiplier::check(int result, const char *layer, const char *what) const {
@@ -253,7 +256,7 @@ mpc_rt_status_t Multiplier::product(const ProductKey &key, const Contraction &sh
     plan = Plan();
     plan.shape = shape;
     plan.alignments = alignments;
-    if (auto status = makePlan(plan, given, layer)) {
+    if (auto status = placeEpilogue(plan, given, layer)) {
       release(plan);
       plans.erase(place);
       return status;

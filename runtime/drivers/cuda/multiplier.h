@@ -84,12 +84,13 @@ private:
     GeluArguments gelu = {};
     void *sums = nullptr; // of the columns of rhs
   };
-  mpc_rt_status_t makePlan(Plan &plan, const Operands &operands, const char *layer);
+  // Of the product without an epilogue, anew.
   mpc_rt_status_t describe(Plan &plan, const char *layer) const;
   // The algorithm of a described plan: what was chosen before for such a product, else what the
   // library's heuristic says.
   mpc_rt_status_t choose(Plan &plan, const char *layer);
-  // An algorithm with as much in the epilogue as the library has and does as it should.
+  // A description and an algorithm with as much in the epilogue as the library has and does as it
+  // should.
   mpc_rt_status_t placeEpilogue(Plan &plan, const Operands &operands, const char *layer);
   mpc_rt_status_t setEpilogue(Plan &plan, uint32_t epilogue, const Operands &operands,
                               const char *layer) const;
@@ -124,7 +125,7 @@ private:
   int askHeuristic(Plan &plan, int &found) const;
   mpc_rt_status_t byKernel(const Contraction &shape, const Operands &operands);
   mpc_rt_status_t check(int result, const char *layer, const char *what) const;
-  void release(Plan &plan);
+  void release(Plan &plan) const;
 
   DeviceSession &session;
   KernelTable &kernels;

@@ -106,6 +106,7 @@ mpc_rt_status_t Multiplier::choose(Plan &plan, const char *layer) {
 
 mpc_rt_status_t Multiplier::describe(Plan &plan, const char *layer) const {
   const Contraction &c = plan.shape;
+  release(plan);
   lt::DataType lhs, rhs, out;
   dataType(c.lhs, lhs), dataType(c.rhs, rhs), dataType(c.out, out); // takes() looked at them
   // The factors of the sums are of the type that sums.
@@ -140,11 +141,6 @@ mpc_rt_status_t Multiplier::describe(Plan &plan, const char *layer) const {
       code ? code : makeLayout(plan.b, lhs, c.transposeLhs ? c.m : c.k, c.transposeLhs ? c.k : c.m);
   code = code ? code : makeLayout(plan.d, out, c.n, c.m);
   return check(code, layer, "describing an operand");
-}
-
-mpc_rt_status_t Multiplier::makePlan(Plan &plan, const Operands &operands, const char *layer) {
-  auto status = describe(plan, layer);
-  return status ? status : placeEpilogue(plan, operands, layer);
 }
 
 mpc_rt_status_t Multiplier::setBeside(const Plan &plan, const Operands &operands,
@@ -189,8 +185,10 @@ static bool usesGelu() {
 
 mpc_rt_status_t Multiplier::placeEpilogue(Plan &plan, const Operands &operands, const char *layer) {
   const Contraction &c = plan.shape;
+  // What an epilogue before needed, as a place for bits, is no part of the next one's description.
   auto has = [&](lt::Epilogue epilogue) {
-    return setEpilogue(plan, epilogue, operands, layer) == MPC_RT_OK &&
+    return describe(plan, layer) == MPC_RT_OK &&
+           setEpilogue(plan, epilogue, operands, layer) == MPC_RT_OK &&
            choose(plan, layer) == MPC_RT_OK;
   };
   if (c.makesMask && has(lt::epilogueReluMask) && keepsNaN(plan, operands) &&
@@ -216,6 +214,8 @@ mpc_rt_status_t Multiplier::placeEpilogue(Plan &plan, const Operands &operands, 
       sumsColumns(plan, operands))
     return MPC_RT_OK;
   // Kernels of the artifact do the rest afterwards.
+  if (auto status = describe(plan, layer))
+    return status;
   if (auto status = setEpilogue(plan, 0, operands, layer))
     return status;
   return choose(plan, layer);

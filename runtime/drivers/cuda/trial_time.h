@@ -8,11 +8,20 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <string_view>
 
 namespace mpc::rt::cuda {
 
-// Work of fewer multiplications and additions is not worth a trial: launches are most of its time.
-constexpr double fewOperations = 1 << 28;
+// Whether work of so many multiplications and additions is worth a trial: of less, launches are
+// most of the time. MPC_CUDA_TRIALS=off: nothing is, what comes first is taken; =all: everything
+// is.
+inline bool isWorthTrial(double operations) {
+  constexpr double few = 1 << 28;
+  const char *setting = std::getenv("MPC_CUDA_TRIALS");
+  const std::string_view choice = setting ? setting : "";
+  return choice != "off" && (choice == "all" || operations >= few);
+}
 
 // Ways whose times are closer than this factor are equally fast: the one that comes first is taken,
 // on every GPU of a kind and in every process.
