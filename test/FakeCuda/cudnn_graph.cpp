@@ -6,6 +6,7 @@
 #include "test/FakeCuda/cudnn_convolution.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace fake::dnn {
