@@ -12,7 +12,7 @@ struct Scores {
 };
 // Sources of a row that count.
 __device__ inline index visible_sources(const Scores &s, const index row) {
-  const index target = row % s.targets;
+  const index target = modulo(row, s.targets);
   return s.causal && target + 1 < s.sources ? target + 1 : s.sources;
 }
 // [samples, rows, columns, width] as [samples, columns, rows, width], of several tensors.
@@ -31,8 +31,9 @@ template <class T> __device__ inline void exchanged(const Exchange &e, const ind
     for (; at >= e.parts[k].count; ++k)
       at -= e.parts[k].count;
     const ExchangePart &p = e.parts[k];
-    const index w = at % p.width, row = at / p.width % p.rows;
-    const index column = at / p.width / p.rows % p.columns, sample = at / p.width / p.rows / p.columns;
+    const index place = divided(at, p.width), w = at - place * p.width;
+    const index block = divided(place, p.rows), row = place - block * p.rows;
+    const index sample = divided(block, p.columns), column = block - sample * p.columns;
     ((T *)p.to)[at] = ((const T *)p.from)[((sample * p.rows + row) * p.columns + column) * p.width + w];
   }
 }

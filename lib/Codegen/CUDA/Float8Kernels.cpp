@@ -28,9 +28,10 @@ struct Widenings {
 __device__ inline void turned(const Turn &t, const index i) {
   const index across = (t.columns + 3) / 4, along = t.length / 16;
   const bool by_words = t.columns % 4 == 0 && (size_t)t.from % 4 == 0;
-  const index column = i % across * 4, row = i / across % along * 16;
-  const unsigned char *from = t.from + i / across / along * t.rows * t.columns;
-  unsigned char *to = t.to + i / across / along * t.length * t.columns;
+  const index place = divided(i, across), matrix = divided(place, along);
+  const index column = (i - place * across) * 4, row = (place - matrix * along) * 16;
+  const unsigned char *from = t.from + matrix * t.rows * t.columns;
+  unsigned char *to = t.to + matrix * t.length * t.columns;
   pack<unsigned char, 16> columns[4];
 #pragma unroll
   for (int r = 0; r < 16; ++r) {

@@ -58,8 +58,9 @@ template <class T> struct BitElements {
   int count; // of a row's last byte fewer than 8, of the padding none
   bool by_packs;
   __device__ inline BitElements(T *x, const index columns, const index byte) {
-    const index row_bytes = (columns + 127) / 128 * 16, first = byte % row_bytes * 8;
-    place = x + byte / row_bytes * columns + first;
+    const index row_bytes = (columns + 127) / 128 * 16;
+    const index row = divided(byte, row_bytes), first = (byte - row * row_bytes) * 8;
+    place = x + row * columns + first;
     count = columns - first >= 8 ? 8 : columns > first ? (int)(columns - first) : 0;
     by_packs = columns % 8 == 0 && (size_t)x % 16 == 0 && count != 0;
   }
@@ -179,7 +180,7 @@ template <class Sum>
 __device__ inline void product(const Product p, const void *lhs, const void *rhs, const void *bias,
                                void *out, const index count) {
   for (index i = first_index(); i < count; i += index_step()) {
-    const index n = i % p.n, m = i / p.n % p.m, b = i / p.n / p.m;
+    const index row = divided(i, p.n), n = i - row * p.n, b = divided(row, p.m), m = row - b * p.m;
     Sum sum = 0;
     for (index k = 0; k < p.k; ++k)
       sum += element<Sum>(lhs, p.lhs, b * p.m * p.k + (p.transpose_lhs ? k * p.m + m : m * p.k + k)) *
@@ -204,7 +205,7 @@ extern "C" __global__ void __launch_bounds__(256)
     mpc_product_i32(const Product p, const void *lhs, const void *rhs, const void *, void *out,
                     const index count) {
   for (index i = first_index(); i < count; i += index_step()) {
-    const index n = i % p.n, m = i / p.n % p.m, b = i / p.n / p.m;
+    const index row = divided(i, p.n), n = i - row * p.n, b = divided(row, p.m), m = row - b * p.m;
     int sum = p.accumulate ? ((const int *)out)[i] : 0;
     for (index k = 0; k < p.k; ++k)
       sum += ((const signed char *)lhs)[b * p.m * p.k + (p.transpose_lhs ? k * p.m + m : m * p.k + k)] *
@@ -227,13 +228,15 @@ struct Window {
 __device__ inline index image_of(const Window &w, index o, index k) {
   index place = 0, scale = 1;
   for (int d = 2; d >= 0; --d) {
-    const index at = o % w.outputs[d] * w.strides[d] - w.low[d] + k % w.kernel[d] * w.dilations[d];
+    const index rows = divided(o, w.outputs[d]), taps = divided(k, w.kernel[d]);
+    const index at = (o - rows * w.outputs[d]) * w.strides[d] - w.low[d] +
+                     (k - taps * w.kernel[d]) * w.dilations[d];
     if (at < 0 || at >= w.images[d])
       return -1;
     place += at * scale;
     scale *= w.images[d];
-    o /= w.outputs[d];
-    k /= w.kernel[d];
+    o = rows;
+    k = taps;
   }
   return place;
 }
@@ -241,13 +244,18 @@ __device__ inline index image_of(const Window &w, index o, index k) {
 __device__ inline index output_of(const Window &w, index x, index k) {
   index place = 0, scale = 1;
   for (int d = 2; d >= 0; --d) {
-    const index from = x % w.images[d] + w.low[d] - k % w.kernel[d] * w.dilations[d];
-    if (from < 0 || from % w.strides[d] != 0 || from / w.strides[d] >= w.outputs[d])
+    const index rows = divided(x, w.images[d]), taps = divided(k, w.kernel[d]);
+    const index from =
+        x - rows * w.images[d] + w.low[d] - (k - taps * w.kernel[d]) * w.dilations[d];
+    if (from < 0)
       return -1;
-    place += from / w.strides[d] * scale;
+    const index step = divided(from, w.strides[d]);
+    if (step * w.strides[d] != from || step >= w.outputs[d])
+      return -1;
+    place += step * scale;
     scale *= w.outputs[d];
-    x /= w.images[d];
-    k /= w.kernel[d];
+    x = rows;
+    k = taps;
   }
   return place;
 }
@@ -263,8 +271,9 @@ __device__ inline void columns(const Window w, const T *x, T *y, const index fir
   const index rows = volume(adjoint ? w.images : w.outputs);
   const index places = volume(adjoint ? w.outputs : w.images);
   for (index i = first_index(); i < count; i += index_step()) {
-    const index c = i % depth, k = i / depth % taps, row = first + i / depth / taps;
-    const index o = row % rows, b = row / rows;
+    const index pair = divided(i, depth), c = i - pair * depth;
+    const index above = divided(pair, taps), k = pair - above * taps;
+    const index b = divided(first + above, rows), o = first + above - b * rows;
     const index place = adjoint ? output_of(w, o, k) : image_of(w, o, k);
     y[i] = place < 0 ? (T)0 : x[(b * places + place) * depth + c];
   }
@@ -289,7 +298,8 @@ extern "C" __global__ void __launch_bounds__(256)
 template <class T>
 __device__ inline void turned(const Window w, const T *x, T *y, const index count) {
   for (index i = first_index(); i < count; i += index_step()) {
-    const index c = i % w.channels, f = i / w.channels % w.filters, k = i / w.channels / w.filters;
+    const index pair = divided(i, w.channels), c = i - pair * w.channels;
+    const index k = divided(pair, w.filters), f = pair - k * w.filters;
     y[i] = x[(k * w.channels + c) * w.filters + f];
   }
 }
@@ -312,8 +322,10 @@ extern "C" __global__ void __launch_bounds__(256)
 template <class T>
 __device__ inline void transposed(const T *x, T *y, const index rows, const index columns,
                                   const index count) {
-  for (index i = first_index(); i < count; i += index_step())
-    y[i] = x[i % rows * columns + i / rows];
+  for (index i = first_index(); i < count; i += index_step()) {
+    const index column = divided(i, rows);
+    y[i] = x[(i - column * rows) * columns + column];
+  }
 }
 extern "C" __global__ void __launch_bounds__(256)
     mpc_transposed_16(const unsigned short *x, unsigned short *y, const index rows,
@@ -331,7 +343,7 @@ extern "C" __global__ void __launch_bounds__(256)
     mpc_biased(void *x, const void *bias, const int dtype, const int relu, const index columns,
                const index count) {
   for (index i = first_index(); i < count; i += index_step())
-    set_element(x, dtype, i, finished(element<float>(x, dtype, i), dtype, bias, dtype, i % columns, relu));
+    set_element(x, dtype, i, finished(element<float>(x, dtype, i), dtype, bias, dtype, modulo(i, columns), relu));
 }
 
 // Sums of float32 as `dtype`.
@@ -347,7 +359,8 @@ __device__ inline Sum convolved(const Window &w, const void *lhs, const void *rh
   const index images = volume(w.images), outputs = volume(w.outputs), taps = volume(w.kernel);
   Sum sum = 0;
   if (w.direction == 0) {
-    const index f = i % w.filters, o = i / w.filters % outputs, b = i / w.filters / outputs;
+    const index above = divided(i, w.filters), f = i - above * w.filters;
+    const index b = divided(above, outputs), o = above - b * outputs;
     for (index k = 0; k < taps; ++k) {
       const index place = image_of(w, o, k);
       for (index c = 0; place >= 0 && c < channels; ++c)
@@ -355,7 +368,8 @@ __device__ inline Sum convolved(const Window &w, const void *lhs, const void *rh
                element<Sum>(rhs, w.rhs, (k * channels + c) * w.filters + f);
     }
   } else if (w.direction == 1) {
-    const index c = i % w.channels, x = i / w.channels % images, b = i / w.channels / images;
+    const index above = divided(i, w.channels), c = i - above * w.channels;
+    const index b = divided(above, images), x = above - b * images;
     for (index k = 0; k < taps; ++k) {
       const index place = output_of(w, x, k), from = c / channels * filters;
       for (index f = from; place >= 0 && f < from + filters; ++f)
@@ -363,7 +377,8 @@ __device__ inline Sum convolved(const Window &w, const void *lhs, const void *rh
                element<Sum>(rhs, w.rhs, (k * channels + c % channels) * w.filters + f);
     }
   } else {
-    const index f = i % w.filters, c = i / w.filters % channels, k = i / w.filters / channels;
+    const index pair = divided(i, w.filters), f = i - pair * w.filters;
+    const index k = divided(pair, channels), c = pair - k * channels;
     for (index b = 0; b < w.batch; ++b)
       for (index o = 0; o < outputs; ++o) {
         const index place = image_of(w, o, k);
@@ -380,7 +395,7 @@ __device__ inline void convolve(const Window &w, const void *lhs, const void *rh
   const index columns = w.direction == 1 ? w.channels : w.filters;
   for (index i = first_index(); i < count; i += index_step())
     set_element(out, w.out, i,
-                finished(convolved<Sum>(w, lhs, rhs, i), w.out, bias, w.bias, i % columns, w.relu));
+                finished(convolved<Sum>(w, lhs, rhs, i), w.out, bias, w.bias, modulo(i, columns), w.relu));
 }
 extern "C" __global__ void __launch_bounds__(256)
     mpc_convolve_f32(const Window w, const void *lhs, const void *rhs, const void *bias, void *out,

@@ -77,7 +77,8 @@ static int64_t chooseParts(ArrayRef<BatchExtent> extents, ArrayRef<unsigned> par
   // Enough threads to hide the latency of memory on any GPU, and sums long enough to share. A warp
   // adds up what is left of a single sum.
   constexpr int64_t kThreads = 262144;
-  constexpr int64_t kShortSum = 128, kShortSumOfWarp = 2048, kLeastOfPart = 32, kBatch = 4096;
+  constexpr int64_t kShortSum = 128, kShortSumOfWarp = 2048, kBatch = 4096;
+  constexpr int64_t kLeastOfPart = 32, kLeastOfOneSum = 8;
   int64_t sums = 1, length = 1;
   bool isFixed = true;
   for (unsigned loop : parallel) {
@@ -92,7 +93,8 @@ static int64_t chooseParts(ArrayRef<BatchExtent> extents, ArrayRef<unsigned> par
   }
   if (length <= (parallel.empty() && isFixed ? kShortSumOfWarp : kShortSum))
     return 1;
-  const int64_t parts = std::min(kThreads / sums, length / kLeastOfPart);
+  const int64_t parts =
+      std::min(kThreads / sums, length / (parallel.empty() ? kLeastOfOneSum : kLeastOfPart));
   return std::max<int64_t>(1, llvm::bit_floor<uint64_t>(parts));
 }
 
