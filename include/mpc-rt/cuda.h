@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define MPC_RT_CUDA_VERSION 3u
+#define MPC_RT_CUDA_VERSION 4u
 
 /* What cuModuleLoadData takes. A cubin runs on its compute capability and later ones of the same
  * major number, PTX on every later one. */
@@ -21,6 +21,10 @@ typedef struct mpc_rt_cuda_image_t {
   const void *data;
   uint64_t bytes;
 } mpc_rt_cuda_image_t;
+
+/* A launch of so many threads, counting the lanes of its iterations, runs faster by itself than as a
+ * stage of others: where it can be that wide, its kernel is both. */
+#define MPC_RT_CUDA_WIDE_THREADS 65536
 
 /* `void name(arguments..., long long count)`: each thread, or each warp (`lanes`), does iterations
  * of [0, count) in steps of the whole grid, so any number of blocks gives the same result. */
@@ -35,8 +39,9 @@ typedef struct mpc_rt_cuda_kernel_t {
 } mpc_rt_cuda_kernel_t;
 
 /* A kernel with stages that does the work of launches that follow each other. Its parameters are
- * theirs, one after the other, each with its count. Between two stages the whole grid waits: it
- * must be launched cooperatively. */
+ * theirs, one after the other, each with its count, and two of int: the first stage that runs, and
+ * the one before which it ends. Between two stages the whole grid waits: it must be launched
+ * cooperatively. */
 typedef struct mpc_rt_cuda_group_t {
   const char *name;
   const uint32_t *kernels; /* indices of kernels, in the order of the launches */

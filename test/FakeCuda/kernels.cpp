@@ -36,7 +36,7 @@ struct Dimensions {
 };
 thread_local Dimensions threadIdx, blockIdx, blockDim, gridDim;
 thread_local int mpc_stage;
-#define MPC_STAGE(number) if (mpc_stage == number)
+#define MPC_STAGE(number) if (mpc_stage == number && number >= first_stage && number < end_stage)
 
 // The lanes of a warp take turns: each runs until it needs what another one has.
 struct Lane {

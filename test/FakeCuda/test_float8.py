@@ -109,7 +109,7 @@ class Float8(FolderTest):
         """Of the products, in their order."""
         return [re.search(r"type (\d+)", line)[1] for line in launches if "multiply" in line]
 
-    def check(self, policy, batch):
+    def check(self, policy, batch, most):
         launches, saved = self.train(policy, batch)
         types = self.types(launches)
         # Three forward, three gradients of kernels, one cotangent; the other has sums of ten terms.
@@ -122,24 +122,24 @@ class Float8(FolderTest):
         # Six products have operands to turn, whether one or both: a launch each.
         copies = [line for line in launches if "mpc_turned" in line]
         self.assertEqual(len(copies), 6, launches)
-        self.assertEqual(len(launches), 20, launches)
+        self.assertEqual(len(launches), most, launches)
         for settings in (WITHOUT, {"MPC_FAKE_CUBLASLT_FLOAT8": "none"}):
             others, same = self.train(policy, batch, **settings)
             self.assertEqual(len([line for line in others if "mpc_widened" in line]), 7, others)
-            self.assertEqual(len(others), 21, others)
+            self.assertEqual(len(others), most + 1, others)
             self.assertEqual(set(self.types(others)), {FLOAT16}, others)
             self.assertEqual(len(self.types(others)), len(types))
             self.assertEqual(saved, same, settings)
         return launches, saved
 
     def test_float32(self):
-        self.check("float8_from_float32", 16)
+        self.check("float8_from_float32", 16, 28)
 
     def test_bfloat16_and_a_batch_that_is_no_multiple(self):
-        self.check("float8_from_mixed_bfloat16", 20)
+        self.check("float8_from_mixed_bfloat16", 20, 28)
 
     def test_float16(self):
-        self.check("float8_from_mixed_float16", 24)
+        self.check("float8_from_mixed_float16", 24, 32)
 
     def test_loops_of_the_runtime_have_the_same_numbers(self):
         self.train("float8_from_float32", 16)

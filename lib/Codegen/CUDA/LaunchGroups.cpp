@@ -5,6 +5,7 @@
 #include "dialects/mpcrt/IR/Mpcrt.h"
 #include "lib/Codegen/CUDA/ScalarExpression.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpc-rt/cuda.h"
 #include "mpc/Analysis/BatchExtent.h"
 #include "llvm/ADT/SetVector.h"
 #include <set>
@@ -15,16 +16,18 @@ using namespace mpc;
 /// Bytes of parameters that every driver takes, with room for alignment.
 static constexpr size_t kParameterBytes = 3584;
 
+/// A launch of so many threads fills a GPU: as a stage it would have to do with those that fit with
+/// the registers of the hungriest one.
+static constexpr int64_t kWideThreads = MPC_RT_CUDA_WIDE_THREADS, kLargeBatch = 16384;
+
 static size_t parameterBytes(func::FuncOp kernel) {
   return 8 * (kernel.getNumArguments() - 1); // begin and end are one count
 }
 
-/// Whether the launch fills a GPU: as a stage it would have to do with fewer threads, those that
-/// fit with the registers of the hungriest stage. The batch counts as 4096.
-static bool isWide(mpcrt::LaunchOp launch, unsigned lanes) {
-  constexpr int64_t kThreads = 65536, kBatch = 4096;
+/// Threads of a launch; the batch counts as `batch`.
+static int64_t countThreads(mpcrt::LaunchOp launch, unsigned lanes, int64_t batch) {
   auto count = evaluateIndex(launch.getCount());
-  return !count || (count->fixed + kBatch * count->perSample) * lanes >= kThreads;
+  return count ? (count->fixed + batch * count->perSample) * lanes : 0;
 }
 
 std::vector<SmallVector<func::FuncOp>>
@@ -34,10 +37,13 @@ mpc::findLaunchGroups(ModuleOp module, function_ref<unsigned(func::FuncOp)> lane
   SymbolTable symbols(module);
   SmallVector<func::FuncOp> run;
   size_t bytes = 0;
+  auto addGroup = [&](SmallVector<func::FuncOp> group) {
+    SmallVector<Operation *> key(group.begin(), group.end());
+    if (!group.empty() && seen.insert(key).second)
+      groups.push_back(std::move(group));
+  };
   auto finish = [&] {
-    SmallVector<Operation *> key(run.begin(), run.end());
-    if (!run.empty() && seen.insert(key).second)
-      groups.push_back(run);
+    addGroup(run);
     run.clear();
     bytes = 0;
   };
@@ -53,7 +59,12 @@ mpc::findLaunchGroups(ModuleOp module, function_ref<unsigned(func::FuncOp)> lane
         continue;
       }
       auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
-      const bool isAlone = isWide(launch, lanesOf(kernel));
+      const unsigned lanes = lanesOf(kernel);
+      // What fills a GPU with any batch is no stage; what does with a large one is both, and the
+      // runtime decides.
+      const bool isAlone = countThreads(launch, lanes, 0) >= kWideThreads;
+      if (!isAlone && countThreads(launch, lanes, kLargeBatch) >= kWideThreads)
+        addGroup({kernel});
       if (isAlone || bytes + parameterBytes(kernel) > kParameterBytes)
         finish();
       run.push_back(kernel);
@@ -78,11 +89,11 @@ std::string mpc::printLaunchGroup(StringRef name, ArrayRef<func::FuncOp> group) 
                            : "const " + cudaType(type) + " " + argument + ", ";
       arguments += argument + ", ";
     }
-    parameters += "const index " + prefix + "count" + (s + 1 < group.size() ? ",\n    " : "");
+    parameters += "const index " + prefix + "count,\n    ";
     stages += "  MPC_STAGE(" + std::to_string(s) + ") " + kernel.getSymName().str() + "_body(" +
               arguments + prefix + "count);\n";
   }
   return ("extern \"C\" __global__ void __launch_bounds__(256) " + name + "(" + parameters +
-          ") {\n" + stages + "}\n")
+          "const int first_stage, const int end_stage) {\n" + stages + "}\n")
       .str();
 }

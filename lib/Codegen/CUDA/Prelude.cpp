@@ -197,9 +197,9 @@ template <class T> inline T other_lane(T x, const int bit) {
 }
 #endif
 
-// Stages of a kernel: before each but the first, all threads of the grid wait for all others. The
-// launch is cooperative, so that every block runs; the highest bit of `grid_arrivals` flips when the
-// last one has come. (The software device runs stage after stage.)
+// Stages of a kernel, from `first_stage` up to `end_stage`: before each but the first, all threads of
+// the grid wait for all others. The launch is cooperative, so that every block runs; the highest bit
+// of `grid_arrivals` flips when the last one has come. (The software device runs stage after stage.)
 #ifndef MPC_STAGE
 __device__ unsigned grid_arrivals = 0;
 __device__ __noinline__ void wait_for_grid() {
@@ -215,8 +215,9 @@ __device__ __noinline__ void wait_for_grid() {
   __syncthreads();
 }
 #define MPC_STAGE(number)                                                                          \
-  if (number)                                                                                      \
-    wait_for_grid();
+  if (number > first_stage && number < end_stage)                                                  \
+    wait_for_grid();                                                                               \
+  if (number >= first_stage && number < end_stage)
 #endif
 )cuda";
 

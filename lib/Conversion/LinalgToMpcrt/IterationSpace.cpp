@@ -93,8 +93,10 @@ static int64_t chooseParts(ArrayRef<BatchExtent> extents, ArrayRef<unsigned> par
   }
   if (length <= (parallel.empty() && isFixed ? kShortSumOfWarp : kShortSum))
     return 1;
-  const int64_t parts =
-      std::min(kThreads / sums, length / (parallel.empty() ? kLeastOfOneSum : kLeastOfPart));
+  int64_t parts = std::min(kThreads / sums, length / kLeastOfPart);
+  // Of a single sum no more than a warp adds up next, while that leaves no thread too much.
+  if (parallel.empty() && length <= kThreads)
+    parts = std::min(kShortSumOfWarp, length / kLeastOfOneSum);
   return std::max<int64_t>(1, llvm::bit_floor<uint64_t>(parts));
 }
 

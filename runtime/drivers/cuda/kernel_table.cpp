@@ -70,9 +70,6 @@ mpc_rt_status_t KernelTable::loadGroups() {
             session.check(session.cuda.moduleGetFunction(&group.function, module, group.info->name),
                           group.info->name))
       return status;
-    // One per multiprocessor: launches that want more are no stages, and waiting takes longer the
-    // more there are.
-    group.mostBlocks = session.multiprocessors;
   }
   return MPC_RT_OK;
 }
@@ -105,33 +102,30 @@ void KernelTable::launch(mpc_rt_kernel_fn handle, void *const *arguments, int64_
   waiting.push_back(std::move(launch));
 }
 
-bool KernelTable::cut(std::vector<std::pair<size_t, const Group *>> &pieces) const {
-  const size_t size = waiting.size(), none = size + 1;
-  // From the end: the fewest pieces that cover everything from each place on.
-  std::vector<size_t> fewest(size + 1, none);
-  std::vector<const Group *> first(size, nullptr);
-  fewest[size] = 0;
-  for (size_t i = size; i-- > 0;) {
-    if (kernels[waiting[i].kernel].function && fewest[i + 1] != none)
-      fewest[i] = fewest[i + 1] + 1;
-    for (const Group &group : groups) {
-      size_t length = group.info->kernel_count;
-      if (i + length > size || fewest[i + length] == none || fewest[i + length] + 1 >= fewest[i])
-        continue;
-      bool matches = true;
-      for (size_t k = 0; matches && k < length; ++k)
-        matches = group.info->kernels[k] == waiting[i + k].kernel;
-      if (!matches)
-        continue;
-      fewest[i] = fewest[i + length] + 1;
-      first[i] = &group;
+// What fills the GPU has a grid of its own.
+bool KernelTable::isAlone(const Launch &launch) const {
+  const Kernel &kernel = kernels[launch.kernel];
+  return kernel.function && launch.count >= MPC_RT_CUDA_WIDE_THREADS / int64_t{kernel.info->lanes};
+}
+
+KernelTable::Piece KernelTable::pieceFrom(size_t first) const {
+  Piece best{first};
+  if (isAlone(waiting[first]))
+    return best;
+  size_t most = kernels[waiting[first].kernel].function ? 1 : 0;
+  for (const Group &group : groups)
+    for (size_t stage = 0; stage < group.info->kernel_count; ++stage) {
+      size_t length = 0;
+      while (first + length < waiting.size() && stage + length < group.info->kernel_count &&
+             group.info->kernels[stage + length] == waiting[first + length].kernel &&
+             !isAlone(waiting[first + length]))
+        ++length;
+      if (length > most) {
+        most = length;
+        best = {first, length, &group, stage};
+      }
     }
-  }
-  if (fewest[0] == none)
-    return false;
-  for (size_t i = 0; i < size; i += first[i] ? first[i]->info->kernel_count : 1)
-    pieces.push_back({i, first[i]});
-  return true;
+  return best;
 }
 
 mpc_rt_status_t KernelTable::launchAlone(Launch &launch) {
@@ -146,37 +140,52 @@ mpc_rt_status_t KernelTable::launchAlone(Launch &launch) {
                       launch.count * kernel.info->lanes, kernel.info->name);
 }
 
-mpc_rt_status_t KernelTable::launchTogether(const Group &group, size_t begin) {
+mpc_rt_status_t KernelTable::launchTogether(const Piece &piece) {
+  const mpc_rt_cuda_group_t &info = *piece.group->info;
   std::vector<void *> parameters;
-  int64_t most = 0, threads = group.info->block_threads;
-  for (size_t i = begin; i < begin + group.info->kernel_count; ++i) {
-    for (uint64_t &word : waiting[i].words)
+  uint64_t none = 0; // of stages that do not run
+  int64_t most = 0, threads = info.block_threads;
+  for (size_t stage = 0; stage < info.kernel_count; ++stage) {
+    const mpc_rt_cuda_kernel_t &kernel = *kernels[info.kernels[stage]].info;
+    if (stage < piece.stage || stage >= piece.stage + piece.length) {
+      parameters.insert(parameters.end(), std::strlen(kernel.arguments) + 1, &none);
+      continue;
+    }
+    Launch &launch = waiting[piece.first + stage - piece.stage];
+    for (uint64_t &word : launch.words)
       parameters.push_back(&word);
-    parameters.push_back(&waiting[i].count);
-    most = std::max(most, waiting[i].count * kernels[waiting[i].kernel].info->lanes);
+    parameters.push_back(&launch.count);
+    most = std::max(most, launch.count * kernel.lanes);
   }
   if (most == 0)
     return MPC_RT_OK;
-  auto blocks = static_cast<unsigned>(std::min((most + threads - 1) / threads, group.mostBlocks));
-  return session.check(session.cuda.launchCooperative(group.function, blocks, 1, 1,
+  auto firstStage = static_cast<int>(piece.stage),
+       endStage = static_cast<int>(piece.stage + piece.length);
+  parameters.push_back(&firstStage);
+  parameters.push_back(&endStage);
+  auto blocks = static_cast<unsigned>(
+      std::min((most + threads - 1) / threads, int64_t{session.multiprocessors}));
+  return session.check(session.cuda.launchCooperative(piece.group->function, blocks, 1, 1,
                                                       static_cast<unsigned>(threads), 1, 1, 0,
                                                       session.stream, parameters.data()),
-                       group.info->name);
+                       info.name);
 }
 
 mpc_rt_status_t KernelTable::flush() {
-  if (waiting.empty())
-    return MPC_RT_OK;
-  std::vector<std::pair<size_t, const Group *>> pieces;
   mpc_rt_status_t status = MPC_RT_OK;
-  if (!cut(pieces))
-    status = fail(MPC_RT_DATA_LOSS,
-                  "kernel %s is launched in an order that the model's tables do "
-                  "not know; compile the model again",
-                  kernels[waiting[0].kernel].info->name);
-  for (auto [first, group] : pieces)
-    if (!status)
-      status = group ? launchTogether(*group, first) : launchAlone(waiting[first]);
+  for (size_t first = 0; !status && first < waiting.size();) {
+    const Piece piece = pieceFrom(first);
+    first += piece.length;
+    Launch &launch = waiting[piece.first];
+    const Kernel &kernel = kernels[launch.kernel];
+    status = piece.group ? launchTogether(piece)
+             : kernel.function
+                 ? launchAlone(launch)
+                 : fail(MPC_RT_DATA_LOSS,
+                        "kernel %s is launched in an order that the model's tables do "
+                        "not know; compile the model again",
+                        kernel.info->name);
+  }
   waiting.clear();
   return status;
 }

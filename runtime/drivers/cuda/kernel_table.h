@@ -61,7 +61,6 @@ private:
   struct Group {
     Function function = nullptr;
     const mpc_rt_cuda_group_t *info = nullptr;
-    int64_t mostBlocks = 1; // that run at the same time
   };
   struct Launch {
     uint32_t kernel;
@@ -69,11 +68,19 @@ private:
     int64_t count;
   };
   mpc_rt_status_t loadGroups();
-  // Cuts what waits into the fewest pieces: a group, or null for a launch alone, where each piece
-  // begins. False when nothing fits.
-  bool cut(std::vector<std::pair<size_t, const Group *>> &pieces) const;
+  // Launches that follow each other, from `first` on: stages of a group from `stage` on; or one of
+  // them alone, without a group.
+  struct Piece {
+    size_t first, length = 1;
+    const Group *group = nullptr;
+    size_t stage = 0;
+  };
+  // The longest piece of narrow launches from `first` on. Without a group and a function of its own
+  // nothing fits.
+  Piece pieceFrom(size_t first) const;
+  bool isAlone(const Launch &launch) const;
   mpc_rt_status_t launchAlone(Launch &launch);
-  mpc_rt_status_t launchTogether(const Group &group, size_t first);
+  mpc_rt_status_t launchTogether(const Piece &piece);
   const mpc_rt_cuda_image_t *chooseImage() const;
   // `wanted`: threads that have work.
   mpc_rt_status_t launch(Function function, unsigned threads, void **parameters, int64_t wanted,

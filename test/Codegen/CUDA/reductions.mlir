@@ -119,7 +119,8 @@ func.func @largest(%x: memref<?x512xf16> {mpc.input = "x"}, %out: memref<i16> {m
 
 // What follows each other is one kernel; the whole grid waits between its stages.
 // CHECK: void __launch_bounds__(256) mpc_group_2(short *s0_0, short *s0_1, short *s0_2, const index s0_3, const index s0_count,
-// CHECK-NEXT: short *s1_0, short *s1_1, const index s1_2, const index s1_count) {
+// CHECK-NEXT: short *s1_0, short *s1_1, const index s1_2, const index s1_count,
+// CHECK-NEXT: const int first_stage, const int end_stage) {
 // CHECK-NEXT: MPC_STAGE(0) kernel_largest_1_body(s0_0, s0_1, s0_2, s0_3, s0_count);
 // CHECK-NEXT: MPC_STAGE(1) kernel_largest_2_body(s1_0, s1_1, s1_2, s1_count);
 // CHECK-NEXT: }
