@@ -38,6 +38,11 @@ struct Convolution {
   int64_t imageElements() const { return product(images) * channels; }
   int64_t outputElements() const { return product(outputs) * filters; }
   int64_t filterElements() const { return product(kernel) * (channels / groups) * filters; }
+  // Multiplications and additions.
+  double operations() const {
+    return 2.0 * static_cast<double>(batch * product(outputs)) *
+           static_cast<double>(filterElements());
+  }
   int64_t lhsElements() const {
     return batch *
            (direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT ? outputElements() : imageElements());

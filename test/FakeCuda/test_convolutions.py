@@ -124,18 +124,20 @@ class Convolutions(FolderTest):
         self.assertIn("  hint: convolutions run without cuDNN", text)
 
     def test_engine_slower_than_the_next(self):
-        """The heuristics' first engine is taken unless another one is clearly faster; both give the same numbers."""
+        """The heuristics' first engine is taken unless another one is clearly faster, or columns are; all
+        give the same numbers."""
         model = self.small("timed", 16, "linear", "--policy=mixed_float16")
+        all_engines, no_columns = {"MPC_FAKE_CUDNN_SLOW": "41,44"}, {"MPC_FAKE_CUBLASLT_SLOW": "4"}
         values = {}
-        for name, settings, engine in (
-            ("all", {"MPC_FAKE_CUDNN_SLOW": "41", "MPC_CUDA_TRIALS": "all"}, "44"),
-            ("small", {"MPC_FAKE_CUDNN_SLOW": "41"}, "41"),
-            ("off", {"MPC_FAKE_CUDNN_SLOW": "41", "MPC_CUDA_TRIALS": "off"}, "41"),
+        for name, settings, ran in (
+            ("off", {**all_engines, "MPC_CUDA_TRIALS": "off"}, "engine 41"),
+            ("small", all_engines, "engine 41"),
+            ("another", {"MPC_FAKE_CUDNN_SLOW": "41", **no_columns, "MPC_CUDA_TRIALS": "all"}, "engine 44"),
+            ("columns", {**all_engines, "MPC_CUDA_TRIALS": "all"}, "epilogue 4"),
         ):  # fmt: skip
             lines, values[name] = self.predict(model, self.rows(), "timed_" + name, **settings)
-            ran = [line for line in lines if "convolve forward" in line]
-            self.assertTrue(ran and ran[-1].endswith(" engine " + engine), (name, lines))
-        for name in values:
+            last = [line for line in lines if "convolve forward" in line or "multiply" in line][-1]
+            self.assertTrue(last.endswith(" " + ran), (name, lines))
             np.testing.assert_array_equal(values[name], values["off"], name)
 
     def small(self, name, filters, activation, *options):

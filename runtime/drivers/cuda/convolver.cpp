@@ -7,6 +7,7 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/cuda/library_kernels.h"
+#include "runtime/drivers/cuda/trial_time.h"
 
 #include <algorithm>
 #include <string>
@@ -151,6 +152,25 @@ mpc_rt_status_t Convolver::toFilter(const Convolution &c, uint32_t id, const voi
   return kernels.launchNamed("mpc_rounded", parameters, count);
 }
 
+mpc_rt_status_t Convolver::byColumns(const Convolution &c, uint32_t id, const void *lhs,
+                                     const void *rhs, const void *bias, void *out,
+                                     const char *layer) {
+  return c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT
+             ? toFilter(c, id, lhs, rhs, out, layer)
+             : toPlaces(c, id, lhs, rhs, bias, out, layer);
+}
+
+bool Convolver::areColumnsFaster(const Convolution &c, uint32_t id, const void *lhs,
+                                 const void *rhs, const void *bias, void *out, const char *layer) {
+  std::string engine;
+  auto byLibrary = [&] { return library.convolve(c, id, lhs, rhs, bias, out, layer, engine); };
+  auto columns = [&] { return byColumns(c, id, lhs, rhs, bias, out, layer); };
+  double seconds = 0, secondsOfColumns = 0;
+  return isWorthTrial(c.operations()) && timeOnStream(session, byLibrary, seconds) &&
+         timeOnStream(session, columns, secondsOfColumns) &&
+         seconds > clearlySlower * secondsOfColumns;
+}
+
 mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
                                     const void *rhs, const void *bias, void *out, int64_t batch) {
   const char *layer = descriptor.layer ? descriptor.layer : "convolution";
@@ -164,16 +184,19 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
   std::string kernel = isEmpty || !isProduct ? "direct" : isByOne(c) ? "product" : "columns";
   mpc_rt_status_t status = MPC_RT_OK;
   std::string engine;
+  const std::pair key{descriptor.id, batch};
+  const auto tried = columnsAreFaster.find(key);
   // A kernel of 1 is a product of what lies in memory already.
-  if (!isEmpty && !(isProduct && isByOne(c)))
+  if (!isEmpty && !(isProduct && isByOne(c)) && !(tried != columnsAreFaster.end() && tried->second))
     status = library.convolve(c, descriptor.id, lhs, rhs, bias, out, layer, engine);
+  if (!engine.empty() && isProduct && tried == columnsAreFaster.end() &&
+      (columnsAreFaster[key] = areColumnsFaster(c, descriptor.id, lhs, rhs, bias, out, layer)))
+    engine.clear();
   if (!engine.empty())
     kernel = engine;
   else if (!status)
     status = isEmpty || !isProduct ? directly(c, lhs, rhs, bias, out, layer)
-             : c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT
-                 ? toFilter(c, descriptor.id, lhs, rhs, out, layer)
-                 : toPlaces(c, descriptor.id, lhs, rhs, bias, out, layer);
+                                   : byColumns(c, descriptor.id, lhs, rhs, bias, out, layer);
   if (!status)
     products.note(descriptor.id, batch, layer, c, kernel);
   return status;

@@ -11,14 +11,17 @@
 #include "runtime/drivers/cuda/multiplier.h"
 #include "runtime/drivers/product_list.h"
 
+#include <map>
+#include <utility>
+
 namespace mpc::rt::cuda {
 
 class Convolver {
 public:
   Convolver(DeviceSession &session, KernelTable &kernels, Multiplier &multiplier,
             dnn::SessionHandle &handle, ProductList &products, bool tf32)
-      : kernels(kernels), multiplier(multiplier), products(products), scratch(session),
-        library(session, kernels, scratch, handle, tf32) {}
+      : session(session), kernels(kernels), multiplier(multiplier), products(products),
+        scratch(session), library(session, kernels, scratch, handle, tf32) {}
 
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch);
@@ -33,14 +36,23 @@ private:
                            const void *bias, void *out, const char *layer);
   mpc_rt_status_t toFilter(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
                            void *out, const char *layer);
+  mpc_rt_status_t byColumns(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
+                            const void *bias, void *out, const char *layer);
+  // Whether columns are clearly faster than what the library has: of float32 without TF32 that may
+  // be a kernel for anything that takes ten times as long. Only where there is work.
+  bool areColumnsFaster(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
+                        const void *bias, void *out, const char *layer);
   mpc_rt_status_t launchColumns(const Convolution &c, const void *from, uint8_t *to, int64_t first,
                                 int64_t rows, int64_t width);
 
+  DeviceSession &session;
   KernelTable &kernels;
   Multiplier &multiplier;
   ProductList &products;
   Scratch scratch;
   GraphConvolver library;
+  // By convolution and batch, where both ways were tried.
+  std::map<std::pair<uint32_t, int64_t>, bool> columnsAreFaster;
 };
 
 } // namespace mpc::rt::cuda

@@ -27,12 +27,6 @@ int64_t tensorAlignmentOf(const void *address) {
   return static_cast<int64_t>(bits & -bits);
 }
 
-// Multiplications and additions.
-double operationsOf(const Convolution &c) {
-  return 2.0 * static_cast<double>(c.batch * Convolution::product(c.outputs)) *
-         static_cast<double>(c.filterElements());
-}
-
 uint64_t packedFilterBytes(const Convolution &c) {
   return alignUp(static_cast<uint64_t>(c.filterElements()) * dtypeSize(c.out), partAlignment);
 }
@@ -133,7 +127,7 @@ void GraphConvolver::makePlan(Entry &entry, const Operands &operands, const char
   rules.workspaceBytes = mostWorkspaceBytes;
   // Without groups the columns are a product on Tensor Cores, which a slow engine does not beat.
   rules.slow = c.groups > 1;
-  rules.candidates = isWorthTrial(operationsOf(c)) ? mostCandidates : 1;
+  rules.candidates = isWorthTrial(c.operations()) ? mostCandidates : 1;
   // A relu alone is a pass of its own anyway: only a bias of NaN can try it.
   if (c.hasBias) {
     entry.plan = dnn::ConvolutionPlan::make(handle.library(), handle.get(), c, entry.alignments,
