@@ -157,7 +157,10 @@ bool Contractor::runsInt8Kernel(const mpc_rt_contract_t &descriptor, const Contr
     return false;
   const std::string *chosen =
       choices.find({KernelChoices::Operation::contraction, descriptor.id, batch, /*rhsKept=*/true});
-  return !chosen || *chosen == int8Kernel->name;
+  if (chosen)
+    return *chosen == int8Kernel->name;
+  constexpr int64_t manyRows = 1024;
+  return c.m < manyRows || c.n >= int8Kernel->fewestColumns;
 }
 
 void Contractor::multiplyInt8(const mpc_rt_contract_t &descriptor, const Contraction &c,

@@ -19,6 +19,8 @@ struct Int8Kernel {
   uint64_t (*scratchBytes)(const Contraction &shape);
   void (*multiply)(ThreadTeam &team, const Contraction &shape, const int8_t *lhs,
                    const int8_t *weights, void *scratch, int32_t *out);
+  // Of many rows with fewer columns oneDNN's kernel is faster.
+  int64_t fewestColumns;
 };
 
 extern const Int8Kernel vnniInt8, amxInt8;

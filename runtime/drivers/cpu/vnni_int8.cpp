@@ -154,6 +154,7 @@ void multiply(ThreadTeam &team, const Contraction &c, const int8_t *lhs, const i
 
 } // namespace
 
-const Int8Kernel vnniInt8 = {"vnni_int8", weightBytes, packWeights, scratchBytes, multiply};
+const Int8Kernel vnniInt8 = {"vnni_int8",        weightBytes, packWeights, scratchBytes, multiply,
+                             /*fewestColumns=*/0};
 
 } // namespace mpc::rt
