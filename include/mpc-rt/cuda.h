@@ -22,8 +22,8 @@ typedef struct mpc_rt_cuda_image_t {
   uint64_t bytes;
 } mpc_rt_cuda_image_t;
 
-/* A launch of so many threads, counting the lanes of its iterations, runs faster by itself than as a
- * stage of others: where it can be that wide, its kernel is both. */
+/* A launch of so many threads, counting the lanes of its iterations, runs faster by itself than as
+ * a stage of others: where it can be that wide, its kernel is both. */
 #define MPC_RT_CUDA_WIDE_THREADS 65536
 
 /* `void name(arguments..., long long count)`: each thread, or each warp (`lanes`), does iterations

@@ -4,9 +4,9 @@
 // what the real one refuses refused.
 #include "runtime/base/element.h"
 #include "runtime/data/half.h"
+#include "test/FakeCuda/lost_time.h"
 #include "test/FakeCuda/stream.h"
 
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -14,7 +14,6 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <string>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -289,13 +288,9 @@ void sumRows(const Product &p, const std::vector<double> &matrix, int64_t rows, 
   }
 }
 
-// MPC_FAKE_CUBLASLT_SLOW: products with this epilogue take 30 ms more.
-const char *slowEpilogue = std::getenv("MPC_FAKE_CUBLASLT_SLOW");
-
 void multiply(void *data) {
   const Product &p = *static_cast<Product *>(data);
-  if (slowEpilogue && std::to_string(p.desc.epilogue) == slowEpilogue)
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  fake::loseTime("MPC_FAKE_CUBLASLT_SLOW", p.desc.epilogue);
   auto m = static_cast<int64_t>(p.d.rows), n = static_cast<int64_t>(p.d.columns);
   auto k = static_cast<int64_t>(p.desc.transA ? p.a.rows : p.a.columns);
   for (int32_t batch = 0; batch < p.d.batchCount; ++batch) {

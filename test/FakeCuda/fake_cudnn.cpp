@@ -6,15 +6,14 @@
 //   MPC_FAKE_CUDNN_RELU_LOSES_NAN  a relu in a graph makes 0 of NaN
 //   MPC_FAKE_CUDNN_BROKEN          cudnnCreate fails, as with a driver that is too old
 #include "test/FakeCuda/cudnn_attention.h"
+#include "test/FakeCuda/lost_time.h"
 #include "test/FakeCuda/stream.h"
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <set>
 #include <string>
-#include <thread>
 #include <unistd.h>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -70,17 +69,10 @@ struct Run {
   void *workspace;
 };
 
-// MPC_FAKE_CUDNN_SLOW: graphs on these engines, with commas between them, take 30 ms more.
-bool isSlow(int64_t engine) {
-  static const char *slow = std::getenv("MPC_FAKE_CUDNN_SLOW");
-  return slow && ("," + std::string(slow) + ",").find("," + std::to_string(engine) + ",") !=
-                     std::string::npos;
-}
 
 void run(void *data) {
   const Run &r = *static_cast<Run *>(data);
-  if (isSlow(r.plan->choice.index))
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  fake::loseTime("MPC_FAKE_CUDNN_SLOW", r.plan->choice.index);
   if (r.plan->isDestroyed)
     end(99, "a graph runs whose plan was destroyed: its kernels went with it");
   const fake::dnn::Engine &engine = r.plan->choice;
