@@ -69,7 +69,6 @@ struct Run {
   void *workspace;
 };
 
-
 void run(void *data) {
   const Run &r = *static_cast<Run *>(data);
   fake::loseTime("MPC_FAKE_CUDNN_SLOW", r.plan->choice.index);
