@@ -165,10 +165,13 @@ struct ConvolutionPrimitive::Implementation {
   Reorder reorder; // between the plain filter and the primitive's
   char name[48] = {};
 
-  // Of an odd number of channels, the kernels named brgconv multiply the first one of the next
-  // place by zero, which is NaN if it is infinite.
+  // Of an odd number of channels, the kernels named brgconv and those with tiles multiply the first
+  // one of the next place by zero, which is NaN if it is infinite.
   template <typename Descriptor> static void leavePairs(Descriptor &descriptor) {
-    while (std::strncmp(descriptor.impl_info_str(), "brgconv", 7) == 0)
+    auto pairs = [](const char *name) {
+      return std::strncmp(name, "brgconv", 7) == 0 || std::strstr(name, "amx");
+    };
+    while (pairs(descriptor.impl_info_str()))
       if (!descriptor.next_impl())
         throw dnnl::error(dnnl_unimplemented, "no kernel for an odd number of channels");
   }
