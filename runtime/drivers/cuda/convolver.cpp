@@ -166,7 +166,7 @@ bool Convolver::areColumnsFaster(const Convolution &c, uint32_t id, const void *
   auto byLibrary = [&] { return library.convolve(c, id, lhs, rhs, bias, out, layer, engine); };
   auto columns = [&] { return byColumns(c, id, lhs, rhs, bias, out, layer); };
   double seconds = 0, secondsOfColumns = 0;
-  return isWorthTrial(c.operations()) && timeOnStream(session, byLibrary, seconds) &&
+  return timeOnStream(session, byLibrary, seconds) &&
          timeOnStream(session, columns, secondsOfColumns) &&
          seconds > clearlySlower * secondsOfColumns;
 }
@@ -190,8 +190,13 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
   if (!isEmpty && !(isProduct && isByOne(c)) && !(tried != columnsAreFaster.end() && tried->second))
     status = library.convolve(c, descriptor.id, lhs, rhs, bias, out, layer, engine);
   if (!engine.empty() && isProduct && tried == columnsAreFaster.end() &&
-      (columnsAreFaster[key] = areColumnsFaster(c, descriptor.id, lhs, rhs, bias, out, layer)))
+      isWorthTrial(c.operations())) {
+    columnsAreFaster[key] = areColumnsFaster(c, descriptor.id, lhs, rhs, bias, out, layer);
     engine.clear();
+    // The trial may have left the other way's numbers in `out`.
+    if (!columnsAreFaster[key])
+      status = library.convolve(c, descriptor.id, lhs, rhs, bias, out, layer, engine);
+  }
   if (!engine.empty())
     kernel = engine;
   else if (!status)

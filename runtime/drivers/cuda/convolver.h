@@ -39,7 +39,7 @@ private:
   mpc_rt_status_t byColumns(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
                             const void *bias, void *out, const char *layer);
   // Whether columns are clearly faster than what the library has: of float32 without TF32 that may
-  // be a kernel for anything that takes ten times as long. Only where there is work.
+  // be a kernel for anything that takes ten times as long.
   bool areColumnsFaster(const Convolution &c, uint32_t id, const void *lhs, const void *rhs,
                         const void *bias, void *out, const char *layer);
   mpc_rt_status_t launchColumns(const Convolution &c, const void *from, uint8_t *to, int64_t first,
