@@ -87,29 +87,19 @@ template <class T> struct BitElements {
           place[k] = at[k];
   }
 };
-template <class T> __device__ inline unsigned long long bits_of(const T x) {
-  unsigned long long bits = 0;
-  memcpy(&bits, &x, sizeof x);
-  return bits;
-}
-// What relu leaves as it is, as where the product applied it, is not written.
 template <class T>
 __device__ inline void relu_mask(T *x, unsigned char *mask, const index columns, const index count) {
   for (index i = first_index(); i < count; i += index_step()) {
     BitElements<T> elements(x, columns, i);
     elements.load();
     unsigned byte = 0;
-    bool changes = false;
 #pragma unroll
     for (int k = 0; k < 8; ++k)
       if (k < elements.count) {
-        const T y = positive(elements.at[k]);
-        changes |= bits_of(y) != bits_of(elements.at[k]);
-        elements.at[k] = y;
-        byte |= (unsigned)is_positive(y) << k;
+        elements.at[k] = positive(elements.at[k]);
+        byte |= (unsigned)is_positive(elements.at[k]) << k;
       }
-    if (changes)
-      elements.store();
+    elements.store();
     mask[i] = (unsigned char)byte;
   }
 }

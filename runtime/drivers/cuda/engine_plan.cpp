@@ -83,7 +83,7 @@ bool EnginePlan::choose(Handle handle, Descriptor graph, HeuristicMode mode, boo
     choice.take(std::move(made));
     candidates.push_back({candidate, bytes, engine.index});
   }
-  if (candidates.empty() || asked.status())
+  if (candidates.empty())
     return false;
   choice.take(std::move(asked));
   return true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whether an epilogue of cuBLASLt is worth having: timed with the product itself, when its plan is
-// made, and kept on disk with the algorithm. The values are the same either way.
+// made, and kept on disk with the algorithm. It selects the same numbers either way; another
+// algorithm may add them in another order.
 #include "runtime/drivers/cuda/multiplier.h"
 #include "runtime/drivers/cuda/trial_time.h"
 

@@ -194,8 +194,7 @@ mpc_rt_status_t Multiplier::placeEpilogue(Plan &plan, const Operands &operands, 
   if (c.makesMask && has(lt::epilogueReluMask) && keepsNaN(plan, operands) &&
       makesBits(plan, operands))
     return MPC_RT_OK;
-  // Then the kernel that makes the bits leaves the numbers as they are.
-  if ((c.relu || c.makesMask) && has(lt::epilogueRelu) && keepsNaN(plan, operands))
+  if (c.relu && has(lt::epilogueRelu) && keepsNaN(plan, operands))
     return MPC_RT_OK;
   if (c.readsMask && has(lt::epilogueReluDerivative) && followsBits(plan, operands) &&
       isWorthwhile(plan, operands, layer))
