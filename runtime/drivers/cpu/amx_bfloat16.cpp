@@ -26,6 +26,10 @@ inline const uint16_t *at(const PanelSource &source, int64_t stride, int64_t con
   return static_cast<const uint16_t *>(source.data) + stride * source.stride + contiguous;
 }
 
+inline const uint16_t *at(const PlaceSource &source, int64_t k, int64_t lane) {
+  return reinterpret_cast<const uint16_t *>(source.places[k] + source.bytes) + lane;
+}
+
 // 16 rows of 16 pairs of k, from the memory of 16 lanes that begins with `lane`.
 inline void loadLanes(const PanelSource &source, int64_t lane, int64_t k, __m512i (&rows)[16]) {
   const __mmask32 mask = firstOf(source.depth - k);
@@ -35,7 +39,8 @@ inline void loadLanes(const PanelSource &source, int64_t lane, int64_t k, __m512
 }
 
 // 16 pairs of k of 32 lanes, from memory where lanes are contiguous: `low` the first 16 lanes.
-inline void loadPairs(const PanelSource &source, int64_t lane, int64_t k, __m512i (&low)[16],
+template <typename Source>
+inline void loadPairs(const Source &source, int64_t lane, int64_t k, __m512i (&low)[16],
                       __m512i (&high)[16]) {
   alignas(64) static const uint16_t order[2][32] = {
       {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
@@ -57,7 +62,8 @@ inline void loadPairs(const PanelSource &source, int64_t lane, int64_t k, __m512
 
 // Operands are read in short pieces far from each other, which no CPU foresees: of the tiles after
 // these, rows [first, first + count) in memory, if they exist.
-inline void fetchRows(const PanelSource &source, int64_t first, int64_t count, int64_t existing,
+template <typename Source>
+inline void fetchRows(const Source &source, int64_t first, int64_t count, int64_t existing,
                       int64_t contiguous) {
   const int64_t last = first + count < existing ? first + count : existing;
   for (int64_t row = first; row < last; ++row)
@@ -100,8 +106,8 @@ void packLanesAsPairs(const PanelSource &source, int64_t panels, int64_t steps, 
 }
 
 // Steps outside: memory is read along its rows.
-template <bool transposed>
-void packPairs(const PanelSource &source, int64_t panels, int64_t steps, void *to) {
+template <bool transposed, typename Source>
+void packPairs(const Source &source, int64_t panels, int64_t steps, void *to) {
   for (int64_t step = 0; step < steps; ++step)
     for (int64_t panel = 0; panel < panels; ++panel) {
       const int64_t lane = panel * 32, k = step * depth;
@@ -279,13 +285,20 @@ void multiplyPieces(const PieceTile &tile) {
 }
 
 constexpr PackPanels packsOfLhs[3][2] = {
-    {nullptr, nullptr}, {packPairs<true>, packLanes}, {nullptr, nullptr}};
+    {nullptr, nullptr}, {packPairs<true, PanelSource>, packLanes}, {nullptr, nullptr}};
 constexpr PackPanels packsOfRhs[3][2] = {
-    {nullptr, nullptr}, {packPairs<false>, packLanesAsPairs}, {nullptr, nullptr}};
+    {nullptr, nullptr}, {packPairs<false, PanelSource>, packLanesAsPairs}, {nullptr, nullptr}};
 
-constexpr PieceKernel pieces = {/*rows=*/32,    /*columns=*/32,      lineBytes,
-                                /*multiple=*/1, /*fetchingSteps=*/1, packsOfLhs,
-                                packsOfRhs,     multiplyPieces};
+constexpr PieceKernel pieces = {/*rows=*/32,
+                                /*columns=*/32,
+                                lineBytes,
+                                /*multiple=*/1,
+                                /*fetchingSteps=*/1,
+                                packsOfLhs,
+                                packsOfRhs,
+                                multiplyPieces,
+                                packPairs<true, PlaceSource>,
+                                packPairs<false, PlaceSource>};
 
 } // namespace
 

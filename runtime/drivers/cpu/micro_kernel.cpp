@@ -185,14 +185,38 @@ bool isWorthwhileByRows(const MicroKernel &kernel, const Contraction &c) noexcep
   return c.n >= kernel.columns / 2 && c.m * c.n * c.k < fewestProducts;
 }
 
+// Products for each row and column that is packed: taps of the innermost dimension pack their own.
+static int64_t usesOfPacked(const Convolution &c) {
+  return c.kernel[0] * c.kernel[1] * c.channels * c.filters / (c.channels + c.filters);
+}
+
+// Beside oneDNN's tiles, which are the places of one row: what is empty of them is multiplied, too.
+// Emerald Rapids (docs/decisions/0040).
+static bool isWorthwhileInTiles(const Convolution &c) noexcept {
+  constexpr int64_t tilePlaces = 32, fewestUses = 64, manyUses = 96, narrowOutputs = 8;
+  const bool isStrided = Convolution::product(c.strides) > 1;
+  switch (c.direction) {
+  case MPC_RT_CONVOLUTION_FORWARD:
+    return isStrided && c.outputs[2] <= narrowOutputs;
+  case MPC_RT_CONVOLUTION_FILTER_GRADIENT: {
+    const int64_t places = (c.outputs[2] + tilePlaces - 1) / tilePlaces * tilePlaces;
+    const bool isMuchEmpty = 10 * c.outputs[2] <= 7 * places;
+    const int64_t uses = usesOfPacked(c);
+    return (isStrided && Convolution::product(c.kernel) == 1) ||
+           (isMuchEmpty && uses >= fewestUses) || (isStrided && uses >= manyUses);
+  }
+  default:
+    return false;
+  }
+}
+
 bool isWorthwhile(const MicroKernel &kernel, const Convolution &c, bool widens) noexcept {
   constexpr int64_t fewestChannels = 16, mostPacked = 1 << 22;
   if (std::min(c.channels, c.filters) < fewestChannels)
     return false;
-  // Tiles have ten times the rate of float32. What oneDNN multiplies by tiles stays with it until
-  // both are measured.
+  // Tiles have ten times the rate of float32.
   if (!isAmd() && &kernel != &avx2Float32)
-    return &kernel == &amxBFloat16 && widens;
+    return &kernel == &amxBFloat16 && (widens || isWorthwhileInTiles(c));
   // Empty columns are multiplied as well: of 16, 24 or 48 with AVX-512, where oneDNN has 16 at a
   // time, which is what counts unless it has to widen operands.
   const bool toFilter = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;
@@ -210,8 +234,7 @@ bool isWorthwhile(const MicroKernel &kernel, const Convolution &c, bool widens) 
   // With AVX2 oneDNN takes 1.4 times as long and more; with AVX-512 packing has to be worth it:
   // what is multiplied with what is packed.
   constexpr int64_t fewestUses = 64;
-  const int64_t uses = c.kernel[0] * c.kernel[1] * c.channels * c.filters;
-  return &kernel == &avx2Float32 || (isFull && uses >= fewestUses * (c.channels + c.filters));
+  return &kernel == &avx2Float32 || (isFull && usesOfPacked(c) >= fewestUses);
 }
 
 int packedDtype(const MicroKernel &kernel) noexcept {

@@ -35,6 +35,15 @@ using PackPanels = void (*)(const PanelSource &source, int64_t panels, int64_t s
 // null for a dtype that the kernel does not multiply.
 using PackTable = const PackPanels (*)[2];
 
+// The same of rhs or lhs whose k lie anywhere: each at its place, from whose start the first lane
+// is so many bytes.
+struct PlaceSource {
+  const uint8_t *const *places;
+  int64_t bytes;
+  int64_t lanes, depth; // that exist from here on
+};
+using PackPlaces = void (*)(const PlaceSource &source, int64_t panels, int64_t steps, void *to);
+
 // Memory that somebody will read: `rows` rows of `bytes`, `stride` bytes from each to the next.
 struct MemoryRows {
   const uint8_t *first;
@@ -83,6 +92,8 @@ struct PieceKernel {
   int64_t fetchingSteps;                   // of PieceTile::nextLines
   PackTable packLhs, packRhs;              // panels of `columns`
   void (*multiply)(const PieceTile &tile); // of up to `rows` lanes
+  // Of the dtype that panels hold, if a step is longer than many rows of places.
+  PackPlaces packLhsPlaces = nullptr, packRhsPlaces = nullptr;
 };
 
 struct MicroKernel {

@@ -12,6 +12,23 @@ constexpr int64_t packedBlockBytes = 1 << 20;
 // What all taps read again of a larger sample comes from the shared cache, unless it is too large
 // for that: then its bands do (measured on a Zen 4, docs/decisions/0040).
 constexpr int64_t mostSampleBytes = 12 << 20, bandBytes = 8 << 20;
+// Of a row of a group of samples.
+constexpr int64_t mostGroupPlaces = 256;
+
+// Samples whose rows follow each other in steps: the fewest that need hardly more of these than
+// more samples would.
+int64_t groupSamplesFor(const MicroKernel &kernel, const Convolution &c) {
+  int64_t best = 1;
+  if (!kernel.pieces[0]->packLhsPlaces || !kernel.pieces[0]->packRhsPlaces)
+    return best;
+  const auto stepsFor = [&](int64_t samples) {
+    return ceilDivide(c.batch, samples) * ceilDivide(samples * c.outputs[2], kernel.depth);
+  };
+  for (int64_t more = 2; more <= std::min(c.batch, mostGroupPlaces / c.outputs[2]); ++more)
+    if (100 * stepsFor(best) > 104 * stepsFor(more))
+      best = more;
+  return best;
+}
 
 } // namespace
 
@@ -45,7 +62,7 @@ int64_t WindowedFilterGradient::Operand::rowBytes(const Packing &packing) const 
   return packing.steps * panelLanes * laneBytes;
 }
 
-int64_t WindowedFilterGradient::Operand::sampleBytes() const {
+int64_t WindowedFilterGradient::Operand::groupBytes() const {
   int64_t bytes = 0;
   for (const Packing &packing : packings)
     bytes += panels * rows() * rowBytes(packing);
@@ -64,9 +81,11 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
                                                const MicroKernel &micro, const Convolution &shape)
     : team(team), vectors(vectors), shape(shape), micro(micro),
       kernel(pieceKernelFor(micro, shape.filters)), depth(micro.depth),
-      cut(shape.outputs[0] > 1 ? 0 : 1), pieces(team.threads()) {
+      groupSamples(groupSamplesFor(micro, shape)), cut(shape.outputs[0] > 1 ? 0 : 1),
+      pieces(team.threads()) {
   auto operand = [](mpc_rt_dtype_t dtype, const Convolution::Extents &extents, int64_t lanes,
-                    const PieceKernel &packing, PackTable packs, int64_t rowStride) {
+                    const PieceKernel &packing, PackTable packs, PackPlaces packPlaces,
+                    int64_t rowStride) {
     return Operand{dtype,
                    extents,
                    {0, 0},
@@ -77,16 +96,18 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
                    packing.laneBytes,
                    rowStride,
                    packs[dtype][0],
+                   packPlaces,
                    {},
                    {}};
   };
   const PieceKernel &ofChannels = pieceKernelFor(micro, shape.channels);
   lhs = operand(shape.lhs, shape.images, shape.channels, ofChannels, ofChannels.packLhs,
-                shape.strides[1]);
-  rhs = operand(shape.rhs, shape.outputs, shape.filters, kernel, kernel.packRhs, 1);
+                ofChannels.packLhsPlaces, shape.strides[1]);
+  rhs = operand(shape.rhs, shape.outputs, shape.filters, kernel, kernel.packRhs,
+                kernel.packRhsPlaces, 1);
   for (int64_t tap = 0; tap < shape.kernel[2]; ++tap) {
     const TapRange range = outputsOfTap(shape, 2, tap);
-    const int64_t steps = ceilDivide(range.count, depth);
+    const int64_t steps = ceilDivide(groupSamples * range.count, depth);
     lhs.add({imageOf(shape, 2, range.first, tap), shape.strides[2], range.count, steps, 0});
     rhs.add({range.first, 1, range.count, steps, 0});
   }
@@ -99,8 +120,9 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
                                 ceilDivide(shape.outputs[cut], 2 * shape.kernel[cut]));
   // Each block goes through all sums: where these leave the caches, few blocks do so.
   const int64_t bytes = packedBytes(bands);
-  block = std::clamp<int64_t>(std::max(packedBlockBytes, sumBytes) / std::max<int64_t>(bytes, 1), 1,
-                              shape.batch);
+  blockGroups =
+      std::clamp<int64_t>(std::max(packedBlockBytes, sumBytes) / std::max<int64_t>(bytes, 1), 1,
+                          ceilDivide(shape.batch, groupSamples));
   for (int64_t tap = 0; tap < Convolution::product(shape.kernel); ++tap)
     for (int64_t panel = 0; panel < rhs.panels; ++panel)
       for (int64_t first = 0; first < lhs.lanes; first += lhs.panelLanes) {
@@ -109,8 +131,8 @@ WindowedFilterGradient::WindowedFilterGradient(ThreadTeam &team, const VectorKer
           units.push_back({tap, panel, lane, std::min(kernel.rows, end - lane)});
       }
   for (std::vector<Piece> &own : pieces)
-    own.reserve(static_cast<size_t>(block * shape.outputs[0]));
-  reserve(packed, static_cast<uint64_t>(block * bytes));
+    own.reserve(static_cast<size_t>(blockGroups * shape.outputs[0]));
+  reserve(packed, static_cast<uint64_t>(blockGroups * bytes));
   reserve(sums, static_cast<uint64_t>(sumBytes));
 }
 
@@ -138,7 +160,7 @@ int64_t WindowedFilterGradient::packedBytes(int64_t bandCount) {
   int64_t most = 0;
   for (int64_t i = 0; i < bandCount; ++i) {
     setBand(bandAt(i, bandCount));
-    most = std::max(most, lhs.sampleBytes() + rhs.sampleBytes());
+    most = std::max(most, lhs.groupBytes() + rhs.groupBytes());
   }
   return most;
 }
@@ -153,45 +175,69 @@ TapRange WindowedFilterGradient::outputsInBand(size_t d, int64_t tap) const {
 
 // ---- Packing ------------------------------------------------------------------------------------
 
-void WindowedFilterGradient::packRow(const Operand &operand, const void *data, int64_t first,
-                                     int64_t sample, int64_t row, int64_t samples,
-                                     uint8_t *to) const {
+void WindowedFilterGradient::packRow(const Operand &operand, const void *data, const Block &block,
+                                     int64_t group, int64_t row, uint8_t *to) const {
   const int64_t outer = row / operand.extents[1], middle = row % operand.extents[1];
+  const int64_t sample = block.first + group * groupSamples;
+  const int64_t samples = std::min(groupSamples, block.first + block.samples - sample);
   const int64_t wholeRow =
-      ((first + sample) * operand.whole[0] + operand.origin[0] + outer) * operand.whole[1] +
+      (sample * operand.whole[0] + operand.origin[0] + outer) * operand.whole[1] +
       operand.origin[1] + middle;
-  const int64_t start = wholeRow * operand.whole[2], position = operand.position(outer, middle);
-  for (const Packing &packing : operand.packings)
-    for (int64_t panel = 0; panel < operand.panels; ++panel) {
-      const int64_t lane = panel * operand.panelLanes;
-      operand.pack({at(data, (start + packing.first) * operand.lanes + lane, operand.dtype),
-                    packing.stride * operand.lanes, operand.lanes - lane, packing.count},
-                   1, packing.steps,
-                   to + samples * packing.offset +
-                       ((panel * samples + sample) * operand.rows() + position) *
-                           operand.rowBytes(packing));
-    }
+  const int64_t position = group * operand.rows() + operand.position(outer, middle);
+  for (const Packing &packing : operand.packings) {
+    const void *first =
+        at(data, (wholeRow * operand.whole[2] + packing.first) * operand.lanes, operand.dtype);
+    const int64_t bytes = operand.rowBytes(packing);
+    const int64_t panelBytes = block.groups * operand.rows() * bytes;
+    uint8_t *target = to + block.groups * packing.offset + position * bytes;
+    if (groupSamples > 1)
+      packGroup(operand, first, samples, packing, panelBytes, target);
+    else
+      for (int64_t panel = 0, lane = 0; panel < operand.panels; ++panel, lane += operand.panelLanes)
+        operand.pack({at(first, lane, operand.dtype), packing.stride * operand.lanes,
+                      operand.lanes - lane, packing.count},
+                     1, packing.steps, target + panel * panelBytes);
+  }
 }
 
-void WindowedFilterGradient::packBlock(const void *images, const void *outputs, int64_t first,
-                                       int64_t samples) {
+// The row of each sample, one after the other.
+void WindowedFilterGradient::packGroup(const Operand &operand, const void *first, int64_t samples,
+                                       const Packing &packing, int64_t panelBytes,
+                                       uint8_t *to) const {
+  const auto bytes = static_cast<int64_t>(dtypeSize(operand.dtype));
+  const int64_t sampleBytes = Convolution::product(operand.whole) * operand.lanes * bytes;
+  const int64_t placeBytes = packing.stride * operand.lanes * bytes;
+  std::array<const uint8_t *, mostGroupPlaces> places;
+  size_t count = 0;
+  for (int64_t sample = 0; sample < samples; ++sample)
+    for (int64_t place = 0; place < packing.count; ++place)
+      places[count++] =
+          static_cast<const uint8_t *>(first) + sample * sampleBytes + place * placeBytes;
+  for (int64_t panel = 0, lane = 0; panel < operand.panels; ++panel, lane += operand.panelLanes)
+    operand.packPlaces(
+        {places.data(), lane * bytes, operand.lanes - lane, static_cast<int64_t>(count)}, 1,
+        packing.steps, to + panel * panelBytes);
+}
+
+void WindowedFilterGradient::packBlock(const void *images, const void *outputs,
+                                       const Block &block) {
   const int64_t lhsRows = lhs.extents[0] * lhs.extents[1];
   const int64_t rhsRows = rhs.extents[0] * rhs.extents[1];
-  uint8_t *rhsPacked = packed.data() + samples * lhs.sampleBytes();
-  team.forRange(samples * (lhsRows + rhsRows), 8, [&](int64_t begin, int64_t end) {
+  uint8_t *rhsPacked = packed.data() + block.groups * lhs.groupBytes();
+  team.forRange(block.groups * (lhsRows + rhsRows), 8, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t sample = i / (lhsRows + rhsRows), row = i % (lhsRows + rhsRows);
+      const int64_t group = i / (lhsRows + rhsRows), row = i % (lhsRows + rhsRows);
       if (row < lhsRows)
-        packRow(lhs, images, first, sample, row, samples, packed.data());
+        packRow(lhs, images, block, group, row, packed.data());
       else
-        packRow(rhs, outputs, first, sample, row - lhsRows, samples, rhsPacked);
+        packRow(rhs, outputs, block, group, row - lhsRows, rhsPacked);
     }
   });
 }
 
 // ---- Products -----------------------------------------------------------------------------------
 
-void WindowedFilterGradient::collect(const Unit &unit, int64_t samples,
+void WindowedFilterGradient::collect(const Unit &unit, int64_t groups,
                                      std::vector<Piece> &own) const {
   own.clear();
   const int64_t last = unit.tap % shape.kernel[2];
@@ -203,20 +249,20 @@ void WindowedFilterGradient::collect(const Unit &unit, int64_t samples,
   const TapRange rows = outputsInBand(1, middle);
   if (rows.count == 0 || lhsRows.steps == 0)
     return;
-  const uint8_t *panel = packed.data() + samples * (lhs.sampleBytes() + rhsRows.offset) +
-                         unit.panel * samples * rhs.rows() * rhs.rowBytes(rhsRows);
-  for (int64_t sample = 0; sample < samples; ++sample)
+  const uint8_t *panel = packed.data() + groups * (lhs.groupBytes() + rhsRows.offset) +
+                         unit.panel * groups * rhs.rows() * rhs.rowBytes(rhsRows);
+  for (int64_t group = 0; group < groups; ++group)
     for (int64_t i = outer.first; i < outer.first + outer.count; ++i) {
       const int64_t from =
           lhs.positionAt(imageOf(shape, 0, i, outermost), imageOf(shape, 1, rows.first, middle));
       own.push_back(
-          {(sample * lhs.rows() + from) * lhs.rowBytes(lhsRows),
-           panel + (sample * rhs.rows() + rhs.positionAt(i, rows.first)) * rhs.rowBytes(rhsRows),
+          {(group * lhs.rows() + from) * lhs.rowBytes(lhsRows),
+           panel + (group * rhs.rows() + rhs.positionAt(i, rows.first)) * rhs.rowBytes(rhsRows),
            rows.count * lhsRows.steps});
     }
 }
 
-void WindowedFilterGradient::multiplyBlock(int64_t samples, bool first) {
+void WindowedFilterGradient::multiplyBlock(int64_t groups, bool first) {
   const int64_t threads = team.threads(), count = static_cast<int64_t>(units.size());
   team.forRange(threads, 1, [&](int64_t firstSlot, int64_t lastSlot) {
     alignas(64) uint8_t state[microKernelStateBytes];
@@ -227,13 +273,13 @@ void WindowedFilterGradient::multiplyBlock(int64_t samples, bool first) {
       for (int64_t i = count * slot / threads; i < count * (slot + 1) / threads; ++i) {
         const Unit &unit = units[static_cast<size_t>(i)];
         if (!before || before->tap != unit.tap || before->panel != unit.panel)
-          collect(unit, samples, own);
+          collect(unit, groups, own);
         before = &unit;
         const Packing &rows =
             lhs.packings[lhs.ofTap[static_cast<size_t>(unit.tap % shape.kernel[2])]];
         const int64_t panel = unit.lane / lhs.panelLanes;
-        const uint8_t *start = packed.data() + samples * rows.offset +
-                               panel * samples * lhs.rows() * lhs.rowBytes(rows);
+        const uint8_t *start =
+            packed.data() + groups * rows.offset + panel * groups * lhs.rows() * lhs.rowBytes(rows);
         // A tap that meets padding only has no pieces, and perhaps nothing is packed.
         const uint8_t *lanes[mostPieceRows] = {};
         for (int64_t lane = 0; lane < unit.lanes && !own.empty(); ++lane)
@@ -257,12 +303,14 @@ void WindowedFilterGradient::multiplyBlock(int64_t samples, bool first) {
 }
 
 void WindowedFilterGradient::run(const void *images, const void *outputs, void *out) {
-  for (int64_t first = 0; first < shape.batch; first += block) {
-    const int64_t samples = std::min(block, shape.batch - first);
+  const int64_t blockSamples = blockGroups * groupSamples;
+  for (int64_t first = 0; first < shape.batch; first += blockSamples) {
+    const int64_t samples = std::min(blockSamples, shape.batch - first);
+    const Block block = {first, samples, ceilDivide(samples, groupSamples)};
     for (int64_t band = 0; band < bands; ++band) {
       setBand(bandAt(band, bands));
-      packBlock(images, outputs, first, samples);
-      multiplyBlock(samples, first == 0 && band == 0);
+      packBlock(images, outputs, block);
+      multiplyBlock(block.groups, first == 0 && band == 0);
     }
   }
   const EpilogueRow finish = vectors.epilogue[shape.out][0];

@@ -78,6 +78,26 @@ TEST_P(WindowedProducts, AreExactInBands) {
   }
 }
 
+// Filter gradients whose rows are shorter than a tile: groups of four samples by 8 places, of which
+// some taps meet 7, in several blocks; the last group is not whole.
+TEST_P(WindowedProducts, AreExactInGroupsOfSamples) {
+  for (int64_t batch : {126, 3}) {
+    ConvolutionCase c;
+    c.direction = MPC_RT_CONVOLUTION_FILTER_GRADIENT;
+    c.batch = batch;
+    c.channels = 32, c.filters = 48;
+    c.images = {16, 16};
+    c.kernel = {3, 3};
+    c.strides = {2, 2};
+    c.dilations = {1, 1};
+    c.low = {0, 0}, c.high = {1, 1};
+    c.lhs = c.rhs = takesBFloat16() ? MPC_RT_BFLOAT16 : MPC_RT_FLOAT32;
+    ConvolutionData data(c);
+    run(data, 2);
+    EXPECT_EQ(data.difference(), "") << c.text();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, WindowedProducts, everyMicroKernel(), microKernelName);
 
 } // namespace
