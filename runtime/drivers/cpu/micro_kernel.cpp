@@ -32,11 +32,10 @@ bool mayUseTiles() noexcept {
   return granted;
 }
 
-// Measured on Zen 4 and 5, where AVX2 gains nothing; with tiles it was not, whose products of 1024
+// Measured on Zen 4 and 5, where AVX2 gains nothing, and on Intel's (Emerald Rapids), where a step
+// in float32 is as fast and takes 0.8 of the memory; with tiles it was not, whose products of 1024
 // rows spent a quarter of their time on packing all of rhs before (docs/decisions/0034).
-bool packsColumnsOnce(const MicroKernel &kernel) noexcept {
-  return &kernel == &amxBFloat16 || (isAmd() && &kernel != &avx2Float32);
-}
+bool packsColumnsOnce(const MicroKernel &kernel) noexcept { return &kernel != &avx2Float32; }
 
 const MicroKernel *bfloat16MicroKernel(int isa) noexcept {
   if (isa < MPC_RT_ISA_X86_64_V4)
@@ -84,11 +83,14 @@ constexpr int64_t smallProducts = 1 << 24;
 // What oneDNN pays for and the kernel does not: transposed operands, 16-bit ones, rounding.
 bool isFloat32(const Contraction &c) { return c.lhs == MPC_RT_FLOAT32 && c.rhs == MPC_RT_FLOAT32; }
 
+// So many that what is packed is used often.
+constexpr int64_t longSums = 512, manyColumns = 2048;
+
 // oneDNN's rate beyond small products is the kernel's within 3 %, which packs while it multiplies,
 // and adds the bias, applies relu and stores around the caches besides: steps take 0.97 of the time
 // on a Zen 4 (docs/decisions/0065), less on a Zen 5.
 bool isFloat32WorthwhileOnAmd(const MicroKernel &kernel, const Contraction &c, bool rhsKept) {
-  constexpr int64_t longSums = 512, manyColumns = 2048, fewColumns = 256;
+  constexpr int64_t fewColumns = 256;
   const bool isFew = c.m <= kernel.blockRows;
   if (c.batch > 1 || (rhsKept && isFew))
     return false;
@@ -135,7 +137,8 @@ bool isWorthwhileOnAvx2(const MicroKernel &kernel, const Contraction &c) {
   return c.lhs != MPC_RT_BFLOAT16 || c.rhs != MPC_RT_BFLOAT16 || !onednn::hasNativeBFloat16();
 }
 
-// Granite Rapids.
+// Granite Rapids; long sums of many columns on Emerald Rapids, where both are at the registers'
+// rate and steps take 0.96 of the time by the kernel, which stores through the epilogue.
 bool isWorthwhileOnIntel(const MicroKernel &kernel, const Contraction &c, bool rhsKept) {
   const bool single = c.batch == 1;
   // oneDNN reads lhs where it lies, unless it has to be transposed or widened.
@@ -148,6 +151,8 @@ bool isWorthwhileOnIntel(const MicroKernel &kernel, const Contraction &c, bool r
   if (!isFloat32(c))
     return true;
   if (single && !rhsKept && c.n >= kernel.columns && c.m * c.n * c.k <= smallProducts)
+    return true;
+  if (single && !rhsKept && c.k >= longSums && c.n >= manyColumns)
     return true;
   // What is left is the packing: ours of rhs is done on the way when there is one block of rows.
   return single && c.n >= kernel.columns &&
