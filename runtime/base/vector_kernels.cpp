@@ -193,6 +193,19 @@ void epilogue(const float *sum, const float *__restrict bias, void *target, size
   }
 }
 
+template <typename Type, uint32_t flags>
+void finish(const float *__restrict bias, void *target, size_t count) {
+  auto *out = static_cast<typename Type::Storage *>(target);
+  for (size_t i = 0; i < count; ++i) {
+    float value = Type::load(out[i]);
+    if constexpr ((flags & epilogueBias) != 0)
+      value = Type::load(Type::store(value + bias[i]));
+    if constexpr ((flags & epilogueRelu) != 0)
+      value = value < 0.0f ? 0.0f : value;
+    out[i] = Type::store(value);
+  }
+}
+
 template <typename Type>
 void addProducts(const float *__restrict lhs, const void *weights, size_t stride, size_t rows,
                  float *__restrict sums, size_t count) {
@@ -337,6 +350,10 @@ constexpr VectorKernels table() {
   fill<Float32>(kernels.epilogue[0]);
   fill<BFloat16>(kernels.epilogue[1]);
   fill<Float16>(kernels.epilogue[2]);
+  kernels.finishBFloat16[epilogueBias] = finish<BFloat16, epilogueBias>;
+  kernels.finishBFloat16[epilogueRelu] = finish<BFloat16, epilogueRelu>;
+  kernels.finishBFloat16[epilogueBias | epilogueRelu] =
+      finish<BFloat16, epilogueBias | epilogueRelu>;
   kernels.addProducts[0] = addProducts<Float32>;
   kernels.addProducts[1] = addProducts<BFloat16>;
   kernels.addProducts[2] = addProducts<Float16>;

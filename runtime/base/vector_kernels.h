@@ -19,6 +19,8 @@ constexpr uint32_t epilogueFlagCount = 8;
 // out[i] = round(activation(round(round(sum[i]) + bias[i]))) for one row; rounds are to the type of
 // `out`. `sum` and a float32 `out` may be the same memory.
 using EpilogueRow = void (*)(const float *sum, const float *bias, void *out, size_t count);
+// The same of sums that `out` has rounded already.
+using FinishRow = void (*)(const float *bias, void *out, size_t count);
 
 // sums[i] += lhs[0] * rhs[0][i] + ... + lhs[rows - 1] * rhs[rows - 1][i], in float32; a row of rhs
 // begins `stride` elements after the one before.
@@ -66,7 +68,8 @@ struct VectorKernels {
   DivideRow divideWeights[3];
   // Indexed by dtype (MPC_RT_FLOAT32, _BFLOAT16, _FLOAT16) and epilogue flags.
   EpilogueRow epilogue[3][epilogueFlagCount];
-  AddProducts addProducts[3]; // by the dtype of rhs, as above
+  FinishRow finishBFloat16[epilogueAccumulate]; // by flags; null for none
+  AddProducts addProducts[3];                   // by the dtype of rhs, as above
   // The same of a float32 rhs, each element rounded to the dtype first.
   AddProducts addRoundedProducts[3];
   AddRows addRows[3]; // by the dtype of values

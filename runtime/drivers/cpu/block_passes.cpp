@@ -19,19 +19,39 @@ void widenElements(ThreadTeam &team, const VectorKernels &kernels, mpc_rt_dtype_
   });
 }
 
-void applyToRows(ThreadTeam &team, EpilogueRow row, const float *sums, const float *bias,
-                 mpc_rt_dtype_t dtype, void *out, int64_t rows, int64_t columns) {
-  auto run = [&](int64_t begin, int64_t end) {
-    row(sums + begin, bias, const_cast<uint8_t *>(at(out, begin, dtype)),
-        static_cast<size_t>(end - begin));
-  };
-  if (!bias) // no row structure needed
+namespace {
+
+// `run` on the elements of each row, or on more of them where rows do not matter.
+template <typename Run>
+void forEachRow(ThreadTeam &team, bool rowsMatter, int64_t rows, int64_t columns, const Run &run) {
+  if (!rowsMatter)
     return team.forRange(rows * columns, conversionGrain, run);
   team.forRange(rows, std::max<int64_t>(conversionGrain / columns, 1),
                 [&](int64_t begin, int64_t end) {
                   for (int64_t m = begin; m < end; ++m)
                     run(m * columns, (m + 1) * columns);
                 });
+}
+
+} // namespace
+
+void applyToRows(ThreadTeam &team, EpilogueRow row, const float *sums, const float *bias,
+                 mpc_rt_dtype_t dtype, void *out, int64_t rows, int64_t columns) {
+  forEachRow(team, bias != nullptr, rows, columns, [&](int64_t begin, int64_t end) {
+    row(sums + begin, bias, const_cast<uint8_t *>(at(out, begin, dtype)),
+        static_cast<size_t>(end - begin));
+  });
+}
+
+void finishBFloat16Rows(ThreadTeam &team, const VectorKernels &kernels, uint32_t flags,
+                        const float *bias, void *out, int64_t rows, int64_t columns) {
+  const FinishRow finish = kernels.finishBFloat16[flags];
+  if (!finish)
+    return;
+  forEachRow(team, bias != nullptr, rows, columns, [&](int64_t begin, int64_t end) {
+    finish(bias, const_cast<uint8_t *>(at(out, begin, MPC_RT_BFLOAT16)),
+           static_cast<size_t>(end - begin));
+  });
 }
 
 } // namespace mpc::rt

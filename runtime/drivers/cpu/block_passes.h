@@ -17,6 +17,10 @@ void widenElements(ThreadTeam &team, const VectorKernels &kernels, mpc_rt_dtype_
 void applyToRows(ThreadTeam &team, EpilogueRow row, const float *sums, const float *bias,
                  mpc_rt_dtype_t dtype, void *out, int64_t rows, int64_t columns);
 
+// The same of rows that hold rounded sums already; nothing for no `flags` (vector_kernels.h).
+void finishBFloat16Rows(ThreadTeam &team, const VectorKernels &kernels, uint32_t flags,
+                        const float *bias, void *out, int64_t rows, int64_t columns);
+
 } // namespace mpc::rt
 
 #endif

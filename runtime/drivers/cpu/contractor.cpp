@@ -160,7 +160,8 @@ bool Contractor::runsInt8Kernel(const mpc_rt_contract_t &descriptor, const Contr
   if (chosen)
     return *chosen == int8Kernel->name;
   constexpr int64_t manyRows = 1024;
-  return c.m < manyRows || c.n >= int8Kernel->fewestColumns;
+  return c.m < manyRows || c.n >= int8Kernel->fewestColumns ||
+         !onednn::multipliesTerms(onednn::Element::int8, c.k);
 }
 
 void Contractor::multiplyInt8(const mpc_rt_contract_t &descriptor, const Contraction &c,
@@ -172,7 +173,7 @@ void Contractor::multiplyInt8(const mpc_rt_contract_t &descriptor, const Contrac
 
 Contractor::Plan *Contractor::findInt8Plan(const mpc_rt_contract_t &descriptor,
                                            const Contraction &shape, int64_t batch) {
-  if (shape.k == 0 || !exactInt8)
+  if (shape.k == 0 || !exactInt8 || !onednn::multipliesTerms(onednn::Element::int8, shape.k))
     return nullptr;
   team.prepareWorkers();
   Plan &plan = findPlan(descriptor, shape, /*findLargest=*/false, /*launches=*/false, batch);
@@ -206,7 +207,9 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
     auto *target = const_cast<uint8_t *>(at(out, first * unitRows * c.n, c.out));
     auto *sums = reinterpret_cast<float *>(scratch ? sumBlock.data() : target);
     if (zero)
-      std::memset(sums, 0, static_cast<size_t>(rows * c.n) * sizeof(float));
+      std::memset(sums, 0,
+                  static_cast<size_t>(rows * c.n) *
+                      dtypeSize(plan.roundsSums ? c.out : mpc_rt_dtype_t{MPC_RT_FLOAT32}));
     else {
       auto &product = units == plan.block ? *plan.body : *plan.tail;
       product.run(prepareLhs(plan, lhs, first, units),
@@ -214,7 +217,7 @@ void Contractor::execute(Plan &plan, const mpc_rt_contract_t &descriptor, const 
                   libraryScratch);
     }
     if (plan.epilogue || zero)
-      applyEpilogue(c, sums, wideBias, target, rows);
+      applyEpilogue(c, plan.roundsSums ? nullptr : sums, wideBias, target, rows);
     if (c.makesMask || c.readsMask)
       applyBits(c, extras.bits, first, target, rows);
     if (plan.findLargest)

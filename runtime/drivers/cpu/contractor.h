@@ -90,6 +90,7 @@ private:
     bool widenLhs = false;       // lhs blocks are converted to float32 first
     bool widenRhs = false;       // rhs is converted to float32 as a whole, unpacked
     bool throughScratch = false; // the product goes to a float32 block, the epilogue to out
+    bool roundsSums = false;     // oneDNN stores bfloat16, where the epilogue is applied
     bool epilogue = false;
     bool addBias = false;         // by oneDNN itself
     bool findLargest = false;     // while a block of the result is in cache

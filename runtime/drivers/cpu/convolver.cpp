@@ -13,6 +13,34 @@
 #include <cstring>
 
 namespace mpc::rt {
+namespace {
+
+// Elements of 16 bits, `count` of each row and then `zeros`.
+void padRows(ThreadTeam &team, const uint16_t *from, int64_t rows, int64_t count, int64_t zeros,
+             uint16_t *to) {
+  team.forRange(rows, std::max<int64_t>(conversionGrain / (count + zeros), 1),
+                [&](int64_t begin, int64_t end) {
+                  const uint16_t *source = from + begin * count;
+                  uint16_t *target = to + begin * (count + zeros);
+                  for (int64_t row = begin; row < end; ++row) {
+                    if (count == 3) // of a picture's place: moves, not a call
+                      std::memcpy(target, source, 3 * sizeof(uint16_t));
+                    else
+                      std::memcpy(target, source, static_cast<size_t>(count) * sizeof(uint16_t));
+                    std::fill_n(target + count, zeros, uint16_t{0});
+                    source += count;
+                    target += count + zeros;
+                  }
+                });
+}
+
+uint16_t *reserveElements(Buffer &buffer, int64_t count) {
+  reserve(buffer, static_cast<uint64_t>(count) * sizeof(uint16_t));
+  return reinterpret_cast<uint16_t *>(buffer.data());
+}
+
+} // namespace
+
 uint64_t Convolver::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
                    biasWide.size() + libraryScratch.size() + filterScratch.size();
@@ -81,6 +109,8 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
   const int64_t samples = isWhole ? c.batch : plan.block;
   if (plan.widenLhs)
     reserveFloats(lhsBlock, c.lhsElements() / c.batch * samples);
+  if (plan.padsChannels)
+    reserveElements(lhsBlock, plan.librarySize(c.lhsElements()) / c.batch * samples);
   if (plan.throughScratch)
     reserveFloats(sumBlock, isWhole ? c.outElements() : c.outElements() / c.batch * samples);
   if (c.hasBias && c.bias != MPC_RT_FLOAT32)
@@ -94,10 +124,13 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
   }
   const void *layout = plan.product ? plan.product->filterLayout() : plan.body->filterLayout();
   PackedFilter *kept = nullptr;
-  if (weightsConstant && descriptor.rhs_variable >= 0 && (layout || plan.widenRhs))
+  if (weightsConstant && descriptor.rhs_variable >= 0 && (layout || plan.copiesFilter()))
     kept = &weights[{descriptor.rhs_variable, plan.element, c.direction, layout}];
+  Buffer &copy = kept && !layout ? kept->buffer : rhsWhole;
   if (plan.widenRhs)
-    reserveFloats(kept && !layout ? kept->buffer : rhsWhole, c.rhsElements());
+    reserveFloats(copy, c.rhsElements());
+  if (plan.padsChannels)
+    reserveElements(copy, plan.librarySize(c.rhsElements()));
   if (layout)
     reserve(kept ? kept->buffer : packedOnce,
             plan.product ? plan.product->filterBytes() : plan.body->filterBytes());
@@ -108,8 +141,8 @@ void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor, cons
                         const void *rhs, const void *bias, void *out) {
   const Convolution &c = plan.shape;
   if (c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT) {
-    lhs = prepareImages(plan.widenLhs, c.lhs, lhs, 0, c.lhsElements(), lhsBlock);
-    rhs = prepareImages(plan.widenRhs, c.rhs, rhs, 0, c.rhsElements(), rhsWhole);
+    lhs = prepareOperand(plan.widenLhs, c.lhs, lhs, c.lhsElements(), lhsBlock);
+    rhs = prepareOperand(plan.widenRhs, c.rhs, rhs, c.rhsElements(), rhsWhole);
     auto *sums =
         plan.throughScratch ? reserveFloats(sumBlock, c.outElements()) : static_cast<float *>(out);
     plan.body->run(lhs, rhs, nullptr, sums, libraryScratch, filterScratch);
@@ -119,22 +152,21 @@ void Convolver::execute(Plan &plan, const mpc_rt_convolution_t &descriptor, cons
   }
   const void *filter = prepareFilter(plan, descriptor.rhs_variable, rhs);
   const float *wideBias = prepareBias(c, bias);
-  int64_t lhsSample = c.lhsElements() / c.batch, outSample = c.outElements() / c.batch;
+  int64_t outSample = c.outElements() / c.batch;
   float *block = plan.throughScratch ? reserveFloats(sumBlock, plan.block * outSample) : nullptr;
   for (int64_t first = 0; first < c.batch; first += plan.block) {
     int64_t samples = std::min(plan.block, c.batch - first);
     auto *target = const_cast<uint8_t *>(at(out, first * outSample, c.out));
-    auto *sums = block ? block : reinterpret_cast<float *>(target);
-    const void *images =
-        prepareImages(plan.widenLhs, c.lhs, lhs, first * lhsSample, samples * lhsSample, lhsBlock);
+    const void *images = prepareImages(plan, lhs, first, samples);
     if (plan.product) {
       plan.product->run(images, filter, wideBias, target, samples);
       continue;
     }
     auto &primitive = samples == plan.block ? *plan.body : *plan.tail;
+    auto *sums = block ? block : reinterpret_cast<float *>(target);
     primitive.run(images, filter, wideBias, sums, libraryScratch, filterScratch);
     if (plan.epilogue)
-      applyEpilogue(c, sums, wideBias, target, samples * outSample);
+      applyEpilogue(c, plan.roundsSums ? nullptr : sums, wideBias, target, samples * outSample);
   }
 }
 
@@ -142,15 +174,19 @@ const void *Convolver::prepareFilter(Plan &plan, int32_t variable, const void *f
   const Convolution &c = plan.shape;
   const void *layout = plan.product ? plan.product->filterLayout() : plan.body->filterLayout();
   PackedFilter *kept = nullptr;
-  if (weightsConstant && variable >= 0 && (layout || plan.widenRhs)) {
+  if (weightsConstant && variable >= 0 && (layout || plan.copiesFilter())) {
     kept = &weights[{variable, plan.element, c.direction, layout}];
     if (kept->version == weightVersion)
       return kept->buffer.data();
   }
-  if (plan.widenRhs) {
-    float *wide = reserveFloats(kept && !layout ? kept->buffer : rhsWhole, c.rhsElements());
-    widenElements(team, kernels, c.rhs, filter, wide, c.rhsElements());
-    filter = wide;
+  Buffer &copy = kept && !layout ? kept->buffer : rhsWhole;
+  if (plan.padsChannels) {
+    uint16_t *padded = reserveElements(copy, plan.librarySize(c.rhsElements()));
+    padRows(team, static_cast<const uint16_t *>(filter), Convolution::product(c.kernel),
+            c.channels * c.filters, c.filters, padded);
+    filter = padded;
+  } else {
+    filter = prepareOperand(plan.widenRhs, c.rhs, filter, c.rhsElements(), copy);
   }
   if (layout) {
     Buffer &target = kept ? kept->buffer : packedOnce;
@@ -168,13 +204,25 @@ const void *Convolver::prepareFilter(Plan &plan, int32_t variable, const void *f
   return filter;
 }
 
-const void *Convolver::prepareImages(bool wide, mpc_rt_dtype_t dtype, const void *from,
-                                     int64_t first, int64_t elements, Buffer &buffer) {
-  const void *block = at(from, first, dtype);
+const void *Convolver::prepareImages(const Plan &plan, const void *images, int64_t first,
+                                     int64_t samples) {
+  const Convolution &c = plan.shape;
+  const int64_t ofSample = c.lhsElements() / c.batch;
+  const void *block = at(images, first * ofSample, c.lhs);
+  if (!plan.padsChannels)
+    return prepareOperand(plan.widenLhs, c.lhs, block, samples * ofSample, lhsBlock);
+  uint16_t *padded = reserveElements(lhsBlock, plan.librarySize(samples * ofSample));
+  padRows(team, static_cast<const uint16_t *>(block), samples * ofSample / c.channels, c.channels,
+          1, padded);
+  return padded;
+}
+
+const void *Convolver::prepareOperand(bool wide, mpc_rt_dtype_t dtype, const void *from,
+                                      int64_t elements, Buffer &buffer) {
   if (!wide)
-    return block;
+    return from;
   float *to = reserveFloats(buffer, elements);
-  widenElements(team, kernels, dtype, block, to, elements);
+  widenElements(team, kernels, dtype, from, to, elements);
   return to;
 }
 
@@ -188,9 +236,14 @@ const float *Convolver::prepareBias(const Convolution &c, const void *bias) {
 
 void Convolver::applyEpilogue(const Convolution &c, const float *sums, const float *bias, void *out,
                               int64_t elements) {
-  uint32_t flags = (c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u);
-  applyToRows(team, kernels.epilogue[c.out][flags], sums, c.hasBias ? bias : nullptr, c.out, out,
-              elements / c.outColumns(), c.outColumns());
+  const uint32_t flags = (c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u);
+  const int64_t columns = c.outColumns(), rows = elements / columns;
+  if (!c.hasBias)
+    bias = nullptr;
+  if (sums)
+    applyToRows(team, kernels.epilogue[c.out][flags], sums, bias, c.out, out, rows, columns);
+  else
+    finishBFloat16Rows(team, kernels, flags, bias, out, rows, columns);
 }
 
 } // namespace mpc::rt

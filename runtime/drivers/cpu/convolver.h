@@ -53,7 +53,9 @@ private:
     Convolution shape;
     onednn::Element element = onednn::Element::float32;
     bool widenLhs = false, widenRhs = false; // to float32 first
+    bool padsChannels = false;               // of images and filter, by one of zeros
     bool throughScratch = false;             // sums go to a float32 block, the epilogue to out
+    bool roundsSums = false; // oneDNN stores bfloat16, where the epilogue is applied
     bool epilogue = false;
     bool addBias = false; // by oneDNN itself
     int64_t block = 0;
@@ -65,6 +67,11 @@ private:
     const MicroKernel *micro = nullptr; // of `product` and `filterGradient`
 
     const char *kernel() const;
+    bool copiesFilter() const { return widenRhs || padsChannels; }
+    // Elements of what has channels, as oneDNN sees it.
+    int64_t librarySize(int64_t elements) const {
+      return padsChannels ? elements / shape.channels * (shape.channels + 1) : elements;
+    }
   };
   using PlanKey = std::tuple<uint32_t, int64_t, bool>; // descriptor, batch, whether rhs is kept
   struct PackedFilter {
@@ -96,9 +103,11 @@ private:
   void execute(Plan &plan, const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                const void *bias, void *out);
   const void *prepareFilter(Plan &plan, int32_t variable, const void *filter);
-  const void *prepareImages(bool wide, mpc_rt_dtype_t dtype, const void *from, int64_t first,
-                            int64_t elements, Buffer &buffer);
+  const void *prepareImages(const Plan &plan, const void *images, int64_t first, int64_t samples);
+  const void *prepareOperand(bool wide, mpc_rt_dtype_t dtype, const void *from, int64_t elements,
+                             Buffer &buffer);
   const float *prepareBias(const Convolution &shape, const void *bias);
+  // `sums` in float32, or null where `out` holds them rounded.
   void applyEpilogue(const Convolution &shape, const float *sums, const float *bias, void *out,
                      int64_t elements);
 

@@ -88,8 +88,12 @@ void Contractor::applyEpilogue(const Contraction &c, const float *sums, const fl
                                void *out, int64_t rows) {
   uint32_t flags = (c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
                    (c.accumulate ? epilogueAccumulate : 0u);
-  applyToRows(team, kernels.epilogue[c.out][flags], sums, c.hasBias ? bias : nullptr, c.out, out,
-              rows, c.n);
+  if (!c.hasBias)
+    bias = nullptr;
+  if (sums)
+    applyToRows(team, kernels.epilogue[c.out][flags], sums, bias, c.out, out, rows, c.n);
+  else
+    finishBFloat16Rows(team, kernels, flags, bias, out, rows, c.n);
 }
 
 } // namespace mpc::rt

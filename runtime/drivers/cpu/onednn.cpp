@@ -31,6 +31,11 @@ bool packsBFloat16WithVectors() { return isa().avx512; }
 bool hasExactInt8() { return isa().vnni; }
 bool hasAmx() { return isa().amx; }
 
+bool multipliesTerms(Element element, int64_t k) {
+  const int64_t group = element == Element::int8 ? 4 : 2, tile = 16 * group;
+  return element == Element::float32 || !hasAmx() || k % tile <= tile - group;
+}
+
 const char *version() {
   static char text[32];
   static const bool written = [] {
@@ -125,7 +130,9 @@ Product::Product(const ProductShape &shape) : implementation(new Implementation)
   auto lhs = describe(shape.m, shape.k, typeOf(shape.element), shape.lhs);
   auto rhs = shape.packed ? shape.packed->implementation->layout
                           : describe(shape.k, shape.n, typeOf(shape.element), shape.rhs);
-  auto out = describe(shape.m, shape.n, sumTypeOf(shape.element), shape.out);
+  auto out =
+      describe(shape.m, shape.n, shape.isRounded ? typeOf(shape.element) : sumTypeOf(shape.element),
+               shape.out);
   auto bias =
       memory::desc(flat ? memory::dims{1, shape.n} : memory::dims{1, 1, shape.n},
                    memory::data_type::f32, flat ? memory::format_tag::ab : memory::format_tag::abc);

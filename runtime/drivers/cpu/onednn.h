@@ -24,6 +24,10 @@ bool hasExactInt8();
 // True if oneDNN may use AMX here: what DNNL_MAX_CPU_ISA forbids to it, our kernels leave alone,
 // too.
 bool hasAmx();
+// False of a product over so many terms that ends the program: kernels with tiles take a rest that
+// lacks less than a group of terms (pairs of bfloat16, four of int8) for a whole tile of one
+// operand, and have none set up for the other's.
+bool multipliesTerms(Element element, int64_t k);
 // "2.6.3", as loaded.
 const char *version();
 
@@ -44,7 +48,8 @@ private:
   std::unique_ptr<Implementation> implementation;
 };
 
-// out[b, m, n] (float32; int32 of int8) = lhs[b, m, k] * rhs[b, k, n] (+ bias[n]) (+ out).
+// out[b, m, n] (float32; int32 of int8; bfloat16 where it is rounded) = lhs[b, m, k] * rhs[b, k, n]
+// (+ bias[n]) (+ out).
 struct ProductShape {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   Element element = Element::float32; // of lhs and rhs
@@ -53,6 +58,7 @@ struct ProductShape {
   } lhs = {}, rhs = {}, out = {};
   const PackedLayout *packed = nullptr; // instead of rhs strides; batch must be 1
   bool bias = false, accumulate = false;
+  bool isRounded = false; // each sum of bfloat16, once
 };
 
 class Product {

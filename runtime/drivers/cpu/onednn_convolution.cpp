@@ -80,7 +80,7 @@ memory::desc plainFilterDesc(const Convolution &c, memory::data_type type) {
 
 // One convolution as oneDNN is told of it.
 struct Description {
-  Description(const Convolution &c, int64_t batch, Element element, bool addBias);
+  Description(const Convolution &c, int64_t batch, Element element, Element result, bool addBias);
 
   dnnl::convolution_forward::desc forwardWith(const memory::desc &weights) const;
   // The backward primitives want a forward one as a hint.
@@ -98,7 +98,8 @@ struct Description {
   }
 };
 
-Description::Description(const Convolution &c, int64_t batch, Element element, bool addBias)
+Description::Description(const Convolution &c, int64_t batch, Element element, Element result,
+                         bool addBias)
     : forward(c.direction == MPC_RT_CONVOLUTION_FORWARD),
       toImages(c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT),
       toFilter(c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT), addBias(addBias),
@@ -106,8 +107,8 @@ Description::Description(const Convolution &c, int64_t batch, Element element, b
       dilations(spatialDims(c, c.dilations)), low(spatialDims(c, c.low)),
       high(spatialDims(c, c.high)) {
   constexpr auto wide = memory::data_type::f32;
-  images = imageDesc(c, batch, c.channels, c.images, toImages ? wide : narrow);
-  outputs = imageDesc(c, batch, c.filters, c.outputs, forward ? wide : narrow);
+  images = imageDesc(c, batch, c.channels, c.images, toImages ? typeOf(result) : narrow);
+  outputs = imageDesc(c, batch, c.filters, c.outputs, forward ? typeOf(result) : narrow);
   plainFilter = plainFilterDesc(c, toFilter ? wide : narrow);
   bias = memory::desc({c.filters}, wide, memory::format_tag::a);
   for (auto &dilation : dilations)
@@ -211,7 +212,7 @@ struct ConvolutionPrimitive::Implementation {
 };
 
 ConvolutionPrimitive::ConvolutionPrimitive(const Convolution &c, int64_t batch, Element element,
-                                           bool addBias, FilterLayouts &layouts,
+                                           Element result, bool addBias, FilterLayouts &layouts,
                                            const ConvolutionPrimitive *like)
     : implementation(new Implementation) {
   load();
@@ -219,7 +220,7 @@ ConvolutionPrimitive::ConvolutionPrimitive(const Convolution &c, int64_t batch, 
   auto &own = *implementation;
   own.direction = c.direction;
   own.addBias = addBias;
-  const Description d(c, batch, element, addBias);
+  const Description d(c, batch, element, result, addBias);
   own.plainFilter = d.plainFilter;
   auto filter = like ? like->implementation->filter.get_desc()
                      : d.anyFilter(d.toFilter ? memory::data_type::f32 : d.narrow);
@@ -265,7 +266,7 @@ void ConvolutionPrimitive::reserveFor(Buffer &scratch, Buffer &filterScratch) co
   reserve(scratch, own.scratchpad.get_desc().get_size());
 }
 
-void ConvolutionPrimitive::run(const void *lhs, const void *rhs, const float *bias, float *out,
+void ConvolutionPrimitive::run(const void *lhs, const void *rhs, const float *bias, void *out,
                                Buffer &scratch, Buffer &filterScratch) {
   auto &own = *implementation;
   bool toFilter = own.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;

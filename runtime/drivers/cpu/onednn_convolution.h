@@ -26,13 +26,15 @@ private:
 };
 
 // For a concrete batch. Images, outputs and bias are dense; images and outputs that are operands
-// have the given element type, as has the filter; what is computed and the bias are float32.
+// have the given element type, as has the filter; the bias is float32, and so is what is computed,
+// unless `result` says bfloat16: then each sum is rounded once.
 class ConvolutionPrimitive {
 public:
   // `like`: the same convolution for another batch, whose filter layout this one takes too.
-  // `addBias`: by oneDNN itself; forward only.
-  ConvolutionPrimitive(const Convolution &shape, int64_t batch, Element element, bool addBias,
-                       FilterLayouts &layouts, const ConvolutionPrimitive *like = nullptr);
+  // `addBias`: by oneDNN itself; forward only. The gradient of a filter is float32.
+  ConvolutionPrimitive(const Convolution &shape, int64_t batch, Element element, Element result,
+                       bool addBias, FilterLayouts &layouts,
+                       const ConvolutionPrimitive *like = nullptr);
   ~ConvolutionPrimitive();
   // False for shapes that oneDNN has no kernel for; the object is then of no use.
   bool isSupported() const;
@@ -48,9 +50,9 @@ public:
   // Takes the memory that run() will need.
   void reserveFor(Buffer &scratch, Buffer &filterScratch) const;
 
-  // Operands as mpc_rt_convolution_t orders them; a filter operand is packed. `out` is float32; the
-  // gradient of a filter comes out plain.
-  void run(const void *lhs, const void *rhs, const float *bias, float *out, Buffer &scratch,
+  // Operands as mpc_rt_convolution_t orders them; a filter operand is packed. The gradient of a
+  // filter comes out plain.
+  void run(const void *lhs, const void *rhs, const float *bias, void *out, Buffer &scratch,
            Buffer &filterScratch);
 
 private:

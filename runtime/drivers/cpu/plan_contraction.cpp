@@ -14,6 +14,20 @@ using onednn::Element;
 // Packing the right-hand side once per call pays from this many rows on.
 constexpr int64_t packingRows = 16;
 
+bool isBFloat16(const Contraction &c) {
+  return c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16;
+}
+
+// oneDNN's threads that find no matrix of their own share columns, or terms, of one, and lose some:
+// then matrices are multiplied one at a time (test/Unit/runtime/cpu/library_contraction_test.cpp).
+// Of so many, at most `most` at once, so that none of those or the rest are fewer than threads.
+int64_t matricesAtOnce(int64_t matrices, int64_t most, int64_t threads) {
+  auto isTooFew = [&](int64_t count) { return count > 1 && count < threads; };
+  while (isTooFew(most) || isTooFew(matrices % most))
+    --most;
+  return most;
+}
+
 } // namespace
 
 Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
@@ -28,10 +42,12 @@ Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
     return *found->second;
   BlockedProduct *blocked = findBlocked(shape);
   if (blocked) {
+    const bool mayUseLibrary =
+        !isBFloat16(shape) || onednn::multipliesTerms(Element::bfloat16, shape.k);
     const std::string *chosen =
         choices.find({KernelChoices::Operation::contraction, descriptor.id, batch, keep});
     if (chosen ? *chosen != blocked->name()
-               : !blocked->isWorthwhile(shape, keep, launches) &&
+               : mayUseLibrary && !blocked->isWorthwhile(shape, keep, launches) &&
                      !(byRows && blocked->isWorthwhileByRows(shape)))
       blocked = nullptr;
   }
@@ -77,12 +93,13 @@ void Contractor::choose(Plan &plan, bool keepWeights) {
   if (c.lhs == MPC_RT_INT8) {
     plan.element = Element::int8;
     plan.batched = c.batch > 1;
-    plan.units = plan.block = plan.batched ? c.batch : c.m;
+    plan.units = plan.batched ? c.batch : c.m;
+    plan.block = plan.batched ? matricesAtOnce(c.batch, c.batch, team.threads()) : plan.units;
     if (!plan.batched && (keepWeights || c.m >= packingRows))
       plan.packed = layout(c.k, c.n, plan.element);
     return;
   }
-  bool native = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16 && nativeBFloat16;
+  bool native = isBFloat16(c) && nativeBFloat16 && onednn::multipliesTerms(Element::bfloat16, c.k);
   plan.element = native ? Element::bfloat16 : Element::float32;
   plan.batched = c.batch > 1;
   plan.widenLhs = !native && c.lhs != MPC_RT_FLOAT32;
@@ -92,8 +109,10 @@ void Contractor::choose(Plan &plan, bool keepWeights) {
   plan.widenRhs =
       convertRhs && !(pack && c.rhs == MPC_RT_BFLOAT16 && onednn::packsBFloat16WithVectors());
 
-  plan.throughScratch = c.out != MPC_RT_FLOAT32 || (c.accumulate && (c.relu || c.hasBias));
-  plan.epilogue = plan.throughScratch || c.relu;
+  plan.roundsSums = native && c.out == MPC_RT_BFLOAT16 && !c.accumulate;
+  plan.throughScratch =
+      !plan.roundsSums && (c.out != MPC_RT_FLOAT32 || (c.accumulate && (c.relu || c.hasBias)));
+  plan.epilogue = plan.throughScratch || c.relu || (plan.roundsSums && c.hasBias);
   plan.addBias = c.hasBias && !plan.epilogue;
   if (pack)
     plan.packed = layout(c.k, c.n, plan.element);
@@ -112,6 +131,8 @@ void Contractor::choose(Plan &plan, bool keepWeights) {
       block = std::max<int64_t>(block / 128 * 128, 128);
     plan.block = std::min(plan.units, block);
   }
+  if (plan.batched)
+    plan.block = matricesAtOnce(plan.units, plan.block, team.threads());
 }
 
 void Contractor::makeProducts(Plan &plan) {
@@ -147,6 +168,7 @@ std::unique_ptr<onednn::Product> Contractor::makeProduct(const Plan &plan, int64
   shape.packed = plan.packed.get();
   shape.bias = plan.addBias;
   shape.accumulate = c.accumulate && !plan.throughScratch;
+  shape.isRounded = plan.roundsSums;
   return std::make_unique<onednn::Product>(shape);
 }
 

@@ -74,10 +74,37 @@ bool isGatheredBeyondItsMemory(const Convolution &c) {
 
 // Windows whose rows lie apart, of channels that leave a register of AVX-512 partly empty: from row
 // to row of the filter the kernel for wide images goes on twice as far as it should
-// (compute_oh_step_common in oneDNN's src/cpu/x64/jit_avx512_core_bf16_conv_kernel.cpp).
+// (compute_oh_step_common in oneDNN's src/cpu/x64/jit_avx512_core_bf16_conv_kernel.cpp). With tiles
+// images of any width are wrong.
 bool isDilatedTwice(const Convolution &c) {
   constexpr int64_t lanes = 16, mostPlaces = 28; // narrower images have another kernel
-  return c.dilations[1] > 1 && c.channels / c.groups % lanes != 0 && c.outputs[2] > mostPlaces;
+  return c.dilations[1] > 1 && c.channels / c.groups % lanes != 0 &&
+         (c.outputs[2] > mostPlaces || onednn::hasAmx());
+}
+
+// Whether some output's window meets padding only, along dimension `d`.
+bool hasEmptyWindow(const Convolution &c, size_t d) {
+  for (int64_t output = 0; output < c.outputs[d]; ++output) {
+    bool isEmpty = true;
+    for (int64_t tap = 0; tap < c.kernel[d] && isEmpty; ++tap) {
+      const int64_t at = output * c.strides[d] - c.low[d] + tap * c.dilations[d];
+      isEmpty = at < 0 || at >= c.images[d];
+    }
+    if (isEmpty)
+      return true;
+  }
+  return false;
+}
+
+// Forward with tiles ("brgconv", "brgconv_1x1"): windows that meet padding only end the program,
+// which has no kernel for them; where windows skip places, sums are wrong now and then.
+bool isWrongWithTiles(const Convolution &c) {
+  if (c.direction != MPC_RT_CONVOLUTION_FORWARD || !onednn::hasAmx())
+    return false;
+  for (size_t d = 0; d < c.images.size(); ++d)
+    if (hasEmptyWindow(c, d) || c.strides[d] > (c.kernel[d] - 1) * c.dilations[d] + 1)
+      return true;
+  return false;
 }
 
 bool isWrongInFloat32(const Convolution &c) {
@@ -88,7 +115,7 @@ bool isWrongInFloat32(const Convolution &c) {
 // 0, or the program ends.
 bool isWrongInBFloat16(const Convolution &c) {
   if (!toFilter(c))
-    return false;
+    return isWrongWithTiles(c);
   for (size_t d = 0; d < c.images.size(); ++d)
     if (hasUnusedTap(c, d))
       return true;
@@ -211,6 +238,7 @@ bool Convolver::takeMicroKernel(Plan &plan, const MicroKernel *kernel) {
     const bool pairs = kernel == bfloat16;
     plan.element = pairs ? Element::bfloat16 : Element::float32;
     plan.widenLhs = !pairs && c.lhs != MPC_RT_FLOAT32;
+    plan.padsChannels = plan.roundsSums = false;
     plan.widenRhs = plan.throughScratch = plan.epilogue = false; // done on the way
     plan.block = plan.widenLhs ? blockOf(c, c.lhsElements() / c.batch) : c.batch;
   }
@@ -225,23 +253,32 @@ bool Convolver::takeLibrary(Plan &plan, bool native) {
   plan.element = native ? Element::bfloat16 : Element::float32;
   plan.widenLhs = !native && c.lhs != MPC_RT_FLOAT32;
   plan.widenRhs = !native && c.rhs != MPC_RT_FLOAT32;
-  plan.throughScratch = c.out != MPC_RT_FLOAT32;
-  bool forward = c.direction == MPC_RT_CONVOLUTION_FORWARD;
-  plan.epilogue = plan.throughScratch || c.relu || (c.hasBias && !forward);
+  const bool forward = c.direction == MPC_RT_CONVOLUTION_FORWARD;
+  // oneDNN's kernels with tiles want pairs (leavePairs in onednn_convolution.cpp), those without
+  // take five times as long.
+  plan.padsChannels = native && forward && c.groups == 1 && c.channels % 2 && onednn::hasAmx();
+  plan.roundsSums = native && forward && c.out == MPC_RT_BFLOAT16;
+  plan.throughScratch = c.out != MPC_RT_FLOAT32 && !plan.roundsSums;
+  plan.epilogue = plan.throughScratch || c.relu || (c.hasBias && !(forward && !plan.roundsSums));
   plan.addBias = c.hasBias && !plan.epilogue;
   plan.block = c.batch;
-  if (!toFilter(c) && (plan.widenLhs || plan.epilogue)) {
-    int64_t lhs = c.lhsElements() / c.batch, out = c.outElements() / c.batch;
-    plan.block = blockOf(c, (plan.widenLhs ? lhs : 0) + (plan.epilogue ? out : 0));
+  const bool copiesLhs = plan.widenLhs || plan.padsChannels;
+  if (!toFilter(c) && (copiesLhs || plan.epilogue)) {
+    int64_t lhs = plan.librarySize(c.lhsElements()) / c.batch, out = c.outElements() / c.batch;
+    plan.block = blockOf(c, (copiesLhs ? lhs : 0) + (plan.epilogue ? out : 0));
   }
   makePrimitives(plan);
   return plan.body != nullptr;
 }
 
 void Convolver::makePrimitives(Plan &plan) {
+  Convolution shape = plan.shape;
+  if (plan.padsChannels)
+    ++shape.channels;
   auto make = [&](int64_t samples, const onednn::ConvolutionPrimitive *like) {
-    return std::make_unique<onednn::ConvolutionPrimitive>(plan.shape, samples, plan.element,
-                                                          plan.addBias, layouts, like);
+    return std::make_unique<onednn::ConvolutionPrimitive>(
+        shape, samples, plan.element, plan.roundsSums ? Element::bfloat16 : Element::float32,
+        plan.addBias, layouts, like);
   };
   plan.body = make(plan.block, nullptr);
   int64_t rest = plan.shape.batch % plan.block;

@@ -56,7 +56,7 @@ protected:
   void expectExactSums(uint32_t count) const {
     for (uint32_t i = 0; i < count; ++i) {
       cts::ConvolutionData data(draw(i));
-      run(data, 1 + i % 3);
+      run(data, 1 + i % 8);
       ASSERT_EQ(data.difference(), "") << data.shape.text();
     }
   }
