@@ -152,7 +152,8 @@ bool isWorthwhileOnIntel(const MicroKernel &kernel, const Contraction &c, bool r
     return true;
   if (single && !rhsKept && c.n >= kernel.columns && c.m * c.n * c.k <= smallProducts)
     return true;
-  if (single && !rhsKept && c.k >= longSums && c.n >= manyColumns)
+  const bool isFewOfKept = rhsKept && c.m <= kernel.blockRows;
+  if (single && !isFewOfKept && c.k >= longSums && c.n >= manyColumns)
     return true;
   // What is left is the packing: ours of rhs is done on the way when there is one block of rows.
   return single && c.n >= kernel.columns &&
