@@ -242,6 +242,7 @@ private:
   const void *packInto(PackedWeights *entry, bool keep, uint64_t bytes, const Pack &pack);
   const void *prepareLhs(const Plan &plan, const void *lhs, int64_t first, int64_t units);
   const float *prepareBias(const Contraction &shape, const void *bias);
+  // `sums` in float32, or null where `out` holds them rounded.
   void applyEpilogue(const Contraction &shape, const float *sums, const float *bias, void *out,
                      int64_t rows);
   void widen(mpc_rt_dtype_t dtype, const void *from, float *to, uint64_t count) {
