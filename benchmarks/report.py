@@ -4,24 +4,34 @@
 import itertools
 import json
 import pathlib
+import statistics
 
 import machine
 
 GOALS = pathlib.Path(__file__).resolve().parent / "goals.json"
 
 
-def ratios_of(row, rows):
-    """By name: what goals are about, as far as these rows tell."""
-    mine = row["ms"].get("mpc")
-    peers = [value for name, value in row["ms"].items() if not name.startswith("mpc")]
-    own = [other["ms"]["mpc"] for other in rows if other["workload"] == row["workload"] and other["policy"] == "float32"]
-    found = {}
-    if mine and peers:
-        found["peers"] = min(peers) / mine
-    if mine and row["floor_ms"]:
-        found["floor"] = mine / row["floor_ms"]
-    if mine and own:
-        found["float32"] = own[0] / mine
+def goals():
+    """Workload, policy and ratio of each goal."""
+    return {(goal["workload"], goal["policy"], goal["ratio"]) for goal in json.loads(GOALS.read_text())}
+
+
+def median_ratio(first, second):
+    """Of what took turns: ratios within rounds, since a host's speed changes from round to round."""
+    return statistics.median(a / b for a, b in zip(first, second))
+
+
+def ratios_of(row):
+    """By name: what goals are about, as far as this row tells."""
+    rounds, found = row["rounds_ms"], {}
+    mine = rounds["mpc"]
+    peers = [median_ratio(times, mine) for name, times in rounds.items() if not name.startswith("mpc")]
+    if peers:
+        found["peers"] = min(peers)
+    if row["floors_ms"]:
+        found["floor"] = median_ratio(mine, row["floors_ms"])
+    if "mpc-float32" in rounds:
+        found["float32"] = median_ratio(rounds["mpc-float32"], mine)
     return found
 
 
@@ -35,7 +45,7 @@ def goals_met(rows):
     lines = []
     for goal in json.loads(GOALS.read_text()):
         row = row_of.get((goal["workload"], goal["policy"]))
-        reached = ratios_of(row, rows).get(goal["ratio"]) if row else None
+        reached = ratios_of(row).get(goal["ratio"]) if row else None
         if reached is None:
             continue
         what, bound = RATIOS[goal["ratio"]]
@@ -51,7 +61,7 @@ def rates(rows):
 
 
 def table(rows, names, about):
-    lines = ["# mpc beside its peers", "", f"Made by `{about['command']}` on {about['cpu']}, {about['threads']} threads. Medians over interleaved rounds; milliseconds per step.",
+    lines = ["# mpc beside its peers", "", f"Made by `{about['command']}` on {about['cpu']}, {about['threads']} threads. Milliseconds per step, medians over interleaved rounds; ratios are medians of those within rounds.",
              machine.surroundings_line(about),
              "The floor is the step's matrix products alone, each by oneDNN or by mpc, whichever is faster, and the optimizer's bytes at the rate of a triad, in the same run."
              " A step may be below it: the products alone write gradients to memory that an update takes from the cache.",
@@ -59,7 +69,7 @@ def table(rows, names, about):
              "| workload | policy | " + " | ".join(names) + " | best peer / mpc | floor | mpc / floor |", "|---" * (len(names) + 5) + "|"]  # fmt: skip
     for row in rows:
         ms = row["ms"]
-        shown = {name: f"{value:.2f}" for name, value in ratios_of(row, rows).items()}
+        shown = {name: f"{value:.2f}" for name, value in ratios_of(row).items()}
         cells = [row["workload"], row["policy"], *[f"{ms[name]:.2f}" if name in ms else "-" for name in names],
                  shown.get("peers", "-"), f"{row['floor_ms']:.2f}" if row["floor_ms"] else "-", shown.get("floor", "-")]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
