@@ -35,7 +35,9 @@ static int64_t workOf(const llvm::SmallPtrSetImpl<Operation *> &ops) {
   int64_t work = 0;
   for (Operation *op : ops)
     if (!isa<CastOpInterface>(op))
-      work += isa<math::ErfOp>(op) ? 32 : isa<math::MathDialect>(op->getDialect()) ? 16 : 1;
+      work += isa<math::ErfOp, math::ErfcOp>(op)         ? 32
+              : isa<math::MathDialect>(op->getDialect()) ? 16
+                                                         : 1;
   return work;
 }
 

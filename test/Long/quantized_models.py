@@ -58,7 +58,7 @@ class Builder:
         equation, shape, bias = d.choice([
             ("abc,cd->abd", (None, e), "d"), ("abc,cde->abde", (None, e, f), "de"), ("...x,xy->...y", (e,), "y"),
             ("abc,cd->adb", (e, None), "d"), ("abc,bcd->ad", (e,), "d"), ("abc,cde->abed", (None, f, e), "ed"),
-            ("abc,bd->acd", (None, e), "d"),
+            ("abc,bd->acd", (None, e), "d"), ("abc,bcd->abd", (None, e), "d"), ("abc,bdc->abd", (None, e), "d"), ("abc,cdb->adb", (e, None), "d"),
         ])  # fmt: skip
         shape = tuple((steps if equation.endswith(("abd", "abde", "abed", "adb")) else width) if n is None else n for n in shape)
         if equation.startswith("..."):

@@ -278,7 +278,7 @@ def main():
         model = os.path.join(HERE, "layers", "quantized_attention.keras")
         text = run(tools["mpcc"], model, "-o", os.path.join(options.work, "none"), code=1)
         for holder in ("multi_head_attention: model.weights.h5 holds quantized weights inside this MultiHeadAttention", "grouped_query_attention: model.weights.h5 holds quantized weights inside this GroupQueryAttention"):
-            if text.count(holder) != 1 or text.count("error:") != 2 or "--policy=int8_from_float32" not in text:
+            if text.count(holder) != 1 or text.count("error:") != 2 or "--policy=MODE_from_POLICY" not in text:
                 raise Failure(f"the message does not say what the file lacks: {text}")
 
     def secretly(name, *expected):

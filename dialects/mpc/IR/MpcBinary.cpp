@@ -49,6 +49,12 @@ struct BinaryVjp {
   Value perSquare(Value u) { // dy u / (a^2 + b^2)
     return mul(dy, div(u, AddOp::create(builder, loc, mul(a, a), mul(b, b))));
   }
+  Value remainderRhs() { // a / b, rounded towards 0, is how often b is taken off
+    Value quotient = div(a, b);
+    Value whole = mul(SignOp::create(builder, loc, quotient),
+                      FloorOp::create(builder, loc, AbsOp::create(builder, loc, quotient)));
+    return neg(mul(dy, whole));
+  }
   Value where(ComparePredicate predicate, Value u, Value v, Value yes) {
     return SelectOp::create(builder, loc, CompareOp::create(builder, loc, predicate, u, v), yes,
                             constant(0));
@@ -162,5 +168,7 @@ MPC_ARITHMETIC(MinimumOp, buildMinimum(builder, loc, elementTypeOf(getLhs()), a,
                v.where(ComparePredicate::GT, v.a, v.b, dy))
 MPC_BINARY(PowerOp, math::PowFOp::create(builder, loc, a, b), std::pow(a, b), v.powerLhs(),
            v.powerRhs())
+MPC_BINARY(RemainderOp, arith::RemFOp::create(builder, loc, a, b), std::fmod(a, b), dy,
+           v.remainderRhs())
 MPC_BINARY(Arctan2Op, math::Atan2Op::create(builder, loc, a, b), std::atan2(a, b), v.perSquare(v.b),
            v.neg(v.perSquare(v.a)))

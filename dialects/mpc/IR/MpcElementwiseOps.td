@@ -54,6 +54,7 @@ def Mpc_TanhOp : Mpc_UnaryOp<"tanh", "hyperbolic tangent">;
 def Mpc_SigmoidOp : Mpc_UnaryOp<"sigmoid", "1 / (1 + e^-x)">;
 def Mpc_SoftplusOp : Mpc_UnaryOp<"softplus", "log(1 + e^x), stable">;
 def Mpc_ErfOp : Mpc_UnaryOp<"erf", "error function">;
+def Mpc_ErfcOp : Mpc_UnaryOp<"erfc", "1 - erf(x), without cancellation">;
 def Mpc_ReluOp : Mpc_UnaryOp<"relu", "max(x, 0); NaN stays NaN; the derivative at 0 is 0", [Mpc_CheaperThanStack]>;
 
 def Mpc_GeluOp : Mpc_ElementwiseOp<"gelu"> {
@@ -106,6 +107,7 @@ def Mpc_DivideNoNanOp : Mpc_BinaryOp<"divide_no_nan", "a / b, and 0 where b is 0
 def Mpc_MaximumOp : Mpc_ArithmeticOp<"maximum", "larger of both; NaN if either is; ties split the cotangent to lhs">;
 def Mpc_MinimumOp : Mpc_ArithmeticOp<"minimum", "smaller of both; NaN if either is; ties split the cotangent to lhs">;
 def Mpc_PowerOp : Mpc_BinaryOp<"power", "a^b">;
+def Mpc_RemainderOp : Mpc_BinaryOp<"remainder", "remainder of a / b, exact, with the sign of a (fmod of C)">;
 def Mpc_Arctan2Op : Mpc_BinaryOp<"arctan2", "angle of the point (b, a), in [-pi, pi]">;
 
 def Mpc_IntegerOp : Mpc_ElementwiseOp<"integer", [DeclareOpInterfaceMethods<Mpc_IntegerElementwiseOpInterface>]> {

@@ -84,6 +84,12 @@ static Value buildReluVjp(Expression &e, Value dy, Value y) {
   return SelectOp::create(e.builder, e.loc, positive, dy, e.constant(0));
 }
 
+/// 2 / sqrt(pi) e^(-x^2)
+static Value buildErfSlope(Expression &e, Value x) {
+  return e.mul(ExpOp::create(e.builder, e.loc, NegateOp::create(e.builder, e.loc, e.mul(x, x))),
+               M_2_SQRTPI);
+}
+
 MPC_UNARY(NegateOp, arith::NegFOp::create(b, loc, x), -x, NegateOp::create(builder, e.loc, dy))
 MPC_UNARY(AbsOp, math::AbsFOp::create(b, loc, x), std::fabs(x),
           e.mul(dy, SignOp::create(builder, e.loc, x)))
@@ -108,9 +114,8 @@ MPC_UNARY(SigmoidOp, buildSigmoid(b, loc, x), sigmoidOf(x), e.mul(dy, e.mul(y, e
 MPC_UNARY(SoftplusOp, buildSoftplus(b, loc, x),
           std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))),
           e.mul(dy, SigmoidOp::create(builder, e.loc, x)))
-MPC_UNARY(ErfOp, math::ErfOp::create(b, loc, x), std::erf(x),
-          e.mul(dy,
-                e.mul(ExpOp::create(builder, e.loc, NegateOp::create(builder, e.loc, e.mul(x, x))),
-                      M_2_SQRTPI)))
+MPC_UNARY(ErfOp, math::ErfOp::create(b, loc, x), std::erf(x), e.mul(dy, buildErfSlope(e, x)))
+MPC_UNARY(ErfcOp, math::ErfcOp::create(b, loc, x), std::erfc(x),
+          NegateOp::create(builder, e.loc, e.mul(dy, buildErfSlope(e, x))))
 MPC_UNARY(ReluOp, arith::MaximumFOp::create(b, loc, x, floatConstant(b, loc, x.getType(), 0)),
           std::isnan(x) ? x : std::fmax(x, 0), buildReluVjp(e, dy, y))

@@ -95,7 +95,12 @@ struct Contraction {
       return true;
     };
     if (!isPossible(joined(lhs, rhs)) && !isPossible(joined(rhs, lhs)) && isPossible(needed)) {
+      // Sums of integers are int32, as those of a contraction.
+      const bool isInteger = mlir::isa<mlir::IntegerType>(elementTypeOf(lhs.value));
       auto wide = [&](const Labeled &operand) -> Value {
+        if (isInteger)
+          return CastOp::create(
+              builder, loc, tensorTypeOf(operand.value).clone(builder.getI32Type()), operand.value);
         return CastLikeOp::create(builder, loc, operand.value.getType(), operand.value,
                                   operand.value, /*wide=*/true, mlir::TypeAttr());
       };
@@ -104,6 +109,8 @@ struct Contraction {
       };
       Value sum = sumProducts(builder, loc, wide(lhs), list(lhs.labels), wide(rhs),
                               list(rhs.labels), list(needed));
+      if (isInteger)
+        return {sum, needed};
       return {CastLikeOp::create(builder, loc, sum.getType(), sum,
                                  mlir::ValueRange{lhs.value, rhs.value}, /*wide=*/false,
                                  mlir::TypeAttr()),

@@ -167,7 +167,8 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
            "model.weights.h5 holds quantized weights inside this " + holder->className +
                ", of which its config says nothing: Keras 3.15 leaves that out of the files of "
                "models that model.quantize changed, and does not load them either; save the model "
-               "before quantize, and let mpcc quantize it (--policy=int8_from_float32)");
+               "before quantize, and let mpcc quantize it (--policy=MODE_from_POLICY, such as "
+               "int4_from_mixed_bfloat16)");
   for (uint64_t index = 0;; ++index) {
     auto stored = file.find("optimizer/vars/" + std::to_string(index));
     if (stored == file.end())

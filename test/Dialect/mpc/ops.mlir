@@ -60,6 +60,10 @@ func.func @elementwise(%x: tensor<?x8xf32>, %s: tensor<f32>) -> tensor<?x8xf32> 
   // CHECK: mpc.sin %{{.*}} : tensor<?x8xf32>
   %sin = mpc.sin %f : tensor<?x8xf32>
   %t = mpc.tanh %f : tensor<?x8xf32>
+  // CHECK: mpc.erfc %{{.*}} : tensor<?x8xf32>
+  %tail = mpc.erfc %f : tensor<?x8xf32>
+  // CHECK: mpc.remainder %{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<f32>
+  %rest = mpc.remainder %f, %s : tensor<?x8xf32>, tensor<f32>
   // CHECK: mpc.arctan2 %{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<f32>
   %angle = mpc.arctan2 %f, %s : tensor<?x8xf32>, tensor<f32>
   %q = mpc.divide %t, %c : tensor<?x8xf32>, tensor<f32>

@@ -160,3 +160,16 @@ def repeated_constant_masks():
     scores = keras.ops.einsum("btd,bsd->bts", x, y) * 0.35
     z = keras.ops.matmul(keras.ops.softmax(keras.ops.where(first[0, 0], scores, -1e35)), y)
     return keras.Model(x, layers.Dense(2)(layers.Flatten()(layers.Add()([y, z]))))
+
+
+@case("gradient")
+def attention_of_planes():
+    """Attention within each plane of [batch, planes, places, width]: by products, by sums, with masks of places and of time."""
+    e = keras.Input((2, 6, 4), name="x")
+    x = layers.Dense(4, activation="relu")(e[:, :, 1:])
+    masked = layers.TimeDistributed(layers.Dense(4))(layers.Masking()(keras.ops.relu(e)))
+    # Keras takes masks of sources in causal attention alone here.
+    y = layers.Attention(use_scale=True)([x, e], use_causal_mask=True)
+    z = layers.AdditiveAttention()([x, masked, e], use_causal_mask=True)
+    w = layers.Attention(score_mode="concat")([x, e], mask=[x[..., 0] > 0.1, None])
+    return keras.Model(e, layers.Activation("tanh")(layers.Add()([y, z, w])))

@@ -118,3 +118,54 @@ def recorded_multi_hot_planes():
     """Over the first axis behind the batch."""
     x = keras.Input((4, 3), name="x", dtype="int32")
     return keras.Model(x, [keras.ops.multi_hot(x, 5), keras.ops.multi_hot(x[:, :, 0], 5), keras.ops.multi_hot(x[:, None], 5, dtype="int32")])
+
+
+@case("gradient")
+def recorded_remainders():
+    """Remainders of quotients that no float32 holds, of both signs; the tail of erfc."""
+    x = keras.Input((6,), name="x")
+    ops = keras.ops
+    y = layers.Dense(6)(x)
+    parts = [y % 0.3, (1000.0 * y) % 0.3, ops.mod(3.0 * y, -0.7), ops.mod(4.0, ops.abs(y) + 0.1), ops.fmod(1000.0 * y, 0.7), ops.erfc(y),
+             1e6 * ops.erfc(3.0 + ops.abs(y)), ops.log(ops.erfc(2.0 + ops.abs(y)))]
+    return keras.Model(x, flatten(parts))
+
+
+@case("forward")
+def recorded_infinities():
+    """What is not finite is in the results that it reaches alone."""
+    x = keras.Input((6,), name="x")
+    ops = keras.ops
+    logs = ops.log(ops.relu(x))
+    above = 1.0 / ops.relu(x)
+    grid = ops.reshape(logs, (-1, 2, 3))
+    parts = [ops.exp(ops.cumsum(logs, axis=1)), 1.0 / ops.cumsum(above, axis=1), ops.exp(ops.cumsum(grid, axis=1)), ops.exp(ops.logaddexp(logs, logs[:, ::-1])),
+             1.0 / ops.logaddexp(above, above), ops.exp(ops.logaddexp2(logs, logs)), 1.0 / ops.logaddexp2(above, above[:, ::-1]), ops.cumsum(ops.sign(x) * 200.0, axis=1),
+             ops.mod(ops.abs(x), above)]
+    return keras.Model(x, parts)
+
+
+@case("forward")
+def recorded_integers_as_they_are():
+    """Results of integers in the dtype that Keras gives them, beyond what float32 holds."""
+    x = keras.Input((4,), dtype="int32", name="x")
+    ops = keras.ops
+    small, large = ops.cast(x * 20, "int8"), ops.cast(x, "int64") * 2**33 + 1
+    bytes_ = ops.cast(x * 25, "uint8")
+    outputs = [ops.ptp(large, axis=1), ops.nansum(large, axis=1), ops.nanmax(large, axis=1), ops.nanmin(x, axis=1), ops.fmax(large, x), ops.fmin(x, 4), ops.ptp(small, axis=1),
+               ops.nansum(small, axis=1), ops.trace(ops.reshape(small, (-1, 2, 2)), axis1=1, axis2=2), ops.trace(ops.reshape(bytes_, (-1, 2, 2)), axis1=1, axis2=2),
+               ops.left_shift(bytes_, 6), ops.right_shift(ops.left_shift(bytes_, 2), 2), ops.left_shift(small, 3), ops.bitwise_right_shift(x, 1)]
+    return keras.Model(x, [ops.cast(y % 1000003, "int32") for y in map(lambda y: ops.cast(y, "int64"), outputs)])
+
+
+@case("forward")
+def normalization_of_two_axes():
+    """Statistics that broadcast to the kept axes, and factors to a sample."""
+    x = keras.Input((3, 3), name="x")
+    columns, rows = [[1.0], [2.0], [3.0]], [[0.5, 2.0, 4.0]]
+    y = layers.Normalization(axis=(1, 2), mean=columns, variance=[[1.0], [4.0], [9.0]])(x)
+    z = layers.Normalization(axis=(1, 2), mean=rows, variance=rows)(x)
+    w = layers.Normalization(axis=(1, 2), mean=[1.0, 2.0, 3.0], variance=[1.0, 2.0, 3.0], invert=True)(x)
+    v = layers.Normalization(axis=1, mean=[1.0, 2.0, 3.0], variance=[1.0, 2.0, 3.0])(x)
+    u = layers.Rescaling(np.array(columns), offset=np.array(rows))(x)
+    return keras.Model(x, [y, z, w, v, u])

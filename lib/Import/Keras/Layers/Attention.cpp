@@ -16,7 +16,18 @@ Value addScalar(B &b, llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
   return b.addVariable(request);
 }
 
-/// query + key for each pair of places, [batch, targets, sources, width]; null after an error.
+/// Names of dimensions that only batches of matrices have.
+constexpr llvm::StringLiteral kOuter = "abcefghijlmnop";
+
+/// The equation that contracts the last two dimensions, for each of the dimensions before them,
+/// which all of `like` has.
+std::string eachMatrix(B &b, Value like, llvm::StringRef lhs, llvm::StringRef rhs,
+                       llvm::StringRef out) {
+  const llvm::StringRef outer = kOuter.take_front(static_cast<size_t>(b.rankOf(like) - 2));
+  return (outer + lhs + "," + outer + rhs + "->" + outer + out).str();
+}
+
+/// query + key for each pair of places, [batch, ..., targets, sources, width]; null after an error.
 Value addPairs(B &b, Value query, Value key) {
   llvm::SmallVector<int64_t> queryShape(b.shapeOf(query)), keyShape(b.shapeOf(key));
   if (failed(broadcastShapes({{queryShape.back()}, {keyShape.back()}})))
@@ -39,7 +50,7 @@ Value luongScores(B &b, Value query, Value key) {
   if (b.getFlag("use_scale", false) && !(scale = addScalar(b, "scale", {}, "ones")))
     return {};
   if (mode == "dot") {
-    Value scores = b.makeEinsum("bqd,bkd->bqk", {query, key});
+    Value scores = b.makeEinsum(eachMatrix(b, query, "qd", "kd", "qk"), {query, key});
     return scores && scale ? b.make<MultiplyOp>(scores, scale) : scores;
   }
   Value weight = addScalar(b, "concat_score_weight", {}, "ones");
@@ -68,6 +79,13 @@ Value bahdanauScores(B &b, Value query, Value key) {
   return sumWidth(b, bent);
 }
 
+/// With a dimension of 1 before dimension `axis`.
+Value makeExpanded(B &b, Value value, int64_t axis) {
+  llvm::SmallVector<int64_t> shape(b.shapeOf(value));
+  shape.insert(shape.begin() + axis, 1);
+  return b.makeReshape(value, shape);
+}
+
 /// [query, value(, key)] with masks [query, value]; a masked source loses 1e9 (65504 in float16), a
 /// masked target becomes 0.
 Value importAttention(B &b, Value (*scoresOf)(B &, Value, Value)) {
@@ -75,12 +93,20 @@ Value importAttention(B &b, Value (*scoresOf)(B &, Value, Value)) {
   if (inputs.size() < 2 || inputs.size() > 3)
     return b.error(b.layer.className + " takes a list of query, value and perhaps key, not of " +
                    llvm::Twine(inputs.size()) + " tensors");
+  // A constant may have a batch of one.
+  auto withinBatch = [&](Value value, int64_t end) {
+    return b.shapeOf(value).take_front(static_cast<size_t>(end)).drop_front();
+  };
+  const int64_t rank = b.rankOf(inputs[0]), places = rank - 2;
   for (Value input : inputs)
-    if (!mlir::isa<mlir::FloatType>(elementTypeOf(input)) || b.rankOf(input) != 3)
+    if (!mlir::isa<mlir::FloatType>(elementTypeOf(input)) || rank < 3 ||
+        rank > static_cast<int64_t>(kOuter.size()) || b.rankOf(input) != rank ||
+        withinBatch(input, places) != withinBatch(inputs[0], places))
       return b.error(b.layer.className +
-                     " takes floating tensors [batch, places, features] of 3 dimensions");
+                     " takes floating tensors [batch, ..., places, features] whose dimensions "
+                     "before the places agree");
   Value query = inputs[0], value = inputs[1], key = inputs.size() > 2 ? inputs[2] : value;
-  if (b.shapeOf(key)[1] != b.shapeOf(value)[1])
+  if (b.shapeOf(key)[places] != b.shapeOf(value)[places])
     return b.error("key and value of " + b.layer.className + " must have equally many places");
   const double dropout = b.getNumber("dropout", 0.0);
   if (!(dropout >= 0.0 && dropout < 1.0))
@@ -101,28 +127,32 @@ Value importAttention(B &b, Value (*scoresOf)(B &, Value, Value)) {
   Value scores = scoresOf(b, query, key);
   if (!scores)
     return {};
-  const int64_t targets = b.shapeOf(scores)[1], sources = b.shapeOf(scores)[2];
-  for (auto [mask, places] : {std::pair(queryMask, targets), std::pair(valueMask, sources)})
-    if (mask && (b.rankOf(mask) != 2 || b.shapeOf(mask)[1] != places))
+  const int64_t targets = b.shapeOf(scores)[places], sources = b.shapeOf(scores)[places + 1];
+  for (auto [mask, of] : {std::pair(queryMask, query), std::pair(valueMask, value)})
+    if (mask && (b.rankOf(mask) != places + 1 ||
+                 withinBatch(mask, places + 1) != withinBatch(of, places + 1)))
       return b.error("the masks of " + b.layer.className +
-                     " must be [batch, places], with the places of query and value");
+                     " must be [batch, ..., places], with the places of query and value");
+  if (valueMask && rank > 3 && !causal)
+    return b.error(b.layer.className +
+                   " of more than 3 dimensions takes a mask of the sources with "
+                   "use_causal_mask alone, as in Keras");
   Value visible;
   if (valueMask)
-    visible = b.makeReshape(valueMask, {b.shapeOf(valueMask)[0], 1, sources});
+    visible = makeExpanded(b, valueMask, places);
   if (causal)
     visible = makeAnd(b, visible, makeCausalMask(b, targets, sources));
   if (visible)
     scores =
         b.makeSelect(visible, scores, b.make<SubtractOp>(scores, b.makeConstantOr(1e9, 65504.0)));
-  Value weights = b.make<SoftmaxOp>(scores, int64_t(2));
+  Value weights = b.make<SoftmaxOp>(scores, rank - 1);
   if (dropout > 0.0)
     weights = b.make<DropoutOp>(
         weights.getType(), weights, b.getRandomState(), b.builder.getF64FloatAttr(dropout),
         b.builder.getI64IntegerAttr(b.takeRandomStream()), mlir::DenseI64ArrayAttr());
-  Value output = b.makeEinsum("bqk,bkd->bqd", {weights, value});
+  Value output = b.makeEinsum(eachMatrix(b, weights, "qk", "kd", "qd"), {weights, value});
   if (output && queryMask) {
-    Value counts = b.makeReshape(queryMask, {b.shapeOf(queryMask)[0], targets, 1});
-    output = b.makeSelect(counts, output, b.makeConstant(0.0));
+    output = b.makeSelect(makeExpanded(b, queryMask, rank - 1), output, b.makeConstant(0.0));
     b.setMask(0, queryMask);
   }
   if (returnScores)

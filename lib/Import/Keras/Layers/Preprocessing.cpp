@@ -1,39 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/preprocessing: Normalization, Rescaling.
+#include "../ArrayLiteral.h"
 #include "../LayerRegistry.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mpc::keras {
 namespace {
 
 using mlir::Value;
 
-/// A number, or a list of numbers along the last axis (also as a serialised array), rounded to
-/// float32 as TensorFlow does with Python's numbers before any other dtype; null after an error.
-Value getFactor(LayerBuilder &b, llvm::StringRef key, double otherwise, int64_t lastExtent) {
+/// A number or a nested list of numbers (also as a serialised array), rounded to float32 as
+/// TensorFlow does with Python's numbers before any other dtype. Null after an error.
+mlir::DenseElementsAttr getArray(LayerBuilder &b, llvm::StringRef key) {
   const llvm::json::Value *value = b.layer.config.get(key);
   if (const llvm::json::Object *object = value ? value->getAsObject() : nullptr) {
     const llvm::json::Object *config = object->getObject("config");
     value = config ? config->get("value") : nullptr;
-    if (!value)
-      return b.error("'" + key + "' is neither a number nor an array");
   }
-  const llvm::json::Array *array = value ? value->getAsArray() : nullptr;
-  if (!array) {
-    if (value && value->getAsNumber())
-      return b.makeConstant(double(float(*value->getAsNumber())));
-    return value ? b.error("'" + key + "' is neither a number nor an array")
-                 : b.makeConstant(otherwise);
-  }
+  mlir::DenseElementsAttr array;
+  if (value)
+    array = readArray(*value, b.builder.getF32Type());
+  if (!array || array.empty())
+    b.error("'" + key + "' of " + b.layer.className + " must be a number or an array of numbers");
+  return array && !array.empty() ? array : mlir::DenseElementsAttr();
+}
+
+/// The array's numbers as a constant of another shape.
+Value makeConstantOf(LayerBuilder &b, mlir::DenseElementsAttr array,
+                     llvm::ArrayRef<int64_t> shape) {
   llvm::SmallVector<double> numbers;
-  for (const llvm::json::Value &item : *array) {
-    if (!item.getAsNumber())
-      return b.error("'" + key + "' must be a number or a list of numbers");
-    numbers.push_back(double(float(*item.getAsNumber())));
-  }
-  if (int64_t(numbers.size()) != lastExtent && numbers.size() != 1)
-    return b.error("'" + key + "' has " + llvm::Twine(numbers.size()) +
-                   " elements for a last axis of " + llvm::Twine(lastExtent));
-  return b.makeConstant({int64_t(numbers.size())}, numbers);
+  for (const llvm::APFloat &number : array.getValues<llvm::APFloat>())
+    numbers.push_back(number.convertToDouble());
+  return shape.empty() ? b.makeConstant(numbers.front()) : b.makeConstant(shape, numbers);
+}
+
+std::string joinExtents(llvm::ArrayRef<int64_t> extents) {
+  return llvm::join(llvm::map_range(extents, [](int64_t extent) { return std::to_string(extent); }),
+                    ", ");
+}
+
+/// Whether NumPy's broadcasting brings `from` to `to`.
+bool broadcastsTo(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) {
+  return from.size() <= to.size() &&
+         llvm::all_of(llvm::zip(llvm::reverse(from), llvm::reverse(to)), [](auto extents) {
+           return std::get<0>(extents) == 1 || std::get<0>(extents) == std::get<1>(extents);
+         });
+}
+
+/// `scale` or `offset`, which broadcasts to a sample; null after an error.
+Value getFactor(LayerBuilder &b, llvm::StringRef key, double otherwise, Value x) {
+  if (!b.layer.config.get(key))
+    return b.makeConstant(otherwise);
+  mlir::DenseElementsAttr array = getArray(b, key);
+  if (!array)
+    return {};
+  llvm::SmallVector<int64_t> sample(b.shapeOf(x));
+  sample.front() = 1;
+  if (!broadcastsTo(array.getType().getShape(), sample))
+    return b.error("'" + key + "' has the shape [" + joinExtents(array.getType().getShape()) +
+                   "], which does not broadcast to [" + joinExtents(b.shapeOf(x).drop_front()) +
+                   "]");
+  return makeConstantOf(b, array, array.getType().getShape());
 }
 
 /// x * scale + offset; integer inputs become the compute dtype first.
@@ -42,52 +69,34 @@ Value importRescaling(LayerBuilder &b) {
   Value x = b.getFloatInput(/*castIntegers=*/true);
   if (!x)
     return {};
-  const int64_t last = b.rankOf(x) > 1 ? b.shapeOf(x).back() : 1;
-  Value scale = getFactor(b, "scale", 1.0, last);
-  Value offset = getFactor(b, "offset", 0.0, last);
+  Value scale = getFactor(b, "scale", 1.0, x);
+  Value offset = getFactor(b, "offset", 0.0, x);
   if (!scale || !offset)
     return {};
   return b.make<AddOp>(b.make<MultiplyOp>(x, scale), offset);
 }
 
-/// Appends the numbers of a nested list (or one number) in row-major order; false for anything
-/// else.
-bool flattenNumbers(const llvm::json::Value &value, llvm::SmallVectorImpl<double> &numbers) {
-  if (std::optional<double> number = value.getAsNumber()) {
-    numbers.push_back(*number);
-    return true;
+/// `mean` and `variance` that the constructor got: numbers, or arrays whose dimensions are the last
+/// ones of the kept axes, or 1. Null after an error.
+std::pair<Value, Value> getStatistics(LayerBuilder &b, llvm::ArrayRef<int64_t> kept,
+                                      llvm::ArrayRef<int64_t> broadcast) {
+  mlir::DenseElementsAttr mean = getArray(b, "mean"), variance = getArray(b, "variance");
+  if (!mean || !variance)
+    return {};
+  llvm::ArrayRef<int64_t> shape = mean.getType().getShape();
+  llvm::SmallVector<int64_t> keptExtents, expanded(shape.empty() ? 0 : broadcast.size(), 1);
+  for (int64_t axis : kept)
+    keptExtents.push_back(broadcast[axis]);
+  if (!broadcastsTo(shape, keptExtents) || variance.getNumElements() != mean.getNumElements()) {
+    b.error("'mean' and 'variance' of Normalization have the shapes [" + joinExtents(shape) +
+            "] and [" + joinExtents(variance.getType().getShape()) +
+            "]; expected ones that broadcast to the axes in 'axis', [" + joinExtents(keptExtents) +
+            "]");
+    return {};
   }
-  const llvm::json::Array *array = value.getAsArray();
-  return array && llvm::all_of(*array, [&](const llvm::json::Value &item) {
-           return flattenNumbers(item, numbers);
-         });
-}
-
-/// `mean` or `variance` that the constructor got; its last dimensions are those of the kept axes.
-Value getStatistic(LayerBuilder &b, llvm::StringRef key, llvm::ArrayRef<int64_t> kept,
-                   llvm::ArrayRef<int64_t> broadcast) {
-  const llvm::json::Value *value = b.layer.config.get(key);
-  if (const llvm::json::Object *object = value ? value->getAsObject() : nullptr) {
-    const llvm::json::Object *config = object->getObject("config");
-    value = config ? config->get("value") : nullptr;
-  }
-  llvm::SmallVector<double> numbers;
-  if (!value || !flattenNumbers(*value, numbers) || numbers.empty())
-    return b.error("'" + key + "' of Normalization must be a number or an array of numbers");
-  if (numbers.size() == 1)
-    return b.makeConstant(numbers.front());
-  int64_t count = 1;
-  llvm::SmallVector<int64_t> shape(broadcast.size(), 1);
-  for (int64_t axis : llvm::reverse(kept)) {
-    if (count == int64_t(numbers.size()))
-      break;
-    shape[axis] = broadcast[axis];
-    count *= broadcast[axis];
-  }
-  if (count != int64_t(numbers.size()))
-    return b.error("'" + key + "' of Normalization has " + llvm::Twine(numbers.size()) +
-                   " elements, which are not those of the axes in 'axis'");
-  return b.makeConstant(shape, numbers);
+  for (size_t i = 1; i <= shape.size(); ++i)
+    expanded[kept[kept.size() - i]] = shape[shape.size() - i];
+  return {makeConstantOf(b, mean, expanded), makeConstantOf(b, variance, expanded)};
 }
 
 /// (x - mean) / max(sqrt(variance), 1e-7), all in the compute dtype; `invert` goes back.
@@ -117,8 +126,7 @@ Value importNormalization(LayerBuilder &b) {
   Value mean, variance;
   const llvm::json::Value *given = b.layer.config.get("mean");
   if (given && given->kind() != llvm::json::Value::Null) {
-    mean = getStatistic(b, "mean", kept, broadcast);
-    variance = getStatistic(b, "variance", kept, broadcast);
+    std::tie(mean, variance) = getStatistics(b, kept, broadcast);
   } else {
     auto add = [&](llvm::StringRef name, llvm::StringRef initializer) -> Value {
       VariableRequest request{name, shape, "", "", ""};

@@ -11,19 +11,28 @@ namespace {
 using mlir::Value;
 using B = LayerBuilder;
 
-/// `rate` in [0, 1); nothing after an error.
-std::optional<double> getRate(B &b) {
-  const double rate = b.getNumber("rate", 0.0);
-  if (rate >= 0.0 && rate < 1.0)
-    return rate;
-  b.error("'rate' of " + b.layer.className + " is " + std::to_string(rate) +
-          "; expected 0 <= rate < 1");
-  return std::nullopt;
-}
-
 /// Whether there is something to change at random. Integers pass as they are: Keras's predictions
 /// leave them alone, and it cannot train through them.
 bool isRandom(Value x) { return mlir::isa<mlir::FloatType>(elementTypeOf(x)); }
+
+/// The input of a layer that drops elements, and its `rate` in [0, 1).
+struct Dropped {
+  Value input;
+  double rate;
+  bool isRandom() const { return rate != 0.0 && keras::isRandom(input); }
+};
+
+/// Nothing after an error.
+std::optional<Dropped> readDropped(B &b) {
+  const double rate = b.getNumber("rate", 0.0);
+  if (!(rate >= 0.0 && rate < 1.0)) {
+    b.error("'rate' of " + b.layer.className + " is " + std::to_string(rate) +
+            "; expected 0 <= rate < 1");
+    return std::nullopt;
+  }
+  Value x = b.getInput();
+  return x ? std::optional(Dropped{x, rate}) : std::nullopt;
+}
 
 Value makeDropout(B &b, Value x, double rate, mlir::DenseI64ArrayAttr noiseShape) {
   return b.make<DropoutOp>(x.getType(), x, b.getRandomState(), b.builder.getF64FloatAttr(rate),
@@ -57,26 +66,26 @@ std::optional<mlir::DenseI64ArrayAttr> getNoiseShape(B &b, Value x) {
 }
 
 Value importDropout(B &b) {
-  Value x = b.getInput();
-  std::optional<double> rate = getRate(b);
-  if (!x || !rate)
+  const std::optional<Dropped> dropped = readDropped(b);
+  if (!dropped)
     return {};
-  if (*rate == 0.0 || !isRandom(x))
+  Value x = dropped->input;
+  if (!dropped->isRandom())
     return x;
   std::optional<mlir::DenseI64ArrayAttr> noise = getNoiseShape(b, x);
-  return noise ? makeDropout(b, x, *rate, *noise) : Value();
+  return noise ? makeDropout(b, x, dropped->rate, *noise) : Value();
 }
 
 /// Drops whole feature maps: one decision for all places of a channel of a sample.
 template <int places> Value importSpatialDropout(B &b) {
-  Value x = b.getInput();
-  std::optional<double> rate = getRate(b);
-  if (!x || !rate)
+  const std::optional<Dropped> dropped = readDropped(b);
+  if (!dropped)
     return {};
+  Value x = dropped->input;
   if (b.rankOf(x) != places + 2)
     return b.error(b.layer.className + " takes an input of " + llvm::Twine(places + 2) +
                    " dimensions, not " + llvm::Twine(b.rankOf(x)));
-  if (*rate == 0.0 || !isRandom(x))
+  if (!dropped->isRandom())
     return x;
   // SpatialDropout1D has no data format.
   const bool first = places > 1 && b.getString("data_format", "channels_last") == "channels_first";
@@ -84,26 +93,26 @@ template <int places> Value importSpatialDropout(B &b) {
   const int64_t channel = first ? 1 : places + 1;
   noise[0] = -1;
   noise[channel] = b.shapeOf(x)[channel];
-  return makeDropout(b, x, *rate, b.builder.getDenseI64ArrayAttr(noise));
+  return makeDropout(b, x, dropped->rate, b.builder.getDenseI64ArrayAttr(noise));
 }
 
 /// Dropped elements become the value at which SELU saturates; a x + b keeps mean and variance.
 Value importAlphaDropout(B &b) {
-  Value x = b.getInput();
-  std::optional<double> rate = getRate(b);
-  if (!x || !rate)
+  const std::optional<Dropped> dropped = readDropped(b);
+  if (!dropped)
     return {};
-  if (*rate == 0.0 || !isRandom(x))
+  Value x = dropped->input;
+  if (!dropped->isRandom())
     return x;
   std::optional<mlir::DenseI64ArrayAttr> noise = getNoiseShape(b, x);
   if (!noise)
     return {};
   const double alpha = 1.6732632423543772848170429916717 * 1.0507009873554804934193349852946;
-  const double a = 1.0 / std::sqrt((1.0 - *rate) * (1.0 + *rate * alpha * alpha));
-  const double shift = a * alpha * *rate;
+  const double a = 1.0 / std::sqrt((1.0 - dropped->rate) * (1.0 + dropped->rate * alpha * alpha));
+  const double shift = a * alpha * dropped->rate;
   Value ones = b.make<BroadcastLikeOp>(b.makeCastLike(b.makeConstant(1.0), x), x);
-  Value kept =
-      b.makeCompare(ComparePredicate::NE, makeDropout(b, ones, *rate, *noise), b.makeConstant(0.0));
+  Value kept = b.makeCompare(ComparePredicate::NE, makeDropout(b, ones, dropped->rate, *noise),
+                             b.makeConstant(0.0));
   Value masked = b.makeSelect(kept, x, b.makeConstant(-alpha));
   Value y = b.make<AddOp>(b.make<MultiplyOp>(b.makeConstant(a), masked), b.makeConstant(shift));
   return b.make<InTrainingOp>(y, x);
@@ -116,13 +125,13 @@ Value makeNormal(B &b, Value x, double mean, double stddev) {
 }
 
 Value importGaussianDropout(B &b) {
-  Value x = b.getInput();
-  std::optional<double> rate = getRate(b);
-  if (!x || !rate)
+  const std::optional<Dropped> dropped = readDropped(b);
+  if (!dropped)
     return {};
-  if (*rate == 0.0 || !isRandom(x))
+  Value x = dropped->input;
+  if (!dropped->isRandom())
     return x;
-  Value noise = makeNormal(b, x, 1.0, std::sqrt(*rate / (1.0 - *rate)));
+  Value noise = makeNormal(b, x, 1.0, std::sqrt(dropped->rate / (1.0 - dropped->rate)));
   return b.make<InTrainingOp>(b.make<MultiplyOp>(x, noise), x);
 }
 

@@ -26,11 +26,13 @@ template <typename Op> Value floatBinary(B &b) {
   return x ? b.make<Op>(x, y) : Value();
 }
 
-/// Bits of integers. A Python number is a tensor of int32 here, as in Keras's backend.
+/// Bits of integers. A Python number is a tensor of int32 here, as in Keras's backend; but shifts
+/// by a number have the dtype of what is shifted.
 template <IntegerKind kind> Value bits(B &b) {
   Operand operands[2] = {b.getOperand(0, "x"), b.getOperand(1, "y")};
-  for (Operand &operand : operands)
-    operand.weak = false;
+  if (kind != IntegerKind::ShiftLeft && kind != IntegerKind::ShiftRight)
+    for (Operand &operand : operands)
+      operand.weak = false;
   if (b.hasFailed() || !b.promote(operands))
     return {};
   auto [x, y] = operands;
@@ -89,7 +91,7 @@ Value floorDivide(B &b) {
   return b.make<FloorOp>(b.make<DivideOp>(x.value, y.value));
 }
 
-/// x - floor(x / y) y, with the sign of y as in Python.
+/// The remainder with the sign of y, as in Python: that of C, and y more where their signs differ.
 Value modulo(B &b) {
   auto [x, y] = b.getPair();
   if (!x)
@@ -98,8 +100,12 @@ Value modulo(B &b) {
     return b.error("'Mod' of truth values is not supported; cast them first");
   if (!x.isFloat())
     return b.make<IntegerOp>(IntegerKind::Modulo, x.value, y.value);
-  Value times = b.make<FloorOp>(b.make<DivideOp>(x.value, y.value));
-  return b.make<SubtractOp>(x.value, b.make<MultiplyOp>(times, y.value));
+  Value rest = b.make<RemainderOp>(x.value, y.value), zero = b.makeConstant(0.0);
+  Value differ =
+      b.makeCompare(ComparePredicate::NE, b.makeCompare(ComparePredicate::LT, rest, zero),
+                    b.makeCompare(ComparePredicate::LT, y.value, zero));
+  Value more = b.make<LogicalAndOp>(b.makeCompare(ComparePredicate::NE, rest, zero), differ);
+  return b.makeSelect(more, b.make<AddOp>(rest, y.value), rest);
 }
 
 template <ComparePredicate predicate> Value compare(B &b) {
@@ -219,14 +225,27 @@ Value exp2(B &b) {
   return x ? b.make<PowerOp>(b.makeConstant(2.0), x) : Value();
 }
 
+} // namespace
+
+Value addLogarithms(OperationBuilder &b, mlir::Value x, mlir::Value y, Value (*tail)(B &, Value)) {
+  Value difference = b.make<SubtractOp>(x, y);
+  Value isNumber = b.makeCompare(ComparePredicate::EQ, difference, difference);
+  Value distance =
+      b.make<AbsOp>(b.makeSelect(isNumber, difference, b.makeCastLike(b.makeConstant(0.0), x)));
+  return b.makeSelect(isNumber, b.make<AddOp>(b.make<MaximumOp>(x, y), tail(b, distance)),
+                      b.make<AddOp>(x, y));
+}
+
+namespace {
+
 /// max(x, y) + log1p(e^-|x - y|)
 Value logAddExp(B &b) {
   auto [x, y] = b.getFloatPair();
-  if (!x)
-    return {};
-  Value distance = b.make<AbsOp>(b.make<SubtractOp>(x, y));
-  return b.make<AddOp>(b.make<MaximumOp>(x, y),
-                       b.make<Log1pOp>(b.make<ExpOp>(b.make<NegateOp>(distance))));
+  return x ? addLogarithms(b, x, y,
+                           [](B &b, Value distance) -> Value {
+                             return b.make<Log1pOp>(b.make<ExpOp>(b.make<NegateOp>(distance)));
+                           })
+           : Value();
 }
 
 Value isNan(B &b) {

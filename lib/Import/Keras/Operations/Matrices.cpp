@@ -115,7 +115,7 @@ Value trace(B &b) {
   Value diagonal = diagonalOf(b);
   if (!diagonal || elementTypeOf(diagonal).isInteger(1))
     return diagonal ? b.error("'Trace' of truth values is not supported") : diagonal;
-  return b.makeReduce(ReduceKind::Sum, diagonal, {b.rankOf(diagonal) - 1}, false);
+  return b.makeReduce(ReduceKind::Sum, widenForSum(b, diagonal), {b.rankOf(diagonal) - 1}, false);
 }
 
 constexpr OperationEntry kMatrixOperations[] = {

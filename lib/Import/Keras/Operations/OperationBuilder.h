@@ -113,9 +113,14 @@ mlir::Value rearrange(OperationBuilder &b);
 /// Sorted along the last axis; null after an error.
 mlir::Value sortLastAxis(OperationBuilder &b, mlir::Value x);
 
+/// Keras widens narrow integers and truth values before it sums them; others as they are.
+mlir::Value widenForSum(OperationBuilder &b, mlir::Value x);
 /// 0, or `nan`, in place of NaN, and the largest finite numbers in place of infinities; integers
 /// as they are.
 mlir::Value makeFinite(OperationBuilder &b, mlir::Value x, double nan);
+/// max(x, y) + tail(|x - y|), and x + y where the difference is NaN, as of equal infinities.
+mlir::Value addLogarithms(OperationBuilder &b, mlir::Value x, mlir::Value y,
+                          mlir::Value (*tail)(OperationBuilder &, mlir::Value));
 /// A tensor in a dtype that the file names; null after an error.
 mlir::Value castToDType(OperationBuilder &b, mlir::Value x, llvm::StringRef dtype);
 

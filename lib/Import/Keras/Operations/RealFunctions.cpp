@@ -100,11 +100,14 @@ Value step(B &b) {
   return b.makeSelect(b.makeCompare(ComparePredicate::LT, x, zero), b.makeCastLike(zero, y), above);
 }
 
-/// The extremum, or the number where the other is NaN.
+/// The extremum, or the number where the other is NaN; of integers in their own dtype.
 template <typename Op> Value extremum(B &b) {
-  auto [x, y] = b.getFloatPair();
-  if (!x)
+  auto [first, second] = b.getPair();
+  if (!first)
     return {};
+  if (!first.isFloat() && !elementTypeOf(first.value).isInteger(1))
+    return b.make<Op>(first.value, second.value);
+  auto [x, y] = b.getFloatPair();
   Value xIsNumber = b.makeCompare(ComparePredicate::EQ, x, x);
   Value yIsNumber = b.makeCompare(ComparePredicate::EQ, y, y);
   return b.makeSelect(xIsNumber, b.makeSelect(yIsNumber, b.make<Op>(x, y), x), y);
@@ -113,11 +116,7 @@ template <typename Op> Value extremum(B &b) {
 /// The remainder with the sign of x, as in C.
 Value remainder(B &b) {
   auto [x, y] = b.getFloatPair();
-  if (!x)
-    return {};
-  Value size = b.make<AbsOp>(b.make<DivideOp>(x, y));
-  Value whole = b.make<MultiplyOp>(b.make<FloorOp>(size), b.make<AbsOp>(y));
-  return b.make<MultiplyOp>(b.make<SignOp>(x), b.make<SubtractOp>(b.make<AbsOp>(x), whole));
+  return x ? b.make<RemainderOp>(x, y) : Value();
 }
 
 /// sin(pi x) / (pi x), 1 at 0.
@@ -133,10 +132,7 @@ Value sinc(B &b) {
 
 Value complementaryErrorFunction(B &b) {
   Value x = b.getFloat(0, "x");
-  if (!x)
-    return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true);
-  return b.makeCastLike(b.make<SubtractOp>(b.makeConstant(1.0), b.make<ErfOp>(wide)), x);
+  return x ? b.make<ErfcOp>(x) : Value();
 }
 
 /// max(x, y) + log2(1 + 2^-|x - y|)
@@ -144,10 +140,10 @@ Value logAddExp2(B &b) {
   auto [x, y] = b.getFloatPair();
   if (!x)
     return {};
-  Value distance = b.make<AbsOp>(b.make<SubtractOp>(x, y));
-  Value decay = b.make<PowerOp>(b.makeConstant(2.0), b.make<NegateOp>(distance));
-  return b.make<AddOp>(b.make<MaximumOp>(x, y),
-                       b.make<DivideOp>(b.make<Log1pOp>(decay), b.makeConstant(std::log(2.0))));
+  return addLogarithms(b, x, y, [](B &b, Value distance) -> Value {
+    Value decay = b.make<PowerOp>(b.makeConstant(2.0), b.make<NegateOp>(distance));
+    return b.make<DivideOp>(b.make<Log1pOp>(decay), b.makeConstant(std::log(2.0)));
+  });
 }
 
 template <bool positive> Value isInfinity(B &b) {

@@ -11,8 +11,9 @@ namespace {
 using mlir::Value;
 using B = OperationBuilder;
 
-/// Keras widens narrow integers and truth values before it sums them.
-Value widenForSum(B &b, Value x) {
+} // namespace
+
+mlir::Value widenForSum(OperationBuilder &b, mlir::Value x) {
   const mlir::Type type = elementTypeOf(x);
   if (mlir::isa<mlir::FloatType>(type) || type.getIntOrFloatBitWidth() >= 32)
     return x;
@@ -22,6 +23,8 @@ Value widenForSum(B &b, Value x) {
                               : b.builder.getI32Type();
   return b.make<CastOp>(mlir::RankedTensorType::get(b.shapeOf(x), wide), x);
 }
+
+namespace {
 
 /// The extreme of a reduction and the argument `initial`, which takes the tensor's dtype.
 Value includeInitial(B &b, Value y, ReduceKind kind) {
@@ -202,8 +205,9 @@ Value readCumulated(B &b, std::optional<double> nan) {
   return x && !dtype.empty() ? castToDType(b, x, dtype) : x;
 }
 
-/// Of integers, in their own dtype: each step adds the sums that end `distance` places before.
-Value integerSums(B &b, Value x, int64_t axis) {
+/// Each step adds the sums that end `distance` places before. An element that is not finite is in
+/// the sums behind it alone.
+Value sumsUpTo(B &b, Value x, int64_t axis) {
   const int64_t extent = b.shapeOf(x)[axis];
   for (int64_t distance = 1; distance < extent; distance *= 2) {
     const int64_t rest = extent - distance;
@@ -215,7 +219,7 @@ Value integerSums(B &b, Value x, int64_t axis) {
   return x;
 }
 
-/// A product with a triangle of ones: sums in float32, one rounding per element.
+/// Integers in their own dtype; sums of floats in float32 or wider, rounded once.
 template <bool skipsNaN> Value cumulativeSum(B &b) {
   Value x = readCumulated(b, skipsNaN ? std::optional(0.0) : std::nullopt);
   if (!x)
@@ -223,26 +227,9 @@ template <bool skipsNaN> Value cumulativeSum(B &b) {
   std::optional<int64_t> axis = b.getAxis(1, "axis", -1, b.rankOf(x));
   if (!axis)
     return {};
-  const int64_t extent = b.shapeOf(x)[*axis];
-  if (extent > 2048)
-    return b.error("'" + b.layer.className + "' over " + llvm::Twine(extent) +
-                   " elements is not supported; the limit is 2048");
   if (!mlir::isa<mlir::FloatType>(elementTypeOf(x)))
-    return integerSums(b, elementTypeOf(x).isInteger(1) ? widenForSum(b, x) : x, *axis);
-  llvm::SmallVector<double> ones;
-  for (int64_t from = 0; from < extent; ++from)
-    for (int64_t to = 0; to < extent; ++to)
-      ones.push_back(from <= to);
-  Value triangle = b.makeCastLike(b.makeConstant({extent, extent}, ones), x);
-  Value y =
-      b.make<ContractOp>(x, triangle, llvm::ArrayRef<int64_t>{*axis}, llvm::ArrayRef<int64_t>{0});
-  if (*axis == b.rankOf(x) - 1)
-    return y;
-  // The new dimension came last; put it back.
-  llvm::SmallVector<int64_t> permutation;
-  for (int64_t d = 0; d < b.rankOf(x); ++d)
-    permutation.push_back(d < *axis ? d : d == *axis ? b.rankOf(x) - 1 : d - 1);
-  return b.make<TransposeOp>(y, permutation);
+    return sumsUpTo(b, elementTypeOf(x).isInteger(1) ? widenForSum(b, x) : x, *axis);
+  return b.makeCastLike(sumsUpTo(b, b.makeCastLike(x, x, /*wide=*/true), *axis), x);
 }
 
 /// Vector norms along one axis and the Frobenius norm of any axes (keras/src/ops/linalg.py, Norm).

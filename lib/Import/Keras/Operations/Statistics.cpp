@@ -25,14 +25,20 @@ struct Reduced {
   llvm::SmallVector<int64_t> axes;
   bool keepDims;
 
-  static std::optional<Reduced> read(B &b, bool acrossSamples) {
-    Value x = b.getFloat(0, "x");
+  /// `keepsIntegers`: as they are, where others become float32.
+  static std::optional<Reduced> read(B &b, bool acrossSamples, bool keepsIntegers = false) {
+    Value given = b.getValue(0, "x");
+    if (!given)
+      return std::nullopt;
+    const bool isNumber = !elementTypeOf(given).isInteger(1);
+    Value x = keepsIntegers && isNumber ? given : b.getFloat(0, "x");
     std::optional<llvm::SmallVector<int64_t>> axes =
         x ? b.getAxes(UINT_MAX, "axis", x, acrossSamples) : std::nullopt;
     if (!axes)
       return std::nullopt;
     return Reduced{x, *axes, b.getFlag(UINT_MAX, "keepdims", false)};
   }
+  bool isFloat() const { return mlir::isa<mlir::FloatType>(elementTypeOf(x)); }
   Value reduce(B &b, ReduceKind kind, Value value) const {
     return b.makeReduce(kind, value, axes, keepDims);
   }
@@ -74,7 +80,7 @@ Value countNonzero(B &b) {
 }
 
 Value range(B &b) {
-  std::optional<Reduced> r = Reduced::read(b, /*acrossSamples=*/true);
+  std::optional<Reduced> r = Reduced::read(b, /*acrossSamples=*/true, /*keepsIntegers=*/true);
   return r ? b.make<SubtractOp>(r->reduce(b, ReduceKind::Max, r->x),
                                 r->reduce(b, ReduceKind::Min, r->x))
            : Value();
@@ -83,15 +89,21 @@ Value range(B &b) {
 // ---- Without NaN --------------------------------------------------------------------------------
 
 Value sumOfNumbers(B &b) {
-  std::optional<Reduced> r = Reduced::read(b, /*acrossSamples=*/true);
-  return r ? r->reduce(b, ReduceKind::Sum, keepWhere(b, isNumber(b, r->x), r->x, 0.0)) : Value();
+  std::optional<Reduced> r = Reduced::read(b, /*acrossSamples=*/true, /*keepsIntegers=*/true);
+  if (!r)
+    return {};
+  return r->reduce(b, ReduceKind::Sum,
+                   r->isFloat() ? keepWhere(b, isNumber(b, r->x), r->x, 0.0)
+                                : widenForSum(b, r->x));
 }
 
 /// The extremum of the numbers; NaN where there is none.
 template <ReduceKind kind> Value extremumOfNumbers(B &b) {
-  std::optional<Reduced> r = Reduced::read(b, /*acrossSamples=*/true);
+  std::optional<Reduced> r = Reduced::read(b, /*acrossSamples=*/true, /*keepsIntegers=*/true);
   if (!r)
     return {};
+  if (!r->isFloat())
+    return r->reduce(b, kind, r->x);
   const double infinity = std::numeric_limits<double>::infinity();
   Value numbers = isNumber(b, r->x);
   Value y = r->reduce(b, kind,
