@@ -12,6 +12,7 @@ import warnings
 from typing import IO, Any, Callable, Optional
 
 from ._runtime import larger_is_better
+from .errors import InvalidArgumentError
 
 Logs = dict[str, Any]
 
@@ -141,6 +142,8 @@ class ReduceLROnPlateau(Callback):
     def __init__(self, monitor: str = "val_loss", factor: float = 0.1, patience: int = 10, min_delta: float = 1e-4,
                  cooldown: int = 0, min_lr: float = 0.0, mode: str = "auto") -> None:  # fmt: skip
         super().__init__()
+        if factor >= 1.0:
+            raise InvalidArgumentError(f"ReduceLROnPlateau: factor is {factor}; expected less than 1")
         self.monitor, self.factor, self.patience, self.min_delta = monitor, factor, patience, abs(min_delta)
         self.cooldown, self.min_lr, self._better = cooldown, min_lr, _better(monitor, mode)
         self.on_train_begin()

@@ -55,7 +55,7 @@ def compile(  # pylint: disable=redefined-builtin
     options: Sequence[str] = (),
     device: str = "cpu",
     threads: int = 0,
-    seed: int = 0,
+    seed: Optional[int] = None,
 ) -> Model:
     """Compiles a model file (.keras, .h5, architecture JSON, mpc IR) and loads the result.
 

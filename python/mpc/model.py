@@ -96,9 +96,11 @@ class Model:
     """A compiled model with its variables. One thread runs it at a time, others wait; for parallel
     predictions load it once per thread (weights are mapped, and shared)."""
 
-    def __init__(self, path: PathLike, *, device: str = "cpu", threads: int = 0, seed: int = 0, source: Optional[Source] = None,
+    def __init__(self, path: PathLike, *, device: str = "cpu", threads: int = 0, seed: Optional[int] = None, source: Optional[Source] = None,
                  holder: Any = None, load_initial: bool = True) -> None:  # fmt: skip
         check_range("threads", threads, 1 << 32)
+        # As `mpc-run train --seed`: with a seed every epoch of fit takes the rows in one order.
+        self._repeats_order, seed = seed is not None, seed or 0
         check_range("seed", seed, 1 << 64)
         self._source, self._holder = source, holder
         self._model = _runtime.Model(os.fspath(path))
@@ -354,6 +356,6 @@ def _is_of_keras(path: str) -> bool:
         return False  # whoever reads it says why
 
 
-def load(path: PathLike, *, device: str = "cpu", threads: int = 0, seed: int = 0) -> Model:
+def load(path: PathLike, *, device: str = "cpu", threads: int = 0, seed: Optional[int] = None) -> Model:
     """A compiled model: the folder that mpcc wrote, or libNAME.so. `threads`: 0 = all."""
     return Model(path, device=device, threads=threads, seed=seed)

@@ -85,7 +85,7 @@ def _weights_of_classes(class_weight: Mapping[int, float], y: Any, sample_weight
         raise InvalidArgumentError(f"class_weight is given, but y of shape {targets.shape} has more than one class in a row; expected (rows,), (rows, 1) "
                                    "or one-hot (rows, classes); pass sample_weight, a weight for each class there")  # fmt: skip
     classes = np.argmax(targets, axis=-1) if targets.ndim > 1 and targets.shape[-1] > 1 else targets.reshape(len(targets))
-    weights = np.array([class_weight.get(int(each), 1.0) for each in classes], np.float32)
+    weights = np.array([class_weight.get(int(each), 1.0) for each in np.rint(np.nan_to_num(classes))], np.float32)
     if sample_weight is None:
         return weights
     given = np.asarray(sample_weight, np.float32)
@@ -191,7 +191,7 @@ def fit(
         for hook in hooks:
             hook.on_epoch_begin(epoch, {})
         model._context.reset_metrics()
-        order = np.asarray(_runtime.shuffled_rows(rows, model.seed, model._passes), np.int64) if shuffle else None
+        order = np.asarray(_runtime.shuffled_rows(rows, model.seed, 0 if model._repeats_order else model._passes), np.int64) if shuffle else None
         model._passes += 1
         for index, begin in enumerate(range(0, rows, size)):
             end = min(begin + size, rows)

@@ -204,6 +204,13 @@ static std::vector<std::filesystem::path> filesOfModel(const std::filesystem::pa
   return files;
 }
 
+/// Whether the file is of a kind that commands read from folders: arrays, and checkpoints.
+static bool isReadFromFolders(const std::filesystem::path &file) {
+  const std::string name = file.filename().string();
+  return file.extension() == ".npy" || name.find("ubyte") != std::string::npos ||
+         (name.rfind("checkpoint-", 0) == 0 && file.extension() == ".safetensors");
+}
+
 void Arguments::requireDistinct(const std::vector<std::string> &outputs,
                                 const std::vector<std::string> &inputs,
                                 const std::pair<std::string, std::string> &mayReplace) {
@@ -227,6 +234,11 @@ void Arguments::requireDistinct(const std::vector<std::string> &outputs,
     const std::filesystem::path path = resolve(output);
     if (path.empty())
       continue;
+    std::error_code problem;
+    const auto folder = named.find(path.parent_path());
+    if (folder != named.end() && isReadFromFolders(path) && std::filesystem::exists(path, problem))
+      fault("--" + output + " names " + text(output) + ", which is a file of --" + folder->second +
+            "; expected another file");
     const bool replaces = output == mayReplace.first;
     if (ofModel.count(path) && !(replaces && path.extension() == ".safetensors"))
       fault("--" + output + " names " + text(output) +

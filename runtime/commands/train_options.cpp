@@ -87,7 +87,7 @@ training::ReduceLearningRateOptions reduceLearningRate(Arguments &arguments) {
   if (!(options.factor > 0 && options.factor < 1))
     pairs.wrong("factor", pairs.text("factor", ""), "a number between 0 and 1");
   options.patience = pairs.integer("patience", options.patience);
-  options.minDelta = pairs.real("min_delta", options.minDelta);
+  options.minDelta = std::fabs(pairs.real("min_delta", options.minDelta));
   options.cooldown = pairs.integer("cooldown", options.cooldown);
   options.minimum = pairs.real("min_lr", options.minimum);
   options.larger = pairs.larger(options.monitor);
@@ -120,7 +120,7 @@ TrainOptions trainOptions(Arguments &arguments) {
     options.saveEvery = arguments.integer("save-freq", 0, 1, INT64_MAX);
   options.keep = arguments.integer("keep", 2, 1, INT32_MAX);
   for (const std::string option : {"save-freq", "keep"})
-    if (arguments.has(option) && options.checkpoint.empty() && options.resume.empty())
+    if (arguments.has(option) && options.checkpoint.empty())
       arguments.fault("--" + option + " belongs to --checkpoint; add --checkpoint DIR");
   options.csvLog = arguments.text("csv-log");
   options.jsonLog = arguments.text("json-log");
@@ -145,9 +145,10 @@ TrainOptions trainOptions(Arguments &arguments) {
       arguments.fault("--resume brings its own weights; leave out --initialize and --weights");
     options.session.initialize = true; // the checkpoint overwrites everything
   }
-  arguments.requireDistinct({"save", "trace", "csv-log", "json-log"},
-                            {"data", "validation-data", "class-weight", "weights"},
-                            /*mayReplace=*/{"save", "weights"}); // goes on in their place
+  arguments.requireDistinct(
+      {"save", "trace", "csv-log", "json-log"},
+      {"data", "validation-data", "class-weight", "weights", "resume", "checkpoint"},
+      /*mayReplace=*/{"save", "weights"}); // goes on in their place
   options.tune = arguments.has("tune");
   options.memory = arguments.has("memory");
   return options;

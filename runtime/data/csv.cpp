@@ -5,6 +5,8 @@
 #include "data/input_file.h"
 
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <set>
 
 namespace mpc::data {
@@ -99,6 +101,10 @@ struct TextColumn {
     }
     double value;
     auto [rest, error] = std::from_chars(first, last, value);
+    // Which does not say whether a number is too large or rounds to 0.
+    if (error == std::errc::result_out_of_range &&
+        std::fabs(value = std::strtod(std::string(first, last).c_str(), nullptr)) < 1)
+      error = std::errc();
     if (error != std::errc() || rest != last)
       return false;
     reals.push_back(value);

@@ -13,6 +13,16 @@ static std::string nameInLine(const std::string &name) {
   return name == "epoch" ? "metric:epoch" : name;
 }
 
+/// As Python's csv module writes it, whose quotes CSVLogger asks for where a cell needs them.
+static std::string csvCell(const std::string &text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos)
+    return text;
+  std::string quoted = "\"";
+  for (char c : text)
+    quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + "\"";
+}
+
 data::Status CsvLog::historyChanged(const std::vector<Logs> &history) {
   std::map<std::string, bool> names; // ordered as CSVLogger sorts its keys
   for (const Logs &logs : history)
@@ -20,7 +30,7 @@ data::Status CsvLog::historyChanged(const std::vector<Logs> &history) {
       names[name] = true;
   std::string text = "epoch";
   for (const auto &[name, known] : names)
-    text += "," + nameInLine(name);
+    text += "," + csvCell(nameInLine(name));
   text += "\n";
   for (size_t epoch = 0; epoch < history.size(); ++epoch) {
     text += std::to_string(epoch);

@@ -25,14 +25,19 @@ public:
     stepsPerEpoch_ =
         options.steps ? options.steps : (data.rows + options.batchSize - 1) / options.batchSize;
     epochs_ = options.steps ? 1 : options.epochs;
-    // A run that did all of its steps goes on where it is given more of them.
+    // A run that did all of its steps goes on where it is given more of them: in its one epoch.
     if (options.steps && state_.epoch > 0 && state_.globalStep < options.steps) {
       state_.epoch = 0;
       state_.step = state_.globalStep;
+      state_.history.clear();
     }
   }
 
   Result<bool> run() {
+    // A resumed run that has nothing left to do has logs all the same.
+    if (state_.epoch >= epochs_ && !state_.history.empty())
+      if (Status status = tellHistory(); !status)
+        return status.failure();
     while (state_.epoch < epochs_ && state_.stopReason.empty()) {
       if (options_.observer)
         options_.observer->epochBegin(state_, stepsPerEpoch_, epochs_);
@@ -130,10 +135,13 @@ private:
     if (!logs)
       return logs.failure();
     if (options_.validation) {
+      KeptMetrics kept(session_); // a run of counted steps may go on from this epoch's end
       Result<std::vector<Measurement>> validation =
           evaluateRows(session_, *evaluate_, *options_.validation, options_.batchSize);
       if (!validation)
         return validation.failure();
+      if (Status status = kept.restore(); !status)
+        return status;
       for (const auto &[name, value] : asLogs(*validation))
         logs->emplace_back("val_" + name, value);
     }
@@ -143,11 +151,17 @@ private:
     state_.history.push_back(*logs);
     ++state_.epoch;
     state_.step = 0;
+    if (Status status = tellHistory(); !status)
+      return status;
+    if (options_.observer)
+      options_.observer->epochEnd(state_, *logs);
+    return Status();
+  }
+
+  Status tellHistory() {
     for (Callback *callback : options_.callbacks)
       if (Status status = callback->historyChanged(state_.history); !status)
         return status;
-    if (options_.observer)
-      options_.observer->epochEnd(state_, *logs);
     return Status();
   }
 

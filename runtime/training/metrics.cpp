@@ -104,6 +104,21 @@ Result<std::vector<Measurement>> evaluateRows(Session &session, Batcher &evaluat
   return readMeasurements(session);
 }
 
+KeptMetrics::KeptMetrics(Session &session) : session_(session) {
+  const mpc_rt_executable_t &tables = session.executable();
+  for (uint32_t i = 0; i < tables.variable_count; ++i)
+    if (tables.variables[i].role == MPC_RT_ROLE_METRIC)
+      values_.emplace_back(i, session.variableArray(i));
+}
+
+Status KeptMetrics::restore() {
+  for (const auto &[index, value] : values_)
+    if (mpc_rt_status_t status = mpc_rt_context_set_variable(
+            session_.context(), index, value.dtype(), value.data(), value.bytes()))
+      return session_.runtimeFailure(status);
+  return Status();
+}
+
 std::string formatReal(double value) {
   if (std::isnan(value))
     return "nan"; // std::to_chars writes a sign, which says nothing

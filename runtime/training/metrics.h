@@ -34,6 +34,17 @@ const double *findLog(const Logs &logs, const std::string &name);
 data::Result<std::vector<Measurement>> evaluateRows(Session &session, Batcher &evaluate,
                                                     const data::Dataset &data, int64_t batchSize);
 
+/// What the metrics hold, to be put back: a validation replaces it.
+class KeptMetrics {
+public:
+  explicit KeptMetrics(Session &session);
+  data::Status restore();
+
+private:
+  Session &session_;
+  std::vector<std::pair<uint32_t, data::Array>> values_; ///< by variable
+};
+
 /// Shortest decimal that reads back as the same double; `nan`, `inf`, `-inf`.
 std::string formatReal(double value);
 /// Four decimals, or an exponent where these would show nothing: `0.7987`, `3.2000e-05`.

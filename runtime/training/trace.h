@@ -21,7 +21,7 @@ public:
   /// Puts the totals since the last call into the metric variables.
   void restoreTotals();
 
-  /// The arrays of interface.md, section 2: per step, then final:* and opt:*.
+  /// The arrays of `mpc-run train --trace`: per step, then final:* and opt:*.
   data::NamedArrays arrays();
 
 private:

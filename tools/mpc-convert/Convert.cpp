@@ -83,6 +83,9 @@ ExitCode Conversion::loadModel(const std::string &path, const llvm::MemoryBuffer
 }
 
 ExitCode Conversion::readInput() {
+  if (options.input == "-")
+    return fail("-: formats of weights are read in no order; name a file, not standard input",
+                kExitUsage);
   auto file = readInputFile(options.input, /*isVolatile=*/true);
   if (!file)
     return fail(options.input + ": cannot be read: " + file.getError().message() +

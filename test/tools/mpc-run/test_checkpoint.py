@@ -3,6 +3,7 @@
 """mpc-run train --checkpoint and --resume: resumed runs give the same bytes, whatever stopped them."""
 
 import glob
+import json
 import os
 import random
 import re
@@ -89,10 +90,20 @@ class Checkpoint(linear.ToolTest):
         result = self.train("--epochs=9", "--resume", self.path("c"), expect=1)
         self.assertIn("was written with --steps, not without; expected the same run", result.stderr)
 
+    def test_more_steps_are_one_epoch(self):
+        # Validation, which ends the shorter run, leaves nothing in the metrics of training.
+        self.train("--steps=9", "--csv-log", self.path("whole.csv"))
+        self.train("--steps=4", "--checkpoint", self.path("c"), "--csv-log", self.path("part.csv"))
+        result = self.train("--steps=9", "--resume", self.path("c"), "--csv-log", self.path("part.csv"), "--json")
+        self.assertEqual(self.read("whole.csv"), self.read("part.csv"))
+        self.assertEqual([json.loads(line)["epoch"] for line in result.stdout.splitlines()], [0])
+
     def test_what_belongs_to_checkpoints_needs_them(self):
-        result = self.train("--save-freq=4", "--keep=2", expect=2)
-        for option in ("--save-freq", "--keep"):
-            self.assertIn(f"error: mpc-run train: {option} belongs to --checkpoint; add --checkpoint DIR", result.stderr)
+        self.train("--checkpoint", self.path("c"))
+        for resumed in ([], ["--resume", self.path("c")]):
+            result = self.train("--save-freq=4", "--keep=2", *resumed, expect=2)
+            for option in ("--save-freq", "--keep"):
+                self.assertIn(f"error: mpc-run train: {option} belongs to --checkpoint; add --checkpoint DIR", result.stderr)
 
     def test_interrupt_and_resume(self):
         for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]:
@@ -319,6 +330,21 @@ class Checkpoint(linear.ToolTest):
         self.train("--epochs=2", "--checkpoint", self.path("c"), "--save", self.path("whole"))
         self.train("--epochs=2", "--resume", self.path("c"), "--save", self.path("part"))
         self.assertEqual(self.read("whole"), self.read("part"))
+
+    def test_resume_of_a_finished_run_writes_its_logs(self):
+        self.train("--epochs=2", "--checkpoint", self.path("c"), "--csv-log", self.path("whole.csv"), "--json-log", self.path("whole.jsonl"))
+        result = self.train("--epochs=2", "--resume", self.path("c"), "--csv-log", self.path("part.csv"), "--json-log", self.path("part.jsonl"), "--json")
+        self.assertEqual(self.read("whole.csv"), self.read("part.csv"))
+        self.assertEqual(self.read("whole.jsonl"), self.read("part.jsonl"))
+        self.assertEqual(json.loads(result.stdout)["epoch"], 1)
+
+    def test_checkpoints_are_not_replaced_by_results(self):
+        self.train("--checkpoint", self.path("c"))
+        (path,) = self.checkpoints()
+        for option in ("--save", "--csv-log"):
+            result = self.train("--epochs=2", "--resume", self.path("c"), option, path, expect=2)
+            self.assertIn(f"{option} names {path}, which is a file of --resume; expected another file", result.stderr)
+        self.train("--epochs=2", "--resume", self.path("c"), "--csv-log", self.path("c", "log.csv"))
 
     def test_a_file_where_the_folder_should_be(self):
         self.fails("train", self.model, "--data", self.data, "--checkpoint", self.data,

@@ -72,6 +72,15 @@ class Predict(linear.ToolTest):
         out = self.predicted(self.path("folder"))["out0"]
         numpy.testing.assert_allclose(out, self.expected(), rtol=1e-5, atol=1e-6)
 
+    def test_csv_numbers_that_round_to_zero(self):
+        with open(self.path("d.csv"), "w") as handle:
+            handle.write("a,b,c\n1e-400,-1e-500,0\n")
+        out = self.predicted(self.path("d.csv"))["out0"]
+        numpy.testing.assert_allclose(out, self.expected(numpy.zeros((1, 3), numpy.float32)), rtol=1e-5, atol=1e-6)
+        with open(self.path("d.csv"), "w") as handle:
+            handle.write("a,b,c\n1e400,0,0\n")
+        self.fails("predict", self.model, "--inputs", self.path("d.csv"), "--outputs", self.path("o"), message="column 'a' holds '1e400'; expected a number")
+
     def test_weights_option(self):
         linear.write_safetensors(
             self.path("w"),

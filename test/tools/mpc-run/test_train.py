@@ -309,6 +309,13 @@ class Train(linear.ToolTest):
         rates = [round(line["learning_rate"] / numpy.float32(1e-30), 6) for line in history]
         self.assertEqual(rates, [1, 1, 1, 0.5, 0.5, 0.25])
 
+    def test_reduce_learning_rate_takes_the_size_of_min_delta(self):
+        # As Keras's callbacks: 0.5 is asked for either way, and nothing improves by as much.
+        for delta in ("0.5", "-0.5"):
+            history = self.history("--epochs=4", "--shuffle=off", "--reduce-lr", f"monitor=loss,factor=0.5,patience=1,min_delta={delta}")
+            rates = [line["learning_rate"] / history[0]["learning_rate"] for line in history]
+            self.assertEqual([round(rate, 6) for rate in rates], [1, 1, 0.5, 0.25])
+
     def test_terminate_on_nan(self):
         self.x[3, 0] = numpy.nan
         data = self.save("d.npz", features=self.x, y0=self.y)
@@ -332,7 +339,13 @@ class Train(linear.ToolTest):
         self.assertIn("--outputs and --inputs both name the file", result.stderr)
         result = self.run_tool("gradients", self.model, "--data", self.data, "--outputs", self.data, expect=2)
         self.assertIn("--outputs and --data both name the file", result.stderr)
+        os.mkdir(self.path("folder"))
+        numpy.save(self.path("folder", "features.npy"), self.x)
+        numpy.save(self.path("folder", "y0.npy"), self.y)
         for command, option in [("predict", "--inputs"), ("gradients", "--data")]:
+            result = self.run_tool(command, self.model, option, self.path("folder"), "--outputs", self.path("folder", "features.npy"), expect=2)
+            self.assertIn(f"--outputs names {self.path('folder', 'features.npy')}, which is a file of {option}; expected another file", result.stderr)
+            self.run_tool(command, self.model, option, self.path("folder"), "--outputs", self.path("folder", "new.npz"))
             result = self.run_tool(command, self.model, option, self.data, "--weights", self.path("w"), "--outputs", self.path("w"), expect=2)
             self.assertIn("--outputs and --weights both name the file", result.stderr)
             for name in ["liblinear.so", "linear.safetensors", "linear.json", "linear.h"]:
