@@ -17,6 +17,8 @@ std::string toHeader(const ModuleTables &tables);
 std::string toCMakeConfig(const ModuleTables &tables);
 /// example.c: predicts once on zeros.
 std::string toExample(const ModuleTables &tables);
+/// What example.c of the model `name` begins with.
+std::string toExampleHead(llvm::StringRef name);
 
 /// Null when the library has no such entry.
 inline const FunctionEntry *findEntry(const ModuleTables &tables, llvm::StringRef name) {

@@ -31,6 +31,14 @@ static std::string sampleBytes(const TensorEntry &tensor) {
   return text;
 }
 
+std::string mpc::toExampleHead(llvm::StringRef name) {
+  return llvm::formatv(R"(/* Predicts once on zeros. Generated: mpcc writes it again.
+ *   cc example.c -I. $(pkg-config --cflags --libs mpc-runtime) -o example && ./example lib{0}.so */
+#include "{0}.h"
+)",
+                       name);
+}
+
 std::string mpc::toExample(const ModuleTables &tables) {
   const FunctionEntry *predict = findEntry(tables, "predict");
   if (!predict)
@@ -48,10 +56,7 @@ std::string mpc::toExample(const ModuleTables &tables) {
                    .str();
     outputs += (i ? ", " : "") + ("output" + std::to_string(i));
   }
-  return llvm::formatv(R"(/* Predicts once on zeros.
- *   cc example.c -I. $(pkg-config --cflags --libs mpc-runtime) -o example && ./example lib{0}.so */
-#include "{0}.h"
-
+  return toExampleHead(tables.name) + llvm::formatv(R"(
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -76,5 +81,6 @@ int main(int argc, char **argv) {{
   return 0;
 }
 )",
-                       tables.name, buffers, inputs, outputs);
+                                                    tables.name, buffers, inputs, outputs)
+                                          .str();
 }

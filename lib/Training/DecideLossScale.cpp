@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Decides whether training scales its loss. A functional model's file does not say which policy the
-// model had, so the decision reads the layers (keras-semantics, section 12, decision 7).
+// model had, so the decision reads the layers (docs/policies.md).
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Training/Passes.h"

@@ -51,7 +51,7 @@ std::optional<KerasObject> KerasObject::parseLoss(const llvm::json::Value &value
 
 llvm::SmallVector<double> KerasObject::numbers(StringRef key) const {
   llvm::SmallVector<double> values;
-  if (std::optional<double> value = config.getNumber(key)) {
+  if (std::optional<double> value = config.getNumber(ask(key))) {
     values.push_back(*value);
     return values;
   }
@@ -67,7 +67,7 @@ llvm::SmallVector<double> KerasObject::numbers(StringRef key) const {
 }
 
 bool KerasObject::boolean(StringRef key, bool otherwise) const {
-  if (std::optional<double> value = config.getNumber(key))
+  if (std::optional<double> value = config.getNumber(ask(key)))
     return *value != 0;
   return isNull(key) ? false : config.getBoolean(key).value_or(otherwise);
 }
@@ -83,6 +83,14 @@ static bool isNonFinite(const llvm::json::Value &value) {
 static std::string listSorted(llvm::SmallVector<StringRef> keys) {
   llvm::sort(keys);
   return llvm::join(keys, ", ");
+}
+
+std::string KerasObject::listUnasked(llvm::ArrayRef<StringRef> known) const {
+  llvm::SmallVector<StringRef> unasked;
+  for (const auto &[name, value] : config)
+    if (!asked.contains(StringRef(name)) && !llvm::is_contained(known, StringRef(name)))
+      unasked.push_back(name);
+  return listSorted(unasked);
 }
 
 std::string mpc::checkArguments(const llvm::json::Object &config,

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 #include <string>
@@ -29,30 +30,39 @@ struct KerasObject {
   static std::optional<KerasObject> parseLoss(const llvm::json::Value &value);
 
   double number(llvm::StringRef key, double otherwise) const {
-    return config.getNumber(key).value_or(otherwise);
+    return config.getNumber(ask(key)).value_or(otherwise);
   }
   /// Present and null, which is not the same as absent.
   bool isNull(llvm::StringRef key) const {
-    const llvm::json::Value *value = config.get(key);
+    const llvm::json::Value *value = config.get(ask(key));
     return value && value->kind() == llvm::json::Value::Null;
   }
   /// As Python's `if` takes it: None and 0 are false, other numbers true.
   bool boolean(llvm::StringRef key, bool otherwise) const;
   std::optional<double> optionalNumber(llvm::StringRef key) const {
-    if (std::optional<double> value = config.getNumber(key))
+    if (std::optional<double> value = config.getNumber(ask(key)))
       return value;
     return std::nullopt;
   }
   std::optional<int64_t> optionalInteger(llvm::StringRef key) const {
-    if (std::optional<int64_t> value = config.getInteger(key))
+    if (std::optional<int64_t> value = config.getInteger(ask(key)))
       return value;
     return std::nullopt;
   }
   /// A number or an array of numbers; empty when absent or null.
   llvm::SmallVector<double> numbers(llvm::StringRef key) const;
   llvm::StringRef string(llvm::StringRef key, llvm::StringRef otherwise) const {
-    return config.getString(key).value_or(otherwise);
+    return config.getString(ask(key)).value_or(otherwise);
   }
+  /// Arguments that nobody asked for, nor `known` names: the class has none of that name. "": none.
+  std::string listUnasked(llvm::ArrayRef<llvm::StringRef> known) const;
+
+private:
+  llvm::StringRef ask(llvm::StringRef key) const {
+    asked.insert(key);
+    return key;
+  }
+  mutable llvm::StringSet<> asked;
 };
 
 /// What the arguments need, if one holds a number that float32 has no finite value for, or is of

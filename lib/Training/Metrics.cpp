@@ -73,8 +73,9 @@ static MetricParts meanOfLoss(MetricInput &in, StringRef name) {
   if ((loss->target != TargetKind::Values) != in.sparse)
     return MetricParts::failure(in.sparse ? "needs targets with a value per element"
                                           : "needs class indices as targets");
-  if (std::string problem = checkLoss({name.str(), in.metric.config}, tensorTypeOf(in.prediction));
-      !problem.empty())
+  KerasObject object = in.metric;
+  object.identifier = name.str();
+  if (std::string problem = checkLoss(object, tensorTypeOf(in.prediction)); !problem.empty())
     return MetricParts::failure(problem);
   LossInput input{in.e, in.metric, in.target, in.prediction};
   SampleLoss built = loss->build(input);

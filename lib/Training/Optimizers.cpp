@@ -112,6 +112,13 @@ static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module, const Ru
   if (!decay && entry.className == "AdamW")
     input.problem = "needs a number as weight_decay";
   ArrayAttr undecayed = excludedFromDecay(input);
+  // Of Keras 2, and what means something with other arguments only.
+  if (std::string unknown =
+          object.listUnasked({"decay", "ema_momentum", "ema_overwrite_frequency",
+                              "exclude_embeddings", "exclude_from_weight_decay", "exclude_layers",
+                              "is_legacy_optimizer", "jit_compile", "name", "relative_step"});
+      !unknown.empty() && input.problem.empty())
+    input.problem = "has no argument " + unknown;
   if (!input.problem.empty())
     return emitError(loc) << "optimizer '" << object.identifier << "' " << input.problem;
   bool average = object.boolean("use_ema", false);

@@ -16,6 +16,8 @@ bool mpc::searches(StringRef pattern, StringRef text, std::string &problem) {
 }
 
 static OptimizerRuleAttrInterface buildSGD(RuleInput &in) {
+  if (double momentum = in.optimizer.number("momentum", 0); !(momentum >= 0 && momentum <= 1))
+    in.problem = "needs momentum in [0, 1]";
   return SGDAttr::get(in.builder.getContext(), in.number("momentum", 0),
                       in.optimizer.boolean("nesterov", false));
 }

@@ -100,6 +100,12 @@
 // RUN: echo '{"class_name": "SGD", "config": {"clipnorm": 1.0, "clipvalue": 1.0}}' > %t/clips.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/clips.json --compile-to=import | FileCheck %s --check-prefix=CLIPS
 // CLIPS: error: {{.*}}/clips.json: optimizer 'SGD' has more than one of clipnorm, clipvalue and global_clipnorm
+// RUN: echo '{"class_name": "Adam", "config": {"learning_rat": 0.5, "beta1": 0.1}}' > %t/rat.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/rat.json --compile-to=import | FileCheck %s --check-prefix=RAT
+// RAT: error: {{.*}}/rat.json: optimizer 'Adam' has no argument beta1, learning_rat
+// RUN: echo '{"class_name": "SGD", "config": {"momentum": 1.5}}' > %t/momentum.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/momentum.json --compile-to=import | FileCheck %s --check-prefix=MOMENTUM
+// MOMENTUM: error: {{.*}}/momentum.json: optimizer 'SGD' needs momentum in [0, 1]
 // RUN: echo '{"class_name": "SGD", "config": {"gradient_accumulation_steps": 1}}' > %t/one.json
 // RUN: %exits 1 mpcc %s --loss=mse --optimizer=%t/one.json --compile-to=import | FileCheck %s --check-prefix=ONE
 // ONE: error: {{.*}}/one.json: optimizer 'SGD' needs gradient_accumulation_steps >= 2

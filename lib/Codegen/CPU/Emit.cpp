@@ -16,7 +16,11 @@
 #include "mpc/Support/InternalError.h"
 #include "mpc/Support/Sha256.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Target/TargetMachine.h"
 #include <future>
 
@@ -136,6 +140,26 @@ static llvm::Expected<WrittenWeights> writeWeights(const WeightStore &weights,
   return written;
 }
 
+/// example.c has no model's name: another model's in the folder stays, as does a program of the
+/// user's.
+static bool mayReplaceExample(const EmitOptions &options) {
+  llvm::SmallString<128> path(options.outputDirectory);
+  llvm::sys::path::append(path, "example.c");
+  if (!llvm::sys::fs::is_regular_file(path))
+    return true; // a folder is an error when it is to be replaced
+  auto text = llvm::MemoryBuffer::getFile(path);
+  return text && (*text)->getBuffer().starts_with(toExampleHead(options.name));
+}
+
+llvm::SmallVector<std::string> mpc::listOutputs(llvm::StringRef name, bool embedWeights) {
+  llvm::SmallVector<std::string> files;
+  for (llvm::StringRef suffix : {".h", ".json", "Config.cmake", ".safetensors"})
+    if (!embedWeights || suffix != ".safetensors")
+      files.push_back((name + suffix).str());
+  files.push_back(("lib" + name + ".so").str());
+  return files;
+}
+
 llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
                             const EmitOptions &options) {
   AtomicFiles files(options.outputDirectory);
@@ -190,7 +214,9 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
       {name + "Config.cmake", toCMakeConfig(*tables)},
       {"example.c", toExample(*tables)}};
   for (const auto &[file, text] : texts)
-    if (llvm::Error error = files.add(file, text))
+    if (file == "example.c" && !mayReplaceExample(options))
+      continue;
+    else if (llvm::Error error = files.add(file, text))
       return error;
   return files.commit();
 }

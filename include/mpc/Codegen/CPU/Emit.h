@@ -24,9 +24,13 @@ struct EmitOptions {
   bool embedWeights = false;
 };
 
-/// Writes libNAME.so, NAME.h, NAME.json, NAME.safetensors, NAMEConfig.cmake and example.c. The
-/// folder is made if missing; files of other models in it are not touched; each file is replaced
-/// as a whole or not at all. The same module and options give the same bytes.
+/// The names of what emitModule writes, but for example.c.
+llvm::SmallVector<std::string> listOutputs(llvm::StringRef name, bool embedWeights);
+
+/// Writes libNAME.so, NAME.h, NAME.json, NAME.safetensors, NAMEConfig.cmake and, where the folder
+/// has none but this model's, example.c. The folder is made if missing; files of other models in it
+/// are not touched; each file is replaced as a whole or not at all. The same module and options
+/// give the same bytes.
 ///
 /// Expects the exit of mpcrt-to-llvm: `mpcrt.kernels` (kernel symbols in table order) on the
 /// module, `mpcrt.entry` on each entry (docs/pipeline.md), the mpc declarations for the tables.
