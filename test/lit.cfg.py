@@ -56,11 +56,6 @@ config.substitutions.append(("%python", "/usr/bin/python3"))
 # %exits 1 mpcc ...: the command must end with exactly this code.
 config.substitutions.append(("%exits", "/usr/bin/python3 " + os.path.join(source, "test", "expect-exit.py")))
 
-# Tools that later commits bring; test/counts.json says how many tests must run.
-for tool in ["mpcc", "mpc-run", "mpc-opt", "mpc-translate"]:
-    if os.path.exists(os.path.join(build, "bin", tool)):
-        config.available_features.add(tool)
-
 # Runs @main of a module on stdin whose entries were lowered to linalg on tensors.
 runner_libraries = [
     os.path.join(llvm_tools, "..", "lib", f"libmlir_{name}.so")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tools that MLIR's libraries drive end with 2 when their command line is wrong (interface.md,
-// section 4), where upstream's end with 1.
+// The tools that MLIR's libraries drive end with 2 when their command line is wrong, as all of
+// mpc's do (docs/tools.md), where upstream's end with 1.
 #ifndef MPC_TOOLS_USAGE_STATUS_H
 #define MPC_TOOLS_USAGE_STATUS_H
 

@@ -56,7 +56,7 @@ struct Group {
   bool kept;
   int isa;
   KernelChoices choices[ways];
-  ProductList products;
+  KernelLog products;
   std::unique_ptr<Contractor> contractors[ways];
 
   Group(mpc_rt_dtype_t dtype, bool kept, int isa) : dtype(dtype), kept(kept), isa(isa) {

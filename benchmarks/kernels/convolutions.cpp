@@ -111,7 +111,7 @@ private:
   const Convolution shape;
   const bool kept;
   KernelChoices choices;
-  ProductList list;
+  KernelLog list;
   Convolver convolver;
   const char *wanted;
 };

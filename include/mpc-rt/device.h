@@ -42,14 +42,15 @@ typedef struct mpc_rt_device_info_t {
 } mpc_rt_device_info_t;
 
 /* Devices that this version knows, available or not: the first is "cpu". Strings live as long as
- * the process. */
+ * the process. INVALID_ARGUMENT: `index` is not below the count, or info->struct_size is not set.
+ */
 MPC_RT_API uint32_t mpc_rt_device_count(void);
 MPC_RT_API mpc_rt_status_t mpc_rt_device_info(uint32_t index, mpc_rt_device_info_t *info);
 
 /* One policy name ("mixed_bfloat16", "mixed_float16", "bfloat16", "float16", "float32") on one
  * device. */
 typedef struct mpc_rt_policy_gain_t {
-  uint32_t struct_size;
+  uint32_t struct_size; /* set by the caller to sizeof(mpc_rt_policy_gain_t) */
   int32_t native;    /* 1: the device multiplies that dtype in hardware; 0: computed through f32 */
   double peak_ratio; /* contraction speed over float32 by the hardware's peak; 1 = none */
   double memory_ratio; /* bytes of activations over float32 */
@@ -59,7 +60,8 @@ typedef struct mpc_rt_policy_gain_t {
   const char *warning;
 } mpc_rt_policy_gain_t;
 
-/* NOT_FOUND for a policy name that is not in the list above. */
+/* NOT_FOUND: a policy name that is not in the list above. UNAVAILABLE: the device is not there.
+ * INVALID_ARGUMENT: no such index, or gain->struct_size is not set. */
 MPC_RT_API mpc_rt_status_t mpc_rt_device_policy_gain(uint32_t device_index, const char *policy,
                                                      mpc_rt_policy_gain_t *gain);
 

@@ -301,7 +301,7 @@ typedef struct mpc_rt_rows_product_t {
 /* Does what an entry does to the rows [begin, end), of all steps. 0 or a status code. */
 typedef int32_t (*mpc_rt_rows_fn)(const mpc_rt_call_t *call, int64_t begin, int64_t end);
 
-/* Computes what an entry wants to have of its weights alone. 0 or a status code. */
+/* Writes to `memory` what an entry derives from its weights alone. 0 or a status code. */
 typedef int32_t (*mpc_rt_prepare_fn)(const mpc_rt_call_t *call, void *memory);
 /* A kernel whose iteration i reads element i of a contraction's result and no other one, as
  * services->contract_and_launch takes it; since version 19 it may write that element, too, through
@@ -443,11 +443,12 @@ typedef struct mpc_rt_services_t {
                                     const void *query, const void *key, const void *value,
                                     void *query_gradient, void *key_gradient, void *value_gradient,
                                     const uint8_t *mask, int64_t batch);
-  /* The same, where `mask` is null if the flags of the descriptor tell of none, with dropout of
-   * probabilities: that of a target and a source is multiplied by `keep_scale` for `out` where the
-   * byte of kept[batch, heads, targets, sources] is not 0, and is 0 elsewhere, whatever it was. In
-   * the derivative values count `keep_scale` times, or as 0, in d, and p does in p^T cotangent;
-   * log_sums knows nothing of it. A GPU has no such service. The two since version 21. */
+  /* The same with dropout of probabilities, and a `mask` that is null where the descriptor has no
+   * flag of one: the probability of a target and a source is multiplied by `keep_scale` for `out`
+   * where the byte of kept[batch, heads, targets, sources] is not 0, and is 0 elsewhere, whatever
+   * it was. In the derivative values count `keep_scale` times, or as 0, in d, and p does in p^T
+   * cotangent; log_sums knows nothing of it. A GPU has no such service. The two since version 21.
+   */
   int32_t (*attend_dropped)(void *context, const mpc_rt_attention_t *descriptor, const void *query,
                             const void *key, const void *value, void *out, void *log_sums,
                             const uint8_t *mask, const uint8_t *kept, double keep_scale,

@@ -35,7 +35,8 @@ MPC_RT_API const char *mpc_rt_dtype_name(mpc_rt_dtype_t dtype);
 
 /* `path`: a compiled library libNAME.so, or a folder that holds exactly one lib*.so.
  * NOT_FOUND: no such file, or none or several libraries in the folder. FAILED_PRECONDITION: not a
- * compiled model, or of another ABI version. DATA_LOSS: its tables contradict themselves. */
+ * compiled model, or of another ABI version. DATA_LOSS: its tables contradict themselves. On
+ * success *model is the caller's, who gives it back with mpc_rt_model_release; null otherwise. */
 MPC_RT_API mpc_rt_status_t mpc_rt_model_load(const char *path, mpc_rt_model_t **model);
 
 /* For models linked into the program. `executable` must outlive the model. */
@@ -104,9 +105,9 @@ typedef struct mpc_rt_context_options_t {
   const mpc_rt_allocator_t *allocator;
 } mpc_rt_context_options_t;
 
-/* The defaults: all threads, "cpu", best ISA, seed 0, the system's memory. (Programs of headers
- * without `allocator` reach the function of the plain name, which fills in no more than they have.)
- */
+/* The defaults: all threads, "cpu", best ISA, seed 0, the system's memory. (A program that was
+ * compiled with a header without `allocator` calls the symbol of the plain name, which fills in the
+ * fields before it only.) */
 MPC_RT_API void mpc_rt_context_options_init(mpc_rt_context_options_t *options) __asm__(
     "mpc_rt_context_options_init_2");
 
@@ -128,7 +129,8 @@ MPC_RT_API int32_t mpc_rt_context_isa(const mpc_rt_context_t *context); /* mpc_r
 MPC_RT_API int32_t mpc_rt_context_computes(const mpc_rt_context_t *context);
 
 /* Every variable from its initializer. Values depend on `seed` and the variable's stream alone, not
- * on the number of threads. Random states become {seed, 0}. */
+ * on the number of threads. Random states become {seed, 0}. RESOURCE_EXHAUSTED: no memory to draw
+ * in. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_initialize(mpc_rt_context_t *context, uint64_t seed);
 
 /* ---- Variables --------------------------------------------------------------------------------
@@ -140,8 +142,9 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_initialize(mpc_rt_context_t *context, 
 MPC_RT_API void *mpc_rt_context_variable(mpc_rt_context_t *context, uint32_t variable,
                                          size_t *bytes);
 
-/* Copies in or out. `dtype` and `bytes` must be the variable's. Setting a trainable variable
- * refreshes its shadow; shadows themselves cannot be set. */
+/* Copies in or out. INVALID_ARGUMENT: no such variable, or `dtype` or `bytes` is not the
+ * variable's; nothing is copied then. Setting a trainable variable refreshes its shadow; shadows
+ * themselves cannot be set (INVALID_ARGUMENT). */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_set_variable(mpc_rt_context_t *context, uint32_t variable,
                                                        mpc_rt_dtype_t dtype, const void *data,
                                                        size_t bytes);
@@ -150,7 +153,8 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_get_variable(mpc_rt_context_t *context
                                                        size_t bytes);
 
 /* Recomputes the shadows (round to nearest, ties to even) and forgets packed weights. To be called
- * after writing through mpc_rt_context_variable; runs do it themselves. */
+ * after writing through mpc_rt_context_variable; runs do it themselves. Fails on a null context
+ * (INVALID_ARGUMENT) or where a device does. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context);
 
 /* Variables that lie next to each other in memory, in the model's order, each 64-byte aligned:
@@ -219,10 +223,11 @@ typedef struct mpc_rt_memory_t {
 MPC_RT_API mpc_rt_status_t mpc_rt_context_memory(const mpc_rt_context_t *context,
                                                  mpc_rt_memory_t *memory);
 
-/* What mpc_rt_context_memory will say once `entry` has run with `batch`, before it has. All is
- * taken at once, its pages come when they are first used; nothing is computed and no variable
- * changes. `library_bytes` is what is held now on devices with memory of their own, and lacks the
- * copies of integer weights, which depend on their values. */
+/* Says what mpc_rt_context_memory will report after a run of `entry` with `batch`. Takes the memory
+ * now (its pages come when they are first used), computes nothing and changes no variable.
+ * `library_bytes` is what is held now on a GPU; on the CPU it lacks the copies of integer weights,
+ * which depend on their values. INVALID_ARGUMENT: no such entry, a negative batch, or
+ * memory->struct_size is not set; RESOURCE_EXHAUSTED: there is not so much. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_plan_memory(mpc_rt_context_t *context, uint32_t entry,
                                                       int64_t batch, mpc_rt_memory_t *memory);
 

@@ -34,6 +34,9 @@ typedef struct mpc_rt_scaler_state_t {
 
 /* 2^15, 2000 steps, no limits: Keras's defaults. */
 MPC_RT_API void mpc_rt_scaler_options_init(mpc_rt_scaler_options_t *options);
+/* `options` may be null: the defaults. INVALID_ARGUMENT: options->struct_size is not set, or the
+ * minimum is above the maximum. *scaler is the caller's, who gives it back with
+ * mpc_rt_scaler_release; null after an error. */
 MPC_RT_API mpc_rt_status_t mpc_rt_scaler_create(const mpc_rt_scaler_options_t *options,
                                                 mpc_rt_scaler_t **scaler);
 MPC_RT_API void mpc_rt_scaler_release(mpc_rt_scaler_t *scaler);

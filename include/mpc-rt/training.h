@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Training loops of one's own, and the state of training.
+ * Custom training loops, and the state of training.
  *
  * The entry "train_step" in four calls, for loops that look at, clip, add or drop gradients:
  *
@@ -46,7 +46,7 @@ MPC_RT_API mpc_rt_status_t mpc_rt_model_gradient_info(const mpc_rt_model_t *mode
 
 /* Inputs: as of "train_step" (the model's inputs, the targets, the sample weights). Outputs: the
  * loss (float32 scalar, unscaled), then the predictions in training mode, as the outputs of
- * "predict". Nothing is remembered of the buffers. Metrics, batch statistics and random states
+ * "predict". The buffers are not used after the call. Metrics, batch statistics and random states
  * advance here. INVALID_ARGUMENT for a batch below 1. */
 MPC_RT_API mpc_rt_status_t mpc_rt_context_forward(mpc_rt_context_t *context,
                                                   const void *const *inputs, void *const *outputs,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Which kernels compute. Large products and convolutions can run on kernels of the runtime's own
- * or on the library's. Rules that come with the runtime choose; or a context measures, and keeps
- * what it found, as text that another context of the same model takes over. */
+ * Choosing kernels. Large products and convolutions run on kernels of the runtime's own or on
+ * oneDNN's. Rules that come with the runtime choose, or a context measures; what it found is text
+ * that another context of the same model can take over. */
 #ifndef MPC_RT_TUNING_H
 #define MPC_RT_TUNING_H
 
@@ -22,17 +22,17 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_tune(mpc_rt_context_t *context);
 /* The choices made so far, a line each: "ID BATCH kept|changing KERNEL" of a product,
  * "convolution ID BATCH kept|changing KERNEL", sorted; "" if nothing was measured. Valid until the
  * next call with this context. */
-MPC_RT_API const char *mpc_rt_context_kernels(mpc_rt_context_t *context);
+MPC_RT_API const char *mpc_rt_context_kernel_choices(mpc_rt_context_t *context);
 
 /* Takes over choices. INVALID_ARGUMENT: not such a text; UNAVAILABLE: a kernel that this CPU does
  * not run. Nothing is changed then. */
-MPC_RT_API mpc_rt_status_t mpc_rt_context_set_kernels(mpc_rt_context_t *context,
-                                                      const char *kernels);
+MPC_RT_API mpc_rt_status_t mpc_rt_context_set_kernel_choices(mpc_rt_context_t *context,
+                                                             const char *kernels);
 
 /* From now on the context notes which kernel computes each product and convolution; on the CPU
  * mpc_rt_context_plan_memory() notes which one will, too, unless their numbers decide (weights of 4
  * bits and less). */
-MPC_RT_API mpc_rt_status_t mpc_rt_context_list_products(mpc_rt_context_t *context);
+MPC_RT_API mpc_rt_status_t mpc_rt_context_record_kernels(mpc_rt_context_t *context);
 
 /* What was noted, a line each, in the order of the model: "LAYER MATRICESxMxNxK LHSxRHS KERNEL"
  * ("dense 1x128x10x784 bfloat16xbfloat16 avx512_bfloat16"); oneDNN's kernels have its names
@@ -42,7 +42,7 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_list_products(mpc_rt_context_t *contex
  * ("cublaslt:gelu" and "cublaslt:gelu_gradient" where it applies these, too), "cudnn:ENGINE",
  * "columns" (of a product by cuBLASLt), "product" and "direct". Valid until the next call with this
  * context. */
-MPC_RT_API const char *mpc_rt_context_products(mpc_rt_context_t *context);
+MPC_RT_API const char *mpc_rt_context_used_kernels(mpc_rt_context_t *context);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mpc-scale-loss: Keras's LossScaleOptimizer around the optimizer (keras-semantics, section 5.1).
+// mpc-scale-loss: the optimizer as keras/src/optimizers/loss_scale_optimizer.py wraps it.
 #include "lib/Autodiff/Arithmetic.h"
 #include "lib/Autodiff/TrainStages.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// @train_step in the order of keras/src/optimizers/base_optimizer.py (keras-semantics,
-// section 5.3). All arithmetic is float32 (float64 for float64 variables); 16-bit variables are
-// widened, updated and rounded once.
+// @train_step in the order of keras/src/optimizers/base_optimizer.py. All arithmetic is float32
+// (float64 for float64 variables); 16-bit variables are widened, updated and rounded once.
 #include "lib/Autodiff/TrainStep.h"
 #include "lib/Autodiff/Arithmetic.h"
 #include "lib/Autodiff/TrainStages.h"

@@ -78,35 +78,28 @@ static bool sumsDownColumns(linalg::LinalgOp op, unsigned loops) {
   });
 }
 
-bool RowGroup::add(Operation *candidate) {
-  auto op = dyn_cast<linalg::LinalgOp>(candidate);
-  if (!op || !op.hasPureBufferSemantics() || op.getNumLoops() == 0)
-    return false;
-  auto iterators = op.getIteratorTypesArray();
-  auto *firstSum = llvm::find(iterators, utils::IteratorType::reduction);
-  // Alone, such an op has a thread for each of the columns that it sums.
-  if (keepsRows &&
-      is_contained(llvm::make_range(firstSum, iterators.end()), utils::IteratorType::parallel))
-    return false;
-  auto common = static_cast<unsigned>(firstSum - iterators.begin());
-  common = std::min(common, ops.empty() ? mostLoops : loops);
-  SmallVector<BatchExtent> found;
-  int64_t elements = 1;
+std::optional<RowGroup::Rows> RowGroup::countRows(linalg::LinalgOp op, unsigned most) const {
+  Rows rows{most, {}};
   for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
     auto extent = getLoopExtent(op, loop);
     if (!extent)
-      return false;
-    if (loop < common && (ops.empty() || extents[loop] == *extent))
-      found.push_back(*extent);
+      return std::nullopt;
+    if (loop < rows.loops && (ops.empty() || extents[loop] == *extent))
+      rows.extents.push_back(*extent);
     else
-      common = std::min(common, loop);
-    if (loop >= common && (!extent->isFixed() ||
-                           (elements *= std::max<int64_t>(1, extent->fixed)) > kMaxElementsPerRow))
-      return false;
+      rows.loops = std::min(rows.loops, loop);
+    if (loop < rows.loops)
+      continue;
+    if (!extent->isFixed())
+      return std::nullopt;
+    rows.elements *= std::max<int64_t>(1, extent->fixed);
+    if (rows.elements > kMaxElementsPerRow)
+      return std::nullopt;
   }
-  SmallVector<Access> added = accessesOf(op);
-  if (depend(added, postponedAccesses))
-    return false;
+  return rows;
+}
+
+unsigned RowGroup::countIndependentLoops(ArrayRef<Access> added, unsigned common) const {
   auto meet = [&](const Access &a, const Access &b) {
     if (a.origin != b.origin || (!a.writes && !b.writes))
       return;
@@ -117,23 +110,43 @@ bool RowGroup::add(Operation *candidate) {
       meet(access, other);
     // An op that reads what it writes at another place would be a race already, but for its own
     // row.
-    for (const Access &other : ArrayRef(added).drop_front(index + 1))
+    for (const Access &other : added.drop_front(index + 1))
       meet(access, other);
   }
-  if (common == 0 || sumsDownColumns(op, common))
+  return common;
+}
+
+bool RowGroup::add(Operation *candidate) {
+  auto op = dyn_cast<linalg::LinalgOp>(candidate);
+  if (!op || !op.hasPureBufferSemantics() || op.getNumLoops() == 0)
     return false;
+  auto iterators = op.getIteratorTypesArray();
+  auto *firstSum = llvm::find(iterators, utils::IteratorType::reduction);
+  const auto outer = static_cast<unsigned>(firstSum - iterators.begin());
   const bool sums = firstSum != iterators.end();
-  if (keepsRows && ((!ops.empty() && common < loops) ||
-                    (sums && common < static_cast<unsigned>(firstSum - iterators.begin())) ||
-                    (elementsSummed && elements > 2 * elementsSummed)))
+  // Alone, such an op has a thread for each of the columns that it sums.
+  if (keepsRows &&
+      is_contained(llvm::make_range(firstSum, iterators.end()), utils::IteratorType::parallel))
+    return false;
+  auto rows = countRows(op, std::min(outer, ops.empty() ? mostLoops : loops));
+  if (!rows)
+    return false;
+  SmallVector<Access> added = accessesOf(op);
+  if (depend(added, postponedAccesses))
+    return false;
+  rows->loops = countIndependentLoops(added, rows->loops);
+  if (rows->loops == 0 || sumsDownColumns(op, rows->loops))
+    return false;
+  if (keepsRows && ((!ops.empty() && rows->loops < loops) || (sums && rows->loops < outer) ||
+                    (elementsSummed && rows->elements > 2 * elementsSummed)))
     return false;
   if (sums)
-    elementsSummed = std::max(elementsSummed, elements);
+    elementsSummed = std::max(elementsSummed, rows->elements);
   ops.push_back(candidate);
   llvm::append_range(accesses, added);
-  loops = common;
-  found.resize(common, BatchExtent());
-  extents = found;
+  loops = rows->loops;
+  extents = std::move(rows->extents);
+  extents.resize(loops, BatchExtent());
   return true;
 }
 

@@ -53,6 +53,16 @@ private:
     bool writes;
   };
   static llvm::SmallVector<Access> accessesOf(mlir::linalg::LinalgOp op);
+  /// An op's first loops as rows of the group.
+  struct Rows {
+    unsigned loops;
+    llvm::SmallVector<BatchExtent> extents; ///< of the loops, and perhaps of more
+    int64_t elements = 1;                   ///< in a row
+  };
+  /// Of at most `most` loops, with the extents of the group's; none if a row would be too long.
+  std::optional<Rows> countRows(mlir::linalg::LinalgOp op, unsigned most) const;
+  /// How many of `common` loops stay rows where the op meets what it or the group touches.
+  unsigned countIndependentLoops(llvm::ArrayRef<Access> added, unsigned common) const;
   /// Whether one of `later` must not change places with one of `earlier`.
   static bool depend(llvm::ArrayRef<Access> later, llvm::ArrayRef<Access> earlier);
 

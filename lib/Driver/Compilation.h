@@ -50,6 +50,7 @@ private:
   ExitCode finish(AtomicFiles &files, llvm::Error failure);
   /// What was printed reached standard output; else says so.
   ExitCode flushOutput();
+  ExitCode checkOutputs(llvm::StringRef directory, llvm::ArrayRef<std::string> names);
   std::string printIR();
   ExitCode writeIR();
   ExitCode writeCudaSource();

@@ -300,7 +300,8 @@ ExitCode Compilation::runPhase(Phase phase) {
   if (options.verbose)
     diagnostics.note("phase " + getPhaseName(phase));
   if (failed(manager.run(*module)))
-    // Up to casts the input can be at fault; later a failure is ours.
+    // Up to fusion, and where CUDA's kernels are made, the input can be at fault; elsewhere a
+    // failure is ours.
     return phase <= Phase::Fusion || (options.cuda && phase == Phase::Kernels)
                ? kExitBadInput
                : reportInternalError(phase, "a pass failed");
@@ -354,6 +355,27 @@ std::string Compilation::printIR() {
   return text;
 }
 
+/// No file that was read is replaced.
+ExitCode Compilation::checkOutputs(llvm::StringRef directory, llvm::ArrayRef<std::string> names) {
+  for (const std::string &file : names) {
+    llvm::SmallString<128> path(directory);
+    llvm::sys::path::append(path, file);
+    for (llvm::StringRef input :
+         {llvm::StringRef(options.model), llvm::StringRef(options.pipeline.policy),
+          llvm::StringRef(options.loss), llvm::StringRef(options.optimizer),
+          llvm::StringRef(options.metrics)}) {
+      // Names of policies and losses are no files.
+      bool isSame = false;
+      if (input.empty() || llvm::sys::fs::equivalent(path, input, isSame) || !isSame)
+        continue;
+      diagnostics.error(input + ": would be replaced by the output " + path +
+                        "; name another folder with -o, or another model with --name");
+      return kExitUsage;
+    }
+  }
+  return kExitDone;
+}
+
 ExitCode Compilation::writeIR() {
   recordSourceHash();
   const std::string text = printIR();
@@ -361,6 +383,8 @@ ExitCode Compilation::writeIR() {
     llvm::outs() << text;
     return flushOutput();
   }
+  if (ExitCode code = checkOutputs(options.outputDirectory, {name + ".mlir"}); code != kExitDone)
+    return code;
   // The optimizer's variables are declared with the backward pass; before, its state has no place.
   if (last >= Phase::Autodiff) {
     takeOptimizerState();
@@ -386,6 +410,8 @@ ExitCode Compilation::writeCudaSource() {
     llvm::outs() << *source;
     return flushOutput();
   }
+  if (ExitCode code = checkOutputs(options.outputDirectory, {name + ".cu"}); code != kExitDone)
+    return code;
   AtomicFiles files(options.outputDirectory);
   return finish(files, files.add(name + ".cu", *source));
 }
@@ -433,6 +459,10 @@ ExitCode Compilation::emit() {
   emitOptions.cuda = options.cuda;
   emitOptions.compilerVersion = options.compilerVersion;
   emitOptions.embedWeights = options.embedWeights;
+  if (ExitCode code =
+          checkOutputs(emitOptions.outputDirectory, listOutputs(name, options.embedWeights));
+      code != kExitDone)
+    return code;
   if (llvm::Error failure = emitModule(*module, weights, emitOptions)) {
     if (failure.isA<InternalError>())
       return reportInternalError(Phase::Module, llvm::toString(std::move(failure)));

@@ -127,14 +127,10 @@ void Explanation::recordOps(ModuleOp module) {
         if (precise.getPrecisionClass() != PrecisionClass::Follow && op->getNumOperands())
           if (auto element = dyn_cast<FloatType>(elementTypeOf(op->getOperand(0))))
             row.accumulate = text(precise.getDefaultAccumulator(element));
-      row.kernel = "generated";
-      if (auto contract = dyn_cast<ContractOp>(op)) {
-        if (auto accumulate = contract.getAccumulate())
-          row.accumulate = text(*accumulate);
-        row.kernel = "runtime matmul";
-      } else if (StringRef(row.name).starts_with("convolution")) {
-        row.kernel = "runtime convolution";
-      }
+      if (auto contract = dyn_cast<ContractOp>(op); contract && contract.getAccumulate())
+        row.accumulate = text(*contract.getAccumulate());
+      auto call = dyn_cast<RuntimeCallOpInterface>(op);
+      row.kernel = call ? ("runtime " + call.getRuntimeCall()).str() : "generated";
       if (auto epilogue = dyn_cast<EpilogueOpInterface>(op)) {
         if (epilogue.getEpilogueBias())
           row.kernel += " + bias";

@@ -14,9 +14,9 @@ namespace mpc {
 
 /// Gives the stored optimizer variables (`optimizer/vars/0…n`) to the module's variables of role
 /// optimizer, which mpc-differentiate declared in Keras's order. A file written with a
-/// LossScaleOptimizer holds four more in front; either side may have them (keras-semantics, section
-/// 12, decision 11). Returns a warning text when the state does not fit and is left out, as Keras
-/// does; empty otherwise, and where the file's optimizer never made a step.
+/// LossScaleOptimizer holds four more in front; either side may have them. Returns a warning text
+/// when the state does not fit and is left out, as Keras does; empty otherwise, and where the
+/// file's optimizer never made a step.
 std::string addOptimizerState(mlir::ModuleOp module, std::vector<keras::StoredTensor> stored,
                               WeightStore &weights);
 

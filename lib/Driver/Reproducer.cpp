@@ -6,6 +6,20 @@
 
 using namespace mpc;
 
+/// What of the command line acts on the phases that fail internally, from tensors on.
+static std::string lateOptions(const CompileOptions &options, llvm::StringRef name) {
+  std::string text = "--target=" + options.target + " --march=" + options.march;
+  if (options.pipeline.biasGradientsInProducts)
+    text += " --bias-gradients=products";
+  if (options.cuda && options.cuda->tf32)
+    text += " --fp32-precision=tf32";
+  if (options.emitCuda)
+    text += " --emit=cuda";
+  if (options.embedWeights)
+    text += " --weights=embedded";
+  return text + " --name=" + name.str();
+}
+
 std::string Compilation::writeReproducer(Phase phase) {
   const Phase before = Phase(int(phase) - 1);
   CompileOptions again = options;
@@ -22,8 +36,8 @@ std::string Compilation::writeReproducer(Phase phase) {
   if (llvm::sys::fs::createTemporaryFile("mpcc-" + name, "mlir", descriptor, path))
     return options.model;
   llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
-  stream << "// mpcc --compile-from=" << getPhaseName(before) << " --target=" << options.target
-         << " --march=" << options.march << " FILE\n"
+  stream << "// mpcc --compile-from=" << getPhaseName(before) << " " << lateOptions(options, name)
+         << " FILE\n"
          << replay.printIR();
   stream.flush();
   if (stream.has_error()) {

@@ -149,7 +149,7 @@ Status writeCheckpoint(const std::string &path, Session &session, const RunIdent
   content.metadata["state.skipped"] = std::to_string(state.skipped);
   content.metadata["state.stop_reason"] = state.stopReason;
   content.metadata["state.history"] = formatHistory(state.history);
-  if (std::string kernels = mpc_rt_context_kernels(session.context()); !kernels.empty())
+  if (std::string kernels = mpc_rt_context_kernel_choices(session.context()); !kernels.empty())
     content.metadata["kernels"] = kernels;
   for (const auto &[name, value] : callbacks.texts)
     content.metadata["callback." + name] = value;
@@ -266,7 +266,8 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
   }
   if (!failure.empty())
     return failure;
-  if (!identity.tune && mpc_rt_context_set_kernels(session.context(), text("kernels").c_str()))
+  if (!identity.tune &&
+      mpc_rt_context_set_kernel_choices(session.context(), text("kernels").c_str()))
     return Failure(path + ":kernels: " + mpc_rt_last_error() +
                    "; resume with --tune, which goes on with other last bits");
   for (auto &[index, array] : values)

@@ -34,7 +34,7 @@ data::Status readCheckpoint(const std::string &path, training::Session &session,
 /// What a run has measured, or taken over from one that had.
 struct KernelRecord {
   int64_t batchSize = 0;
-  std::string kernels; ///< mpc_rt_context_kernels(); "" where rules chose
+  std::string kernels; ///< mpc_rt_context_kernel_choices(); "" where rules chose
 };
 
 /// Refuses a damaged file and another model's, as readCheckpoint() does.

@@ -64,7 +64,7 @@ int bench(Arguments &arguments, Console &console) {
   if (options.memory)
     std::fprintf(console.err(), "memory: %s\n", training::describe((*steps)->plan()).c_str());
   if (options.kernels)
-    std::fprintf(console.err(), "%s", (*steps)->products());
+    std::fprintf(console.err(), "%s", (*steps)->usedKernels());
   if (!options.json)
     return Done;
   nlohmann::ordered_json json = nlohmann::ordered_json::parse((*steps)->describe());
@@ -74,10 +74,10 @@ int bench(Arguments &arguments, Console &console) {
   json["ms_max"] = times.back();
   json["samples_per_second"] = rate;
   if (options.kernels) {
-    json["products"] = nlohmann::json::array();
-    std::istringstream lines((*steps)->products());
+    json["used_kernels"] = nlohmann::json::array();
+    std::istringstream lines((*steps)->usedKernels());
     for (std::string line; std::getline(lines, line);)
-      json["products"].push_back(line);
+      json["used_kernels"].push_back(line);
   }
   if (std::optional<float> loss = (*steps)->loss())
     json["loss"] = *loss;

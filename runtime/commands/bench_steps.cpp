@@ -97,7 +97,7 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
   steps->session_ = std::move(*session);
   training::Session &model = *steps->session_;
   if (options.kernels)
-    mpc_rt_context_list_products(model.context());
+    mpc_rt_context_record_kernels(model.context());
   if (options.tune)
     if (mpc_rt_context_tune(model.context()))
       return Failure(mpc_rt_last_error());
@@ -155,7 +155,9 @@ std::optional<float> BenchSteps::loss() const {
   return loss ? std::optional<float>(*loss->as<float>()) : std::nullopt;
 }
 
-const char *BenchSteps::products() const { return mpc_rt_context_products(session_->context()); }
+const char *BenchSteps::usedKernels() const {
+  return mpc_rt_context_used_kernels(session_->context());
+}
 
 std::string BenchSteps::describe() const {
   static const char *const isaNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};

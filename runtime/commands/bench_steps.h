@@ -29,9 +29,9 @@ public:
   data::Result<double> step();
   /// Loss of the last training step; nothing for inference.
   std::optional<float> loss() const;
-  /// Which kernel computed each product and convolution, as mpc_rt_context_products() has it; ""
-  /// unless asked for.
-  const char *products() const;
+  /// Which kernel computed each product and convolution, as mpc_rt_context_used_kernels() has it;
+  /// "" unless asked for.
+  const char *usedKernels() const;
   /// What every JSON result says about the run: mode, batch size, threads, instruction set, bytes.
   std::string describe() const;
   const char *mode() const { return train_ ? "train" : "predict"; }

@@ -104,7 +104,7 @@ static std::vector<Command> makeTable() {
        "mpc-run devices --json", with(json, {{"help", Takes::Nothing, "", "this text"}}), devices},
       {"inspect", "LIB [--kernels] [--json]", "what a compiled model is made of",
        "mpc-run inspect model.mpc --kernels --batch-size 128",
-       with({{"kernels", Takes::Nothing, "", "which kernels would compute its products here"},
+       with({{"kernels", Takes::Nothing, "", "which kernels would compute it here"},
              {"batch-size", Takes::Value, "N", "in batches of N (default 32)"},
              {"resume", Takes::Value, "DIR", "as the newest checkpoint there measured (--tune)"},
              {"threads", Takes::Value, "N", "CPU threads (default: all)"}},

@@ -10,7 +10,7 @@
 
 namespace mpc::commands {
 
-/// Exit codes (interface.md, section 4).
+/// Exit codes (docs/tools.md).
 enum Exit { Done = 0, BadInput = 1, BadUsage = 2, InternalError = 3 };
 
 class Console {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run inspect: what a compiled model is made of.
 #include "commands/commands.h"
-#include "commands/planned_products.h"
+#include "commands/planned_kernels.h"
 #include "data/array.h"
 #include "data/json_guard.h"
 #include "data/variable_tensor.h"
@@ -170,22 +170,23 @@ static std::string tableOf(const Json &json) {
   return table;
 }
 
-/// "kernels of predict, batch 32, on this CPU:" and a line for each product.
-static std::string productTable(const std::vector<PlannedProducts> &planned) {
+/// "kernels of predict, batch 32, on this CPU:" and a line for each product, convolution and
+/// attention.
+static std::string kernelTable(const std::vector<PlannedKernels> &planned) {
   std::string table;
-  for (const PlannedProducts &products : planned) {
-    table += "\nkernels of " + products.entry + ", batch " + std::to_string(products.batchSize) +
+  for (const PlannedKernels &kernels : planned) {
+    table += "\nkernels of " + kernels.entry + ", batch " + std::to_string(kernels.batchSize) +
              ", on this CPU:\n";
-    for (const std::string &line : products.lines)
+    for (const std::string &line : kernels.lines)
       table += "  " + line + "\n";
   }
   return table;
 }
 
-static Json describeProducts(const std::vector<PlannedProducts> &planned) {
+static Json describeKernels(const std::vector<PlannedKernels> &planned) {
   Json json = Json::object();
-  for (const PlannedProducts &products : planned)
-    json[products.entry] = {{"batch", products.batchSize}, {"products", products.lines}};
+  for (const PlannedKernels &kernels : planned)
+    json[kernels.entry] = {{"batch", kernels.batchSize}, {"kernels", kernels.lines}};
   return json;
 }
 
@@ -202,7 +203,7 @@ static std::string manifestOf(const Json &json) {
 
 int inspect(Arguments &arguments, Console &console) {
   arguments.requirePositional(1, "LIB (libNAME.so or its folder)");
-  PlannedProductsOptions options;
+  PlannedKernelsOptions options;
   options.resume = arguments.text("resume");
   options.batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
   options.threads = static_cast<uint32_t>(arguments.integer("threads", 0, 1, 4096));
@@ -214,10 +215,10 @@ int inspect(Arguments &arguments, Console &console) {
   Result<std::unique_ptr<Session>> session = Session::openTables(arguments.positional()[0]);
   if (!session)
     return console.fail(session.failure());
-  std::vector<PlannedProducts> planned;
+  std::vector<PlannedKernels> planned;
   if (arguments.has("kernels")) {
     std::vector<std::string> notes;
-    Result<std::vector<PlannedProducts>> found = planProducts(**session, options, notes);
+    Result<std::vector<PlannedKernels>> found = planKernels(**session, options, notes);
     console.notes(notes);
     if (!found)
       return console.fail(found.failure());
@@ -225,9 +226,9 @@ int inspect(Arguments &arguments, Console &console) {
   }
   Json json = describe(**session);
   if (arguments.has("kernels"))
-    json["products"] = describeProducts(planned);
+    json["planned_kernels"] = describeKernels(planned);
   return console.data(arguments.has("json") ? manifestOf(json)
-                                            : tableOf(json) + productTable(planned));
+                                            : tableOf(json) + kernelTable(planned));
 }
 
 } // namespace mpc::commands

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The protocol by which a harness interleaves several programs (interface.md, section 2).
+// `mpc-run bench --serve`: the protocol by which a harness interleaves several programs.
 #include "commands/arguments.h"
 #include "commands/bench_steps.h"
 #include "commands/console.h"

@@ -243,7 +243,7 @@ private:
   /// What --tune found: how many products each kernel multiplies.
   void noteKernels() {
     std::map<std::string, int> products;
-    std::istringstream lines(mpc_rt_context_kernels(session_.context()));
+    std::istringstream lines(mpc_rt_context_kernel_choices(session_.context()));
     for (std::string line; std::getline(lines, line);)
       products[line.substr(line.rfind(' ') + 1)]++;
     std::string found;

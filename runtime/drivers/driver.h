@@ -109,7 +109,7 @@ public:
   // Contracts of mpc_rt_services_t. Only between begin() and end().
   virtual void parallelFor(mpc_rt_kernel_fn kernel, void *const *arguments, int64_t count,
                            int64_t grain) = 0;
-  // Here: one after the other.
+  // By default: one after the other.
   virtual void parallelForAll(const mpc_rt_launch_t *launches, uint32_t count);
   // `largest` is null for the plain service.
   virtual mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs,
@@ -124,7 +124,7 @@ public:
     done = false;
     return MPC_RT_OK;
   }
-  // Here: one after the other.
+  // By default: one after the other.
   // `out` may be null where the descriptor says that the kernel consumes it.
   virtual mpc_rt_status_t contractAndLaunch(const mpc_rt_contract_t &descriptor, const void *lhs,
                                             const void *rhs, const void *bias, void *out,
@@ -136,7 +136,7 @@ public:
                           int64_t end, int64_t grain);
   virtual mpc_rt_status_t contractRows(uint32_t product, const void *lhs, void *out, int64_t begin,
                                        int64_t end);
-  // Here: the contraction, then its bits on memory of the host.
+  // By default: the contraction, then its bits on memory of the host.
   virtual mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
                                            const void *rhs, const void *bias, const ReluBits &bits,
                                            void *out, int64_t batch);
@@ -145,7 +145,7 @@ public:
   virtual mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
                                          const void *rhs, void *out,
                                          const ContractionExtras &extras, int64_t batch);
-  // Here: the contraction, then gelu or its derivative on memory of the host.
+  // By default: the contraction, then gelu or its derivative on memory of the host.
   virtual mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
                                            const void *rhs, const void *bias,
                                            const GeluArguments &gelu, void *out, int64_t batch);
@@ -155,13 +155,13 @@ public:
                                          const void *bias, void *out, int64_t batch) = 0;
   virtual mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, void *out, int64_t batch) = 0;
-  // Here: loops on memory of the host.
+  // By default: loops on memory of the host.
   virtual mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor,
                                  const AttentionOperands &operands, int64_t batch);
   virtual mpc_rt_status_t attendGradient(const mpc_rt_attention_t &descriptor,
                                          const AttentionGradientOperands &operands, int64_t batch);
 
-  // Here: filled in every call.
+  // By default: filled in every call.
   virtual mpc_rt_status_t prepare(const mpc_rt_call_t &call, mpc_rt_prepare_fn fill, uint64_t bytes,
                                   void *&memory);
 
@@ -169,8 +169,8 @@ public:
   virtual void tune() noexcept {}
   virtual std::string kernelChoices() const { return {}; }
   virtual mpc_rt_status_t setKernelChoices(const char * /*text*/) { return MPC_RT_OK; }
-  virtual void listProducts() noexcept {}
-  virtual std::string products() const { return {}; }
+  virtual void recordKernels() noexcept {}
+  virtual std::string usedKernels() const { return {}; }
 
   // Until the next call, runs take the memory that they need and compute nothing. False where that
   // is known after a run only.

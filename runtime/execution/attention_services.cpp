@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/execution/attention_services.h"
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
+#include "runtime/execution/services.h"
 
 namespace mpc::rt {
 namespace {

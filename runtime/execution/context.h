@@ -47,7 +47,7 @@ struct mpc_rt_context_t {
   mpc::rt::VariableValues values;
   mpc::rt::Buffer consumedResult; // of a few rows by a shadow that waits
   uint64_t arenaPlanned = 0;
-  std::string kernelsText, productsText; // what mpc_rt_context_kernels() returned
+  std::string kernelChoicesText, usedKernelsText; // what mpc_rt_context_kernel_choices() returned
   std::unique_ptr<mpc::rt::TrainLoop> trainLoop;
   std::unique_ptr<mpc::rt::Driver> driver; // last: it may hold device memory of the above
 };

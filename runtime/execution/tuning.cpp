@@ -14,38 +14,38 @@ mpc_rt_status_t mpc_rt_context_tune(mpc_rt_context_t *context) {
   return MPC_RT_OK;
 }
 
-const char *mpc_rt_context_kernels(mpc_rt_context_t *context) {
+const char *mpc_rt_context_kernel_choices(mpc_rt_context_t *context) {
   if (!context)
     return "";
-  auto status = guard("mpc_rt_context_kernels", [&] {
-    context->kernelsText = context->driver->kernelChoices();
+  auto status = guard("mpc_rt_context_kernel_choices", [&] {
+    context->kernelChoicesText = context->driver->kernelChoices();
     return MPC_RT_OK;
   });
-  return status ? "" : context->kernelsText.c_str();
+  return status ? "" : context->kernelChoicesText.c_str();
 }
 
-mpc_rt_status_t mpc_rt_context_set_kernels(mpc_rt_context_t *context, const char *kernels) {
+mpc_rt_status_t mpc_rt_context_set_kernel_choices(mpc_rt_context_t *context, const char *kernels) {
   if (!context || !kernels)
-    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_set_kernels: an argument is null");
-  return guard("mpc_rt_context_set_kernels",
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_set_kernel_choices: an argument is null");
+  return guard("mpc_rt_context_set_kernel_choices",
                [&] { return context->driver->setKernelChoices(kernels); });
 }
 
-mpc_rt_status_t mpc_rt_context_list_products(mpc_rt_context_t *context) {
+mpc_rt_status_t mpc_rt_context_record_kernels(mpc_rt_context_t *context) {
   if (!context)
-    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_list_products: the context is null");
-  context->driver->listProducts();
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_record_kernels: the context is null");
+  context->driver->recordKernels();
   return MPC_RT_OK;
 }
 
-const char *mpc_rt_context_products(mpc_rt_context_t *context) {
+const char *mpc_rt_context_used_kernels(mpc_rt_context_t *context) {
   if (!context)
     return "";
-  auto status = guard("mpc_rt_context_products", [&] {
-    context->productsText = context->driver->products();
+  auto status = guard("mpc_rt_context_used_kernels", [&] {
+    context->usedKernelsText = context->driver->usedKernels();
     return MPC_RT_OK;
   });
-  return status ? "" : context->productsText.c_str();
+  return status ? "" : context->usedKernelsText.c_str();
 }
 
 } // extern "C"

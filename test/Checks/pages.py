@@ -154,7 +154,7 @@ class Checks:
 
     def check_numbers(self):
         with open(os.path.join(ROOT, "test", "Conformance", "supported.json"), encoding="utf-8") as handle:
-            numbers = [f"{kind} {count}" for kind, count in json.load(handle)["expected_cases"].items()]
+            numbers = [f"{count} `{kind}`" for kind, count in json.load(handle)["expected_cases"].items()]
         for page in ("operations", "layers"):
             numbers.append(re.findall(r"^(\d+ of )(\d+)\.$", pages.read(f"docs/generated/{page}.md"), re.M)[0])
         for number in numbers:

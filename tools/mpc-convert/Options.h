@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The command line of mpc-convert (interface.md, section 2).
+// The command line of mpc-convert (docs/tools.md).
 #ifndef MPC_TOOLS_MPC_CONVERT_OPTIONS_H
 #define MPC_TOOLS_MPC_CONVERT_OPTIONS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Options of mpcc (interface.md, section 1). An option that is not there yet says so.
+// Options of mpcc (docs/tools.md).
 #include "tools/mpcc/Options.h"
 #include "mpc/Training/TrainingOptions.h"
 #include "tools/ParseErrors.h"

@@ -141,6 +141,12 @@ mlir::Value countElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Va
 std::pair<llvm::SmallVector<int64_t, 0>, llvm::SmallVector<int64_t, 0>>
 splitOffsets(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes);
 
+/// What a reduction over `axes` makes of `input`; an error where there is no such axis.
+llvm::FailureOr<mlir::RankedTensorType> inferReducedType(std::optional<mlir::Location> location,
+                                                         mlir::RankedTensorType input,
+                                                         llvm::ArrayRef<int64_t> axes,
+                                                         bool keepDims);
+
 /// `shape` with the extents of `axes` left out, or 1 with `keepDims`.
 llvm::SmallVector<int64_t> reducedShape(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes,
                                         bool keepDims);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Update rules of Adagrad, Adadelta, Ftrl, Lion and Adafactor, as mpc ops in float32
-// (keras-semantics, section 5.3).
+// Update rules of Adagrad, Adadelta, Ftrl, Lion and Adafactor, as mpc ops in float32: update_step()
+// of the classes in keras/src/optimizers.
 #include "dialects/mpc/IR/OptimizerUpdate.h"
 
 using namespace mlir;

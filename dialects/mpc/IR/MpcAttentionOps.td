@@ -7,7 +7,7 @@
 include "dialects/mpc/IR/MpcTensorOps.td"
 
 def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, AttrSizedOperandSegments, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Differentiable,
-    Mpc_Referenced, DeclareOpInterfaceMethods<Mpc_TrainingPartOpInterface>]> {
+    Mpc_Referenced, Mpc_RuntimeCallOpInterface, DeclareOpInterfaceMethods<Mpc_TrainingPartOpInterface>]> {
   let summary = "softmax(scale query key^T) value for each sample and head";
   let description = [{
     Of queries [batch, targets, heads, width], keys [batch, sources, heads, width] and values [batch,
@@ -49,10 +49,13 @@ def Mpc_AttentionOp : Mpc_Op<"attention", [Pure, AttrSizedOperandSegments, Mpc_I
     `,` type($value)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getRuntimeCall() { return "attention"; }
+  }];
 }
 
 def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, AttrSizedOperandSegments, Mpc_Inferred, Mpc_PreciseOverride, Mpc_Referenced,
-    AllTypesMatch<["cotangent", "result"]>]> {
+    Mpc_RuntimeCallOpInterface, AllTypesMatch<["cotangent", "result"]>]> {
   let summary = "derivative of mpc.attention";
   let description = [{
     The cotangents of query, key and value from that of the result. With the scores s of mpc.attention
@@ -82,6 +85,7 @@ def Mpc_AttentionGradientOp : Mpc_Op<"attention_gradient", [Pure, AttrSizedOpera
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     bool staysWide(unsigned operandIndex) { return operandIndex == 2; }
+    ::llvm::StringRef getRuntimeCall() { return "attention"; }
   }];
 }
 

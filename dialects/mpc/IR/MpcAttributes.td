@@ -118,8 +118,9 @@ def Mpc_RMSpropAttr : Mpc_RuleAttr<"RMSprop", "rmsprop", ["getInterleavedSlotCou
 def Mpc_AdamAttr : Mpc_RuleAttr<"Adam", "adam", ["getInterleavedSlotCount"]> {
   let summary = "Adam (keras/src/optimizers/adam.py)";
   let description = [{
-    `rate_scale` multiplies the learning rate (Muon's adam_lr_ratio); absent is 1. AdamW is this rule
-    and the optimizer's weight decay.
+    m += (1 - beta_1) (g - m); v += (1 - beta_2) (g^2 - v); w -= rate sqrt(1 - beta_2^t) / (1 - beta_1^t) m /
+    (sqrt(v) + epsilon). With `amsgrad` a third slot, the largest v so far, stands for v in the last one. `rate_scale` multiplies the rate (Muon's
+    adam_lr_ratio); absent is 1. AdamW is this rule and the optimizer's weight decay.
 
     Example: `#mpc.adam<beta_1 = 0.9, beta_2 = 0.999, epsilon = 1.0e-07, amsgrad = false>`
   }];
@@ -163,7 +164,8 @@ def Mpc_AdamaxAttr : Mpc_RuleAttr<"Adamax", "adamax", ["getPowerOfParts"]> {
 def Mpc_NadamAttr : Mpc_RuleAttr<"Nadam", "nadam", ["getSharedScalars", "buildSharedUpdate"]> {
   let summary = "Nadam (keras/src/optimizers/nadam.py)";
   let description = [{
-    The product of all momentum coefficients so far is a scalar that variables share.
+    m and v as in Adam. With u(t) = beta_1 (1 - 0.96^t / 2), and the product p of u(1) to u(t), a scalar that variables share:
+    w -= rate (u(t + 1) m / (1 - p u(t + 1)) + (1 - u(t)) g / (1 - p)) / (sqrt(v / (1 - beta_2^t)) + epsilon).
 
     Example: `#mpc.nadam<beta_1 = 0.9, beta_2 = 0.999, epsilon = 1.0e-07>`
   }];
@@ -210,9 +212,11 @@ def Mpc_LambAttr : Mpc_RuleAttr<"Lamb", "lamb"> {
 def Mpc_AdafactorAttr : Mpc_RuleAttr<"Adafactor", "adafactor"> {
   let summary = "Adafactor (keras/src/optimizers/adafactor.py)";
   let description = [{
-    Variables of rank 2 and more keep the row and column means of the squared gradient (`r`, `c`) next
-    to `velocity`, their outer product. Keras's relative_step changes nothing: the rate is bounded by
-    1 / sqrt(step) with and without it.
+    With b = 1 - t^beta_2_decay and s = g^2 + epsilon_1: v = b v + (1 - b) s; variables of rank 2 and more have such means r and c of s over the last dimension and
+    the one before it instead, and v = r c / mean(r). Then u = g / sqrt(v), and w -= min(rate, 1 / sqrt(t)) max(epsilon_2, rms(w)) u /
+    max(1, rms(u) / clip_threshold). Keras's relative_step changes nothing: the rate is bounded by 1 / sqrt(t) with and without it.
+
+    Example: `#mpc.adafactor<beta_2_decay = -0.8, epsilon_1 = 1.0e-30, epsilon_2 = 1.0e-03, clip_threshold = 1.0>`
   }];
   let parameters = (ins "::mlir::FloatAttr":$beta_2_decay, "::mlir::FloatAttr":$epsilon_1,
                         "::mlir::FloatAttr":$epsilon_2, "::mlir::FloatAttr":$clip_threshold);
@@ -233,8 +237,11 @@ def Mpc_ScheduleFreeAdamWAttr : Mpc_RuleAttr<"ScheduleFreeAdamW", "schedule_free
 def Mpc_MuonAttr : Mpc_RuleAttr<"Muon", "muon", ["getRuleFor", "getWeightDecayFor", "getPowerOfParts"]> {
   let summary = "Muon on matrices, Adam on everything else (keras/src/optimizers/muon.py)";
   let description = [{
-    `excluded` are the paths of matrices that go to Adam too (embeddings, as a rule). `rms_rate`
-    absent: the update is not scaled by the matrix's extents.
+    m = momentum m + g; x is m, or with `nesterov` g + momentum m, over its norm, transposed where it has more rows than columns. `ns_steps` times with y = x x^T:
+    x = a x + (b y + c y y) x (Newton and Schulz's iteration). Then w -= rate x, times rms_rate sqrt(max(rows, columns)) where `rms_rate` is given.
+    `adam` is the rule of vectors, and of the matrices whose paths are in `excluded` (embeddings, as a rule).
+
+    Example: `#mpc.muon<momentum = 0.95, nesterov = true, ns_steps = 5, a = 3.4445, b = -4.775, c = 2.0315, adam = #mpc.adam<beta_1 = 0.9, beta_2 = 0.999, epsilon = 1.0e-07, amsgrad = false>>`
   }];
   let parameters = (ins "::mlir::FloatAttr":$momentum, "bool":$nesterov, "int64_t":$ns_steps,
                         "::mlir::FloatAttr":$a, "::mlir::FloatAttr":$b, "::mlir::FloatAttr":$c,

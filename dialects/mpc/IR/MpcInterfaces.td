@@ -65,6 +65,14 @@ def Mpc_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   ];
 }
 
+def Mpc_RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
+  let cppNamespace = "::mpc";
+  let description = [{Ops that a call of libmpcrt computes, not generated code. Asked by --explain.}];
+  let methods = [
+    InterfaceMethod<"what the call computes, as --explain names it", "::llvm::StringRef", "getRuntimeCall">
+  ];
+}
+
 def Mpc_TrainingOnlyOpInterface : OpInterface<"TrainingOnlyOpInterface"> {
   let cppNamespace = "::mpc";
   let description = [{Ops with one result that only training computes (dropout, noise).}];

@@ -14,14 +14,11 @@ LogicalResult MomentsOp::inferReturnTypes(MLIRContext *, std::optional<Location>
                                           OpaqueProperties properties, RegionRange regions,
                                           SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
-  auto input = tensorTypeOf(adaptor.getInput());
-  for (int64_t axis : adaptor.getAxes())
-    if (axis < 0 || axis >= input.getRank())
-      return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
-                               input.getRank());
-  types.assign(2, RankedTensorType::get(
-                      reducedShape(input.getShape(), adaptor.getAxes(), adaptor.getKeepDims()),
-                      input.getElementType()));
+  auto type = inferReducedType(location, tensorTypeOf(adaptor.getInput()), adaptor.getAxes(),
+                               adaptor.getKeepDims());
+  if (failed(type))
+    return failure();
+  types.assign(2, *type);
   return success();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Update rules of SGD, RMSprop and the Adam family, as mpc ops in float32 (keras-semantics,
-// section 5.3).
+// Update rules of SGD, RMSprop and the Adam family, as mpc ops in float32: update_step() of the
+// classes in keras/src/optimizers.
 #include "dialects/mpc/IR/OptimizerUpdate.h"
 
 using namespace mlir;

@@ -18,19 +18,27 @@ SmallVector<int64_t> mpc::reducedShape(ArrayRef<int64_t> shape, ArrayRef<int64_t
   return result;
 }
 
+FailureOr<RankedTensorType> mpc::inferReducedType(std::optional<Location> location,
+                                                  RankedTensorType input, ArrayRef<int64_t> axes,
+                                                  bool keepDims) {
+  for (int64_t axis : axes)
+    if (axis < 0 || axis >= input.getRank())
+      return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
+                               input.getRank());
+  return RankedTensorType::get(reducedShape(input.getShape(), axes, keepDims),
+                               input.getElementType());
+}
+
 LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
                                          ValueRange operands, DictionaryAttr attributes,
                                          OpaqueProperties properties, RegionRange regions,
                                          SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
-  auto input = tensorTypeOf(adaptor.getInput());
-  for (int64_t axis : adaptor.getAxes())
-    if (axis < 0 || axis >= input.getRank())
-      return emitOptionalError(location, "axis ", axis, " is out of range for rank ",
-                               input.getRank());
-  types.push_back(RankedTensorType::get(
-      reducedShape(input.getShape(), adaptor.getAxes(), adaptor.getKeepDims()),
-      input.getElementType()));
+  auto type = inferReducedType(location, tensorTypeOf(adaptor.getInput()), adaptor.getAxes(),
+                               adaptor.getKeepDims());
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
   return success();
 }
 

@@ -41,7 +41,7 @@ def Mpc_ConstantOp : Mpc_Op<"constant", [Pure, ConstantLike, InferTypeOpAdaptor,
   ];
 }
 
-def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
+def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>, Mpc_RuntimeCallOpInterface, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = "sum of products over contracted dimensions (generalised matrix multiplication)";
   let description = [{
     Result dimensions are, in this order, the batch dimensions, the free dimensions of lhs, the free
@@ -76,6 +76,7 @@ def Mpc_ContractOp : Mpc_Op<"contract", [Pure, Mpc_KnowsEveryStep, DeclareOpInte
                    "::llvm::ArrayRef<int64_t>":$rhsBatch, "::llvm::ArrayRef<int64_t>":$lhsContracting,
                    "::llvm::ArrayRef<int64_t>":$rhsContracting)>];
   let extraClassDeclaration = [{
+    ::llvm::StringRef getRuntimeCall() { return "matmul"; }
     /// Dimensions of lhs (rhs) that are neither batch nor contracted, in order.
     ::llvm::SmallVector<int64_t> getLhsFree();
     ::llvm::SmallVector<int64_t> getRhsFree();
@@ -108,7 +109,7 @@ def Mpc_ArgMaxOp : Mpc_Op<"argmax", [Pure, Mpc_Inferred, Mpc_Referenced]> {
 class Mpc_SoftmaxLikeOp<string mnemonic, string what>
     : Mpc_Op<mnemonic, [Pure, SameOperandsAndResultType, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced]> {
   let summary = what;
-  let description = "float32 inside, rounded once, as TensorFlow's kernel does (keras-semantics: softmax).\n\n"
+  let description = "float32 inside, rounded once, as TensorFlow's kernel does.\n\n"
     # "Example: `%p = mpc." # mnemonic # " %x {axis = 1 : i64} : tensor<?x10xf32>`";
   let arguments = (ins Mpc_FloatTensor:$input, I64Attr:$axis);
   let results = (outs Mpc_FloatTensor:$result);

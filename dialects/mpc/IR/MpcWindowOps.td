@@ -11,7 +11,7 @@ defvar Mpc_Epilogue = DeclareOpInterfaceMethods<Mpc_EpilogueOpInterface>;
 // ---- Convolution ---------------------------------------------------------------------------------
 
 class Mpc_ConvolutionLikeOp<string mnemonic, list<Trait> traits = []>
-    : Mpc_Op<mnemonic, [Pure, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced] # traits> {
+    : Mpc_Op<mnemonic, [Pure, Mpc_PreciseOverride, Mpc_Differentiable, Mpc_Referenced, Mpc_RuntimeCallOpInterface] # traits> {
   let results = (outs Mpc_FloatTensor:$result);
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -19,6 +19,7 @@ class Mpc_ConvolutionLikeOp<string mnemonic, list<Trait> traits = []>
       return {getStrides(), getPaddingLow(), getPaddingHigh(), getDilations(),
               static_cast<int64_t>(getGroups())};
     }
+    ::llvm::StringRef getRuntimeCall() { return "convolution"; }
   }];
 }
 

@@ -369,8 +369,8 @@ def Mpcrt_RowsOp : Mpcrt_Op<"rows", [RecursiveMemoryEffects, SingleBlock, NoTerm
     ```mlir
     mpcrt.rows loops(1) {
       %max = memref.alloca(%batch) : memref<?xf32>
-      linalg.generic {…} outs(%max : memref<?xf32>) {…}
-      linalg.generic {…} ins(%x : memref<?x10xf32>) outs(%max : memref<?xf32>) {…}
+      linalg.fill ins(%low : f32) outs(%max : memref<?xf32>)
+      linalg.reduce {arith.maximumf} ins(%x : memref<?x10xf32>) outs(%max : memref<?xf32>) dimensions = [1]
     }
     ```
   }];

@@ -195,14 +195,6 @@ def ShareHostLoops : Pass<"mpc-share-host-loops", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
-def VerifyModule : Pass<"mpc-verify-module", "::mlir::ModuleOp"> {
-  let summary = "check the exit contract of the phase module, as far as it is IR";
-  let description = [{
-    Functions, globals and their bodies are of the LLVM dialect; beside them stand declarations of
-    mpc, from which code generation makes the library's tables.
-  }];
-}
-
 def ExpandMath : Pass<"mpc-expand-math"> {
   let summary = "exp, expm1, tanh, erf, log and log1p of float32 to straight-line arithmetic";
   let description = [{
@@ -235,6 +227,14 @@ def ConvertMpcrtToLLVM : Pass<"convert-mpcrt-to-llvm", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
+}
+
+def VerifyModule : Pass<"mpc-verify-module", "::mlir::ModuleOp"> {
+  let summary = "check the exit contract of the phase module, as far as it is IR";
+  let description = [{
+    Functions, globals and their bodies are of the LLVM dialect; beside them stand declarations of
+    mpc, from which code generation makes the library's tables.
+  }];
 }
 
 #endif // MPC_CONVERSION_PASSES

@@ -19,7 +19,7 @@ namespace mpc {
 enum class Mode { Auto, Train, Infer };
 enum class Explain { Off, Table, Json };
 
-/// The options of mpcc (interface.md, section 1), checked for spelling but not for meaning.
+/// The options of mpcc (docs/tools.md), checked for spelling but not for meaning.
 struct CompileOptions {
   std::string model;
   std::string outputDirectory; // empty: NAME.mpc

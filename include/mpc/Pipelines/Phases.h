@@ -35,8 +35,6 @@ struct PipelineOptions {
   bool outputGuard = true;
   /// `--loss-scale=`: auto, none, fixed:N, dynamic:INITIAL:GROWTH_STEPS[:MIN:MAX].
   std::string lossScale = "auto";
-  /// Build @train_step, @gradients and @evaluate beside @predict.
-  bool train = true;
   /// `--custom-loop=`: the training step also in the stages of a custom training loop.
   bool customLoop = true;
   /// What the module is for: multiples of mpc-pad-dims, shapes of kernels.

@@ -146,105 +146,7 @@ def VerifyCasts : Pass<"mpc-verify-casts", "::mlir::ModuleOp"> {
   let options = [Option<"guard", "guard", "bool", "false", "whether outputs must be float32 at least">];
 }
 
-// ---- fusion ----
-
-def ShadowWeights : Pass<"mpc-shadow-weights", "::mlir::ModuleOp"> {
-  let summary = "keep 16-bit copies of float32 weights, written by the optimizer";
-  let description = [{
-    In entries, replaces the casts of a float32 weight to f16 or bf16 by a variable of role `shadow`
-    with the same values. Whoever updates the weight updates the shadow: mpc.optimizer_step as one
-    more result of the same pass over memory, anything else by a cast. The runtime derives shadows
-    again when weights are loaded or set, and saves them nowhere.
-
-    ```mlir
-    %w16 = mpc.cast %w : tensor<784x64xf32> to tensor<784x64xbf16>
-    // becomes an argument
-    %w16: tensor<784x64xbf16> {mpc.variable = @"dense/kernel/shadow_bf16"}
-    ```
-
-    Remarks: `mpc-fusion` / `shadow`, one per copy.
-  }];
-}
-
-def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
-  let summary = "pad the dimensions of contractions to what the target's matrix units want";
-  let description = [{
-    Pads contracted and free dimensions of mpc.contract on 16-bit and 8-bit operands with zeros, to a
-    multiple (CUDA: 8 and 16), and slices the result, so that no padded lane reaches another op. What is
-    padded anyway goes on to whole lines of 128 bytes (64 elements of 16 bits) where that adds little: a
-    vocabulary of 50257 becomes 50304. The batch stays as it is. On CUDA the right operand of integers is transposed to [free, contracted].
-    A CPU gains nothing and is left alone unless `multiple` asks for it.
-
-    ```mlir
-    %y = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x10xbf16>) -> tensor<?x10xbf16>
-    // with multiple=8 becomes
-    %p = mpc.pad %w {axis = 1 : i64, low = 0 : i64, high = 6 : i64, value = 0.0 : f64} : tensor<16x10xbf16> -> tensor<16x16xbf16>
-    %q = mpc.contract %x, %p contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x16xbf16>) -> tensor<?x16xbf16>
-    %y = mpc.slice %q {axis = 1 : i64, offset = 0 : i64, size = 10 : i64} : tensor<?x16xbf16> -> tensor<?x10xbf16>
-    ```
-
-    Remarks: `mpc-fusion` / `padded`, `not-padded`, one per dimension, with what it is called in the
-    layer (units, width, vocabulary, channels, filters) and the advice of Keras's mixed precision guide
-    to make it a multiple. On CUDA also for what is not padded: convolutions, rows of tables.
-  }];
-  let options = [
-    Option<"device", "target", "::mpc::Device", "::mpc::Device::cpu", "cpu, cuda or cuda:sm_N,…">,
-    Option<"multiple", "multiple", "int64_t", "0", "pad to this multiple whatever the target; 0: what the target wants">,
-    Option<"widenShare", "widen-share", "int64_t", "16",
-           "CUDA: pad on to whole lines where that adds at most one part in so many; 0: never">
-  ];
-}
-
-def Fuse : Pass<"mpc-fuse", "::mlir::ModuleOp"> {
-  let summary = "epilogues of contractions, softmax with cross-entropy";
-  let description = [{
-    In entries. Moves the addition of a vector and a relu into the contraction that feeds only them:
-    mpc.contract's epilogue rounds exactly as the separate ops do. Turns log(softmax) into log_softmax
-    and a cross-entropy of clipped probabilities into one of logits; other uses of the
-    probabilities stay (docs/numerics.md; `logits=false` keeps Keras's clip).
-
-    ```mlir
-    %0 = mpc.contract %x, %w contracting [1] x [0] : …
-    %1 = mpc.add %0, %b : tensor<?x64xbf16>, tensor<64xbf16>
-    %2 = mpc.relu %1 : tensor<?x64xbf16>
-    // becomes
-    %2 = mpc.contract %x, %w bias %b contracting [1] x [0] {activation = #mpc<activation relu>} : …
-    ```
-
-    Remarks: `mpc-fusion` / `bias-epilogue`, `relu-epilogue`, `log-softmax`, `logit-cross-entropy`.
-  }];
-  let options = [Option<"logits", "logits", "bool", "true", "whether the cross-entropy of a softmax reads its logits">];
-}
-
-def VerifyFusion : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
-  let summary = "check what the phase `fusion` promises";
-  let description = [{
-    Functions are entries without layers.
-  }];
-}
-
-// ---- tensors ----
-
-def FuseFiniteTest : Pass<"mpc-fuse-finite-test", "::mlir::ModuleOp"> {
-  let summary = "let the contraction that produces a gradient also test whether it is finite";
-  let description = [{
-    In entries, after convert-mpc-to-linalg. mpc.all_finite has become one maximum of bit patterns per
-    gradient. Where the gradient is what mpcrt.contract writes (or a reshape of it), the contraction
-    reports the maximum itself, block by block while the block is in cache, and the pass over memory
-    is gone.
-
-    ```mlir
-    %g = mpcrt.contract ins(%x, %dy : …) outs(%e : tensor<784x64xf16>) {transpose_lhs} -> tensor<784x64xf16>
-    %m = linalg.generic … ins(%g) outs(%zero : tensor<i16>) { bitcast, andi 0x7fff, maxui }
-    // becomes
-    %g, %m = mpcrt.contract ins(%x, %dy : …) outs(%e : tensor<784x64xf16>) largest(%s : tensor<i16>) {transpose_lhs}
-        -> tensor<784x64xf16>, tensor<i16>
-    ```
-
-    Remarks: `mpc-fusion` / `finite-test`, for each merge and each test that stays a kernel.
-  }];
-  let dependentDialects = ["::mlir::tensor::TensorDialect"];
-}
+// ---- autodiff ----
 
 def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
   let summary = "attention as one op";
@@ -299,6 +201,26 @@ def FormGelu : Pass<"mpc-form-gelu", "::mlir::ModuleOp"> {
   }];
 }
 
+// ---- fusion ----
+
+def ShadowWeights : Pass<"mpc-shadow-weights", "::mlir::ModuleOp"> {
+  let summary = "keep 16-bit copies of float32 weights, written by the optimizer";
+  let description = [{
+    In entries, replaces the casts of a float32 weight to f16 or bf16 by a variable of role `shadow`
+    with the same values. Whoever updates the weight updates the shadow: mpc.optimizer_step as one
+    more result of the same pass over memory, anything else by a cast. The runtime derives shadows
+    again when weights are loaded or set, and saves them nowhere.
+
+    ```mlir
+    %w16 = mpc.cast %w : tensor<784x64xf32> to tensor<784x64xbf16>
+    // becomes an argument
+    %w16: tensor<784x64xbf16> {mpc.variable = @"dense/kernel/shadow_bf16"}
+    ```
+
+    Remarks: `mpc-fusion` / `shadow`, one per copy.
+  }];
+}
+
 def FormFloat8 : Pass<"mpc-form-float8", "::mlir::ModuleOp"> {
   let summary = "contractions of quantized tensors in float8";
   let description = [{
@@ -320,6 +242,86 @@ def FormFloat8 : Pass<"mpc-form-float8", "::mlir::ModuleOp"> {
 
     Remarks: `mpc-fusion` / `float8`, for each contraction that reads such a tensor.
   }];
+}
+
+def Fuse : Pass<"mpc-fuse", "::mlir::ModuleOp"> {
+  let summary = "epilogues of contractions, softmax with cross-entropy";
+  let description = [{
+    In entries. Moves the addition of a vector and a relu into the contraction that feeds only them:
+    mpc.contract's epilogue rounds exactly as the separate ops do. Turns log(softmax) into log_softmax
+    and a cross-entropy of clipped probabilities into one of logits; other uses of the
+    probabilities stay (docs/numerics.md; `logits=false` keeps Keras's clip).
+
+    ```mlir
+    %0 = mpc.contract %x, %w contracting [1] x [0] : …
+    %1 = mpc.add %0, %b : tensor<?x64xbf16>, tensor<64xbf16>
+    %2 = mpc.relu %1 : tensor<?x64xbf16>
+    // becomes
+    %2 = mpc.contract %x, %w bias %b contracting [1] x [0] {activation = #mpc<activation relu>} : …
+    ```
+
+    Remarks: `mpc-fusion` / `bias-epilogue`, `relu-epilogue`, `log-softmax`, `logit-cross-entropy`.
+  }];
+  let options = [Option<"logits", "logits", "bool", "true", "whether the cross-entropy of a softmax reads its logits">];
+}
+
+def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
+  let summary = "pad the dimensions of contractions to what the target's matrix units want";
+  let description = [{
+    Pads contracted and free dimensions of mpc.contract on 16-bit and 8-bit operands with zeros, to a
+    multiple (CUDA: 8 and 16), and slices the result, so that no padded lane reaches another op. What is
+    padded anyway goes on to whole lines of 128 bytes (64 elements of 16 bits) where that adds little: a
+    vocabulary of 50257 becomes 50304. The batch stays as it is. On CUDA the right operand of integers is transposed to [free, contracted].
+    A CPU gains nothing and is left alone unless `multiple` asks for it.
+
+    ```mlir
+    %y = mpc.contract %x, %w contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x10xbf16>) -> tensor<?x10xbf16>
+    // with multiple=8 becomes
+    %p = mpc.pad %w {axis = 1 : i64, low = 0 : i64, high = 6 : i64, value = 0.0 : f64} : tensor<16x10xbf16> -> tensor<16x16xbf16>
+    %q = mpc.contract %x, %p contracting [1] x [0] : (tensor<?x16xbf16>, tensor<16x16xbf16>) -> tensor<?x16xbf16>
+    %y = mpc.slice %q {axis = 1 : i64, offset = 0 : i64, size = 10 : i64} : tensor<?x16xbf16> -> tensor<?x10xbf16>
+    ```
+
+    Remarks: `mpc-fusion` / `padded`, `not-padded`, one per dimension, with what it is called in the
+    layer (units, width, vocabulary, channels, filters) and the advice of Keras's mixed precision guide
+    to make it a multiple. On CUDA also for what is not padded: convolutions, rows of tables.
+  }];
+  let options = [
+    Option<"device", "target", "::mpc::Device", "::mpc::Device::cpu", "cpu, cuda or cuda:sm_N,…">,
+    Option<"multiple", "multiple", "int64_t", "0", "pad to this multiple whatever the target; 0: what the target wants">,
+    Option<"widenShare", "widen-share", "int64_t", "16",
+           "CUDA: pad on to whole lines where that adds at most one part in so many; 0: never">
+  ];
+}
+
+def VerifyFusion : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
+  let summary = "check what the phase `fusion` promises";
+  let description = [{
+    Functions are entries without layers.
+  }];
+}
+
+// ---- tensors ----
+
+def FuseFiniteTest : Pass<"mpc-fuse-finite-test", "::mlir::ModuleOp"> {
+  let summary = "let the contraction that produces a gradient also test whether it is finite";
+  let description = [{
+    In entries, after convert-mpc-to-linalg. mpc.all_finite has become one maximum of bit patterns per
+    gradient. Where the gradient is what mpcrt.contract writes (or a reshape of it), the contraction
+    reports the maximum itself, block by block while the block is in cache, and the pass over memory
+    is gone.
+
+    ```mlir
+    %g = mpcrt.contract ins(%x, %dy : …) outs(%e : tensor<784x64xf16>) {transpose_lhs} -> tensor<784x64xf16>
+    %m = linalg.generic … ins(%g) outs(%zero : tensor<i16>) { bitcast, andi 0x7fff, maxui }
+    // becomes
+    %g, %m = mpcrt.contract ins(%x, %dy : …) outs(%e : tensor<784x64xf16>) largest(%s : tensor<i16>) {transpose_lhs}
+        -> tensor<784x64xf16>, tensor<i16>
+    ```
+
+    Remarks: `mpc-fusion` / `finite-test`, for each merge and each test that stays a kernel.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
 def FuseReluMasks : Pass<"mpc-fuse-relu-masks", "::mlir::ModuleOp"> {
@@ -344,6 +346,30 @@ def FuseReluMasks : Pass<"mpc-fuse-relu-masks", "::mlir::ModuleOp"> {
     Remarks: `mpc-fusion` / `relu-mask`, for each derivative of relu that is merged or stays a kernel.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def FuseGelu : Pass<"mpc-fuse-gelu", "::mlir::ModuleOp"> {
+  let summary = "let contractions apply gelu and its derivative";
+  let description = [{
+    In entries, after convert-mpc-to-linalg, outside of loops. mpc.gelu and mpc.gelu_gradient have become elementwise ops, found by
+    their definition (dialects/mpc/IR/Gelu.h). Where a plain contraction writes gelu's argument (or a reshape of it), it writes
+    gelu's result, and the argument beside when something else reads it; where one writes the cotangent, for the derivative alone, it
+    writes the cotangent of the argument. In 16 bits.
+
+    ```mlir
+    %z = mpcrt.contract ins(%x, %w : …) bias(%b : …) outs(%e : tensor<?x256xf16>) -> tensor<?x256xf16>
+    %y = linalg.generic … ins(%z) { gelu }
+    %g = mpcrt.contract ins(%dy, %v : …) outs(%e : tensor<?x256xf16>) {transpose_rhs} -> tensor<?x256xf16>
+    %d = linalg.generic … ins(%g, %z) { derivative of gelu }
+    // becomes
+    %y, %z = mpcrt.contract ins(%x, %w : …) bias(%b : …) outs(%e : tensor<?x256xf16>) gelu kept(%e : tensor<?x256xf16>)
+        -> tensor<?x256xf16>, tensor<?x256xf16>
+    %d = mpcrt.contract ins(%dy, %v : …) gelu_at(%z : tensor<?x256xf16>) outs(%e : tensor<?x256xf16>) {transpose_rhs}
+    ```
+
+    Remarks: `mpc-fusion` / `gelu`, for each gelu and each derivative that is merged or stays a kernel.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def FuseColumnSums : Pass<"mpc-fuse-column-sums", "::mlir::ModuleOp"> {
@@ -395,30 +421,6 @@ def FuseInputCasts : Pass<"mpc-fuse-input-casts", "::mlir::ModuleOp"> {
   }];
 }
 
-def FuseGelu : Pass<"mpc-fuse-gelu", "::mlir::ModuleOp"> {
-  let summary = "let contractions apply gelu and its derivative";
-  let description = [{
-    In entries, after convert-mpc-to-linalg, outside of loops. mpc.gelu and mpc.gelu_gradient have become elementwise ops, found by
-    their definition (dialects/mpc/IR/Gelu.h). Where a plain contraction writes gelu's argument (or a reshape of it), it writes
-    gelu's result, and the argument beside when something else reads it; where one writes the cotangent, for the derivative alone, it
-    writes the cotangent of the argument. In 16 bits.
-
-    ```mlir
-    %z = mpcrt.contract ins(%x, %w : …) bias(%b : …) outs(%e : tensor<?x256xf16>) -> tensor<?x256xf16>
-    %y = linalg.generic … ins(%z) { gelu }
-    %g = mpcrt.contract ins(%dy, %v : …) outs(%e : tensor<?x256xf16>) {transpose_rhs} -> tensor<?x256xf16>
-    %d = linalg.generic … ins(%g, %z) { derivative of gelu }
-    // becomes
-    %y, %z = mpcrt.contract ins(%x, %w : …) bias(%b : …) outs(%e : tensor<?x256xf16>) gelu kept(%e : tensor<?x256xf16>)
-        -> tensor<?x256xf16>, tensor<?x256xf16>
-    %d = mpcrt.contract ins(%dy, %v : …) gelu_at(%z : tensor<?x256xf16>) outs(%e : tensor<?x256xf16>) {transpose_rhs}
-    ```
-
-    Remarks: `mpc-fusion` / `gelu`, for each gelu and each derivative that is merged or stays a kernel.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
-}
-
 def FuseLinalg : Pass<"mpc-fuse-linalg", "::mlir::ModuleOp"> {
   let summary = "merge chains of elementwise linalg.generic ops into one kernel each";
   let description = [{
@@ -463,7 +465,8 @@ def VerifyTensors : Pass<"mpc-verify-tensors", "::mlir::ModuleOp"> {
   let summary = "check what the phase `tensors` promises";
   let description = [{
     Entries contain ops of linalg, tensor, arith, math, func and mpcrt only, on tensors and scalars
-    with signless integers; what mpcrt op there is is a contraction.
+    with signless integers; the ops of mpcrt are those in destination
+    style: contract, convolve, attend, attend_gradient and scatter_add.
   }];
 }
 

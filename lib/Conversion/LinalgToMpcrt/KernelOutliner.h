@@ -45,6 +45,10 @@ private:
   void emitLaunch(mlir::linalg::GenericOp op, const IterationSpace &space);
   /// Partial results by one kernel, their combination by a structured op, which is outlined then.
   mlir::LogicalResult emitParts(mlir::linalg::GenericOp op, IterationSpace space);
+  /// That kernel, in place of `op`.
+  void emitPartialSums(mlir::linalg::GenericOp op, const IterationSpace &space,
+                       llvm::ArrayRef<Combiner> combiners, llvm::ArrayRef<mlir::Value> partials,
+                       const BatchExtent &iterations);
   mlir::LogicalResult emitColumnBlocks(mlir::linalg::GenericOp op, IterationSpace space);
   mlir::LogicalResult emitBlocks(mlir::linalg::GenericOp op, const IterationSpace &space);
   void emitSerial(mlir::linalg::GenericOp op, const IterationSpace &space);

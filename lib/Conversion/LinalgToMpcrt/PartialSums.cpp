@@ -56,6 +56,29 @@ static linalg::GenericOp combineParts(linalg::GenericOp op, const IterationSpace
       });
 }
 
+/// Memory for a result per part and place of the launched loops, for each combiner.
+static SmallVector<Value> allocatePartials(func::FuncOp entry, linalg::GenericOp op,
+                                           const IterationSpace &space,
+                                           ArrayRef<Combiner> combiners) {
+  SmallVector<int64_t> shape{space.parts};
+  for (unsigned loop : space.launched)
+    shape.push_back(space.extents[loop].fixed);
+  OpBuilder start = OpBuilder::atBlockBegin(&entry.getBody().front());
+  return llvm::map_to_vector(combiners, [&](const Combiner &combiner) -> Value {
+    return memref::AllocaOp::create(start, op.getLoc(),
+                                    MemRefType::get(shape, combiner.first->getResult(0).getType()));
+  });
+}
+
+/// How many numbers each place sums; none if an index does not count them.
+static std::optional<BatchExtent> countSummed(const IterationSpace &space) {
+  std::optional<BatchExtent> count = BatchExtent{1, 0};
+  for (unsigned loop : space.inner)
+    if (count)
+      count = *count * space.extents[loop];
+  return count;
+}
+
 LogicalResult KernelOutliner::emitParts(linalg::GenericOp op, IterationSpace space) {
   auto combiners = combinersOf(op);
   if (combiners.empty()) {
@@ -65,39 +88,31 @@ LogicalResult KernelOutliner::emitParts(linalg::GenericOp op, IterationSpace spa
     emitLaunch(op, space);
     return success();
   }
-  Location loc = op.getLoc();
   // All combinations of indices are shared. Only of the first loop the extent may depend on the
   // batch: indices are remainders of constants.
   llvm::sort(space.inner, [&](unsigned a, unsigned b) {
     return std::pair(space.extents[a].isFixed(), a) < std::pair(space.extents[b].isFixed(), b);
   });
+  const auto iterations = countSummed(space);
+  if (!iterations)
+    return op.emitOpError() << "sums more numbers than an index counts";
+  SmallVector<Value> partials = allocatePartials(entry, op, space, combiners);
+  linalg::GenericOp combine = combineParts(op, space, combiners, partials);
+  emitPartialSums(op, space, combiners, partials, *iterations);
+  return outline(combine);
+}
 
-  SmallVector<int64_t> shape{space.parts};
-  int64_t sums = 1;
-  for (unsigned loop : space.launched) {
-    shape.push_back(space.extents[loop].fixed);
-    sums *= space.extents[loop].fixed;
-  }
-  OpBuilder start = OpBuilder::atBlockBegin(&entry.getBody().front());
-  SmallVector<Value> partials;
-  for (auto &combiner : combiners)
-    partials.push_back(memref::AllocaOp::create(
-        start, loc, MemRefType::get(shape, combiner.first->getResult(0).getType())));
-
+void KernelOutliner::emitPartialSums(linalg::GenericOp op, const IterationSpace &space,
+                                     ArrayRef<Combiner> combiners, ArrayRef<Value> partials,
+                                     const BatchExtent &iterations) {
+  Location loc = op.getLoc();
   Kernel kernel = createKernel(op, partials);
   OpBuilder &builder = kernel.builder;
   auto constant = [&](OpBuilder &b, int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
-  BatchExtent iterations{1, 0};
-  SmallVector<int64_t> extents;
-  for (unsigned loop : space.inner) {
-    auto product = iterations * space.extents[loop];
-    if (!product)
-      return op.emitOpError() << "sums more numbers than an index counts";
-    iterations = *product;
-    extents.push_back(space.extents[loop].fixed);
-  }
+  auto extents =
+      llvm::map_to_vector(space.inner, [&](unsigned loop) { return space.extents[loop].fixed; });
   FlatBounds bounds;
   bounds.end = materialize(builder, loc, iterations, kernel.batch);
   auto loop = scf::ForOp::create(builder, loc, kernel.begin, kernel.end, constant(builder, 1));
@@ -126,10 +141,11 @@ LogicalResult KernelOutliner::emitParts(linalg::GenericOp op, IterationSpace spa
            emitter.reduceFlat(inner, space.inner, extents, bounds, accumulators), kernel.extras))
     memref::StoreOp::create(inner, loc, value, partial, place);
 
-  linalg::GenericOp combine = combineParts(op, space, combiners, partials);
+  int64_t count = space.parts;
+  for (unsigned launched : space.launched)
+    count *= space.extents[launched].fixed;
   OpBuilder host(op);
-  finish(op, kernel, constant(host, space.parts * sums), 1, getSplitName(space.split));
-  return outline(combine);
+  finish(op, kernel, constant(host, count), 1, getSplitName(space.split));
 }
 
 LogicalResult KernelOutliner::emitColumnBlocks(linalg::GenericOp op, IterationSpace space) {

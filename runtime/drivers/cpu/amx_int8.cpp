@@ -3,9 +3,9 @@
 // TDPBSSD multiplies tiles of signed bytes, 64 k a step, and adds to int32. Both operands lie as
 // tiles: weights when they are packed, rows of lhs a few blocks at a time. A strip of 32 columns
 // meets a block of rows in chunks of k that stay in the first-level cache, the sums in the result.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/int8_kernel.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 #include "runtime/drivers/cpu/tile_shapes.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 // the tiles of the step before are multiplied, by up to 32 rows of the left operand. More rows meet
 // the strip again, as bfloat16 in the second-level cache.
 #include "runtime/drivers/cpu/amx_weights.h"
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 #include "runtime/drivers/cpu/tile_shapes.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ int64_t partsOf(const Contraction &c) {
   return c.lhs == MPC_RT_BFLOAT16 ? 1 : c.lhs == MPC_RT_FLOAT16 ? 2 : 3;
 }
 
-int8_t numberAt(const Contraction &c, const int8_t *rhs, const BlockWeights *blocks, int64_t place,
+int8_t numberAt(const Contraction &c, const int8_t *rhs, const WeightScales *blocks, int64_t place,
                 int64_t n) {
   if (n >= c.n)
     return 0;
@@ -49,7 +49,7 @@ int8_t numberAt(const Contraction &c, const int8_t *rhs, const BlockWeights *blo
 // A row of a tile holds two rows of the matrix, column by column: its number e is of row e % 2 and
 // column e / 2. In bytes they follow each other. Of 4 bits, the four bytes of lane j have the two
 // numbers of column j of four rows of the tile.
-void packTile(const Contraction &c, const int8_t *rhs, const BlockWeights *blocks, int64_t k,
+void packTile(const Contraction &c, const int8_t *rhs, const WeightScales *blocks, int64_t k,
               int64_t n, int8_t *to) {
   if (c.packedRhs)
     std::memset(to, 0, tileNumbers / 2);
@@ -329,7 +329,7 @@ uint64_t weightBytes(const Contraction &c) {
 }
 
 void packWeights(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
-                 const BlockWeights *blocks, int8_t *to) {
+                 const WeightScales *blocks, int8_t *to) {
   const int64_t steps = stepsOf(c), bytes = tileBytes(c);
   team.forRange(stripsOf(c), 1, [&](int64_t begin, int64_t end) {
     for (int64_t strip = begin; strip < end; ++strip)
@@ -357,7 +357,7 @@ void packRows(ThreadTeam &team, const Contraction &c, const void *lhs, uint8_t *
   });
 }
 
-bool findScales(const Contraction &c, const BlockWeights &blocks, Scales &scales) {
+bool findScales(const Contraction &c, const WeightScales &blocks, Scales &scales) {
   if (c.lhs == MPC_RT_FLOAT16 || !blocks.divisors.empty())
     return false;
   auto blockOf = [&](int64_t place) { return blocks.blockOfRow[static_cast<size_t>(place)]; };

@@ -7,8 +7,8 @@
 #define MPC_RUNTIME_DRIVERS_CPU_AMX_WEIGHTS_H
 
 #include "runtime/drivers/contraction.h"
-#include "runtime/drivers/cpu/block_weights.h"
 #include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/cpu/weight_scales.h"
 
 namespace mpc::rt::amx {
 
@@ -18,7 +18,7 @@ constexpr int64_t stepRows = 32;
 // Integer weights [k, n] in the order of use; their rows in that of `blocks`, which may be null.
 uint64_t weightBytes(const Contraction &shape);
 void packWeights(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
-                 const BlockWeights *blocks, int8_t *to);
+                 const WeightScales *blocks, int8_t *to);
 
 // Left operands as tiles: `rowBytes` bytes, for `multiply`. Not for a transposed lhs.
 uint64_t rowBytes(const Contraction &shape);
@@ -28,12 +28,12 @@ void packRows(ThreadTeam &team, const Contraction &shape, const void *lhs, uint8
 // bfloat16. Of bfloat16 each product is rounded, as Keras does.
 struct Scales {
   int64_t blockRows = 0; // rows that share a scale: a multiple of stepRows; 0 = all, no scales
-  const BlockWeights *blocks = nullptr;
+  const WeightScales *blocks = nullptr;
 };
 
 // False where tiles cannot take them: a block is not a multiple of stepRows, weights are divided,
 // or lhs is float16.
-bool findScales(const Contraction &shape, const BlockWeights &blocks, Scales &scales);
+bool findScales(const Contraction &shape, const WeightScales &blocks, Scales &scales);
 
 // Bytes that each thread needs.
 uint64_t scratchBytes(const Contraction &shape);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/attender.h"
 #include "runtime/drivers/cpu/attention_head.h"
-#include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <atomic>

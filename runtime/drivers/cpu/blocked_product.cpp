@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/drivers/cpu/blocked_product_way.h"
+#include "runtime/drivers/cpu/blocked_product_plan.h"
 #include "runtime/drivers/cpu/line_fetcher.h"
 
 #include <algorithm>
@@ -123,11 +123,11 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
     return streamWeights(shape, lhs, rhs, packedRhs, bias, result);
   const PanelOperand left = lhsOf(shape, lhs), right = rhsOf(shape, rhs);
   const int64_t threads = threadsFor(shape);
-  const Way way = prepare(shape, packedRhs != nullptr, result);
-  const Grid &grid = way.grid;
-  const RhsPacking rhsPacking = way.rhsPacking;
+  const Plan plan = prepare(shape, packedRhs != nullptr, result);
+  const Grid &grid = plan.grid;
+  const RhsPacking rhsPacking = plan.rhsPacking;
   const bool rhsFirst = rhsPacking == RhsPacking::first;
-  const int64_t rowStrip = way.rowStrip, columnStrip = way.columnStrip;
+  const int64_t rowStrip = plan.rowStrip, columnStrip = plan.columnStrip;
 
   auto packStrip = [&](const PanelOperand &side, const Blocking &blocks, int64_t first,
                        int64_t count, Buffer &buffer, float *sums) {
@@ -147,7 +147,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
       rightPanels = packStrip(right, grid.columns, column, columns, rhsPanels, result.rhsSums);
     for (int64_t row = 0; row < grid.rows.count; row += rowStrip) {
       const int64_t rows = std::min(rowStrip, grid.rows.count - row);
-      if (way.lhsFirst && packedRow != row) {
+      if (plan.lhsFirst && packedRow != row) {
         leftPanels = packStrip(left, grid.rows, row, rows, lhsPanels, /*sums=*/nullptr);
         packedRow = row;
       }
@@ -168,7 +168,7 @@ void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *
             block.lhs.data = at(lhs, block.batch * shape.m * shape.k, left.dtype);
             if (rhs)
               block.rhs.data = at(rhs, block.batch * shape.k * shape.n, shape.rhs);
-            if (way.lhsAsItLies) {
+            if (plan.lhsAsItLies) {
               own = std::max(own, multiplyRows(shape, block, bias, result));
               continue;
             }

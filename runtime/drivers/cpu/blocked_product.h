@@ -86,7 +86,7 @@ private:
   };
   struct Blocking;
   struct Grid;
-  struct Way;
+  struct Plan;
   struct Block;
   class RhsGroups;
 
@@ -115,7 +115,7 @@ private:
   static Panels panelsOf(const PanelOperand &side, const Blocking &blocks, int64_t first,
                          int64_t count);
   // Decides, and takes the memory.
-  Way prepare(const Contraction &shape, bool rhsIsPacked, const Result &result);
+  Plan prepare(const Contraction &shape, bool rhsIsPacked, const Result &result);
   void packAll(const PanelOperand &side, int64_t first, int64_t panels, uint8_t *to,
                float *sums = nullptr);
   // Few blocks are cut further until every thread has as many. `longRows`: of a block, for a

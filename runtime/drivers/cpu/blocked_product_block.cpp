@@ -2,7 +2,7 @@
 //
 // The sums of one block: chunk of k after chunk, panel of rhs after panel, each multiplied by all
 // panels of lhs.
-#include "runtime/drivers/cpu/blocked_product_way.h"
+#include "runtime/drivers/cpu/blocked_product_plan.h"
 
 namespace mpc::rt {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The memory that a blocked product needs besides its operands, and whether it needs its result's.
-#include "runtime/drivers/cpu/blocked_product_way.h"
+#include "runtime/drivers/cpu/blocked_product_plan.h"
 
 namespace mpc::rt {
 
@@ -26,15 +26,15 @@ BlockedProduct::Panels BlockedProduct::panelsOf(const PanelOperand &side, const 
   return {nullptr, first * unit, end - first * unit};
 }
 
-BlockedProduct::Way BlockedProduct::prepare(const Contraction &shape, bool rhsIsPacked,
-                                            const Result &result) {
+BlockedProduct::Plan BlockedProduct::prepare(const Contraction &shape, bool rhsIsPacked,
+                                             const Result &result) {
   const PanelOperand left = lhsOf(shape, nullptr), right = rhsOf(shape, nullptr);
-  Way way{gridOf(shape, hasOtherArrays(result))};
-  const Grid &grid = way.grid;
-  way.rhsPacking = rhsIsPacked ? RhsPacking::none : rhsPackingOf(shape, grid, result);
-  const bool rhsFirst = way.rhsPacking == RhsPacking::first;
-  way.lhsAsItLies = readsLhsAsItLies(shape, rhsIsPacked || rhsFirst, result);
-  way.lhsFirst = !way.lhsAsItLies && shape.batch == 1 && grid.columns.count > 1;
+  Plan plan{gridOf(shape, hasOtherArrays(result))};
+  const Grid &grid = plan.grid;
+  plan.rhsPacking = rhsIsPacked ? RhsPacking::none : rhsPackingOf(shape, grid, result);
+  const bool rhsFirst = plan.rhsPacking == RhsPacking::first;
+  plan.lhsAsItLies = readsLhsAsItLies(shape, rhsIsPacked || rhsFirst, result);
+  plan.lhsFirst = !plan.lhsAsItLies && shape.batch == 1 && grid.columns.count > 1;
 
   // The first strip is the largest one.
   auto stripOf = [&](const Blocking &blocks, const PanelOperand &side, bool first, Buffer &buffer) {
@@ -45,24 +45,24 @@ BlockedProduct::Way BlockedProduct::prepare(const Contraction &shape, bool rhsIs
     reserve(buffer, panelsOf(side, blocks, 0, strip).panels * side.steps() * side.stepBytes);
     return strip;
   };
-  way.rowStrip = stripOf(grid.rows, left, way.lhsFirst, lhsPanels);
-  way.columnStrip = stripOf(grid.columns, right, rhsFirst, rhsPanels);
+  plan.rowStrip = stripOf(grid.rows, left, plan.lhsFirst, lhsPanels);
+  plan.columnStrip = stripOf(grid.columns, right, rhsFirst, rhsPanels);
 
   workspaces.resize(static_cast<size_t>(team.threads()));
   for (Workspace &own : workspaces) {
-    if (way.lhsAsItLies)
+    if (plan.lhsAsItLies)
       break;
     reserve(own.sums, grid.rows.size * (grid.columns.size + sumPadding) *
                           static_cast<int64_t>(sizeof(float)));
-    if (!way.lhsFirst)
+    if (!plan.lhsFirst)
       reserve(own.lhs, grid.rows.size / kernel.rows * kernel.steps * kernel.lhsStepBytes);
-    if (way.rhsPacking == RhsPacking::byBlock)
+    if (plan.rhsPacking == RhsPacking::byBlock)
       reserve(own.rhs, 2 * kernel.groupPanels * kernel.steps * kernel.rhsStepBytes);
-    else if (way.rhsPacking == RhsPacking::once)
+    else if (plan.rhsPacking == RhsPacking::once)
       reserve(own.rhs, columnBytesOf(shape, grid));
     own.packedColumn = -1;
   }
-  return way;
+  return plan;
 }
 
 void BlockedProduct::reserveFor(const Contraction &shape, bool rhsIsPacked, const Result &result) {

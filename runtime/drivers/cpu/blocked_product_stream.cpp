@@ -4,7 +4,7 @@
 // columns is read once, and multiplied by all rows while it is in the second-level cache. Meanwhile
 // the next one is fetched. Threads share the columns, or the rows where columns are few; sums go
 // along k as in other products.
-#include "runtime/drivers/cpu/blocked_product_way.h"
+#include "runtime/drivers/cpu/blocked_product_plan.h"
 
 namespace mpc::rt {
 namespace {

@@ -3,8 +3,8 @@
 // Packed weights with scales per block: read as they are stored where tiles of them are kept, else
 // dequantized to the type of the left operand.
 #include "runtime/base/element.h"
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ bool haveReciprocals(mpc_rt_dtype_t dtype, const std::vector<float> &divisors) {
          });
 }
 
-void fillFactors(mpc_rt_dtype_t dtype, BlockWeights &kept) {
+void fillFactors(mpc_rt_dtype_t dtype, WeightScales &kept) {
   kept.reciprocals.clear();
   kept.columnFactors.clear();
   if (kept.divisors.empty())
@@ -47,7 +47,7 @@ void fillFactors(mpc_rt_dtype_t dtype, BlockWeights &kept) {
     kept.reciprocals.resize(static_cast<size_t>(ceilDivide(count, pairRun) * pairRun), 1.0f);
 }
 
-bool fitsPairs(const Contraction &c, const BlockScales &blocks, const BlockWeights &kept) {
+bool fitsPairs(const Contraction &c, const BlockScales &blocks, const WeightScales &kept) {
   for (size_t row = 1; row < kept.blockOfRow.size(); ++row)
     if (row % pairRun && kept.blockOfRow[row] != kept.blockOfRow[row - 1])
       return false;
@@ -59,14 +59,14 @@ bool fitsPairs(const Contraction &c, const BlockScales &blocks, const BlockWeigh
 
 } // namespace
 
-int8_t BlockWeights::fillingNumber(int64_t n) const {
+int8_t WeightScales::fillingNumber(int64_t n) const {
   constexpr auto columns = static_cast<int64_t>(tileColumns);
   const float zero = adjustmentsOf(n / columns)[blockOfRow.back() * 2 * columns + n % columns];
   return static_cast<int8_t>(std::clamp(zero, -8.0f, 7.0f));
 }
 
 void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales &blocks,
-                      BlockWeights &kept) {
+                      WeightScales &kept) {
   constexpr auto columns = static_cast<int64_t>(tileColumns);
   const auto rows = static_cast<size_t>(c.k);
   const int64_t tiles = ceilDivide(c.n, columns);
@@ -107,9 +107,9 @@ void fillBlockWeights(ThreadTeam &team, const Contraction &c, const BlockScales 
   });
 }
 
-const BlockWeights &Contractor::findBlocks(const mpc_rt_contract_t &descriptor,
+const WeightScales &Contractor::findBlocks(const mpc_rt_contract_t &descriptor,
                                            const Contraction &shape, const BlockScales &blocks) {
-  BlockWeights &kept = blockWeights[{descriptor.rhs_variable, shape.lhs}];
+  WeightScales &kept = weightScales[{descriptor.rhs_variable, shape.lhs}];
   if (kept.keptVersion != weightVersion) {
     fillBlockWeights(team, shape, blocks, kept);
     kept.keptVersion = weightVersion;

@@ -3,8 +3,8 @@
 // A few rows by 4-bit weights: what takes the time is to make floating numbers of them. A block of
 // a column has 16 different weights, which are made once and looked up, up to 32 at a time: weights
 // of one column follow each other here, and lanes are summed at its end.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ uint64_t columnBytes(const Contraction &c) {
 }
 
 void packColumns(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
-                 const BlockWeights *blocks, int8_t *to) {
+                 const WeightScales *blocks, int8_t *to) {
   constexpr int64_t together = ColumnWork::columns;
   const int64_t chunks = chunksOf(c);
   const auto numberAt = [&](int64_t place, int64_t column) -> int {
@@ -83,7 +83,7 @@ void fillSteps(const Element *from, int64_t k, bool evenFirst, Element *to) {
 } // namespace
 
 const ColumnKernel *Contractor::findColumnKernel(const Contraction &c,
-                                                 const BlockWeights *blocks) const {
+                                                 const WeightScales *blocks) const {
   const WeightKernel *weights = weightKernels[c.lhs];
   if (!weights || !c.packedRhs || (blocks && !blocks->blockSteps))
     return nullptr;
@@ -101,7 +101,7 @@ const ColumnKernel *Contractor::findColumnKernel(const Contraction &c,
 }
 
 void Contractor::multiplyColumns(const ColumnKernel &kernel, const Contraction &c, const void *lhs,
-                                 const int8_t *columns, const BlockWeights *blocks, float *sums) {
+                                 const int8_t *columns, const WeightScales *blocks, float *sums) {
   const int64_t steps = ceilDivide(c.k, columnStep), stride = steps * columnStep;
   const bool isNarrow = c.lhs == MPC_RT_BFLOAT16;
   const int64_t width = isNarrow ? sizeof(uint16_t) : sizeof(float);

@@ -2,8 +2,8 @@
 //
 // Rows by integer weights on AVX-512: a tile of 64 columns becomes panels in the first-level cache,
 // a piece of k at a time, and all rows are multiplied by each piece, six at a time in registers.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <cstring>
@@ -44,7 +44,7 @@ int64_t tileBytesOf(const Contraction &c, bool isPaired) {
 }
 
 WidenWeights chooseWiden(const WeightKernel &weights, const Contraction &c,
-                         const BlockWeights *blocks) {
+                         const WeightScales *blocks) {
   if (readsPairs(weights, blocks))
     return weights.pairs[blocks->divisors.empty() ? 0 : 1];
   if (!blocks)
@@ -56,7 +56,7 @@ WidenWeights chooseWiden(const WeightKernel &weights, const Contraction &c,
 
 // All rows by one tile, into the scratch's sums.
 void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contraction &c,
-                  const uint8_t *lhs, const int8_t *tiles, int64_t tile, const BlockWeights *blocks,
+                  const uint8_t *lhs, const int8_t *tiles, int64_t tile, const WeightScales *blocks,
                   const Scratch &scratch) {
   const MicroKernel &kernel = weights.kernel;
   const int64_t rowBytes = c.packedRhs ? columnsOfPanel / 2 : columnsOfPanel;
@@ -95,7 +95,7 @@ void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contrac
 
 } // namespace
 
-bool readsPairs(const WeightKernel &kernel, const BlockWeights *blocks) {
+bool readsPairs(const WeightKernel &kernel, const WeightScales *blocks) {
   return kernel.pairs[0] && blocks && blocks->fitsPairs;
 }
 
@@ -104,7 +104,7 @@ uint64_t pairBytes(const Contraction &c) {
 }
 
 void packPairs(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
-               const BlockWeights &blocks, int8_t *to) {
+               const WeightScales &blocks, int8_t *to) {
   const int64_t runs = ceilDivide(c.k, pairRun);
   constexpr int64_t groups = columnsOfPanel / pairColumns, lineWords = 2 * pairColumns;
   team.forRange(ceilDivide(c.n, columnsOfPanel) * runs, 16, [&](int64_t begin, int64_t end) {
@@ -127,7 +127,7 @@ void packPairs(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
 }
 
 void Contractor::multiplyPanels(const WeightKernel &weights, const Contraction &c, const void *lhs,
-                                const int8_t *tiles, const BlockWeights *blocks, float *sums) {
+                                const int8_t *tiles, const WeightScales *blocks, float *sums) {
   const MicroKernel &kernel = weights.kernel;
   const Sizes sizes(weights, c);
   reserve(lhsBlock, static_cast<uint64_t>(sizes.rowPanels * sizes.steps * kernel.lhsStepBytes));

@@ -3,8 +3,8 @@
 // Products of a few rows with weights. Each weight is used once or a few times, so that reading
 // them is what takes the time: they are streamed once, as they are, without packing a copy or
 // widening one. A first prediction then reads the mapped weights file and nothing else.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 //
 // Few rows by integer weights: what counts is how many bytes are read. The integers are read as
 // they are, in tiles that lie in the order of use.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,7 +23,7 @@ uint64_t tileBytes(const Contraction &c) {
 }
 
 void packTiles(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
-               const BlockWeights *blocks, int8_t *tiles) {
+               const WeightScales *blocks, int8_t *tiles) {
   const int64_t width = tileRow(c);
   team.forRange(countTiles(c), 1, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile)
@@ -71,7 +71,7 @@ void multiplyTiles(ThreadTeam &team, const VectorKernels &kernels, const Contrac
 }
 
 void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &c,
-                        const float *rows, const int8_t *tiles, const BlockWeights &blocks,
+                        const float *rows, const int8_t *tiles, const WeightScales &blocks,
                         float *sums) {
   constexpr int64_t lines = 8; // rows of weights that addProducts takes at once
   const int64_t bytes = c.k * tileRow(c);
@@ -126,7 +126,7 @@ const float *Contractor::widenRows(const Contraction &c, const void *lhs) {
 
 const int8_t *Contractor::findTiles(const mpc_rt_contract_t &descriptor, const Contraction &c,
                                     TileLayout layout, const void *rhs,
-                                    const BlockWeights *blocks) {
+                                    const WeightScales *blocks) {
   PackedWeights &kept =
       tiles[{descriptor.rhs_variable, c.k, c.n, c.transposeRhs, c.packedRhs, layout}];
   if (kept.keptVersion != weightVersion) {
@@ -160,7 +160,7 @@ const int8_t *Contractor::findTiles(const mpc_rt_contract_t &descriptor, const C
 }
 
 const void *Contractor::orderRows(const Contraction &c, const void *lhs,
-                                  const BlockWeights &blocks) {
+                                  const WeightScales &blocks) {
   if (blocks.order.empty())
     return lhs;
   const auto width = static_cast<int64_t>(dtypeSize(c.lhs));
@@ -180,7 +180,7 @@ const void *Contractor::orderRows(const Contraction &c, const void *lhs,
 void Contractor::contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &c,
                                const void *lhs, const void *rhs, const BlockScales *scales,
                                const void *bias, void *out) {
-  const BlockWeights *blocks = nullptr;
+  const WeightScales *blocks = nullptr;
   if (scales) {
     blocks = &findBlocks(descriptor, c, *scales);
     lhs = orderRows(c, lhs, *blocks);

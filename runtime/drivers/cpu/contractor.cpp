@@ -6,7 +6,7 @@
 // rows, while the block is still in cache.
 #include "runtime/drivers/cpu/contractor.h"
 #include "runtime/base/status.h"
-#include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,9 +25,9 @@ mpc_rt_dtype_t dtypeOf(Element element) {
 
 } // namespace
 
-Contractor::Contractor(ThreadTeam &team, int isa, KernelChoices &choices, ProductList &products,
+Contractor::Contractor(ThreadTeam &team, int isa, KernelChoices &choices, KernelLog &log,
                        bool nativeBFloat16, bool exactInt8, bool ownKernels)
-    : team(team), kernels(vectorKernels(isa)), choices(choices), products(products),
+    : team(team), kernels(vectorKernels(isa)), choices(choices), log(log),
       nativeBFloat16(nativeBFloat16), exactInt8(exactInt8), vectors256(isa >= MPC_RT_ISA_X86_64_V3),
       useAmx(ownKernels && bfloat16MicroKernel(isa) == &amxBFloat16),
       int8Kernel(ownKernels ? rt::int8Kernel(isa) : nullptr) {
@@ -55,7 +55,7 @@ uint64_t Contractor::bytes() const noexcept {
     total += entry.second.buffer.size();
   for (auto &entry : dequantized)
     total += entry.second.buffer.size();
-  for (auto &entry : blockWeights)
+  for (auto &entry : weightScales)
     total += entry.second.bytes();
   for (auto &product : rowProducts)
     total += product.ownRhs.size() + product.ownBias.size();

@@ -9,15 +9,15 @@
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cpu/amx_weights.h"
-#include "runtime/drivers/cpu/block_passes.h"
-#include "runtime/drivers/cpu/block_weights.h"
 #include "runtime/drivers/cpu/blocked_product.h"
 #include "runtime/drivers/cpu/int8_kernel.h"
 #include "runtime/drivers/cpu/kernel_choices.h"
 #include "runtime/drivers/cpu/onednn.h"
+#include "runtime/drivers/cpu/row_passes.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/cpu/weight_kernel.h"
-#include "runtime/drivers/product_list.h"
+#include "runtime/drivers/cpu/weight_scales.h"
+#include "runtime/drivers/kernel_log.h"
 #include "runtime/drivers/row_loop.h"
 
 #include <map>
@@ -35,7 +35,7 @@ public:
   // oneDNN can do both everywhere, which is how tests reach both.
   // `exactInt8`: oneDNN multiplies int8; without, a loop of our own.
   // `ownKernels`: micro-kernels where they are faster; without, oneDNN multiplies everything.
-  Contractor(ThreadTeam &team, int isa, KernelChoices &choices, ProductList &products,
+  Contractor(ThreadTeam &team, int isa, KernelChoices &choices, KernelLog &log,
              bool nativeBFloat16 = onednn::hasNativeBFloat16(),
              bool exactInt8 = onednn::hasExactInt8(), bool ownKernels = true);
 
@@ -166,21 +166,21 @@ private:
   enum class TileLayout { vectors, pairs, columns, amx, int8 };
   // `blocks` may be null.
   const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                          TileLayout layout, const void *rhs, const BlockWeights *blocks);
+                          TileLayout layout, const void *rhs, const WeightScales *blocks);
   // Whether all numbers of a variable with one per byte (gptq of 2 or 3 bits) fit 4 bits.
   bool haveFourBits(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *rhs);
-  const BlockWeights &findBlocks(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+  const WeightScales &findBlocks(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                  const BlockScales &blocks);
   // Rows of lhs in the order of the tiles' rows.
-  const void *orderRows(const Contraction &shape, const void *lhs, const BlockWeights &blocks);
+  const void *orderRows(const Contraction &shape, const void *lhs, const WeightScales &blocks);
   // Rows of lhs as panels by tiles as panels; the tiles have numbers in pairs, if readsPairs().
   void multiplyPanels(const WeightKernel &kernel, const Contraction &shape, const void *lhs,
-                      const int8_t *tiles, const BlockWeights *blocks, float *sums);
+                      const int8_t *tiles, const WeightScales *blocks, float *sums);
   // Rows of lhs by columns whose numbers lie together.
   void multiplyColumns(const ColumnKernel &kernel, const Contraction &shape, const void *lhs,
-                       const int8_t *columns, const BlockWeights *blocks, float *sums);
+                       const int8_t *columns, const WeightScales *blocks, float *sums);
   // Null where panels or tiles are multiplied instead.
-  const ColumnKernel *findColumnKernel(const Contraction &shape, const BlockWeights *blocks) const;
+  const ColumnKernel *findColumnKernel(const Contraction &shape, const WeightScales *blocks) const;
   void dequantize(const Contraction &shape, const int8_t *rhs, const BlockScales *blocks, void *to);
   // The product with a copy of the weights in the type of lhs, from where the usual ways go on.
   mpc_rt_status_t contractCopy(const mpc_rt_contract_t &descriptor, const Contraction &shape,
@@ -213,7 +213,7 @@ private:
                                  bool launches, BlockedProduct *blocked);
   void list(const mpc_rt_contract_t &descriptor, const Contraction &shape, int64_t batch,
             const char *kernel) {
-    products.note(descriptor.id, batch, descriptor.layer, shape, *kernel ? kernel : "loop");
+    log.note(descriptor.id, batch, descriptor.layer, shape, *kernel ? kernel : "loop");
   }
   // Runs the contraction by each kernel, into memory of its own, and keeps the fastest.
   void measure(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
@@ -252,7 +252,7 @@ private:
   ThreadTeam &team;
   const VectorKernels &kernels;
   KernelChoices &choices;
-  ProductList &products;
+  KernelLog &log;
   bool nativeBFloat16, exactInt8, vectors256, useAmx;
   const Int8Kernel *int8Kernel;              // null: int8 is left to oneDNN and a plain loop
   const WeightKernel *weightKernels[3] = {}; // by dtype; null: tiles are multiplied otherwise
@@ -267,7 +267,7 @@ private:
   // By variable and dtype: integers as floating numbers.
   std::map<std::pair<int32_t, mpc_rt_dtype_t>, PackedWeights> dequantized;
   // By the same: what belongs to tiles of weights in blocks.
-  std::map<std::pair<int32_t, mpc_rt_dtype_t>, BlockWeights> blockWeights;
+  std::map<std::pair<int32_t, mpc_rt_dtype_t>, WeightScales> weightScales;
   std::map<int32_t, std::pair<uint64_t, bool>> fourBits; // by variable: of which version, whether
   const PackedWeights *packedOnceHolds = nullptr;
   Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, tileScratch,
@@ -294,23 +294,23 @@ const void *Contractor::packInto(PackedWeights *entry, bool keep, uint64_t bytes
 // Integer weights as multiplyInt8 and multiplyInt4 read them: bytes, and the tiles themselves.
 uint64_t tileBytes(const Contraction &shape);
 void packTiles(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
-               const BlockWeights *blocks, int8_t *tiles);
+               const WeightScales *blocks, int8_t *tiles);
 void multiplyTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &shape,
                    const float *rows, const int8_t *tiles, float *sums);
 // With scales: every few weights become float32 in the first-level cache.
 void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &shape,
-                        const float *rows, const int8_t *tiles, const BlockWeights &blocks,
+                        const float *rows, const int8_t *tiles, const WeightScales &blocks,
                         float *sums);
 // The same for multiplyColumns.
 uint64_t columnBytes(const Contraction &shape);
 void packColumns(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
-                 const BlockWeights *blocks, int8_t *columns);
+                 const WeightScales *blocks, int8_t *columns);
 // The same for multiplyPanels, of numbers in pairs; those of blocks only, since without scales they
 // are no slower to widen as they lie in tiles.
-bool readsPairs(const WeightKernel &kernel, const BlockWeights *blocks);
+bool readsPairs(const WeightKernel &kernel, const WeightScales *blocks);
 uint64_t pairBytes(const Contraction &shape);
 void packPairs(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
-               const BlockWeights &blocks, int8_t *to);
+               const WeightScales &blocks, int8_t *to);
 // Integers as float32, row by row as they lie.
 void widenIntegers(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, float *to);
 

@@ -6,8 +6,8 @@
 // block is still in cache.
 #include "runtime/drivers/cpu/convolver.h"
 #include "runtime/base/status.h"
-#include "runtime/drivers/cpu/block_passes.h"
-#include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
+#include "runtime/drivers/cpu/row_passes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -73,7 +73,7 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
     measure(descriptor, shape, lhs, rhs, bias, batch);
   Plan &plan = findPlan(descriptor, shape, batch);
   run(plan, descriptor, lhs, rhs, bias, out);
-  products.note(descriptor.id, batch, descriptor.layer, shape, plan.kernel());
+  log.note(descriptor.id, batch, descriptor.layer, shape, plan.kernel());
   return MPC_RT_OK;
 }
 
@@ -102,7 +102,7 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
   if (c.outElements() == 0 || c.batch == 0)
     return MPC_RT_OK;
   const Plan &plan = findPlan(descriptor, c, batch);
-  products.note(descriptor.id, batch, descriptor.layer, c, plan.kernel());
+  log.note(descriptor.id, batch, descriptor.layer, c, plan.kernel());
   if (plan.depthwise || plan.filterGradient || (!plan.product && !plan.body))
     return MPC_RT_OK; // has its memory, needs none
   const bool isWhole = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;

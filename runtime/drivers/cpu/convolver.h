@@ -15,7 +15,7 @@
 #include "runtime/drivers/cpu/micro_kernel.h"
 #include "runtime/drivers/cpu/onednn_convolution.h"
 #include "runtime/drivers/cpu/thread_team.h"
-#include "runtime/drivers/product_list.h"
+#include "runtime/drivers/kernel_log.h"
 
 #include <map>
 #include <memory>
@@ -26,11 +26,11 @@ namespace mpc::rt {
 class Convolver {
 public:
   // As Contractor's.
-  Convolver(ThreadTeam &team, int isa, KernelChoices &choices, ProductList &products,
+  Convolver(ThreadTeam &team, int isa, KernelChoices &choices, KernelLog &log,
             bool nativeBFloat16 = onednn::hasNativeBFloat16())
       : team(team), kernels(vectorKernels(isa)), depthwise(depthwiseKernels(isa)),
         bfloat16(bfloat16MicroKernel(isa)), float32(float32MicroKernel(isa)), choices(choices),
-        products(products), nativeBFloat16(nativeBFloat16) {}
+        log(log), nativeBFloat16(nativeBFloat16) {}
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
   void setWeightsConstant(bool constant) { weightsConstant = constant; }
@@ -116,7 +116,7 @@ private:
   const DepthwiseKernels &depthwise;
   const MicroKernel *bfloat16, *float32; // or null
   KernelChoices &choices;
-  ProductList &products;
+  KernelLog &log;
   bool nativeBFloat16;
   bool weightsConstant = false;
   uint64_t weightVersion = 1;

@@ -192,7 +192,7 @@ public:
     if (!wanted.parse(text))
       return fail(MPC_RT_INVALID_ARGUMENT,
                   "choices of kernels: expected lines of [convolution] ID BATCH kept|changing "
-                  "KERNEL, as mpc_rt_context_kernels gives");
+                  "KERNEL, as mpc_rt_context_kernel_choices gives");
     for (auto &[product, kernel] : wanted.all()) {
       const bool has = product.operation == KernelChoices::Operation::convolution
                            ? convolver->hasKernel(kernel)
@@ -206,8 +206,8 @@ public:
     forgetPlans();
     return MPC_RT_OK;
   }
-  void listProducts() noexcept override { list.start(); }
-  std::string products() const override { return list.text(); }
+  void recordKernels() noexcept override { log.start(); }
+  std::string usedKernels() const override { return log.text(); }
 
   void variablesChanged() noexcept override {
     contractor->forgetWeights();
@@ -232,7 +232,7 @@ private:
     if (auto status = resolveAttention(descriptor, operands, batch, shape))
       return status;
     const char *kernel = attender->kernelOf(shape);
-    list.note(descriptor.id, batch, descriptor.layer, shape, isGradient, kernel ? kernel : "loop");
+    log.note(descriptor.id, batch, descriptor.layer, shape, isGradient, kernel ? kernel : "loop");
     if (reserves) {
       if (kernel)
         attender->reserveFor(shape, isGradient);
@@ -244,8 +244,8 @@ private:
     return MPC_RT_OK;
   }
   void makeKernels() {
-    contractor.emplace(team, isa, choices, list);
-    convolver.emplace(team, isa, choices, list);
+    contractor.emplace(team, isa, choices, log);
+    convolver.emplace(team, isa, choices, log);
     attender.emplace(team, isa, onednn::hasNativeBFloat16());
     forks = forksSeen();
     isForkedThread = cameOutOfFork();
@@ -264,7 +264,7 @@ private:
   const int isa;
   ThreadTeam team;
   KernelChoices choices;
-  ProductList list;
+  KernelLog log;
   std::optional<Contractor> contractor;
   std::optional<Convolver> convolver;
   std::optional<Attender> attender;

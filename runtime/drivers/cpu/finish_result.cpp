@@ -2,8 +2,8 @@
 //
 // What contractions do with their sums: the roundings, bias and activation of the contract, bits of
 // relu, the largest magnitude, sums of columns.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <atomic>

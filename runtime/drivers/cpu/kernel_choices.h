@@ -32,7 +32,7 @@ public:
   void set(const Product &product, const char *kernel) { kernels[product] = kernel; }
   const std::map<Product, std::string> &all() const { return kernels; }
 
-  // As mpc_rt_context_kernels() gives them.
+  // As mpc_rt_context_kernel_choices() gives them.
   std::string text() const;
   // False, and nothing changed, if `text` is not of that form.
   bool parse(const std::string &text);

@@ -2,7 +2,7 @@
 //
 // Operands of a blocked product: how they are seen, packed, and summed while they are.
 #include "runtime/drivers/cpu/blocked_product.h"
-#include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How a contraction is done: by which kernel, in which blocks, what is packed and widened before.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 //
 // How a convolution is done: by loops for depthwise ones, a micro-kernel of ours, or oneDNN where
 // it is right and has a kernel; else directly.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/convolver.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 #include "runtime/drivers/cpu/scattered_filter_gradient.h"
 #include "runtime/drivers/cpu/scattered_product.h"
 #include "runtime/drivers/cpu/windowed_filter_gradient.h"

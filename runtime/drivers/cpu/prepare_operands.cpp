@@ -2,8 +2,8 @@
 //
 // Operands of contractions as a kernel takes them: packed, widened or rounded, and kept where they
 // are a variable's.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <cstring>

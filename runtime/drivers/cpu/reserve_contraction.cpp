@@ -3,8 +3,8 @@
 // The memory that a contraction needs, and the kernel that it gets, before it is computed: buffers
 // get their sizes, their pages come when they are used. Each way goes as the one in contractor.cpp
 // that computes.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 namespace mpc::rt {
 

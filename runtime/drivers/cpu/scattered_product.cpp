@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/scattered_product.h"
-#include "runtime/drivers/cpu/block_passes.h"
-#include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
+#include "runtime/drivers/cpu/row_passes.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,8 +3,8 @@
 // VPDPBUSD multiplies unsigned bytes by signed ones: weights are kept 128 larger, and 128 times the
 // sum of each row of lhs is taken off where its sums begin. A strip of 64 columns stays in the
 // second-level cache while all rows meet it, six at a time in registers.
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/int8_kernel.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <cstring>

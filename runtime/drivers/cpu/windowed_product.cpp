@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/drivers/cpu/windowed_product.h"
-#include "runtime/drivers/cpu/blocking.h"
 #include "runtime/drivers/cpu/line_fetcher.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <cstring>

@@ -136,7 +136,7 @@ mpc_rt_status_t Attender::multiply(const Call &call, Product which, const void *
     c.m = a.sources, c.n = a.width, c.k = a.targets, c.transposeLhs = true;
     break;
   }
-  return multiplier.multiply({ProductKind::attention, call.id, a.batch, which}, c, lhs, rhs,
+  return contractor.multiply({ProductKind::attention, call.id, a.batch, which}, c, lhs, rhs,
                              nullptr, out, call.layer);
 }
 
@@ -266,7 +266,7 @@ mpc_rt_status_t Attender::attend(const mpc_rt_attention_t &descriptor,
     }
     engine = "products";
   }
-  products.note(descriptor.id, batch, layer, a, /*isGradient=*/false, engine);
+  log.note(descriptor.id, batch, layer, a, /*isGradient=*/false, engine);
   return MPC_RT_OK;
 }
 
@@ -292,7 +292,7 @@ mpc_rt_status_t Attender::attendGradient(const mpc_rt_attention_t &descriptor,
       return status;
     engine = "products";
   }
-  products.note(descriptor.id, batch, layer, a, /*isGradient=*/true, engine);
+  log.note(descriptor.id, batch, layer, a, /*isGradient=*/true, engine);
   return MPC_RT_OK;
 }
 

@@ -6,18 +6,18 @@
 #define MPC_RUNTIME_DRIVERS_CUDA_ATTENDER_H
 
 #include "runtime/drivers/attention.h"
+#include "runtime/drivers/cuda/contractor.h"
 #include "runtime/drivers/cuda/graph_attender.h"
 #include "runtime/drivers/cuda/library_kernels.h"
-#include "runtime/drivers/cuda/multiplier.h"
-#include "runtime/drivers/product_list.h"
+#include "runtime/drivers/kernel_log.h"
 
 namespace mpc::rt::cuda {
 
 class Attender {
 public:
-  Attender(DeviceSession &session, KernelTable &kernels, Multiplier &multiplier,
-           dnn::SessionHandle &handle, ProductList &products)
-      : kernels(kernels), multiplier(multiplier), products(products), scratch(session),
+  Attender(DeviceSession &session, KernelTable &kernels, Contractor &contractor,
+           dnn::SessionHandle &handle, KernelLog &log)
+      : kernels(kernels), contractor(contractor), log(log), scratch(session),
         library(scratch, handle) {}
 
   mpc_rt_status_t attend(const mpc_rt_attention_t &descriptor, const AttentionOperands &operands,
@@ -53,8 +53,8 @@ private:
   mpc_rt_status_t launch(const char *kernel, const Attention &a, void **parameters, int64_t count);
 
   KernelTable &kernels;
-  Multiplier &multiplier;
-  ProductList &products;
+  Contractor &contractor;
+  KernelLog &log;
   Scratch scratch;
   GraphAttender library;
 };

@@ -4,7 +4,7 @@
 // tried with the product itself, when its plan is made.
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
-#include "runtime/drivers/cuda/multiplier.h"
+#include "runtime/drivers/cuda/contractor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,7 +46,7 @@ double signAt(int64_t row) { return row / period % 2 ? -1 : 1; }
 
 } // namespace
 
-bool Multiplier::writeRows(const Plan &plan, const Memory &rhs,
+bool Contractor::writeRows(const Plan &plan, const Memory &rhs,
                            const std::vector<uint8_t> &repeated,
                            const std::vector<uint8_t> &last) const {
   const auto whole = last.size() * static_cast<size_t>(plan.shape.k - 1);
@@ -59,7 +59,7 @@ bool Multiplier::writeRows(const Plan &plan, const Memory &rhs,
 }
 
 // All sums are of whole numbers that float32 adds up exactly, in any order.
-bool Multiplier::sumsColumns(const Plan &plan, Operands operands) {
+bool Contractor::sumsColumns(const Plan &plan, Operands operands) {
   const Contraction &c = plan.shape;
   const size_t rowBytes = static_cast<size_t>(c.n) * dtypeSize(c.rhs);
   std::vector<uint8_t> repeated(2 * period * rowBytes), last(rowBytes);

@@ -70,7 +70,7 @@ mpc_rt_status_t Convolver::toPlaces(const Convolution &c, uint32_t id, const voi
     // The operands as they lie in memory; the filter's columns are the channels.
     product.m = rows;
     product.transposeRhs = adjoint;
-    return multiplier.multiply({ProductKind::convolution, id, c.batch, 0}, product, lhs, rhs, bias,
+    return contractor.multiply({ProductKind::convolution, id, c.batch, 0}, product, lhs, rhs, bias,
                                out, layer);
   }
   int64_t piece = rowsOfPiece(rows, product.k, c.lhs);
@@ -99,7 +99,7 @@ mpc_rt_status_t Convolver::toPlaces(const Convolution &c, uint32_t id, const voi
     auto *place =
         static_cast<uint8_t *>(out) + static_cast<uint64_t>(first * product.n) * dtypeSize(c.out);
     if (auto status =
-            multiplier.multiply({ProductKind::convolution, id, c.batch, product.m == piece ? 0 : 1},
+            contractor.multiply({ProductKind::convolution, id, c.batch, product.m == piece ? 0 : 1},
                                 product, columns, filter, bias, place, layer))
       return status;
   }
@@ -117,7 +117,7 @@ mpc_rt_status_t Convolver::toFilter(const Convolution &c, uint32_t id, const voi
   int64_t rows = c.batch * Convolution::product(c.outputs);
   if (isByOne(c)) {
     product.k = rows;
-    return multiplier.multiply({ProductKind::convolution, id, c.batch, 0}, product, lhs, rhs,
+    return contractor.multiply({ProductKind::convolution, id, c.batch, 0}, product, lhs, rhs,
                                nullptr, out, layer);
   }
   int64_t piece = rowsOfPiece(rows, product.m, c.lhs);
@@ -140,7 +140,7 @@ mpc_rt_status_t Convolver::toFilter(const Convolution &c, uint32_t id, const voi
     auto *part = static_cast<const uint8_t *>(rhs) +
                  static_cast<uint64_t>(first * product.n) * dtypeSize(c.rhs);
     int part_of = (product.k == piece ? 0 : 1) + (product.accumulate ? 2 : 0);
-    if (auto status = multiplier.multiply({ProductKind::convolution, id, c.batch, part_of}, product,
+    if (auto status = contractor.multiply({ProductKind::convolution, id, c.batch, part_of}, product,
                                           columns, part, nullptr, sums, layer))
       return status;
   }
@@ -180,7 +180,7 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
   if (c.outElements() == 0)
     return MPC_RT_OK;
   bool isEmpty = c.lhsElements() == 0 || c.rhsElements() == 0;
-  const bool isProduct = Multiplier::takes(c.lhs, c.rhs, c.out, c.bias) && c.groups == 1;
+  const bool isProduct = Contractor::takes(c.lhs, c.rhs, c.out, c.bias) && c.groups == 1;
   std::string kernel = isEmpty || !isProduct ? "direct" : isByOne(c) ? "product" : "columns";
   mpc_rt_status_t status = MPC_RT_OK;
   std::string engine;
@@ -203,7 +203,7 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
     status = isEmpty || !isProduct ? directly(c, lhs, rhs, bias, out, layer)
                                    : byColumns(c, descriptor.id, lhs, rhs, bias, out, layer);
   if (!status)
-    products.note(descriptor.id, batch, layer, c, kernel);
+    log.note(descriptor.id, batch, layer, c, kernel);
   return status;
 }
 

@@ -7,9 +7,9 @@
 #define MPC_RUNTIME_DRIVERS_CUDA_CONVOLVER_H
 
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/cuda/contractor.h"
 #include "runtime/drivers/cuda/graph_convolver.h"
-#include "runtime/drivers/cuda/multiplier.h"
-#include "runtime/drivers/product_list.h"
+#include "runtime/drivers/kernel_log.h"
 
 #include <map>
 #include <utility>
@@ -18,10 +18,10 @@ namespace mpc::rt::cuda {
 
 class Convolver {
 public:
-  Convolver(DeviceSession &session, KernelTable &kernels, Multiplier &multiplier,
-            dnn::SessionHandle &handle, ProductList &products, bool tf32)
-      : session(session), kernels(kernels), multiplier(multiplier), products(products),
-        scratch(session), library(session, kernels, scratch, handle, tf32) {}
+  Convolver(DeviceSession &session, KernelTable &kernels, Contractor &contractor,
+            dnn::SessionHandle &handle, KernelLog &log, bool tf32)
+      : session(session), kernels(kernels), contractor(contractor), log(log), scratch(session),
+        library(session, kernels, scratch, handle, tf32) {}
 
   mpc_rt_status_t convolve(const mpc_rt_convolution_t &descriptor, const void *lhs, const void *rhs,
                            const void *bias, void *out, int64_t batch);
@@ -47,8 +47,8 @@ private:
 
   DeviceSession &session;
   KernelTable &kernels;
-  Multiplier &multiplier;
-  ProductList &products;
+  Contractor &contractor;
+  KernelLog &log;
   Scratch scratch;
   GraphConvolver library;
   // By convolution and batch, where both ways were tried.

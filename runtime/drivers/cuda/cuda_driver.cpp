@@ -5,7 +5,7 @@
 #include "runtime/drivers/cuda/attender.h"
 #include "runtime/drivers/cuda/call_tensors.h"
 #include "runtime/drivers/cuda/convolver.h"
-#include "runtime/drivers/cuda/float8_multiplier.h"
+#include "runtime/drivers/cuda/float8_contractor.h"
 #include "runtime/drivers/cuda/next_inputs.h"
 #include "runtime/drivers/cuda/prepared_weights.h"
 #include "runtime/drivers/cuda/step_graphs.h"
@@ -29,17 +29,17 @@ public:
   CudaDriver(const DriverOptions &options, std::unique_ptr<DeviceSession> opened,
              const mpc_rt_cuda_program_t &program)
       : options(options), session(std::move(opened)), kernels(*session, program),
-        multiplier(*session, kernels, list, program.tf32 != 0),
-        float8(*session, kernels, multiplier, list), cudnn(*session),
-        convolver(*session, kernels, multiplier, cudnn, list, program.tf32 != 0),
-        attender(*session, kernels, multiplier, cudnn, list), variables(*session),
+        contractor(*session, kernels, log, program.tf32 != 0),
+        float8(*session, kernels, contractor, log), cudnn(*session),
+        convolver(*session, kernels, contractor, cudnn, log, program.tf32 != 0),
+        attender(*session, kernels, contractor, cudnn, log), variables(*session),
         prepared(*session), arena(*session, Memory::Kind::device), tensors(*session),
         nextInputs(*session), graphs(*session) {}
 
   mpc_rt_status_t open() {
     if (auto status = kernels.load())
       return status;
-    return multiplier.open();
+    return contractor.open();
   }
 
   const char *name() const noexcept override { return "cuda"; }
@@ -69,14 +69,14 @@ public:
       return failForOtherTarget(descriptor);
     if (isFloat8(descriptor.lhs_dtype))
       return float8.contract(descriptor, lhs, rhs, out, batch);
-    return multiplier.contract(descriptor, lhs, rhs, bias, out, batch);
+    return contractor.contract(descriptor, lhs, rhs, bias, out, batch);
   }
   mpc_rt_status_t contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const ReluBits &bits,
                                    void *out, int64_t batch) override {
     if (auto status = kernels.flush())
       return status;
-    return multiplier.contractWithBits(descriptor, lhs, rhs, bias, bits, out, batch);
+    return contractor.contractWithBits(descriptor, lhs, rhs, bias, bits, out, batch);
   }
   mpc_rt_status_t contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
                                  const void *rhs, void *out, const ContractionExtras &extras,
@@ -85,7 +85,7 @@ public:
       return status;
     if (extras.largest || extras.kernel || descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS)
       return failForOtherTarget(descriptor);
-    return multiplier.contractAndSum(descriptor, lhs, rhs, extras.rhsSums, out, batch);
+    return contractor.contractAndSum(descriptor, lhs, rhs, extras.rhsSums, out, batch);
   }
   mpc_rt_status_t contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
                                    const void *rhs, const void *bias, const GeluArguments &gelu,
@@ -94,7 +94,7 @@ public:
       return status;
     if (descriptor.flags & MPC_RT_CONTRACT_ROUND_LHS)
       return failForOtherTarget(descriptor);
-    return multiplier.contractWithGelu(descriptor, lhs, rhs, bias, gelu, out, batch);
+    return contractor.contractWithGelu(descriptor, lhs, rhs, bias, gelu, out, batch);
   }
   mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *, const void *,
                                  const BlockScales &, const void *, void *, int64_t) override {
@@ -174,12 +174,12 @@ public:
                       uint32_t variableCount, uint64_t arenaBytes,
                       const DeviceTensors *onDevice) override;
 
-  void listProducts() noexcept override { list.start(); }
-  std::string products() const override { return list.text(); }
+  void recordKernels() noexcept override { log.start(); }
+  std::string usedKernels() const override { return log.text(); }
 
   void variablesChanged() noexcept override { prepared.variablesChanged(); }
   uint64_t libraryBytes() const noexcept override {
-    return multiplier.bytes() + float8.bytes() + convolver.bytes() + attender.bytes() +
+    return contractor.bytes() + float8.bytes() + convolver.bytes() + attender.bytes() +
            prepared.bytes();
   }
 
@@ -193,9 +193,9 @@ private:
   DriverOptions options;
   std::unique_ptr<DeviceSession> session;
   KernelTable kernels;
-  ProductList list;
-  Multiplier multiplier;
-  Float8Multiplier float8;
+  KernelLog log;
+  Contractor contractor;
+  Float8Contractor float8;
   dnn::SessionHandle cudnn; // before those whose plans it runs
   Convolver convolver;
   Attender attender;

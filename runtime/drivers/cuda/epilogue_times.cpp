@@ -3,12 +3,12 @@
 // Whether an epilogue of cuBLASLt is worth having: timed with the product itself, when its plan is
 // made, and kept on disk with the algorithm. It selects the same numbers either way; another
 // algorithm may add them in another order.
-#include "runtime/drivers/cuda/multiplier.h"
+#include "runtime/drivers/cuda/contractor.h"
 #include "runtime/drivers/cuda/trial_time.h"
 
 namespace mpc::rt::cuda {
 
-bool Multiplier::isWorthwhile(const Plan &plan, const Operands &operands, const char *layer) {
+bool Contractor::isWorthwhile(const Plan &plan, const Operands &operands, const char *layer) {
   const Contraction &c = plan.shape;
   if (!isWorthTrial(2.0 * static_cast<double>(c.outElements()) * static_cast<double>(c.k)))
     return true;

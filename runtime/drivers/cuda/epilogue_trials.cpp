@@ -4,7 +4,7 @@
 // its plan is made.
 #include "runtime/base/dtype.h"
 #include "runtime/base/element.h"
-#include "runtime/drivers/cuda/multiplier.h"
+#include "runtime/drivers/cuda/contractor.h"
 #include "runtime/drivers/gelu.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace mpc::rt::cuda {
 
-bool Multiplier::readBack(void *host, const void *device, uint64_t bytes) {
+bool Contractor::readBack(void *host, const void *device, uint64_t bytes) {
   return !session.cuda.memcpyToHost(host, reinterpret_cast<DevicePointer>(device), bytes,
                                     session.stream) &&
          !session.synchronize();
 }
 
 // The product of an operand of NaN.
-bool Multiplier::keepsNaN(const Plan &plan, Operands operands) {
+bool Contractor::keepsNaN(const Plan &plan, Operands operands) {
   const Contraction &c = plan.shape;
   Memory operand(session, Memory::Kind::device);
   bool grew = false;
@@ -46,7 +46,7 @@ static uint32_t scatter(uint64_t i) { return static_cast<uint32_t>(i * 0x9E3779B
 
 // Of an operand of zeros and a bias of the numbers that matter: every row has the bits of the bias.
 // Without a bias nothing is known.
-bool Multiplier::makesBits(const Plan &plan, Operands operands) {
+bool Contractor::makesBits(const Plan &plan, Operands operands) {
   const Contraction &c = plan.shape;
   if (!c.hasBias)
     return false;
@@ -82,7 +82,7 @@ bool Multiplier::makesBits(const Plan &plan, Operands operands) {
 }
 
 // The product of an operand of NaN: what the bits leave is NaN, everything else 0.
-bool Multiplier::followsBits(const Plan &plan, Operands operands) {
+bool Contractor::followsBits(const Plan &plan, Operands operands) {
   const Contraction &c = plan.shape;
   const size_t lhsBytes = c.lhsElements() * dtypeSize(c.lhs);
   std::vector<uint8_t> bits(static_cast<size_t>(c.maskBytes()));
@@ -174,7 +174,7 @@ double knownNumber(const Contraction &c) {
 
 // The product of that operand and of one with zeros behind its first row, the terms of a sum: each
 // result is the sum of one term.
-bool Multiplier::issueKnown(const Plan &plan, Operands operands, const std::vector<double> &first) {
+bool Contractor::issueKnown(const Plan &plan, Operands operands, const std::vector<double> &first) {
   const Contraction &c = plan.shape;
   const size_t lhsBytes = c.lhsElements() * dtypeSize(c.lhs);
   std::vector<uint8_t> right(c.rhsElements() * dtypeSize(c.rhs));
@@ -194,7 +194,7 @@ bool Multiplier::issueKnown(const Plan &plan, Operands operands, const std::vect
 }
 
 // An argument for each column, in part by the bias. What is kept is the argument, rounded.
-bool Multiplier::appliesGelu(const Plan &plan, Operands operands) {
+bool Contractor::appliesGelu(const Plan &plan, Operands operands) {
   const Contraction &c = plan.shape;
   if (c.out != c.lhs || dtypeSize(c.out) != 2)
     return false;
@@ -225,7 +225,7 @@ bool Multiplier::appliesGelu(const Plan &plan, Operands operands) {
 }
 
 // The same sum everywhere, times the derivative at numbers that differ from place to place.
-bool Multiplier::appliesGeluGradient(const Plan &plan, Operands operands) {
+bool Contractor::appliesGeluGradient(const Plan &plan, Operands operands) {
   const Contraction &c = plan.shape;
   if (c.out != c.lhs || dtypeSize(c.out) != 2)
     return false;

@@ -3,7 +3,7 @@
 // How cuBLASLt is to multiply: descriptions, the choice of an algorithm, and what of the epilogue
 // it does.
 #include "runtime/base/dtype.h"
-#include "runtime/drivers/cuda/multiplier.h"
+#include "runtime/drivers/cuda/contractor.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -42,7 +42,7 @@ bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type) {
 }
 
 // Everything that the choice depends on.
-std::string Multiplier::keyOf(const Plan &plan) const {
+std::string Contractor::keyOf(const Plan &plan) const {
   const Contraction &c = plan.shape;
   std::string key;
   const auto operands = static_cast<int64_t>(c.lhs == c.rhs ? c.lhs : c.lhs << 8 | c.rhs);
@@ -55,7 +55,7 @@ std::string Multiplier::keyOf(const Plan &plan) const {
   return key;
 }
 
-bool Multiplier::chooseKnown(Plan &plan, const std::string &key) const {
+bool Contractor::chooseKnown(Plan &plan, const std::string &key) const {
   lt::Algorithm algorithm;
   lt::Heuristic result = {};
   if (!algorithms.find(key, algorithm) ||
@@ -68,7 +68,7 @@ bool Multiplier::chooseKnown(Plan &plan, const std::string &key) const {
   return true;
 }
 
-int Multiplier::askHeuristic(Plan &plan, int &found) const {
+int Contractor::askHeuristic(Plan &plan, int &found) const {
   lt::Preference preference = nullptr;
   if (int code = blas->preferenceCreate(&preference))
     return code;
@@ -87,7 +87,7 @@ int Multiplier::askHeuristic(Plan &plan, int &found) const {
   return code;
 }
 
-mpc_rt_status_t Multiplier::choose(Plan &plan, const char *layer) {
+mpc_rt_status_t Contractor::choose(Plan &plan, const char *layer) {
   const Contraction &c = plan.shape;
   const std::string key = keyOf(plan);
   if (chooseKnown(plan, key))
@@ -104,7 +104,7 @@ mpc_rt_status_t Multiplier::choose(Plan &plan, const char *layer) {
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t Multiplier::describe(Plan &plan, const char *layer) const {
+mpc_rt_status_t Contractor::describe(Plan &plan, const char *layer) const {
   const Contraction &c = plan.shape;
   release(plan);
   lt::DataType lhs, rhs, out;
@@ -143,7 +143,7 @@ mpc_rt_status_t Multiplier::describe(Plan &plan, const char *layer) const {
   return check(code, layer, "describing an operand");
 }
 
-mpc_rt_status_t Multiplier::setBeside(const Plan &plan, const Operands &operands,
+mpc_rt_status_t Contractor::setBeside(const Plan &plan, const Operands &operands,
                                       const char *layer) const {
   const Contraction &c = plan.shape;
   const bool areBits = c.makesMask || c.readsMask;
@@ -157,13 +157,13 @@ mpc_rt_status_t Multiplier::setBeside(const Plan &plan, const Operands &operands
   return check(code, layer, "setting what the epilogue reads or writes");
 }
 
-mpc_rt_status_t Multiplier::setSums(const Plan &plan, const Operands &operands,
+mpc_rt_status_t Contractor::setSums(const Plan &plan, const Operands &operands,
                                     const char *layer) const {
   return check(blas->descSet(plan.desc, lt::biasPointer, &operands.sums, sizeof operands.sums),
                layer, "setting the sums of columns");
 }
 
-mpc_rt_status_t Multiplier::setEpilogue(Plan &plan, uint32_t epilogue, const Operands &operands,
+mpc_rt_status_t Contractor::setEpilogue(Plan &plan, uint32_t epilogue, const Operands &operands,
                                         const char *layer) const {
   epilogue |= plan.shape.hasBias ? lt::epilogueBias : 0u;
   plan.epilogue = epilogue ? epilogue : uint32_t{lt::epilogueDefault};
@@ -183,7 +183,7 @@ static bool usesGelu() {
   return !choice || std::strcmp(choice, "off") != 0;
 }
 
-mpc_rt_status_t Multiplier::placeEpilogue(Plan &plan, const Operands &operands, const char *layer) {
+mpc_rt_status_t Contractor::placeEpilogue(Plan &plan, const Operands &operands, const char *layer) {
   const Contraction &c = plan.shape;
   // What an epilogue before needed, as a place for bits, is no part of the next one's description.
   auto has = [&](lt::Epilogue epilogue) {

@@ -219,7 +219,7 @@ TEST(IntegerWeights, InPairsBecomePanelsOfBFloat16) {
   }
 }
 
-// What BlockWeights::reciprocals relies on, for all significands; exponents change nothing.
+// What WeightScales::reciprocals relies on, for all significands; exponents change nothing.
 TEST(IntegerWeights, AreDividedByMultiplicationInBFloat16) {
   for (int a = 128; a < 256; ++a)
     for (int d = 128; d < 256; ++d) {

@@ -48,7 +48,7 @@ class LibraryContractions : public ::testing::Test {
 protected:
   void expectExactSums(cts::ContractionData &data, uint32_t index) {
     auto driver = makeCpuDriver({1 + index % 8, cts::isa()});
-    driver->listProducts();
+    driver->recordKernels();
     ASSERT_EQ(driver->setKernelChoices("5 1 changing onednn\n"), MPC_RT_OK) << mpc_rt_last_error();
     const auto descriptor = data.shape.descriptor(5);
     ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
@@ -57,8 +57,8 @@ protected:
               MPC_RT_OK)
         << mpc_rt_last_error();
     driver->end();
-    ASSERT_EQ(data.difference(), "") << driver->products();
-    byLibrary += driver->products().find(':') != std::string::npos; // kernels named KIND:ISA
+    ASSERT_EQ(data.difference(), "") << driver->usedKernels();
+    byLibrary += driver->usedKernels().find(':') != std::string::npos; // kernels named KIND:ISA
   }
 
   static uint32_t count() {

@@ -17,7 +17,7 @@ class LibraryConvolutions : public DrawnConvolutions<mpc_rt_convolution_directio
 protected:
   void run(cts::ConvolutionData &data, unsigned threads) const override {
     auto driver = makeCpuDriver({threads, cts::isa()});
-    driver->listProducts();
+    driver->recordKernels();
     const std::string choice =
         "convolution 5 " + std::to_string(data.shape.batch) + " changing onednn\n";
     ASSERT_EQ(driver->setKernelChoices(choice.c_str()), MPC_RT_OK) << mpc_rt_last_error();
@@ -28,7 +28,7 @@ protected:
               MPC_RT_OK)
         << mpc_rt_last_error();
     driver->end();
-    byLibrary += driver->products().find(':') != std::string::npos;
+    byLibrary += driver->usedKernels().find(':') != std::string::npos;
   }
 
   mutable uint32_t byLibrary = 0; // what oneDNN computed, whose kernels are named KIND:ISA

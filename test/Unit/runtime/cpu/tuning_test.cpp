@@ -98,7 +98,7 @@ protected:
     images.images = {9, 8}, images.kernel = {3, 3}, images.strides = images.dilations = {1, 1};
     images.low = images.high = {1, 1};
     driver = makeDriver();
-    driver->listProducts();
+    driver->recordKernels();
   }
   static std::unique_ptr<Driver> makeDriver() { return makeCpuDriver({2, cts::isa()}); }
 
@@ -112,7 +112,7 @@ protected:
               MPC_RT_OK);
     driver->end();
     EXPECT_EQ(data.difference(), "");
-    return lastWord(driver->products());
+    return lastWord(driver->usedKernels());
   }
   std::string convolve(WeightUse use = WeightUse::updated) {
     cts::ConvolutionData data(images);
@@ -123,7 +123,7 @@ protected:
               MPC_RT_OK);
     driver->end();
     EXPECT_EQ(data.difference(), "");
-    return lastWord(driver->products());
+    return lastWord(driver->usedKernels());
   }
   static std::string lastWord(const std::string &line) {
     const size_t space = line.rfind(' ');

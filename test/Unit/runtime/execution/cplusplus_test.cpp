@@ -38,6 +38,7 @@ TEST_F(Cplusplus, SaysWhatIsWrong) {
   EXPECT_EQ(context->getVariable<float>("dense/wing").error().status, MPC_RT_NOT_FOUND);
   EXPECT_EQ(context->getVariable<double>("dense/bias").error().status, MPC_RT_INVALID_ARGUMENT);
   EXPECT_EQ(context->metric("speed").error().status, MPC_RT_NOT_FOUND);
+  EXPECT_FALSE(context->setLossScale(2)); // the model scales no loss
   EXPECT_EQ(mpc::Model::load("/nowhere.so").error().status, MPC_RT_NOT_FOUND);
   std::vector<int64_t> deep(MPC_RT_MAX_RANK + 1, 1);
   float one = 1;

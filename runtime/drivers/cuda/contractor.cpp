@@ -2,7 +2,7 @@
 //
 // cuBLASLt counts columns first: a row-major product L R is the column-major product of R and L,
 // taken as they lie in memory.
-#include "runtime/drivers/cuda/multiplier.h"
+#include "runtime/drivers/cuda/contractor.h"
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/cuda/library_kernels.h"
 
@@ -24,7 +24,7 @@ uint32_t alignmentOf(const void *address) {
 
 } // namespace
 
-Multiplier::~Multiplier() {
+Contractor::~Contractor() {
   session.makeCurrent();
   session.cuda.streamSynchronize(session.stream);
   for (auto &[key, plan] : plans)
@@ -33,7 +33,7 @@ Multiplier::~Multiplier() {
     blas->destroy(handle);
 }
 
-void Multiplier::release(Plan &plan) const {
+void Contractor::release(Plan &plan) const {
   if (plan.desc)
     blas->descDestroy(plan.desc);
   plan.desc = nullptr;
@@ -44,13 +44,13 @@ void Multiplier::release(Plan &plan) const {
   }
 }
 
-mpc_rt_status_t Multiplier::check(int result, const char *layer, const char *what) const {
+mpc_rt_status_t Contractor::check(int result, const char *layer, const char *what) const {
   if (result == 0)
     return MPC_RT_OK;
   return fail(MPC_RT_INTERNAL, "%s: cuBLASLt: %s failed with status %d", layer, what, result);
 }
 
-mpc_rt_status_t Multiplier::open() {
+mpc_rt_status_t Contractor::open() {
   const char *problem = nullptr;
   blas = lt::api(problem);
   if (!blas)
@@ -67,7 +67,7 @@ mpc_rt_status_t Multiplier::open() {
   return workspace.reserve(workspaceBytes, "workspace of cuBLASLt", grew);
 }
 
-bool Multiplier::takes(mpc_rt_dtype_t lhs, mpc_rt_dtype_t rhs, mpc_rt_dtype_t out,
+bool Contractor::takes(mpc_rt_dtype_t lhs, mpc_rt_dtype_t rhs, mpc_rt_dtype_t out,
                        mpc_rt_dtype_t bias) {
   return isFloating(lhs) && isFloating(out) && lhs == rhs && bias == out &&
          (lhs == out || (out == MPC_RT_FLOAT32 && lhs != MPC_RT_FLOAT64));
@@ -75,25 +75,25 @@ bool Multiplier::takes(mpc_rt_dtype_t lhs, mpc_rt_dtype_t rhs, mpc_rt_dtype_t ou
 
 // cuBLAS guide, cublasLtMatmul(), on int8 into int32: only "TN", extents and leading dimensions
 // that are multiples of 4. mpc-pad-dims makes them multiples of 16.
-bool Multiplier::takesIntegers(const Contraction &c) {
+bool Contractor::takesIntegers(const Contraction &c) {
   return c.lhs == MPC_RT_INT8 && c.rhs == MPC_RT_INT8 && c.out == MPC_RT_INT32 && c.transposeRhs &&
          !c.transposeLhs && c.k % 4 == 0 && c.n % 4 == 0 && !c.hasBias && !c.relu && !c.accumulate;
 }
 
 // The same guide, "to use FP8 kernels": "TN" on compute capability 8.9, 9.0 and 12.x, rows of
 // multiples of 16 bytes. The columns of the row-major left operand and of the result are free.
-bool Multiplier::takesFloat8(const Contraction &c) {
+bool Contractor::takesFloat8(const Contraction &c) {
   return isFloat8(c.lhs) && isFloat8(c.rhs) && c.out == MPC_RT_FLOAT32 && c.transposeRhs &&
          !c.transposeLhs && c.k % 16 == 0 && c.n % 16 == 0;
 }
 
-bool Multiplier::takesProduct(const Contraction &c) {
+bool Contractor::takesProduct(const Contraction &c) {
   const bool isFloating = takes(c.lhs, c.rhs, c.out, c.hasBias ? c.bias : c.out) &&
                           !(c.accumulate && (c.relu || c.hasBias));
   return c.k != 0 && (isFloating || takesIntegers(c) || takesFloat8(c));
 }
 
-mpc_rt_status_t Multiplier::byKernel(const Contraction &shape, const Operands &operands) {
+mpc_rt_status_t Contractor::byKernel(const Contraction &shape, const Operands &operands) {
   Product product(shape);
   const void *added = shape.hasBias ? operands.bias : nullptr;
   const void *lhs = operands.lhs, *rhs = operands.rhs;
@@ -109,7 +109,7 @@ mpc_rt_status_t Multiplier::byKernel(const Contraction &shape, const Operands &o
                              parameters, count);
 }
 
-mpc_rt_status_t Multiplier::issue(const Plan &plan, const Operands &operands,
+mpc_rt_status_t Contractor::issue(const Plan &plan, const Operands &operands,
                                   const char *layer) const {
   const Contraction &shape = plan.shape;
   if (shape.hasBias)
@@ -138,30 +138,30 @@ mpc_rt_status_t Multiplier::issue(const Plan &plan, const Operands &operands,
                layer, "the product");
 }
 
-mpc_rt_status_t Multiplier::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
+mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
                                      const void *rhs, const void *bias, void *out, int64_t batch) {
   const char *layer = descriptor.layer ? descriptor.layer : "contraction";
   Contraction shape;
   if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
     return status;
-  products.note(descriptor.id, batch, layer, shape, takesProduct(shape) ? "cublaslt" : "direct");
+  log.note(descriptor.id, batch, layer, shape, takesProduct(shape) ? "cublaslt" : "direct");
   return multiply({ProductKind::contraction, descriptor.id, batch, 0}, shape, lhs, rhs, bias, out,
                   layer);
 }
 
-mpc_rt_status_t Multiplier::contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
+mpc_rt_status_t Contractor::contractWithBits(const mpc_rt_contract_t &descriptor, const void *lhs,
                                              const void *rhs, const void *bias,
                                              const ReluBits &bits, void *out, int64_t batch) {
   const char *layer = descriptor.layer ? descriptor.layer : "contraction";
   Contraction shape;
   if (auto status = resolveBits(descriptor, lhs, rhs, bias, bits, out, batch, shape))
     return status;
-  products.note(descriptor.id, batch, layer, shape, takesProduct(shape) ? "cublaslt" : "direct");
+  log.note(descriptor.id, batch, layer, shape, takesProduct(shape) ? "cublaslt" : "direct");
   return multiply({ProductKind::contraction, descriptor.id, batch, 0}, shape, lhs, rhs, bias, out,
                   layer, bits);
 }
 
-mpc_rt_status_t Multiplier::contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
+mpc_rt_status_t Contractor::contractWithGelu(const mpc_rt_contract_t &descriptor, const void *lhs,
                                              const void *rhs, const void *bias,
                                              const GeluArguments &gelu, void *out, int64_t batch) {
   const char *layer = descriptor.layer ? descriptor.layer : "contraction";
@@ -176,11 +176,11 @@ mpc_rt_status_t Multiplier::contractWithGelu(const mpc_rt_contract_t &descriptor
     return status;
   const lt::Epilogue part = shape.gelu ? lt::epilogueGelu : lt::epilogueGeluDerivative;
   const bool isDone = (epilogue & part) == part;
-  products.note(descriptor.id, batch, layer, shape,
-                !takesProduct(shape) ? "direct"
-                : !isDone            ? "cublaslt"
-                : shape.gelu         ? "cublaslt:gelu"
-                                     : "cublaslt:gelu_gradient");
+  log.note(descriptor.id, batch, layer, shape,
+           !takesProduct(shape) ? "direct"
+           : !isDone            ? "cublaslt"
+           : shape.gelu         ? "cublaslt:gelu"
+                                : "cublaslt:gelu_gradient");
   if (isDone)
     return MPC_RT_OK;
   const auto count = static_cast<int64_t>(shape.outElements());
@@ -189,7 +189,7 @@ mpc_rt_status_t Multiplier::contractWithGelu(const mpc_rt_contract_t &descriptor
              : kernels.launchGeluGradient(shape.out, out, gelu.at, count);
 }
 
-mpc_rt_status_t Multiplier::contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
+mpc_rt_status_t Contractor::contractAndSum(const mpc_rt_contract_t &descriptor, const void *lhs,
                                            const void *rhs, void *sums, void *out, int64_t batch) {
   const char *layer = descriptor.layer ? descriptor.layer : "contraction";
   Contraction shape;
@@ -201,14 +201,14 @@ mpc_rt_status_t Multiplier::contractAndSum(const mpc_rt_contract_t &descriptor, 
                               {lhs, rhs, nullptr, out, {}, {}, sums}, epilogue, layer))
       return status;
   const bool areDone = epilogue & lt::epilogueColumnSums;
-  products.note(descriptor.id, batch, layer, shape,
-                !takesProduct(shape) ? "direct"
-                : areDone            ? "cublaslt:bias_gradient"
-                                     : "cublaslt");
+  log.note(descriptor.id, batch, layer, shape,
+           !takesProduct(shape) ? "direct"
+           : areDone            ? "cublaslt:bias_gradient"
+                                : "cublaslt");
   return areDone ? MPC_RT_OK : kernels.launchColumnSums(shape, rhs, sums);
 }
 
-mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &shape,
+mpc_rt_status_t Contractor::multiply(const ProductKey &key, const Contraction &shape,
                                      const void *lhs, const void *rhs, const void *bias, void *out,
                                      const char *layer, const ReluBits &bits) {
   if (shape.outElements() == 0)
@@ -226,7 +226,7 @@ mpc_rt_status_t Multiplier::multiply(const ProductKey &key, const Contraction &s
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t Multiplier::product(const ProductKey &key, const Contraction &shape,
+mpc_rt_status_t Contractor::product(const ProductKey &key, const Contraction &shape,
                                     const Operands &given, uint32_t &epilogue, const char *layer) {
   // Without the library: zeros are the same with relu, and the kernel applies it.
   epilogue = lt::epilogueRelu;

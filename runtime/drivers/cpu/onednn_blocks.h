@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How calls into oneDNN are cut into blocks and threads; contractions and convolutions alike.
-#ifndef MPC_RUNTIME_DRIVERS_CPU_BLOCKING_H
-#define MPC_RUNTIME_DRIVERS_CPU_BLOCKING_H
+#ifndef MPC_RUNTIME_DRIVERS_CPU_ONEDNN_BLOCKS_H
+#define MPC_RUNTIME_DRIVERS_CPU_ONEDNN_BLOCKS_H
 
 #include "runtime/base/dtype.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The `contract` service on a GPU: cuBLASLt, with plans per descriptor and batch.
-#ifndef MPC_RUNTIME_DRIVERS_CUDA_MULTIPLIER_H
-#define MPC_RUNTIME_DRIVERS_CUDA_MULTIPLIER_H
+#ifndef MPC_RUNTIME_DRIVERS_CUDA_CONTRACTOR_H
+#define MPC_RUNTIME_DRIVERS_CUDA_CONTRACTOR_H
 
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/cuda/algorithm_cache.h"
 #include "runtime/drivers/cuda/cublaslt_api.h"
 #include "runtime/drivers/cuda/kernel_table.h"
-#include "runtime/drivers/product_list.h"
+#include "runtime/drivers/kernel_log.h"
 
 #include <array>
 #include <map>
@@ -27,14 +27,14 @@ using ProductKey = std::tuple<ProductKind, uint32_t, int64_t, int>;
 // cuBLASLt's number of a dtype; false when it has none.
 bool dataType(mpc_rt_dtype_t dtype, lt::DataType &type);
 
-class Multiplier {
+class Contractor {
 public:
-  Multiplier(DeviceSession &session, KernelTable &kernels, ProductList &products, bool tf32)
-      : session(session), kernels(kernels), products(products), tf32(tf32),
+  Contractor(DeviceSession &session, KernelTable &kernels, KernelLog &log, bool tf32)
+      : session(session), kernels(kernels), log(log), tf32(tf32),
         workspace(session, Memory::Kind::device) {}
-  ~Multiplier();
-  Multiplier(const Multiplier &) = delete;
-  Multiplier &operator=(const Multiplier &) = delete;
+  ~Contractor();
+  Contractor(const Contractor &) = delete;
+  Contractor &operator=(const Contractor &) = delete;
 
   // Opens the library and takes its workspace.
   mpc_rt_status_t open();
@@ -129,7 +129,7 @@ private:
 
   DeviceSession &session;
   KernelTable &kernels;
-  ProductList &products;
+  KernelLog &log;
   bool tf32;
   const lt::Api *blas = nullptr;
   lt::Handle handle = nullptr;

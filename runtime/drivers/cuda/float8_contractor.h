@@ -2,22 +2,21 @@
 //
 // Products of float8: as they are where the GPU and cuBLASLt multiply them; else as float16, which
 // holds the same numbers.
-#ifndef MPC_RUNTIME_DRIVERS_CUDA_FLOAT8_MULTIPLIER_H
-#define MPC_RUNTIME_DRIVERS_CUDA_FLOAT8_MULTIPLIER_H
+#ifndef MPC_RUNTIME_DRIVERS_CUDA_FLOAT8_CONTRACTOR_H
+#define MPC_RUNTIME_DRIVERS_CUDA_FLOAT8_CONTRACTOR_H
 
-#include "runtime/drivers/cuda/multiplier.h"
+#include "runtime/drivers/cuda/contractor.h"
 #include "runtime/drivers/cuda/scratch.h"
 
 #include <set>
 
 namespace mpc::rt::cuda {
 
-class Float8Multiplier {
+class Float8Contractor {
 public:
-  Float8Multiplier(DeviceSession &session, KernelTable &kernels, Multiplier &multiplier,
-                   ProductList &products)
-      : session(session), kernels(kernels), multiplier(multiplier), products(products),
-        scratch(session) {}
+  Float8Contractor(DeviceSession &session, KernelTable &kernels, Contractor &contractor,
+                   KernelLog &log)
+      : session(session), kernels(kernels), contractor(contractor), log(log), scratch(session) {}
 
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
                            void *out, int64_t batch);
@@ -37,8 +36,8 @@ private:
 
   DeviceSession &session;
   KernelTable &kernels;
-  Multiplier &multiplier;
-  ProductList &products;
+  Contractor &contractor;
+  KernelLog &log;
   Scratch scratch;
   std::set<ProductKey> refused; // by the library
 };

@@ -2,8 +2,8 @@
 //
 // Scales of packed weights as the kernels that read tiles want them, made once for as long as the
 // tiles are kept.
-#ifndef MPC_RUNTIME_DRIVERS_CPU_BLOCK_WEIGHTS_H
-#define MPC_RUNTIME_DRIVERS_CPU_BLOCK_WEIGHTS_H
+#ifndef MPC_RUNTIME_DRIVERS_CPU_WEIGHT_SCALES_H
+#define MPC_RUNTIME_DRIVERS_CPU_WEIGHT_SCALES_H
 
 #include "runtime/base/memory.h"
 #include "runtime/base/vector_kernels.h"
@@ -16,7 +16,7 @@
 
 namespace mpc::rt {
 
-struct BlockWeights {
+struct WeightScales {
   uint64_t keptVersion = 0;
   int64_t count = 0; // of blocks
   // [tiles][blocks][zeros of 64 columns, their scales], in float32; zeros of columns that are not
@@ -61,7 +61,7 @@ constexpr int64_t evenFirstPlace(int64_t i) { return i % 2 * (columnStep / 2) + 
 // What blockSteps is, of rows with these blocks.
 int64_t stepsOfBlocks(const std::vector<int32_t> &blockOfRow);
 void fillBlockWeights(ThreadTeam &team, const Contraction &shape, const BlockScales &blocks,
-                      BlockWeights &kept);
+                      WeightScales &kept);
 
 } // namespace mpc::rt
 

@@ -2,7 +2,7 @@
 //
 // cuBLASLt multiplies rows of float8 with rows. What is stored the other way round is copied first;
 // rows of sums over samples are filled up with zeros, so that every batch will do.
-#include "runtime/drivers/cuda/float8_multiplier.h"
+#include "runtime/drivers/cuda/float8_contractor.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/memory.h"
 #include "runtime/drivers/cuda/library_kernels.h"
@@ -35,7 +35,7 @@ Widenings::Part widening(mpc_rt_dtype_t dtype, const void *from, void *to, uint6
 
 } // namespace
 
-mpc_rt_status_t Float8Multiplier::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
+mpc_rt_status_t Float8Contractor::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
                                            const void *rhs, void *out, int64_t batch) {
   const char *layer = descriptor.layer ? descriptor.layer : "contraction";
   Contraction stored;
@@ -45,22 +45,22 @@ mpc_rt_status_t Float8Multiplier::contract(const mpc_rt_contract_t &descriptor, 
     return MPC_RT_OK;
   const Contraction rows = ofRows(stored);
   const ProductKey key{ProductKind::contraction, descriptor.id, batch, asFloat8};
-  if (hasTensorCores() && Multiplier::takesFloat8(rows) && stored.k != 0 && !refused.count(key)) {
+  if (hasTensorCores() && Contractor::takesFloat8(rows) && stored.k != 0 && !refused.count(key)) {
     auto status = multiplyFloat8(key, stored, rows, lhs, rhs, out, layer);
     if (status == MPC_RT_OK) {
-      products.note(descriptor.id, batch, layer, stored, "cublaslt");
+      log.note(descriptor.id, batch, layer, stored, "cublaslt");
       return status;
     }
     // No algorithm for it, or a library that does not know the types. Whatever else is wrong is so
     // without float8, too.
     refused.insert(key);
   }
-  products.note(descriptor.id, batch, layer, stored, "cublaslt:float16");
+  log.note(descriptor.id, batch, layer, stored, "cublaslt:float16");
   return multiplyFloat16({ProductKind::contraction, descriptor.id, batch, asFloat16}, stored, lhs,
                          rhs, out, layer);
 }
 
-mpc_rt_status_t Float8Multiplier::multiplyFloat8(const ProductKey &key, const Contraction &stored,
+mpc_rt_status_t Float8Contractor::multiplyFloat8(const ProductKey &key, const Contraction &stored,
                                                  const Contraction &c, const void *lhs,
                                                  const void *rhs, void *out, const char *layer) {
   const uint64_t lhsBytes = stored.transposeLhs ? alignUp(c.lhsElements(), copyAlignment) : 0;
@@ -83,10 +83,10 @@ mpc_rt_status_t Float8Multiplier::multiplyFloat8(const ProductKey &key, const Co
   void *parameters[] = {&turns, &count};
   if (auto status = kernels.launchNamed("mpc_turned_operands_8", parameters, count))
     return status;
-  return multiplier.multiply(key, c, lhs, rhs, nullptr, out, layer);
+  return contractor.multiply(key, c, lhs, rhs, nullptr, out, layer);
 }
 
-mpc_rt_status_t Float8Multiplier::multiplyFloat16(const ProductKey &key, const Contraction &c,
+mpc_rt_status_t Float8Contractor::multiplyFloat16(const ProductKey &key, const Contraction &c,
                                                   const void *lhs, const void *rhs, void *out,
                                                   const char *layer) {
   const size_t width = dtypeSize(MPC_RT_FLOAT16);
@@ -102,7 +102,7 @@ mpc_rt_status_t Float8Multiplier::multiplyFloat16(const ProductKey &key, const C
     return status;
   Contraction wide = c;
   wide.lhs = wide.rhs = MPC_RT_FLOAT16;
-  return multiplier.multiply(key, wide, wideLhs, wideRhs, nullptr, out, layer);
+  return contractor.multiply(key, wide, wideLhs, wideRhs, nullptr, out, layer);
 }
 
 } // namespace mpc::rt::cuda

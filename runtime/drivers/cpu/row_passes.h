@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Passes over a block of operands or sums by all threads; contractions and convolutions alike.
-#ifndef MPC_RUNTIME_DRIVERS_CPU_BLOCK_PASSES_H
-#define MPC_RUNTIME_DRIVERS_CPU_BLOCK_PASSES_H
+#ifndef MPC_RUNTIME_DRIVERS_CPU_ROW_PASSES_H
+#define MPC_RUNTIME_DRIVERS_CPU_ROW_PASSES_H
 
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/cpu/thread_team.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernels that a memory plan meets.
-#include "commands/planned_products.h"
+#include "commands/planned_kernels.h"
 
 #include "checkpoint/checkpoint_folder.h"
 #include "mpc-rt/tuning.h"
@@ -19,7 +19,7 @@ namespace {
 
 // A context of its own, whose list has nothing of other entries.
 Result<std::unique_ptr<Session>> openForPlan(const std::string &library,
-                                             const PlannedProductsOptions &options,
+                                             const PlannedKernelsOptions &options,
                                              const checkpoint::KernelRecord &record) {
   training::SessionOptions sessionOptions;
   sessionOptions.library = library;
@@ -28,18 +28,18 @@ Result<std::unique_ptr<Session>> openForPlan(const std::string &library,
   if (!session)
     return session;
   mpc_rt_context_t *context = (*session)->context();
-  if (mpc_rt_context_set_kernels(context, record.kernels.c_str()))
+  if (mpc_rt_context_set_kernel_choices(context, record.kernels.c_str()))
     return Failure(options.resume + ":kernels: " + mpc_rt_last_error());
-  if (mpc_rt_status_t status = mpc_rt_context_list_products(context))
+  if (mpc_rt_status_t status = mpc_rt_context_record_kernels(context))
     return (*session)->runtimeFailure(status);
   return session;
 }
 
 } // namespace
 
-Result<std::vector<PlannedProducts>> planProducts(const Session &tables,
-                                                  const PlannedProductsOptions &options,
-                                                  std::vector<std::string> &notes) {
+Result<std::vector<PlannedKernels>> planKernels(const Session &tables,
+                                                const PlannedKernelsOptions &options,
+                                                std::vector<std::string> &notes) {
   checkpoint::KernelRecord record;
   if (!options.resume.empty()) {
     Result<checkpoint::KernelRecord> found =
@@ -48,7 +48,7 @@ Result<std::vector<PlannedProducts>> planProducts(const Session &tables,
       return found.failure();
     record = *found;
   }
-  std::vector<PlannedProducts> planned;
+  std::vector<PlannedKernels> planned;
   for (const char *name : {"predict", "train_step"}) {
     Result<std::unique_ptr<Session>> session = openForPlan(tables.path(), options, record);
     if (!session)
@@ -68,11 +68,11 @@ Result<std::vector<PlannedProducts>> planProducts(const Session &tables,
             (*session)->context(), static_cast<uint32_t>(entry - (*session)->executable().entries),
             batch, &memory))
       return (*session)->runtimeFailure(status);
-    PlannedProducts products{name, batch, {}};
-    std::istringstream lines(mpc_rt_context_products((*session)->context()));
+    PlannedKernels kernels{name, batch, {}};
+    std::istringstream lines(mpc_rt_context_used_kernels((*session)->context()));
     for (std::string line; std::getline(lines, line);)
-      products.lines.push_back(line);
-    planned.push_back(std::move(products));
+      kernels.lines.push_back(line);
+    planned.push_back(std::move(kernels));
   }
   return planned;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How a blocked product goes about: what its two sources share.
-#ifndef MPC_RUNTIME_DRIVERS_CPU_BLOCKED_PRODUCT_WAY_H
-#define MPC_RUNTIME_DRIVERS_CPU_BLOCKED_PRODUCT_WAY_H
+#ifndef MPC_RUNTIME_DRIVERS_CPU_BLOCKED_PRODUCT_PLAN_H
+#define MPC_RUNTIME_DRIVERS_CPU_BLOCKED_PRODUCT_PLAN_H
 
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/cpu/blocked_product.h"
-#include "runtime/drivers/cpu/blocking.h"
+#include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
 #include <atomic>
@@ -52,7 +52,7 @@ struct BlockedProduct::Grid {
 };
 
 // How a product is computed.
-struct BlockedProduct::Way {
+struct BlockedProduct::Plan {
   Grid grid;
   RhsPacking rhsPacking = RhsPacking::none;
   bool lhsAsItLies = false;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The lines that mpc-rt/tuning.h describes.
-#include "runtime/drivers/product_list.h"
+#include "runtime/drivers/kernel_log.h"
 #include "runtime/base/dtype.h"
 
 #include <sstream>
 
 namespace mpc::rt {
 
-void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Contraction &c,
-                       std::string_view kernel) {
+void KernelLog::note(uint32_t id, int64_t batch, const char *layer, const Contraction &c,
+                     std::string_view kernel) {
   if (!listing)
     return;
   std::ostringstream line;
@@ -18,8 +18,8 @@ void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Cont
   lines[{product, id, batch}] = line.str();
 }
 
-void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Convolution &c,
-                       std::string_view kernel) {
+void KernelLog::note(uint32_t id, int64_t batch, const char *layer, const Convolution &c,
+                     std::string_view kernel) {
   if (!listing)
     return;
   static constexpr const char *directions[] = {"forward", "input_gradient", "filter_gradient"};
@@ -35,8 +35,8 @@ void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Conv
   lines[{convolution, id, batch}] = line.str();
 }
 
-void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Attention &a,
-                       bool isGradient, std::string_view kernel) {
+void KernelLog::note(uint32_t id, int64_t batch, const char *layer, const Attention &a,
+                     bool isGradient, std::string_view kernel) {
   if (!listing)
     return;
   std::ostringstream line;
@@ -46,7 +46,7 @@ void ProductList::note(uint32_t id, int64_t batch, const char *layer, const Atte
   lines[{attention, id, batch}] = line.str();
 }
 
-std::string ProductList::text() const {
+std::string KernelLog::text() const {
   std::string text;
   for (auto &[key, line] : lines)
     text += line;

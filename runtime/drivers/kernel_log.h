@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which kernel computed each product, convolution and attention, as mpc_rt_context_products() says
-// it.
-#ifndef MPC_RUNTIME_DRIVERS_PRODUCT_LIST_H
-#define MPC_RUNTIME_DRIVERS_PRODUCT_LIST_H
+// Which kernel computed each product, convolution and attention, as mpc_rt_context_used_kernels()
+// says it.
+#ifndef MPC_RUNTIME_DRIVERS_KERNEL_LOG_H
+#define MPC_RUNTIME_DRIVERS_KERNEL_LOG_H
 
 #include "runtime/drivers/attention.h"
 #include "runtime/drivers/contraction.h"
@@ -16,7 +16,7 @@
 
 namespace mpc::rt {
 
-class ProductList {
+class KernelLog {
 public:
   // Until then nothing is noted.
   void start() noexcept { listing = true; }

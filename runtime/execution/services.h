@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What generated code calls, mpc_rt_services_t: each service is its driver's, with messages that
+// name the layer.
+#ifndef MPC_RUNTIME_EXECUTION_SERVICES_H
+#define MPC_RUNTIME_EXECUTION_SERVICES_H
+
+#include "mpc-rt/executable.h"
+
+namespace mpc::rt {
+
+// parallel_for, parallel_for_all, the loops over rows, and prepare.
+void setLoops(mpc_rt_services_t &services) noexcept;
+// contract and all that begin with it.
+void setContractions(mpc_rt_services_t &services) noexcept;
+void setConvolution(mpc_rt_services_t &services) noexcept;
+// attend, attend_gradient and their forms with masks and dropout.
+void setAttention(mpc_rt_services_t &services) noexcept;
+
+} // namespace mpc::rt
+
+#endif
