@@ -41,10 +41,8 @@ std::string joinExtents(llvm::ArrayRef<int64_t> extents) {
 
 /// Whether NumPy's broadcasting brings `from` to `to`.
 bool broadcastsTo(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) {
-  return from.size() <= to.size() &&
-         llvm::all_of(llvm::zip(llvm::reverse(from), llvm::reverse(to)), [](auto extents) {
-           return std::get<0>(extents) == 1 || std::get<0>(extents) == std::get<1>(extents);
-         });
+  auto shape = broadcastShapes({from, to});
+  return succeeded(shape) && llvm::ArrayRef<int64_t>(*shape) == to;
 }
 
 /// `scale` or `offset`, which broadcasts to a sample; null after an error.
