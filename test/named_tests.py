@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs named tests one after another: the end of every suite that is a Python script."""
+"""Runs named tests: the end of every suite that is a Python script."""
 
+import concurrent.futures
 import sys
 
 
@@ -9,20 +10,26 @@ def methods(suite):
     return {name: getattr(suite, name) for name in sorted(dir(suite)) if name.startswith("test_")}
 
 
-def run(tests):
+def run(tests, jobs=1):
     """Runs functions by name, of which each raises where it fails; what one returns is printed.
 
+    With several `jobs`, tests that share no files run at a time; lines keep the order of the tests.
     Ends with the line that run-suite.py reads; gives the exit status.
     """
-    failed = 0
-    for name, test in tests.items():
+
+    def line(name, test):
         try:
             said = test()
-            print(f"ok    {name}" + (f" {said}" if said else ""))
+            return True, f"ok    {name}" + (f" {said}" if said else "")
         except Exception as problem:
-            failed += 1
             kind = "" if type(problem).__module__ == "__main__" else type(problem).__name__ + ": "
-            print(f"FAIL  {name}: {kind}{problem}")
-        sys.stdout.flush()
+            return False, f"FAIL  {name}: {kind}{problem}"
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        lines = pool.map(line, tests, tests.values()) if jobs > 1 else map(line, tests, tests.values())
+        for passed, text in lines:
+            failed += not passed
+            print(text, flush=True)
     print(f"ran {len(tests)} tests")
     return 1 if failed or not tests else 0

@@ -260,6 +260,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--work", required=True)
     parser.add_argument("--case", default="", help="only tests whose names hold this")
+    parser.add_argument("--every", type=int, default=1, help="only every Nth of those tests")
     options = parser.parse_args()
     shared = os.environ.get("MPC_SHARED") or os.path.join(HERE, "..", "..", "..", "shared")
     models = os.path.join(shared, "models")
@@ -327,7 +328,8 @@ def main():
         if name.endswith(".npz"):
             name = name[: -len(".npz")]
             tests["layers/" + name] = lambda name=name: check_layer(tools, name, options.work)
-    return named_tests.run({name: test for name, test in tests.items() if options.case in name})
+    chosen = [name for name in tests if options.case in name][:: options.every]
+    return named_tests.run({name: tests[name] for name in chosen}, jobs=2)
 
 
 if __name__ == "__main__":

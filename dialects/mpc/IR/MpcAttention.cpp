@@ -184,8 +184,9 @@ private:
   bool counts(int64_t b, int64_t h, int64_t t, int64_t u) const {
     if (!mask)
       return !causal || u <= t;
+    const std::array<int64_t, 4> place = {b, h, t, u};
     int64_t at = 0;
-    for (auto [extent, index] : llvm::zip(mask->shape, ArrayRef<int64_t>{b, h, t, u}))
+    for (auto [extent, index] : llvm::zip(mask->shape, place))
       at = at * extent + (extent == 1 ? 0 : index);
     return mask->at(at) != 0;
   }

@@ -227,7 +227,9 @@ const void *Convolver::prepareOperand(bool wide, mpc_rt_dtype_t dtype, const voi
 }
 
 const float *Convolver::prepareBias(const Convolution &c, const void *bias) {
-  if (!c.hasBias || c.bias == MPC_RT_FLOAT32)
+  if (!c.hasBias)
+    return nullptr; // whatever pointer the caller has
+  if (c.bias == MPC_RT_FLOAT32)
     return static_cast<const float *>(bias);
   float *wide = reserveFloats(biasWide, c.outColumns());
   widenElements(team, kernels, c.bias, bias, wide, c.outColumns());
@@ -238,8 +240,6 @@ void Convolver::applyEpilogue(const Convolution &c, const float *sums, const flo
                               int64_t elements) {
   const uint32_t flags = (c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u);
   const int64_t columns = c.outColumns(), rows = elements / columns;
-  if (!c.hasBias)
-    bias = nullptr;
   if (sums)
     applyToRows(team, kernels.epilogue[c.out][flags], sums, bias, c.out, out, rows, columns);
   else
