@@ -35,8 +35,9 @@ class Program:
         return done
 
 
-def take_turns(programs, rounds, seconds, after=lambda program: None):
-    """Lets each run for `seconds`, `rounds` times, and appends the median of each turn to its times, in milliseconds; then calls `after`."""
+def take_turns(programs, rounds, seconds, after_round=lambda: None):
+    """Lets each run for `seconds`, `rounds` times, and appends the median of each turn to its times, in milliseconds. Calls
+    `after_round` when all had their turn: what takes long between two turns would put these into different phases of the host."""
     for program in programs:
         program.expect("READY")
         first = statistics.median(program.go(2)) / 1e3
@@ -45,4 +46,4 @@ def take_turns(programs, rounds, seconds, after=lambda program: None):
         for program in programs[turn % len(programs) :] + programs[: turn % len(programs)]:
             time.sleep(0.3)  # until the threads of the one before are asleep
             program.times.append(statistics.median(program.go(program.steps)))
-            after(program)
+        after_round()
