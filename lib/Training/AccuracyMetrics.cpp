@@ -85,12 +85,12 @@ static MetricParts sparseTopKCategoricalAccuracy(MetricInput &in) {
 
 ArrayRef<MetricEntry> mpc::accuracyMetrics() {
   static const MetricEntry table[] = {
-      {"accuracy", accuracy},
-      {"binary_accuracy", binaryAccuracy},
-      {"categorical_accuracy", categoricalAccuracy},
-      {"sparse_categorical_accuracy", sparseCategoricalAccuracy},
-      {"sparse_top_k_categorical_accuracy", sparseTopKCategoricalAccuracy},
-      {"top_k_categorical_accuracy", topKCategoricalAccuracy},
+      {"accuracy", "", accuracy},
+      {"binary_accuracy", "threshold", binaryAccuracy},
+      {"categorical_accuracy", "", categoricalAccuracy},
+      {"sparse_categorical_accuracy", "", sparseCategoricalAccuracy},
+      {"sparse_top_k_categorical_accuracy", "from_sorted_ids k", sparseTopKCategoricalAccuracy},
+      {"top_k_categorical_accuracy", "k", topKCategoricalAccuracy},
   };
   return table;
 }

@@ -108,17 +108,22 @@ static MetricParts recallAtPrecision(MetricInput &in) {
 
 ArrayRef<MetricEntry> mpc::confusionMetrics() {
   static const MetricEntry table[] = {
-      {"auc", areaUnderCurve},
-      {"false_negatives", counted<&ConfusionCounts::falseNegatives>},
-      {"false_positives", counted<&ConfusionCounts::falsePositives>},
-      {"precision", precision},
-      {"precision_at_recall", precisionAtRecall},
-      {"recall", recall},
-      {"recall_at_precision", recallAtPrecision},
-      {"sensitivity_at_specificity", sensitivityAtSpecificity},
-      {"specificity_at_sensitivity", specificityAtSensitivity},
-      {"true_negatives", counted<&ConfusionCounts::trueNegatives>},
-      {"true_positives", counted<&ConfusionCounts::truePositives>},
+      {"auc",
+       "curve from_logits label_weights multi_label num_labels num_thresholds summation_method "
+       "thresholds",
+       areaUnderCurve},
+      {"false_negatives", "thresholds", counted<&ConfusionCounts::falseNegatives>},
+      {"false_positives", "thresholds", counted<&ConfusionCounts::falsePositives>},
+      {"precision", "class_id thresholds top_k", precision},
+      {"precision_at_recall", "class_id num_thresholds recall", precisionAtRecall},
+      {"recall", "class_id thresholds top_k", recall},
+      {"recall_at_precision", "class_id num_thresholds precision", recallAtPrecision},
+      {"sensitivity_at_specificity", "class_id num_thresholds specificity",
+       sensitivityAtSpecificity},
+      {"specificity_at_sensitivity", "class_id num_thresholds sensitivity",
+       specificityAtSensitivity},
+      {"true_negatives", "thresholds", counted<&ConfusionCounts::trueNegatives>},
+      {"true_positives", "thresholds", counted<&ConfusionCounts::truePositives>},
   };
   return table;
 }

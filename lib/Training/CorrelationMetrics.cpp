@@ -54,7 +54,7 @@ static MetricParts concordanceCorrelation(MetricInput &in) {
 }
 
 ArrayRef<MetricEntry> mpc::correlationMetrics() {
-  static const MetricEntry table[] = {{"concordance_correlation", concordanceCorrelation},
-                                      {"pearson_correlation", pearsonCorrelation}};
+  static const MetricEntry table[] = {{"concordance_correlation", "axis", concordanceCorrelation},
+                                      {"pearson_correlation", "axis", pearsonCorrelation}};
   return table;
 }

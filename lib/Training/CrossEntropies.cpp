@@ -175,15 +175,20 @@ static std::string checkExponent(const KerasObject &loss, RankedTensorType) {
 
 ArrayRef<LossEntry> mpc::crossEntropies() {
   static const LossEntry table[] = {
-      {"binary_crossentropy", TargetKind::Values, binaryCrossentropy},
-      {"binary_focal_crossentropy", TargetKind::Values, binaryFocalCrossentropy},
-      {"categorical_crossentropy", TargetKind::Values, categoricalCrossentropy},
-      {"categorical_focal_crossentropy", TargetKind::Values, categoricalFocalCrossentropy,
+      {"binary_crossentropy", TargetKind::Values, "axis from_logits label_smoothing",
+       binaryCrossentropy},
+      {"binary_focal_crossentropy", TargetKind::Values,
+       "alpha apply_class_balancing axis from_logits gamma label_smoothing",
+       binaryFocalCrossentropy},
+      {"categorical_crossentropy", TargetKind::Values, "axis from_logits label_smoothing",
+       categoricalCrossentropy},
+      {"categorical_focal_crossentropy", TargetKind::Values,
+       "alpha axis from_logits gamma label_smoothing", categoricalFocalCrossentropy,
        checkClassWeights, "alpha"},
-      {"categorical_generalized_cross_entropy", TargetKind::Classes, generalizedCrossEntropy,
+      {"categorical_generalized_cross_entropy", TargetKind::Classes, "q", generalizedCrossEntropy,
        checkExponent},
-      {"sparse_categorical_crossentropy", TargetKind::Classes, sparseCategoricalCrossentropy,
-       checkLastAxis},
+      {"sparse_categorical_crossentropy", TargetKind::Classes, "axis from_logits ignore_class",
+       sparseCategoricalCrossentropy, checkLastAxis},
   };
   return table;
 }

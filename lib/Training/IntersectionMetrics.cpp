@@ -131,10 +131,11 @@ static MetricParts binaryIoU(MetricInput &in) {
 }
 
 ArrayRef<MetricEntry> mpc::intersectionMetrics() {
-  static const MetricEntry table[] = {{"binary_io_u", binaryIoU},
-                                      {"io_u", iou},
-                                      {"mean_io_u", meanIoU},
-                                      {"one_hot_io_u", oneHotIoU},
-                                      {"one_hot_mean_io_u", oneHotMeanIoU}};
+  static const MetricEntry table[] = {
+      {"binary_io_u", "target_class_ids threshold", binaryIoU},
+      {"io_u", "axis ignore_class num_classes sparse_y_pred sparse_y_true target_class_ids", iou},
+      {"mean_io_u", "axis ignore_class num_classes sparse_y_pred sparse_y_true", meanIoU},
+      {"one_hot_io_u", "axis ignore_class num_classes sparse_y_pred target_class_ids", oneHotIoU},
+      {"one_hot_mean_io_u", "axis ignore_class num_classes sparse_y_pred", oneHotMeanIoU}};
   return table;
 }

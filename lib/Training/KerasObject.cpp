@@ -93,6 +93,21 @@ std::string KerasObject::listUnasked(llvm::ArrayRef<StringRef> known) const {
   return listSorted(unasked);
 }
 
+std::string mpc::checkArgumentNames(const llvm::json::Object &config, StringRef arguments) {
+  llvm::SmallVector<StringRef> known, unknown;
+  arguments.split(known, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (const auto &[name, value] : config) {
+    StringRef key(name);
+    if (!llvm::is_contained({"dtype", "name", "reduction"}, key) && !llvm::is_contained(known, key))
+      unknown.push_back(key);
+  }
+  if (unknown.empty())
+    return "";
+  return "has no argument " + listSorted(unknown) +
+         (known.empty() ? "; it has none but a name and a dtype"
+                        : "; its arguments are " + listSorted(known));
+}
+
 std::string mpc::checkArguments(const llvm::json::Object &config,
                                 llvm::ArrayRef<StringRef> booleans,
                                 llvm::ArrayRef<StringRef> others) {

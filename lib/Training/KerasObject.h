@@ -65,6 +65,10 @@ private:
   mutable llvm::StringSet<> asked;
 };
 
+/// Arguments beside `name`, `dtype` and `reduction` that `arguments`, with spaces between, does not
+/// name, and what would be taken: "has no argument momentun; its arguments are …". "": none.
+std::string checkArgumentNames(const llvm::json::Object &config, llvm::StringRef arguments);
+
 /// What the arguments need, if one holds a number that float32 has no finite value for, or is of
 /// another kind than its name says: "needs one number as momentum". `booleans` name truth values,
 /// `others` what is neither that nor a number; the rest are numbers or null. NaN is text in what

@@ -39,6 +39,8 @@ std::string mpc::checkLoss(const KerasObject &loss, RankedTensorType prediction)
   const LossEntry *entry = lookupLoss(canonicalName(loss.identifier));
   if (!entry)
     return "is not supported; use one of " + supportedLosses();
+  if (std::string problem = checkArgumentNames(loss.config, entry->arguments); !problem.empty())
+    return problem;
   if (std::string problem =
           checkArguments(loss.config, {"apply_class_balancing", "from_logits", "remove_diagonal"},
                          {"axis", "dtype", "name", "reduction", entry->list});

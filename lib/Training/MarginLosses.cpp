@@ -37,9 +37,9 @@ static SampleLoss categoricalHinge(LossInput &in) {
 
 ArrayRef<LossEntry> mpc::marginLosses() {
   static const LossEntry table[] = {
-      {"categorical_hinge", TargetKind::Values, categoricalHinge},
-      {"hinge", TargetKind::Values, hinge},
-      {"squared_hinge", TargetKind::Values, squaredHinge},
+      {"categorical_hinge", TargetKind::Values, "", categoricalHinge},
+      {"hinge", TargetKind::Values, "", hinge},
+      {"squared_hinge", TargetKind::Values, "", squaredHinge},
   };
   return table;
 }

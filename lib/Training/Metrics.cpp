@@ -99,6 +99,30 @@ static MetricParts meanMetricWrapper(MetricInput &in) {
   return buildMetric(inner);
 }
 
+/// A metric of a table, or one of those that need a few lines only; a mean of a loss names its
+/// arguments itself.
+static MetricParts buildNamed(MetricInput &in, StringRef name) {
+  using Build = MetricParts (*)(MetricInput &);
+  auto build = [&](StringRef arguments, Build function) {
+    std::string problem = checkArgumentNames(in.metric.config, arguments);
+    return problem.empty() ? function(in) : MetricParts::failure(problem);
+  };
+  for (const MetricEntry *entry : allMetrics())
+    if (entry->name == name)
+      return build(entry->arguments, entry->build);
+  if (name == "mean")
+    return build("", [](MetricInput &in) { return meanOf(in, in.prediction); });
+  if (name == "sum")
+    return build("", sumOf);
+  if (name == "mean_metric_wrapper")
+    return meanMetricWrapper(in);
+  if (name == "root_mean_squared_error" && !in.sparse)
+    return build("", rootMeanSquaredError);
+  if (lookupLoss(name))
+    return meanOfLoss(in, name);
+  return MetricParts::failure("is not supported; use one of " + supportedMetrics());
+}
+
 MetricParts mpc::buildMetric(MetricInput &in) {
   if (std::string problem = checkArguments(
           in.metric.config,
@@ -119,20 +143,7 @@ MetricParts mpc::buildMetric(MetricInput &in) {
     name = isBinary && !in.sparse ? "binary_crossentropy"
            : in.sparse            ? "sparse_categorical_crossentropy"
                                   : "categorical_crossentropy";
-  if (name == "mean")
-    return meanOf(in, in.prediction);
-  if (name == "sum")
-    return sumOf(in);
-  if (name == "mean_metric_wrapper")
-    return meanMetricWrapper(in);
-  for (const MetricEntry *entry : allMetrics())
-    if (entry->name == name)
-      return entry->build(in);
-  if (name == "root_mean_squared_error" && !in.sparse)
-    return rootMeanSquaredError(in);
-  if (lookupLoss(name))
-    return meanOfLoss(in, name);
-  return MetricParts::failure("is not supported; use one of " + supportedMetrics());
+  return buildNamed(in, name);
 }
 
 bool mpc::takesClasses(const KerasObject &metric) {

@@ -45,7 +45,8 @@ struct MetricParts {
 };
 
 struct MetricEntry {
-  llvm::StringLiteral name; // canonical
+  llvm::StringLiteral name;      // canonical
+  llvm::StringLiteral arguments; // of the class's constructor beside Metric's own, spaces between
   MetricParts (*build)(MetricInput &input);
 };
 

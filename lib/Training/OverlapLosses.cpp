@@ -47,8 +47,8 @@ static SampleLoss tversky(LossInput &in) {
 
 ArrayRef<LossEntry> mpc::overlapLosses() {
   static const LossEntry table[] = {
-      {"dice", TargetKind::Values, dice, nullptr, "axis"},
-      {"tversky", TargetKind::Values, tversky, nullptr, "axis"},
+      {"dice", TargetKind::Values, "axis", dice, nullptr, "axis"},
+      {"tversky", TargetKind::Values, "alpha axis beta", tversky, nullptr, "axis"},
   };
   return table;
 }

@@ -59,6 +59,7 @@ static std::string checkCircle(const KerasObject &, RankedTensorType prediction)
 }
 
 ArrayRef<LossEntry> mpc::pairLosses() {
-  static const LossEntry table[] = {{"circle", TargetKind::Labels, circle, checkCircle}};
+  static const LossEntry table[] = {
+      {"circle", TargetKind::Labels, "gamma margin remove_diagonal", circle, checkCircle}};
   return table;
 }

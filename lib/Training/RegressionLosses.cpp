@@ -76,15 +76,15 @@ static SampleLoss poisson(LossInput &in) {
 
 ArrayRef<LossEntry> mpc::regressionLosses() {
   static const LossEntry table[] = {
-      {"cosine_similarity", TargetKind::Values, cosineSimilarity},
-      {"huber", TargetKind::Values, huber},
-      {"kl_divergence", TargetKind::Values, klDivergence},
-      {"log_cosh", TargetKind::Values, logCosh},
-      {"mean_absolute_error", TargetKind::Values, meanAbsoluteError},
-      {"mean_absolute_percentage_error", TargetKind::Values, meanAbsolutePercentageError},
-      {"mean_squared_error", TargetKind::Values, meanSquaredError},
-      {"mean_squared_logarithmic_error", TargetKind::Values, meanSquaredLogarithmicError},
-      {"poisson", TargetKind::Values, poisson},
+      {"cosine_similarity", TargetKind::Values, "axis", cosineSimilarity},
+      {"huber", TargetKind::Values, "delta", huber},
+      {"kl_divergence", TargetKind::Values, "", klDivergence},
+      {"log_cosh", TargetKind::Values, "", logCosh},
+      {"mean_absolute_error", TargetKind::Values, "", meanAbsoluteError},
+      {"mean_absolute_percentage_error", TargetKind::Values, "", meanAbsolutePercentageError},
+      {"mean_squared_error", TargetKind::Values, "", meanSquaredError},
+      {"mean_squared_logarithmic_error", TargetKind::Values, "", meanSquaredLogarithmicError},
+      {"poisson", TargetKind::Values, "", poisson},
   };
   return table;
 }

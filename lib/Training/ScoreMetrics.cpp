@@ -114,7 +114,8 @@ static MetricParts r2Score(MetricInput &in) {
 }
 
 ArrayRef<MetricEntry> mpc::scoreMetrics() {
-  static const MetricEntry table[] = {
-      {"f1_score", f1Score}, {"f_beta_score", fBetaScore}, {"r2_score", r2Score}};
+  static const MetricEntry table[] = {{"f1_score", "average threshold", f1Score},
+                                      {"f_beta_score", "average beta threshold", fBetaScore},
+                                      {"r2_score", "class_aggregation num_regressors", r2Score}};
   return table;
 }

@@ -118,6 +118,6 @@ static std::string checkLogits(const KerasObject &, RankedTensorType prediction)
 
 ArrayRef<LossEntry> mpc::sequenceLosses() {
   static const LossEntry table[] = {
-      {"ctc", TargetKind::Classes, connectionistTemporalClassification, checkLogits}};
+      {"ctc", TargetKind::Classes, "", connectionistTemporalClassification, checkLogits}};
   return table;
 }

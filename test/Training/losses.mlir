@@ -120,6 +120,12 @@
 // RUN: echo '{"class_name": "BinaryCrossentropy", "config": {"from_logits": "yes"}}' > %t/logits.json
 // RUN: %exits 1 mpcc %s --loss=%t/logits.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=TRUTH
 // TRUTH: error: {{.*}}/logits.json: loss[0]: loss 'BinaryCrossentropy' needs true or false as from_logits
+// RUN: echo '{"class_name": "Huber", "config": {"name": "huber", "dleta": 0.5, "axis": -1}}' > %t/dleta.json
+// RUN: %exits 1 mpcc %s --loss=%t/dleta.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=DLETA
+// DLETA: error: {{.*}}/dleta.json: loss[0]: loss 'Huber' has no argument axis, dleta; its arguments are delta{{$}}
+// RUN: echo '{"class_name": "MeanSquaredError", "config": {"reduction": "sum", "dtype": "float32", "from_logits": true}}' > %t/square.json
+// RUN: %exits 1 mpcc %s --loss=%t/square.json --optimizer=sgd --compile-to=import | FileCheck %s --check-prefix=SQUARE
+// SQUARE: error: {{.*}}/square.json: loss[0]: loss 'MeanSquaredError' has no argument from_logits; it has none but a name and a dtype{{$}}
 // RUN: %exits 1 mpcc %s --loss=%t/absent.json --optimizer=sgd | FileCheck %s --check-prefix=ABSENT
 // ABSENT: error: --loss={{.*}}absent.json: no such file; give a Keras name or a JSON file with a serialised object
 // RUN: echo '{"class_name": "MeanSquaredError", "config": {"reduction": "none"}}' > %t/none.json

@@ -29,6 +29,12 @@
 // REFUSED: metric 'Recall' of output 'out0' has thresholds outside [0, 1]
 // REFUSED: metric 'F1Score' of output 'out0' has average 'mean'
 // REFUSED: metric 'AUC' of output 'out0' needs one number as num_thresholds
+// RUN: echo '[{"class_name": "BinaryAccuracy", "config": {"treshold": 0.1, "dtype": "float32"}}, {"class_name": "Mean", "config": {"axis": 0}}, {"class_name": "MeanMetricWrapper", "config": {"fn": "binary_accuracy", "k": 2}}, {"class_name": "MeanSquaredError", "config": {"name": "own", "delta": 2}}]' > %t/names.json
+// RUN: %exits 1 mpcc %s --loss=mse --optimizer=sgd --metrics=%t/names.json --compile-to=import | FileCheck %s --check-prefix=NAMES
+// NAMES: metric 'BinaryAccuracy' of output 'out0' has no argument treshold; its arguments are threshold
+// NAMES: metric 'Mean' of output 'out0' has no argument axis; it has none but a name and a dtype
+// NAMES: metric 'MeanMetricWrapper' of output 'out0' has no argument k; its arguments are threshold
+// NAMES: metric 'MeanSquaredError' of output 'out0' has no argument delta; it has none but a name and a dtype
 
 func.func @forward(%x: tensor<?x4xf32> {mpc.input = "x"}) -> (tensor<?x4xf32> {mpc.output = "out0"}) {
   return %x : tensor<?x4xf32>
