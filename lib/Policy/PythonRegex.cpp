@@ -182,84 +182,115 @@ void Translator::parseRepeat(const Text &token, unsigned flags, Sequence &out) {
 
 void Translator::parseGroup(unsigned &flags, int depth, bool first, Sequence &out) {
   size_t start = scanner.tell() - 1;
-  bool capture = true, atomic = false;
-  Text name;
-  unsigned inner = flags;
+  Group opened{true, false, {}, flags};
   if (scanner.match('?')) {
-    Text token = scanner.get();
-    if (token.empty())
-      return scanner.fail("unexpected end of pattern");
-    char32_t c = token.size() == 1 ? token[0] : 0;
-    if (c == 'P') {
-      if (scanner.match('=')) {
-        parseNamedReference(flags, out);
-        return;
-      }
-      if (!scanner.match('<')) {
-        Text extension = scanner.get();
-        if (extension.empty())
-          return scanner.fail("unexpected end of pattern");
-        return scanner.fail("unknown extension ?P" + toUTF8(extension), extension.size() + 2);
-      }
-      name = scanner.getUntil('>', "group name");
-      if (!scanner.failed() && !isIdentifier(name))
-        scanner.fail("bad character in group name " + reprOf(name), name.size() + 1);
-    } else if (c == ':') {
-      capture = false;
-    } else if (c == '#') {
-      do {
-        if (scanner.atEnd())
-          return scanner.fail("missing ), unterminated comment", scanner.tell() - start);
-      } while (scanner.get() != U")");
+    std::optional<Group> extension = parseExtension(start, flags, depth, first, out);
+    if (!extension)
       return;
-    } else if (c == '=' || c == '!' || c == '<') {
-      parseAssertion(c, start, flags, depth, out);
-      return;
-    } else if (c == '(') {
-      parseConditional(start, flags, depth, out);
-      return;
-    } else if (c == '>') {
-      capture = false;
-      atomic = true;
-    } else if (c && (llvm::StringRef("iLmsxatu-").contains(static_cast<char>(c)) && c < 128)) {
-      std::optional<std::pair<unsigned, unsigned>> change = parseFlags(token);
-      if (scanner.failed())
-        return;
-      if (!change) {
-        if (!first || !out.items.empty())
-          scanner.fail("global flags not at the start of the expression", scanner.tell() - start);
-        flags = globalFlags;
-        return;
-      }
-      if (change->first & (Ascii | Unicode))
-        inner &= ~(Ascii | Unicode);
-      inner = (inner | change->first) & ~change->second;
-      capture = false;
-    } else {
-      return scanner.fail("unknown extension ?" + toUTF8(token), token.size() + 1);
-    }
+    opened = std::move(*extension);
   }
-
-  uint64_t group = groupWidths.size();
-  if (capture && !scanner.failed()) {
-    groupWidths.push_back(std::nullopt);
-    if (!name.empty() && !groupNames.insert({name, group}).second)
-      scanner.fail("redefinition of group name " + reprOf(name) + " as group " +
-                       llvm::Twine(group) + "; was group " + llvm::Twine(groupNames[name]),
-                   name.size() + 1);
-  }
-  Item body = parseAlternatives(inner, depth + 1);
+  uint64_t number = groupWidths.size();
+  if (opened.captures && !scanner.failed())
+    openCapture(opened.name);
+  Item body = parseAlternatives(opened.flags, depth + 1);
   if (!scanner.match(')'))
     scanner.fail("missing ), unterminated subpattern", scanner.tell() - start);
   if (scanner.failed())
     return;
-  if (capture) {
-    groupWidths[group] = {body.minWidth, body.maxWidth};
+  if (opened.captures) {
+    groupWidths[number] = {body.minWidth, body.maxWidth};
     body.text = "(" + body.text + ")";
-  } else if (atomic) {
+  } else if (opened.isAtomic) {
     body.text = "(?>" + body.text + ")";
   }
   out.items.push_back(std::move(body));
+}
+
+void Translator::openCapture(const Text &name) {
+  uint64_t number = groupWidths.size();
+  groupWidths.push_back(std::nullopt);
+  if (!name.empty() && !groupNames.insert({name, number}).second)
+    scanner.fail("redefinition of group name " + reprOf(name) + " as group " + llvm::Twine(number) +
+                     "; was group " + llvm::Twine(groupNames[name]),
+                 name.size() + 1);
+}
+
+std::optional<Group> Translator::parseExtension(size_t start, unsigned &flags, int depth,
+                                                bool first, Sequence &out) {
+  Text token = scanner.get();
+  if (token.empty()) {
+    scanner.fail("unexpected end of pattern");
+    return std::nullopt;
+  }
+  char32_t c = token.size() == 1 ? token[0] : 0;
+  switch (c) {
+  case 'P':
+    return parseNamed(flags, out);
+  case ':':
+    return Group{false, false, {}, flags};
+  case '>':
+    return Group{false, true, {}, flags};
+  case '#':
+    skipComment(start);
+    return std::nullopt;
+  case '=':
+  case '!':
+  case '<':
+    parseAssertion(c, start, flags, depth, out);
+    return std::nullopt;
+  case '(':
+    parseConditional(start, flags, depth, out);
+    return std::nullopt;
+  default:
+    break;
+  }
+  if (c && c < 128 && llvm::StringRef("iLmsxatu-").contains(static_cast<char>(c)))
+    return parseFlagGroup(token, start, flags, first && out.items.empty());
+  scanner.fail("unknown extension ?" + toUTF8(token), token.size() + 1);
+  return std::nullopt;
+}
+
+std::optional<Group> Translator::parseNamed(unsigned flags, Sequence &out) {
+  if (scanner.match('=')) {
+    parseNamedReference(flags, out);
+    return std::nullopt;
+  }
+  if (!scanner.match('<')) {
+    Text extension = scanner.get();
+    if (extension.empty())
+      scanner.fail("unexpected end of pattern");
+    else
+      scanner.fail("unknown extension ?P" + toUTF8(extension), extension.size() + 2);
+    return std::nullopt;
+  }
+  Text name = scanner.getUntil('>', "group name");
+  if (!scanner.failed() && !isIdentifier(name))
+    scanner.fail("bad character in group name " + reprOf(name), name.size() + 1);
+  return Group{true, false, std::move(name), flags};
+}
+
+void Translator::skipComment(size_t start) {
+  do {
+    if (scanner.atEnd())
+      return scanner.fail("missing ), unterminated comment", scanner.tell() - start);
+  } while (scanner.get() != U")");
+}
+
+std::optional<Group> Translator::parseFlagGroup(const Text &token, size_t start, unsigned &flags,
+                                                bool atStart) {
+  std::optional<std::pair<unsigned, unsigned>> change = parseFlags(token);
+  if (scanner.failed())
+    return std::nullopt;
+  if (!change) {
+    if (!atStart)
+      scanner.fail("global flags not at the start of the expression", scanner.tell() - start);
+    flags = globalFlags;
+    return std::nullopt;
+  }
+  unsigned inner = flags;
+  if (change->first & (Ascii | Unicode))
+    inner &= ~(Ascii | Unicode);
+  return Group{false, false, {}, (inner | change->first) & ~change->second};
 }
 
 void Translator::checkLookBehindGroup(uint64_t group) {

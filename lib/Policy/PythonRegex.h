@@ -72,6 +72,13 @@ struct Sequence {
   uint64_t maxWidth() const;
 };
 
+/// How a parenthesis opens a group, and the flags that hold inside.
+struct Group {
+  bool captures, isAtomic;
+  Text name; ///< empty: it has none
+  unsigned flags;
+};
+
 class Translator {
 public:
   explicit Translator(Text pattern) : scanner(std::move(pattern)) {}
@@ -88,6 +95,16 @@ private:
   bool parseSetMember(const Text &token, std::optional<uint32_t> &c, Category &category);
   void parseRepeat(const Text &token, unsigned flags, Sequence &out);
   void parseGroup(unsigned &flags, int depth, bool first, Sequence &out);
+  /// What follows `(?`. Nothing when that is no group with a body, or an error: all of it is parsed
+  /// then. `start` is the place of the parenthesis; global flags change `flags`.
+  std::optional<Group> parseExtension(size_t start, unsigned &flags, int depth, bool first,
+                                      Sequence &out);
+  std::optional<Group> parseNamed(unsigned flags, Sequence &out);
+  std::optional<Group> parseFlagGroup(const Text &token, size_t start, unsigned &flags,
+                                      bool atStart);
+  void skipComment(size_t start);
+  /// Numbers the group, and notes its name if it has one.
+  void openCapture(const Text &name);
   void parseNamedReference(unsigned flags, Sequence &out);
   void parseAssertion(char32_t direction, size_t start, unsigned flags, int depth, Sequence &out);
   void parseConditional(size_t start, unsigned flags, int depth, Sequence &out);
