@@ -232,83 +232,118 @@ struct Work {
   float *sums;
 };
 
+// A strip of weights, and what is the same for all its steps.
+template <bool isInt4, Form form> struct Strip {
+  Strip(const Work &work, int64_t strip)
+      : work(work), steps(stepsOf(work.c)), parts(partsOf(work.c)), bytes(tileBytes(work.c)),
+        column(strip * stripColumns),
+        stepsOfBlock(form == Form::numbers ? steps : work.scales.blockRows / stepRows),
+        weights(work.weights + strip * steps * 2 * bytes) {}
+
+  const Work &work;
+  int64_t steps, parts, bytes; // of a tile
+  int64_t column, stepsOfBlock;
+  const int8_t *weights;
+
+  MPC_AMX_INLINE Adjustment adjustmentOf(int64_t step, int tile) const {
+    return loadAdjustment(work.scales, step / stepsOfBlock, column + tile * tileColumns);
+  }
+  bool endsBlock(int64_t step) const { return (step + 1) % stepsOfBlock == 0 || step + 1 == steps; }
+  // Two tiles of weights; `by` is of the block before where this one does not begin another.
+  MPC_AMX_INLINE void widen(int64_t step, Adjustment (&by)[2], uint16_t *to) const {
+    if (form != Form::numbers && step % stepsOfBlock == 0)
+      for (int tile = 0; tile < 2; ++tile)
+        by[tile] = adjustmentOf(step, tile);
+    const int8_t *from = weights + step * 2 * bytes;
+    for (int64_t line = 0; line < 2 * bytes; line += 64)
+      _mm_prefetch(reinterpret_cast<const char *>(from + 16 * bytes + line), _MM_HINT_T0);
+    widenTile<isInt4, form>(from, by[0], to);
+    widenTile<isInt4, form>(from + bytes, by[1], to + tileNumbers);
+  }
+};
+
+// Up to 32 rows of lhs, whose sums are in two or four tiles.
+struct Rows {
+  Rows(const Work &work, int64_t first, int64_t stepBytes)
+      : first(first), upper(std::min(tileRows, work.c.m - first)),
+        lower(std::clamp<int64_t>(work.c.m - first - tileRows, 0, tileRows)),
+        upperAt(work.rows + first * stepBytes), lowerAt(upperAt + tileRows * stepBytes) {}
+
+  int64_t first, upper, lower;
+  const uint8_t *upperAt, *lowerAt;
+
+  // Of a row and one of the two tiles of columns, among the sums of all tiles.
+  static int64_t placeOf(int64_t row, int tile) {
+    return (row / tileRows * 2 + tile) * tileSums + row % tileRows * 16;
+  }
+  // By two tiles of weights; lhs has `parts` for each step of its own.
+  MPC_AMX_INLINE void multiply(const uint16_t *widened, int64_t step, int64_t parts) const {
+    _tile_loadd(6, widened, 64);
+    _tile_loadd(7, widened + tileNumbers, 64);
+    for (int64_t part = 0; part < parts; ++part) {
+      _tile_loadd(4, upperAt + (step * parts + part) * upper * 64, 64);
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 7);
+      if (lower) {
+        _tile_loadd(5, lowerAt + (step * parts + part) * lower * 64, 64);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+      }
+    }
+  }
+  // The sums of a block, times its scales, onto the totals.
+  MPC_AMX_INLINE void addScaled(const Scratch &scratch, const Adjustment &by, int tile) const {
+    for (int64_t row = 0; row < upper + lower; ++row) {
+      float *total = scratch.totals + placeOf(row, tile);
+      _mm512_store_ps(total, _mm512_fmadd_ps(_mm512_load_ps(scratch.tiles + placeOf(row, tile)),
+                                             by.scale, _mm512_load_ps(total)));
+    }
+  }
+  MPC_AMX_INLINE void store(const Work &work, const float *totals, int64_t column) const {
+    for (int tile = 0; tile < 2; ++tile) {
+      const int64_t at = column + tile * tileColumns;
+      const __mmask16 mask = columnMask(work.c, at);
+      for (int64_t row = 0; mask && row < upper + lower; ++row)
+        _mm512_mask_storeu_ps(work.sums + (first + row) * work.c.n + at, mask,
+                              _mm512_load_ps(totals + placeOf(row, tile)));
+    }
+  }
+};
+
 // One strip by all rows.
 template <bool isInt4, Form form>
-MPC_AMX void multiplyStrip(const Work &work, int64_t strip, const Scratch &scratch) {
-  const Contraction &c = work.c;
-  const int64_t steps = stepsOf(c), parts = partsOf(c), bytes = tileBytes(c);
-  const int64_t column = strip * stripColumns;
-  const int64_t stepsOfBlock = form == Form::numbers ? steps : work.scales.blockRows / stepRows;
-  const int8_t *weights = work.weights + strip * steps * 2 * bytes;
-  const bool keepAll = c.m > rowsAtOnce;
+MPC_AMX void multiplyStrip(const Work &work, int64_t number, const Scratch &scratch) {
+  const Strip<isInt4, form> strip(work, number);
+  const int64_t steps = strip.steps;
+  const bool keepAll = work.c.m > rowsAtOnce;
   auto widenedAt = [&](int64_t step) {
     return scratch.widened + (keepAll ? step : step % ringSteps) * 2 * tileNumbers;
   };
-  for (int64_t first = 0; first < c.m; first += rowsAtOnce) {
-    const int64_t upper = std::min(tileRows, c.m - first);
-    const int64_t lower = std::clamp<int64_t>(c.m - first - tileRows, 0, tileRows);
-    const TileShapes shapes(upper, lower);
+  for (int64_t first = 0; first < work.c.m; first += rowsAtOnce) {
+    const Rows rows(work, first, steps * strip.parts * 64);
+    const TileShapes shapes(rows.upper, rows.lower);
     _tile_loadconfig(&shapes);
     clearSums();
     if (form == Form::shifted)
       std::memset(scratch.totals, 0, 4 * tileSums * sizeof(float));
-    const uint8_t *upperRows = work.rows + first * steps * parts * 64;
-    const uint8_t *lowerRows = upperRows + tileRows * steps * parts * 64;
     Adjustment by[2];
     // One step ahead of the products: the two take turns in no unit of the core.
-    for (int64_t step = -1; step < steps; ++step) {
-      if (first == 0 && step + 1 < steps) {
-        const int64_t next = step + 1;
-        if (form != Form::numbers && next % stepsOfBlock == 0)
-          for (int tile = 0; tile < 2; ++tile)
-            by[tile] =
-                loadAdjustment(work.scales, next / stepsOfBlock, column + tile * tileColumns);
-        const int8_t *from = weights + next * 2 * bytes;
-        for (int64_t line = 0; line < 2 * bytes; line += 64)
-          _mm_prefetch(reinterpret_cast<const char *>(from + 16 * bytes + line), _MM_HINT_T0);
-        widenTile<isInt4, form>(from, by[0], widenedAt(next));
-        widenTile<isInt4, form>(from + bytes, by[1], widenedAt(next) + tileNumbers);
-      }
-      if (step < 0)
+    if (first == 0)
+      strip.widen(0, by, widenedAt(0));
+    for (int64_t step = 0; step < steps; ++step) {
+      if (first == 0 && step + 1 < steps)
+        strip.widen(step + 1, by, widenedAt(step + 1));
+      rows.multiply(widenedAt(step), step, strip.parts);
+      if (form != Form::shifted || !strip.endsBlock(step))
         continue;
-      _tile_loadd(6, widenedAt(step), 64);
-      _tile_loadd(7, widenedAt(step) + tileNumbers, 64);
-      for (int64_t part = 0; part < parts; ++part) {
-        _tile_loadd(4, upperRows + (step * parts + part) * upper * 64, 64);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 4, 7);
-        if (lower) {
-          _tile_loadd(5, lowerRows + (step * parts + part) * lower * 64, 64);
-          _tile_dpbf16ps(2, 5, 6);
-          _tile_dpbf16ps(3, 5, 7);
-        }
-      }
-      if (form != Form::shifted || ((step + 1) % stepsOfBlock != 0 && step + 1 < steps))
-        continue;
-      storeSums(scratch.tiles, lower != 0);
+      storeSums(scratch.tiles, rows.lower != 0);
       clearSums();
-      for (int tile = 0; tile < 2; ++tile) {
-        const __m512 scale =
-            loadAdjustment(work.scales, step / stepsOfBlock, column + tile * tileColumns).scale;
-        for (int64_t row = 0; row < upper + lower; ++row) {
-          const int64_t place = (row / tileRows * 2 + tile) * tileSums + row % tileRows * 16;
-          float *total = scratch.totals + place;
-          _mm512_store_ps(total, _mm512_fmadd_ps(_mm512_load_ps(scratch.tiles + place), scale,
-                                                 _mm512_load_ps(total)));
-        }
-      }
+      for (int tile = 0; tile < 2; ++tile)
+        rows.addScaled(scratch, strip.adjustmentOf(step, tile), tile);
     }
     if (form != Form::shifted)
-      storeSums(scratch.totals, lower != 0);
-    for (int tile = 0; tile < 2; ++tile) {
-      const int64_t at = column + tile * tileColumns;
-      const __mmask16 mask = columnMask(c, at);
-      for (int64_t row = 0; mask && row < upper + lower; ++row)
-        _mm512_mask_storeu_ps(work.sums + (first + row) * c.n + at, mask,
-                              _mm512_load_ps(scratch.totals +
-                                             (row / tileRows * 2 + tile) * tileSums +
-                                             row % tileRows * 16));
-    }
+      storeSums(scratch.totals, rows.lower != 0);
+    rows.store(work, scratch.totals, strip.column);
   }
 }
 
