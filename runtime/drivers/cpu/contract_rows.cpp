@@ -40,8 +40,8 @@ private:
 
 bool Contractor::isFewRows(const mpc_rt_contract_t &descriptor, const Contraction &c) const {
   // Not for float64 and integers; the callers have dealt with those.
-  return weightsConstant && descriptor.rhs_variable >= 0 && c.batch == 1 && c.m <= mostRows &&
-         c.k > 0 && !c.transposeRhs && (!c.transposeLhs || c.m == 1);
+  return state.keeps(descriptor) && c.batch == 1 && c.m <= mostRows && c.k > 0 && !c.transposeRhs &&
+         (!c.transposeLhs || c.m == 1);
 }
 
 void Contractor::contractRows(const Contraction &c, const void *lhs, const void *rhs,

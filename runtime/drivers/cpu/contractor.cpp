@@ -29,11 +29,8 @@ Contractor::Contractor(ThreadTeam &team, int isa, KernelChoices &choices, Kernel
                        bool nativeBFloat16, bool exactInt8, bool ownKernels)
     : team(team), kernels(vectorKernels(isa)), choices(choices), log(log),
       nativeBFloat16(nativeBFloat16), exactInt8(exactInt8), vectors256(isa >= MPC_RT_ISA_X86_64_V3),
-      useAmx(ownKernels && bfloat16MicroKernel(isa) == &amxBFloat16),
-      int8Kernel(ownKernels ? rt::int8Kernel(isa) : nullptr) {
-  if (ownKernels)
-    for (int dtype : {MPC_RT_FLOAT32, MPC_RT_BFLOAT16, MPC_RT_FLOAT16})
-      weightKernels[dtype] = weightKernel(isa, dtype);
+      int8Kernel(ownKernels ? rt::int8Kernel(isa) : nullptr),
+      integerWeights(team, isa, state, ownKernels) {
   auto make = [&](const MicroKernel *kernel) {
     return kernel && ownKernels
                ? std::make_unique<BlockedProduct>(team, kernels, *kernel, packsColumnsOnce(*kernel))
@@ -46,17 +43,10 @@ Contractor::Contractor(ThreadTeam &team, int isa, KernelChoices &choices, Kernel
 
 uint64_t Contractor::bytes() const noexcept {
   uint64_t total = lhsBlock.size() + rhsWhole.size() + packedOnce.size() + sumBlock.size() +
-                   biasWide.size() + libraryScratch.size() + tileScratch.size() +
-                   orderedRows.size() + orderedSteps.size() + consumedResult.size() +
-                   lhsRounded.size();
+                   biasWide.size() + libraryScratch.size() + consumedResult.size() +
+                   lhsRounded.size() + integerWeights.bytes();
   for (auto &entry : weights)
     total += entry.second.buffer.size();
-  for (auto &entry : tiles)
-    total += entry.second.buffer.size();
-  for (auto &entry : dequantized)
-    total += entry.second.buffer.size();
-  for (auto &entry : weightScales)
-    total += entry.second.bytes();
   for (auto &product : rowProducts)
     total += product.ownRhs.size() + product.ownBias.size();
   for (auto *product : {bfloat16Product.get(), float32Product.get()})
@@ -96,7 +86,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     finish(shape, rhs, out, extras);
     return MPC_RT_OK;
   }
-  if (!extras.largest && readsTiles(descriptor, shape, /*scales=*/nullptr)) {
+  if (!extras.largest && integerWeights.readsTiles(descriptor, shape, /*scales=*/nullptr)) {
     out = placeOf(shape, out);
     contractTiles(descriptor, shape, lhs, rhs, /*blocks=*/nullptr, bias, out);
     list(descriptor, shape, batch, "integer_tiles");
@@ -116,7 +106,7 @@ mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const 
     finish(shape, rhs, out, rest);
     return MPC_RT_OK;
   }
-  const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
+  const bool keep = state.keeps(descriptor);
   if (choices.toBeMeasured({KernelChoices::Operation::contraction, descriptor.id, batch, keep}))
     measure(descriptor, shape, lhs, rhs, bias, extras.bits, batch);
   execute(findPlan(descriptor, shape, extras.largest, extras.kernel, batch, byRows), descriptor,
@@ -147,8 +137,8 @@ const char *Contractor::contractIntegers(const mpc_rt_contract_t &descriptor,
 }
 
 bool Contractor::takesInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &c) const {
-  return int8Kernel && weightsConstant && descriptor.rhs_variable >= 0 && c.batch == 1 && c.k > 0 &&
-         !c.transposeLhs && !c.accumulate;
+  return int8Kernel && state.keeps(descriptor) && c.batch == 1 && c.k > 0 && !c.transposeLhs &&
+         !c.accumulate;
 }
 
 bool Contractor::runsInt8Kernel(const mpc_rt_contract_t &descriptor, const Contraction &c,
@@ -166,7 +156,7 @@ bool Contractor::runsInt8Kernel(const mpc_rt_contract_t &descriptor, const Contr
 
 void Contractor::multiplyInt8(const mpc_rt_contract_t &descriptor, const Contraction &c,
                               const int8_t *lhs, const int8_t *rhs, int32_t *out) {
-  const int8_t *packed = findTiles(descriptor, c, TileLayout::int8, rhs, nullptr);
+  const int8_t *packed = integerWeights.findTiles(*int8Kernel, descriptor, c, rhs);
   reserve(sumBlock, int8Kernel->scratchBytes(c));
   int8Kernel->multiply(team, c, lhs, packed, sumBlock.data(), out);
 }

@@ -8,15 +8,13 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/vector_kernels.h"
 #include "runtime/drivers/contraction.h"
-#include "runtime/drivers/cpu/amx_weights.h"
 #include "runtime/drivers/cpu/blocked_product.h"
-#include "runtime/drivers/cpu/int8_kernel.h"
+#include "runtime/drivers/cpu/integer_weights.h"
 #include "runtime/drivers/cpu/kernel_choices.h"
 #include "runtime/drivers/cpu/onednn.h"
+#include "runtime/drivers/cpu/packed_weights.h"
 #include "runtime/drivers/cpu/row_passes.h"
 #include "runtime/drivers/cpu/thread_team.h"
-#include "runtime/drivers/cpu/weight_kernel.h"
-#include "runtime/drivers/cpu/weight_scales.h"
 #include "runtime/drivers/kernel_log.h"
 #include "runtime/drivers/row_loop.h"
 
@@ -40,8 +38,8 @@ public:
              bool exactInt8 = onednn::hasExactInt8(), bool ownKernels = true);
 
   // `weightsConstant`: packed copies of variables may be kept until forgetWeights().
-  void setWeightsConstant(bool constant) { weightsConstant = constant; }
-  void forgetWeights() noexcept { weightVersion++; }
+  void setWeightsConstant(bool constant) { state.constant = constant; }
+  void forgetWeights() noexcept { state.version++; }
 
   // `byRows`: of a loop over rows, by the kernel that contractRows() takes.
   mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
@@ -116,11 +114,6 @@ private:
              key.id;
     }
   };
-  struct PackedWeights {
-    Buffer buffer;
-    uint64_t keptVersion = 0;   // of what `buffer` holds
-    uint64_t packedVersion = 0; // packed last, wherever
-  };
   // Of a loop whose rows are split.
   struct RowProduct {
     Contraction shape;
@@ -156,32 +149,9 @@ private:
   // The name of the kernel.
   const char *contractIntegers(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                const void *lhs, const void *rhs, void *out, int64_t batch);
-  // The integer weights of a floating lhs are read as tiles of their own numbers; by more than a
-  // few rows only where AMX multiplies them with these scales, which may be null.
-  bool readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                  const BlockScales *scales);
+  // Floating rows by integer weights that are read as tiles.
   void contractTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                      const void *rhs, const BlockScales *blocks, const void *bias, void *out);
-  // How integer weights lie in the copy that is kept.
-  enum class TileLayout { vectors, pairs, columns, amx, int8 };
-  // `blocks` may be null.
-  const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                          TileLayout layout, const void *rhs, const WeightScales *blocks);
-  // Whether all numbers of a variable with one per byte (gptq of 2 or 3 bits) fit 4 bits.
-  bool haveFourBits(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *rhs);
-  const WeightScales &findBlocks(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                                 const BlockScales &blocks);
-  // Rows of lhs in the order of the tiles' rows.
-  const void *orderRows(const Contraction &shape, const void *lhs, const WeightScales &blocks);
-  // Rows of lhs as panels by tiles as panels; the tiles have numbers in pairs, if readsPairs().
-  void multiplyPanels(const WeightKernel &kernel, const Contraction &shape, const void *lhs,
-                      const int8_t *tiles, const WeightScales *blocks, float *sums);
-  // Rows of lhs by columns whose numbers lie together.
-  void multiplyColumns(const ColumnKernel &kernel, const Contraction &shape, const void *lhs,
-                       const int8_t *columns, const WeightScales *blocks, float *sums);
-  // Null where panels or tiles are multiplied instead.
-  const ColumnKernel *findColumnKernel(const Contraction &shape, const WeightScales *blocks) const;
-  void dequantize(const Contraction &shape, const int8_t *rhs, const BlockScales *blocks, void *to);
   // The product with a copy of the weights in the type of lhs, from where the usual ways go on.
   mpc_rt_status_t contractCopy(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                const void *lhs, const void *rhs, const BlockScales *blocks,
@@ -189,7 +159,6 @@ private:
                                int64_t batch);
   // The lhs in the dtype that is multiplied, where that is not how it lies in memory.
   const void *roundLhs(const Contraction &shape, const void *lhs);
-  const float *widenRows(const Contraction &shape, const void *lhs);
   Plan &findPlan(const mpc_rt_contract_t &descriptor, const Contraction &shape, bool findLargest,
                  bool launches, int64_t batch, bool byRows = false);
   void choose(Plan &plan, bool keepWeights);
@@ -253,25 +222,17 @@ private:
   const VectorKernels &kernels;
   KernelChoices &choices;
   KernelLog &log;
-  bool nativeBFloat16, exactInt8, vectors256, useAmx;
-  const Int8Kernel *int8Kernel;              // null: int8 is left to oneDNN and a plain loop
-  const WeightKernel *weightKernels[3] = {}; // by dtype; null: tiles are multiplied otherwise
-  bool weightsConstant = false;
-  uint64_t weightVersion = 1;
+  bool nativeBFloat16, exactInt8, vectors256;
+  const Int8Kernel *int8Kernel; // null: int8 is left to oneDNN and a plain loop
+  WeightState state;
+  IntegerWeights integerWeights;
   std::unordered_map<PlanKey, std::unique_ptr<Plan>, PlanKeyHash> plans;
   std::map<std::tuple<int64_t, int64_t, onednn::Element>, std::shared_ptr<onednn::PackedLayout>>
       layouts;
   std::map<PackedKey, PackedWeights> weights;
-  // By variable, k, n, what the descriptor says of how rhs is stored, and who reads them.
-  std::map<std::tuple<int32_t, int64_t, int64_t, bool, bool, TileLayout>, PackedWeights> tiles;
-  // By variable and dtype: integers as floating numbers.
-  std::map<std::pair<int32_t, mpc_rt_dtype_t>, PackedWeights> dequantized;
-  // By the same: what belongs to tiles of weights in blocks.
-  std::map<std::pair<int32_t, mpc_rt_dtype_t>, WeightScales> weightScales;
-  std::map<int32_t, std::pair<uint64_t, bool>> fourBits; // by variable: of which version, whether
   const PackedWeights *packedOnceHolds = nullptr;
-  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, tileScratch,
-      orderedRows, orderedSteps, consumedResult, lhsRounded;
+  Buffer lhsBlock, rhsWhole, packedOnce, sumBlock, biasWide, libraryScratch, consumedResult,
+      lhsRounded;
   std::vector<RowProduct> rowProducts;
   std::unique_ptr<BlockedProduct> bfloat16Product, float32Product; // null: left to oneDNN
 };
@@ -285,34 +246,11 @@ const void *Contractor::packInto(PackedWeights *entry, bool keep, uint64_t bytes
   reserve(target, bytes);
   pack(target.data());
   if (keep)
-    entry->keptVersion = weightVersion;
+    entry->keptVersion = state.version;
   else
     packedOnceHolds = entry;
   return target.data();
 }
-
-// Integer weights as multiplyInt8 and multiplyInt4 read them: bytes, and the tiles themselves.
-uint64_t tileBytes(const Contraction &shape);
-void packTiles(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
-               const WeightScales *blocks, int8_t *tiles);
-void multiplyTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &shape,
-                   const float *rows, const int8_t *tiles, float *sums);
-// With scales: every few weights become float32 in the first-level cache.
-void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Contraction &shape,
-                        const float *rows, const int8_t *tiles, const WeightScales &blocks,
-                        float *sums);
-// The same for multiplyColumns.
-uint64_t columnBytes(const Contraction &shape);
-void packColumns(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
-                 const WeightScales *blocks, int8_t *columns);
-// The same for multiplyPanels, of numbers in pairs; those of blocks only, since without scales they
-// are no slower to widen as they lie in tiles.
-bool readsPairs(const WeightKernel &kernel, const WeightScales *blocks);
-uint64_t pairBytes(const Contraction &shape);
-void packPairs(ThreadTeam &team, const Contraction &shape, const int8_t *rhs,
-               const WeightScales &blocks, int8_t *to);
-// Integers as float32, row by row as they lie.
-void widenIntegers(ThreadTeam &team, const Contraction &shape, const int8_t *rhs, float *to);
 
 // Products of int8 into int32: exact, sums wrap around. `avx2`: the CPU has it.
 void contractInt8(ThreadTeam &team, bool avx2, const Contraction &shape, const int8_t *lhs,

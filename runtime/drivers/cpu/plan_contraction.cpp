@@ -33,7 +33,7 @@ int64_t matricesAtOnce(int64_t matrices, int64_t most, int64_t threads) {
 Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
                                        const Contraction &shape, bool findLargest, bool launches,
                                        int64_t batch, bool byRows) {
-  bool keep = weightsConstant && descriptor.rhs_variable >= 0;
+  bool keep = state.keeps(descriptor);
   PlanKey key{descriptor.id, keep, findLargest, launches, byRows, batch};
   auto found = plans.find(key);
   // The comparison guards against two descriptors with one id: a wrong plan would write out of

@@ -14,20 +14,20 @@ using onednn::Element;
 
 const void *Contractor::findPacked(PackedWeights &entry, bool &keep) {
   keep = false;
-  if (entry.keptVersion == weightVersion)
+  if (entry.keptVersion == state.version)
     return entry.buffer.data();
-  if (packedOnceHolds == &entry && entry.packedVersion == weightVersion)
+  if (packedOnceHolds == &entry && entry.packedVersion == state.version)
     return packedOnce.data();
   // Packed before in this run, and something else since: a loop over time with several products.
-  keep = weightsConstant || entry.packedVersion == weightVersion;
-  entry.packedVersion = weightVersion;
+  keep = state.constant || entry.packedVersion == state.version;
+  entry.packedVersion = state.version;
   return nullptr;
 }
 
 const void *Contractor::packForSteps(int32_t variable, const Contraction &c,
                                      BlockedProduct &product, const void *rhs, bool packs) {
   PackedWeights &entry = weights[{variable, c.transposeRhs, c.k, c.n, &product}];
-  if (entry.keptVersion == weightVersion)
+  if (entry.keptVersion == state.version)
     return entry.buffer.data();
   return packInto(&entry, /*keep=*/true, product.packedBytes(c), [&](uint8_t *to) {
     if (packs)

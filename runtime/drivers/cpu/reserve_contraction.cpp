@@ -48,7 +48,7 @@ mpc_rt_status_t Contractor::reserveFor(const mpc_rt_contract_t &descriptor, cons
 void Contractor::listIntegers(const mpc_rt_contract_t &descriptor, const Contraction &c,
                               int64_t batch) {
   if (c.lhs != MPC_RT_INT8) {
-    if (readsTiles(descriptor, c, /*scales=*/nullptr))
+    if (integerWeights.readsTiles(descriptor, c, /*scales=*/nullptr))
       list(descriptor, c, batch, "integer_tiles");
   } else if (runsInt8Kernel(descriptor, c, batch)) {
     list(descriptor, c, batch, int8Kernel->name);

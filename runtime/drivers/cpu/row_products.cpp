@@ -32,7 +32,7 @@ bool Contractor::prepareProduct(const RowLoop &loop, const mpc_rt_rows_product_t
   BlockedProduct *blocked = findBlocked(c);
   if (!blocked || !blocked->runsByRows(c) || isFewRows(descriptor, c))
     return false;
-  const bool keeps = weightsConstant && descriptor.rhs_variable >= 0;
+  const bool keeps = state.keeps(descriptor);
   if (choices.toBeMeasured({KernelChoices::Operation::contraction, descriptor.id, batch, keeps}))
     return false; // contract() measures
   const Plan &plan = findPlan(descriptor, c, /*findLargest=*/false, /*launches=*/false, batch,

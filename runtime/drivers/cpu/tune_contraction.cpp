@@ -18,7 +18,7 @@ void Contractor::measure(const mpc_rt_contract_t &descriptor, const Contraction 
   BlockedProduct *blocked = findBlocked(shape);
   if (!blocked)
     return;
-  const bool keep = weightsConstant && descriptor.rhs_variable >= 0;
+  const bool keep = state.keeps(descriptor);
   Buffer result;
   reserve(result, shape.outElements() * dtypeSize(shape.out));
   // Weights that change are packed anew in every step, so that belongs to the time.
@@ -60,13 +60,10 @@ void Contractor::measureIntegers(const mpc_rt_contract_t &descriptor, const Cont
 }
 
 void Contractor::dropPacked(int32_t variable) {
-  const auto drop = [variable](auto &copies) {
-    for (auto entry = copies.begin(); entry != copies.end();)
-      entry = std::get<0>(entry->first) == variable ? copies.erase(entry) : ++entry;
-  };
   packedOnceHolds = nullptr;
-  drop(weights);
-  drop(tiles);
+  for (auto entry = weights.begin(); entry != weights.end();)
+    entry = std::get<0>(entry->first) == variable ? weights.erase(entry) : ++entry;
+  integerWeights.dropTiles(variable);
 }
 
 } // namespace mpc::rt

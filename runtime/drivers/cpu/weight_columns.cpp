@@ -3,7 +3,7 @@
 // A few rows by 4-bit weights: what takes the time is to make floating numbers of them. A block of
 // a column has 16 different weights, which are made once and looked up, up to 32 at a time: weights
 // of one column follow each other here, and lanes are summed at its end.
-#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/integer_weights.h"
 #include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
@@ -14,24 +14,6 @@ namespace mpc::rt {
 namespace {
 
 int64_t chunksOf(const Contraction &c) { return ceilDivide(c.k, columnChunk); }
-
-} // namespace
-
-int64_t stepsOfBlocks(const std::vector<int32_t> &blockOfRow) {
-  const auto count = static_cast<int64_t>(blockOfRow.size());
-  const int32_t *of = blockOfRow.data();
-  int64_t rows = std::find_if(of, of + count, [&](int32_t block) { return block != *of; }) - of;
-  if (rows == count)
-    rows = ceilDivide(count, columnStep) * columnStep;
-  if (rows % columnStep)
-    return 0;
-  for (int64_t row = 0; row < count; ++row) {
-    const bool begins = row % rows == 0;
-    if (row && begins == (of[row] == of[row - 1]))
-      return 0;
-  }
-  return rows / columnStep;
-}
 
 uint64_t columnBytes(const Contraction &c) {
   constexpr int64_t together = ColumnWork::columns;
@@ -66,8 +48,6 @@ void packColumns(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
       });
 }
 
-namespace {
-
 // Rows of lhs in steps of columnStep, the last one filled up with zeros.
 template <typename Element>
 void fillSteps(const Element *from, int64_t k, bool evenFirst, Element *to) {
@@ -82,8 +62,8 @@ void fillSteps(const Element *from, int64_t k, bool evenFirst, Element *to) {
 
 } // namespace
 
-const ColumnKernel *Contractor::findColumnKernel(const Contraction &c,
-                                                 const WeightScales *blocks) const {
+const ColumnKernel *IntegerWeights::findColumnKernel(const Contraction &c,
+                                                     const WeightScales *blocks) const {
   const WeightKernel *weights = weightKernels[c.lhs];
   if (!weights || !c.packedRhs || (blocks && !blocks->blockSteps))
     return nullptr;
@@ -100,15 +80,14 @@ const ColumnKernel *Contractor::findColumnKernel(const Contraction &c,
   return kernel.multiply[0] ? &kernel : nullptr;
 }
 
-void Contractor::multiplyColumns(const ColumnKernel &kernel, const Contraction &c, const void *lhs,
-                                 const int8_t *columns, const WeightScales *blocks, float *sums) {
-  const int64_t steps = ceilDivide(c.k, columnStep), stride = steps * columnStep;
+void IntegerWeights::orderSteps(const ColumnKernel &kernel, const Contraction &c, const void *lhs) {
+  const int64_t stride = ceilDivide(c.k, columnStep) * columnStep;
   const bool isNarrow = c.lhs == MPC_RT_BFLOAT16;
   const int64_t width = isNarrow ? sizeof(uint16_t) : sizeof(float);
   const void *wide = isNarrow ? lhs : widenRows(c, lhs);
-  reserve(orderedSteps, static_cast<uint64_t>(c.m * stride * width));
+  reserve(scratch, static_cast<uint64_t>(c.m * stride * width));
   for (int64_t m = 0; m < c.m; ++m) {
-    uint8_t *to = orderedSteps.data() + m * stride * width;
+    uint8_t *to = scratch.data() + m * stride * width;
     if (isNarrow)
       fillSteps(static_cast<const uint16_t *>(wide) + m * c.k, c.k, kernel.evenFirst,
                 reinterpret_cast<uint16_t *>(to));
@@ -116,6 +95,17 @@ void Contractor::multiplyColumns(const ColumnKernel &kernel, const Contraction &
       fillSteps(static_cast<const float *>(wide) + m * c.k, c.k, kernel.evenFirst,
                 reinterpret_cast<float *>(to));
   }
+}
+
+void IntegerWeights::multiplyColumns(const ColumnKernel &kernel,
+                                     const mpc_rt_contract_t &descriptor, const Contraction &c,
+                                     const void *lhs, const int8_t *rhs, const WeightScales *blocks,
+                                     float *sums) {
+  const int8_t *columns = findTiles(descriptor, c, Layout::columns, columnBytes(c),
+                                    [&](int8_t *to) { packColumns(team, c, rhs, blocks, to); });
+  orderSteps(kernel, c, lhs);
+  const int64_t steps = ceilDivide(c.k, columnStep), stride = steps * columnStep;
+  const int64_t width = c.lhs == MPC_RT_BFLOAT16 ? sizeof(uint16_t) : sizeof(float);
   // Numbers without scales, as one block.
   static constexpr auto asTheyAre = [] {
     std::array<float, 2 * tileColumns> adjustments{};
@@ -143,7 +133,7 @@ void Contractor::multiplyColumns(const ColumnKernel &kernel, const Contraction &
                     work.lhsStride = stride;
                     work.sumStride = c.n;
                     for (int64_t m = 0; m < c.m; m += rowsAtOnce) {
-                      work.lhs = orderedSteps.data() + m * stride * width;
+                      work.lhs = scratch.data() + m * stride * width;
                       work.sums = sums + m * c.n + n;
                       kernel.multiply[std::min(rowsAtOnce, c.m - m) - 1](work);
                     }

@@ -2,7 +2,7 @@
 //
 // Rows by integer weights on AVX-512: a tile of 64 columns becomes panels in the first-level cache,
 // a piece of k at a time, and all rows are multiplied by each piece, six at a time in registers.
-#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/integer_weights.h"
 #include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
@@ -41,6 +41,12 @@ struct Sizes {
 int64_t tileBytesOf(const Contraction &c, bool isPaired) {
   const int64_t rows = isPaired ? ceilDivide(c.k, pairRun) * pairRun : c.k;
   return rows * (c.packedRhs ? columnsOfPanel / 2 : columnsOfPanel);
+}
+
+// Numbers in pairs, of blocks only: without scales they are no slower to widen as they lie in
+// tiles.
+bool readsPairs(const WeightKernel &kernel, const WeightScales *blocks) {
+  return kernel.pairs[0] && blocks && blocks->fitsPairs;
 }
 
 WidenWeights chooseWiden(const WeightKernel &weights, const Contraction &c,
@@ -93,12 +99,6 @@ void multiplyTile(const WeightKernel &weights, const Sizes &sizes, const Contrac
   }
 }
 
-} // namespace
-
-bool readsPairs(const WeightKernel &kernel, const WeightScales *blocks) {
-  return kernel.pairs[0] && blocks && blocks->fitsPairs;
-}
-
 uint64_t pairBytes(const Contraction &c) {
   return static_cast<uint64_t>(ceilDivide(c.n, columnsOfPanel) * tileBytesOf(c, /*isPaired=*/true));
 }
@@ -126,30 +126,40 @@ void packPairs(ThreadTeam &team, const Contraction &c, const int8_t *rhs,
   });
 }
 
-void Contractor::multiplyPanels(const WeightKernel &weights, const Contraction &c, const void *lhs,
-                                const int8_t *tiles, const WeightScales *blocks, float *sums) {
+} // namespace
+
+void IntegerWeights::multiplyPanels(const WeightKernel &weights,
+                                    const mpc_rt_contract_t &descriptor, const Contraction &c,
+                                    const void *lhs, const int8_t *rhs, const WeightScales *blocks,
+                                    float *sums) {
+  const bool isPaired = readsPairs(weights, blocks);
+  const int8_t *numbers = isPaired
+                              ? findTiles(descriptor, c, Layout::pairs, pairBytes(c),
+                                          [&](int8_t *to) { packPairs(team, c, rhs, *blocks, to); })
+                              : findVectorTiles(descriptor, c, rhs, blocks);
   const MicroKernel &kernel = weights.kernel;
   const Sizes sizes(weights, c);
-  reserve(lhsBlock, static_cast<uint64_t>(sizes.rowPanels * sizes.steps * kernel.lhsStepBytes));
+  reserve(preparedRows, static_cast<uint64_t>(sizes.rowPanels * sizes.steps * kernel.lhsStepBytes));
   team.forRange(sizes.rowPanels, std::max<int64_t>(conversionGrain / (c.k * kernel.rows), 1),
                 [&](int64_t begin, int64_t end) {
                   for (int64_t panel = begin; panel < end; ++panel) {
                     const int64_t row = sizes.firstRow(panel);
                     kernel.packLhs[c.lhs][1](
                         {at(lhs, row * c.k, c.lhs), c.k, sizes.firstRow(panel + 1) - row, c.k}, 1,
-                        sizes.steps, lhsBlock.data() + panel * sizes.steps * kernel.lhsStepBytes);
+                        sizes.steps,
+                        preparedRows.data() + panel * sizes.steps * kernel.lhsStepBytes);
                   }
                 });
   const int64_t count = ceilDivide(c.n, columnsOfPanel);
   const int64_t parts = std::min<int64_t>(count, team.threads());
-  reserve(tileScratch, static_cast<uint64_t>(parts * sizes.total()) * sizeof(float));
-  float *scratch = tileScratch.floats();
+  reserve(scratch, static_cast<uint64_t>(parts * sizes.total()) * sizeof(float));
+  float *memory = scratch.floats();
   team.forRange(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
-      float *own = scratch + part * sizes.total();
+      float *own = memory + part * sizes.total();
       const Scratch places{own, own + sizes.panel};
       for (int64_t tile = count * part / parts; tile < count * (part + 1) / parts; ++tile) {
-        multiplyTile(weights, sizes, c, lhsBlock.data(), tiles, tile, blocks, places);
+        multiplyTile(weights, sizes, c, preparedRows.data(), numbers, tile, blocks, places);
         const int64_t first = tile * columnsOfPanel;
         const auto columns = static_cast<size_t>(std::min(columnsOfPanel, c.n - first));
         for (int64_t m = 0; m < c.m; ++m)

@@ -58,8 +58,6 @@ struct WeightScales {
 
 // The place in a step of columns, of row `i` of it, where those with even numbers come first.
 constexpr int64_t evenFirstPlace(int64_t i) { return i % 2 * (columnStep / 2) + i / 2; }
-// What blockSteps is, of rows with these blocks.
-int64_t stepsOfBlocks(const std::vector<int32_t> &blockOfRow);
 void fillBlockWeights(ThreadTeam &team, const Contraction &shape, const BlockScales &blocks,
                       WeightScales &kept);
 
