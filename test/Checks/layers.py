@@ -6,7 +6,8 @@
   test/Checks/layers.py --write   writes it
 
 Keras's layers are test/Checks/keras-layers.json, the classes of keras.layers; the importer's are the
-families' tables in lib/Import/Keras/Layers, and what is built otherwise.
+families' tables in lib/Import/Keras/Layers, and what is built otherwise. The constructors' arguments
+that are there, too (test/Checks/layer_arguments.py), become lib/Import/Keras/LayerArguments.inc.
 """
 
 import glob
@@ -14,6 +15,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 
 from support_tables import ROOT, check, read, refused
 
@@ -67,10 +69,32 @@ def make_table(keras, known, hub, applications, inference):
     return "\n".join(lines)
 
 
+def make_arguments(arguments):
+    """The rows of the table in LayerArguments.cpp, none longer than a line may be."""
+    lines = ["// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception", "// Written by test/Checks/layers.py --write; do not edit."]
+    for name, names in sorted(arguments.items()):
+        lines.append(f'{{"{name}",')
+        parts = textwrap.wrap(" ".join(names), 90) or [""]
+        lines += [f' "{part}{" " if part is not parts[-1] else ""}"' for part in parts]
+        lines[-1] += "},"
+    return "\n".join(lines) + "\n"
+
+
+def check_arguments(keras):
+    """Writes the rows with --write; what is wrong with them."""
+    path, rows = os.path.join("lib", "Import", "Keras", "LayerArguments.inc"), make_arguments(keras["arguments"])
+    if "--write" in sys.argv[1:]:
+        with open(os.path.join(ROOT, path), "w") as handle:
+            handle.write(rows)
+    return [] if os.path.exists(os.path.join(ROOT, path)) and read(path) == rows else [f"{path}: is stale; run test/Checks/layers.py --write"]
+
+
 def main():
     keras = json.loads(read("test", "Checks", "keras-layers.json"))
     known, hub, applications, inference = imported()
-    return check("layer", keras, known, make_table(keras, known, hub, applications, inference))
+    stale = check_arguments(keras)
+    print("\n".join(stale), end="\n" if stale else "")
+    return check("layer", keras, known, make_table(keras, known, hub, applications, inference)) or (1 if stale else 0)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 // ForwardSignature.cpp the end.
 #include "GraphImporter.h"
 
+#include "LayerArguments.h"
 #include "LayerRegistry.h"
 #include "Operations/OperationBuilder.h"
 #include "mpc/Import/Keras/InputError.h"
@@ -114,6 +115,8 @@ void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef 
           !layer.module.empty() && !llvm::StringRef(layer.module).starts_with("keras");
       refuse(llvm::Twine(custom ? "unknown layer class '" : "unsupported layer class '") +
              layer.className + "'; " + adviceFor(custom ? "" : layer.className));
+    } else {
+      reportUnknownArguments(layer, [&](const llvm::Twine &message) { report(place, message); });
     }
   }
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which arguments Keras's own layers have: one that no importer knows must not change numbers in
+// silence.
+#ifndef MPC_LIB_IMPORT_KERAS_LAYERARGUMENTS_H
+#define MPC_LIB_IMPORT_KERAS_LAYERARGUMENTS_H
+
+#include "mpc/Import/Keras/Config.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/Twine.h"
+
+namespace mpc::keras {
+
+/// Reports every argument in the layer's config, and in those of layers inside it, that its class
+/// does not have in any version of Keras 3 up to 3.15: a newer Keras wrote the file, or a hand.
+/// null and false are what an argument has that asks for nothing. Not for files of Keras 2, whose
+/// layers name no module, nor for classes that are not in `keras.layers`.
+void reportUnknownArguments(const LayerConfig &layer,
+                            llvm::function_ref<void(const llvm::Twine &message)> report);
+
+} // namespace mpc::keras
+
+#endif
