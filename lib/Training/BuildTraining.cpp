@@ -171,9 +171,18 @@ void LossBuilder::addTarget(size_t index) {
   metrics.append(output.parts.weightedMetrics);
   if (!output.loss && metrics.empty())
     return;
-  if (!isa<FloatType>(type.getElementType()) || type.getRank() < 1) {
+  if (type.getRank() < 1) {
     error("loss", place + "output '" + output.parts.name + "' has type ")
-        << type << "; a loss or metric needs a floating output with a batch dimension";
+        << type
+        << "; a loss or metric needs a batch dimension; compile the model for predictions "
+           "only with --mode=infer";
+    return;
+  }
+  // A loss makes float32 of integers, as Keras's does: what computes them learns nothing from it.
+  // Metrics of Keras make integers of the targets instead.
+  if (!isa<FloatType>(type.getElementType()) && !metrics.empty()) {
+    error("metrics", place + "output '" + output.parts.name + "' has type ")
+        << type << "; a metric needs a floating output; leave out the metrics of this one";
     return;
   }
   if (output.loss)

@@ -162,6 +162,13 @@ def focal_of_classes():
     return chain((5, 3), layers.Dense(4, activation="softmax"))
 
 
+@case("train", steps=3, optimizer="rmsprop", loss=["mse", "huber", "mae"], metrics=[["mae"], None, None], loss_weights=[1.0, 0.5, 2.0])
+def losses_of_integers():
+    """Losses of integers and of truth values, which become float32; the output of numbers learns."""
+    x = keras.Input((4,), name="x")
+    return keras.Model(x, [layers.Dense(2, name="number")(x), layers.Discretization([-0.5, 0.0, 1.0], name="bin")(x), keras.ops.greater(x, 0.0)])
+
+
 # ---- Sample weights -------------------------------------------------------------------------------
 
 
