@@ -38,6 +38,17 @@ LIMITS = {
 }
 
 
+def misplaces(equation, shape, bias):
+    """Whether Keras on TensorFlow adds the bias along another axis than its own, since one of its extents alone is above 1 and the
+    second or the last one of the output is equal to it (docs/numerics.md)."""
+    axes = equation.split("->")[1][-len(shape):]
+    long = [place for place, axis in enumerate(axes) if axis in bias and shape[place] > 1]
+    if len(long) != 1:
+        return False
+    taken = len(shape) - 1 if shape[-1] == shape[long[0]] else 0 if shape[0] == shape[long[0]] else long[0]
+    return taken != long[0]
+
+
 class Builder:
     def __init__(self, draw, dtype):
         self.draw, self.dtype = draw, dtype
@@ -63,7 +74,10 @@ class Builder:
         shape = tuple((steps if equation.endswith(("abd", "abde", "abed", "adb")) else width) if n is None else n for n in shape)
         if equation.startswith("..."):
             shape = (steps, e)
-        x = layers.EinsumDense(equation, shape, bias_axes=d.choice([bias, bias, None]), activation=self.activation(), **self.options())(x)
+        bias = d.choice([bias, bias, None])
+        if bias and misplaces(equation, shape, bias):
+            bias = None
+        x = layers.EinsumDense(equation, shape, bias_axes=bias, activation=self.activation(), **self.options())(x)
         if len(x.shape) == 4 and d.random() < 0.6:
             a, b = x.shape[2:]
             x = layers.EinsumDense("abcd,cde->abe", (steps, d.randrange(1, 9)), bias_axes="e", **self.options())(x)
