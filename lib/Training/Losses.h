@@ -38,8 +38,7 @@ enum class TargetKind {
 struct LossEntry {
   llvm::StringLiteral name; // canonical
   TargetKind target;
-  llvm::StringLiteral
-      arguments; // of the class's constructor beside Loss's own, with spaces between
+  llvm::StringLiteral arguments; // of the class's constructor, beside Loss's own; spaces between
   SampleLoss (*build)(LossInput &input);
   /// What is wrong with predictions of this type, or with arguments of this loss alone; "" when
   /// nothing is. Null: nothing can be.
