@@ -3,7 +3,7 @@
 #include "mpc/Import/Keras/Import.h"
 
 #include "GraphImporter.h"
-#include "LegacyConfig.h"
+#include "Legacy/Config.h"
 #include "LowRank.h"
 #include "ModelWeights.h"
 #include "mpc/Import/Keras/Archive.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Keras 2's spellings, as TensorFlow 2.1 to 2.15 wrote them, become Keras 3's.
-#include "lib/Import/Keras/LegacyConfig.h"
+#include "lib/Import/Keras/Legacy/Config.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Layers and models of Keras 2 in Keras 3's spelling (keras/src/legacy/saving/saving_utils.py and
 // serialization.py say what Keras 3 makes of them).
-#include "LegacyConfig.h"
+#include "Config.h"
 
-#include "Operations/OperationBuilder.h"
+#include "../Operations/OperationBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"

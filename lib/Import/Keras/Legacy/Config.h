@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Architectures and training configs of Keras 2, and of every legacy .h5 file, in the spelling of
 // Keras 3's config.json. Only spelling is changed here; nothing is judged.
-#ifndef MPC_LIB_IMPORT_KERAS_LEGACYCONFIG_H
-#define MPC_LIB_IMPORT_KERAS_LEGACYCONFIG_H
+#ifndef MPC_LIB_IMPORT_KERAS_LEGACY_CONFIG_H
+#define MPC_LIB_IMPORT_KERAS_LEGACY_CONFIG_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Weights of legacy .h5 files (keras/src/legacy/saving/legacy_h5_format.py): names in attributes
 // give the order, datasets lie at the names.
-#include "ModelWeights.h"
+#include "../ModelWeights.h"
 
 #include "mpc/Import/Keras/InputError.h"
 
