@@ -24,7 +24,7 @@ const LayerConfig *GraphImporter::getChild(const LayerConfig &layer, llvm::Strin
     report(path, "the config of " + layer.className + " holds no layer in '" + key + "'");
     return nullptr;
   }
-  llvm::Expected<LayerConfig> parsed = parseLayerConfig(*value, fileName, path);
+  llvm::Expected<LayerConfig> parsed = parseLayerConfig(*value, fileName, path, layer.version);
   if (!parsed) {
     failed = true;
     errors = llvm::joinErrors(std::move(errors), parsed.takeError());
@@ -98,6 +98,7 @@ const LayerConfig &GraphImporter::getPart(const LayerConfig &parent, llvm::Strin
   if (!part) {
     part = std::make_unique<LayerConfig>(make());
     part->isPart = true;
+    part->version = parent.version;
   }
   return *part;
 }
