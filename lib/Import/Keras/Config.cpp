@@ -309,7 +309,9 @@ std::unique_ptr<ModelConfig> Parser::parseModel(const json::Object &object, llvm
     return model;
   }
   model->name = config->getString("name").value_or("model").str();
-  model->trainable = config->getBoolean("trainable").value_or(true);
+  model->trainable =
+      config->getBoolean("trainable")
+          .value_or(config->getNumber("trainable").value_or(1.0) != 0.0); // Python takes 1 for true
   if (const json::Object *compile = object.getObject("compile_config"))
     model->compileConfig = *compile;
   llvm::StringSet<> names;

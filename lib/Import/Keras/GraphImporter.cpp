@@ -4,6 +4,7 @@
 // ForwardSignature.cpp the end.
 #include "GraphImporter.h"
 
+#include "Dtype.h"
 #include "LayerArguments.h"
 #include "LayerRegistry.h"
 #include "Operations/OperationBuilder.h"
@@ -18,9 +19,11 @@ using mlir::Value;
 
 namespace {
 
-/// Whether a config, or one of an object inside it, says `stateful`.
+/// Whether a config, or one of an object inside it, says `stateful`, or `time_major`, where what
+/// Input calls the batch are steps.
 bool saysStateful(const llvm::json::Object &config, unsigned depth = 0) {
-  if (config.getBoolean("stateful").value_or(false))
+  if (readFlag(config.get("stateful")).value_or(false) ||
+      readFlag(config.get("time_major")).value_or(false))
     return true;
   return depth < 16 && llvm::any_of(
                            config,

@@ -135,7 +135,7 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
 
 Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path, Value outer) {
   for (llvm::StringRef flag : {"sparse", "ragged"})
-    if (layer.config.getBoolean(flag).value_or(false)) {
+    if (readFlag(layer.config.get(flag)).value_or(false)) {
       report(path, llvm::Twine(flag) + " inputs are not supported; give the model dense tensors");
       return {};
     }

@@ -165,7 +165,7 @@ Value varianceCorrection(B &b, Value x, llvm::ArrayRef<int64_t> axes, int64_t ax
   const bool isFused = (rank == 4 || (rank == 5 && version.ofTensorFlow)) &&
                        (axis == 1 || axis == rank - 1) && !isSet("renorm") &&
                        !isSet("virtual_batch_size") && !isSet("synchronized") &&
-                       !elementTypeOf(x).isF64();
+                       b.layer.className != "SyncBatchNormalization" && !elementTypeOf(x).isF64();
   if (!version.isKeras2() || (version.ofTensorFlow && !isFused))
     return {};
   Value count = countOf(b, x, axes), one = b.makeConstant(1.0), factor;

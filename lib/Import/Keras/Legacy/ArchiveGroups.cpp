@@ -4,6 +4,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <map>
 #include <memory>
@@ -91,9 +92,24 @@ private:
 
 } // namespace
 
+/// The parts of a path without the underscore that private attributes of Python's have.
+static std::string makePublic(llvm::StringRef path) {
+  std::string result;
+  while (!path.empty()) {
+    auto [name, rest] = path.split('/');
+    name.consume_front("_");
+    result += (result.empty() ? "" : "/") + name.str();
+    path = rest;
+  }
+  return result;
+}
+
 void renameLegacyGroups(WeightFile &file, llvm::ArrayRef<std::string> expected) {
   constexpr llvm::StringLiteral legacy("_layer_checkpoint_dependencies/");
   bool countsTwice = false;
+  llvm::StringSet<> known;
+  for (const std::string &path : expected)
+    known.insert(path);
   WeightFile renamed;
   for (auto &[path, tensor] : file) {
     std::string name = path;
@@ -102,6 +118,8 @@ void renameLegacyGroups(WeightFile &file, llvm::ArrayRef<std::string> expected) 
       name.replace(at, legacy.size(), "layers/");
       countsTwice = true;
     }
+    if (name.find("/_") != std::string::npos && !known.contains(name))
+      name = makePublic(name);
     renamed.emplace(std::move(name), std::move(tensor));
   }
   file = std::move(renamed);

@@ -11,7 +11,8 @@ namespace mpc::keras {
 
 /// Gives the datasets the names that Keras 3 writes. Keras 3.0 and 2.x call the group of a
 /// container's layers by another name; 2.12 and 2.13 count layers with weights twice, so that the
-/// second Dense is `dense_2`; on Windows 2.15 writes `layers\dense` as one name. `expected`: the
+/// second Dense is `dense_2`; on Windows 2.15 writes `layers\dense` as one name; parts of a
+/// layer may be called as its private attributes (`_key_dense`). `expected`: the
 /// datasets of the model's variables.
 void renameLegacyGroups(WeightFile &file, llvm::ArrayRef<std::string> expected);
 

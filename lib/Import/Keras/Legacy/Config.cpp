@@ -125,6 +125,12 @@ void addMirror(json::Object &config) {
   config["backward_layer"] = std::move(backward);
 }
 
+/// Layers of categories count in integers, which is no policy: their results are.
+bool isPolicyOfIntegers(const json::Value &dtype) {
+  const std::optional<llvm::StringRef> name = dtype.getAsString();
+  return name && (name->starts_with("int") || name->starts_with("uint"));
+}
+
 /// What an argument that is missing means where Keras 3 takes it for something else.
 void addDefaults(llvm::StringRef className, json::Object &config) {
   const bool isGated = llvm::is_contained(
@@ -149,7 +155,8 @@ json::Object Modernizer::convertConfig(llvm::StringRef className, const json::Ob
     } else if (className == "LeakyReLU" && key == "alpha") {
       config["negative_slope"] = value;
     } else if (key == "dtype") {
-      config[key.str()] = convertPolicy(value);
+      if (className == "InputLayer" || !isPolicyOfIntegers(value))
+        config[key.str()] = convertPolicy(value);
     } else if (isIdleArgument(className, key, value)) {
       continue;
     } else if (const json::Array *axes = key == "axis" ? value.getAsArray() : nullptr;
@@ -219,8 +226,7 @@ json::Object Modernizer::convertLayer(const json::Object &legacy) {
   }
   const llvm::StringRef today =
       llvm::StringSwitch<llvm::StringRef>(className)
-          .Cases({"BatchNormalizationV1", "BatchNormalizationV2", "SyncBatchNormalization"},
-                 "BatchNormalization")
+          .Cases({"BatchNormalizationV1", "BatchNormalizationV2"}, "BatchNormalization")
           .Default(className);
   json::Object layer = legacy;
   const llvm::StringRef registered = legacy.getString("registered_name").value_or("");

@@ -27,11 +27,20 @@ Value importResizedAtRandom(LayerBuilder &b) {
   return getImages(b, 2, Integers::Cast);
 }
 
+/// On one device the same as BatchNormalization, under another name.
+Value importSynchronized(LayerBuilder &b) {
+  for (const LayerEntry &entry : normalizationLayers())
+    if (entry.className == "BatchNormalization")
+      return entry.import(b);
+  return {};
+}
+
 constexpr LayerEntry kLayersOfKeras2[] = {
     {"LocallyConnected1D", importLocallyConnected1D},
     {"LocallyConnected2D", importLocallyConnected2D},
     {"RandomHeight", importResizedAtRandom},
     {"RandomWidth", importResizedAtRandom},
+    {"SyncBatchNormalization", importSynchronized, Masking::PassesOn},
     {"ThresholdedReLU", importThresholdedRelu, Masking::PassesOn, nullptr, /*onLastAxis=*/true},
 };
 
