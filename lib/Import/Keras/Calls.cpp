@@ -6,6 +6,7 @@
 #include "CompositeBuilder.h"
 #include "Dtype.h"
 #include "LayerRegistry.h"
+#include "Legacy/TensorFlowNodes.h"
 #include "Objects.h"
 #include "Operations/OperationBuilder.h"
 
@@ -216,6 +217,8 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
                                     Values &outputs) {
   if (unsupported.contains(&layer))
     return false;
+  if (isTensorFlowClass(layer.className))
+    return importTensorFlow(layer, node, path, tensors, outputs);
   OperationBuilder b(builder, mlir::NameLoc::get(builder.getStringAttr(path)), layer, node,
                      tensors);
   outputs = {findOperation(layer)(b)};

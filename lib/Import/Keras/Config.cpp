@@ -3,6 +3,8 @@
 // (lists of [layer, node, tensor, kwargs]).
 #include "mpc/Import/Keras/Config.h"
 
+#include "Legacy/TensorFlowNodes.h"
+
 #include "mpc/Import/Keras/InputError.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -192,7 +194,16 @@ Argument Parser::parseStructure(const json::Value *value, llvm::StringRef path,
 void Parser::parseCalls(const json::Array &nodes, LayerConfig &layer, llvm::StringRef path) {
   for (const json::Value &value : nodes) {
     Node node;
-    if (const json::Object *object = value.getAsObject()) {
+    if (isTensorFlowClass(layer.className)) {
+      std::optional<Node> recorded = parseTensorFlowNode(value);
+      if (!recorded) {
+        report(path, "an inbound node of a TensorFlow operation holds something else than [layer, "
+                     "node, tensor, keywords] or constants; " +
+                         llvm::Twine(kConfigAdvice));
+        return;
+      }
+      node = std::move(*recorded);
+    } else if (const json::Object *object = value.getAsObject()) {
       if (const json::Array *arguments = object->getArray("args"))
         for (const json::Value &argument : *arguments)
           node.arguments.push_back(parseArgument(argument, path));
@@ -336,7 +347,8 @@ std::unique_ptr<ModelConfig> Parser::parseModel(const json::Object &object, llvm
 
 bool isOperation(const LayerConfig &layer) {
   const llvm::StringRef module = layer.module;
-  return module.starts_with("keras.src.ops") || module.starts_with("keras.src.activations");
+  return module.starts_with("keras.src.ops") || module.starts_with("keras.src.activations") ||
+         isTensorFlowClass(layer.className);
 }
 
 std::vector<const TensorRef *> Argument::tensors() const {

@@ -7,6 +7,8 @@
 #include "Dtype.h"
 #include "LayerArguments.h"
 #include "LayerRegistry.h"
+#include "Legacy/TensorFlowImport.h"
+#include "Legacy/TensorFlowNodes.h"
 #include "Operations/OperationBuilder.h"
 #include "mpc/Import/Keras/InputError.h"
 
@@ -97,7 +99,10 @@ void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef 
       report(place, message);
       unsupported.insert(&layer);
     };
-    if (isOperation(layer)) {
+    if (isTensorFlowClass(layer.className)) {
+      if (const std::string why = whyTensorFlowIsRefused(layer); !why.empty())
+        refuse(why);
+    } else if (isOperation(layer)) {
       if (!findOperation(layer))
         refuse("unsupported operation '" + layer.className +
                "' of keras.ops; use the layer of Keras that does the same");

@@ -6,6 +6,7 @@
 
 #include "KernelQuantizer.h"
 #include "LayerBuilder.h"
+#include "Legacy/SymbolicIntegers.h"
 #include "mpc/Import/Keras/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -183,6 +184,9 @@ public:
                  llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs,
                  llvm::function_ref<mlir::Value(LayerBuilder &)> import, bool passesMasksOn);
 
+  /// What TensorFlow's functions of shapes gave.
+  SymbolicIntegerTable symbolicIntegers;
+
 private:
   using Values = llvm::SmallVector<mlir::Value>;
   class FunctionalGraph;
@@ -216,6 +220,9 @@ private:
   /// A node that keras.ops recorded: plain ops of @forward, no layer.
   bool importOperation(const LayerConfig &layer, const Node &node, llvm::StringRef path,
                        llvm::ArrayRef<mlir::Value> tensors, Values &outputs);
+  /// A TensorFlow function that Keras 2 recorded (Legacy/): likewise.
+  bool importTensorFlow(const LayerConfig &layer, const Node &node, llvm::StringRef path,
+                        llvm::ArrayRef<mlir::Value> tensors, Values &outputs);
   /// The argument of @forward (root) or the cast (nested) that an InputLayer stands for; null after
   /// an error.
   mlir::Value importInput(const LayerConfig &layer, llvm::StringRef path, mlir::Value outer);

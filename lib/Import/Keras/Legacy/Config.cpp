@@ -7,6 +7,7 @@
 #include "../Operations/OperationBuilder.h"
 #include "Arguments.h"
 #include "Nodes.h"
+#include "TensorFlowNodes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -218,6 +219,8 @@ json::Object Modernizer::convertLayer(const json::Object &legacy) {
   const llvm::StringRef module = legacy.getString("module").value_or("");
   if (isModelObject(legacy))
     return convertModel(legacy);
+  if (isTensorFlowClass(className))
+    return legacy;
   if (module.empty() && isRecordedOperation(className, legacy)) {
     json::Object operation = legacy;
     operation["module"] = "keras.src.ops";

@@ -55,30 +55,27 @@ json::Value tensorOf(const json::Array &reference) {
        json::Object{{"keras_history", json::Array{reference[0], reference[1], reference[2]}}}}};
 }
 
-/// Of a layer's arguments; those of a recorded function stay the numbers that they are.
-json::Value constantOf(const json::Value &value, bool isFunction) {
-  if (isFunction)
-    return value;
+json::Value constantOf(const json::Value &value) {
   return json::Object{{"class_name", "__tensor__"},
                       {"config", json::Object{{"value", value}, {"dtype", "float32"}}}};
 }
 
 /// A structure in which references are tensors.
-json::Value convertStructure(const json::Value &value, bool isFunction, unsigned depth = 0) {
+json::Value convertStructure(const json::Value &value, unsigned depth = 0) {
   if (depth > kMaxDepth)
     return value;
   if (const json::Array *array = value.getAsArray()) {
     if (isReference(*array))
-      return isConstant(*array) ? constantOf((*array)[2], isFunction) : tensorOf(*array);
+      return isConstant(*array) ? constantOf((*array)[2]) : tensorOf(*array);
     json::Array items;
     for (const json::Value &item : *array)
-      items.push_back(convertStructure(item, isFunction, depth + 1));
+      items.push_back(convertStructure(item, depth + 1));
     return items;
   }
   if (const json::Object *object = value.getAsObject()) {
     json::Object items;
     for (const auto &[key, item] : *object)
-      items[key.str()] = convertStructure(item, isFunction, depth + 1);
+      items[key.str()] = convertStructure(item, depth + 1);
     return items;
   }
   return value;
@@ -125,14 +122,13 @@ void splitRecurrence(const json::Object &config, json::Array &list, json::Object
 
 json::Object convertNode(llvm::StringRef className, const json::Object &config,
                          const json::Value &node) {
-  const bool isFunction = isRecordedFunction(className);
   json::Object keywords;
   if (const json::Object *given = findKeywords(node))
     for (const auto &[key, value] : *given)
-      keywords[key.str()] = convertStructure(value, isFunction);
-  json::Value argument = convertStructure(node, isFunction);
+      keywords[key.str()] = convertStructure(value);
+  json::Value argument = convertStructure(node);
   if (json::Array *list = argument.getAsArray()) {
-    if (list->size() == 1 && !isFunction) {
+    if (list->size() == 1) {
       json::Value only = std::move(list->front());
       argument = std::move(only);
     } else if (isRecurrence(className) && !list->empty()) {
@@ -153,12 +149,6 @@ bool isToday(const json::Value &node) {
 
 bool isModelClass(llvm::StringRef name) {
   return name == "Functional" || name == "Model" || name == "Sequential";
-}
-
-bool isRecordedFunction(llvm::StringRef className) {
-  return llvm::is_contained({"TFOpLambda", "SlicingOpLambda", "TensorFlowOpLayer", "ClassMethod",
-                             "InstanceMethod", "InstanceProperty"},
-                            className);
 }
 
 json::Array modernizeNodes(llvm::StringRef className, const json::Object &config,

@@ -14,16 +14,12 @@ namespace mpc::keras {
 void renumberCalls(llvm::json::Object &config);
 
 /// The calls of a layer as Keras 3 writes them, {"args", "kwargs"}; what has that form already
-/// stays. `config` is the layer's.
+/// stays. `config` is the layer's. Not for functions of TensorFlow, which TensorFlowNodes.h reads.
 llvm::json::Array modernizeNodes(llvm::StringRef className, const llvm::json::Object &config,
                                  const llvm::json::Array &nodes);
 
 /// Keras's own classes of models.
 bool isModelClass(llvm::StringRef name);
-
-/// Whether the class is of those whose calls keep a list of one tensor: operations of TensorFlow
-/// that Keras 2 recorded.
-bool isRecordedFunction(llvm::StringRef className);
 
 } // namespace mpc::keras
 
