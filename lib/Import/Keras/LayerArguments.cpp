@@ -104,6 +104,37 @@ private:
 
 } // namespace
 
+bool isClassOfKeras(llvm::StringRef className) {
+  // Those that Keras 3 does not have, or that the table leaves out.
+  constexpr llvm::StringLiteral others[] = {"AddLoss",
+                                            "AddMetric",
+                                            "BatchNormalizationV1",
+                                            "BatchNormalizationV2",
+                                            "ClassMethod",
+                                            "ConvLSTM2DCell",
+                                            "ConvRecurrent2D",
+                                            "CuDNNGRU",
+                                            "CuDNNLSTM",
+                                            "DenseFeatures",
+                                            "FlaxLayer",
+                                            "GroupQueryAttention",
+                                            "InstanceMethod",
+                                            "InstanceProperty",
+                                            "JaxLayer",
+                                            "LocallyConnected1D",
+                                            "ModuleWrapper",
+                                            "LocallyConnected2D",
+                                            "RandomFourierFeatures",
+                                            "RandomHeight",
+                                            "RandomWidth",
+                                            "ReversibleEmbedding",
+                                            "SyncBatchNormalization",
+                                            "TFSMLayer",
+                                            "ThresholdedReLU",
+                                            "TorchModuleWrapper"};
+  return findArguments(className) || llvm::is_contained(others, className);
+}
+
 void reportUnknownArguments(const LayerConfig &layer,
                             llvm::function_ref<void(const llvm::Twine &message)> report) {
   ArgumentCheck(layer.version, report).checkLayer(layer.className, layer.module, layer.config);

@@ -18,6 +18,9 @@ namespace mpc::keras {
 void reportUnknownArguments(const LayerConfig &layer,
                             llvm::function_ref<void(const llvm::Twine &message)> report);
 
+/// Whether a version of Keras, 2 or 3, has a layer class of this name.
+bool isClassOfKeras(llvm::StringRef className);
+
 } // namespace mpc::keras
 
 #endif
