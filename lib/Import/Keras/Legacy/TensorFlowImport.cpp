@@ -19,7 +19,7 @@ const TensorFlowFunction *findTensorFlowFunction(llvm::StringRef name) {
   static const llvm::StringMap<const TensorFlowFunction *> table = [] {
     llvm::StringMap<const TensorFlowFunction *> functions;
     for (llvm::ArrayRef<TensorFlowFunction> family :
-         {tensorFlowArithmetic(), tensorFlowBackend(), tensorFlowImages(), tensorFlowIndexing(),
+         {tensorFlowArithmetic(), tensorFlowSizes(), tensorFlowImages(), tensorFlowIndexing(),
           tensorFlowMatrices(), tensorFlowNetworks(), tensorFlowRandom(), tensorFlowReductions(),
           tensorFlowShapes(), tensorFlowWindows()})
       for (const TensorFlowFunction &function : family) {
