@@ -3,7 +3,7 @@
 """Writes the first files of test/Fuzz/corpora: one of each kind that the formats have, as NumPy and
 our tools write them. Usage: make-seeds.py CORPORA [BIN]
 
-BIN is a folder of tools; with it the checkpoint is made, too."""
+BIN is a folder of tools; with it the checkpoint, the IR and its bytecode are made, too."""
 
 import gzip
 import io
@@ -97,6 +97,10 @@ def of_tools(binaries, work):
         "--early-stop=monitor=loss,patience=1,restore_best_weights=true", "--reduce-lr=monitor=loss,patience=1",
         "--checkpoint=c")  # fmt: skip
     yield "Checkpoint", "trained", read(os.path.join(work, "c", sorted(os.listdir(os.path.join(work, "c")))[-1]))
+    run("mpcc", BLOBS, "--compile-to=policy", "--initialize=1", "--name=b", "-o", "ir")
+    yield "Ir", "policy", read(os.path.join(work, "ir/b.mlir"))
+    run("mpc-opt", "ir/b.mlir", "--emit-bytecode", "-o", "b.mlirbc")
+    yield "Bytecode", "policy", read(os.path.join(work, "b.mlirbc"))
 
 
 def main():
