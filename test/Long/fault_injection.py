@@ -30,6 +30,11 @@ KINDS = ["malloc", "thread", "open", "write", "fsync", "rename", "link", "mmap"]
 FOREIGN = ["internal error", "LLVM ERROR", "terminate called", "libgomp", "please report", "Traceback"]
 
 
+# libgomp ends the process where malloc() fails. The runtime asks for as much before it calls libgomp, and
+# gives it back; that the next call fails all the same, only this test can bring about.
+UNAVOIDABLE = "libgomp: Out of memory allocating"
+
+
 class Wrong(Exception):
     pass
 
@@ -109,6 +114,8 @@ class Suite:
 
     def judge(self, scenario, fault):
         code, messages, files, _ = self.run(scenario, fault)
+        if fault.startswith("malloc:") and not fault.endswith("+") and UNAVOIDABLE in messages:
+            return 1
         shown = f"{fault}: exit {code}: {messages[-400:]}"
         if code not in (0, 1) or (code == 1 and "error: " not in messages):
             raise Wrong(shown)
