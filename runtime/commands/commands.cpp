@@ -16,10 +16,13 @@ static std::vector<Option> with(std::vector<Option> options, const std::vector<O
 }
 
 static std::vector<Command> makeTable() {
+  const Option verify = {"verify", Takes::Nothing, "",
+                         "compare NAME.safetensors beside LIB with the hash that mpcc wrote"};
   const std::vector<Option> machine = {
       {"device", Takes::Value, "cpu|cuda:N", "where to run (default cpu)"},
       {"threads", Takes::Value, "N", "CPU threads (default: all)"},
       {"deterministic", Takes::Nothing, "", "the same bytes on every run (always so)"},
+      verify,
       {"help", Takes::Nothing, "", "this text"}};
   const std::vector<Option> weights = {
       {"weights", Takes::Value, "W.safetensors", "weights to use instead of those beside LIB"},
@@ -107,7 +110,8 @@ static std::vector<Command> makeTable() {
        with({{"kernels", Takes::Nothing, "", "which kernels would compute it here"},
              {"batch-size", Takes::Value, "N", "in batches of N (default 32)"},
              {"resume", Takes::Value, "DIR", "as the newest checkpoint there measured (--tune)"},
-             {"threads", Takes::Value, "N", "CPU threads (default: all)"}},
+             {"threads", Takes::Value, "N", "CPU threads (default: all)"},
+             verify},
             with(json, {{"help", Takes::Nothing, "", "this text"}})),
        inspect},
   };
@@ -175,6 +179,7 @@ training::SessionOptions sessionOptions(Arguments &arguments) {
   options.threads = static_cast<uint32_t>(arguments.integer("threads", 0, 1, 4096));
   options.seed = arguments.seed("seed", 0);
   options.weights = arguments.text("weights");
+  options.verify = arguments.has("verify");
   return options;
 }
 

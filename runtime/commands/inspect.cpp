@@ -223,6 +223,9 @@ int inspect(Arguments &arguments, Console &console) {
   Result<std::unique_ptr<Session>> session = Session::openTables(arguments.positional()[0]);
   if (!session)
     return console.fail(session.failure());
+  if (arguments.has("verify"))
+    if (Status status = (*session)->verifyWeights(); !status)
+      return console.fail(status.failure());
   std::vector<PlannedKernels> planned;
   if (arguments.has("kernels")) {
     std::vector<std::string> notes;
