@@ -183,20 +183,7 @@ training::SessionOptions sessionOptions(Arguments &arguments) {
   return options;
 }
 
-static int dispatch(const Command &command, Arguments &arguments, Console &console) {
-  try {
-    return command.run(arguments, console);
-  } catch (const std::bad_alloc &) {
-    return console.fail(data::Failure("out of memory; use a smaller --batch-size or less data"));
-  } catch (const std::exception &exception) {
-    data::Failure failure(std::string("mpc-run ") + command.name + ": " + exception.what() +
-                          "; please report it with this command line and its files");
-    failure.internal = true;
-    return console.fail(failure);
-  }
-}
-
-int runCommandLine(int count, const char *const *words, Console &console) {
+static int runWords(int count, const char *const *words, Console &console) {
   std::string name = count > 1 ? words[1] : "";
   if (name == "--help" || name == "-h" || name == "help")
     return console.data(overview());
@@ -208,7 +195,7 @@ int runCommandLine(int count, const char *const *words, Console &console) {
     Arguments arguments(command.options, count - 2, words + 2);
     if (arguments.has("help"))
       return console.data(help(command));
-    return dispatch(command, arguments, console);
+    return command.run(arguments, console);
   }
   std::string names;
   for (const Command &command : commandTable())
@@ -216,6 +203,20 @@ int runCommandLine(int count, const char *const *words, Console &console) {
   return console.usage("mpc-run",
                        {(name.empty() ? "a command is missing" : "unknown command '" + name + "'") +
                         "; expected one of: " + names + "; --help explains them"});
+}
+
+int runCommandLine(int count, const char *const *words, Console &console) {
+  const char *name = count > 1 ? words[1] : "";
+  try {
+    return runWords(count, words, console);
+  } catch (const std::bad_alloc &problem) {
+    return console.failWithoutMemory(name, problem);
+  } catch (const std::exception &exception) {
+    data::Failure failure(std::string("mpc-run ") + name + ": " + exception.what() +
+                          "; please report it with this command line and its files");
+    failure.internal = true;
+    return console.fail(failure);
+  }
 }
 
 } // namespace mpc::commands
