@@ -7,6 +7,7 @@
 
 #include "mpc/Import/IR/CheckIR.h"
 #include "tools/EndlessInputs.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <sys/mman.h>
@@ -39,7 +40,7 @@ inline bool importsModel(llvm::ArrayRef<const char *> words) {
 }
 
 /// Says so and returns true where the tool's input is IR that must not be parsed. An input that
-/// cannot be read is left for the tool to refuse.
+/// cannot be read is left for the tool to refuse, as is a pipe with a name.
 inline bool refuseHostileIR(int argc, char **argv, const mlir::DialectRegistry &registry) {
   llvm::ArrayRef<const char *> words(argv, argc);
   if (isQuestion(words) || importsModel(words))
@@ -48,8 +49,10 @@ inline bool refuseHostileIR(int argc, char **argv, const mlir::DialectRegistry &
   std::unique_ptr<llvm::MemoryBuffer> file;
   if (input == "-") {
     file = peekStandardInput();
-  } else if (auto read = llvm::MemoryBuffer::getFile(input)) {
-    file = std::move(*read);
+  } else if (llvm::sys::fs::is_regular_file(input)) {
+    // The tool would find a pipe with a name empty behind us.
+    if (auto read = llvm::MemoryBuffer::getFile(input))
+      file = std::move(*read);
   }
   if (!file)
     return false;

@@ -302,7 +302,10 @@ install(FILES $<TARGET_FILE:m3_blobs::m3_blobs> $<TARGET_FILE_DIR:m3_blobs::m3_b
             self.prefix = before
 
     def test_sizes(self):
-        if os.path.getsize(os.path.realpath(self.library)) > 2 << 20:
+        # As packages hold it: without the symbols that a debugger reads.
+        stripped = os.path.join(self.work, "stripped.so")
+        subprocess.run(["strip", "-o", stripped, os.path.realpath(self.library)], check=True)
+        if os.path.getsize(stripped) > 2 << 20:
             raise Failure("libmpcrt is larger than 2 MiB")
         if os.path.getsize(os.path.join(self.work, "beforehand", "libblobs.so")) > 300 << 10:
             raise Failure("the model's library is larger than 300 KiB")
