@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of commands, their help, and the choice among them.
 #include "commands/commands.h"
+#include "commands/refused_memory.h"
 
 #include "mpc-rt/model.h"
 
@@ -182,7 +183,7 @@ static int dispatch(const Command &command, Arguments &arguments, Console &conso
   try {
     return command.run(arguments, console);
   } catch (const std::bad_alloc &) {
-    return console.fail(data::Failure("out of memory; use a smaller --batch-size or less data"));
+    return console.failOutOfMemory(lastRefusedBytes());
   } catch (const std::exception &exception) {
     data::Failure failure(std::string("mpc-run ") + command.name + ": " + exception.what() +
                           "; please report it with this command line and its files");
@@ -194,15 +195,15 @@ static int dispatch(const Command &command, Arguments &arguments, Console &conso
 int runCommandLine(int count, const char *const *words, Console &console) {
   std::string name = count > 1 ? words[1] : "";
   if (name == "--help" || name == "-h" || name == "help")
-    return console.data(overview());
+    return console.table(overview());
   if (name == "--version")
-    return console.data(std::string("mpc-run ") + mpc_rt_version() + "\n");
+    return console.table(std::string("mpc-run ") + mpc_rt_version() + "\n");
   for (const Command &command : commandTable()) {
     if (name != command.name)
       continue;
     Arguments arguments(command.options, count - 2, words + 2);
     if (arguments.has("help"))
-      return console.data(help(command));
+      return console.table(help(command));
     return dispatch(command, arguments, console);
   }
   std::string names;

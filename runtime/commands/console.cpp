@@ -2,26 +2,12 @@
 // Messages.
 #include "commands/console.h"
 
+#include "untrusted/outlets.h"
+
 #include <cerrno>
 #include <cstring>
 
 namespace mpc::commands {
-
-/// Text for a terminal: names in files may hold control characters, which would be commands to it.
-static std::string printable(const std::string &text) {
-  std::string result;
-  for (char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if ((code >= ' ' && code != 127) || c == '\n' || c == '\t') {
-      result += c;
-      continue;
-    }
-    char escape[8];
-    std::snprintf(escape, sizeof escape, "\\x%02x", code);
-    result += escape;
-  }
-  return result;
-}
 
 void Console::label(const char *colour, const char *word) {
   if (terminal_)
@@ -33,27 +19,34 @@ void Console::label(const char *colour, const char *word) {
 int Console::fail(const data::Failure &failure) {
   for (const std::string &message : failure.messages) {
     label("31", failure.internal ? "internal error" : "error");
-    std::fprintf(err_, "%s\n", printable(message).c_str());
+    std::fprintf(err_, "%s\n", untrusted::forLine(message).c_str());
   }
   return failure.internal ? InternalError : BadInput;
+}
+
+int Console::failOutOfMemory(uint64_t wanted) {
+  return fail(data::Failure(
+      "out of memory while " + stage_ +
+      (wanted ? "; " + std::to_string(wanted) + " more bytes were wanted" : std::string()) + "; " +
+      advice_));
 }
 
 int Console::usage(const std::string &command, const std::vector<std::string> &faults) {
   for (const std::string &fault : faults) {
     label("31", "error");
-    std::fprintf(err_, "%s: %s\n", command.c_str(), printable(fault).c_str());
+    std::fprintf(err_, "%s: %s\n", command.c_str(), untrusted::forLine(fault).c_str());
   }
   return BadUsage;
 }
 
 void Console::note(const std::string &text) {
   label("36", "note");
-  std::fprintf(err_, "%s\n", printable(text).c_str());
+  std::fprintf(err_, "%s\n", untrusted::forLine(text).c_str());
 }
 
 void Console::warn(const std::string &text) {
   label("35", "warning");
-  std::fprintf(err_, "%s\n", printable(text).c_str());
+  std::fprintf(err_, "%s\n", untrusted::forLine(text).c_str());
 }
 
 data::Status Console::write(const std::string &text) {
@@ -63,8 +56,17 @@ data::Status Console::write(const std::string &text) {
                        "; expected an open pipe, or a file with room");
 }
 
-int Console::data(const std::string &text) {
-  data::Status status = write(text);
+void Console::print(const std::string &text) {
+  std::fprintf(err_, "%s\n", untrusted::forTerminal(text).c_str());
+}
+
+int Console::table(const std::string &text) {
+  data::Status status = write(untrusted::forTerminal(text));
+  return status ? Done : fail(status.failure());
+}
+
+int Console::json(const std::string &text) {
+  data::Status status = write(untrusted::forJson(text));
   return status ? Done : fail(status.failure());
 }
 

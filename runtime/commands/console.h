@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Console: where a command writes. Data goes to `out`, messages to `err`.
+// Console: where a command writes. Data goes to `out`, messages to `err`. Names of a model are
+// shown (untrusted/outlets.h), never acted upon by a terminal; a message is one line.
 #ifndef MPC_RUNTIME_COMMANDS_CONSOLE_H
 #define MPC_RUNTIME_COMMANDS_CONSOLE_H
 
 #include "data/result.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -12,6 +14,11 @@ namespace mpc::commands {
 
 /// Exit codes (docs/tools.md).
 enum Exit { Done = 0, BadInput = 1, BadUsage = 2, InternalError = 3 };
+
+/// What to do when there is no memory.
+constexpr char loadingAdvice[] = "free some, or use a smaller model",
+               readingAdvice[] = "free some, or use less data",
+               runningAdvice[] = "use a smaller --batch-size or less data";
 
 class Console {
 public:
@@ -21,6 +28,14 @@ public:
   FILE *out() { return out_; }
   FILE *err() { return err_; }
   bool terminal() const { return terminal_; }
+
+  /// What goes on from here, for the message that there is no memory for it, and what to do then.
+  void doing(const std::string &what, const std::string &advice) {
+    stage_ = what;
+    advice_ = advice;
+  }
+  /// `wanted`: bytes of the request that failed; 0 where that is not known.
+  int failOutOfMemory(uint64_t wanted);
 
   /// Prints every message with `error: ` in front; returns the exit code.
   int fail(const data::Failure &failure);
@@ -32,14 +47,19 @@ public:
       note(text);
   }
   void warn(const std::string &text);
-  /// Writes data and flushes it.
+  /// A result for people among the messages.
+  void print(const std::string &text);
+  /// Writes data as it is and flushes it.
   data::Status write(const std::string &text);
-  /// The same as the end of a command: says what failed, and returns the exit code.
-  int data(const std::string &text);
+  /// Data for people, or as JSON, as the end of a command: says what failed, and returns the exit
+  /// code. Both let no control character out.
+  int table(const std::string &text);
+  int json(const std::string &text);
 
 private:
   void label(const char *colour, const char *word);
   FILE *out_, *err_;
+  std::string stage_ = "starting", advice_ = "free some";
   bool terminal_;
 };
 

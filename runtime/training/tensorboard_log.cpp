@@ -4,6 +4,7 @@
 // event.proto), of which three fields and one kind of summary are written.
 #include "data/crc32c.h"
 #include "training/epoch_log.h"
+#include "untrusted/outlets.h"
 
 #include <cerrno>
 #include <chrono>
@@ -136,16 +137,17 @@ Status TensorBoardLog::open(FILE *&file, const std::string &folder) {
 
 Status TensorBoardLog::historyChanged(const std::vector<Logs> &history) {
   int64_t epoch = static_cast<int64_t>(history.size()) - 1;
+  std::set<std::string> taken;
   for (const auto &[name, value] : history.back()) {
     bool validation = name.compare(0, 4, "val_") == 0;
+    const std::string tag = untrusted::makeDistinct(untrusted::forLine(name), taken);
     FILE *&file = validation ? validation_ : train_;
     std::string folder = folder_ + (validation ? "/validation" : "/train");
     if (!file)
       if (Status status = open(file, folder); !status)
         return status;
-    if (Status status =
-            append(file, folder,
-                   scalarEvent(epoch, "epoch_" + (validation ? name.substr(4) : name), value));
+    if (Status status = append(
+            file, folder, scalarEvent(epoch, "epoch_" + (validation ? tag.substr(4) : tag), value));
         !status)
       return status;
   }

@@ -6,6 +6,7 @@
 #include "tools/Streams.h"
 #include "tools/mpcc/Options.h"
 #include "tools/mpcc/WeightsFile.h"
+#include "untrusted/outlets.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/WithColor.h"
 
@@ -30,10 +31,10 @@ static int runTool(int argc, char **argv) {
   llvm::CrashRecoveryContext crash;
   if (crash.RunSafely([&] { code = mpc::compileModel(*options); }))
     return code;
+  const std::string model = mpc::untrusted::forLine(options->model);
   llvm::WithColor::error(llvm::errs())
-      << options->model
-      << ": internal error: mpcc crashed, whatever the model is; please report it "
-      << "with this command and the reproducer " << options->model << "\n";
+      << model << ": internal error: mpcc crashed, whatever the model is; please report it "
+      << "with this command and the reproducer " << model << "\n";
   // Other threads may wait for what is gone.
   ::_exit(mpc::kExitInternal);
 }
