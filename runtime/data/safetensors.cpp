@@ -5,6 +5,7 @@
 #include "data/atomic_file.h"
 #include "data/input_file.h"
 #include "data/json_guard.h"
+#include "untrusted/outlets.h"
 
 #include <algorithm>
 #include <cstring>
@@ -340,7 +341,7 @@ std::string formatSafetensorsHeader(const Safetensors &content) {
             std::to_string(offset + array.bytes()) + "]}";
     offset += array.bytes();
   }
-  text += "}";
+  text = untrusted::forJson(text + "}");
   text.append((64 - (text.size() + 8) % 64) % 64, ' '); // so that the tensors are aligned
   uint64_t length = text.size();
   return std::string(reinterpret_cast<const char *>(&length), 8) + text;

@@ -66,8 +66,8 @@ def check_csv(path, rows):
     assert not [cell for cell in table[0] if cell[:1] in tuple("=+-@")]
 
 
-def check_events(path):
-    """TFRecords of Event messages: every tag is text that is shown, and there once per step."""
+def check_events(path, epochs):
+    """TFRecords of Event messages: every tag is text that is shown, and there once per epoch."""
     with open(path, "rb") as handle:
         data = handle.read()
     tags = []
@@ -75,7 +75,7 @@ def check_events(path):
         (length,) = struct.unpack_from("<Q", data)
         tags += tags_of(data[12 : 12 + length])
         data = data[12 + length + 4 :]
-    assert tags and len(set(tags)) == len(tags)
+    assert tags and {tags.count(tag) for tag in tags} == {epochs}, "two metrics of one tag"
     for tag in tags:
         check_shown(tag, path)
 

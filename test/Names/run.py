@@ -10,6 +10,7 @@ import argparse
 import ctypes
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,11 @@ def accepted(tools, names):
     return accepted(tools, names[:half]) + accepted(tools, names[half:])
 
 
+def carried(name):
+    """JSON carries any name but halves of surrogate pairs."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", name)
+
+
 class Batch:
     """Models of a hundred names each, and the tests of what leaves them."""
 
@@ -90,10 +96,9 @@ class Batch:
         metrics = outlets.read_json(self.read("trained", "net.json"), "net.json")["metrics"]
         assert len(metrics) >= len(self.names)
         manifest = outlets.read_json(self.read("net", "net.json"), "net.json")
-        got = [output["name"] for output in manifest["outputs"]]
-        # JSON carries any name but halves of surrogate pairs.
-        wanted = [name.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for name in self.names]
-        assert sum(a != b for a, b in zip(got, wanted)) == 0, [(a, b) for a, b in zip(got, wanted) if a != b][:2]
+        got = [output.get("alias", "") for output in manifest["outputs"]]
+        wanted = list(map(carried, self.names))
+        assert got == wanted, [(a[:50], b[:50]) for a, b in zip(got, wanted) if a != b][:2]
 
     def test_header_and_example(self):
         for folder in ["net", "trained"]:
@@ -141,12 +146,13 @@ class Batch:
         outlets.check_messages(done.stderr, "predict")
         names = outlets.check_npz(out)
         numbered = [f"out{i}" for i in range(len(self.names))]
-        assert set(numbered) <= set(names)
+        assert set(numbered) <= set(names), "out0 stays"
         aliases = set(names) - set(numbered)
-        assert aliases <= set(self.names)
+        assert aliases <= set(map(carried, self.names))
         folded = [name.lower() for name in names if name.isascii()]
         assert len(set(folded)) == len(folded), "a file system would mix two of them up"
-        assert len(aliases) + done.stderr.count(b"is written as out") >= len(self.names)
+        left_out = done.stderr.count(b"is written as out")
+        assert len(aliases) + left_out >= len(self.names), (len(aliases), left_out)
 
     def test_train(self):
         path = self.tools.path
@@ -154,7 +160,8 @@ class Batch:
                 "--save", path("w.safetensors"), "--checkpoint", path("steps"), "--json"]  # fmt: skip
         done = self.tools.run("mpc-run", "train", path("trained"), "--data", self.data, "--validation-data", self.data,
                               "--epochs", 2, "--batch-size", 2, *logs)  # fmt: skip
-        assert done.stderr.count(b"Epoch ") == 2 == len(done.stderr.splitlines()), "a line per epoch"
+        lines = [line for line in done.stderr.splitlines() if not line.startswith((b"note: ", b"warning: "))]
+        assert len(lines) == 2 and all(line.startswith(b"Epoch ") for line in lines), [line[:80] for line in lines]
         for text in [done.stdout, self.read("log.json")]:
             for line in text.splitlines(keepends=True):
                 outlets.read_json(line, "JSON log")
@@ -162,16 +169,13 @@ class Batch:
         outlets.check_csv(path("log.csv"), rows=2)
         for part in ["train", "validation"]:
             for name in os.listdir(path("board", part)):
-                self.check_events(path("board", part, name))
+                outlets.check_events(path("board", part, name), epochs=2)
         done = self.tools.run("mpc-run", "train", path("trained"), "--data", self.data, "--resume", path("steps"),
                               "--epochs", 3, "--batch-size", 2)  # fmt: skip
         done = self.tools.run("mpc-run", "evaluate", path("trained"), "--data", self.data, "--json",
                               "--weights", path("w.safetensors"))  # fmt: skip
         outlets.read_json(done.stdout, "evaluate --json")
-        assert len(done.stderr.splitlines()) == 1
-
-    def check_events(self, path):
-        outlets.check_events(path)
+        assert len([line for line in done.stderr.splitlines() if not line.startswith(b"note: ")]) == 1
 
     def test_archives_of_many_names(self):
         """Names that no member may have are an error before anything is computed."""
@@ -232,8 +236,7 @@ class Single:
         for begin in range(0, len(self.names), 20):
             data = self.tools.path("data.npz")
             with zipfile.ZipFile(data, "w") as archive:
-                for name in set(self.names[begin : begin + 20]):
-                    member = (name.encode("utf-8", "replace").decode().replace("\0", "") + ".npy")[-60000:]
+                for member in {as_member(name) for name in self.names[begin : begin + 20]}:
                     with archive.open(member, "w") as handle:
                         numpy.save(handle, x)
             done = self.tools.run("mpc-run", *run, data, codes=(1,))
@@ -280,6 +283,12 @@ class Single:
             assert library.mpc_rt_model_load(text[:3000], ctypes.byref(ctypes.c_void_p())) != 0
             outlets.check_shown(library.mpc_rt_last_error(), "mpc_rt_last_error", "")
         library.mpc_rt_model_release(model)
+
+
+def as_member(name):
+    """What Python's zipfile can write: short enough, and without a null."""
+    text = name.encode("utf-8", "replace").replace(b"\0", b"")[:60000]
+    return text.decode("utf-8", "ignore") + ".npy"
 
 
 def tests_of(part):
