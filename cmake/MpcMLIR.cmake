@@ -51,7 +51,7 @@ function(mpc_add_tool name)
   target_include_directories(${name} PRIVATE
       ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
   target_compile_options(${name} PRIVATE -fno-exceptions)
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} mpcuntrusted MLIR LLVM)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

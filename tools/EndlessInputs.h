@@ -5,6 +5,7 @@
 #ifndef MPC_TOOLS_ENDLESS_INPUTS_H
 #define MPC_TOOLS_ENDLESS_INPUTS_H
 
+#include "untrusted/outlets.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/WithColor.h"
@@ -56,7 +57,7 @@ inline bool refuseEndlessInput(int argc, char **argv) {
       !isEndless(info))
     return false;
   llvm::WithColor::error(llvm::errs())
-      << (input == "-" ? "<stdin>" : input)
+      << (input == "-" ? "<stdin>" : untrusted::forLine(input))
       << ": is a device that never ends; expected a file or a pipe\n";
   return true;
 }

@@ -5,6 +5,7 @@
 #ifndef MPC_TOOLS_PARSE_ERRORS_H
 #define MPC_TOOLS_PARSE_ERRORS_H
 
+#include "untrusted/outlets.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/CommandLine.h"
@@ -24,8 +25,8 @@ inline bool reportMissingValue(llvm::StringRef tool, llvm::ArrayRef<const char *
   if (option == options.end() || option->second->getValueExpectedFlag() != llvm::cl::ValueRequired)
     return false;
   llvm::WithColor::error(llvm::errs())
-      << arguments.back() << ": needs a value, " << option->second->ValueStr << "; try " << tool
-      << " --help\n";
+      << untrusted::forLine(arguments.back()) << ": needs a value, " << option->second->ValueStr
+      << "; try " << tool << " --help\n";
   return true;
 }
 
@@ -36,13 +37,14 @@ inline void reportParseErrors(llvm::StringRef tool, llvm::StringRef text) {
     if (!line.consume_front(tool) || !line.consume_front(": "))
       continue;
     if (line.consume_front("Did you mean ")) {
-      llvm::WithColor::note(llvm::errs()) << "did you mean " << line << "\n";
+      llvm::WithColor::note(llvm::errs()) << "did you mean " << untrusted::forLine(line) << "\n";
       continue;
     }
     llvm::StringRef message = line.split("  Try:").first;
     message.consume_back("!");
     message.consume_back(".");
-    llvm::WithColor::error(llvm::errs()) << message << "; try " << tool << " --help\n";
+    llvm::WithColor::error(llvm::errs())
+        << untrusted::forLine(message) << "; try " << tool << " --help\n";
   }
 }
 

@@ -435,6 +435,7 @@ ExitCode Compilation::emit() {
   replaceLearningRate();
   EmitOptions emitOptions;
   emitOptions.name = name;
+  emitOptions.model = options.model;
   emitOptions.outputDirectory =
       options.outputDirectory.empty() ? name + ".mpc" : options.outputDirectory;
   emitOptions.march = options.march;

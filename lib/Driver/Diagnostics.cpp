@@ -2,6 +2,7 @@
 // Printing of diagnostics.
 #include "lib/Driver/Diagnostics.h"
 #include "mlir/IR/Location.h"
+#include "untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/WithColor.h"
 
@@ -42,7 +43,7 @@ void DiagnosticPrinter::print(DiagnosticSeverity severity, const Twine &message)
   } else {
     llvm::WithColor(llvm::errs(), llvm::HighlightColor::Note, mode) << "note: ";
   }
-  llvm::errs() << message << '\n';
+  llvm::errs() << untrusted::forLine(message.str()) << '\n';
 }
 
 LogicalResult DiagnosticPrinter::handle(Diagnostic &diagnostic) {
@@ -69,11 +70,9 @@ LogicalResult DiagnosticPrinter::handle(Diagnostic &diagnostic) {
 }
 
 void DiagnosticPrinter::error(llvm::Error failure) {
-  std::string text = llvm::toString(std::move(failure));
-  SmallVector<StringRef> lines;
-  StringRef(text).split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (StringRef line : lines)
-    print(DiagnosticSeverity::Error, line);
+  llvm::handleAllErrors(std::move(failure), [&](const llvm::ErrorInfoBase &one) {
+    print(DiagnosticSeverity::Error, one.message());
+  });
 }
 
 void DiagnosticPrinter::error(const Twine &message) { print(DiagnosticSeverity::Error, message); }

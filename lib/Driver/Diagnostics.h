@@ -11,12 +11,13 @@
 namespace mpc {
 
 /// Prints MLIR diagnostics in the tools' form; PLACE is the layer path of the location. A message
-/// that is reported twice is printed once.
+/// that is reported twice is printed once. Each is one line, in which the names of the model are
+/// shown (untrusted/outlets.h), never acted upon by a terminal.
 class DiagnosticPrinter {
 public:
   DiagnosticPrinter(mlir::MLIRContext &context, std::string file, bool color, bool quiet);
 
-  /// Prints each line of the error as a message of its own. The text names file and place itself.
+  /// Prints each error of a list as a message of its own. The text names file and place itself.
   void error(llvm::Error failure);
   void error(const llvm::Twine &message);
   void warning(const llvm::Twine &message);

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Analysis/LayerPath.h"
+#include "untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -204,9 +205,11 @@ void Explanation::recordRemark(std::string place, std::string name, std::string 
 /// Prints rows under a header, columns padded to their widest cell.
 static void printColumns(llvm::raw_ostream &os, std::vector<std::vector<std::string>> rows) {
   std::vector<size_t> widths(rows[0].size(), 0);
-  for (const auto &row : rows)
-    for (auto [i, cell] : llvm::enumerate(row))
+  for (auto &row : rows)
+    for (auto [i, cell] : llvm::enumerate(row)) {
+      cell = untrusted::forLine(cell);
       widths[i] = std::max(widths[i], cell.size());
+    }
   for (auto [r, row] : llvm::enumerate(rows)) {
     for (auto [i, cell] : llvm::enumerate(row))
       os << (i + 1 < row.size() ? llvm::left_justify(cell, widths[i] + 2)
@@ -314,6 +317,13 @@ void Explanation::printTable(llvm::raw_ostream &os) const {
 }
 
 void Explanation::printJson(llvm::raw_ostream &os) const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  writeJson(stream);
+  os << untrusted::forJson(text) << '\n';
+}
+
+void Explanation::writeJson(llvm::raw_ostream &os) const {
   llvm::json::OStream json(os, 1);
   json.object([&] {
     json.attributeArray("layers", [&] {
@@ -370,5 +380,4 @@ void Explanation::printJson(llvm::raw_ostream &os) const {
         });
     });
   });
-  os << '\n';
 }

@@ -52,6 +52,7 @@ private:
   };
 
   Layer *findLayer(llvm::StringRef path);
+  void writeJson(llvm::raw_ostream &os) const;
   void printLayers(llvm::raw_ostream &os) const;
   void printMemory(llvm::raw_ostream &os) const;
   void printEntry(llvm::raw_ostream &os, llvm::StringRef entry) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The safetensors writer.
 #include "mpc/Support/WeightStore.h"
+#include "untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
@@ -53,6 +54,7 @@ void mpc::forSafetensors(const WeightStore &weights, llvm::function_ref<void(Str
       offset += weight.bytes.size();
     }
   });
+  header = untrusted::forJson(header);
   // Data starts on a cache line; the format allows trailing spaces in the header.
   while ((header.size() + 8) % 64 != 0)
     header += ' ';

@@ -2,28 +2,18 @@
 // NAME.h: the C interface of one compiled model.
 #include "lib/Target/Artifacts.h"
 #include "mpc-rt/executable.h"
+#include "untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <set>
 
 using namespace mpc;
-
-/// Text that may stand in a C comment: names from a model cannot close it or leave the line.
-static std::string commentText(llvm::StringRef text) {
-  std::string result;
-  for (char c : text)
-    result += llvm::isPrint(c) && c != '*' && c != '/' && c != '\\' ? c : (c == '/' ? '/' : '?');
-  size_t position;
-  while ((position = result.find("//")) != std::string::npos)
-    result.replace(position, 2, "/_");
-  return result;
-}
 
 static std::string upper(llvm::StringRef name) { return name.upper(); }
 
 static std::string describe(const TensorEntry &tensor) {
-  std::string text = commentText(tensor.name) + ": " + tensor.dtype + "[";
+  std::string text = untrusted::forCComment(tensor.name) + ": " + tensor.dtype + "[";
   for (size_t i = 0; i < tensor.dims.size(); ++i)
     text += (i ? ", " : "") +
             (tensor.dims[i] < 0 ? std::string("batch") : std::to_string(tensor.dims[i]));
@@ -102,8 +92,8 @@ extern "C" {{
 #define {1}_POLICY "{6}"
 
 )",
-                      name, macro, commentText(tables.compilerVersion), tables.abiVersion,
-                      tables.sourceHash, tables.headerHash, tables.policy);
+                      name, macro, untrusted::forCComment(tables.compilerVersion),
+                      tables.abiVersion, tables.sourceHash, tables.headerHash, tables.policy);
 }
 
 void HeaderWriter::writeEntry(const FunctionEntry &entry, size_t index) {
@@ -118,19 +108,15 @@ void HeaderWriter::writeEntry(const FunctionEntry &entry, size_t index) {
      << "#define " << prefix << "_OUTPUT_COUNT " << entry.outputs.size() << "u\n\n";
 }
 
-/// An enumerator for each path; equal ones get their index.
+/// An enumerator for each path; one that another path has taken gets a number.
 void HeaderWriter::writeNames(llvm::StringRef kind, const std::vector<std::string> &paths) {
   if (paths.empty())
     return;
-  llvm::StringSet<> taken{"COUNT"};
+  std::set<std::string> taken{"COUNT"};
   os << "enum {\n";
   for (size_t i = 0; i < paths.size(); ++i) {
-    std::string identifier;
-    for (char c : paths[i])
-      identifier += llvm::isAlnum(c) ? llvm::toUpper(c) : '_';
-    if (!taken.insert(identifier).second)
-      identifier += "_" + std::to_string(i);
-    taken.insert(identifier);
+    const std::string identifier =
+        untrusted::makeDistinct(untrusted::forCIdentifier(paths[i]), taken);
     os << "  " << macro << "_" << kind << "_" << identifier << " = " << i
        << (i + 1 < paths.size() ? ",\n" : "\n");
   }
@@ -150,7 +136,7 @@ void HeaderWriter::writeVariables() {
   if (!tables.metrics.empty()) {
     os << "\n/* Metrics, by index:\n";
     for (size_t i = 0; i < tables.metrics.size(); ++i)
-      os << " * " << i << "  " << commentText(tables.metrics[i].name) << "\n";
+      os << " * " << i << "  " << untrusted::forCComment(tables.metrics[i].name) << "\n";
     os << " */\n#define " << macro << "_METRIC_COUNT " << tables.metrics.size() << "u\n";
   }
   os << "\n";
@@ -308,7 +294,7 @@ static inline mpc_rt_status_t {0}_reset_metrics({0}_context_t *context) {{
 void HeaderWriter::writeTraining() {
   std::string outputs = "loss";
   for (const TensorEntry &tensor : findEntry(tables, "predict")->outputs)
-    outputs += ", " + commentText(tensor.name);
+    outputs += ", " + untrusted::forCComment(tensor.name);
   os << llvm::formatv(R"(/* The training step in four calls, with the same bytes as {0}_train_step
  * (mpc-rt/training.h says all). `inputs` as of {0}_train_step, outputs: {2}. `gradients` has
  * {1}_GRADIENT_COUNT buffers of the caller, or is null for the context's own ({0}_gradient). */

@@ -11,7 +11,7 @@ import time
 import warnings
 from typing import IO, Any, Callable, Optional
 
-from ._runtime import larger_is_better
+from ._runtime import for_cell, for_line, larger_is_better
 from .errors import InvalidArgumentError
 
 Logs = dict[str, Any]
@@ -195,7 +195,7 @@ class CSVLogger(Callback):
         if self._keys is None:
             self._keys = sorted(logs or {})
             if not self.append or self._file.tell() == 0:
-                writer.writerow(["epoch", *self._keys])
+                writer.writerow(["epoch", *map(for_cell, self._keys)])
         writer.writerow([epoch, *[(logs or {}).get(key, "NA") for key in self._keys]])
         self._file.flush()
 
@@ -217,7 +217,7 @@ class ProgressBar(Callback):
 
     def _line(self, step: int, logs: Logs) -> str:
         steps, seconds = self.params["steps"], time.monotonic() - self.begin
-        values = " - ".join(f"{name}: {value:.4f}" for name, value in logs.items() if isinstance(value, float))
+        values = " - ".join(f"{for_line(name)}: {value:.4f}" for name, value in logs.items() if isinstance(value, float))
         done = 20 * step // max(steps, 1)
         bar = f" {'━' * done}{' ' * (20 - done)} " if self.verbose == 1 else " - "
         return f"{step}/{steps}{bar}{seconds:.0f}s {1e3 * seconds / max(step, 1):.0f}ms/step - {values}"

@@ -6,6 +6,7 @@
 #include "training/metric_direction.h"
 #include "training/shuffle.h"
 #include "unlocked.h"
+#include "untrusted/outlets.h"
 
 #include <cstring>
 #include <nanobind/nanobind.h>
@@ -239,5 +240,11 @@ NB_MODULE(_runtime, module) {
       "rows"_a, "seed"_a, "epoch"_a, "The order of rows that mpc-run train takes.");
   module.def("larger_is_better", mpc::training::largerIsBetter, "monitor"_a,
              "Whether more is better for a metric of this name; None where that does not say it.");
+  module.def(
+      "for_line", [](const std::string &text) { return mpc::untrusted::forLine(text); }, "text"_a,
+      "A name in which control characters are shown and not acted upon.");
+  module.def(
+      "for_cell", [](const std::string &text) { return mpc::untrusted::forCell(text); }, "text"_a,
+      "The same for a table that a spreadsheet may read.");
   module.def("runtime_version", [] { return mpc_rt_version(); });
 }

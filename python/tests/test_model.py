@@ -2,6 +2,7 @@
 """The package mpc as its users meet it. Needs MPC_BIN (mpcc, mpc-run, mpc-convert) and NumPy."""
 
 import gc
+import io
 import json
 import os
 import pathlib
@@ -182,6 +183,17 @@ class Training(Case):
         self.assertEqual(history.epoch, [0, 1])
         self.assertEqual(calls, ["begin", *[(i, ["accuracy", "loss"]) for i in (0, 1)] * 2])
         self.assertEqual(log.read_text().splitlines()[0], "epoch,accuracy,loss")
+        # Names of metrics are a model file's.
+        bar = mpc.callbacks.ProgressBar(1, io.StringIO())
+        bar.set_params({"epochs": 1, "steps": 1})
+        bar.on_epoch_begin(0)
+        bar.on_epoch_end(0, {"\x1b[31m\u202e": 1.0})
+        self.assertIn("\\x1b[31m\\u202e: 1.0000", bar.stream.getvalue())
+        table = mpc.callbacks.CSVLogger(str(log))
+        table.on_train_begin()
+        table.on_epoch_end(0, {"=a\n\x07": 1.0})
+        table.on_train_end()
+        self.assertEqual(log.read_text().splitlines(), ["epoch,'=a\\n\\x07", "0,1.0"])
         before = model.get_weights()
         model.load(self.folder / "at-1.safetensors")
         self.assertFalse(np.array_equal(before[0], model.get_weights()[0]))

@@ -3,6 +3,7 @@
 // The thread's last message lives in a fixed thread-local buffer: reporting "out of memory" must
 // not allocate.
 #include "runtime/base/status.h"
+#include "untrusted/outlets.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -24,27 +25,33 @@ mpc_rt_status_t fail(mpc_rt_status_code_t code, const char *format, ...) noexcep
   std::vsnprintf(message, sizeof(message), format, arguments);
   va_end(arguments);
   ++failures;
-  __builtin_memcpy(lastError, message, sizeof(message));
+  untrusted::copyShown(message, /*isOneLine=*/true, lastError, sizeof(lastError));
   return code;
 }
 
-mpc_rt_status_t failOutOfMemory(const char *what, unsigned long long bytes) noexcept {
-  return fail(MPC_RT_RESOURCE_EXHAUSTED,
-              "%s: out of memory; %llu bytes were wanted; use a smaller batch or a smaller model",
-              what, bytes);
+mpc_rt_status_t failWithLines(mpc_rt_status_code_t code, const char *lines) noexcept {
+  ++failures;
+  untrusted::copyShown(lines, /*isOneLine=*/false, lastError, sizeof(lastError));
+  return code;
 }
 
-mpc_rt_status_t failToAllocate(const char *what, unsigned long long bytes,
-                               const char *problem) noexcept {
+mpc_rt_status_t failOutOfMemory(const char *what, unsigned long long bytes,
+                                const char *advice) noexcept {
+  return fail(MPC_RT_RESOURCE_EXHAUSTED, "%s: out of memory; %llu bytes were wanted; %s", what,
+              bytes, advice);
+}
+
+mpc_rt_status_t failToAllocate(const char *what, unsigned long long bytes, const char *problem,
+                               const char *advice) noexcept {
   return problem ? fail(MPC_RT_INVALID_ARGUMENT, "%s: %s", what, problem)
-                 : failOutOfMemory(what, bytes);
+                 : failOutOfMemory(what, bytes, advice);
 }
 
 mpc_rt_status_t failWithCurrentException(const char *what) noexcept {
   try {
     throw;
   } catch (const std::bad_alloc &) {
-    return fail(MPC_RT_RESOURCE_EXHAUSTED, "%s: out of memory; use a smaller batch", what);
+    return fail(MPC_RT_RESOURCE_EXHAUSTED, "%s: out of memory; free some", what);
   } catch (const Unavailable &error) {
     return fail(MPC_RT_UNAVAILABLE, "%s: %s", what, error.what());
   } catch (const std::exception &error) {

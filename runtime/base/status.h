@@ -16,9 +16,13 @@ struct Unavailable : std::runtime_error {
 };
 
 // Sets the thread's message and returns `code`, so that callers can write `return fail(...)`.
-// Never throws: a message that cannot be allocated is cut to a fixed buffer.
+// Never throws: a message that cannot be allocated is cut to a fixed buffer. Callers print it: what
+// a name of the model puts into it is shown (untrusted/outlets.h), in one line.
 mpc_rt_status_t fail(mpc_rt_status_code_t code, const char *format, ...) noexcept
     __attribute__((format(printf, 2, 3)));
+
+// The same for several messages, a line each.
+mpc_rt_status_t failWithLines(mpc_rt_status_code_t code, const char *lines) noexcept;
 
 // Runs `body` (returning a status) at the C boundary: no exception gets out.
 template <typename Body> mpc_rt_status_t guard(const char *what, Body body) noexcept;
@@ -26,10 +30,15 @@ template <typename Body> mpc_rt_status_t guard(const char *what, Body body) noex
 // How often this thread has failed: tells whether a failing callee left a message.
 unsigned long failureCount() noexcept;
 
-mpc_rt_status_t failOutOfMemory(const char *what, unsigned long long bytes) noexcept;
+// What helps where memory is missing that grows with the batch, and where it is that of variables.
+inline constexpr char smallerBatch[] = "use a smaller batch or a smaller model";
+inline constexpr char smallerModel[] =
+    "free some or use a smaller model; the batch does not matter";
+mpc_rt_status_t failOutOfMemory(const char *what, unsigned long long bytes,
+                                const char *advice = smallerBatch) noexcept;
 // The same after a failing Buffer: `problem` is what the buffer says, null for no memory.
-mpc_rt_status_t failToAllocate(const char *what, unsigned long long bytes,
-                               const char *problem) noexcept;
+mpc_rt_status_t failToAllocate(const char *what, unsigned long long bytes, const char *problem,
+                               const char *advice = smallerBatch) noexcept;
 mpc_rt_status_t failWithCurrentException(const char *what) noexcept;
 
 template <typename Body> mpc_rt_status_t guard(const char *what, Body body) noexcept {

@@ -3,6 +3,7 @@
 #include "commands/bench_steps.h"
 #include "commands/commands.h"
 #include "commands/progress_line.h"
+#include "untrusted/outlets.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -35,6 +36,7 @@ int bench(Arguments &arguments, Console &console) {
   BenchOptions options = benchOptions(arguments);
   if (!arguments.errors().empty())
     return console.usage("mpc-run bench", arguments.errors());
+  console.doing("preparing steps of " + options.session.library, runningAdvice);
   Result<std::unique_ptr<BenchSteps>> steps = BenchSteps::open(options);
   if (!steps)
     return console.fail(steps.failure());
@@ -62,9 +64,9 @@ int bench(Arguments &arguments, Console &console) {
       formatCount(rate).c_str(), static_cast<double>((*steps)->plan().total()) / 1e6,
       static_cast<double>(training::peakBytes()) / 1e6);
   if (options.memory)
-    std::fprintf(console.err(), "memory: %s\n", training::describe((*steps)->plan()).c_str());
+    console.print("memory: " + training::describe((*steps)->plan()));
   if (options.kernels)
-    std::fprintf(console.err(), "%s", (*steps)->usedKernels());
+    std::fprintf(console.err(), "%s", untrusted::forTerminal((*steps)->usedKernels()).c_str());
   if (!options.json)
     return Done;
   nlohmann::ordered_json json = nlohmann::ordered_json::parse((*steps)->describe());
@@ -81,7 +83,7 @@ int bench(Arguments &arguments, Console &console) {
   }
   if (std::optional<float> loss = (*steps)->loss())
     json["loss"] = *loss;
-  return console.data(json.dump() + "\n");
+  return console.json(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 } // namespace mpc::commands

@@ -115,7 +115,8 @@ Result<std::unique_ptr<BenchSteps>> BenchSteps::open(const BenchOptions &options
   data::Signature signature = model.signature(**entry);
   Result<data::Dataset> dataset = randomData(signature, batchSize, steps->train_);
   if (!options.data.empty()) {
-    Result<data::Source> source = data::readSource(options.data, data::Split::Train);
+    Result<data::Source> source =
+        data::readSource(options.data, data::Split::Train, data::namesOf({signature}));
     if (!source)
       return source.failure();
     dataset = data::bindSource(*source, signature, steps->train_);

@@ -186,15 +186,15 @@ training::SessionOptions sessionOptions(Arguments &arguments) {
 static int runWords(int count, const char *const *words, Console &console) {
   std::string name = count > 1 ? words[1] : "";
   if (name == "--help" || name == "-h" || name == "help")
-    return console.data(overview());
+    return console.table(overview());
   if (name == "--version")
-    return console.data(std::string("mpc-run ") + mpc_rt_version() + "\n");
+    return console.table(std::string("mpc-run ") + mpc_rt_version() + "\n");
   for (const Command &command : commandTable()) {
     if (name != command.name)
       continue;
     Arguments arguments(command.options, count - 2, words + 2);
     if (arguments.has("help"))
-      return console.data(help(command));
+      return console.table(help(command));
     return command.run(arguments, console);
   }
   std::string names;
@@ -210,7 +210,7 @@ int runCommandLine(int count, const char *const *words, Console &console) {
   try {
     return runWords(count, words, console);
   } catch (const std::bad_alloc &problem) {
-    return console.failWithoutMemory(name, problem);
+    return console.failWithoutMemory(problem);
   } catch (const std::exception &exception) {
     data::Failure failure(std::string("mpc-run ") + name + ": " + exception.what() +
                           "; please report it with this command line and its files");

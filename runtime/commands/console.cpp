@@ -2,26 +2,12 @@
 // Messages.
 #include "commands/console.h"
 
+#include "untrusted/outlets.h"
+
 #include <cerrno>
 #include <cstring>
 
 namespace mpc::commands {
-
-/// Text for a terminal: names in files may hold control characters, which would be commands to it.
-static std::string printable(const std::string &text) {
-  std::string result;
-  for (char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if ((code >= ' ' && code != 127) || c == '\n' || c == '\t') {
-      result += c;
-      continue;
-    }
-    char escape[8];
-    std::snprintf(escape, sizeof escape, "\\x%02x", code);
-    result += escape;
-  }
-  return result;
-}
 
 void Console::label(const char *colour, const char *word) {
   if (terminal_)
@@ -30,41 +16,44 @@ void Console::label(const char *colour, const char *word) {
     std::fprintf(err_, "%s: ", word);
 }
 
+void Console::doing(const std::string &what, const char *advice) {
+  stage_ = untrusted::forLine(what);
+  advice_ = advice;
+}
+
 int Console::fail(const data::Failure &failure) {
   for (const std::string &message : failure.messages) {
     label("31", failure.internal ? "internal error" : "error");
-    std::fprintf(err_, "%s\n", printable(message).c_str());
+    std::fprintf(err_, "%s\n", untrusted::forLine(message).c_str());
   }
   return failure.internal ? InternalError : BadInput;
 }
 
-int Console::failWithoutMemory(const char *command, const std::bad_alloc &problem) noexcept {
+int Console::failWithoutMemory(const std::bad_alloc &problem) noexcept {
   label("31", "error");
   // Where the tool's operator new threw it, it says how many bytes were wanted.
   const bool saysHowMuch = std::strcmp(problem.what(), std::bad_alloc().what()) != 0;
-  std::fprintf(err_,
-               "mpc-run %s: out of memory; needed %s beyond what it has; give it more memory, or a "
-               "higher limit (ulimit -v)\n",
-               command, saysHowMuch ? problem.what() : "more");
+  std::fprintf(err_, "out of memory while %s; needed %s beyond what it has; %s\n", stage_.c_str(),
+               saysHowMuch ? problem.what() : "more", advice_);
   return BadInput;
 }
 
 int Console::usage(const std::string &command, const std::vector<std::string> &faults) {
   for (const std::string &fault : faults) {
     label("31", "error");
-    std::fprintf(err_, "%s: %s\n", command.c_str(), printable(fault).c_str());
+    std::fprintf(err_, "%s: %s\n", command.c_str(), untrusted::forLine(fault).c_str());
   }
   return BadUsage;
 }
 
 void Console::note(const std::string &text) {
   label("36", "note");
-  std::fprintf(err_, "%s\n", printable(text).c_str());
+  std::fprintf(err_, "%s\n", untrusted::forLine(text).c_str());
 }
 
 void Console::warn(const std::string &text) {
   label("35", "warning");
-  std::fprintf(err_, "%s\n", printable(text).c_str());
+  std::fprintf(err_, "%s\n", untrusted::forLine(text).c_str());
 }
 
 data::Status Console::write(const std::string &text) {
@@ -74,8 +63,17 @@ data::Status Console::write(const std::string &text) {
                        "; expected an open pipe, or a file with room");
 }
 
-int Console::data(const std::string &text) {
-  data::Status status = write(text);
+void Console::print(const std::string &text) {
+  std::fprintf(err_, "%s\n", untrusted::forTerminal(text).c_str());
+}
+
+int Console::table(const std::string &text) {
+  data::Status status = write(untrusted::forTerminal(text));
+  return status ? Done : fail(status.failure());
+}
+
+int Console::json(const std::string &text) {
+  data::Status status = write(untrusted::forJson(text));
   return status ? Done : fail(status.failure());
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Console: where a command writes. Data goes to `out`, messages to `err`.
+// Console: where a command writes. Data goes to `out`, messages to `err`. Names of a model are
+// shown (untrusted/outlets.h), never acted upon by a terminal; a message is one line.
 #ifndef MPC_RUNTIME_COMMANDS_CONSOLE_H
 #define MPC_RUNTIME_COMMANDS_CONSOLE_H
 
@@ -14,6 +15,11 @@ namespace mpc::commands {
 /// Exit codes (docs/tools.md).
 enum Exit { Done = 0, BadInput = 1, BadUsage = 2, InternalError = 3 };
 
+/// What to do when there is no memory.
+constexpr char loadingAdvice[] = "free some, or use a smaller model",
+               readingAdvice[] = "free some, or use less data",
+               runningAdvice[] = "use a smaller --batch-size or less data";
+
 class Console {
 public:
   /// Colours and live lines only on a terminal that can show them: not with NO_COLOR or TERM=dumb.
@@ -23,10 +29,14 @@ public:
   FILE *err() { return err_; }
   bool terminal() const { return terminal_; }
 
+  /// What goes on from here, for the message that there is no memory for it, and what to do then.
+  /// `advice` must outlive the console.
+  void doing(const std::string &what, const char *advice);
+
   /// Prints every message with `error: ` in front; returns the exit code.
   int fail(const data::Failure &failure);
   /// The same where there is no memory, not even for a message.
-  int failWithoutMemory(const char *command, const std::bad_alloc &problem) noexcept;
+  int failWithoutMemory(const std::bad_alloc &problem) noexcept;
   /// The same for faults of the command line.
   int usage(const std::string &command, const std::vector<std::string> &faults);
   void note(const std::string &text);
@@ -35,14 +45,20 @@ public:
       note(text);
   }
   void warn(const std::string &text);
-  /// Writes data and flushes it.
+  /// A result for people among the messages.
+  void print(const std::string &text);
+  /// Writes data as it is and flushes it.
   data::Status write(const std::string &text);
-  /// The same as the end of a command: says what failed, and returns the exit code.
-  int data(const std::string &text);
+  /// Data for people, or as JSON, as the end of a command: says what failed, and returns the exit
+  /// code. Both let no control character out.
+  int table(const std::string &text);
+  int json(const std::string &text);
 
 private:
   void label(const char *colour, const char *word);
   FILE *out_, *err_;
+  std::string stage_ = "starting";
+  const char *advice_ = "free some";
   bool terminal_;
 };
 

@@ -100,11 +100,11 @@ int devices(Arguments &arguments, Console &console) {
   }
   constexpr auto replace = nlohmann::json::error_handler_t::replace;
   if (arguments.has("json"))
-    return console.data(list.dump(2, ' ', false, replace) + "\n");
+    return console.json(list.dump(2, ' ', false, replace) + "\n");
   std::string text;
   for (const auto &device : list)
     text += tableOf(device);
-  return console.data(text);
+  return console.table(text);
 }
 
 } // namespace mpc::commands

@@ -11,6 +11,7 @@ using training::Session;
 
 Result<EntryRows> openEntryRows(const training::SessionOptions &options, const char *entry,
                                 const std::string &path, data::Split split, Console &console) {
+  console.doing("loading " + options.library, loadingAdvice);
   Result<std::unique_ptr<Session>> session = Session::open(options);
   if (!session)
     return session.failure();
@@ -18,9 +19,6 @@ Result<EntryRows> openEntryRows(const training::SessionOptions &options, const c
   Result<const mpc_rt_entry_info_t *> found = (*session)->requireEntry(entry);
   if (!found)
     return found.failure();
-  Result<data::Source> source = data::readSource(path, split);
-  if (!source)
-    return source.failure();
   const bool withTargets = std::strcmp(entry, "predict") != 0;
   data::Signature signature = (*session)->signature(**found);
   // Columns of a CSV that are targets in training are no features of a prediction.
@@ -30,6 +28,13 @@ Result<EntryRows> openEntryRows(const training::SessionOptions &options, const c
     signature.targets = std::move(whole.targets);
     signature.sampleWeights = std::move(whole.sampleWeights);
   }
+  data::Signature read = signature;
+  if (!withTargets)
+    read.targets = read.sampleWeights = {}; // names alone matter
+  console.doing("reading " + path, readingAdvice);
+  Result<data::Source> source = data::readSource(path, split, data::namesOf({std::move(read)}));
+  if (!source)
+    return source.failure();
   Result<data::Dataset> data = data::bindSource(*source, signature, withTargets);
   if (!data)
     return data.failure();

@@ -3,6 +3,7 @@
 #include "commands/commands.h"
 #include "commands/entry_rows.h"
 #include "training/epoch_log.h"
+#include "untrusted/outlets.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -46,6 +47,7 @@ int evaluate(Arguments &arguments, Console &console) {
   int64_t fixed = session->fixedBatch(*entry);
   if (batchSize == 0)
     batchSize = fixed ? fixed : 32;
+  console.doing("evaluating in batches of " + std::to_string(batchSize) + " rows", runningAdvice);
   if (Status status = training::checkFixedBatch(fixed, batchSize, data.rows, data.path); !status)
     return console.fail(status.failure());
   training::Batcher batcher(*session, *entry);
@@ -55,9 +57,10 @@ int evaluate(Arguments &arguments, Console &console) {
     return console.fail(results.failure());
   std::string line;
   for (const auto &[name, value] : training::asLogs(*results))
-    line += (line.empty() ? "" : "  ") + name + " " + training::formatShort(value);
-  std::fprintf(console.err(), "%s\n", line.c_str());
-  return arguments.has("json") ? console.data(asJson(*results)) : Done;
+    line +=
+        (line.empty() ? "" : "  ") + untrusted::forLine(name) + " " + training::formatShort(value);
+  console.print(line);
+  return arguments.has("json") ? console.json(asJson(*results)) : Done;
 }
 
 } // namespace mpc::commands

@@ -5,6 +5,7 @@
 #include "data/atomic_file.h"
 #include "data/convert.h"
 #include "data/npz.h"
+#include "data/zip_writer.h"
 #include "training/batcher.h"
 
 #include <cstring>
@@ -32,6 +33,14 @@ int gradients(Arguments &arguments, Console &console) {
   auto &[session, entry, data] = *opened;
   if (Status status = data::checkWritable(arguments.text("outputs")); !status)
     return console.fail(status.failure());
+  Failure unnameable;
+  for (uint32_t i = 0; i < entry->output_count; ++i)
+    if (Status status = data::checkMemberName(arguments.text("outputs"),
+                                              std::string(entry->outputs[i].name) + ".npy");
+        !status)
+      unnameable.append(status.failure());
+  if (!unnameable.empty())
+    return console.fail(unnameable);
   int64_t fixed = session->fixedBatch(*entry);
   if (fixed && data.rows != fixed)
     return console.fail(Failure(data.path + ": has " + std::to_string(data.rows) +
@@ -39,6 +48,7 @@ int gradients(Arguments &arguments, Console &console) {
                                 " that the model was compiled for; compile with --batch=dynamic"));
   std::vector<int64_t> rows(static_cast<size_t>(data.rows));
   std::iota(rows.begin(), rows.end(), 0);
+  console.doing("computing gradients of " + std::to_string(data.rows) + " rows", readingAdvice);
   training::Batcher batcher(*session, *entry);
   if (Status status = batcher.run(data, rows); !status)
     return console.fail(status.failure());

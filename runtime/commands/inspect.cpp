@@ -5,6 +5,7 @@
 #include "data/array.h"
 #include "data/json_guard.h"
 #include "data/variable_tensor.h"
+#include "untrusted/outlets.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -101,9 +102,10 @@ static Json describe(const Session &session) {
   return json;
 }
 
+/// As a cell of a table.
 static std::string textOf(const Json &json, const char *key) {
   return json.is_object() && json.contains(key) && json[key].is_string()
-             ? json[key].get<std::string>()
+             ? untrusted::forLine(json[key].get<std::string>())
              : std::string();
 }
 
@@ -128,8 +130,11 @@ static std::string layerTable(const Json &json) {
   const Json &layers = json["manifest"]["layers"];
   for (const auto &[key, layer] : layers.items()) {
     std::string path = textOf(layer, "path");
-    table += "  " + padded(path.empty() ? key : path, 34) + padded(textOf(layer, "class"), 24);
-    table += padded(layer.is_string() ? layer.get<std::string>() : textOf(layer, "policy"), 18);
+    table += "  " + padded(path.empty() ? untrusted::forLine(key) : path, 34) +
+             padded(textOf(layer, "class"), 24);
+    table += padded(layer.is_string() ? untrusted::forLine(layer.get<std::string>())
+                                      : textOf(layer, "policy"),
+                    18);
     for (const char *field : {"compute", "variable", "accumulate", "output", "rule"})
       if (std::string value = textOf(layer, field); !value.empty())
         table += std::string(field) + " " + value + "  ";
@@ -178,7 +183,7 @@ static std::string kernelTable(const std::vector<PlannedKernels> &planned) {
     table += "\nkernels of " + kernels.entry + ", batch " + std::to_string(kernels.batchSize) +
              ", on this CPU:\n";
     for (const std::string &line : kernels.lines)
-      table += "  " + line + "\n";
+      table += "  " + untrusted::forLine(line) + "\n";
   }
   return table;
 }
@@ -220,6 +225,7 @@ int inspect(Arguments &arguments, Console &console) {
       arguments.fault(std::string("--") + name + " is for --kernels");
   if (!arguments.errors().empty())
     return console.usage("mpc-run inspect", arguments.errors());
+  console.doing("loading " + arguments.positional()[0], loadingAdvice);
   Result<std::unique_ptr<Session>> session = Session::openTables(arguments.positional()[0]);
   if (!session)
     return console.fail(session.failure());
@@ -235,8 +241,9 @@ int inspect(Arguments &arguments, Console &console) {
       return console.fail(found.failure());
     planned = std::move(*found);
   }
-  return console.data(
-      describeModel(**session, planned, arguments.has("kernels"), arguments.has("json")));
+  const std::string text =
+      describeModel(**session, planned, arguments.has("kernels"), arguments.has("json"));
+  return arguments.has("json") ? console.json(text) : console.table(text);
 }
 
 } // namespace mpc::commands

@@ -6,8 +6,10 @@
 #include "data/npz.h"
 #include "data/variable_tensor.h"
 #include "training/batcher.h"
+#include "untrusted/outlets.h"
 
 #include <cstring>
+#include <set>
 
 namespace mpc::commands {
 
@@ -57,19 +59,38 @@ static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_ent
   return whole;
 }
 
+/// As file systems compare names that do not tell capitals apart.
+static std::string folded(std::string name) {
+  for (char &c : name)
+    if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
+  return name;
+}
+
 /// Under out0, out1, ... and, where those leave them free, the names of the model's outputs: a
-/// layer may be called out1, too.
+/// layer may be called out1, too, or something that no member of an archive may be called.
 static data::NamedArrays nameOutputs(const std::vector<Array> &outputs,
                                      const std::vector<std::string> &names, Console &console) {
   data::NamedArrays result;
-  for (size_t i = 0; i < outputs.size(); ++i)
+  std::set<std::string> taken;
+  for (size_t i = 0; i < outputs.size(); ++i) {
     result.emplace("out" + std::to_string(i), outputs[i]);
+    taken.insert("out" + std::to_string(i));
+  }
   for (size_t i = 0; i < outputs.size() && i < names.size(); ++i) {
     const std::string number = "out" + std::to_string(i);
-    if (names[i].empty() || names[i] == number || result.emplace(names[i], outputs[i]).second)
+    if (names[i].empty() || names[i] == number)
       continue;
-    console.note("the output '" + names[i] + "' is written as " + number +
-                 " only: its name stands for another output");
+    const bool isSafe = untrusted::isMemberName(names[i] + ".npy");
+    if (isSafe && taken.insert(folded(names[i])).second) {
+      result.emplace(names[i], outputs[i]);
+      continue;
+    }
+    constexpr size_t shown = 100;
+    console.note("the output '" + names[i].substr(0, shown) +
+                 (names[i].size() > shown ? "..." : "") + "' is written as " + number +
+                 (isSafe ? " only: its name stands for another output"
+                         : " only: no member of an archive may have its name"));
   }
   return result;
 }
@@ -93,6 +114,7 @@ int predict(Arguments &arguments, Console &console) {
   int64_t fixed = session->fixedBatch(*entry);
   if (batchSize == 0)
     batchSize = fixed ? fixed : 32;
+  console.doing("predicting in batches of " + std::to_string(batchSize) + " rows", runningAdvice);
   if (Status status = training::checkFixedBatch(fixed, batchSize, 0, data.path); !status)
     return console.fail(status.failure());
   Result<std::vector<Array>> outputs = predictRows(*session, *entry, data, batchSize);

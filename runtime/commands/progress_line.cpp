@@ -2,6 +2,8 @@
 // Drawing the progress line.
 #include "commands/progress_line.h"
 
+#include "untrusted/outlets.h"
+
 #include <algorithm>
 #include <cmath>
 #include <sys/ioctl.h>
@@ -77,7 +79,7 @@ std::string ProgressLine::line(const FitState &state, int64_t epoch, int64_t ste
   if (trainSeconds_ > 0)
     text += "  " + formatCount(static_cast<double>(samplesSeen_) / trainSeconds_) + " samples/s";
   for (const auto &[name, value] : logs)
-    text += "  " + name + " " + training::formatShort(value);
+    text += "  " + untrusted::forLine(name) + " " + training::formatShort(value);
   if (std::optional<float> scale = optimizer_.dynamicScale())
     text += "  scale " + print("%.9g", *scale) + "  skipped " + std::to_string(state.skipped);
   double stepsLeft = static_cast<double>(stepsPerEpoch_ - step) +

@@ -24,7 +24,7 @@ static bool readLine(FILE *in, std::string &line) {
 }
 
 int serve(BenchSteps &steps, FILE *in, Console &console) {
-  if (int code = console.data("READY " + steps.describe() + "\n"))
+  if (int code = console.json("READY " + steps.describe() + "\n"))
     return code;
   std::string line;
   bool asked = false;
@@ -48,7 +48,7 @@ int serve(BenchSteps &steps, FILE *in, Console &console) {
         return console.fail(time.failure());
       times.push_back(*time);
     }
-    if (int code = console.data("TIMES " + times.dump() + "\n"))
+    if (int code = console.json("TIMES " + times.dump() + "\n"))
       return code;
   }
   nlohmann::ordered_json done;
@@ -62,7 +62,7 @@ int serve(BenchSteps &steps, FILE *in, Console &console) {
   }
   done["bytes_planned"] = steps.plan().total();
   done["bytes_peak"] = training::peakBytes();
-  return console.data("DONE " + done.dump() + "\n");
+  return console.json("DONE " + done.dump() + "\n");
 }
 
 } // namespace mpc::commands

@@ -107,8 +107,11 @@ private:
     if (options_.memory)
       if (Status status = notePlan(); !status)
         return status;
-    if (!options_.trace.empty())
+    if (!options_.trace.empty()) {
       trace_ = std::make_unique<training::Trace>(session_);
+      if (Status status = trace_->checkNames(options_.trace); !status)
+        return status;
+    }
     if (options_.resume.empty()) {
       replaceEarlierRun(/*step=*/-1);
       return Status();
@@ -308,6 +311,7 @@ int train(Arguments &arguments, Console &console) {
   TrainOptions options = trainOptions(arguments);
   if (!arguments.errors().empty())
     return console.usage("mpc-run train", arguments.errors());
+  console.doing("loading " + options.session.library, loadingAdvice);
   Result<std::unique_ptr<Session>> session = Session::open(options.session);
   if (!session)
     return console.fail(session.failure());
@@ -317,10 +321,13 @@ int train(Arguments &arguments, Console &console) {
     int64_t fixed = entry ? (*session)->fixedBatch(*entry) : 0;
     options.batchSize = fixed ? fixed : 32;
   }
+  console.doing("reading " + options.data, readingAdvice);
   Result<TrainingData> data = readTrainingData(options, **session);
   if (!data)
     return console.fail(data.failure());
   console.notes(data->train.notes);
+  console.doing("training in batches of " + std::to_string(options.batchSize) + " rows",
+                runningAdvice);
   return Run(options, **session, *data, console).run();
 }
 

@@ -86,11 +86,17 @@ Result<TrainingData> readTrainingData(const TrainOptions &options, const Session
     failure.append(data.failure());
     return std::nullopt;
   };
-  Result<data::Source> source = data::readSource(options.data, data::Split::Train);
+  std::vector<data::Signature> signatures = {session.signature(*entries->trainStep)};
+  if (options.validationSplit > 0)
+    signatures.push_back(session.signature(*entries->evaluate));
+  Result<data::Source> source =
+      data::readSource(options.data, data::Split::Train, data::namesOf(std::move(signatures)));
   std::optional<Dataset> train = bind(source, *entries->trainStep);
   if (!options.validationData.empty())
     result.validation =
-        bind(data::readSource(options.validationData, data::Split::Evaluate), *entries->evaluate);
+        bind(data::readSource(options.validationData, data::Split::Evaluate,
+                              data::namesOf({session.signature(*entries->evaluate)})),
+             *entries->evaluate);
   if (!train || !failure.empty())
     return failure;
   result.train = *train;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace mpc::data {
 
@@ -90,6 +91,8 @@ public:
     data_.path = source.path;
     data_.notes = source.notes;
   }
+
+  static constexpr const char *commonWeights = "sample_weight"; // of all outputs
 
   Result<Dataset> run(bool withTargets) {
     for (const TensorSpec &spec : signature_.inputs)
@@ -228,7 +231,6 @@ private:
   }
 
   static constexpr int64_t batchDimension = -1;
-  static constexpr const char *commonWeights = "sample_weight"; // of all outputs
 
   /// Equal, or equal up to one trailing 1 (Keras expands and squeezes so:
   /// Functional._adjust_input_rank).
@@ -348,6 +350,18 @@ Dataset Dataset::slice(int64_t begin, int64_t count) const {
     column.firstRow += begin;
   part.rows = count;
   return part;
+}
+
+WantedNames namesOf(std::vector<Signature> signatures) {
+  std::set<std::string> names = {Binder::commonWeights};
+  for (Signature &signature : signatures)
+    for (std::vector<TensorSpec> *specs :
+         {&signature.inputs, &signature.targets, &signature.sampleWeights})
+      for (TensorSpec &spec : *specs) {
+        names.insert(std::move(spec.name));
+        names.insert(spec.aliases.begin(), spec.aliases.end());
+      }
+  return [names = std::move(names)](const std::string &name) { return names.count(name) != 0; };
 }
 
 Result<Dataset> bindSource(const Source &source, const Signature &signature, bool withTargets) {

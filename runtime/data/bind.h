@@ -42,6 +42,9 @@ struct Dataset {
   Dataset slice(int64_t begin, int64_t count) const;
 };
 
+/// The names that bindSource() looks for, for readSource(): those of every signature.
+WantedNames namesOf(std::vector<Signature> signatures);
+
 /// All faults at once: missing arrays (with what is there), shapes, element types, unequal rows,
 /// labels out of range (with row and value). Shapes may differ by one trailing 1, as in Keras.
 /// Integers and float64 fit floating tensors; floating arrays never fit integer tensors. Targets

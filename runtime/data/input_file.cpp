@@ -38,19 +38,27 @@ Result<InputFile> InputFile::open(const std::string &path) {
 }
 
 Status InputFile::read(void *data, uint64_t size) {
+  Status status = readAt(offset_, data, size);
+  if (status)
+    offset_ += size;
+  return status;
+}
+
+Status InputFile::readAt(uint64_t offset, void *data, uint64_t size) const {
   uint8_t *bytes = static_cast<uint8_t *>(data);
   while (size) {
-    ssize_t count = ::read(descriptor_, bytes, std::min<uint64_t>(size, uint64_t(1) << 30));
+    ssize_t count = ::pread(descriptor_, bytes, std::min<uint64_t>(size, uint64_t(1) << 30),
+                            static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)
       return Failure(path_ + ": cannot read: " + std::strerror(errno) + "; at byte " +
-                     std::to_string(offset_));
+                     std::to_string(offset));
     if (count == 0)
-      return Failure(path_ + ": ends at byte " + std::to_string(offset_) + "; expected " +
+      return Failure(path_ + ": ends at byte " + std::to_string(offset) + "; expected " +
                      std::to_string(size) + " bytes more; the file is cut off");
     bytes += count;
-    offset_ += static_cast<uint64_t>(count);
+    offset += static_cast<uint64_t>(count);
     size -= static_cast<uint64_t>(count);
   }
   return Status();

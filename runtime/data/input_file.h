@@ -24,6 +24,8 @@ public:
   const std::string &path() const { return path_; }
   /// Exactly `size` bytes from the current place on; fewer is a Failure.
   Status read(void *data, uint64_t size);
+  /// The same from byte `offset` on; the current place stays.
+  Status readAt(uint64_t offset, void *data, uint64_t size) const;
 
 private:
   std::string path_;

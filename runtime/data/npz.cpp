@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reading .npz through libzip and writing it through ZipWriter.
+// Reading .npz through libzip, once its directory is found sound, and writing it through ZipWriter.
 #include "data/npz.h"
 
 #include "data/convert.h"
 #include "data/input_file.h"
 #include "data/npy.h"
 #include "data/zip_writer.h"
+#include "untrusted/zip_directory.h"
 
 #include <memory>
 #include <zip.h>
@@ -14,7 +15,9 @@ namespace mpc::data {
 
 namespace {
 
-constexpr zip_int64_t maximumMembers = 1 << 20;
+constexpr uint64_t maximumMembers = 1 << 20;
+constexpr const char *soundArchive =
+    "expected a zip archive of .npy members; save it again with numpy.savez";
 // Deflate cannot do better than 1032:1 (zlib's technical notes); a larger claim is a lie.
 constexpr uint64_t maximumRatio = 1032;
 
@@ -25,37 +28,27 @@ struct CloseMember {
   void operator()(zip_file_t *member) const { zip_fclose(member); }
 };
 
-Result<Array> readMember(zip_t *archive, zip_uint64_t index, const zip_stat_t &info,
-                         const std::string &place, uint64_t archiveSize) {
-  if (!(info.valid & ZIP_STAT_SIZE) || !(info.valid & ZIP_STAT_COMP_SIZE) ||
-      !(info.valid & ZIP_STAT_COMP_METHOD))
-    return Failure(place + ": has no size in the archive; expected a sound .npz; save it again");
-  if (info.comp_method != ZIP_CM_STORE && info.comp_method != ZIP_CM_DEFLATE)
-    return Failure(place + ": is compressed by method " + std::to_string(info.comp_method) +
-                   "; expected stored or deflate, as numpy.savez writes; save it again");
-  if (info.comp_size > archiveSize || info.size / maximumRatio > info.comp_size + 64)
-    return Failure(place + ": claims " + std::to_string(info.size) + " bytes out of " +
-                   std::to_string(info.comp_size) +
-                   " compressed ones; expected at most 1032:1; the archive is damaged");
+Result<Array> readMember(zip_t *archive, zip_uint64_t index, uint64_t size,
+                         const std::string &place) {
   std::unique_ptr<zip_file_t, CloseMember> member(zip_fopen_index(archive, index, 0));
   if (!member)
     return Failure(place + ": cannot be opened: " + zip_strerror(archive) +
                    "; expected a sound, unencrypted .npz");
-  auto source = [&](void *data, uint64_t size) -> Status {
+  auto source = [&](void *data, uint64_t left) -> Status {
     uint8_t *bytes = static_cast<uint8_t *>(data);
-    while (size) {
-      zip_int64_t count = zip_fread(member.get(), bytes, size);
+    while (left) {
+      zip_int64_t count = zip_fread(member.get(), bytes, left);
       if (count < 0)
         return Failure(place + ": cannot be read: " + zip_file_strerror(member.get()) +
                        "; the archive is damaged");
       if (count == 0)
-        return Failure(place + ": is cut off; " + std::to_string(size) + " bytes are missing");
+        return Failure(place + ": is cut off; " + std::to_string(left) + " bytes are missing");
       bytes += count;
-      size -= static_cast<uint64_t>(count);
+      left -= static_cast<uint64_t>(count);
     }
     return Status();
   };
-  Result<Array> array = readNpy(source, info.size, place);
+  Result<Array> array = readNpy(source, size, place);
   if (!array)
     return array;
   // libzip compares the checksum when it meets the end of the member.
@@ -68,57 +61,126 @@ Result<Array> readMember(zip_t *archive, zip_uint64_t index, const zip_stat_t &i
   return array;
 }
 
-} // namespace
-
-Result<NamedArrays> readNpz(const std::string &path) {
-  uint64_t archiveSize;
-  { // libzip would block on a pipe
-    Result<InputFile> file = InputFile::open(path);
+/// An open archive whose directory is sound.
+class Npz {
+public:
+  Status open(const std::string &path) {
+    path_ = path;
+    Result<InputFile> file = InputFile::open(path); // libzip would block on a pipe
     if (!file)
       return file.failure();
-    archiveSize = file->size();
-  }
-  int code = 0;
-  std::unique_ptr<zip_t, CloseArchive> archive(
-      zip_open(path.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
-  if (!archive) {
+    size_ = file->size();
+    untrusted::ZipDirectory directory = untrusted::readZipDirectory(
+        [&](uint64_t offset, void *to, size_t size) {
+          return bool(file->readAt(offset, to, size));
+        },
+        size_, maximumMembers);
+    if (!directory.fault.empty())
+      return Failure(path +
+                     (directory.faultyMember.empty() ? ": is no readable .npz: it "
+                                                     : ":" + directory.faultyMember + ": ") +
+                     directory.fault + "; " + soundArchive);
+    members_ = std::move(directory.members);
+    int code = 0;
+    archive_.reset(zip_open(path.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
+    if (archive_)
+      return compareDirectories();
     zip_error_t error;
     zip_error_init_with_code(&error, code);
-    Failure failure(path + ": is no readable .npz: " + zip_error_strerror(&error) +
-                    "; expected a zip archive of .npy members; save it again with numpy.savez");
+    Failure failure(path + ": is no readable .npz: " + zip_error_strerror(&error) + "; " +
+                    soundArchive);
     zip_error_fini(&error);
     return failure;
   }
-  zip_int64_t count = zip_get_num_entries(archive.get(), 0);
-  if (count < 0 || count > maximumMembers)
-    return Failure(path + ": has " + std::to_string(count) + " members; expected at most " +
-                   std::to_string(maximumMembers));
-  NamedArrays arrays;
+
+  const std::vector<untrusted::ZipMember> &members() const { return members_; }
+
+  Result<Array> read(size_t index, const std::string &place) {
+    const untrusted::ZipMember &member = members_[index];
+    if (Status status = charge(member, place); !status)
+      return status.failure();
+    return readMember(archive_.get(), index, member.size, place);
+  }
+
+private:
+  /// What was checked is what libzip reads.
+  Status compareDirectories() {
+    bool same = zip_get_num_entries(archive_.get(), 0) == static_cast<zip_int64_t>(members_.size());
+    for (size_t i = 0; same && i < members_.size(); ++i) {
+      zip_stat_t info;
+      zip_stat_init(&info);
+      same = zip_stat_index(archive_.get(), i, ZIP_FL_ENC_RAW, &info) == 0 &&
+             untrusted::isSame(members_[i], info.name, info.size, info.comp_size, info.comp_method);
+    }
+    return same ? Status() : Failure(path_ + ": has two directories; " + soundArchive);
+  }
+
+  Status charge(const untrusted::ZipMember &member, const std::string &place) {
+    if (member.method != ZIP_CM_STORE && member.method != ZIP_CM_DEFLATE)
+      return Failure(place + ": is compressed by method " + std::to_string(member.method) +
+                     "; expected stored or deflate, as numpy.savez writes; save it again");
+    if (member.size / maximumRatio > member.compressedSize + 64)
+      return Failure(place + ": claims " + std::to_string(member.size) + " bytes out of " +
+                     std::to_string(member.compressedSize) +
+                     " compressed ones; expected at most 1032:1; the archive is damaged");
+    const uint64_t budget = size_ > UINT64_MAX / maximumRatio ? UINT64_MAX : size_ * maximumRatio;
+    if (member.size > budget - inflated_)
+      return Failure(
+          place + ": makes the archive's arrays larger than " + std::to_string(budget) +
+          " bytes, 1032 times its size, which deflate cannot do; the archive is damaged");
+    inflated_ += member.size;
+    return Status();
+  }
+
+  std::string path_;
+  uint64_t size_ = 0, inflated_ = 0;
+  std::vector<untrusted::ZipMember> members_;
+  std::unique_ptr<zip_t, CloseArchive> archive_;
+};
+
+} // namespace
+
+Result<NpzContent> readNpz(const std::string &path, const WantedNames &isWanted) {
+  Npz archive;
+  if (Status status = archive.open(path); !status)
+    return status.failure();
   Failure failure;
-  for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(count); ++i) {
-    zip_stat_t info;
-    zip_stat_init(&info);
-    if (zip_stat_index(archive.get(), i, ZIP_FL_ENC_RAW, &info) != 0 || !info.name)
-      return Failure(path + ": member " + std::to_string(i) +
-                     " cannot be read: " + zip_strerror(archive.get()));
-    std::string name = info.name;
-    if (name.size() > 4 && name.compare(name.size() - 4, 4, ".npy") == 0)
-      name.resize(name.size() - 4);
-    else {
-      failure.append(Failure(path + ":" + name +
-                             ": is no .npy member; expected only arrays; "
-                             "save it again with numpy.savez"));
+  std::map<std::string, size_t> indices;
+  for (size_t i = 0; i < archive.members().size(); ++i) {
+    std::string name = archive.members()[i].name;
+    const std::string place = path + ":" + name;
+    if (name.size() <= 4 || name.compare(name.size() - 4, 4, ".npy") != 0) {
+      failure.append(Failure(
+          place + ": is no .npy member; expected only arrays; save it again with numpy.savez"));
       continue;
     }
-    Result<Array> array = readMember(archive.get(), i, info, path + ":" + name, archiveSize);
-    if (!array)
-      failure.append(array.failure());
-    else if (!arrays.emplace(name, *array).second)
-      failure.append(Failure(path + ":" + name + ": is there twice; expected one array per name"));
+    name.resize(name.size() - 4);
+    if (!indices.emplace(name, i).second)
+      failure.append(Failure(place + ": is there twice; expected one array per name"));
   }
   if (!failure.empty())
     return failure;
-  return arrays;
+  NpzContent content;
+  for (const auto &[name, index] : indices) {
+    content.names.push_back(name);
+    if (isWanted && !isWanted(name))
+      continue;
+    Result<Array> array = archive.read(index, path + ":" + name);
+    if (array)
+      content.arrays.emplace(name, *array);
+    else
+      failure.append(array.failure());
+  }
+  if (!failure.empty())
+    return failure;
+  return content;
+}
+
+Result<NamedArrays> readNpz(const std::string &path) {
+  Result<NpzContent> content = readNpz(path, WantedNames());
+  if (!content)
+    return content.failure();
+  return std::move(content->arrays);
 }
 
 Status writeNpz(const std::string &path, const NamedArrays &arrays) {

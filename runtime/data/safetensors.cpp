@@ -5,6 +5,7 @@
 #include "data/atomic_file.h"
 #include "data/input_file.h"
 #include "data/json_guard.h"
+#include "untrusted/outlets.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +16,9 @@ namespace mpc::data {
 
 namespace {
 
-constexpr uint64_t maximumHeader = 100'000'000; // the format's own limit
+// Of the largest models some 10 MB; the format's own limit is 100 MB.
+constexpr uint64_t maximumHeader = uint64_t(64) << 20;
+constexpr uint64_t maximumValues = uint64_t(1) << 20; // about 100 bytes each, once parsed
 constexpr size_t maximumRank = 32;
 
 struct Entry {
@@ -131,6 +134,22 @@ std::string parseEntry(const Value &value, Entry &entry) {
   return "";
 }
 
+/// Of a JSON text, at least: what commas and brackets outside of strings tell apart.
+uint64_t countValues(const char *text, size_t size) {
+  uint64_t count = 1;
+  bool isString = false;
+  for (size_t i = 0; i < size; ++i) {
+    const char c = text[i];
+    if (c == '"')
+      isString = !isString;
+    else if (isString)
+      i += c == '\\';
+    else
+      count += c == ',' || c == '[' || c == '{';
+  }
+  return count;
+}
+
 /// The header's JSON text into entries in file order, which must fill `dataSize` without a gap.
 Result<std::vector<Entry>> parseHeader(const char *text, size_t size, uint64_t dataSize,
                                        std::map<std::string, std::string> &metadata,
@@ -139,6 +158,10 @@ Result<std::vector<Entry>> parseHeader(const char *text, size_t size, uint64_t d
     return Failure(place + ": is no sound safetensors file: " + what +
                    "; the file is cut off or damaged");
   };
+  // Before any of them takes memory.
+  if (uint64_t values = countValues(text, size); values > maximumValues)
+    return damaged("its header has " + std::to_string(values) + " values; at most " +
+                   std::to_string(maximumValues) + " are accepted");
   if (std::string wrong = checkJson(text, size, 4); !wrong.empty())
     return damaged("its header " + wrong);
   Value header;
@@ -201,7 +224,7 @@ static Result<uint64_t> headerLength(const uint8_t *bytes, uint64_t size,
       return Failure(place + ": " + kind);
     return Failure(place + ": is no safetensors file: its header would be " +
                    std::to_string(length) + " bytes long in a file of " + std::to_string(size) +
-                   "; expected at most 100 MB inside the file; the file is cut off or damaged");
+                   "; expected at most 64 MB inside the file; the file is cut off or damaged");
   }
   return length;
 }
@@ -318,7 +341,7 @@ std::string formatSafetensorsHeader(const Safetensors &content) {
             std::to_string(offset + array.bytes()) + "]}";
     offset += array.bytes();
   }
-  text += "}";
+  text = untrusted::forJson(text + "}");
   text.append((64 - (text.size() + 8) % 64) % 64, ' '); // so that the tensors are aligned
   uint64_t length = text.size();
   return std::string(reinterpret_cast<const char *>(&length), 8) + text;

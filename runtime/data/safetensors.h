@@ -13,8 +13,9 @@ struct Safetensors {
   std::map<std::string, std::string> metadata; // the header's __metadata__
 };
 
-/// Reads all tensors. Refused: headers above 100 MB, doubled names, holes or overlaps between
-/// tensors, sizes that contradict shape and dtype, bytes after the last tensor.
+/// Reads all tensors. Refused: headers above 64 MB or of more than 2^20 values, doubled names,
+/// holes or overlaps between tensors, sizes that contradict shape and dtype, bytes after the last
+/// tensor.
 Result<Safetensors> readSafetensors(const std::string &path);
 /// The same from memory; `place` begins every message.
 Result<Safetensors> parseSafetensors(const uint8_t *bytes, uint64_t size, const std::string &place);

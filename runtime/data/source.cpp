@@ -58,7 +58,7 @@ static Result<Source> readIdxFolder(Source source, Split split) {
   return source;
 }
 
-Result<Source> readSource(const std::string &path, Split split) {
+Result<Source> readSource(const std::string &path, Split split, const WantedNames &isWanted) {
   Source source;
   source.path = path;
   struct stat info;
@@ -72,6 +72,8 @@ Result<Source> readSource(const std::string &path, Split split) {
       return readIdxFolder(std::move(source), split);
     source.kind = Source::Kind::NpyFolder;
     for (const std::string &name : names) {
+      if (isWanted && !isWanted(name))
+        continue;
       Result<Array> array = readNpyFile(path + "/" + name + ".npy");
       if (array)
         source.arrays.emplace(name, *array);
@@ -92,10 +94,11 @@ Result<Source> readSource(const std::string &path, Split split) {
     }
     if (std::memcmp(magic, "PK", 2) == 0) {
       source.kind = Source::Kind::Npz;
-      Result<NamedArrays> arrays = readNpz(path);
-      if (!arrays)
-        return arrays.failure();
-      source.arrays = std::move(*arrays);
+      Result<NpzContent> content = readNpz(path, isWanted);
+      if (!content)
+        return content.failure();
+      source.arrays = std::move(content->arrays);
+      source.order = std::move(content->names);
     } else if (std::memcmp(magic, "\x93NUMPY", 6) == 0) {
       return Failure(path + ": is a single .npy without a name; expected an .npz, a folder of .npy "
                             "files, or a CSV; put it into a folder as x0.npy");
@@ -111,9 +114,6 @@ Result<Source> readSource(const std::string &path, Split split) {
       for (size_t i = 0; i < table->names.size(); ++i)
         source.arrays.emplace(table->names[i], table->columns[i]);
     }
-    if (source.order.empty())
-      for (const auto &[name, array] : source.arrays)
-        source.order.push_back(name);
   }
   if (!failure.empty())
     return failure;

@@ -4,7 +4,7 @@
 #ifndef MPC_RUNTIME_DATA_SOURCE_H
 #define MPC_RUNTIME_DATA_SOURCE_H
 
-#include "data/array.h"
+#include "data/npz.h"
 
 namespace mpc::data {
 
@@ -20,8 +20,10 @@ struct Source {
   std::vector<std::string> notes; // what the log should say about the reading
 };
 
-/// Reads everything at `path`; the kind is found by content, a CSV by being neither.
-Result<Source> readSource(const std::string &path, Split split);
+/// Reads what is at `path`, of an .npz and a folder of .npy files only the arrays whose names
+/// `isWanted` (empty: all), though `order` has every name; the kind is found by content, a CSV by
+/// being neither.
+Result<Source> readSource(const std::string &path, Split split, const WantedNames &isWanted);
 
 /// Names of the arrays, comma-separated, shortened when there are many.
 std::string listNames(const Source &source);

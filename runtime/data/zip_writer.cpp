@@ -2,6 +2,8 @@
 // Zip writer. libzip's own would need every member kept alive until the end and does not fsync.
 #include "data/zip_writer.h"
 
+#include "untrusted/outlets.h"
+
 #include <zlib.h>
 
 namespace mpc::data {
@@ -42,8 +44,23 @@ void putCommon(std::string &out, uint32_t crc, uint64_t size, bool wide, size_t 
 
 } // namespace
 
+Status checkMemberName(const std::string &path, const std::string &name) {
+  if (untrusted::isMemberName(name))
+    return Status();
+  constexpr size_t shown = 100;
+  return Failure(
+      path + ":" + name.substr(0, shown) +
+      (name.size() > shown ? "... (" + std::to_string(name.size()) + " bytes)" : "") +
+      ": cannot be the name of a member of an archive; expected printable UTF-8 of at most 65535 "
+      "bytes without '..', backslash, drive or root; rename the layer, variable or metric");
+}
+
 void ZipWriter::add(const std::string &name, const std::string &prefix, const void *data,
                     size_t size) {
+  if (Status status = checkMemberName(path_, name); !status) {
+    failure_.append(status.failure());
+    return;
+  }
   Member member{name, 0, prefix.size() + size, file_.offset()};
   member.crc =
       extendCrc(static_cast<uint32_t>(::crc32(0, nullptr, 0)), prefix.data(), prefix.size());
@@ -67,6 +84,8 @@ void ZipWriter::add(const std::string &name, const std::string &prefix, const vo
 }
 
 Status ZipWriter::finish() {
+  if (!failure_.empty())
+    return failure_;
   uint64_t begin = file_.offset();
   for (const Member &member : members_) {
     bool wide = member.size >= limit32 || member.offset >= limit32;

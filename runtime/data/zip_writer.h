@@ -7,13 +7,17 @@
 
 namespace mpc::data {
 
+/// Whether an archive at `path` may have a member of this name (untrusted/outlets.h).
+Status checkMemberName(const std::string &path, const std::string &name);
+
 /// Stored (uncompressed) members, in the order of the calls, dated 1980-01-01; zip64 where a size
 /// or an offset needs it (PKWARE APPNOTE 6.3.9). The file appears with finish().
 class ZipWriter {
 public:
-  explicit ZipWriter(std::string path) : file_(std::move(path)) {}
+  explicit ZipWriter(const std::string &path) : path_(path), file_(path) {}
   Status open() { return file_.open(); }
-  /// A member of `prefix` followed by `size` bytes at `data`.
+  /// A member of `prefix` followed by `size` bytes at `data`. A name that checkMemberName()
+  /// refuses makes finish() fail.
   void add(const std::string &name, const std::string &prefix, const void *data, size_t size);
   Status finish();
 
@@ -23,8 +27,10 @@ private:
     uint32_t crc;
     uint64_t size, offset;
   };
+  std::string path_;
   AtomicFile file_;
   std::vector<Member> members_;
+  Failure failure_;
 };
 
 } // namespace mpc::data

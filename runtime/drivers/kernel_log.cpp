@@ -3,6 +3,7 @@
 // The lines that mpc-rt/tuning.h describes.
 #include "runtime/drivers/kernel_log.h"
 #include "runtime/base/dtype.h"
+#include "untrusted/outlets.h"
 
 #include <sstream>
 
@@ -13,8 +14,9 @@ void KernelLog::note(uint32_t id, int64_t batch, const char *layer, const Contra
   if (!listing)
     return;
   std::ostringstream line;
-  line << (layer ? layer : "contraction") << ' ' << c.batch << 'x' << c.m << 'x' << c.n << 'x'
-       << c.k << ' ' << dtypeName(c.lhs) << 'x' << dtypeName(c.rhs) << ' ' << kernel << '\n';
+  line << (layer ? untrusted::forLine(layer) : "contraction") << ' ' << c.batch << 'x' << c.m << 'x'
+       << c.n << 'x' << c.k << ' ' << dtypeName(c.lhs) << 'x' << dtypeName(c.rhs) << ' ' << kernel
+       << '\n';
   lines[{product, id, batch}] = line.str();
 }
 
@@ -24,7 +26,8 @@ void KernelLog::note(uint32_t id, int64_t batch, const char *layer, const Convol
     return;
   static constexpr const char *directions[] = {"forward", "input_gradient", "filter_gradient"};
   std::ostringstream line;
-  line << (layer ? layer : "convolution") << ' ' << directions[c.direction] << ' ' << c.batch;
+  line << (layer ? untrusted::forLine(layer) : "convolution") << ' ' << directions[c.direction]
+       << ' ' << c.batch;
   for (size_t d = MPC_RT_MAX_SPATIAL - c.spatial; d < MPC_RT_MAX_SPATIAL; ++d)
     line << 'x' << c.images[d];
   line << 'x' << c.channels << ' ';
@@ -40,9 +43,10 @@ void KernelLog::note(uint32_t id, int64_t batch, const char *layer, const Attent
   if (!listing)
     return;
   std::ostringstream line;
-  line << layer << (isGradient ? " attention_gradient " : " attention ") << a.batch << 'x'
-       << a.heads << 'x' << a.targets << 'x' << a.sources << 'x' << a.width << 'x' << a.valueWidth
-       << (a.causal ? " causal " : " ") << dtypeName(a.dtype) << ' ' << kernel << '\n';
+  line << untrusted::forLine(layer) << (isGradient ? " attention_gradient " : " attention ")
+       << a.batch << 'x' << a.heads << 'x' << a.targets << 'x' << a.sources << 'x' << a.width << 'x'
+       << a.valueWidth << (a.causal ? " causal " : " ") << dtypeName(a.dtype) << ' ' << kernel
+       << '\n';
   lines[{attention, id, batch}] = line.str();
 }
 

@@ -79,7 +79,8 @@ mpc_rt_status_t allocateVariables(mpc_rt_context_t &context) {
     return fail(MPC_RT_DATA_LOSS, "%s: the variables' sizes overflow; compile the model again",
                 model);
   if (!context.driver->allocate(context.layout.bytes, context.variableArena))
-    return failToAllocate(model, context.layout.bytes, context.variableArena.problem());
+    return failToAllocate(model, context.layout.bytes, context.variableArena.problem(),
+                          smallerModel);
   // Of variables that a prediction maps from a file, or never reads, no neighbour shall bring
   // pages.
   uint64_t end = 0;

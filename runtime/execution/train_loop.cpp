@@ -158,7 +158,7 @@ void *TrainLoop::ownGradient(const char *what, uint32_t index) {
     return nullptr;
   }
   if (!gradientMemory.reserve(gradientBytes())) {
-    (void)failToAllocate(what, gradientBytes(), gradientMemory.problem());
+    (void)failToAllocate(what, gradientBytes(), gradientMemory.problem(), smallerModel);
     return nullptr;
   }
   return gradientMemory.data() + gradientOffsets[index];
@@ -166,7 +166,7 @@ void *TrainLoop::ownGradient(const char *what, uint32_t index) {
 
 mpc_rt_status_t TrainLoop::takeGradients(const char *what, void *const *given) {
   if (!given && !gradientMemory.reserve(gradientOffsets.back()))
-    return failToAllocate(what, gradientBytes(), gradientMemory.problem());
+    return failToAllocate(what, gradientBytes(), gradientMemory.problem(), smallerModel);
   current.resize(gradients.size());
   for (uint32_t i = 0; i < gradients.size(); ++i) {
     current[i] = given ? given[i] : gradientMemory.data() + gradientOffsets[i];

@@ -11,6 +11,7 @@
 #include "runtime/base/sha256.h"
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
+#include "untrusted/outlets.h"
 
 #include <algorithm>
 #include <cstring>
@@ -36,10 +37,10 @@ mpc_rt_status_t failWith(mpc_rt_status_code_t code, const mpc::data::Failure &fa
   const std::vector<std::string> &messages = failure.messages;
   std::string text;
   for (size_t i = 0; i < messages.size() && i < shown; ++i)
-    text += (i ? "\n" : "") + messages[i];
+    text += (i ? "\n" : "") + mpc::untrusted::forLine(messages[i]);
   if (messages.size() > shown)
     text += "\nand " + std::to_string(messages.size() - shown) + " more";
-  return fail(failure.memory ? MPC_RT_RESOURCE_EXHAUSTED : code, "%s", text.c_str());
+  return failWithLines(failure.memory ? MPC_RT_RESOURCE_EXHAUSTED : code, text.c_str());
 }
 
 bool isText(const Safetensors &content, const char *key, const char *value) {

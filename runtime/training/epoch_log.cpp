@@ -2,6 +2,7 @@
 // CSV and JSON lines.
 #include "training/epoch_log.h"
 #include "data/atomic_file.h"
+#include "untrusted/outlets.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -22,24 +23,15 @@ static std::string nameInLine(const std::string &name) {
   return name == "epoch" ? "metric:epoch" : name;
 }
 
-/// As Python's csv module writes it, whose quotes CSVLogger asks for where a cell needs them.
-static std::string csvCell(const std::string &text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos)
-    return text;
-  std::string quoted = "\"";
-  for (char c : text)
-    quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + "\"";
-}
-
 data::Status CsvLog::historyChanged(const std::vector<Logs> &history) {
   std::map<std::string, bool> names; // ordered as CSVLogger sorts its keys
   for (const Logs &logs : history)
     for (const auto &[name, value] : logs)
       names[name] = true;
   std::string text = "epoch";
+  std::set<std::string> taken = {text};
   for (const auto &[name, known] : names)
-    text += "," + csvCell(nameInLine(name));
+    text += "," + untrusted::makeDistinct(untrusted::forCsv(nameInLine(name)), taken);
   text += "\n";
   for (size_t epoch = 0; epoch < history.size(); ++epoch) {
     text += std::to_string(epoch);
@@ -61,7 +53,7 @@ std::string jsonLine(int64_t epoch, const Logs &logs) {
     else
       line[nameInLine(name)] = formatReal(value);
   }
-  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return untrusted::forJson(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 data::Status JsonLog::historyChanged(const std::vector<Logs> &history) {

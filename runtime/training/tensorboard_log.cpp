@@ -4,10 +4,12 @@
 // event.proto), of which three fields and one kind of summary are written.
 #include "data/crc32c.h"
 #include "training/epoch_log.h"
+#include "untrusted/outlets.h"
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -156,12 +158,16 @@ Status TensorBoardLog::open(Events &events) {
 
 Status TensorBoardLog::write(Events &events, const std::vector<Logs> &history) {
   std::string records;
-  for (size_t epoch = events.epochs; epoch < history.size(); ++epoch)
-    for (const auto &[name, value] : history[epoch])
+  for (size_t epoch = events.epochs; epoch < history.size(); ++epoch) {
+    std::set<std::string> taken;
+    for (const auto &[name, value] : history[epoch]) {
+      const std::string tag = untrusted::makeDistinct(untrusted::forLine(name), taken);
       if ((name.compare(0, 4, "val_") == 0) == events.areOfValidation)
         records +=
             record(scalarEvent(static_cast<int64_t>(epoch),
-                               "epoch_" + (events.areOfValidation ? name.substr(4) : name), value));
+                               "epoch_" + (events.areOfValidation ? tag.substr(4) : tag), value));
+    }
+  }
   if (records.empty())
     return Status();
   if (events.descriptor < 0)

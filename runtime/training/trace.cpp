@@ -3,6 +3,7 @@
 #include "training/trace.h"
 
 #include "data/convert.h"
+#include "data/zip_writer.h"
 
 #include <cstring>
 
@@ -105,6 +106,20 @@ static void put(data::NamedArrays &arrays, const std::string &name, mpc_rt_dtype
   if (!values.empty())
     arrays.emplace(name,
                    Array::copyOf(dtype, {static_cast<int64_t>(values.size())}, values.data()));
+}
+
+Status Trace::checkNames(const std::string &path) const {
+  data::Failure failure;
+  auto check = [&](const std::string &name) {
+    if (Status status = data::checkMemberName(path, name + ".npy"); !status)
+      failure.append(status.failure());
+  };
+  const mpc_rt_executable_t &tables = session_.executable();
+  for (uint32_t i = 0; i < tables.metric_count; ++i)
+    check(std::string("metric:") + tables.metrics[i].name);
+  for (uint32_t i = 0; i < tables.variable_count; ++i) // under final: or opt:
+    check(std::string("final:") + tables.variables[i].tensor.name);
+  return failure;
 }
 
 data::NamedArrays Trace::arrays() {

@@ -23,6 +23,8 @@ public:
 
   /// The arrays of `mpc-run train --trace`: per step, then final:* and opt:*.
   data::NamedArrays arrays();
+  /// Whether an archive at `path` can hold them: known before the first step.
+  data::Status checkNames(const std::string &path) const;
 
 private:
   Session &session_;

@@ -6,6 +6,7 @@
 #include "mpc/Support/InputFile.h"
 #include "tools/mpc-convert/KerasText.h"
 #include "tools/mpc-convert/StateFile.h"
+#include "untrusted/outlets.h"
 
 #include "llvm/Support/WithColor.h"
 
@@ -22,7 +23,7 @@ public:
 
 private:
   ExitCode fail(const llvm::Twine &message, ExitCode code = kExitBadInput) {
-    llvm::WithColor::error(llvm::errs()) << message << "\n";
+    llvm::WithColor::error(llvm::errs()) << untrusted::forLine(message.str()) << "\n";
     return code;
   }
   ExitCode fail(llvm::Error errors) {
@@ -133,7 +134,7 @@ ExitCode Conversion::fit() {
   if (!leftOut.empty())
     llvm::WithColor::warning(llvm::errs())
         << options.input << ": " << leftOut.size() << " optimizer variables are left out, '"
-        << leftOut.front()
+        << untrusted::forLine(leftOut.front())
         << "' for one: the model is not compiled with that optimizer; add --loss and --optimizer "
            "as given to mpcc\n";
   values = std::move(*fitted);

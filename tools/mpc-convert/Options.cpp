@@ -3,6 +3,7 @@
 #include "tools/mpc-convert/Options.h"
 #include "mpc/Training/TrainingOptions.h"
 #include "tools/ParseErrors.h"
+#include "untrusted/outlets.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/WithColor.h"
 #include <cmath>
@@ -52,7 +53,7 @@ std::optional<ConvertOptions> mpc::parseConvertOptions(int argc, char **argv, Ex
   code = kExitUsage;
   bool good = true;
   auto report = [&](const llvm::Twine &message) {
-    llvm::WithColor::error(llvm::errs()) << message << "\n";
+    llvm::WithColor::error(llvm::errs()) << untrusted::forLine(message.str()) << "\n";
     good = false;
   };
   std::string parseErrors;

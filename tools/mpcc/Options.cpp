@@ -3,6 +3,7 @@
 #include "tools/mpcc/Options.h"
 #include "mpc/Training/TrainingOptions.h"
 #include "tools/ParseErrors.h"
+#include "untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Process.h"
@@ -101,7 +102,7 @@ namespace {
 struct UsageErrors {
   bool any = false;
   void report(const llvm::Twine &message) {
-    llvm::WithColor::error(llvm::errs()) << message << "\n";
+    llvm::WithColor::error(llvm::errs()) << untrusted::forLine(message.str()) << "\n";
     any = true;
   }
   void oneOf(llvm::StringRef option, llvm::StringRef value,

@@ -7,6 +7,7 @@
 #include "tools/Streams.h"
 #include "tools/mpcc/Options.h"
 #include "tools/mpcc/WeightsFile.h"
+#include "untrusted/outlets.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/WithColor.h"
 
@@ -43,10 +44,10 @@ static int runTool(int argc, char **argv) {
   // MLIR does not ask whether malloc() gave it memory for an operation.
   if (errno == ENOMEM)
     mpc::exitOutOfMemory(nullptr);
+  const std::string model = mpc::untrusted::forLine(options->model);
   llvm::WithColor::error(llvm::errs())
-      << options->model
-      << ": internal error: mpcc crashed, whatever the model is; please report it "
-      << "with this command and the reproducer " << options->model << "\n";
+      << model << ": internal error: mpcc crashed, whatever the model is; please report it "
+      << "with this command and the reproducer " << model << "\n";
   // Other threads may wait for what is gone.
   ::_exit(mpc::kExitInternal);
 }

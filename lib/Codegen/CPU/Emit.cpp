@@ -187,6 +187,8 @@ llvm::Error mpc::emitModule(ModuleOp module, const WeightStore &weights,
   auto tables = readModuleTables(module);
   if (!tables)
     return tables.takeError();
+  if (llvm::Error error = checkNames(*tables, options.model))
+    return error;
   tables->name = options.name;
   tables->compilerVersion = options.compilerVersion;
   if (cuda)

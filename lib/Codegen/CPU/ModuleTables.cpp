@@ -173,3 +173,28 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
   tables.lossScale = readLossScale(module);
   return tables;
 }
+
+llvm::Error mpc::checkNames(const ModuleTables &tables, StringRef file) {
+  llvm::Error errors = llvm::Error::success();
+  auto check = [&](StringRef name, const Twine &what) {
+    if (name.contains('\0'))
+      errors = llvm::joinErrors(
+          std::move(errors),
+          llvm::createStringError(file + ":" + name + ": this name of " + what +
+                                  " has a null character, where C strings end; expected a name "
+                                  "without; rename it in the model"));
+  };
+  for (const VariableEntry &variable : tables.variables)
+    check(variable.tensor.name, "a variable");
+  for (const MetricEntry &metric : tables.metrics)
+    check(metric.name, "a metric");
+  for (const std::string &name : tables.outputNames)
+    check(name, "an output");
+  if (errors)
+    return errors;
+  for (const FunctionEntry &entry : tables.entries)
+    for (const auto *tensors : {&entry.inputs, &entry.outputs})
+      for (const TensorEntry &tensor : *tensors)
+        check(tensor.name, "an input or output of " + Twine(entry.name));
+  return errors;
+}

@@ -66,6 +66,10 @@ struct ModuleTables {
 /// Fails with the name of what the kernels phase left out.
 llvm::Expected<ModuleTables> readModuleTables(mlir::ModuleOp module);
 
+/// The library's names are C strings: one with a null character would be another one there, which
+/// may exist, too.
+llvm::Error checkNames(const ModuleTables &tables, llvm::StringRef file);
+
 } // namespace mpc
 
 #endif // MPC_LIB_CODEGEN_CPU_MODULETABLES_H

@@ -5,10 +5,13 @@
 
 #include "mpc/Import/Keras/InputError.h"
 
+#include "untrusted/outlets.h"
+#include "untrusted/zip_directory.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 #include <zip.h>
 
@@ -69,41 +72,58 @@ llvm::Expected<ArchiveHandle> openArchive(llvm::MemoryBufferRef file) {
   return ArchiveHandle(archive);
 }
 
-/// A name that a careless reader would turn into a path outside the archive.
+/// A name that a careless reader would turn into a path outside the archive. Folders are members
+/// whose names end with a slash.
 bool isUnsafeName(llvm::StringRef name) {
-  if (name.empty() || name.starts_with("/") || name.contains('\\') || name.contains('\0') ||
-      name.contains(':'))
-    return true;
-  llvm::SmallVector<llvm::StringRef> parts;
-  name.split(parts, '/');
-  return llvm::is_contained(parts, "..");
+  name.consume_back("/");
+  return !untrusted::isMemberName(name) || name.contains(':');
+}
+
+/// Before libzip reads anything of a member.
+llvm::Expected<std::vector<untrusted::ZipMember>> readDirectory(llvm::MemoryBufferRef file,
+                                                                const ArchiveLimits &limits) {
+  const llvm::StringRef bytes = file.getBuffer();
+  untrusted::ZipDirectory directory = untrusted::readZipDirectory(
+      [&](uint64_t offset, void *to, size_t size) {
+        std::memcpy(to, bytes.data() + offset, size);
+        return true;
+      },
+      bytes.size(), limits.maxMembers);
+  if (directory.fault.empty())
+    return std::move(directory.members);
+  const std::string place = directory.faultyMember.empty() ? "" : ":" + directory.faultyMember;
+  return inputError(file.getBufferIdentifier() + place,
+                    directory.fault + "; " + kArchiveAdvice.str());
 }
 
 /// Checks every member of the directory, also those that nobody reads.
 llvm::Error checkMembers(zip_t *archive, llvm::MemoryBufferRef file, const ArchiveLimits &limits) {
   const llvm::StringRef fileName = file.getBufferIdentifier();
+  auto directory = readDirectory(file, limits);
+  if (!directory)
+    return directory.takeError();
   const zip_int64_t count = zip_get_num_entries(archive, 0);
-  if (count < 0 || uint64_t(count) > limits.maxMembers)
-    return inputError(fileName, "archive has " + llvm::Twine(count) + " members; at most " +
-                                    llvm::Twine(limits.maxMembers) + " are accepted");
+  if (count < 0 || uint64_t(count) != directory->size())
+    return inputError(fileName, "archive has two directories; " + kArchiveAdvice.str());
   const uint64_t budget = totalBudget(file.getBufferSize(), limits);
   uint64_t total = 0;
   llvm::StringSet<> names;
   for (zip_int64_t index = 0; index < count; ++index) {
     zip_stat_t stat;
-    if (zip_stat_index(archive, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME) ||
-        !(stat.valid & ZIP_STAT_SIZE))
+    if (zip_stat_index(archive, index, ZIP_FL_ENC_RAW, &stat) != 0 ||
+        !(stat.valid & ZIP_STAT_NAME) || !(stat.valid & ZIP_STAT_SIZE))
       return inputError(fileName, "damaged zip archive: member " + llvm::Twine(index) +
                                       " has no readable header; " + kArchiveAdvice);
     const llvm::StringRef name = stat.name;
+    if (!untrusted::isSame((*directory)[index], stat.name, stat.size, stat.comp_size,
+                           stat.comp_method))
+      return inputError(fileName, "archive has two directories; " + kArchiveAdvice.str());
     if (isUnsafeName(name))
       return inputError(fileName, "unsafe member name '" + llvm::toHex(name.take_front(64)) +
                                       "' (hexadecimal) in the archive; " + kArchiveAdvice);
     if (!names.insert(name).second)
       return inputError(fileName + ":" + name,
                         "the archive has two members of this name; " + llvm::Twine(kArchiveAdvice));
-    if ((stat.valid & ZIP_STAT_ENCRYPTION_METHOD) && stat.encryption_method != ZIP_EM_NONE)
-      return inputError(fileName + ":" + name, "encrypted member; " + llvm::Twine(kArchiveAdvice));
     if (stat.size > budget || total > budget - stat.size)
       return inputError(fileName + ":" + name, "the members expand to more than " +
                                                    llvm::Twine(budget) + " bytes, from a file of " +

@@ -5,6 +5,8 @@
 #include "mpc/Import/Keras/Config.h"
 #include "mpc/Import/Keras/InputError.h"
 
+#include "llvm/Support/ConvertUTF.h"
+
 namespace mpc::keras {
 namespace {
 
@@ -25,6 +27,34 @@ size_t stringLength(llvm::StringRef text) {
       return index + 1;
   }
   return text.size();
+}
+
+/// A string literal with UTF-8 in the place of escaped pairs of surrogates, in which Python writes
+/// what lies beyond U+FFFF: llvm::json decodes them to other code points from U+20000 on.
+std::string decodePairs(llvm::StringRef literal) {
+  if (!literal.contains("\\u"))
+    return literal.str();
+  auto unit = [&](size_t at) {
+    unsigned value = 0;
+    const bool isUnit = literal.substr(at, 2) == "\\u" && literal.size() >= at + 6 &&
+                        !literal.substr(at + 2, 4).getAsInteger(16, value);
+    return isUnit ? value : 0;
+  };
+  std::string result;
+  for (size_t at = 0; at < literal.size();) {
+    const unsigned high = unit(at), low = unit(at + 6);
+    if (high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+      char bytes[UNI_MAX_UTF8_BYTES_PER_CODE_POINT], *end = bytes;
+      llvm::ConvertCodePointToUTF8(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00), end);
+      result.append(bytes, end);
+      at += 12;
+      continue;
+    }
+    const size_t length = literal[at] == '\\' ? 2 : 1; // an escaped backslash begins no unit
+    result += literal.substr(at, length);
+    at += length;
+  }
+  return result;
 }
 
 } // namespace
@@ -65,7 +95,10 @@ llvm::Expected<llvm::json::Value> parsePythonJson(llvm::StringRef text, llvm::St
     if (values > limits.maxValues)
       return inputError(fileName,
                         "JSON has more than " + llvm::Twine(limits.maxValues) + " values; refused");
-    plain += replacement.empty() ? text.take_front(length) : replacement;
+    if (first == '"')
+      plain += decodePairs(text.take_front(length));
+    else
+      plain += replacement.empty() ? text.take_front(length) : replacement;
     text = text.drop_front(length);
   }
   llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(plain);

@@ -6,6 +6,7 @@
 
 #include "mlir/Tools/mlir-translate/Translation.h"
 
+#include "untrusted/outlets.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
@@ -21,7 +22,7 @@ void registerImportKeras() {
         if (model)
           return mlir::OwningOpRef<mlir::Operation *>(model->module.release());
         llvm::handleAllErrors(model.takeError(), [](const llvm::ErrorInfoBase &error) {
-          llvm::WithColor::error() << error.message() << "\n";
+          llvm::WithColor::error() << untrusted::forLine(error.message()) << "\n";
         });
         return {};
       },

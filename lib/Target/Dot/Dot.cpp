@@ -5,6 +5,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mpc/InitAll.h"
+#include "untrusted/outlets.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -14,17 +15,6 @@ using namespace mpc;
 static std::string text(Type type) {
   std::string result;
   llvm::raw_string_ostream(result) << type;
-  return result;
-}
-
-/// Quotes and backslashes would end a DOT string.
-static std::string escape(StringRef label) {
-  std::string result;
-  for (char c : label) {
-    if (c == '"' || c == '\\')
-      result += '\\';
-    result += c == '\n' ? ' ' : c;
-  }
   return result;
 }
 
@@ -45,13 +35,13 @@ public:
   explicit DotWriter(llvm::raw_ostream &os) : os(os) {}
 
   void writeFunction(func::FuncOp function) {
-    os << "  subgraph cluster_" << clusters++ << " {\n    label=\"@" << escape(function.getName())
-       << "\";\n";
+    os << "  subgraph cluster_" << clusters++ << " {\n    label=\"@"
+       << untrusted::forDot(function.getName()) << "\";\n";
     for (BlockArgument argument : function.getArguments()) {
       std::string name = "argument " + std::to_string(argument.getArgNumber());
       for (NamedAttribute attribute :
            function_interface_impl::getArgAttrs(function, argument.getArgNumber()))
-        llvm::raw_string_ostream(name) << "\n" << attribute.getValue();
+        llvm::raw_string_ostream(name) << " " << attribute.getValue();
       writeNode(name, argument.getType(), "ellipse");
       nodes[argument] = nextNode - 1;
     }
@@ -64,7 +54,7 @@ public:
 
 private:
   void writeNode(StringRef label, Type type, StringRef shape) {
-    os << "    n" << nextNode++ << " [label=\"" << escape(label) << "\", shape=" << shape
+    os << "    n" << nextNode++ << " [label=\"" << untrusted::forDot(label) << "\", shape=" << shape
        << ", style=filled, fillcolor=" << colorOf(type) << "];\n";
   }
 
@@ -87,7 +77,7 @@ private:
     for (Value operand : op->getOperands())
       if (auto from = nodes.find(operand); from != nodes.end())
         os << "    n" << from->second << " -> n" << node << " [label=\""
-           << escape(text(operand.getType())) << "\"];\n";
+           << untrusted::forDot(text(operand.getType())) << "\"];\n";
   }
 
   llvm::raw_ostream &os;

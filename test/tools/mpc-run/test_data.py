@@ -134,6 +134,30 @@ class Predict(linear.ToolTest):
             self.fails("predict", self.model, "--inputs", self.path(name), "--outputs",
                        self.path("o"), message=message)  # fmt: skip
 
+    def overlap(self, path):
+        """The second entry of the directory names the first one's place."""
+        with open(path, "rb") as handle:
+            data = bytearray(handle.read())
+        first = data.index(b"PK\x01\x02")
+        second = data.index(b"PK\x01\x02", first + 4)
+        data[second + 42 : second + 46] = data[first + 42 : first + 46]
+        with open(path, "wb") as handle:
+            handle.write(data)
+
+    def test_overlapping_members(self):
+        path = self.save("bomb.npz", features=self.x, other=self.x)
+        self.overlap(path)
+        self.fails("predict", self.model, "--inputs", path, "--outputs", self.path("o"),
+                   message="bomb.npz:(features|other).npy: ")  # fmt: skip
+
+    def test_members_that_nobody_asks_for_are_not_read(self):
+        path = self.save("more.npz", features=self.x)
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("other.npy", b"no array")
+            archive.writestr("y0.npy", b"no array either")
+        self.predicted(path)
+        self.fails("evaluate", self.model, "--data", path, message="more.npz:y0: is no sound .npy")
+
     def test_output_that_cannot_be_written(self):
         self.fails("predict", self.model, "--inputs", self.data, "--outputs",
                    self.path("no", "such", "o.npz"), message="o.npz: cannot create")  # fmt: skip

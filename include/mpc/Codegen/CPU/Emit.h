@@ -14,6 +14,8 @@ namespace mpc {
 struct EmitOptions {
   /// Base of every output name and symbol prefix; a C identifier.
   std::string name;
+  /// The model's file, for messages.
+  std::string model;
   std::string outputDirectory;
   /// portable, native, x86-64-v2, x86-64-v3 or x86-64-v4: the versions of each kernel.
   std::string march = "portable";

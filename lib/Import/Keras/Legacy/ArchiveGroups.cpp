@@ -107,9 +107,12 @@ static std::string makePublic(llvm::StringRef path) {
 void renameLegacyGroups(WeightFile &file, llvm::ArrayRef<std::string> expected) {
   constexpr llvm::StringLiteral legacy("_layer_checkpoint_dependencies/");
   bool countsTwice = false;
+  // What a group holds besides the model's variables stays beside them: scales of a quantized
+  // kernel.
+  auto groupOf = [](llvm::StringRef path) { return path.rsplit("/vars/").first; };
   llvm::StringSet<> known;
   for (const std::string &path : expected)
-    known.insert(path);
+    known.insert(groupOf(path));
   WeightFile renamed;
   for (auto &[path, tensor] : file) {
     std::string name = path;
@@ -118,7 +121,7 @@ void renameLegacyGroups(WeightFile &file, llvm::ArrayRef<std::string> expected) 
       name.replace(at, legacy.size(), "layers/");
       countsTwice = true;
     }
-    if (name.find("/_") != std::string::npos && !known.contains(name))
+    if (name.find("/_") != std::string::npos && !known.contains(groupOf(name)))
       name = makePublic(name);
     renamed.emplace(std::move(name), std::move(tensor));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // .npz archives: round trip, NumPy's own files, damage.
 #include "data/npz.h"
+#include "data/zip_writer.h"
 
 #include "Shared.h"
 #include "temporary_folder.h"
@@ -76,6 +77,75 @@ TEST(Npz, FlippedBitsAreFoundOrHarmless) {
       if (auto at = sound->find(name); at != sound->end())
         ASSERT_EQ(std::memcmp(array.data(), at->second.data(), array.bytes()), 0) << name;
   }
+}
+
+TEST(Npz, WhatIsNotWantedIsNotInflated) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(writeNpz(folder.path("a"), someArrays()));
+  std::string bytes = TemporaryFolder::read(folder.path("a"));
+  // An element of the kernel: its checksum is wrong now.
+  const size_t header = bytes.find("final:dense/kernel.npy");
+  bytes[header + 22 + 128] ^= 1;
+  const std::string path = folder.write("damaged", bytes);
+  EXPECT_FALSE(readNpz(path));
+  Result<NpzContent> content =
+      readNpz(path, [](const std::string &name) { return name == "half"; });
+  ASSERT_TRUE(content) << content.failure().messages[0];
+  EXPECT_EQ(content->names, (std::vector<std::string>{"final:dense/kernel", "half", "nothing",
+                                                      "opt:adam/iteration"}));
+  EXPECT_EQ(content->arrays.size(), 1u);
+  EXPECT_EQ(content->arrays.count("half"), 1u);
+}
+
+TEST(Npz, OverlappingMembersAreRefused) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(writeNpz(folder.path("a"), someArrays()));
+  std::string bytes = TemporaryFolder::read(folder.path("a"));
+  // The directory's second entry at the place of the first one's member.
+  const size_t first = bytes.find("PK\1\2"), second = bytes.find("PK\1\2", first + 4);
+  std::memcpy(&bytes[second + 42], &bytes[first + 42], 4);
+  for (const bool isWanted : {true, false}) {
+    Result<NpzContent> content =
+        readNpz(folder.write("bomb", bytes), [&](const std::string &) { return isWanted; });
+    ASSERT_FALSE(content);
+  }
+  auto member = [&](const std::string &name, const std::string &data) {
+    ZipWriter writer(folder.path(name));
+    EXPECT_TRUE(writer.open());
+    writer.add(name, "", data.data(), data.size());
+    EXPECT_TRUE(writer.finish());
+    return readNpz(folder.path(name)).failure().messages[0];
+  };
+  EXPECT_NE(member("a.txt", "text").find(":a.txt: is no .npy member"), std::string::npos);
+  EXPECT_NE(member("a.npy", "").find(":a: is no sound .npy"), std::string::npos);
+}
+
+TEST(Npz, NamesThatNoMemberMayHave) {
+  TemporaryFolder folder;
+  for (const std::string &name :
+       {std::string("../a"), std::string("/a"), std::string("a\nb"), std::string("C:a"),
+        std::string("a\\b"), std::string("\xff"), std::string(65532, 'a')}) {
+    NamedArrays arrays = someArrays();
+    arrays.emplace(name, Array::scalar(1));
+    EXPECT_FALSE(writeNpz(folder.path("names"), arrays)) << name.substr(0, 100);
+    EXPECT_FALSE(std::filesystem::exists(folder.path("names")));
+  }
+  NamedArrays arrays;
+  arrays.emplace(std::string(65531, 'a'), Array::scalar(1));
+  ASSERT_TRUE(writeNpz(folder.path("long"), arrays));
+  EXPECT_EQ(readNpz(folder.path("long"))->begin()->first.size(), 65531u);
+}
+
+TEST(Npz, MoreMembersThanSixteenBitsCount) {
+  TemporaryFolder folder;
+  NamedArrays arrays;
+  for (int i = 0; i < 65536; ++i)
+    arrays.emplace(std::to_string(i), Array::scalar(static_cast<float>(i)));
+  ASSERT_TRUE(writeNpz(folder.path("many"), arrays));
+  Result<NamedArrays> back = readNpz(folder.path("many"));
+  ASSERT_TRUE(back) << back.failure().messages[0];
+  EXPECT_EQ(back->size(), arrays.size());
+  EXPECT_EQ(*back->at("65535").as<float>(), 65535);
 }
 
 TEST(Npz, FoldersAndPipesAndAbsentFiles) {

@@ -89,3 +89,19 @@ TEST(Safetensors, Refused) {
   uint64_t huge = uint64_t(1) << 60;
   EXPECT_FALSE(parse(std::string(reinterpret_cast<const char *>(&huge), 8) + "{}"));
 }
+
+TEST(Safetensors, HeadersBeyondTheLimits) {
+  // Values that no tensor has; each of them would take a hundred bytes.
+  std::string many = "{\"a\":[0";
+  for (int i = 0; i < 1 << 20; ++i)
+    many += ",0";
+  Result<Safetensors> content = parse(framed(many + "]}", ""));
+  ASSERT_FALSE(content);
+  EXPECT_NE(content.failure().messages[0].find("at most 1048576 are accepted"), std::string::npos)
+      << content.failure().messages[0];
+  // In text they are none.
+  EXPECT_TRUE(parse(framed("{\"__metadata__\":{\"\\\"a\":\"" + many.substr(8) + "\"}}", "")));
+  content = parse(framed("{}" + std::string((64 << 20) - 1, ' '), ""));
+  ASSERT_FALSE(content);
+  EXPECT_NE(content.failure().messages[0].find("at most 64 MB"), std::string::npos);
+}
