@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Layers of Keras 2 that record a TensorFlow function, as plain ops of @forward: they have neither
+// variables nor masks, and their policy casts nothing (tf_keras/src/layers/core/tf_op_layer.py sets
+// autocast=False).
+#include "TensorFlowImport.h"
+
+#include "TensorFlowBuilder.h"
+#include "TensorFlowGraphOps.h"
+#include "TensorFlowNodes.h"
+
+#include "../GraphImporter.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace mpc::keras {
+
+using mlir::Value;
+
+const TensorFlowFunction *findTensorFlowFunction(llvm::StringRef name) {
+  static const llvm::StringMap<const TensorFlowFunction *> table = [] {
+    llvm::StringMap<const TensorFlowFunction *> functions;
+    for (llvm::ArrayRef<TensorFlowFunction> family :
+         {tensorFlowArithmetic(), tensorFlowSizes(), tensorFlowImages(), tensorFlowIndexing(),
+          tensorFlowMatrices(), tensorFlowNetworks(), tensorFlowRandom(), tensorFlowReductions(),
+          tensorFlowShapes(), tensorFlowWindows()})
+      for (const TensorFlowFunction &function : family) {
+        llvm::SmallVector<llvm::StringRef> names;
+        llvm::StringRef(function.names).split(names, '|');
+        for (llvm::StringRef each : names)
+          functions.try_emplace(each, &function);
+      }
+    return functions;
+  }();
+  if (auto found = table.find(name); found != table.end())
+    return found->second;
+  return name.consume_front("compat.v1.") ? table.lookup(name) : nullptr;
+}
+
+namespace {
+
+/// What a layer calls: as messages name it, and the function of the table; null where there is
+/// none.
+struct Recorded {
+  explicit Recorded(const LayerConfig &layer) {
+    if (layer.className == "TensorFlowOpLayer") {
+      name = nameOfGraphOperation(layer);
+      function = findTensorFlowFunction(functionOfGraphOperation(name));
+      return;
+    }
+    name = layer.config.getString("function").value_or("").str();
+    function = findTensorFlowFunction(name);
+    if (!name.empty())
+      name = "tf." + name;
+  }
+
+  std::string name;
+  const TensorFlowFunction *function;
+};
+
+} // namespace
+
+std::string whyTensorFlowIsRefused(const LayerConfig &layer) {
+  const Recorded recorded(layer);
+  if (recorded.name.empty())
+    return "a layer '" + layer.className +
+           "' names no function; expected 'function' in its config (of TensorFlowOpLayer "
+           "'node_def' with 'op'), as Keras 2.2 to 2.16 write it";
+  if (recorded.function)
+    return "";
+  return "TensorFlow operation " + recorded.name +
+         " is not supported; compute it with those that are (docs/tensorflow-functions.md) or with "
+         "layers of Keras, and save the model again";
+}
+
+bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
+                                     llvm::StringRef path, llvm::ArrayRef<Value> tensors,
+                                     Values &outputs) {
+  const Recorded recorded(layer);
+  if (!recorded.function)
+    return false; // reported before
+  std::optional<Node> translated;
+  if (layer.className == "TensorFlowOpLayer") {
+    std::string why;
+    translated = callOfGraphOperation(layer, node, why);
+    if (!translated) {
+      report(path, "TensorFlow operation " + recorded.name + " is damaged: " + why);
+      return false;
+    }
+  }
+  TensorFlowBuilder b(*this, builder, mlir::NameLoc::get(builder.getStringAttr(path)),
+                      *recorded.function, translated ? *translated : node, tensors);
+  outputs = {b.hasFailed() ? Value() : recorded.function->import(b)};
+  llvm::append_range(outputs, b.furtherResults);
+  const bool hasOutputs = !b.hasFailed() && b.judgeResults(outputs);
+  if (b.hasFailed())
+    report(path, "TensorFlow operation " + recorded.name + ": " + b.getError());
+  else if (!hasOutputs)
+    report(path, "TensorFlow operation " + recorded.name + " could not be imported");
+  return hasOutputs;
+}
+
+} // namespace mpc::keras
