@@ -222,6 +222,9 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
     diagnostics.error(config.takeError());
     return kExitBadInput;
   }
+  if (options.mode == Mode::Auto)
+    for (const std::string &remark : leaveUnknownOut(*config))
+      diagnostics.warning(options.model + ": " + remark);
   if (!config->isComplete()) {
     if (options.mode != Mode::Train)
       return kExitDone;
