@@ -306,6 +306,21 @@ static void advanceRandomState(EntryBuilder &entry, TrainedModel &model,
   }
 }
 
+/// Says how many calls make an update: the counter counts calls, Keras's public one updates.
+static void addAccumulationSteps(func::FuncOp step, int64_t steps) {
+  unsigned index = 0;
+  while (index < step.getNumResults() && step.getResultAttr(index, MpcDialect::kOutputAttr))
+    ++index;
+  Operation *terminator = step.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  Value count = scalarConstant(builder, step.getLoc(), builder.getI64Type(), double(steps));
+  (void)step.insertResult(
+      index, count.getType(),
+      builder.getDictionaryAttr(builder.getNamedAttr(
+          MpcDialect::kOutputAttr, builder.getStringAttr("accumulation_steps"))));
+  terminator->insertOperands(index, count);
+}
+
 /// Kernels of integers, as Keras keeps them in quantized layers, get no gradient. That is what fine
 /// tuning by LoRA wants, of which the layer then has factors; else it may not be what was meant.
 static void warnOfIntegers(ModuleOp module, OptimizerOp optimizer) {
@@ -393,5 +408,7 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
                       module, {entry.function, seed, cotangent, std::move(application.unscaled)})))
     return failure();
   dropPredictions(entry.function);
+  if (auto steps = optimizer.getAccumulationSteps())
+    addAccumulationSteps(entry.function, *steps);
   return success();
 }

@@ -21,6 +21,7 @@ struct ModelFile {
   Hdf5File hdf5;         ///< Hdf5
   std::string config;    ///< text of the architecture
   bool isLegacy = false; ///< the text is not what config.json would hold
+  TrainingRules trainingRules;
 };
 
 llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
@@ -55,14 +56,35 @@ llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
   return result;
 }
 
+std::optional<WriterVersion> findVersion(const ModelFile &file) {
+  if (file.kind == FileKind::Hdf5)
+    return parseWriterVersion(file.hdf5.textAt("", "keras_version"));
+  llvm::Expected<json::Value> metadata = json::parse(file.archive.metadata);
+  if (!metadata) {
+    llvm::consumeError(metadata.takeError());
+    return std::nullopt;
+  }
+  const json::Object *object = metadata->getAsObject();
+  return object ? parseWriterVersion(object->getString("keras_version").value_or(""))
+                : std::nullopt;
+}
+
 /// Config object and compile config, in today's spelling.
-llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName,
-                                       std::vector<std::string> &warnings) {
+llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName) {
   llvm::Expected<json::Value> value = parsePythonJson(file.config, fileName);
   if (!value)
     return value;
   json::Object *object = value->getAsObject();
-  if (!object || !isLegacyModel(*object))
+  if (!object)
+    return value;
+  const std::optional<WriterVersion> version = findVersion(file);
+  if (const json::Object *compiled = object->getObject("compile_config");
+      compiled && version && version->major < 3) {
+    file.trainingRules = findTrainingRules(version, compiled->get("optimizer"));
+    json::Object today = modernizeCompileConfig(*compiled);
+    (*object)["compile_config"] = std::move(today);
+  }
+  if (!isLegacyModel(*object))
     return value;
   file.isLegacy = true;
   std::optional<LegacyLossScale> scale;
@@ -73,8 +95,10 @@ llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName
         parsePythonJson(training, (fileName + ":training_config").str());
     if (!parsed)
       return parsed;
-    if (const json::Object *legacy = parsed->getAsObject())
-      model["compile_config"] = modernizeTraining(*legacy, scale, warnings);
+    if (const json::Object *legacy = parsed->getAsObject()) {
+      file.trainingRules = findTrainingRules(version, legacy->get("optimizer_config"));
+      model["compile_config"] = modernizeTraining(*legacy, scale);
+    }
   }
   return json::Value(std::move(model));
 }
@@ -216,7 +240,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   if (!read)
     return read.takeError();
   ImportedModel model;
-  llvm::Expected<json::Value> object = readConfig(*read, fileName, model.warnings);
+  llvm::Expected<json::Value> object = readConfig(*read, fileName);
   if (!object)
     return object.takeError();
   llvm::Expected<ModelConfig> config = parseModelObject(*object, fileName);
@@ -254,6 +278,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   model.metadata = std::move(read->archive.metadata);
   model.vocabularies = std::move(read->archive.vocabularies);
   model.compileConfig = std::move(config->compileConfig);
+  model.trainingRules = read->trainingRules;
   return model;
 }
 
