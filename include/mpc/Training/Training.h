@@ -5,6 +5,7 @@
 
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mpc/Training/TrainingRules.h"
 #include "llvm/Support/JSON.h"
 
 namespace mpc {
@@ -17,6 +18,7 @@ struct CompileConfig {
   llvm::json::Value lossWeights = nullptr;
   llvm::json::Value metrics = nullptr;
   llvm::json::Value weightedMetrics = nullptr;
+  TrainingRules rules; ///< those of the file
   /// Where options give these parts, in place of the model's own: the file that an option names, or
   /// the option ("--loss=mse"); else empty.
   std::string optimizerPlace, lossPlace, metricsPlace;

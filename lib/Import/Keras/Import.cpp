@@ -23,6 +23,7 @@ struct ModelFile {
   std::string config;    ///< text of the architecture
   bool isLegacy = false; ///< the text is not what config.json would hold
   KerasVersion version;  ///< whose formulas and defaults it means
+  TrainingRules trainingRules;
 };
 
 llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
@@ -57,28 +58,30 @@ llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
   return result;
 }
 
-/// The version that the file states, as text.
-std::string statedVersion(const ModelFile &file, const json::Object &model) {
-  for (llvm::StringRef key : {llvm::StringRef(kSemanticsKey), llvm::StringRef("keras_version")})
-    if (std::optional<llvm::StringRef> version = model.getString(key))
-      return version->str();
+/// The version of Keras that wrote the file; nothing where it does not say so.
+std::optional<KerasVersion> findWriter(const ModelFile &file, const json::Object &model) {
+  if (std::optional<llvm::StringRef> version = model.getString("keras_version"))
+    return parseVersion(*version);
   for (llvm::StringRef group : {"", "model_weights"})
     if (std::string version = file.hdf5.textAt(group, "keras_version"); !version.empty())
-      return version;
+      return parseVersion(version);
   llvm::Expected<json::Value> metadata = json::parse(file.archive.metadata);
   if (!metadata) {
     llvm::consumeError(metadata.takeError());
-    return "";
+    return std::nullopt;
   }
   const json::Object *object = metadata->getAsObject();
-  return object ? object->getString("keras_version").value_or("").str() : "";
+  return object ? parseVersion(object->getString("keras_version").value_or("")) : std::nullopt;
 }
 
 /// Which Keras the file means; with a warning where it does not say so.
-KerasVersion findVersion(const ModelFile &file, const json::Object &model, llvm::StringRef fileName,
-                         std::vector<std::string> &warnings) {
-  if (std::optional<KerasVersion> version = parseVersion(statedVersion(file, model)))
-    return *version;
+KerasVersion findVersion(std::optional<KerasVersion> writer, const json::Object &model,
+                         llvm::StringRef fileName, std::vector<std::string> &warnings) {
+  if (std::optional<llvm::StringRef> meant = model.getString(kSemanticsKey))
+    if (std::optional<KerasVersion> version = parseVersion(*meant))
+      return *version;
+  if (writer)
+    return *writer;
   KerasVersion assumed;
   if (looksLikeKeras2(model)) {
     assumed.major = 2;
@@ -100,7 +103,14 @@ llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName
   json::Object *object = value->getAsObject();
   if (!object || !object->get("class_name"))
     return value;
-  file.version = findVersion(file, *object, fileName, warnings);
+  const std::optional<KerasVersion> writer = findWriter(file, *object);
+  file.version = findVersion(writer, *object, fileName, warnings);
+  if (const json::Object *compiled = object->getObject("compile_config");
+      compiled && writer && writer->isKeras2()) {
+    file.trainingRules = findTrainingRules(writer, compiled->get("optimizer"));
+    json::Object today = modernizeCompileConfig(*compiled);
+    (*object)["compile_config"] = std::move(today);
+  }
   if (!file.version.isKeras2() && !isLegacyModel(*object))
     return value;
   file.isLegacy = true;
@@ -112,8 +122,10 @@ llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName
         parsePythonJson(training, (fileName + ":training_config").str());
     if (!parsed)
       return parsed;
-    if (const json::Object *legacy = parsed->getAsObject())
-      model["compile_config"] = modernizeTraining(*legacy, scale, warnings);
+    if (const json::Object *legacy = parsed->getAsObject()) {
+      file.trainingRules = findTrainingRules(writer, legacy->get("optimizer_config"));
+      model["compile_config"] = modernizeTraining(*legacy, scale);
+    }
   }
   return json::Value(std::move(model));
 }
@@ -294,6 +306,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   model.metadata = std::move(read->archive.metadata);
   model.vocabularies = std::move(read->archive.vocabularies);
   model.compileConfig = std::move(config->compileConfig);
+  model.trainingRules = read->trainingRules;
   return model;
 }
 
