@@ -117,6 +117,20 @@ class Suite:
             if result.returncode or result.stdout.count("ok  ") != 28:
                 raise Wrong(f"{policy}: exit {result.returncode}: {result.stdout[-1500:]}{result.stderr[-1500:]}")
 
+    def test_threads_end_with_the_last_context(self):
+        program = self.build("ends", "-lmpcrt")
+        for policy in ["float32", "mixed_bfloat16"]:
+            result = subprocess.run([program, self.guide(policy), "64"], capture_output=True, text=True, timeout=500)
+            if result.returncode:
+                raise Wrong(f"{policy}: exit {result.returncode}: {result.stdout}{result.stderr}")
+
+    def test_scarce_memory(self):
+        program = self.build("scarce", "-lmpcrt")
+        for entry in ["predict", "train_step"]:
+            result = subprocess.run([program, self.guide("float32"), entry, "64"], capture_output=True, text=True, timeout=500)
+            if result.returncode:
+                raise Wrong(f"{entry}: exit {result.returncode}: {result.stdout[-1500:]}{result.stderr[-1500:]}")
+
     def test_dlclose(self):
         program = self.build("closes")
         for policy in ["float32", "mixed_bfloat16"]:

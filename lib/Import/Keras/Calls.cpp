@@ -4,7 +4,9 @@
 #include "GraphImporter.h"
 
 #include "CompositeBuilder.h"
+#include "Dtype.h"
 #include "LayerRegistry.h"
+#include "Legacy/TensorFlowNodes.h"
 #include "Objects.h"
 #include "Operations/OperationBuilder.h"
 
@@ -195,7 +197,7 @@ bool GraphImporter::importComposite(
   mlir::StringAttr policy = getPolicy(layer, lb.path);
   // What opts out of autocast takes its inputs as they are; the op without results keeps its
   // policy.
-  const bool autocasts = layer.config.getBoolean("autocast").value_or(true);
+  const bool autocasts = readFlag(layer.config.get("autocast")).value_or(true);
   const Values cast = autocasts ? Values(block->getArguments()) : Values();
   YieldOp::create(lb.builder, loc, cast);
   LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(cast).getTypes(), lb.path,
@@ -215,6 +217,8 @@ bool GraphImporter::importOperation(const LayerConfig &layer, const Node &node,
                                     Values &outputs) {
   if (unsupported.contains(&layer))
     return false;
+  if (isTensorFlowClass(layer.className))
+    return importTensorFlow(layer, node, path, tensors, outputs);
   OperationBuilder b(builder, mlir::NameLoc::get(builder.getStringAttr(path)), layer, node,
                      tensors);
   outputs = {findOperation(layer)(b)};

@@ -3,6 +3,8 @@
 // (lists of [layer, node, tensor, kwargs]).
 #include "mpc/Import/Keras/Config.h"
 
+#include "Legacy/TensorFlowNodes.h"
+
 #include "mpc/Import/Keras/InputError.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -75,7 +77,7 @@ std::optional<std::vector<int64_t>> findBuildShape(const json::Object &object,
 
 class Parser {
 public:
-  Parser(llvm::StringRef fileName) : fileName(fileName) {}
+  Parser(llvm::StringRef fileName, KerasVersion version) : fileName(fileName), version(version) {}
 
   std::unique_ptr<ModelConfig> parseModel(const json::Object &object, llvm::StringRef path);
   static bool isModel(const json::Object &object);
@@ -85,6 +87,7 @@ public:
   }
 
   llvm::StringRef fileName;
+  const KerasVersion version;
   llvm::Error errors = llvm::Error::success();
 
   LayerConfig parseLayer(const json::Value &value, size_t index, llvm::StringRef modelPath);
@@ -191,7 +194,16 @@ Argument Parser::parseStructure(const json::Value *value, llvm::StringRef path,
 void Parser::parseCalls(const json::Array &nodes, LayerConfig &layer, llvm::StringRef path) {
   for (const json::Value &value : nodes) {
     Node node;
-    if (const json::Object *object = value.getAsObject()) {
+    if (isTensorFlowClass(layer.className)) {
+      std::optional<Node> recorded = parseTensorFlowNode(value);
+      if (!recorded) {
+        report(path, "an inbound node of a TensorFlow operation holds something else than [layer, "
+                     "node, tensor, keywords] or constants; " +
+                         llvm::Twine(kConfigAdvice));
+        return;
+      }
+      node = std::move(*recorded);
+    } else if (const json::Object *object = value.getAsObject()) {
       if (const json::Array *arguments = object->getArray("args"))
         for (const json::Value &argument : *arguments)
           node.arguments.push_back(parseArgument(argument, path));
@@ -275,6 +287,7 @@ LayerConfig Parser::parseLayer(const json::Value &value, size_t index, llvm::Str
   layer.registeredName = object->getString("registered_name").value_or("").str();
   layer.name = name->str();
   layer.config = *config;
+  layer.version = version;
   if (const json::Value *build = object->get("build_config"))
     if (build->kind() != json::Value::Null)
       layer.buildConfig = *build;
@@ -307,7 +320,9 @@ std::unique_ptr<ModelConfig> Parser::parseModel(const json::Object &object, llvm
     return model;
   }
   model->name = config->getString("name").value_or("model").str();
-  model->trainable = config->getBoolean("trainable").value_or(true);
+  model->trainable =
+      config->getBoolean("trainable")
+          .value_or(config->getNumber("trainable").value_or(1.0) != 0.0); // Python takes 1 for true
   if (const json::Object *compile = object.getObject("compile_config"))
     model->compileConfig = *compile;
   llvm::StringSet<> names;
@@ -332,7 +347,8 @@ std::unique_ptr<ModelConfig> Parser::parseModel(const json::Object &object, llvm
 
 bool isOperation(const LayerConfig &layer) {
   const llvm::StringRef module = layer.module;
-  return module.starts_with("keras.src.ops") || module.starts_with("keras.src.activations");
+  return module.starts_with("keras.src.ops") || module.starts_with("keras.src.activations") ||
+         isTensorFlowClass(layer.className);
 }
 
 std::vector<const TensorRef *> Argument::tensors() const {
@@ -349,7 +365,8 @@ llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef text, llvm::StringR
   return parseModelObject(*value, fileName);
 }
 
-llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::StringRef fileName) {
+llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::StringRef fileName,
+                                             KerasVersion version) {
   const json::Object *object = value.getAsObject();
   const std::optional<llvm::StringRef> className =
       object ? object->getString("class_name") : std::nullopt;
@@ -375,7 +392,7 @@ llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::Str
                                     "constructor or a call of their own keep their graph in "
                                     "Python code; rebuild the model with the functional API, and "
                                     "save keras.Model(inputs, outputs)");
-  Parser parser(fileName);
+  Parser parser(fileName, version);
   std::unique_ptr<ModelConfig> model = parser.parseModel(*object, "");
   if (parser.errors)
     return std::move(parser.errors);
@@ -383,8 +400,9 @@ llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::Str
 }
 
 llvm::Expected<LayerConfig> parseLayerConfig(const llvm::json::Value &value,
-                                             llvm::StringRef fileName, llvm::StringRef path) {
-  Parser parser(fileName);
+                                             llvm::StringRef fileName, llvm::StringRef path,
+                                             KerasVersion version) {
+  Parser parser(fileName, version);
   LayerConfig layer = parser.parseLayer(value, 0, path);
   if (parser.errors)
     return std::move(parser.errors);

@@ -6,6 +6,7 @@
 
 #include "KernelQuantizer.h"
 #include "LayerBuilder.h"
+#include "Legacy/SymbolicIntegers.h"
 #include "mpc/Import/Keras/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -183,6 +184,9 @@ public:
                  llvm::ArrayRef<mlir::Value> inputs, llvm::SmallVector<mlir::Value> &outputs,
                  llvm::function_ref<mlir::Value(LayerBuilder &)> import, bool passesMasksOn);
 
+  /// What TensorFlow's functions of shapes gave.
+  SymbolicIntegerTable symbolicIntegers;
+
 private:
   using Values = llvm::SmallVector<mlir::Value>;
   class FunctionalGraph;
@@ -194,6 +198,9 @@ private:
   /// Gives all layers of a model inside a layer that layer's place in the order of variables.
   void placeLayers(const ModelConfig &model, const LayerConfig &holder, const Place &position);
   void reportUnsupported(const ModelConfig &model, llvm::StringRef path);
+  /// Whether masked steps behind the others change no result: every layer that sees steps leaves
+  /// them out, or computes each by itself.
+  static bool leavesMaskedStepsOut(const ModelConfig &model);
 
   // These return whether there are outputs. With a complaint and outputs of the right shapes import
   // goes on, so that it finds what is wrong behind.
@@ -216,6 +223,9 @@ private:
   /// A node that keras.ops recorded: plain ops of @forward, no layer.
   bool importOperation(const LayerConfig &layer, const Node &node, llvm::StringRef path,
                        llvm::ArrayRef<mlir::Value> tensors, Values &outputs);
+  /// A TensorFlow function that Keras 2 recorded (Legacy/): likewise.
+  bool importTensorFlow(const LayerConfig &layer, const Node &node, llvm::StringRef path,
+                        llvm::ArrayRef<mlir::Value> tensors, Values &outputs);
   /// The argument of @forward (root) or the cast (nested) that an InputLayer stands for; null after
   /// an error.
   mlir::Value importInput(const LayerConfig &layer, llvm::StringRef path, mlir::Value outer);
@@ -257,8 +267,9 @@ private:
   llvm::Error errors = llvm::Error::success();
   bool failed = false;
   std::vector<std::string> inferenceOnly;
-  bool modelIsTrainable = true; ///< false: no variable is, whatever layers say
-  bool keepsBatch = false;      ///< inputs keep a batch that the file fixes: some layer is stateful
+  bool modelIsTrainable = true;   ///< false: no variable is, whatever layers say
+  bool masksCoverPadding = false; ///< leavesMaskedStepsOut, and there are masks
+  bool keepsBatch = false; ///< inputs keep a batch that the file fixes: some layer is stateful
   mlir::OpBuilder builder;
   mlir::Location location;
   mlir::func::FuncOp forward;

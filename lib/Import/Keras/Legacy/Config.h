@@ -4,7 +4,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LEGACY_CONFIG_H
 #define MPC_LIB_IMPORT_KERAS_LEGACY_CONFIG_H
 
-#include "WriterVersion.h"
+#include "mpc/Import/Keras/Config.h"
 #include "mpc/Training/TrainingRules.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -30,9 +30,12 @@ llvm::json::Object serialized(llvm::StringRef module, llvm::StringRef className,
 /// Whether `object` is a serialised model without module names, as Keras 2 and .h5 files have it.
 bool isLegacyModel(const llvm::json::Object &object);
 
-/// `{"class_name", "config"}` of a model as config.json holds it. `scale` takes the loss scale of
-/// the first policy that has one.
-llvm::json::Object modernizeModel(const llvm::json::Object &legacy,
+/// In the object of a model in today's spelling: the version of Keras 2 whose formulas it means.
+constexpr llvm::StringLiteral kSemanticsKey("keras2_semantics");
+
+/// `{"class_name", "config"}` of a model as config.json holds it, with kSemanticsKey where the file
+/// is of Keras 2. `scale` takes the loss scale of the first policy that has one.
+llvm::json::Object modernizeModel(const llvm::json::Object &legacy, KerasVersion version,
                                   std::optional<LegacyLossScale> &scale);
 
 /// training_config of a .h5 file as a compile_config.
@@ -43,9 +46,8 @@ llvm::json::Object modernizeTraining(const llvm::json::Object &legacy,
 llvm::json::Object modernizeCompileConfig(const llvm::json::Object &legacy);
 
 /// Whose training it is: the version decides, and of versions that had two kinds of optimizers, or
-/// a file that names none, how the optimizer is written. `optimizer` is as in the file.
-TrainingRules findTrainingRules(const std::optional<WriterVersion> &version,
-                                const llvm::json::Value *optimizer);
+/// where it is only assumed, how the optimizer is written. `optimizer` is as in the file.
+TrainingRules findTrainingRules(KerasVersion version, const llvm::json::Value *optimizer);
 
 } // namespace mpc::keras
 

@@ -28,8 +28,9 @@ std::string print(const json::Value &value) {
 
 /// The layer `index` of a Sequential model with this one layer entry, modernised.
 json::Object modernize(llvm::StringRef layer, std::optional<LegacyLossScale> &scale) {
-  json::Object model = modernizeModel(
-      parse(("{\"class_name\": \"Sequential\", \"config\": [" + layer + "]}").str()), scale);
+  json::Object model =
+      modernizeModel(parse(("{\"class_name\": \"Sequential\", \"config\": [" + layer + "]}").str()),
+                     KerasVersion{2, 16}, scale);
   return *model.getObject("config")->getArray("layers")->back().getAsObject();
 }
 
@@ -128,7 +129,7 @@ TEST(LegacyConfig, LayersAndInputs) {
   json::Object model = modernizeModel(
       parse(R"({"class_name": "Sequential", "config": [{"class_name": "Embedding", "config":
                 {"name": "e", "batch_input_shape": [null, 7], "input_dim": 3, "output_dim": 2}}]})"),
-      scale);
+      KerasVersion{2, 16}, scale);
   const json::Array &layers = *model.getObject("config")->getArray("layers");
   ASSERT_EQ(layers.size(), 2u);
   const json::Object &input = *layers.front().getAsObject()->getObject("config");

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// TensorFlow's functions of single elements: arithmetic, comparisons, logic, activations, casts.
+#include "TensorFlowBuilder.h"
+
+#include "../Dtype.h"
+#include "../GraphImporter.h"
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+using T = TensorFlowBuilder;
+
+bool isFloating(Value x) { return mlir::isa<mlir::FloatType>(elementTypeOf(x)); }
+
+/// The first two parameters, whatever they are called.
+std::pair<llvm::StringRef, llvm::StringRef> firstTwo(T &b) {
+  auto [first, rest] = llvm::StringRef(b.function.parameters).split(' ');
+  return {first.split('|').first, rest.split(' ').first.split('|').first};
+}
+
+Value pairwise(T &b) {
+  auto [first, second] = firstTwo(b);
+  auto [x, y] = b.getPair(first, second);
+  return x ? b.call(b.function.operation, {{"x1", x}, {"x2", y}}) : Value();
+}
+
+/// The same of extents, too.
+template <ExtentFn function> Value wholeOrPairwise(T &b) {
+  auto [first, second] = firstTwo(b);
+  if (Value integers = combineIntegers(b, first, second, function))
+    return integers;
+  return b.hasFailed() ? Value() : pairwise(b);
+}
+
+/// x / y: of integers in floating numbers, where TensorFlow has float64.
+Value divide(T &b) { return pairwise(b); }
+
+/// TensorFlow's `/` of Python 2, which rounds quotients of integers towards zero.
+Value quotient(T &b) {
+  auto [x, y] = b.getPair("x", "y");
+  if (!x || isFloating(x))
+    return x ? b.call("Divide", {{"x1", x}, {"x2", y}}) : Value();
+  return b.error("of integers is not supported; use tf.math.floordiv");
+}
+
+Value power(T &b) {
+  const Argument *exponent = b.find("y");
+  if (exponent && exponent->kind == Argument::Kind::Constant)
+    if (Value x = b.getTensor("x"))
+      return b.call("Power", {{"x1", x}, {"x2", exponent->constant}});
+  auto [x, y] = b.getPair("x", "y");
+  return x ? b.call("Power", {{"x1", x}, {"x2", y}}) : Value();
+}
+
+Value squaredDifference(T &b) {
+  auto [x, y] = b.getPair("x", "y");
+  if (!x)
+    return {};
+  Value difference = b.make<SubtractOp>(x, y);
+  return b.make<MultiplyOp>(difference, difference);
+}
+
+/// 0 where y is 0, whatever x is.
+Value multiplyNoNan(T &b) {
+  auto [x, y] = b.getPair("x", "y");
+  if (!x)
+    return {};
+  if (!isFloating(x))
+    return b.error("takes floating tensors");
+  Value zero = b.makeCastLike(b.makeConstant(0.0), mlir::ValueRange{x, y});
+  return b.makeSelect(ComparePredicate::EQ, y, b.makeConstant(0.0), zero, b.make<MultiplyOp>(x, y));
+}
+
+/// x log(y), or x / y: 0 where x is 0, whatever y is.
+template <bool isLogarithm> Value zeroFirst(T &b) {
+  auto [x, y] = b.getPair("x", "y");
+  if (!x)
+    return {};
+  if (!isFloating(x))
+    return b.error("takes floating tensors");
+  // The other branch computes with 1, so that it has no NaN to give to the derivative.
+  Value isZero = b.makeCompare(ComparePredicate::EQ, x, b.makeConstant(0.0));
+  Value safe = b.makeSelect(isZero, b.makeCastLike(b.makeConstant(1.0), y), y);
+  Value other =
+      isLogarithm ? b.make<MultiplyOp>(x, b.make<LogOp>(safe)) : b.make<DivideOp>(x, safe);
+  return b.makeSelect(isZero, b.makeCastLike(b.makeConstant(0.0), mlir::ValueRange{x, y}), other);
+}
+
+Value reciprocalNoNan(T &b) {
+  Value x = b.getTensor("x");
+  return x ? b.make<DivideNoNanOp>(b.makeCastLike(b.makeConstant(1.0), x), x) : Value();
+}
+
+Value addAll(T &b) {
+  llvm::SmallVector<Value> values = b.getTensors("inputs");
+  Value sum;
+  for (Value value : values) {
+    if (sum && (b.shapeOf(value) != b.shapeOf(sum)))
+      return b.error("adds tensors of one shape");
+    sum = sum ? b.call("Add", {{"x1", sum}, {"x2", value}}) : value;
+  }
+  return sum;
+}
+
+Value identity(T &b) {
+  auto [first, second] = firstTwo(b);
+  return b.getTensor(first);
+}
+
+/// The arguments after the first change nothing here: shapes that are known, messages.
+Value convertToTensor(T &b) {
+  const std::string dtype = b.getString("dtype", "");
+  Value x = b.getTensor("value");
+  return x && !dtype.empty() ? b.cast(x, dtype) : x;
+}
+
+Value castTo(T &b) {
+  Value x = b.getTensor("x");
+  return x ? b.cast(x, b.getString("dtype", "")) : Value();
+}
+
+template <int dtype> Value castAlways(T &b) {
+  constexpr llvm::StringLiteral kNames[] = {"float32", "float64", "int32", "int64", "bfloat16"};
+  Value x = b.getTensor("x");
+  return x ? b.cast(x, kNames[dtype]) : Value();
+}
+
+Value saturateCast(T &b) {
+  Value x = b.getTensor("value");
+  return x ? b.call("SaturateCast", {{"x", x}, {"dtype", b.getString("dtype", "")}}) : Value();
+}
+
+Value likeWith(T &b) {
+  auto [first, second] = firstTwo(b);
+  Value x = b.getTensor(first);
+  const std::string dtype = b.getString("dtype", "");
+  if (!x)
+    return {};
+  return dtype.empty() ? b.call(b.function.operation, {{"x", x}})
+                       : b.call(b.function.operation, {{"x", x}, {"dtype", dtype}});
+}
+
+Value where(T &b) {
+  if (!b.find("x") || !b.find("y"))
+    return b.error("without values gives places, whose number depends on the data; give it x and "
+                   "y");
+  Value condition = b.getTensor("condition");
+  auto [x, y] = condition ? b.getPair("x", "y") : std::pair<Value, Value>();
+  return x ? b.call("Where", {{"condition", condition}, {"x1", x}, {"x2", y}}) : Value();
+}
+
+Value clip(T &b) {
+  Value x = b.getTensor("t");
+  Value low = x ? b.getTensor("clip_value_min", x) : Value(),
+        high = low ? b.getTensor("clip_value_max", x) : Value();
+  if (!high)
+    return {};
+  if (failed(broadcastShapes({b.shapeOf(x), b.shapeOf(low), b.shapeOf(high)})))
+    return b.error("the bounds have shapes that do not broadcast");
+  return b.call("Clip", {{"x", x}, {"x_min", low}, {"x_max", high}});
+}
+
+Value logicalNot(T &b) { return tensorFlowUnary(b); }
+
+Value bits(T &b) {
+  auto [x, y] = b.getPair("x", "y");
+  return x ? b.call(b.function.operation, {{"x", x}, {"y", y}}) : Value();
+}
+
+// ---- Activations --------------------------------------------------------------------------------
+
+Value leakyRelu(T &b) {
+  Value x = b.getTensor("features");
+  return x ? b.call("LeakyRelu", {{"x", x}, {"negative_slope", b.getNumber("alpha", 0.2)}})
+           : Value();
+}
+
+Value gelu(T &b) {
+  Value x = b.getTensor("features");
+  return x ? b.call("Gelu", {{"x", x}, {"approximate", b.getFlag("approximate", false)}}) : Value();
+}
+
+Value silu(T &b) {
+  Value x = b.getTensor("features");
+  if (!x)
+    return {};
+  Value beta = b.find("beta") ? b.getTensor("beta", x) : Value();
+  if (!beta)
+    return b.call("Silu", {{"x", x}});
+  return b.make<MultiplyOp>(x, b.make<SigmoidOp>(b.make<MultiplyOp>(beta, x)));
+}
+
+/// relu(x) beside relu(-x).
+Value crelu(T &b) {
+  Value x = b.getTensor("features");
+  if (!x)
+    return {};
+  llvm::SmallVector<Value> sides = {b.make<ReluOp>(x), b.make<ReluOp>(b.make<NegateOp>(x))};
+  return b.call("Concatenate",
+                {{"xs", llvm::ArrayRef<Value>(sides)}, {"axis", b.getInteger("axis", -1)}});
+}
+
+Value relu(T &b) {
+  Value x = b.getTensor("features");
+  if (!x)
+    return {};
+  return isFloating(x) ? b.make<ReluOp>(x) : b.make<MaximumOp>(x, b.makeZero(elementTypeOf(x)));
+}
+
+Value softmax(T &b) {
+  Value x = b.getTensor("logits");
+  return x ? b.call(b.function.operation, {{"x", x}, {"axis", b.getInteger("axis", -1)}}) : Value();
+}
+
+/// log(p / (1 - p)) of the normal distribution's quantile: sqrt(2) erfinv(2 p - 1).
+Value ndtri(T &b) {
+  Value x = b.getTensor("x");
+  if (!x)
+    return {};
+  Value inner = b.make<SubtractOp>(b.make<MultiplyOp>(x, b.makeConstant(2.0)), b.makeConstant(1.0));
+  Value y = b.call("Erfinv", {{"x", inner}});
+  return y ? b.make<MultiplyOp>(y, b.makeConstant(1.4142135623730951)) : Value();
+}
+
+constexpr TensorFlowFunction kTensorFlowArithmetic[] = {
+    {"math.abs|abs", "x", tensorFlowUnary, "Abs"},
+    {"math.negative|negative|neg", "x", tensorFlowUnary, "Negative"},
+    {"math.exp|exp", "x", tensorFlowUnary, "Exp"},
+    {"math.expm1", "x", tensorFlowUnary, "Expm1"},
+    {"math.log|log", "x", tensorFlowUnary, "Log"},
+    {"math.log1p", "x", tensorFlowUnary, "Log1p"},
+    {"math.sqrt|sqrt", "x", tensorFlowUnary, "Sqrt"},
+    {"math.rsqrt|rsqrt", "x", tensorFlowUnary, "Rsqrt"},
+    {"math.square|square", "x", tensorFlowUnary, "Square"},
+    {"math.sign|sign", "x", tensorFlowUnary, "Sign"},
+    {"math.ceil|ceil", "x|input", tensorFlowUnary, "Ceil"},
+    {"math.floor|floor", "x", tensorFlowUnary, "Floor"},
+    {"math.rint|math.round|round|rint", "x", tensorFlowUnary, "Round"},
+    {"math.sin|sin", "x", tensorFlowUnary, "Sin"},
+    {"math.cos|cos", "x", tensorFlowUnary, "Cos"},
+    {"math.tan|tan", "x", tensorFlowUnary, "Tan"},
+    {"math.asin|asin", "x", tensorFlowUnary, "Arcsin"},
+    {"math.acos|acos", "x", tensorFlowUnary, "Arccos"},
+    {"math.atan|atan", "x", tensorFlowUnary, "Arctan"},
+    {"math.sinh|sinh", "x", tensorFlowUnary, "Sinh"},
+    {"math.cosh|cosh", "x", tensorFlowUnary, "Cosh"},
+    {"math.tanh|tanh|nn.tanh", "x", tensorFlowUnary, "Tanh"},
+    {"math.asinh|asinh", "x", tensorFlowUnary, "Arcsinh"},
+    {"math.acosh|acosh", "x", tensorFlowUnary, "Arccosh"},
+    {"math.atanh|atanh", "x", tensorFlowUnary, "Arctanh"},
+    {"math.erf", "x", tensorFlowUnary, "Erf"},
+    {"math.erfc", "x", tensorFlowUnary, "Erfc"},
+    {"math.erfinv", "x", tensorFlowUnary, "Erfinv"},
+    {"math.bessel_i0", "x", tensorFlowUnary, "I0"},
+    {"math.ndtri", "x", ndtri},
+    {"math.sigmoid|sigmoid|nn.sigmoid", "x", tensorFlowUnary, "Sigmoid"},
+    {"math.log_sigmoid", "x", tensorFlowUnary, "LogSigmoid"},
+    {"math.softplus|nn.softplus", "features", tensorFlowUnary, "Softplus"},
+    {"math.reciprocal|reciprocal", "x", tensorFlowUnary, "Reciprocal"},
+    {"math.reciprocal_no_nan", "x", reciprocalNoNan},
+    {"math.is_nan", "x", tensorFlowUnary, "Isnan"},
+    {"math.is_inf", "x", tensorFlowUnary, "Isinf"},
+    {"math.is_finite", "x", tensorFlowUnary, "Isfinite"},
+    {"math.logical_not|logical_not", "x", logicalNot, "LogicalNot"},
+    {"bitwise.invert", "x", tensorFlowUnary, "BitwiseInvert"},
+    {"identity|compat.v1.identity|guarantee_const|grad_pass_through", "input", identity},
+    {"debugging.check_numerics|ensure_shape|compat.v1.ensure_shape", "tensor|x message|shape",
+     identity},
+    {"stop_gradient", "input",
+     [](T &b) {
+       Value x = b.getTensor("input");
+       return x ? b.call("StopGradient", {{"variable", x}}) : Value();
+     }},
+    {"convert_to_tensor", "value dtype dtype_hint|preferred_dtype", convertToTensor},
+    {"cast", "x dtype", castTo},
+    {"saturate_cast", "value dtype", saturateCast},
+    {"to_float", "x", castAlways<0>},
+    {"to_double", "x", castAlways<1>},
+    {"to_int32", "x", castAlways<2>},
+    {"to_int64", "x", castAlways<3>},
+    {"to_bfloat16", "x", castAlways<4>},
+    {"zeros_like", "input|tensor dtype optimize layout", likeWith, "ZerosLike"},
+    {"ones_like", "input|tensor dtype optimize layout", likeWith, "OnesLike"},
+
+    {"math.add|add|__operators__.add", "x y", wholeOrPairwise<addExtents>, "Add"},
+    {"math.subtract|subtract", "x y", wholeOrPairwise<subtractExtents>, "Subtract"},
+    {"math.multiply|multiply", "x y", wholeOrPairwise<multiplyExtents>, "Multiply"},
+    {"math.truediv|math.divide|divide|truediv|realdiv", "x y", divide, "Divide"},
+    {"compat.v1.div|div|RealDiv", "x y", quotient},
+    {"math.divide_no_nan|div_no_nan", "x y", pairwise, "DivideNoNan"},
+    {"math.multiply_no_nan", "x y", multiplyNoNan},
+    {"math.floordiv|floor_div|floordiv", "x y", wholeOrPairwise<divideExtents>, "FloorDivide"},
+    {"math.floormod|math.mod|mod|floormod", "x y", wholeOrPairwise<remainderOfExtents>, "Mod"},
+    {"math.pow|pow", "x y", power},
+    {"math.squared_difference|squared_difference", "x y", squaredDifference},
+    {"math.maximum|maximum", "x y", wholeOrPairwise<largerExtent>, "Maximum"},
+    {"math.minimum|minimum", "x y", wholeOrPairwise<smallerExtent>, "Minimum"},
+    {"math.atan2|atan2", "y x", pairwise, "Arctan2"},
+    {"math.xlogy", "x y", zeroFirst<true>},
+    {"math.xdivy", "x y", zeroFirst<false>},
+    {"math.add_n|add_n|math.accumulate_n|accumulate_n", "inputs shape tensor_dtype", addAll},
+    {"math.equal|equal|__operators__.eq", "x|self y|other", pairwise, "Equal"},
+    {"math.not_equal|not_equal|__operators__.ne", "x|self y|other", pairwise, "NotEqual"},
+    {"math.greater|greater", "x y", pairwise, "Greater"},
+    {"math.greater_equal|greater_equal", "x y", pairwise, "GreaterEqual"},
+    {"math.less|less", "x y", pairwise, "Less"},
+    {"math.less_equal|less_equal", "x y", pairwise, "LessEqual"},
+    {"math.logical_and|logical_and", "x y", pairwise, "LogicalAnd"},
+    {"math.logical_or|logical_or", "x y", pairwise, "LogicalOr"},
+    {"math.logical_xor|logical_xor", "x y", pairwise, "LogicalXor"},
+    {"bitwise.bitwise_and", "x y", bits, "BitwiseAnd"},
+    {"bitwise.bitwise_or", "x y", bits, "BitwiseOr"},
+    {"bitwise.bitwise_xor", "x y", bits, "BitwiseXor"},
+    {"bitwise.left_shift", "x y", bits, "BitwiseLeftShift"},
+    {"bitwise.right_shift", "x y", bits, "BitwiseRightShift"},
+    {"where|where_v2|compat.v1.where_v2", "condition x y", where},
+    {"clip_by_value", "t clip_value_min clip_value_max", clip},
+
+    {"nn.relu", "features", relu},
+    {"nn.relu6", "features", tensorFlowUnary, "Relu6"},
+    {"nn.elu", "features", tensorFlowUnary, "Elu"},
+    {"nn.selu", "features", tensorFlowUnary, "Selu"},
+    {"nn.softsign|math.softsign", "features", tensorFlowUnary, "Softsign"},
+    {"nn.silu|nn.swish", "features beta", silu},
+    {"nn.gelu", "features approximate", gelu},
+    {"nn.leaky_relu", "features alpha", leakyRelu},
+    {"nn.crelu", "features axis", crelu},
+    {"nn.softmax|math.softmax", "logits axis|dim", softmax, "Softmax"},
+    {"nn.log_softmax|math.log_softmax", "logits axis|dim", softmax, "LogSoftmax"},
+};
+
+} // namespace
+
+llvm::ArrayRef<TensorFlowFunction> tensorFlowArithmetic() { return kTensorFlowArithmetic; }
+
+} // namespace mpc::keras
