@@ -5,6 +5,7 @@
 #include "GraphImporter.h"
 
 #include "LayerRegistry.h"
+#include "Legacy/TensorFlowNodes.h"
 #include "Operations/OperationBuilder.h"
 
 #include <map>
@@ -237,6 +238,8 @@ void GraphImporter::FunctionalGraph::runCalls() {
   for (const Call &call : calls)
     if (call.done && !call.results.empty())
       finishCall(call);
+    else if (call.node && call.tensors.empty() && isTensorFlowClass(call.layer->className))
+      ready.insert(numberOf(&call)); // a function of constants
   while (!ready.empty()) {
     Call &call = calls[*ready.begin()];
     ready.erase(ready.begin());

@@ -93,6 +93,8 @@ public:
     inferenceOnly.push_back((path + " (" + className + ")").str());
   }
   llvm::ArrayRef<std::string> getInferenceOnly() const { return inferenceOnly; }
+  void warn(const llvm::Twine &message) { warnings.push_back(message.str()); }
+  llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
 
   void report(llvm::StringRef path, const llvm::Twine &message);
 
@@ -267,6 +269,7 @@ private:
   llvm::Error errors = llvm::Error::success();
   bool failed = false;
   std::vector<std::string> inferenceOnly;
+  std::vector<std::string> warnings;
   bool modelIsTrainable = true;   ///< false: no variable is, whatever layers say
   bool masksCoverPadding = false; ///< leavesMaskedStepsOut, and there are masks
   bool keepsBatch = false; ///< inputs keep a batch that the file fixes: some layer is stateful

@@ -277,6 +277,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
       importer.run(*config, options.moduleName.empty() ? config->name : options.moduleName);
   if (llvm::Error errors = importer.takeErrors())
     return std::move(errors);
+  llvm::append_range(model.warnings, importer.getWarnings());
   model.outputNames.assign(importer.getOutputNames().begin(), importer.getOutputNames().end());
   model.outputsAreDictionary = importer.hasDictionaryOfOutputs();
   int64_t outputs = 0;

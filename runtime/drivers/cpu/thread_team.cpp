@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <execinfo.h>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -88,6 +89,11 @@ size_t libraryStack(const pthread_attr_t &attributes) noexcept {
 // libgomp ends the process where the system grants it no thread or no memory. This starts as many
 // threads with the same stacks first, all at once, and ends them again: glibc keeps their stacks.
 bool grantsThreads(unsigned count) noexcept {
+  // Its threads end with pthread_exit(), which ends the process where libgcc_s cannot be opened.
+  // Asking for a stack opens it, once.
+  void *frame = nullptr;
+  if (backtrace(&frame, 1) < 1)
+    return false;
   constexpr size_t bookkeeping = 256 << 10; // of libgomp, for any team
   std::unique_ptr<pthread_t[]> threads(new (std::nothrow) pthread_t[count]);
   std::unique_ptr<char[]> memory(new (std::nothrow) char[bookkeeping + count * 4096]);

@@ -44,10 +44,12 @@ struct FreePools {
   WorkerPool *first = nullptr;
 };
 FreePools &freePools() {
+  // Not from the heap, which may be full: a loop could not say so.
+  alignas(FreePools) static char place[sizeof(FreePools)];
   static auto *pools = [] {
     pthread_atfork([] { freePools().mutex.lock(); }, [] { freePools().mutex.unlock(); },
                    [] { freePools().mutex.unlock(); });
-    return new FreePools; // never destroyed: threads may still run at exit
+    return new (place) FreePools; // never destroyed: threads may still run at exit
   }();
   return *pools;
 }

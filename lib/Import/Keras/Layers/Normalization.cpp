@@ -418,8 +418,7 @@ Value importUnitNormalization(B &b) {
   std::optional<NormalizedAxes> axes = x ? NormalizedAxes::read(b, x) : std::nullopt;
   if (!axes)
     return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true);
-  return b.makeCastLike(b.makeUnitNorm(wide, axes->axes, 1e-12), x);
+  return b.makeUnitNorm(x, axes->axes, 1e-12);
 }
 
 constexpr LayerEntry kNormalizationLayers[] = {

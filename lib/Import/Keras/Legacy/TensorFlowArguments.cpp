@@ -148,8 +148,7 @@ const Argument *TensorFlowBuilder::find(llvm::StringRef parameter) const {
         return &argument;
     return nullptr;
   }
-  assert(false && "a parameter that the table does not have");
-  return nullptr;
+  return nullptr; // this spelling of the function does not have the parameter
 }
 
 Value TensorFlowBuilder::makeLiteral(const Argument &argument, Value like) {
@@ -226,7 +225,13 @@ std::pair<Value, Value> TensorFlowBuilder::getPair(llvm::StringRef first, llvm::
   Value a, b;
   if (x->tensors().empty()) {
     b = toTensor(*y, {});
-    a = b ? toTensor(*x, b) : Value();
+    if (b && y->tensors().empty())
+      a = toTensor(*x, {});
+    // Of two constants one float makes both floats: -1.0 reads like an integer.
+    if (a && mlir::isa<mlir::FloatType>(elementTypeOf(a)) && elementTypeOf(b).isInteger(32))
+      b = toTensor(*y, a);
+    else
+      a = b ? toTensor(*x, b) : Value();
   } else {
     a = toTensor(*x, {});
     b = a ? toTensor(*y, a) : Value();

@@ -33,6 +33,55 @@ template <ExtentFn function> Value wholeOrPairwise(T &b) {
   return b.hasFailed() ? Value() : pairwise(b);
 }
 
+/// `a == b` of tensors, whose second operand Keras 2 does not write.
+Value comparedByOperator(T &b) {
+  return b.find("other")
+             ? pairwise(b)
+             : b.error("has lost its second operand: Keras 2 writes the first one alone into the "
+                       "file, and cannot load it either; use tf.equal or tf.not_equal and save the "
+                       "model again");
+}
+
+/// Of extents it may be known, too, as of those of a batch with themselves.
+Value compareWhole(T &b) {
+  std::optional<SymbolicIntegers> x = b.findSymbolic("x"), y = b.findSymbolic("y");
+  std::optional<SymbolicIntegers> difference =
+      x && y ? combine(*x, *y, subtractExtents) : std::nullopt;
+  if (!difference || !difference->isConstant())
+    return pairwise(b);
+  const llvm::StringRef operation = b.function.operation;
+  llvm::SmallVector<bool> truths;
+  for (const Extent &extent : difference->elements) {
+    const int64_t d = extent.constant;
+    truths.push_back(operation == "Equal"          ? d == 0
+                     : operation == "NotEqual"     ? d != 0
+                     : operation == "Greater"      ? d > 0
+                     : operation == "GreaterEqual" ? d >= 0
+                     : operation == "Less"         ? d < 0
+                                                   : d <= 0);
+  }
+  llvm::SmallVector<int64_t> shape;
+  if (!difference->isScalar)
+    shape.push_back(int64_t(truths.size()));
+  return b.makeMask(shape, truths);
+}
+
+/// Of two vectors of extents, by known conditions; null for others.
+Value selectExtents(T &b, Value condition) {
+  std::optional<SymbolicIntegers> x = b.findSymbolic("x"), y = b.findSymbolic("y");
+  auto constant = condition.getDefiningOp<ConstantOp>();
+  if (!x || !y || !constant || x->isScalar != y->isScalar ||
+      x->elements.size() != y->elements.size() || !elementTypeOf(condition).isInteger(1) ||
+      tensorTypeOf(condition).getNumElements() != int64_t(x->elements.size()))
+    return {};
+  auto truths = llvm::cast<mlir::DenseIntElementsAttr>(constant.getValue()).getValues<bool>();
+  SymbolicIntegers result = *x;
+  result.sample = x->sample ? x->sample : y->sample;
+  for (auto [element, other, truth] : llvm::zip(result.elements, y->elements, truths))
+    element = truth ? element : other;
+  return b.makeIntegers(result, elementTypeOf(b.getTensor("x")));
+}
+
 /// x / y: of integers in floating numbers, where TensorFlow has float64.
 Value divide(T &b) { return pairwise(b); }
 
@@ -137,6 +186,11 @@ Value likeWith(T &b) {
   const std::string dtype = b.getString("dtype", "");
   if (!x)
     return {};
+  if (std::optional<SymbolicIntegers> known = b.findSymbolic(first); known && dtype.empty()) {
+    for (Extent &extent : known->elements)
+      extent = {0, b.function.operation == "OnesLike"};
+    return b.makeIntegers(*known, elementTypeOf(x));
+  }
   return dtype.empty() ? b.call(b.function.operation, {{"x", x}})
                        : b.call(b.function.operation, {{"x", x}, {"dtype", dtype}});
 }
@@ -146,6 +200,8 @@ Value where(T &b) {
     return b.error("without values gives places, whose number depends on the data; give it x and "
                    "y");
   Value condition = b.getTensor("condition");
+  if (Value extents = condition ? selectExtents(b, condition) : Value())
+    return extents;
   auto [x, y] = condition ? b.getPair("x", "y") : std::pair<Value, Value>();
   return x ? b.call("Where", {{"condition", condition}, {"x1", x}, {"x2", y}}) : Value();
 }
@@ -213,7 +269,42 @@ Value softmax(T &b) {
   return x ? b.call(b.function.operation, {{"x", x}, {"axis", b.getInteger("axis", -1)}}) : Value();
 }
 
-/// log(p / (1 - p)) of the normal distribution's quantile: sqrt(2) erfinv(2 p - 1).
+Value stopGradient(T &b) {
+  Value x = b.getTensor("input");
+  return x ? b.call("StopGradient", {{"variable", x}}) : Value();
+}
+
+Value backendRelu(T &b) {
+  const Argument *most = b.find("max_value");
+  Value x = b.getTensor("x");
+  return x ? b.call("ReLU", {{"x", x},
+                             {"negative_slope", b.getNumber("alpha", 0.0)},
+                             {"max_value", most ? most->constant : llvm::json::Value(nullptr)},
+                             {"threshold", b.getNumber("threshold", 0.0)}})
+           : Value();
+}
+
+Value backendElu(T &b) {
+  Value x = b.getTensor("x");
+  return x ? b.call("Elu", {{"x", x}, {"alpha", b.getNumber("alpha", 1.0)}}) : Value();
+}
+
+/// clip(0.2 x + 0.5, 0, 1), unlike Keras 3's.
+Value hardSigmoid(T &b) {
+  Value x = b.getFloat("x");
+  if (!x)
+    return {};
+  Value line = b.make<AddOp>(b.make<MultiplyOp>(x, b.makeConstant(0.2)), b.makeConstant(0.5));
+  return b.call("Clip", {{"x", line}, {"x_min", 0.0}, {"x_max", 1.0}});
+}
+
+/// keras.backend.sqrt: 0 below 0.
+Value squareRoot(T &b) {
+  Value x = b.getFloat("x");
+  return x ? b.make<SqrtOp>(b.make<MaximumOp>(x, b.makeConstant(0.0))) : Value();
+}
+
+/// The quantile of the normal distribution: sqrt(2) erfinv(2 p - 1).
 Value ndtri(T &b) {
   Value x = b.getTensor("x");
   if (!x)
@@ -273,8 +364,8 @@ constexpr TensorFlowFunction kTensorFlowArithmetic[] = {
        return x ? b.call("StopGradient", {{"variable", x}}) : Value();
      }},
     {"convert_to_tensor", "value dtype dtype_hint|preferred_dtype", convertToTensor},
-    {"cast", "x dtype", castTo},
-    {"saturate_cast", "value dtype", saturateCast},
+    {"cast|dtypes.cast|keras.backend.cast", "x dtype", castTo},
+    {"saturate_cast|dtypes.saturate_cast", "value dtype", saturateCast},
     {"to_float", "x", castAlways<0>},
     {"to_double", "x", castAlways<1>},
     {"to_int32", "x", castAlways<2>},
@@ -300,12 +391,14 @@ constexpr TensorFlowFunction kTensorFlowArithmetic[] = {
     {"math.xlogy", "x y", zeroFirst<true>},
     {"math.xdivy", "x y", zeroFirst<false>},
     {"math.add_n|add_n|math.accumulate_n|accumulate_n", "inputs shape tensor_dtype", addAll},
-    {"math.equal|equal|__operators__.eq", "x|self y|other", pairwise, "Equal"},
-    {"math.not_equal|not_equal|__operators__.ne", "x|self y|other", pairwise, "NotEqual"},
-    {"math.greater|greater", "x y", pairwise, "Greater"},
-    {"math.greater_equal|greater_equal", "x y", pairwise, "GreaterEqual"},
-    {"math.less|less", "x y", pairwise, "Less"},
-    {"math.less_equal|less_equal", "x y", pairwise, "LessEqual"},
+    {"math.equal|equal", "x y", compareWhole, "Equal"},
+    {"math.not_equal|not_equal", "x y", compareWhole, "NotEqual"},
+    {"__operators__.eq", "self other", comparedByOperator, "Equal"},
+    {"__operators__.ne", "self other", comparedByOperator, "NotEqual"},
+    {"math.greater|greater", "x y", compareWhole, "Greater"},
+    {"math.greater_equal|greater_equal", "x y", compareWhole, "GreaterEqual"},
+    {"math.less|less", "x y", compareWhole, "Less"},
+    {"math.less_equal|less_equal", "x y", compareWhole, "LessEqual"},
     {"math.logical_and|logical_and", "x y", pairwise, "LogicalAnd"},
     {"math.logical_or|logical_or", "x y", pairwise, "LogicalOr"},
     {"math.logical_xor|logical_xor", "x y", pairwise, "LogicalXor"},
@@ -328,6 +421,43 @@ constexpr TensorFlowFunction kTensorFlowArithmetic[] = {
     {"nn.crelu", "features axis", crelu},
     {"nn.softmax|math.softmax", "logits axis|dim", softmax, "Softmax"},
     {"nn.log_softmax|math.log_softmax", "logits axis|dim", softmax, "LogSoftmax"},
+
+    {"keras.backend.square", "x", tensorFlowUnary, "Square"},
+    {"keras.backend.abs", "x", tensorFlowUnary, "Abs"},
+    {"keras.backend.exp|keras.activations.exponential", "x", tensorFlowUnary, "Exp"},
+    {"keras.backend.log", "x", tensorFlowUnary, "Log"},
+    {"keras.backend.round", "x", tensorFlowUnary, "Round"},
+    {"keras.backend.sign", "x", tensorFlowUnary, "Sign"},
+    {"keras.backend.sin", "x", tensorFlowUnary, "Sin"},
+    {"keras.backend.cos", "x", tensorFlowUnary, "Cos"},
+    {"keras.backend.tanh|keras.activations.tanh", "x", tensorFlowUnary, "Tanh"},
+    {"keras.backend.sigmoid|keras.activations.sigmoid", "x", tensorFlowUnary, "Sigmoid"},
+    {"keras.backend.softplus|keras.activations.softplus", "x", tensorFlowUnary, "Softplus"},
+    {"keras.backend.softsign|keras.activations.softsign", "x", tensorFlowUnary, "Softsign"},
+    {"keras.activations.selu", "x", tensorFlowUnary, "Selu"},
+    {"keras.activations.swish", "features|x beta", silu},
+    {"keras.activations.gelu", "features|x approximate", gelu},
+    {"keras.activations.linear|keras.backend.identity", "x", identity},
+    {"keras.backend.relu|keras.activations.relu", "x alpha|negative_slope max_value threshold",
+     backendRelu},
+    {"keras.backend.elu|keras.activations.elu", "x alpha", backendElu},
+    {"keras.backend.softmax|keras.activations.softmax", "logits|x axis", softmax, "Softmax"},
+    {"keras.activations.log_softmax", "logits|x axis", softmax, "LogSoftmax"},
+    {"keras.backend.hard_sigmoid|keras.activations.hard_sigmoid", "x", hardSigmoid},
+    {"keras.backend.sqrt", "x", squareRoot},
+    {"keras.backend.pow", "x y|a", power},
+    {"keras.backend.clip", "t|x clip_value_min|min_value clip_value_max|max_value", clip},
+    {"keras.backend.maximum", "x y", pairwise, "Maximum"},
+    {"keras.backend.minimum", "x y", pairwise, "Minimum"},
+    {"keras.backend.equal", "x y", pairwise, "Equal"},
+    {"keras.backend.not_equal", "x y", pairwise, "NotEqual"},
+    {"keras.backend.greater", "x y", pairwise, "Greater"},
+    {"keras.backend.greater_equal", "x y", pairwise, "GreaterEqual"},
+    {"keras.backend.less", "x y", pairwise, "Less"},
+    {"keras.backend.less_equal", "x y", pairwise, "LessEqual"},
+    {"keras.backend.zeros_like", "x dtype", likeWith, "ZerosLike"},
+    {"keras.backend.ones_like", "x dtype", likeWith, "OnesLike"},
+    {"keras.backend.stop_gradient", "input|variables", stopGradient},
 };
 
 } // namespace

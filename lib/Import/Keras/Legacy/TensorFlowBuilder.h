@@ -120,7 +120,6 @@ private:
 
 /// The families' tables.
 llvm::ArrayRef<TensorFlowFunction> tensorFlowArithmetic();
-llvm::ArrayRef<TensorFlowFunction> tensorFlowBackend();
 llvm::ArrayRef<TensorFlowFunction> tensorFlowImages();
 llvm::ArrayRef<TensorFlowFunction> tensorFlowIndexing();
 llvm::ArrayRef<TensorFlowFunction> tensorFlowMatrices();
@@ -128,6 +127,7 @@ llvm::ArrayRef<TensorFlowFunction> tensorFlowNetworks();
 llvm::ArrayRef<TensorFlowFunction> tensorFlowRandom();
 llvm::ArrayRef<TensorFlowFunction> tensorFlowReductions();
 llvm::ArrayRef<TensorFlowFunction> tensorFlowShapes();
+llvm::ArrayRef<TensorFlowFunction> tensorFlowSizes();
 llvm::ArrayRef<TensorFlowFunction> tensorFlowWindows();
 
 /// Null for a function that is not supported.

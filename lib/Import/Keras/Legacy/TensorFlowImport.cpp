@@ -5,6 +5,7 @@
 #include "TensorFlowImport.h"
 
 #include "TensorFlowBuilder.h"
+#include "TensorFlowGraphOps.h"
 #include "TensorFlowNodes.h"
 
 #include "../GraphImporter.h"
@@ -19,7 +20,7 @@ const TensorFlowFunction *findTensorFlowFunction(llvm::StringRef name) {
   static const llvm::StringMap<const TensorFlowFunction *> table = [] {
     llvm::StringMap<const TensorFlowFunction *> functions;
     for (llvm::ArrayRef<TensorFlowFunction> family :
-         {tensorFlowArithmetic(), tensorFlowBackend(), tensorFlowImages(), tensorFlowIndexing(),
+         {tensorFlowArithmetic(), tensorFlowSizes(), tensorFlowImages(), tensorFlowIndexing(),
           tensorFlowMatrices(), tensorFlowNetworks(), tensorFlowRandom(), tensorFlowReductions(),
           tensorFlowShapes(), tensorFlowWindows()})
       for (const TensorFlowFunction &function : family) {
@@ -35,19 +36,38 @@ const TensorFlowFunction *findTensorFlowFunction(llvm::StringRef name) {
   return name.consume_front("compat.v1.") ? table.lookup(name) : nullptr;
 }
 
-/// The function that the layer calls, as files name it.
-static std::string nameOfFunction(const LayerConfig &layer) {
-  return layer.config.getString("function").value_or("").str();
-}
+namespace {
+
+/// What a layer calls: as messages name it, and the function of the table; null where there is
+/// none.
+struct Recorded {
+  explicit Recorded(const LayerConfig &layer) {
+    if (layer.className == "TensorFlowOpLayer") {
+      name = nameOfGraphOperation(layer);
+      function = findTensorFlowFunction(functionOfGraphOperation(name));
+      return;
+    }
+    name = layer.config.getString("function").value_or("").str();
+    function = findTensorFlowFunction(name);
+    if (!name.empty())
+      name = "tf." + name;
+  }
+
+  std::string name;
+  const TensorFlowFunction *function;
+};
+
+} // namespace
 
 std::string whyTensorFlowIsRefused(const LayerConfig &layer) {
-  const std::string name = nameOfFunction(layer);
-  if (name.empty())
+  const Recorded recorded(layer);
+  if (recorded.name.empty())
     return "a layer '" + layer.className +
-           "' names no function; expected 'function' in its config, as Keras 2.4 to 2.16 write it";
-  if (findTensorFlowFunction(name))
+           "' names no function; expected 'function' in its config (of TensorFlowOpLayer "
+           "'node_def' with 'op'), as Keras 2.2 to 2.16 write it";
+  if (recorded.function)
     return "";
-  return "TensorFlow operation tf." + name +
+  return "TensorFlow operation " + recorded.name +
          " is not supported; compute it with those that are (docs/tensorflow-functions.md) or with "
          "layers of Keras, and save the model again";
 }
@@ -55,19 +75,27 @@ std::string whyTensorFlowIsRefused(const LayerConfig &layer) {
 bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
                                      llvm::StringRef path, llvm::ArrayRef<Value> tensors,
                                      Values &outputs) {
-  const std::string name = nameOfFunction(layer);
-  const TensorFlowFunction *function = findTensorFlowFunction(name);
-  if (!function)
+  const Recorded recorded(layer);
+  if (!recorded.function)
     return false; // reported before
-  TensorFlowBuilder b(*this, builder, mlir::NameLoc::get(builder.getStringAttr(path)), *function,
-                      node, tensors);
-  outputs = {b.hasFailed() ? Value() : function->import(b)};
+  std::optional<Node> translated;
+  if (layer.className == "TensorFlowOpLayer") {
+    std::string why;
+    translated = callOfGraphOperation(layer, node, why);
+    if (!translated) {
+      report(path, "TensorFlow operation " + recorded.name + " is damaged: " + why);
+      return false;
+    }
+  }
+  TensorFlowBuilder b(*this, builder, mlir::NameLoc::get(builder.getStringAttr(path)),
+                      *recorded.function, translated ? *translated : node, tensors);
+  outputs = {b.hasFailed() ? Value() : recorded.function->import(b)};
   llvm::append_range(outputs, b.furtherResults);
   const bool hasOutputs = !b.hasFailed() && b.judgeResults(outputs);
   if (b.hasFailed())
-    report(path, "TensorFlow operation tf." + name + ": " + b.getError());
+    report(path, "TensorFlow operation " + recorded.name + ": " + b.getError());
   else if (!hasOutputs)
-    report(path, "TensorFlow operation tf." + name + " could not be imported");
+    report(path, "TensorFlow operation " + recorded.name + " could not be imported");
   return hasOutputs;
 }
 

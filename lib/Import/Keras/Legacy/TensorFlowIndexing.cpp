@@ -18,20 +18,33 @@ bool isInteger(Value x) {
 
 // ---- Subscripts ---------------------------------------------------------------------------------
 
-/// A bound of a slice: an integer, or a known one in the graph. False after an error.
-bool readBound(T &b, const llvm::json::Value *value, llvm::json::Value &bound) {
-  if (!value || value->kind() == llvm::json::Value::Null)
-    return true;
-  if (value->getAsInteger()) {
-    bound = *value;
-    return true;
-  }
+/// A bound of a slice: an integer, or a known one in the graph; the batch as the end of all
+/// samples, which is null. Nothing after an error.
+std::optional<llvm::json::Value> readBound(T &b, const Argument &argument) {
+  if (argument.kind == Argument::Kind::Constant &&
+      argument.constant.kind() == llvm::json::Value::Null)
+    return llvm::json::Value(nullptr);
+  std::optional<SymbolicIntegers> known = b.toSymbolic(argument);
+  if (known && known->isScalar && known->isConstant())
+    return llvm::json::Value(known->elements.front().constant);
+  if (known && known->isScalar && known->elements.front().isBatch())
+    return llvm::json::Value(nullptr);
   b.error("a slice has a bound that is not known when the model is compiled");
-  return false;
+  return std::nullopt;
 }
 
 /// A subscript as keras.ops records one; nothing after an error.
 std::optional<llvm::json::Value> toSubscript(T &b, const Argument &argument) {
+  if (argument.kind == Argument::Kind::Dict) {
+    llvm::json::Object bounds{{"start", nullptr}, {"stop", nullptr}, {"step", nullptr}};
+    for (const auto &[key, item] : llvm::zip_equal(argument.keys, argument.items)) {
+      std::optional<llvm::json::Value> bound = readBound(b, item);
+      if (!bound)
+        return std::nullopt;
+      bounds[key] = std::move(*bound);
+    }
+    return llvm::json::Object{{"class_name", "__slice__"}, {"config", std::move(bounds)}};
+  }
   if (argument.kind != Argument::Kind::Constant) {
     if (std::optional<SymbolicIntegers> known = b.toSymbolic(argument);
         known && known->isScalar && known->isConstant())
@@ -40,14 +53,7 @@ std::optional<llvm::json::Value> toSubscript(T &b, const Argument &argument) {
             "tf.gather");
     return std::nullopt;
   }
-  const llvm::json::Object *slice = argument.constant.getAsObject();
-  if (!slice || slice->get("class_name"))
-    return argument.constant;
-  llvm::json::Object bounds{{"start", nullptr}, {"stop", nullptr}, {"step", nullptr}};
-  for (llvm::StringRef name : {"start", "stop", "step"})
-    if (!readBound(b, slice->get(name), bounds[name.str()]))
-      return std::nullopt;
-  return llvm::json::Object{{"class_name", "__slice__"}, {"config", std::move(bounds)}};
+  return argument.constant;
 }
 
 /// Elements of known integers; nothing for other subscripts.
@@ -187,9 +193,9 @@ Value gather(T &b) {
       places = b.findSymbolic("indices");
       known && places && places->isConstant() && !known->isScalar && batchDims == 0) {
     SymbolicIntegers result{places->isScalar, {}, known->sample};
-    for (int64_t place : *places->getConstants())
-      if (place >= 0 && place < int64_t(known->elements.size()))
-        result.elements.push_back(known->elements[place]);
+    for (const Extent &place : places->elements)
+      if (place.constant >= 0 && place.constant < int64_t(known->elements.size()))
+        result.elements.push_back(known->elements[place.constant]);
     if (result.elements.size() == places->elements.size())
       return b.makeIntegers(result, elementTypeOf(x));
   }
@@ -332,7 +338,9 @@ constexpr TensorFlowFunction kTensorFlowIndexing[] = {
     {"nn.embedding_lookup", "params ids partition_strategy validate_indices max_norm",
      embeddingLookup},
     {"one_hot", "indices depth on_value off_value axis dtype", oneHot},
+    {"keras.backend.one_hot", "indices depth|num_classes", oneHot},
     {"reverse|reverse_v2", "tensor axis", reverse},
+    {"keras.backend.reverse", "tensor|x axis|axes", reverse},
     {"roll", "input shift axis", roll},
     {"pad", "tensor paddings mode constant_values", pad},
     {"boolean_mask|unique|dynamic_partition|math.unique", "tensor mask axis", dependsOnData},

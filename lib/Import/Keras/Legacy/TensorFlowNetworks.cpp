@@ -136,7 +136,31 @@ Value sparseCrossEntropy(T &b) {
   return t ? b.make<SoftmaxCrossEntropyOp>(z, b.makeCastLike(t, z)) : Value();
 }
 
+/// Cross-entropies of keras.backend, of probabilities unless told otherwise.
+Value backendCrossEntropy(T &b) {
+  Value target = b.getTensor("target"), output = target ? b.getFloat("output") : Value();
+  if (!output)
+    return {};
+  if (b.find("ignore_class"))
+    return b.error("'ignore_class' is not supported");
+  if (b.function.operation == "BinaryCrossentropy")
+    return b.call(
+        b.function.operation,
+        {{"target", target}, {"output", output}, {"from_logits", b.getFlag("from_logits", false)}});
+  return b.call(b.function.operation, {{"target", target},
+                                       {"output", output},
+                                       {"from_logits", b.getFlag("from_logits", false)},
+                                       {"axis", b.getInteger("axis", -1)}});
+}
+
 constexpr TensorFlowFunction kTensorFlowNetworks[] = {
+    {"keras.backend.bias_add", "value|x bias data_format", biasAdd},
+    {"keras.backend.binary_crossentropy", "target output from_logits", backendCrossEntropy,
+     "BinaryCrossentropy"},
+    {"keras.backend.categorical_crossentropy", "target output from_logits axis",
+     backendCrossEntropy, "CategoricalCrossentropy"},
+    {"keras.backend.sparse_categorical_crossentropy", "target output from_logits axis ignore_class",
+     backendCrossEntropy, "SparseCategoricalCrossentropy"},
     {"nn.bias_add", "value bias data_format", biasAdd},
     {"nn.batch_normalization", "x mean variance offset scale variance_epsilon", batchNormalization},
     {"nn.fused_batch_norm",

@@ -42,8 +42,19 @@ Argument parseKeyword(const json::Value &value, unsigned depth) {
   Argument argument;
   argument.constant = value;
   const json::Array *array = value.getAsArray();
-  if (!array || depth > kMostNesting)
+  const json::Object *object = value.getAsObject();
+  if (depth > kMostNesting || (!array && (!object || object->get("class_name"))))
     return argument;
+  if (object) { // a slice, whose bounds may be tensors
+    argument.kind = Argument::Kind::Dict;
+    for (const auto &[key, bound] : *object)
+      argument.keys.push_back(key.str());
+    llvm::sort(argument.keys);
+    for (const std::string &key : argument.keys)
+      argument.items.push_back(parseKeyword(*object->get(key), depth + 1));
+    argument.constant = nullptr;
+    return argument;
+  }
   if (std::optional<Argument> tensor = asRecordedTensor(*array))
     return *tensor;
   argument.constant = nullptr;

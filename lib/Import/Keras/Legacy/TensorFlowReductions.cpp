@@ -151,20 +151,25 @@ Value moments(T &b) {
   return mean;
 }
 
-/// The place of the first extreme; int64 unless the call says otherwise. Integers up to 2^24 are
-/// compared as float32 numbers, which hold them.
+/// The place of the first extreme; int64 unless the call says otherwise. Of integers the extreme is
+/// found first, as float32 has not all of them.
 Value placeOfExtreme(T &b) {
   Value x = b.getTensor("input");
   if (!x)
     return {};
+  llvm::StringRef operation = b.function.operation;
   if (!isFloating(x)) {
-    const mlir::Type type = elementTypeOf(x);
-    if (type.getIntOrFloatBitWidth() > 16)
-      return b.error("of integers of 32 or 64 bits is not supported; cast them first");
-    x = b.makeCastToFloat(x);
+    const int64_t axis = b.getInteger("axis", b.function.names.starts_with("keras.") ? -1 : 0);
+    Value extreme = b.call(operation == "Argmax" ? "Max" : "Min",
+                           {{"x", x}, {"axis", axis}, {"keepdims", true}});
+    if (!extreme)
+      return {};
+    x = b.makeCastToFloat(b.makeCompare(ComparePredicate::EQ, x, extreme));
+    operation = "Argmax";
   }
   const std::string type = b.getString("output_type", "int64");
-  Value place = b.call(b.function.operation, {{"x", x}, {"axis", b.getInteger("axis", 0)}});
+  const bool isBackend = b.function.names.starts_with("keras.");
+  Value place = b.call(operation, {{"x", x}, {"axis", b.getInteger("axis", isBackend ? -1 : 0)}});
   return place ? b.cast(place, type) : Value();
 }
 
@@ -287,6 +292,21 @@ constexpr TensorFlowFunction kTensorFlowReductions[] = {
     {"math.top_k|nn.top_k", "input k sorted index_type", topK},
     {"sort", "values axis direction", sort, "Sort"},
     {"argsort", "values axis direction stable", sort, "Argsort"},
+    {"keras.backend.sum", "input_tensor|x axis keepdims", reduce, "Sum"},
+    {"keras.backend.mean", "input_tensor|x axis keepdims", reduce, "Mean"},
+    {"keras.backend.max", "input_tensor|x axis keepdims", reduce, "Max"},
+    {"keras.backend.min", "input_tensor|x axis keepdims", reduce, "Min"},
+    {"keras.backend.prod", "input_tensor|x axis keepdims", reduce, "Prod"},
+    {"keras.backend.std", "input_tensor|x axis keepdims", reduce, "Std"},
+    {"keras.backend.var", "input_tensor|x axis keepdims", reduce, "Var"},
+    {"keras.backend.logsumexp", "input_tensor|x axis keepdims", reduce, "Logsumexp"},
+    {"keras.backend.all", "input_tensor|x axis keepdims", reduce, "All"},
+    {"keras.backend.any", "input_tensor|x axis keepdims", reduce, "Any"},
+    {"keras.backend.argmax", "input|x axis", placeOfExtreme, "Argmax"},
+    {"keras.backend.argmin", "input|x axis", placeOfExtreme, "Argmin"},
+    {"keras.backend.l2_normalize", "x axis", l2Normalize},
+    {"keras.backend.cumsum", "x axis", cumulate, "Cumsum"},
+    {"keras.backend.cumprod", "x axis", cumulate, "Cumprod"},
     {"clip_by_norm", "t clip_norm axes", clipByNorm},
 };
 

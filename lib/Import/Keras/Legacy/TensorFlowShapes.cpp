@@ -112,7 +112,9 @@ Value expandDims(T &b) {
   }
   Value x = b.getTensor("input");
   std::optional<int64_t> axis = x ? b.getInteger("axis") : std::nullopt;
-  if (!axis)
+  if (!axis && b.function.names.starts_with("keras."))
+    axis = -1;
+  if (!axis || b.hasFailed())
     return x && !b.hasFailed() ? b.error("argument 'axis' is missing") : Value();
   return b.call("ExpandDims", {{"x", x}, {"axis", *axis}});
 }
@@ -141,7 +143,7 @@ std::optional<SymbolicIntegers> joinExtents(T &b, llvm::StringRef parameter, boo
     return std::nullopt;
   SymbolicIntegers result;
   for (const Argument &item : list->items) {
-    std::optional<SymbolicIntegers> part = b.toSymbolic(item);
+    std::optional<SymbolicIntegers> part = b.toSymbolic(item); // [] is a vector without elements
     if (!part || part->isScalar != scalars)
       return std::nullopt;
     llvm::append_range(result.elements, part->elements);
@@ -162,8 +164,12 @@ Value concat(T &b) {
     return b.makeIntegers(*joined, elementOfList(b, "values"));
   llvm::SmallVector<Value> values = b.getTensors("values");
   std::optional<int64_t> axis = values.empty() ? std::nullopt : b.getInteger("axis");
+  if (!axis && b.function.names.starts_with("keras."))
+    axis = -1;
   if (!axis)
     return values.empty() || b.hasFailed() ? Value() : b.error("argument 'axis' is missing");
+  if (values.empty())
+    return {};
   return b.call("Concatenate", {{"xs", llvm::ArrayRef<Value>(values)}, {"axis", *axis}});
 }
 
@@ -249,6 +255,26 @@ Value repeat(T &b) {
                                      : Value();
   return b.call("Repeat",
                 {{"x", x}, {"repeats", llvm::ArrayRef<int64_t>(*repeats)}, {"axis", *axis}});
+}
+
+/// A vector for each sample, `n` times: (batch, n, elements).
+Value repeatVector(T &b) {
+  Value x = b.getTensor("x");
+  const int64_t count = b.getInteger("n", 0);
+  if (!x || b.rankOf(x) != 2)
+    return x ? b.error("takes a vector for each sample") : Value();
+  Value row = b.makeReshape(x, {b.shapeOf(x)[0], 1, b.shapeOf(x)[1]});
+  return b.call("Tile", {{"x", row}, {"repeats", llvm::json::Array{1, count, 1}}});
+}
+
+Value flattenBatch(T &b) {
+  Value x = b.getTensor("x");
+  if (!x || b.rankOf(x) < 1)
+    return x ? b.error("takes a batch") : Value();
+  int64_t count = 1;
+  for (int64_t extent : b.shapeOf(x).drop_front())
+    count *= extent;
+  return b.makeReshape(x, {b.shapeOf(x).front(), count});
 }
 
 Value broadcastTo(T &b) {
@@ -374,7 +400,7 @@ Value sequenceMask(T &b) {
 }
 
 constexpr TensorFlowFunction kTensorFlowShapes[] = {
-    {"shape", "input out_type", shape},
+    {"shape|keras.backend.shape", "input|x out_type", shape},
     {"size", "input out_type", size},
     {"rank", "input", rank},
     {"reshape", "tensor shape", reshape},
@@ -393,6 +419,16 @@ constexpr TensorFlowFunction kTensorFlowShapes[] = {
     {"ones", "shape dtype layout", zerosOrOnes<1>},
     {"range", "start limit delta dtype", range},
     {"eye|linalg.eye", "num_rows num_columns batch_shape dtype", eye},
+    {"keras.backend.reshape", "tensor|x shape", reshape},
+    {"keras.backend.permute_dimensions", "a|x perm|pattern", transpose},
+    {"keras.backend.expand_dims", "input|x axis", expandDims},
+    {"keras.backend.squeeze", "input|x axis", squeeze},
+    {"keras.backend.concatenate", "values|tensors axis", concat},
+    {"keras.backend.stack", "values|x axis", stack},
+    {"keras.backend.tile", "input|x multiples|n", tile},
+    {"keras.backend.repeat_elements", "input|x repeats|rep axis", repeat},
+    {"keras.backend.repeat", "x n", repeatVector},
+    {"keras.backend.batch_flatten", "x", flattenBatch},
     {"sequence_mask", "lengths maxlen dtype", sequenceMask},
 };
 

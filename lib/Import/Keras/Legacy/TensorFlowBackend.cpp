@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "TensorFlowBuilder.h"
-namespace mpc::keras {
-llvm::ArrayRef<TensorFlowFunction> tensorFlowBackend() { return {}; }
-} // namespace mpc::keras

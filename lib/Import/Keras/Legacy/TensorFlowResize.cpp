@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tf.image.resize, and how TensorFlow 1 places the elements.
+#include "TensorFlowBuilder.h"
+
+#include "../Interpolation.h"
+
+#include <cmath>
+
+namespace mpc::keras {
+namespace {
+
+using mlir::Value;
+using T = TensorFlowBuilder;
+
+struct Placement {
+  bool alignsCorners = false, halfPixels = true;
+};
+
+/// Where place `place` of `places` lies among `extent` elements
+/// (tensorflow/core/util/image_resizer_state.h).
+ResampleTable tableOfVersion1(bool isNearest, Placement placement, int64_t axis, int64_t extent,
+                              int64_t places) {
+  const float scale = placement.alignsCorners && places > 1 ? float(extent - 1) / float(places - 1)
+                                                            : float(extent) / float(places);
+  ResampleTable table;
+  table.axis = axis;
+  table.taps = isNearest ? 1 : 2;
+  for (int64_t place = 0; place < places; ++place) {
+    const float at = float(place) * scale;
+    if (isNearest) {
+      const auto index = int64_t(placement.alignsCorners ? std::round(at) : std::floor(at));
+      table.indices.push_back(std::min(index, extent - 1));
+      continue;
+    }
+    const float lower = std::floor(at), weight = at - lower;
+    table.indices.push_back(std::clamp<int64_t>(int64_t(lower), 0, extent - 1));
+    table.indices.push_back(std::clamp<int64_t>(int64_t(lower) + 1, 0, extent - 1));
+    table.weights.push_back(double(1.0f - weight));
+    table.weights.push_back(double(weight));
+  }
+  return table;
+}
+
+/// The size within the one that is asked for which keeps the ratio of height and width.
+void keepRatio(llvm::ArrayRef<int64_t> shape, llvm::SmallVectorImpl<int64_t> &size) {
+  const float rows = float(size[0]) / float(shape[1]), columns = float(size[1]) / float(shape[2]);
+  const float scale = std::min(rows, columns);
+  for (size_t d : {0, 1})
+    size[d] = std::max<int64_t>(1, std::lrint(double(scale * float(shape[d + 1]))));
+}
+
+Value resample(T &b, llvm::StringRef method, bool antialias, Placement placement) {
+  Value x = b.getTensor("images");
+  std::optional<llvm::SmallVector<int64_t>> size = x ? b.getIntegers("size") : std::nullopt;
+  if (!size)
+    return x && !b.hasFailed() ? b.error("argument 'size' is missing") : Value();
+  if (b.rankOf(x) != 4 || size->size() != 2 ||
+      llvm::any_of(*size, [](int64_t n) { return n < 1 || n > (1 << 20); }))
+    return b.error("takes a batch of images of 4 dimensions and a size of two positive integers");
+  if (b.getFlag("preserve_aspect_ratio", false))
+    keepRatio(b.shapeOf(x), *size);
+  const bool isNearest = method == "nearest";
+  if (!isNearest && !mlir::isa<mlir::FloatType>(elementTypeOf(x)))
+    x = b.cast(x, "float32");
+  if (!isNearest) // float32 comes out of every other method
+    x = b.cast(x, "float32");
+  llvm::SmallVector<ResampleTable> tables;
+  for (int64_t axis : {1, 2}) {
+    const int64_t extent = b.shapeOf(x)[axis], places = (*size)[size_t(axis - 1)];
+    if (extent == places)
+      continue;
+    if (placement.halfPixels) {
+      std::optional<ResampleTable> table = interpolate(method, antialias, axis, extent, places);
+      if (!table)
+        return b.error("'method' '" + method +
+                       "' is not supported; expected bilinear, nearest, "
+                       "bicubic, area, lanczos3 or lanczos5");
+      tables.push_back(*table);
+    } else {
+      if (!isNearest && method != "bilinear")
+        return b.error("with the places of TensorFlow 1 is supported with bilinear and nearest");
+      tables.push_back(tableOfVersion1(isNearest, placement, axis, extent, places));
+    }
+  }
+  return tables.empty() ? x : b.make<ResampleOp>(x, llvm::ArrayRef<ResampleTable>(tables));
+}
+
+Value resize(T &b) {
+  const std::string method = llvm::StringRef(b.getString("method", "bilinear")).lower();
+  const bool antialias = b.getFlag("antialias", false);
+  return b.hasFailed() ? Value() : resample(b, method, antialias, {});
+}
+
+/// `method` is one of the four numbers of tf.compat.v1.image.ResizeMethod, or a name.
+Value resizeOfVersion1(T &b) {
+  std::string method = "bilinear";
+  if (const Argument *given = b.find("method")) {
+    constexpr llvm::StringLiteral kMethods[] = {"bilinear", "nearest", "bicubic", "area"};
+    const std::optional<int64_t> number =
+        given->kind == Argument::Kind::Constant ? given->constant.getAsInteger() : std::nullopt;
+    if (number && *number >= 0 && *number < 4)
+      method = kMethods[*number].str();
+    else
+      method = llvm::StringRef(b.getString("method", "bilinear")).lower();
+  }
+  const bool alignsCorners = b.getFlag("align_corners", false);
+  // An area is the same one in both versions.
+  const bool halfPixels = method == "area" && !alignsCorners;
+  return b.hasFailed() ? Value() : resample(b, method, false, {alignsCorners, halfPixels});
+}
+
+template <bool isNearest> Value resizeByMethod(T &b) {
+  const bool alignsCorners = b.getFlag("align_corners", false),
+             halfPixels = b.getFlag("half_pixel_centers", false);
+  if (alignsCorners && halfPixels)
+    return b.error("with 'align_corners' and 'half_pixel_centers' is not supported");
+  return b.hasFailed()
+             ? Value()
+             : resample(b, isNearest ? "nearest" : "bilinear", false, {alignsCorners, halfPixels});
+}
+
+constexpr TensorFlowFunction kTensorFlowSizes[] = {
+    {"image.resize", "images size method preserve_aspect_ratio antialias", resize},
+    {"compat.v1.image.resize|compat.v1.image.resize_images|image.resize_images",
+     "images size method align_corners preserve_aspect_ratio", resizeOfVersion1},
+    {"image.resize_bilinear|ResizeBilinear", "images size align_corners half_pixel_centers",
+     resizeByMethod<false>},
+    {"image.resize_nearest_neighbor|ResizeNearestNeighbor",
+     "images size align_corners half_pixel_centers", resizeByMethod<true>},
+};
+
+} // namespace
+
+llvm::ArrayRef<TensorFlowFunction> tensorFlowSizes() { return kTensorFlowSizes; }
+
+} // namespace mpc::keras
