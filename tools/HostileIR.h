@@ -31,11 +31,18 @@ inline std::unique_ptr<llvm::MemoryBuffer> peekStandardInput() {
   return std::move(*buffer);
 }
 
+/// Whether the command line asks for a translation into MLIR, whose input is none.
+inline bool importsModel(llvm::ArrayRef<const char *> words) {
+  return llvm::any_of(words, [](llvm::StringRef word) {
+    return word.starts_with("-") && word.ltrim('-').starts_with("import-");
+  });
+}
+
 /// Says so and returns true where the tool's input is IR that must not be parsed. An input that
 /// cannot be read is left for the tool to refuse.
 inline bool refuseHostileIR(int argc, char **argv, const mlir::DialectRegistry &registry) {
   llvm::ArrayRef<const char *> words(argv, argc);
-  if (isQuestion(words))
+  if (isQuestion(words) || importsModel(words))
     return false;
   const llvm::StringRef input = inputOf(words);
   std::unique_ptr<llvm::MemoryBuffer> file;

@@ -171,18 +171,23 @@ int64_t integerOf(const keras::StoredTensor &tensor) {
 
 using Matches = std::vector<std::pair<VariableOp, keras::StoredTensor *>>;
 
-/// Variables that archives number, in Keras's order. SGD of Keras 2.11 and later keeps a momentum
-/// of every variable, also where it is 0 and nothing reads it.
+/// SGD of Keras 2.11 and later keeps a momentum of every variable, also where it is 0 and nothing
+/// reads it.
+bool hasIdleMomentum(Declared &declared, ArrayRef<keras::StoredTensor> stored) {
+  const size_t listed = declared.listed.size();
+  if (!isa<SGDAttr>(declared.optimizer.getRule()) || declared.slots.count("momentum") ||
+      stored.size() != listed + declared.parameters.size())
+    return false;
+  return llvm::all_of(llvm::zip_equal(stored.drop_front(listed), declared.parameters),
+                      [](const auto &pair) {
+                        auto [tensor, variable] = pair;
+                        return hasShape(tensor, variable);
+                      });
+}
+
+/// Variables that archives number, in Keras's order.
 std::string matchNumbered(Declared &declared, std::vector<keras::StoredTensor> &stored,
                           Matches &matched) {
-  const size_t listed = declared.listed.size();
-  const bool hasIdleMomentum = isa<SGDAttr>(declared.optimizer.getRule()) &&
-                               !declared.slots.count("momentum") &&
-                               stored.size() == listed + declared.parameters.size();
-  if (stored.size() != listed && !hasIdleMomentum)
-    return "the file holds " + std::to_string(stored.size()) +
-           " optimizer variables, the optimizer has " + std::to_string(listed) +
-           "; its state starts anew";
   for (auto [variable, tensor] : llvm::zip(declared.listed, stored)) {
     if (!hasShape(tensor, variable))
       return "the file's optimizer state has another shape than '" + variable.getSymName().str() +
@@ -252,6 +257,12 @@ void addShared(Declared &declared, int64_t iterations, WeightStore &weights) {
 }
 
 } // namespace
+
+bool mpc::isLegacyList(ModuleOp module, ArrayRef<keras::StoredTensor> stored) {
+  Declared declared = readDeclared(module);
+  return declared.optimizer &&
+         (stored.size() == declared.listed.size() || hasIdleMomentum(declared, stored));
+}
 
 std::string mpc::addLegacyOptimizerState(ModuleOp module, const std::vector<std::string> &names,
                                          std::vector<keras::StoredTensor> stored,

@@ -21,6 +21,10 @@ namespace mpc {
 std::string addLegacyOptimizerState(mlir::ModuleOp module, const std::vector<std::string> &names,
                                     std::vector<keras::StoredTensor> stored, WeightStore &weights);
 
+/// Whether these, which numbers name, are as many as an archive of Keras 2 has; one that mpc wrote
+/// of a model of Keras 2 has Keras 3's.
+bool isLegacyList(mlir::ModuleOp module, llvm::ArrayRef<keras::StoredTensor> stored);
+
 } // namespace mpc
 
 #endif // MPC_LIB_DRIVER_LEGACYOPTIMIZERSTATE_H

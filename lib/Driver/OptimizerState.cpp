@@ -63,7 +63,7 @@ std::string mpc::addOptimizerState(ModuleOp module, OptimizerFamily family,
                                    std::vector<keras::StoredTensor> stored, WeightStore &weights) {
   if (stored.empty())
     return "";
-  if (family != OptimizerFamily::Keras3 || !names.empty())
+  if (!names.empty() || (family != OptimizerFamily::Keras3 && isLegacyList(module, stored)))
     return addLegacyOptimizerState(module, names, std::move(stored), weights);
   SmallVector<VariableOp> declared;
   for (VariableOp variable : module.getOps<VariableOp>())

@@ -3,6 +3,7 @@
 // Policy names: keras.dtype_policies.get for strings, and standardize_dtype under it.
 #include "mpc/Policy/DTypePolicy.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mpc;
@@ -26,6 +27,31 @@ std::optional<std::string> mpc::standardizeDType(llvm::StringRef name) {
   if (!isAllowedDType(name))
     return std::nullopt;
   return name.str();
+}
+
+std::string mpc::findNearestPolicyName(llvm::StringRef name) {
+  static constexpr llvm::StringLiteral sources[] = {"mixed_bfloat16", "mixed_float16", "float32",
+                                                    "bfloat16",       "float16",       "float64"};
+  llvm::SmallVector<std::string> names(std::begin(sources), std::end(sources));
+  for (llvm::StringRef mode : {"int8", "int4", "float8"})
+    for (llvm::StringRef source : llvm::ArrayRef(sources).drop_back())
+      names.push_back((mode + "_from_" + source).str());
+  // The beginning of a longer name, as "float8", says more than a likeness of letters.
+  if (auto begun = llvm::find_if(
+          names,
+          [&](const std::string &known) { return llvm::StringRef(known).starts_with(name); });
+      begun != names.end() && name.size() > 3)
+    return *begun;
+  const std::string *best = nullptr;
+  unsigned fewest = unsigned(std::min<size_t>(name.size() / 3, 8)) + 1;
+  for (const std::string &known : names)
+    if (unsigned distance =
+            name.edit_distance_insensitive(known, /*AllowReplacements=*/true, fewest);
+        distance < fewest) {
+      fewest = distance;
+      best = &known;
+    }
+  return best ? *best : "";
 }
 
 llvm::Expected<DTypePolicy> mpc::parsePolicyName(llvm::StringRef name, const DTypePolicy &global) {

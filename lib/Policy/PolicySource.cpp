@@ -10,13 +10,13 @@ using namespace mpc;
 
 llvm::Expected<PolicySource::Resolved> PolicySource::resolve(llvm::StringRef layerPath) const {
   if (auto *single = std::get_if<DTypePolicy>(&policy))
-    return Resolved{*single, Decider::Policy, "policy \"" + single->getName().str() + "\""};
+    return Resolved{*single, Decider::Policy, "", "policy \"" + single->getName().str() + "\""};
   llvm::Expected<DTypePolicyMap::Hit> hit = std::get<DTypePolicyMap>(policy).lookup(layerPath);
   if (!hit)
     return hit.takeError();
   if (!hit->key)
-    return Resolved{hit->policy, Decider::MapDefault, "policy map default"};
-  return Resolved{hit->policy, Decider::MapKey, "policy map key \"" + *hit->key + "\""};
+    return Resolved{hit->policy, Decider::MapDefault, "", "policy map default"};
+  return Resolved{hit->policy, Decider::MapKey, *hit->key, "policy map key \"" + *hit->key + "\""};
 }
 
 llvm::Expected<DTypePolicy> PolicySource::lookup(llvm::StringRef layerPath) const {
@@ -125,6 +125,8 @@ llvm::Expected<PolicySource> mpc::loadPolicyOption(llvm::StringRef text,
     llvm::consumeError(policy.takeError());
     return loadPolicyFile(text, global);
   }
+  const std::string nearest = findNearestPolicyName(text);
   return valueError(llvm::toString(policy.takeError()) + " There is no file '" + text +
-                    "' either; expected a policy name or a JSON file");
+                    "' either; expected a policy name or a JSON file" +
+                    (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
 }

@@ -7,6 +7,7 @@
 #include "mpc/Policy/PolicySource.h"
 #include "mpc/Support/Dtype.h"
 #include "mpc/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -55,6 +56,8 @@ public:
     if (failed(loadOption(option)))
       return signalPassFailure();
     bool failedAny = false;
+    paths.clear();
+    usedKeys.clear();
     module.walk<WalkOrder::PreOrder>([&](LayerOp layer) {
       // Decided by the importer: an Input's dtype and loss terms are no policy's business.
       if (layer.getPrecision() && !layer.getPolicy())
@@ -72,6 +75,8 @@ public:
         failedAny = true;
         return;
       }
+      paths.push_back(layer.getPath());
+      usedKeys.insert(resolved->key);
       // No entry of a map names the layer.
       const bool isDefault = byOption && resolved->decider != PolicySource::Decider::MapKey;
       // Of a map the entry decided, and is worth showing.
@@ -81,10 +86,42 @@ public:
         failedAny = true;
     });
     if (failedAny)
-      signalPassFailure();
+      return signalPassFailure();
+    if (option)
+      if (const auto *map = std::get_if<DTypePolicyMap>(&option->getPolicy()))
+        warnOfUnusedKeys(*map);
   }
 
 private:
+  /// A key that decides nothing is more often misspelled than meant for another model.
+  void warnOfUnusedKeys(const DTypePolicyMap &map) {
+    // A model may bring keys and paths of any number and length.
+    constexpr size_t mostKeys = 20, mostPaths = 10'000, longestKey = 200;
+    size_t unused = 0;
+    for (const std::string &key : map.getKeys()) {
+      if (usedKeys.contains(key) || ++unused > mostKeys)
+        continue;
+      // Distances beyond the best one so far cost nothing.
+      StringRef nearest;
+      unsigned fewest = unsigned(key.size());
+      for (StringRef path : ArrayRef(paths).take_front(key.size() > longestKey ? 0 : mostPaths))
+        if (unsigned distance = StringRef(key).edit_distance_insensitive(path, true, fewest);
+            distance < fewest) {
+          fewest = distance;
+          nearest = path;
+        }
+      InFlightDiagnostic warning = getOperation().emitWarning()
+                                   << "the policy map's key \"" << key
+                                   << "\" matches no layer and decides nothing";
+      if (!nearest.empty())
+        warning << "; the nearest layer is \"" << nearest << "\"";
+      warning << "; keys are whole paths, or regular expressions of these (--explain lists them)";
+    }
+    if (unused > mostKeys)
+      getOperation().emitWarning()
+          << "and " << unused - mostKeys << " more keys of the policy map match no layer";
+  }
+
   LogicalResult loadOption(std::optional<PolicySource> &option) {
     if (policy.empty() && policyFile.empty())
       return success();
@@ -107,7 +144,7 @@ private:
     std::optional<StringRef> written = layer.getPolicy();
     if (!written) {
       rule = "default";
-      return PolicySource::Resolved{DTypePolicy(), PolicySource::Decider::Policy, "default"};
+      return PolicySource::Resolved{DTypePolicy(), PolicySource::Decider::Policy, "", "default"};
     }
     auto known = sources.find(*written);
     if (known == sources.end()) {
@@ -203,5 +240,7 @@ private:
   }
 
   llvm::StringMap<PolicySource> sources;
+  SmallVector<StringRef> paths;
+  llvm::StringSet<> usedKeys;
 };
 } // namespace

@@ -45,7 +45,7 @@ bool ScaleWatcher::observe(const mpc_rt_scaler_step_t &step) {
     run = 0;
   }
   lastScale = step.scale;
-  if (diagnoseScale(step))
+  if (diagnoseScale(step) || diagnoseLowScale(step))
     return true;
   if (run != patience)
     return false;
@@ -71,6 +71,21 @@ bool ScaleWatcher::diagnoseScale(const mpc_rt_scaler_step_t &step) {
     diagnosis = at + "the loss scale has grown to " + number(static_cast<double>(step.scale)) +
                 " and cannot recover; every later update is 0; set a ceiling "
                 "(dynamic:INITIAL:GROWTH:MIN:MAX) or more growth steps";
+  return true;
+}
+
+bool ScaleWatcher::diagnoseLowScale(const mpc_rt_scaler_step_t &step) {
+  // Steps that fail one by one, with good ones between them, lower the scale as surely.
+  if (lowReported || !(step.scale < 1) || step.scale == 0)
+    return false;
+  lowReported = true;
+  diagnosis =
+      "step " + std::to_string(steps) + ": the loss scale has fallen below 1, after " +
+      std::to_string(skips) +
+      " skipped steps: gradients overflow float16 although nothing makes them larger" +
+      firstNonFinite(step) +
+      "; look for samples or activations beyond 65504, compute the layers that have them in "
+      "float32 or bfloat16, or set a floor (dynamic:INITIAL:GROWTH:MIN:MAX)";
   return true;
 }
 

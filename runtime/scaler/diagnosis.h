@@ -21,12 +21,13 @@ public:
 
 private:
   bool diagnoseScale(const mpc_rt_scaler_step_t &step);
+  bool diagnoseLowScale(const mpc_rt_scaler_step_t &step);
   void diagnoseSkips(const mpc_rt_scaler_step_t &step);
 
   uint64_t patience;
   uint64_t steps = 0, skips = 0, run = 0;
   float scaleBeforeRun = 0, lastScale = 0;
-  bool scaleReported = false;
+  bool scaleReported = false, lowReported = false;
   std::string diagnosis;
 };
 

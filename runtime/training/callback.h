@@ -11,8 +11,9 @@ namespace mpc::training {
 struct StepResult {
   int64_t globalStep; // from 0
   int64_t rows;
-  float loss;  // of this batch, unscaled
-  bool finite; // false: loss scaling skipped the update
+  float loss;                                    // of this batch, unscaled
+  bool finite;                                   // false: loss scaling skipped the update
+  const std::vector<int64_t> *indices = nullptr; // of the rows in the data
 };
 
 /// What of callbacks survives in a checkpoint.

@@ -107,7 +107,7 @@ private:
         return status;
     if (Status status = step_.run(data_, rows_, nextRows_); !status)
       return status;
-    StepResult result{state_.globalStep, static_cast<int64_t>(rows_.size()), 0, true};
+    StepResult result{state_.globalStep, static_cast<int64_t>(rows_.size()), 0, true, &rows_};
     if (const data::Array *loss = step_.findOutput("loss"))
       result.loss = *loss->as<float>();
     if (const data::Array *finite = step_.findOutput("finite"))

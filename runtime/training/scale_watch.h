@@ -8,20 +8,31 @@
 #include "training/optimizer_state.h"
 
 #include <functional>
+#include <set>
 
 namespace mpc::training {
 
-/// Feeds every step to the runtime's diagnosis and reports what it has to say. Changes nothing.
+/// Feeds every step to the runtime's diagnosis and reports what it has to say. Reports once which
+/// rows were in a skipped step of each of three epochs in a row, while the scale fell in each: with
+/// shuffled rows the one that is at fault is soon alone. Changes nothing.
 class ScaleWatch : public Callback {
 public:
   ScaleWatch(OptimizerState &state, std::function<void(std::string)> report);
   ~ScaleWatch() override;
   std::string stepEnd(const StepResult &step) override;
+  data::Status epochEnd(int64_t epoch, Logs &logs, std::string &stop) override;
 
 private:
+  void reportSuspects();
   OptimizerState &state_;
   std::function<void(std::string)> report_;
   mpc_rt_scaler_t *scaler_ = nullptr;
+  /// Rows of the steps that were skipped in this epoch, and of those that every epoch skipped in
+  /// which the scale fell.
+  std::set<int64_t> skipped_, suspects_;
+  int64_t fallenEpochs_ = 0;
+  float scaleBefore_ = 0; // when the epoch began
+  bool rowsReported_ = false;
 };
 
 } // namespace mpc::training

@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -97,7 +98,9 @@ def of_tools(binaries, work):
         "--early-stop=monitor=loss,patience=1,restore_best_weights=true", "--reduce-lr=monitor=loss,patience=1",
         "--checkpoint=c")  # fmt: skip
     yield "Checkpoint", "trained", read(os.path.join(work, "c", sorted(os.listdir(os.path.join(work, "c")))[-1]))
-    run("mpcc", BLOBS, "--compile-to=policy", "--initialize=1", "--name=b", "-o", "ir")
+    # By a name without a folder: IR has it in its locations.
+    shutil.copy(BLOBS, os.path.join(work, "blobs.json"))
+    run("mpcc", "blobs.json", "--compile-to=policy", "--initialize=1", "--name=b", "-o", "ir")
     yield "Ir", "policy", read(os.path.join(work, "ir/b.mlir"))
     run("mpc-opt", "ir/b.mlir", "--emit-bytecode", "-o", "b.mlirbc")
     yield "Bytecode", "policy", read(os.path.join(work, "b.mlirbc"))

@@ -33,13 +33,6 @@ static void registerImportOnnx(bool &refused) {
       [](mlir::DialectRegistry &) {});
 }
 
-/// Translations into MLIR read other files.
-static bool readsIR(llvm::ArrayRef<const char *> words) {
-  return llvm::none_of(words, [](llvm::StringRef word) {
-    return word.starts_with("-") && word.ltrim('-').starts_with("import-");
-  });
-}
-
 static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::askForReports();
@@ -53,7 +46,7 @@ static int runTool(int argc, char **argv) {
   registerImportOnnx(isOnnx);
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
-  if (readsIR({argv, size_t(argc)}) && mpc::refuseHostileIR(argc, argv, registry))
+  if (mpc::refuseHostileIR(argc, argv, registry))
     return 1;
   mpc::UsageStatus status;
   if (mlir::succeeded(mlir::mlirTranslateMain(argc, argv, "mpc translation\n")))

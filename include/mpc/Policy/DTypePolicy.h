@@ -121,6 +121,10 @@ private:
   PythonInteger groupSize;
 };
 
+/// The name of a policy that mpc compiles and that `name` begins or is a misspelling of; "" where
+/// none is near.
+std::string findNearestPolicyName(llvm::StringRef name);
+
 /// `keras.dtype_policies.get(name)`: a name that starts with a quantization mode is a quantized
 /// one, everything else is plain. So "int8" and "float8_e4m3fn" are errors here, as in Keras.
 llvm::Expected<DTypePolicy> parsePolicyName(llvm::StringRef name, const DTypePolicy &global = {});

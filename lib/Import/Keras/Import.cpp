@@ -58,20 +58,21 @@ llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
   return result;
 }
 
-/// The version of Keras that wrote the file; nothing where it does not say so.
-std::optional<KerasVersion> findWriter(const ModelFile &file, const json::Object &model) {
-  if (std::optional<llvm::StringRef> version = model.getString("keras_version"))
-    return parseVersion(*version);
+/// The version that the file states, as text.
+std::string statedVersion(const ModelFile &file, const json::Object &model) {
+  for (llvm::StringRef key : {llvm::StringRef(kSemanticsKey), llvm::StringRef("keras_version")})
+    if (std::optional<llvm::StringRef> version = model.getString(key))
+      return version->str();
   for (llvm::StringRef group : {"", "model_weights"})
     if (std::string version = file.hdf5.textAt(group, "keras_version"); !version.empty())
-      return parseVersion(version);
+      return version;
   llvm::Expected<json::Value> metadata = json::parse(file.archive.metadata);
   if (!metadata) {
     llvm::consumeError(metadata.takeError());
-    return std::nullopt;
+    return "";
   }
   const json::Object *object = metadata->getAsObject();
-  return object ? parseVersion(object->getString("keras_version").value_or("")) : std::nullopt;
+  return object ? object->getString("keras_version").value_or("").str() : "";
 }
 
 /// Which Keras the file means; with a warning where it does not say so.
@@ -103,19 +104,17 @@ llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName
   json::Object *object = value->getAsObject();
   if (!object || !object->get("class_name"))
     return value;
-  const std::optional<KerasVersion> writer = findWriter(file, *object);
-  file.version = findVersion(writer, *object, fileName, warnings);
-  if (const json::Object *compiled = object->getObject("compile_config");
-      compiled && writer && writer->isKeras2()) {
-    file.trainingRules = findTrainingRules(writer, compiled->get("optimizer"));
-    json::Object today = modernizeCompileConfig(*compiled);
-    (*object)["compile_config"] = std::move(today);
-  }
+  file.version = findVersion(file, *object, fileName, warnings);
   if (!file.version.isKeras2() && !isLegacyModel(*object))
     return value;
   file.isLegacy = true;
   std::optional<LegacyLossScale> scale;
   json::Object model = modernizeModel(*object, file.version, scale);
+  if (const json::Object *compiled = model.getObject("compile_config")) {
+    file.trainingRules = findTrainingRules(file.version, compiled->get("optimizer"));
+    json::Object today = modernizeCompileConfig(*compiled);
+    model["compile_config"] = std::move(today);
+  }
   std::string training = file.hdf5.textAt("", "training_config");
   if (!training.empty()) {
     llvm::Expected<json::Value> parsed =
@@ -123,7 +122,7 @@ llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName
     if (!parsed)
       return parsed;
     if (const json::Object *legacy = parsed->getAsObject()) {
-      file.trainingRules = findTrainingRules(writer, legacy->get("optimizer_config"));
+      file.trainingRules = findTrainingRules(file.version, legacy->get("optimizer_config"));
       model["compile_config"] = modernizeTraining(*legacy, scale);
     }
   }

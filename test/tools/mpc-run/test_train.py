@@ -95,6 +95,21 @@ class Train(linear.ToolTest):
         result = self.train("--steps=150", "--batch-size=4", data=data)
         self.assertRegex(result.stderr, r"warning: .*100.*skipped|warning: .*skipped.*100")
 
+    def test_rows_that_fail_in_each_epoch_are_named(self):
+        """One row in each epoch halves the scale for good; with shuffled rows it is soon alone."""
+        self.x[13, 0] = numpy.inf
+        data = self.save("d.npz", features=self.x, y0=self.y)
+        result = self.train("--epochs=20", "--batch-size=10", "--seed=1", data=data)
+        (line,) = [line for line in result.stderr.splitlines() if "each time by steps with the same rows" in line]
+        self.assertRegex(line, r"^warning: the loss scale fell in each of \d+ epochs, each time by steps with the same rows "
+                               r"of the data \(from 0\): (\d+, )*13[,;]")  # fmt: skip
+        # 1024 is halved ten times and once more: below 1 it is said, once.
+        self.assertEqual(result.stderr.count("the loss scale has fallen below 1"), 1)
+        # Rows that are well say nothing.
+        self.x[13, 0] = 0
+        result = self.train("--epochs=20", "--batch-size=10", data=self.save("d.npz", features=self.x, y0=self.y))
+        self.assertNotIn("warning", result.stderr)
+
     def test_trace_does_not_change_the_epoch(self):
         plain = self.history("--epochs=2", "--batch-size=8", "--save", self.path("a"))
         traced = self.history("--epochs=2", "--batch-size=8", "--save", self.path("b"),

@@ -46,9 +46,8 @@ llvm::json::Object modernizeTraining(const llvm::json::Object &legacy,
 llvm::json::Object modernizeCompileConfig(const llvm::json::Object &legacy);
 
 /// Whose training it is: the version decides, and of versions that had two kinds of optimizers, or
-/// a file that names none, how the optimizer is written. `optimizer` is as in the file.
-TrainingRules findTrainingRules(const std::optional<KerasVersion> &version,
-                                const llvm::json::Value *optimizer);
+/// where it is only assumed, how the optimizer is written. `optimizer` is as in the file.
+TrainingRules findTrainingRules(KerasVersion version, const llvm::json::Value *optimizer);
 
 } // namespace mpc::keras
 

@@ -171,24 +171,23 @@ json::Value flattenSingle(json::Value metrics) {
 
 } // namespace
 
-TrainingRules findTrainingRules(const std::optional<KerasVersion> &version,
-                                const json::Value *optimizer) {
+TrainingRules findTrainingRules(KerasVersion version, const json::Value *optimizer) {
   TrainingRules rules;
-  if (version && version->major >= 3)
+  if (!version.isKeras2())
     return rules;
   const json::Object *object = findInnermost(optimizer);
   const json::Object *config = object ? object->getObject("config") : nullptr;
   auto has = [&](llvm::StringRef key) { return config && config->get(key); };
-  if (has("is_legacy_optimizer") || (version && !version->isBefore(2, 11) && !has("decay")))
+  if (has("is_legacy_optimizer") || (!version.isBefore(2, 11) && !has("decay") && !has("lr")))
     rules.optimizers = config && config->getBoolean("is_legacy_optimizer").value_or(false)
                            ? OptimizerFamily::OptimizerV2
                            : OptimizerFamily::Keras2;
-  else if (has("lr") || (version && version->isBefore(2, 4) && !version->ofTensorFlow))
+  else if (has("lr") || (version.isBefore(2, 4) && !version.ofTensorFlow))
     rules.optimizers = OptimizerFamily::BeforeTensorFlow2;
   else
     rules.optimizers = OptimizerFamily::OptimizerV2;
   rules.masksStayInMeans =
-      version && version->isBefore(2, 10) && !version->isBefore(2, version->ofTensorFlow ? 2 : 3);
+      version.isBefore(2, 10) && !version.isBefore(2, version.ofTensorFlow ? 2 : 3);
   return rules;
 }
 

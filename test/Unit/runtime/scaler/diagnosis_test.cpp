@@ -48,6 +48,21 @@ TEST_F(Diagnosis, IsSilentOnOrdinarySkips) {
   EXPECT_EQ(mpc_rt_scaler_consecutive_skips(scaler), 0u);
 }
 
+TEST_F(Diagnosis, SaysOnceThatTheScaleIsBelowOne) {
+  float scale = 4;
+  unsigned said = 0;
+  // Every fourth step fails: never two in a row.
+  for (int i = 0; i < 40; ++i) {
+    const bool finite = i % 4 != 3;
+    if (step(finite, finite ? scale : scale /= 2)) {
+      ++said;
+      EXPECT_TRUE(says("step 12: the loss scale has fallen below 1, after 3 skipped steps"))
+          << mpc_rt_scaler_diagnosis(scaler);
+    }
+  }
+  EXPECT_EQ(said, 1u);
+}
+
 TEST_F(Diagnosis, NamesTheFirstLayerAfterARunOfSkips) {
   const uint8_t flags[] = {1, 0, 0};
   EXPECT_FALSE(step(true, 1024));
