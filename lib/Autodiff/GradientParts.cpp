@@ -22,6 +22,18 @@ SmallVector<GradientPart> mpc::findParts(Value gradient) {
   return parts;
 }
 
+Value mpc::findTouched(const Arithmetic &a, ArrayRef<GradientPart> parts) {
+  Value total;
+  for (GradientPart part : parts) {
+    Value ones = BroadcastLikeOp::create(a.builder, a.loc, a.constant(1), part.values);
+    Value count =
+        ScatterAddOp::create(a.builder, a.loc, part.sum.getIndices(), ones, part.sum.getLike(),
+                             part.sum.getAxis(), part.sum.getBatchDims());
+    total = total ? a.add(total, count) : count;
+  }
+  return total ? a.compare(ComparePredicate::GT, total, a.constant(0)) : Value();
+}
+
 Value mpc::sumPowers(const Arithmetic &a, ArrayRef<GradientPart> parts, unsigned power) {
   Value total;
   for (GradientPart part : parts) {

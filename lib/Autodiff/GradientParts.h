@@ -23,6 +23,10 @@ llvm::SmallVector<GradientPart> findParts(mlir::Value gradient);
 mlir::Value sumPowers(const Arithmetic &arithmetic, llvm::ArrayRef<GradientPart> parts,
                       unsigned power);
 
+/// Which elements of the table lie in a row that some part is of, as truth values of the gradient's
+/// shape; null without parts.
+mlir::Value findTouched(const Arithmetic &arithmetic, llvm::ArrayRef<GradientPart> parts);
+
 } // namespace mpc
 
 #endif // MPC_LIB_AUTODIFF_GRADIENTPARTS_H

@@ -60,12 +60,7 @@ void mpc::clipGradients(OpBuilder &builder, OptimizerOp optimizer,
     return value ? value->convertToDouble() : 0.0;
   };
   Location loc = optimizer.getLoc();
-  if (double norm = limit(optimizer.getClipnorm()); norm > 0) {
-    for (Gradient *gradient : gradients)
-      clipByNorm({builder, loc, elementTypeOf(gradient->value)}, *gradient, norm);
-  } else if (double norm = limit(optimizer.getGlobalClipnorm()); norm > 0) {
-    clipByGlobalNorm(builder, loc, gradients, norm);
-  } else if (double bound = limit(optimizer.getClipvalue()); bound > 0) {
+  if (double bound = limit(optimizer.getClipvalue()); bound > 0)
     for (Gradient *gradient : gradients) {
       Arithmetic a{builder, loc, elementTypeOf(gradient->value)};
       auto clip = [&](Value value) {
@@ -76,5 +71,9 @@ void mpc::clipGradients(OpBuilder &builder, OptimizerOp optimizer,
       gradient->value = gradient->parts.empty() ? clip(gradient->value)
                                                 : sumPowers(a, gradient->parts, /*power=*/0);
     }
-  }
+  if (double norm = limit(optimizer.getClipnorm()); norm > 0)
+    for (Gradient *gradient : gradients)
+      clipByNorm({builder, loc, elementTypeOf(gradient->value)}, *gradient, norm);
+  if (double norm = limit(optimizer.getGlobalClipnorm()); norm > 0)
+    clipByGlobalNorm(builder, loc, gradients, norm);
 }

@@ -152,9 +152,17 @@ Value Schedule::build(Value step) {
 
 FailureOr<Value> mpc::buildLearningRate(OpBuilder &builder, OptimizerOp optimizer, Value variable,
                                         Value iteration) {
+  // Of OptimizerV2 and older, whatever gives the rate.
+  auto decayed = [&](Value rate) -> Value {
+    if (!optimizer.getDecay())
+      return rate;
+    Arithmetic a{builder, optimizer.getLoc(), builder.getF32Type()};
+    Value lost = a.mul(a.constant(optimizer.getDecay()->convertToDouble()), iteration);
+    return a.div(rate, a.add(a.constant(1), lost));
+  };
   std::optional<DictionaryAttr> config = optimizer.getSchedule();
   if (!config)
-    return variable;
+    return decayed(variable);
   Value rate = Schedule(builder, optimizer.getLoc(), *config).build(iteration);
   if (!rate)
     return optimizer.emitError()
@@ -162,5 +170,5 @@ FailureOr<Value> mpc::buildLearningRate(OpBuilder &builder, OptimizerOp optimize
                << " is not known or incomplete; use ExponentialDecay, PiecewiseConstantDecay, "
                   "PolynomialDecay, InverseTimeDecay, CosineDecay or CosineDecayRestarts",
            failure();
-  return rate;
+  return decayed(rate);
 }

@@ -13,9 +13,10 @@ namespace {
 
 struct Parameter {
   VariableOp variable;
-  Value value;
-  Gradient gradient; // its value is null when the loss does not depend on the variable
+  Value start, value; // before the step, and so far
+  Gradient gradient;  // its value is null when the loss does not depend on the variable
   ParameterState state;
+  Value touched; // which elements take the update; null: all do
 
   FlatSymbolRefAttr symbol() { return FlatSymbolRefAttr::get(variable.getSymNameAttr()); }
 };
@@ -34,7 +35,8 @@ private:
   void countSteps();
   void accumulate(Parameter &parameter);
   void overwrite(Parameter &parameter);
-  void updateShared();
+  void updateShared(int64_t index, int64_t count);
+  void noteParts(Parameter &parameter, bool clips);
   void update(Parameter &parameter);
   FloatAttr decayOf(Parameter &parameter);
   Value startOf(Parameter &parameter);
@@ -56,7 +58,7 @@ private:
   Value isUpdate;            // i1; null without gradient accumulation
   Value isFirst;             // i1; whether no call was counted; null until it is asked for
   Value nextIteration;       // int64
-  SmallVector<Value> shared; // new values of the rule's shared scalars
+  SmallVector<Value> shared; // the latest values of the rule's shared scalars
 };
 
 } // namespace
@@ -107,16 +109,31 @@ void OptimizerApplication::overwrite(Parameter &parameter) {
   entry.addUpdate(parameter.symbol(), value);
 }
 
-void OptimizerApplication::updateShared() {
+/// For the update of variable `index` of `count`; the last one's values are kept.
+void OptimizerApplication::updateShared(int64_t index, int64_t count) {
+  if (state.shared.empty())
+    return;
   SmallVector<Value> old = llvm::map_to_vector(
       state.shared, [&](FlatSymbolRefAttr symbol) { return entry.variable(symbol); });
-  if (old.empty())
-    return;
   Arithmetic a{builder, loc, elementTypeOf(old.front())};
   shared = cast<OptimizerRuleAttrInterface>(optimizer.getRule())
-               .buildSharedUpdate(builder, loc, old, a.widen(updateNumber));
+               .buildSharedUpdate(builder, loc, index == 0 ? old : shared, a.widen(updateNumber),
+                                  index, count);
+  if (index + 1 < count)
+    return;
   for (auto [symbol, value, previous] : llvm::zip_equal(state.shared, shared, old))
     entry.addUpdate(symbol, isUpdate ? a.select(isUpdate, value, previous) : value);
+}
+
+/// What clipping and the rule see of the rows that a gradient is made of.
+void OptimizerApplication::noteParts(Parameter &parameter, bool clips) {
+  RowGradients rows = optimizer.getRows().value_or(RowGradients::Each);
+  if (rows == RowGradients::Touched && parameter.state.rule.getKeptRows() != KeptRows::None)
+    parameter.touched = findTouched(arithmetic(parameter), parameter.gradient.parts);
+  const bool takesPowers =
+      rows == RowGradients::Each && parameter.state.rule.getPowerOfParts() != 0;
+  if (rows == RowGradients::Dense || (!clips && !takesPowers))
+    parameter.gradient.densify();
 }
 
 /// Null: the variable takes no weight decay.
@@ -154,28 +171,39 @@ void OptimizerApplication::update(Parameter &parameter) {
   }
   Value powers;
   if (unsigned power = parameter.state.rule.getPowerOfParts();
-      power && !parameter.gradient.parts.empty())
+      power && !parameter.gradient.parts.empty() &&
+      optimizer.getRows().value_or(RowGradients::Each) == RowGradients::Each)
     powers = sumPowers(arithmetic(parameter), parameter.gradient.parts, power);
   auto step =
       OptimizerStepOp::create(builder, parameter.variable.getLoc(), types, parameter.value,
                               parameter.gradient.value, powers, slots, shared, rate, updateNumber,
                               /*unscale=*/Value(), /*predicate=*/isUpdate, startOf(parameter),
                               parameter.state.rule, decayOf(parameter));
-  parameter.value = step.getResult(0);
-  for (auto [slot, result] : llvm::zip_equal(parameter.state.slots, step.getResults().drop_front()))
-    entry.addUpdate(slot, result);
+  Arithmetic a = arithmetic(parameter);
+  auto touched = [&](Value value, Value old) {
+    return parameter.touched ? a.select(parameter.touched, value, old) : value;
+  };
+  const bool keepsSlots = parameter.state.rule.getKeptRows() == KeptRows::VariableAndSlots;
+  parameter.value = touched(step.getResult(0), parameter.value);
+  for (auto [slot, value, result] :
+       llvm::zip_equal(parameter.state.slots, slots, step.getResults().drop_front()))
+    entry.addUpdate(slot, keepsSlots ? touched(result, value) : Value(result));
 }
 
-/// use_ema: the first update copies; overwriting happens every ema_overwrite_frequency updates.
+/// use_ema: the first update copies, or averages with what the variable was before it; overwriting
+/// happens every ema_overwrite_frequency updates.
 void OptimizerApplication::average(Parameter &parameter) {
   Arithmetic a = arithmetic(parameter);
   Arithmetic count{builder, loc, builder.getF64Type()};
   Value first = count.compare(ComparePredicate::EQ, iterations, count.constant(0));
-  Value momentum =
-      a.select(first, a.constant(0), a.constant(optimizer.getEmaMomentum()->convertToDouble()));
+  Value momentum = a.constant(optimizer.getEmaMomentum()->convertToDouble());
   Value stored = entry.variable(parameter.state.average), value = a.widen(parameter.value);
-  Value next =
-      a.add(a.mul(momentum, a.widen(stored)), a.mul(a.sub(a.constant(1), momentum), value));
+  Value last = a.widen(stored);
+  if (optimizer.getAverageFromVariable())
+    last = a.select(first, a.widen(parameter.start), last);
+  else
+    momentum = a.select(first, a.constant(0), momentum);
+  Value next = a.add(a.mul(momentum, last), a.mul(a.sub(a.constant(1), momentum), value));
   entry.addUpdate(parameter.state.average, a.cast(next, elementTypeOf(stored)));
   if (auto frequency = optimizer.getEmaOverwriteFrequency())
     parameter.value =
@@ -206,9 +234,7 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
   }
   for (Parameter *parameter : updated) {
     Value &gradient = parameter->gradient.value;
-    // Only powers and clipping by norms see the parts.
-    if (!clips && !parameter->state.rule.getPowerOfParts())
-      parameter->gradient.densify();
+    noteParts(*parameter, clips);
     auto mark = [&](Value value) -> Value {
       return VariableGradientOp::create(builder, value.getLoc(), value, parameter->symbol());
     };
@@ -234,10 +260,15 @@ LogicalResult OptimizerApplication::apply(MutableArrayRef<Parameter> parameters,
         llvm::map_to_vector(updated, [](Parameter *p) { return &p->gradient; });
     clipGradients(builder, optimizer, gradients);
   }
-  if (!updated.empty())
-    updateShared();
-  for (Parameter *parameter : updated)
+  auto rule = cast<OptimizerRuleAttrInterface>(optimizer.getRule());
+  const bool renewsOften = rule.renewsSharedPerVariable();
+  for (auto [i, parameter] : llvm::enumerate(updated)) {
+    if (renewsOften)
+      updateShared(int64_t(i), int64_t(updated.size()));
+    else if (i == 0)
+      updateShared(0, 1);
     update(*parameter);
+  }
   for (Parameter &parameter : parameters) {
     if (isOverwritten(parameter.variable))
       continue;
@@ -273,6 +304,21 @@ static void advanceRandomState(EntryBuilder &entry, TrainedModel &model,
       entry.addUpdate(symbol, RandomAdvanceOp::create(entry.builder, model.forward.getLoc(),
                                                       entry.variable(symbol)));
   }
+}
+
+/// Says how many calls make an update: the counter counts calls, Keras's public one updates.
+static void addAccumulationSteps(func::FuncOp step, int64_t steps) {
+  unsigned index = 0;
+  while (index < step.getNumResults() && step.getResultAttr(index, MpcDialect::kOutputAttr))
+    ++index;
+  Operation *terminator = step.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  Value count = scalarConstant(builder, step.getLoc(), builder.getI64Type(), double(steps));
+  (void)step.insertResult(
+      index, count.getType(),
+      builder.getDictionaryAttr(builder.getNamedAttr(
+          MpcDialect::kOutputAttr, builder.getStringAttr("accumulation_steps"))));
+  terminator->insertOperands(index, count);
 }
 
 /// Kernels of integers, as Keras keeps them in quantized layers, get no gradient. That is what fine
@@ -333,12 +379,16 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
   entry.addOutput("loss", copy->loss);
   OptimizerState state = declareOptimizerVariables(module, optimizer, trainable);
   SmallVector<Parameter> parameters;
-  for (auto [i, variable] : llvm::enumerate(trainable))
+  for (auto [i, variable] : llvm::enumerate(trainable)) {
+    Value value = copy->trainedValue(entry, FlatSymbolRefAttr::get(variable.getSymNameAttr()));
     parameters.push_back(
         {variable,
-         copy->trainedValue(entry, FlatSymbolRefAttr::get(variable.getSymNameAttr())),
+         value,
+         value,
          {gradients[i], gradients[i] ? findParts(gradients[i]) : SmallVector<GradientPart>()},
-         state.parameters[i]});
+         state.parameters[i],
+         /*touched=*/Value()});
+  }
   OptimizerApplication application(entry, optimizer, std::move(state));
   if (failed(application.apply(parameters, isStatic)))
     return failure();
@@ -358,5 +408,7 @@ LogicalResult mpc::buildTrainStep(ModuleOp module, TrainedModel &model, Optimize
                       module, {entry.function, seed, cotangent, std::move(application.unscaled)})))
     return failure();
   dropPredictions(entry.function);
+  if (auto steps = optimizer.getAccumulationSteps())
+    addAccumulationSteps(entry.function, *steps);
   return success();
 }

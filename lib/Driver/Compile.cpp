@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcc's way from a model file to a compiled folder, phase by phase.
 #include "lib/Driver/Compilation.h"
-#include "lib/Driver/LegacyOptimizerState.h"
 #include "lib/Driver/ModelName.h"
 #include "lib/Driver/OptimizerState.h"
 #include "lib/Driver/UnknownInput.h"
@@ -222,6 +221,11 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
     diagnostics.error(config.takeError());
     return kExitBadInput;
   }
+  if (options.mode == Mode::Auto)
+    for (const std::string &remark : leaveUnknownOut(*config))
+      diagnostics.warning(options.model + ": " + remark);
+  if (imported)
+    config->rules = imported->trainingRules;
   if (!config->isComplete()) {
     if (options.mode != Mode::Train)
       return kExitDone;
@@ -415,10 +419,9 @@ void Compilation::takeOptimizerState() {
     optimizerVariables.clear();
     return;
   }
-  std::string warning = legacyOptimizerNames.empty()
-                            ? addOptimizerState(*module, std::move(optimizerVariables), weights)
-                            : addLegacyOptimizerState(*module, legacyOptimizerNames,
-                                                      std::move(optimizerVariables), weights);
+  std::string warning = addOptimizerState(
+      *module, imported ? imported->trainingRules.optimizers : OptimizerFamily::Keras3,
+      legacyOptimizerNames, std::move(optimizerVariables), weights);
   if (!warning.empty())
     diagnostics.warning(options.model + ": " + warning);
 }

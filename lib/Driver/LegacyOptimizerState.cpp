@@ -2,6 +2,7 @@
 // Keras 2's slots under Keras 3's names.
 #include "lib/Driver/LegacyOptimizerState.h"
 #include "dialects/mpc/IR/Mpc.h"
+#include "lib/Driver/OptimizerState.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <cstring>
@@ -20,6 +21,10 @@ constexpr SlotName kSlotNames[] = {
     {"v", "velocity"},
     {"vhat", "velocity_hat"},
     {"u", "norm"},
+    {"r", "r"},
+    {"c", "c"},
+    {"average", "average"},
+    {"average_gradient", "average_gradient"},
     {"momentum", "momentum"},
     {"rms", "velocity"},
     {"velocity", "velocity"},
@@ -47,23 +52,28 @@ bool isIteration(StringRef component) {
 
 using Values = SmallVector<keras::StoredTensor *>;
 
-/// The optimizer variables that the module declares, by slot in the order of the parameters.
+/// The optimizer variables that the module declares.
 struct Declared {
-  VariableOp iteration, dynamicScale, stepCounter;
+  OptimizerOp optimizer;
+  VariableOp iteration, dynamicScale, stepCounter, shared;
+  /// Slots by name, each in the order of the parameters; all that Keras 2 keeps, in its own order.
   llvm::MapVector<StringRef, SmallVector<VariableOp>> slots;
-  size_t parameters = 0;
+  SmallVector<VariableOp> listed;
+  SmallVector<VariableOp> parameters;
 };
 
 Declared readDeclared(ModuleOp module) {
   Declared declared;
+  for (OptimizerOp optimizer : module.getOps<OptimizerOp>())
+    declared.optimizer = optimizer;
   SmallVector<std::string> prefixes; // of slots: the variable's path with underscores
   for (VariableOp variable : module.getOps<VariableOp>())
     if (variable.getRole() == VariableRole::Trainable) {
       std::string name = variable.getSymName().str();
       std::replace(name.begin(), name.end(), '/', '_');
       prefixes.push_back(name + "_");
+      declared.parameters.push_back(variable);
     }
-  declared.parameters = prefixes.size();
   for (VariableOp variable : module.getOps<VariableOp>()) {
     if (variable.getRole() != VariableRole::Optimizer)
       continue;
@@ -74,9 +84,15 @@ Declared readDeclared(ModuleOp module) {
       declared.stepCounter = variable;
     if (symbol.starts_with("optimizer/loss_scale_optimizer/"))
       continue;
+    if (symbol.count('/') == 1)
+      declared.shared = variable; // what rules share has no path of the optimizer's own
     StringRef name = symbol.rsplit('/').second;
     if (name == "iteration")
       declared.iteration = variable;
+    // Placeholders and what is shared are no variables of Keras 2's optimizers, nor is the rate.
+    if (!isListedWhenScaled(variable) || name == "learning_rate")
+      continue;
+    declared.listed.push_back(variable);
     const std::string *longest = nullptr;
     for (const std::string &prefix : prefixes)
       if (name.starts_with(prefix) && (!longest || prefix.size() > longest->size()))
@@ -89,7 +105,8 @@ Declared readDeclared(ModuleOp module) {
 
 /// What the file holds, by Keras 3's slot name, each in the order of the parameters.
 struct Old {
-  keras::StoredTensor *iteration = nullptr, *dynamicScale = nullptr, *stepCounter = nullptr;
+  keras::StoredTensor *iteration = nullptr, *dynamicScale = nullptr, *stepCounter = nullptr,
+                      *shared = nullptr;
   llvm::MapVector<StringRef, Values> slots;
   Values unnamed;
 };
@@ -110,11 +127,13 @@ Old sortOut(const std::vector<std::string> &names, std::vector<keras::StoredTens
       old.dynamicScale = &tensor;
     } else if (tensor.dims.empty() && last == "good_steps") {
       old.stepCounter = &tensor;
+    } else if (tensor.dims.empty() && (last == "momentum_cache" || last == "m_schedule")) {
+      old.shared = &tensor;
     } else if (components.size() > 2 && !slotOf(last).empty()) {
       old.slots[slotOf(last)].push_back(&tensor); // Adam/dense/kernel/m
-    } else if (components.size() > 2 && !slotOf(components[0]).empty()) {
+    } else if (components.size() > 1 && !slotOf(components[0]).empty()) {
       old.slots[slotOf(components[0])].push_back(&tensor); // m/dense/kernel
-    } else if (components.size() > 3 && !slotOf(components[1]).empty()) {
+    } else if (components.size() > 2 && !slotOf(components[1]).empty()) {
       old.slots[slotOf(components[1])].push_back(&tensor); // Adam/m/dense/kernel
     } else if (!tensor.dims.empty()) {
       old.unnamed.push_back(&tensor); // training/Adam/variable_3, param_3
@@ -123,8 +142,12 @@ Old sortOut(const std::vector<std::string> &names, std::vector<keras::StoredTens
   return old;
 }
 
+ArrayRef<int64_t> shapeOf(VariableOp variable) {
+  return cast<RankedTensorType>(variable.getType()).getShape();
+}
+
 bool hasShape(const keras::StoredTensor &tensor, VariableOp variable) {
-  return cast<RankedTensorType>(variable.getType()).getShape() == ArrayRef<int64_t>(tensor.dims);
+  return shapeOf(variable) == ArrayRef<int64_t>(tensor.dims);
 }
 
 /// Keras 2.0 counted iterations in a float.
@@ -139,17 +162,46 @@ void makeInteger(keras::StoredTensor &tensor) {
   std::memcpy(tensor.bytes.data(), &count, sizeof(count));
 }
 
-} // namespace
+int64_t integerOf(const keras::StoredTensor &tensor) {
+  int64_t count = 0;
+  if (tensor.dtype == MPC_RT_INT64 && tensor.bytes.size() == sizeof(count))
+    std::memcpy(&count, tensor.bytes.data(), sizeof(count));
+  return count;
+}
 
-std::string mpc::addLegacyOptimizerState(ModuleOp module, const std::vector<std::string> &names,
-                                         std::vector<keras::StoredTensor> stored,
-                                         WeightStore &weights) {
-  Declared declared = readDeclared(module);
-  if (!declared.iteration)
-    return "";
+using Matches = std::vector<std::pair<VariableOp, keras::StoredTensor *>>;
+
+/// SGD of Keras 2.11 and later keeps a momentum of every variable, also where it is 0 and nothing
+/// reads it.
+bool hasIdleMomentum(Declared &declared, ArrayRef<keras::StoredTensor> stored) {
+  const size_t listed = declared.listed.size();
+  if (!isa<SGDAttr>(declared.optimizer.getRule()) || declared.slots.count("momentum") ||
+      stored.size() != listed + declared.parameters.size())
+    return false;
+  return llvm::all_of(llvm::zip_equal(stored.drop_front(listed), declared.parameters),
+                      [](const auto &pair) {
+                        auto [tensor, variable] = pair;
+                        return hasShape(tensor, variable);
+                      });
+}
+
+/// Variables that archives number, in Keras's order.
+std::string matchNumbered(Declared &declared, std::vector<keras::StoredTensor> &stored,
+                          Matches &matched) {
+  for (auto [variable, tensor] : llvm::zip(declared.listed, stored)) {
+    if (!hasShape(tensor, variable))
+      return "the file's optimizer state has another shape than '" + variable.getSymName().str() +
+             "'; the state starts anew";
+    matched.emplace_back(variable, &tensor);
+  }
+  return "";
+}
+
+std::string matchNamed(Declared &declared, const std::vector<std::string> &names,
+                       std::vector<keras::StoredTensor> &stored, Matches &matched) {
   Old old = sortOut(names, stored);
   // Unnamed slots come one after the other, in the order in which Keras 3 lists them, too.
-  const size_t count = declared.parameters;
+  const size_t count = declared.parameters.size();
   size_t next = 0;
   if (old.slots.empty() && count)
     for (const auto &slot : declared.slots) {
@@ -164,16 +216,14 @@ std::string mpc::addLegacyOptimizerState(ModuleOp module, const std::vector<std:
     Values values = old.slots["velocity"];
     old.slots["norm"] = std::move(values);
   }
-
-  std::vector<std::pair<VariableOp, keras::StoredTensor *>> matched;
   if (old.iteration)
     makeInteger(*old.iteration);
-  if (old.iteration)
-    matched.emplace_back(declared.iteration, old.iteration);
-  if (old.dynamicScale && declared.dynamicScale)
-    matched.emplace_back(declared.dynamicScale, old.dynamicScale);
-  if (old.stepCounter && declared.stepCounter)
-    matched.emplace_back(declared.stepCounter, old.stepCounter);
+  for (auto [variable, tensor] :
+       {std::pair(declared.iteration, old.iteration),
+        std::pair(declared.dynamicScale, old.dynamicScale),
+        std::pair(declared.stepCounter, old.stepCounter), std::pair(declared.shared, old.shared)})
+    if (variable && tensor)
+      matched.emplace_back(variable, tensor);
   for (auto &[slot, variables] : declared.slots) {
     auto found = old.slots.find(slot);
     if (found == old.slots.end() || found->second.size() != variables.size())
@@ -186,8 +236,53 @@ std::string mpc::addLegacyOptimizerState(ModuleOp module, const std::vector<std:
       matched.emplace_back(variable, tensor);
     }
   }
-  for (auto &[variable, tensor] : matched)
+  return "";
+}
+
+/// What the rule's variables share follows from the iterations where the file leaves it out.
+void addShared(Declared &declared, int64_t iterations, WeightStore &weights) {
+  if (!declared.shared || weights.all().count(declared.shared.getSymName().str()))
+    return;
+  auto rule = cast<OptimizerRuleAttrInterface>(declared.optimizer.getRule());
+  SmallVector<double> values = rule.getSharedAfter(iterations, int64_t(declared.parameters.size()));
+  auto type = cast<RankedTensorType>(declared.shared.getType());
+  if (values.size() != 1 || !type.getElementType().isF32())
+    return;
+  const float value = float(values.front());
+  Weight weight;
+  weight.dtype = MPC_RT_FLOAT32;
+  weight.bytes.resize(sizeof(value));
+  std::memcpy(weight.bytes.data(), &value, sizeof(value));
+  weights.add(declared.shared.getSymName().str(), std::move(weight));
+}
+
+} // namespace
+
+bool mpc::isLegacyList(ModuleOp module, ArrayRef<keras::StoredTensor> stored) {
+  Declared declared = readDeclared(module);
+  return declared.optimizer &&
+         (stored.size() == declared.listed.size() || hasIdleMomentum(declared, stored));
+}
+
+std::string mpc::addLegacyOptimizerState(ModuleOp module, const std::vector<std::string> &names,
+                                         std::vector<keras::StoredTensor> stored,
+                                         WeightStore &weights) {
+  Declared declared = readDeclared(module);
+  if (!declared.iteration || !declared.optimizer || stored.empty())
+    return "";
+  Matches matched;
+  std::string problem = names.empty() ? matchNumbered(declared, stored, matched)
+                                      : matchNamed(declared, names, stored, matched);
+  if (!problem.empty())
+    return holdsState(stored) ? problem : "";
+  int64_t iterations = 0;
+  for (auto &[variable, tensor] : matched) {
+    if (variable == declared.iteration)
+      iterations = integerOf(*tensor);
     weights.add(variable.getSymName().str(),
                 {tensor->dtype, tensor->dims, std::move(tensor->bytes)});
+  }
+  if (!matched.empty())
+    addShared(declared, iterations, weights);
   return "";
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matching stored optimizer variables with declared ones by order and shape.
 #include "lib/Driver/OptimizerState.h"
+#include "lib/Driver/LegacyOptimizerState.h"
 #include <cstring>
 
 using namespace mlir;
@@ -42,14 +43,28 @@ bool mpc::hasStepped(ArrayRef<keras::StoredTensor> stored) {
   });
 }
 
+bool mpc::holdsState(ArrayRef<keras::StoredTensor> stored) {
+  auto isCounter = [](const keras::StoredTensor &tensor) {
+    return tensor.dtype == MPC_RT_INT64 || tensor.dtype == MPC_RT_INT32;
+  };
+  if (llvm::any_of(stored, isCounter))
+    return hasStepped(stored);
+  return llvm::any_of(stored, [](const keras::StoredTensor &tensor) {
+    return llvm::any_of(tensor.bytes, [](uint8_t byte) { return byte != 0; });
+  });
+}
+
 bool mpc::isListedWhenScaled(VariableOp variable) {
   return !variable->hasAttr(MpcDialect::kUnlistedAttr);
 }
 
-std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTensor> stored,
-                                   WeightStore &weights) {
+std::string mpc::addOptimizerState(ModuleOp module, OptimizerFamily family,
+                                   const std::vector<std::string> &names,
+                                   std::vector<keras::StoredTensor> stored, WeightStore &weights) {
   if (stored.empty())
     return "";
+  if (!names.empty() || (family != OptimizerFamily::Keras3 && isLegacyList(module, stored)))
+    return addLegacyOptimizerState(module, names, std::move(stored), weights);
   SmallVector<VariableOp> declared;
   for (VariableOp variable : module.getOps<VariableOp>())
     if (variable.getRole() == VariableRole::Optimizer)
@@ -82,8 +97,11 @@ std::string mpc::addOptimizerState(ModuleOp module, std::vector<keras::StoredTen
   for (size_t i = 0; i + skipDeclared < declared.size(); ++i) {
     auto type = cast<RankedTensorType>(declared[i + skipDeclared].getType());
     if (type.getShape() != ArrayRef<int64_t>(stored[i + skipStored].dims))
-      return "optimizer variable " + std::to_string(i) + " of the file has another shape than '" +
-             declared[i + skipDeclared].getSymName().str() + "'; the optimizer's state starts anew";
+      return !hasStepped(stored) ? ""
+                                 : "optimizer variable " + std::to_string(i) +
+                                       " of the file has another shape than '" +
+                                       declared[i + skipDeclared].getSymName().str() +
+                                       "'; the optimizer's state starts anew";
   }
   for (size_t i = 0; i + skipDeclared < declared.size(); ++i) {
     keras::StoredTensor &tensor = stored[i + skipStored];

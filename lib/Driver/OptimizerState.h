@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mpc/Codegen/CPU/Emit.h"
 #include "mpc/Import/Keras/Weights.h"
+#include "mpc/Training/TrainingRules.h"
 #include "llvm/Support/JSON.h"
 #include <vector>
 
@@ -16,9 +17,10 @@ namespace mpc {
 /// optimizer, which mpc-differentiate declared in Keras's order. A file written with a
 /// LossScaleOptimizer holds four more in front; either side may have them. Returns a warning text
 /// when the state does not fit and is left out, as Keras does; empty otherwise, and where the
-/// file's optimizer never made a step.
-std::string addOptimizerState(mlir::ModuleOp module, std::vector<keras::StoredTensor> stored,
-                              WeightStore &weights);
+/// file's optimizer never made a step. Of Keras 2 (LegacyOptimizerState.h) `names` go with them.
+std::string addOptimizerState(mlir::ModuleOp module, OptimizerFamily family,
+                              const std::vector<std::string> &names,
+                              std::vector<keras::StoredTensor> stored, WeightStore &weights);
 
 /// Whether two optimizers, in Keras's serialised form or by name, are of one class; what a
 /// LossScaleOptimizer wraps counts.
@@ -27,6 +29,9 @@ bool isSameOptimizer(const llvm::json::Value &a, const llvm::json::Value &b);
 /// Whether the optimizer that stored these made a step: its counters, the only integers it has, are
 /// not all 0.
 bool hasStepped(llvm::ArrayRef<keras::StoredTensor> stored);
+
+/// The same for old files, of which some keep no counter: then no slot that is not 0 means no step.
+bool holdsState(llvm::ArrayRef<keras::StoredTensor> stored);
 
 /// Takes back the learning rate that was stored; it starts as its initializer says.
 void dropLearningRate(mlir::ModuleOp module, WeightStore &weights);

@@ -293,7 +293,8 @@ void LossBuilder::addLosses() {
           << i << "]: the output's mask has more dimensions than the losses of its samples";
       continue;
     }
-    Value value = reduceLoss(e, loss, output.weights, mask, reduction);
+    Value value =
+        reduceLoss(e, loss, output.weights, mask, reduction, config.rules.masksStayInMeans);
     outputLosses.push_back({output.parts.lossName, value});
     if (output.parts.lossWeight)
       value = e.mul(value, e.constant(*output.parts.lossWeight));

@@ -42,7 +42,7 @@ static bool isWhole(double value) { return value == std::trunc(value) && value <
 
 /// What BaseOptimizer's constructor refuses, and numbers that would make the first step NaN: Keras
 /// trains with them.
-static std::string checkOptions(const KerasObject &optimizer) {
+static std::string checkOptions(const KerasObject &optimizer, OptimizerFamily family) {
   if (std::string problem = checkKinds(optimizer); !problem.empty())
     return problem;
   if (const llvm::json::Value *rate = optimizer.config.get("learning_rate");
@@ -53,7 +53,7 @@ static std::string checkOptions(const KerasObject &optimizer) {
   int clips = 0;
   for (StringRef key : {"clipnorm", "global_clipnorm", "clipvalue"})
     clips += optimizer.optionalNumber(key).has_value();
-  if (clips > 1)
+  if (clips > 1 && family == OptimizerFamily::Keras3)
     return "has more than one of clipnorm, clipvalue and global_clipnorm";
   if (double steps = optimizer.number("gradient_accumulation_steps", 0);
       steps != 0 && (steps < 2 || !isWhole(steps)))
@@ -86,8 +86,47 @@ static ArrayAttr excludedFromDecay(RuleInput &in) {
   return symbols.empty() ? ArrayAttr() : in.builder.getArrayAttr(symbols);
 }
 
+/// What an optimizer limits gradients by.
+struct Clips {
+  FloatAttr norm, globalNorm, value;
+};
+
+/// Keras 2.11 to 2.16 follow the first limit in this order; older optimizers follow all; those
+/// before TensorFlow 2 take the norm of all gradients where later ones take that of each.
+static Clips findClips(OpBuilder &b, const KerasObject &object, OptimizerFamily family) {
+  auto limit = [&](StringRef key) {
+    std::optional<double> value = object.optionalNumber(key);
+    return value && (family == OptimizerFamily::Keras3 || *value > 0) ? b.getF64FloatAttr(*value)
+                                                                      : FloatAttr();
+  };
+  Clips clips{limit("clipnorm"), limit("global_clipnorm"), limit("clipvalue")};
+  if (family == OptimizerFamily::Keras2) {
+    if (clips.norm)
+      clips.globalNorm = {};
+    if (clips.norm || clips.globalNorm)
+      clips.value = {};
+  }
+  if (family == OptimizerFamily::BeforeTensorFlow2)
+    std::swap(clips.norm, clips.globalNorm);
+  return clips;
+}
+
+static RowGradients findRows(OptimizerFamily family) {
+  switch (family) {
+  case OptimizerFamily::Keras3:
+    return RowGradients::Each;
+  case OptimizerFamily::Keras2:
+    return RowGradients::Summed;
+  case OptimizerFamily::OptimizerV2:
+    return RowGradients::Touched;
+  case OptimizerFamily::BeforeTensorFlow2:
+    return RowGradients::Dense;
+  }
+  llvm_unreachable("no other family");
+}
+
 static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module, const RuleEntry &entry,
-                           const KerasObject &object) {
+                           const KerasObject &object, OptimizerFamily family) {
   DictionaryAttr schedule;
   double rate = object.number("learning_rate", entry.learningRate);
   if (const llvm::json::Object *scheduleJson = object.config.getObject("learning_rate")) {
@@ -104,7 +143,7 @@ static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module, const Ru
     std::optional<double> value = object.optionalNumber(key);
     return value && *value != 0 ? b.getI64IntegerAttr(int64_t(*value)) : IntegerAttr();
   };
-  RuleInput input{b, module, object, checkOptions(object)};
+  RuleInput input{b, module, object, family, checkOptions(object, family)};
   auto rule = entry.build(input);
   FloatAttr decay = optionalFloat("weight_decay");
   if (!decay && entry.weightDecay && !object.isNull("weight_decay"))
@@ -121,16 +160,25 @@ static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module, const Ru
     input.problem = "has no argument " + unknown;
   if (!input.problem.empty())
     return emitError(loc) << "optimizer '" << object.identifier << "' " << input.problem;
-  bool average = object.boolean("use_ema", false);
+  const bool average = object.boolean("use_ema", false),
+             isKeras3 = family == OptimizerFamily::Keras3;
+  const Clips clips = findClips(b, object, family);
+  // Keras 3 ignores it, and Nadam means something else by it.
+  const double rateDecay =
+      input.isOld() && entry.className != "Nadam" ? object.number("decay", 0) : 0;
+  if (rateDecay < 0)
+    return emitError(loc) << "optimizer '" << object.identifier << "' needs decay >= 0";
   // Keras names an optimizer that has no name after its class.
   std::string name = snakeCase(entry.className);
   OptimizerOp::create(
       b, loc, b.getStringAttr(object.string("name", name)), rule, b.getF64FloatAttr(rate), schedule,
-      optionalFloat("clipnorm"), optionalFloat("global_clipnorm"), optionalFloat("clipvalue"),
-      decay, undecayed,
+      clips.norm, clips.globalNorm, clips.value, decay, undecayed,
       average ? b.getF64FloatAttr(object.number("ema_momentum", 0.99)) : FloatAttr(),
       average ? optionalInteger("ema_overwrite_frequency") : IntegerAttr(),
-      optionalInteger("gradient_accumulation_steps"), optionalFloat("loss_scale_factor"));
+      optionalInteger("gradient_accumulation_steps"), optionalFloat("loss_scale_factor"),
+      rateDecay > 0 ? b.getF64FloatAttr(rateDecay) : FloatAttr(),
+      isKeras3 ? RowGradientsAttr() : RowGradientsAttr::get(b.getContext(), findRows(family)),
+      average && !isKeras3 ? b.getUnitAttr() : UnitAttr());
   return success();
 }
 
@@ -147,7 +195,7 @@ StringRef mpc::optimizerClassName(StringRef name) {
 }
 
 static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module,
-                           const llvm::json::Value &json) {
+                           const llvm::json::Value &json, OptimizerFamily family) {
   std::optional<KerasObject> object = KerasObject::parse(json);
   if (!object)
     return emitError(loc) << "optimizer must be a name or a serialised object";
@@ -159,10 +207,10 @@ static LogicalResult build(OpBuilder &b, Location loc, ModuleOp module,
         nested && nested->getString("class_name") == "LossScaleOptimizer")
       return emitError(loc) << "LossScaleOptimizer around a LossScaleOptimizer";
     return failure(failed(buildLossScale(b, loc, *object)) ||
-                   failed(build(b, loc, module, *inner)));
+                   failed(build(b, loc, module, *inner, family)));
   }
   if (const RuleEntry *entry = lookupRule(object->identifier))
-    return build(b, loc, module, *entry, *object);
+    return build(b, loc, module, *entry, *object, family);
   auto names = llvm::map_to_vector(optimizerRules(),
                                    [](const RuleEntry &entry) { return entry.className.lower(); });
   return emitError(loc) << "optimizer '" << object->identifier << "' is not supported; use one of "
@@ -174,5 +222,5 @@ LogicalResult mpc::buildOptimizer(OpBuilder &b, ModuleOp module, const CompileCo
   Location loc = NameLoc::get(b.getStringAttr("optimizer"));
   if (!config.optimizerPlace.empty())
     loc = FileLineColLoc::get(b.getContext(), config.optimizerPlace, 0, 0);
-  return build(b, loc, module, config.optimizer);
+  return build(b, loc, module, config.optimizer, config.rules.optimizers);
 }

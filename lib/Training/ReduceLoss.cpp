@@ -27,7 +27,7 @@ Value mpc::alignMask(Expression &e, Value mask, int64_t rank) {
 }
 
 Value mpc::reduceLoss(Expression &e, const SampleLoss &loss, Value weights, Value mask,
-                      StringRef reduction) {
+                      StringRef reduction, bool maskStaysInMean) {
   Value values = loss.values;
   int64_t rank = tensorTypeOf(values).getRank();
   if (!loss.hasBatch || rank == 0) {
@@ -53,7 +53,7 @@ Value mpc::reduceLoss(Expression &e, const SampleLoss &loss, Value weights, Valu
     return e.divideNoNan(e.reduceAll(ReduceKind::Sum, weighted),
                          e.reduceAll(ReduceKind::Sum, divisor));
   }
-  if (valid)
+  if (valid && !maskStaysInMean)
     return e.divideNoNan(e.reduceAll(ReduceKind::Sum, weighted),
                          e.reduceAll(ReduceKind::Sum, valid));
   return e.reduceAll(ReduceKind::Mean, weighted);

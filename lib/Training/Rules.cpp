@@ -23,8 +23,11 @@ static OptimizerRuleAttrInterface buildSGD(RuleInput &in) {
 }
 
 static OptimizerRuleAttrInterface buildRMSprop(RuleInput &in) {
+  // TensorFlow's kernel of OptimizerV2, for what has momentum, adds it below the root.
+  const bool isBeside = in.isOld() && in.optimizer.number("momentum", 0) == 0;
   return RMSpropAttr::get(in.builder.getContext(), in.number("rho", 0.9), in.number("momentum", 0),
-                          in.number("epsilon", 1e-7), in.optimizer.boolean("centered", false));
+                          in.number("epsilon", 1e-7), in.optimizer.boolean("centered", false),
+                          isBeside);
 }
 
 static OptimizerRuleAttrInterface buildAdam(RuleInput &in) {
@@ -34,8 +37,9 @@ static OptimizerRuleAttrInterface buildAdam(RuleInput &in) {
 }
 
 static OptimizerRuleAttrInterface buildAdagrad(RuleInput &in) {
-  return AdagradAttr::get(in.builder.getContext(), in.number("initial_accumulator_value", 0.1),
-                          in.number("epsilon", 1e-7));
+  const double start = in.family == OptimizerFamily::BeforeTensorFlow2 ? 0 : 0.1;
+  return AdagradAttr::get(in.builder.getContext(), in.number("initial_accumulator_value", start),
+                          in.number("epsilon", 1e-7), /*epsilonBesideRoot=*/in.isOld());
 }
 
 static OptimizerRuleAttrInterface buildAdadelta(RuleInput &in) {
@@ -43,7 +47,15 @@ static OptimizerRuleAttrInterface buildAdadelta(RuleInput &in) {
                            in.number("epsilon", 1e-7));
 }
 
-/// Adamax, Nadam and Lamb take the same arguments.
+static OptimizerRuleAttrInterface buildNadam(RuleInput &in) {
+  // `decay` of old ones is the schedule's, and Keras 3 ignores it.
+  FloatAttr scheduleDecay = in.isOld() ? in.number("decay", 0.004) : FloatAttr();
+  return NadamAttr::get(in.builder.getContext(), in.number("beta_1", 0.9),
+                        in.number("beta_2", 0.999), in.number("epsilon", 1e-7), scheduleDecay,
+                        /*productPerVariable=*/in.family == OptimizerFamily::Keras2);
+}
+
+/// Adamax and Lamb take the same arguments.
 template <typename RuleAttr> static OptimizerRuleAttrInterface buildMoments(RuleInput &in) {
   return RuleAttr::get(in.builder.getContext(), in.number("beta_1", 0.9),
                        in.number("beta_2", 0.999), in.number("epsilon", 1e-7));
@@ -136,7 +148,7 @@ ArrayRef<RuleEntry> mpc::optimizerRules() {
       {"Lamb", 0.001, std::nullopt, buildMoments<LambAttr>},
       {"Lion", 0.001, std::nullopt, buildLion},
       {"Muon", 0.001, 0.004, buildMuon},
-      {"Nadam", 0.001, std::nullopt, buildMoments<NadamAttr>},
+      {"Nadam", 0.001, std::nullopt, buildNadam},
       {"RMSprop", 0.001, std::nullopt, buildRMSprop},
       {"ScheduleFreeAdamW", 0.0025, std::nullopt, buildScheduleFreeAdamW},
       {"SGD", 0.01, std::nullopt, buildSGD},

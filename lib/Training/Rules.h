@@ -5,6 +5,7 @@
 
 #include "dialects/mpc/IR/Mpc.h"
 #include "lib/Training/KerasObject.h"
+#include "mpc/Training/TrainingRules.h"
 
 namespace mpc {
 
@@ -12,10 +13,15 @@ struct RuleInput {
   mlir::Builder &builder;
   mlir::ModuleOp module; // whose variables the optimizer will update
   const KerasObject &optimizer;
+  OptimizerFamily family;
   std::string problem; // what is wrong with the arguments; "" when nothing is
 
   mlir::FloatAttr number(llvm::StringRef key, double otherwise) {
     return builder.getF64FloatAttr(optimizer.number(key, otherwise));
+  }
+  /// Of tf.keras up to 2.10, or of Keras before it was TensorFlow's.
+  bool isOld() const {
+    return family == OptimizerFamily::OptimizerV2 || family == OptimizerFamily::BeforeTensorFlow2;
   }
 };
 

@@ -5,6 +5,7 @@
 #include "data/convert.h"
 #include "data/zip_writer.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace mpc::training {
@@ -86,7 +87,11 @@ Status Trace::stepEnd(const Batcher &step) {
   if (optimizer_.hasLossScale()) {
     scale_.push_back(optimizer_.dynamicScale().value_or(0));
     counter_.push_back(optimizer_.stepCounter().value_or(0));
-    iterations_.push_back(optimizer_.iterations().value_or(0));
+    // The variable counts calls.
+    const Array *calls = step.findOutput("accumulation_steps");
+    const int64_t divisor =
+        calls ? std::max<int64_t>(1, static_cast<int64_t>(data::elementAsDouble(*calls, 0))) : 1;
+    iterations_.push_back(optimizer_.iterations().value_or(0) / divisor);
   }
   for (size_t i = 0; i < metric_.size(); ++i)
     addTo(totals_[i], session_.variable(metric_[i]));

@@ -38,6 +38,10 @@ inline bool anyStartsAsVariable(llvm::ArrayRef<OptimizerSlot> slots) {
   return llvm::any_of(slots, [](const OptimizerSlot &slot) { return slot.startsAsVariable; });
 }
 
+/// What an optimizer of TensorFlow's OptimizerV2 leaves alone in rows of a table without a
+/// gradient.
+enum class KeptRows { None, Variable, VariableAndSlots };
+
 /// A scalar, float32 or float64, that an optimizer keeps once.
 struct OptimizerScalar {
   llvm::StringRef name;

@@ -15,7 +15,9 @@ SmallVector<Value> AdagradAttr::buildUpdate(OpBuilder &builder, Location loc, Va
                                             ValueRange, Value rate, Value) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   Value accumulator = u.add(slots[0], u.squareOf(gradient, powers));
-  Value divisor = u.sqrt(u.add(accumulator, u.constant(getEpsilon())));
+  Value epsilon = u.constant(getEpsilon());
+  Value divisor = getEpsilonBesideRoot() ? u.add(u.sqrt(accumulator), epsilon)
+                                         : u.sqrt(u.add(accumulator, epsilon));
   return {u.sub(variable, u.div(u.mul(rate, gradient), divisor)), accumulator};
 }
 
@@ -39,6 +41,8 @@ SmallVector<Value> AdadeltaAttr::buildUpdate(OpBuilder &builder, Location loc, V
   Value square = powers ? u.mul(powers, u.square(u.div(above, below))) : u.square(delta);
   return {u.add(variable, u.mul(rate, delta)), accumulated, averaged(slots[1], square)};
 }
+
+KeptRows AdadeltaAttr::getKeptRows() const { return KeptRows::VariableAndSlots; }
 
 SmallVector<OptimizerSlot> FtrlAttr::getSlots(RankedTensorType variable) const {
   return {{"accumulator", variable, getInitialAccumulatorValue().getValueAsDouble()},
@@ -68,6 +72,8 @@ SmallVector<Value> FtrlAttr::buildUpdate(OpBuilder &builder, Location loc, Value
   Value clipped = u.maximum(u.minimum(linear, u.constant(l1)), u.constant(-l1));
   return {u.div(u.sub(clipped, linear), quadratic), accumulator, linear};
 }
+
+KeptRows FtrlAttr::getKeptRows() const { return KeptRows::VariableAndSlots; }
 
 SmallVector<OptimizerSlot> LionAttr::getSlots(RankedTensorType variable) const {
   return {{"momentum", variable}};

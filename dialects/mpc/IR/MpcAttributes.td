@@ -91,7 +91,7 @@ class Mpc_RuleAttr<string name, string mnemonicName, list<string> overrides = []
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Mpc_SGDAttr : Mpc_RuleAttr<"SGD", "sgd", ["getPowerOfParts"]> {
+def Mpc_SGDAttr : Mpc_RuleAttr<"SGD", "sgd", ["getPowerOfParts", "getKeptRows"]> {
   let summary = "stochastic gradient descent (keras/src/optimizers/sgd.py)";
   let description = [{
     With momentum m = momentum m - rate g, and w += m, or with `nesterov` w += momentum m - rate g. Without
@@ -102,17 +102,18 @@ def Mpc_SGDAttr : Mpc_RuleAttr<"SGD", "sgd", ["getPowerOfParts"]> {
   let parameters = (ins "::mlir::FloatAttr":$momentum, "bool":$nesterov);
 }
 
-def Mpc_RMSpropAttr : Mpc_RuleAttr<"RMSprop", "rmsprop", ["getInterleavedSlotCount"]> {
+def Mpc_RMSpropAttr : Mpc_RuleAttr<"RMSprop", "rmsprop", ["getInterleavedSlotCount", "getKeptRows"]> {
   let summary = "RMSprop (keras/src/optimizers/rmsprop.py)";
   let description = [{
     v = rho v + (1 - rho) g^2, and the step s = rate g / sqrt(v + epsilon). With `centered` a slot of mean gradients
     a = rho a + (1 - rho) g, whose square is taken off v. Where `momentum` is not 0, m = momentum m + s and
-    w -= m, else w -= s.
+    w -= m, else w -= s. With `epsilon_beside_root` the step is rate g / (sqrt(v) + epsilon), as Keras had it before 2.11.
 
     Example: `#mpc.rmsprop<rho = 0.9, momentum = 0.0, epsilon = 1.0e-07, centered = false>`
   }];
   let parameters = (ins "::mlir::FloatAttr":$rho, "::mlir::FloatAttr":$momentum,
-                        "::mlir::FloatAttr":$epsilon, "bool":$centered);
+                        "::mlir::FloatAttr":$epsilon, "bool":$centered,
+                        DefaultValuedParameter<"bool", "false">:$epsilon_beside_root);
 }
 
 def Mpc_AdamAttr : Mpc_RuleAttr<"Adam", "adam", ["getInterleavedSlotCount"]> {
@@ -132,14 +133,16 @@ def Mpc_AdamAttr : Mpc_RuleAttr<"Adam", "adam", ["getInterleavedSlotCount"]> {
 def Mpc_AdagradAttr : Mpc_RuleAttr<"Adagrad", "adagrad"> {
   let summary = "Adagrad (keras/src/optimizers/adagrad.py)";
   let description = [{
-    a += g^2, from `initial_accumulator_value` on; w -= rate g / sqrt(a + epsilon).
+    a += g^2, from `initial_accumulator_value` on; w -= rate g / sqrt(a + epsilon), or with `epsilon_beside_root`, as
+    Keras had it before 2.11, w -= rate g / (sqrt(a) + epsilon).
 
     Example: `#mpc.adagrad<initial_accumulator_value = 0.1, epsilon = 1.0e-07>`
   }];
-  let parameters = (ins "::mlir::FloatAttr":$initial_accumulator_value, "::mlir::FloatAttr":$epsilon);
+  let parameters = (ins "::mlir::FloatAttr":$initial_accumulator_value, "::mlir::FloatAttr":$epsilon,
+                        DefaultValuedParameter<"bool", "false">:$epsilon_beside_root);
 }
 
-def Mpc_AdadeltaAttr : Mpc_RuleAttr<"Adadelta", "adadelta"> {
+def Mpc_AdadeltaAttr : Mpc_RuleAttr<"Adadelta", "adadelta", ["getKeptRows"]> {
   let summary = "Adadelta (keras/src/optimizers/adadelta.py)";
   let description = [{
     a = rho a + (1 - rho) g^2; s = -g sqrt(d + epsilon) / sqrt(a + epsilon); d = rho d + (1 - rho) s^2;
@@ -150,7 +153,7 @@ def Mpc_AdadeltaAttr : Mpc_RuleAttr<"Adadelta", "adadelta"> {
   let parameters = (ins "::mlir::FloatAttr":$rho, "::mlir::FloatAttr":$epsilon);
 }
 
-def Mpc_AdamaxAttr : Mpc_RuleAttr<"Adamax", "adamax", ["getPowerOfParts"]> {
+def Mpc_AdamaxAttr : Mpc_RuleAttr<"Adamax", "adamax", ["getPowerOfParts", "getKeptRows"]> {
   let summary = "Adamax (keras/src/optimizers/adamax.py)";
   let description = [{
     m += (1 - beta_1) (g - m); u = max(beta_2 u, |g|); w -= rate m / ((1 - beta_1^t) (u + epsilon)).
@@ -161,19 +164,27 @@ def Mpc_AdamaxAttr : Mpc_RuleAttr<"Adamax", "adamax", ["getPowerOfParts"]> {
                         "::mlir::FloatAttr":$epsilon);
 }
 
-def Mpc_NadamAttr : Mpc_RuleAttr<"Nadam", "nadam", ["getSharedScalars", "buildSharedUpdate"]> {
+def Mpc_NadamAttr : Mpc_RuleAttr<"Nadam", "nadam", ["getSharedScalars", "buildSharedUpdate", "renewsSharedPerVariable",
+                                               "getSharedAfter", "getKeptRows"]> {
   let summary = "Nadam (keras/src/optimizers/nadam.py)";
   let description = [{
     m and v as in Adam. With u(t) = beta_1 (1 - 0.96^t / 2), and the product p of u(1) to u(t), a scalar that variables share:
     w -= rate (u(t + 1) m / (1 - p u(t + 1)) + (1 - u(t)) g / (1 - p)) / (sqrt(v / (1 - beta_2^t)) + epsilon).
+    With `schedule_decay` (Keras before 2.11) u(t) = beta_1 (1 - 0.96^(schedule_decay t) / 2).
+
+    `product_per_variable` is what Keras 2.11 to 2.16 train by: the update of each variable multiplies p by u(t) once more, so that of n variables
+    the one at place k, from 0, takes p u(t)^(k + 1). It remembers whether a step has done so in a number of Python, which TensorFlow traces: only
+    the variable at place t - n takes p as it stands.
 
     Example: `#mpc.nadam<beta_1 = 0.9, beta_2 = 0.999, epsilon = 1.0e-07>`
   }];
   let parameters = (ins "::mlir::FloatAttr":$beta_1, "::mlir::FloatAttr":$beta_2,
-                        "::mlir::FloatAttr":$epsilon);
+                        "::mlir::FloatAttr":$epsilon,
+                        OptionalParameter<"::mlir::FloatAttr">:$schedule_decay,
+                        DefaultValuedParameter<"bool", "false">:$product_per_variable);
 }
 
-def Mpc_FtrlAttr : Mpc_RuleAttr<"Ftrl", "ftrl"> {
+def Mpc_FtrlAttr : Mpc_RuleAttr<"Ftrl", "ftrl", ["getKeptRows"]> {
   let summary = "FTRL-Proximal (keras/src/optimizers/ftrl.py)";
   let description = [{
     With p = -learning_rate_power, L2 = l2 + beta / (2 rate) and b = a + g^2 (a from `initial_accumulator_value` on):

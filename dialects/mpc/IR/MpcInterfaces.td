@@ -153,10 +153,18 @@ def Mpc_OptimizerRuleAttrInterface : AttrInterface<"OptimizerRuleAttrInterface">
            "::mlir::FloatAttr":$decay), "", [{ return decay; }]>,
     InterfaceMethod<"scalars that all variables share, which Keras lists after the slots",
       "::llvm::SmallVector<::mpc::OptimizerScalar>", "getSharedScalars", (ins), "", [{ return {}; }]>,
-    InterfaceMethod<"emit their new values, once per step, in the scalars' own type",
+    InterfaceMethod<"whether each variable's update renews them, in the order of the variables, "
+      "instead of one renewal per step", "bool", "renewsSharedPerVariable", (ins), "",
+      [{ return false; }]>,
+    InterfaceMethod<"emit their new values, in the scalars' own type, for the update of variable "
+      "`index` of `count` (0 of 1 where a step renews them once)",
       "::llvm::SmallVector<::mlir::Value>", "buildSharedUpdate",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$shared,
-           "::mlir::Value":$iteration), "", [{ return {}; }]>,
+           "::mlir::Value":$iteration, "int64_t":$index, "int64_t":$count), "",
+      [{ return {}; }]>,
+    InterfaceMethod<"what they hold after so many updates of `count` variables, for files that leave "
+      "them out", "::llvm::SmallVector<double>", "getSharedAfter",
+      (ins "int64_t":$updates, "int64_t":$count), "", [{ return {}; }]>,
     InterfaceMethod<"emit mpc ops for one update in float32 (float64 for float64 variables). Values "
       "have the types of the variable and its slots; `shared` (new values of the shared scalars), "
       "`learningRate` and `iteration` (1 in the first step) are scalars. Returns the new variable, "
@@ -169,7 +177,10 @@ def Mpc_OptimizerRuleAttrInterface : AttrInterface<"OptimizerRuleAttrInterface">
            "::mlir::ValueRange":$shared, "::mlir::Value":$learningRate, "::mlir::Value":$iteration)>,
     InterfaceMethod<"the power of the gradient's magnitude that the rule accumulates (2: squares), or 0 "
       "when it is linear in the gradient. Where the gradient is a sum of parts, Keras sums the powers "
-      "of the parts instead", "unsigned", "getPowerOfParts", (ins), "", [{ return 2; }]>
+      "of the parts instead", "unsigned", "getPowerOfParts", (ins), "", [{ return 2; }]>,
+    InterfaceMethod<"what an update leaves alone in rows that no part of the gradient is of, where the "
+      "optimizer's `rows` are `touched`", "::mpc::KeptRows", "getKeptRows", (ins), "",
+      [{ return ::mpc::KeptRows::None; }]>
   ];
 }
 

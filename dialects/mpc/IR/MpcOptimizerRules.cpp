@@ -3,6 +3,8 @@
 // classes in keras/src/optimizers.
 #include "dialects/mpc/IR/OptimizerUpdate.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpc;
 
@@ -27,6 +29,8 @@ SmallVector<Value> SGDAttr::buildUpdate(OpBuilder &builder, Location loc, Value 
 }
 
 unsigned SGDAttr::getPowerOfParts() const { return 0; }
+
+KeptRows SGDAttr::getKeptRows() const { return KeptRows::VariableAndSlots; }
 
 SmallVector<OptimizerSlot> RMSpropAttr::getSlots(RankedTensorType variable) const {
   SmallVector<OptimizerSlot> slots{{"velocity", variable}};
@@ -54,8 +58,10 @@ SmallVector<Value> RMSpropAttr::buildUpdate(OpBuilder &builder, Location loc, Va
     average = u.add(u.mul(rho, slots[next]), u.mul(rest, gradient));
     denominator = u.sub(velocity, u.mul(average, average));
   }
-  denominator = u.add(denominator, u.constant(getEpsilon()));
-  Value increment = u.div(u.mul(rate, gradient), u.sqrt(denominator));
+  Value epsilon = u.constant(getEpsilon());
+  denominator = getEpsilonBesideRoot() ? u.add(u.sqrt(denominator), epsilon)
+                                       : u.sqrt(u.add(denominator, epsilon));
+  Value increment = u.div(u.mul(rate, gradient), denominator);
   if (hasMomentum) {
     increment = u.add(u.mul(u.constant(getMomentum()), momentumSlot), increment);
     results.push_back(increment);
@@ -64,6 +70,12 @@ SmallVector<Value> RMSpropAttr::buildUpdate(OpBuilder &builder, Location loc, Va
     results.push_back(average);
   results[0] = u.sub(variable, increment);
   return results;
+}
+
+/// TensorFlow has a kernel for rows with momentum alone; without it a row that has no gradient
+/// gets no step, and its averages decay.
+KeptRows RMSpropAttr::getKeptRows() const {
+  return getMomentum().getValueAsDouble() > 0 ? KeptRows::VariableAndSlots : KeptRows::None;
 }
 
 /// momentum and velocity, as Adam, Nadam and Lamb keep them.
@@ -119,6 +131,8 @@ SmallVector<Value> AdamaxAttr::buildUpdate(OpBuilder &builder, Location loc, Val
 
 unsigned AdamaxAttr::getPowerOfParts() const { return 1; }
 
+KeptRows AdamaxAttr::getKeptRows() const { return KeptRows::VariableAndSlots; }
+
 SmallVector<OptimizerSlot> NadamAttr::getSlots(RankedTensorType variable) const {
   return momentSlots(variable);
 }
@@ -126,16 +140,45 @@ SmallVector<OptimizerSlot> NadamAttr::getSlots(RankedTensorType variable) const 
 /// Keras creates the product without a name; "variable" is what it is called then.
 SmallVector<OptimizerScalar> NadamAttr::getSharedScalars() const { return {{"variable", 1.0}}; }
 
-/// beta_1 * (1 - 0.5 * 0.96^step), the coefficient of a step.
-static Value nadamCoefficient(OptimizerUpdate &u, FloatAttr beta, Value step) {
-  Value power = u.pow(u.constant(0.96), step);
-  return u.mul(u.constant(beta), u.sub(u.constant(1), u.mul(u.constant(0.5), power)));
+KeptRows NadamAttr::getKeptRows() const { return KeptRows::Variable; }
+
+bool NadamAttr::renewsSharedPerVariable() const { return getProductPerVariable(); }
+
+/// What the momentum decays by in each step.
+constexpr double kNadamBase = 0.96;
+
+/// beta_1 * (1 - 0.5 * 0.96^(schedule_decay * step)), the coefficient of a step.
+static Value nadamCoefficient(OptimizerUpdate &u, NadamAttr rule, Value step) {
+  if (FloatAttr decay = rule.getScheduleDecay())
+    step = u.mul(u.constant(decay), step);
+  Value power = u.pow(u.constant(kNadamBase), step);
+  return u.mul(u.constant(rule.getBeta_1()), u.sub(u.constant(1), u.mul(u.constant(0.5), power)));
 }
 
 SmallVector<Value> NadamAttr::buildSharedUpdate(OpBuilder &builder, Location loc, ValueRange shared,
-                                                Value iteration) const {
+                                                Value iteration, int64_t index,
+                                                int64_t count) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(shared[0])};
-  return {u.mul(shared[0], nadamCoefficient(u, getBeta_1(), iteration))};
+  Value product = u.mul(shared[0], nadamCoefficient(u, *this, iteration));
+  if (getProductPerVariable())
+    product = u.select(ComparePredicate::EQ, iteration, u.constant(double(count + index)),
+                       shared[0], product);
+  return {product};
+}
+
+SmallVector<double> NadamAttr::getSharedAfter(int64_t updates, int64_t count) const {
+  const double beta = getBeta_1().getValueAsDouble(),
+               decay = getScheduleDecay() ? getScheduleDecay().getValueAsDouble() : 1;
+  double product = 1;
+  // Long before the bound it is 0, or as good as constant in float32.
+  constexpr int64_t kMost = 1 << 20;
+  for (int64_t t = 1; t <= std::min(updates, kMost) && product > 0; ++t) {
+    const double factor = beta * (1 - 0.5 * std::pow(kNadamBase, decay * double(t)));
+    const int64_t factors =
+        getProductPerVariable() ? count - (t >= count && t < 2 * count ? 1 : 0) : 1;
+    product *= std::pow(factor, double(factors));
+  }
+  return {product};
 }
 
 SmallVector<Value> NadamAttr::buildUpdate(OpBuilder &builder, Location loc, Value variable,
@@ -143,8 +186,8 @@ SmallVector<Value> NadamAttr::buildUpdate(OpBuilder &builder, Location loc, Valu
                                           ValueRange shared, Value rate, Value iteration) const {
   OptimizerUpdate u{builder, loc, elementTypeOf(variable)};
   Value one = u.constant(1), product = shared[0];
-  Value now = nadamCoefficient(u, getBeta_1(), iteration),
-        next = nadamCoefficient(u, getBeta_1(), u.add(iteration, one));
+  Value now = nadamCoefficient(u, *this, iteration),
+        next = nadamCoefficient(u, *this, u.add(iteration, one));
   Value m = u.decayed(slots[0], gradient, getBeta_1());
   Value v = u.decayed(slots[1], u.squareOf(gradient, powers), getBeta_2());
   Value estimate = u.add(u.div(u.mul(next, m), u.sub(one, u.mul(product, next))),

@@ -48,6 +48,10 @@ static bool isFiniteInFloat32(const APFloat &value) {
 LogicalResult OptimizerOp::verify() {
   if (!isFiniteInFloat32(getLearningRate()))
     return emitOpError() << "learning_rate must be finite in float32";
+  if (getDecay() && (!isFiniteInFloat32(*getDecay()) || getDecay()->isNegative()))
+    return emitOpError() << "decay must be finite in float32 and not negative";
+  if (getAverageFromVariable() && !getEmaMomentum())
+    return emitOpError() << "average_from_variable needs ema_momentum";
   for (auto [name, steps] : {std::pair{"accumulation_steps", getAccumulationSteps()},
                              {"ema_overwrite_frequency", getEmaOverwriteFrequency()}})
     if (steps && static_cast<int64_t>(*steps) < 1)

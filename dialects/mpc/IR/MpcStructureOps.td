@@ -95,7 +95,12 @@ def Mpc_OptimizerOp : Mpc_Op<"optimizer", [DeclareOpInterfaceMethods<SymbolUserO
     At most one per module. mpc-differentiate turns it into optimizer steps. `learning_rate` is a
     number, or `schedule` is a dictionary: Keras's serialised schedule config plus `class_name`.
     Clipping, decay, averaging and accumulation as in Keras's BaseOptimizer; absent means off.
-    Weight decay leaves the variables in `undecayed` alone.
+    Weight decay leaves the variables in `undecayed` alone. Of several limits, values are clipped before the
+    norms of variables, and these before the norm of all.
+
+    Optimizers of Keras 2 differ: `decay` divides the rate by 1 + decay t, t being the updates so far; `rows` says
+    what becomes of a gradient that is rows of a table; averages (`ema_momentum`) start from the variables
+    (`average_from_variable`), where Keras 3's start with the first update.
 
     Example:
     ```mlir
@@ -109,7 +114,9 @@ def Mpc_OptimizerOp : Mpc_Op<"optimizer", [DeclareOpInterfaceMethods<SymbolUserO
                        OptionalAttr<F64Attr>:$clipvalue, OptionalAttr<F64Attr>:$weight_decay,
                        OptionalAttr<FlatSymbolRefArrayAttr>:$undecayed,
                        OptionalAttr<F64Attr>:$ema_momentum, OptionalAttr<I64Attr>:$ema_overwrite_frequency,
-                       OptionalAttr<I64Attr>:$accumulation_steps, OptionalAttr<F64Attr>:$static_scale);
+                       OptionalAttr<I64Attr>:$accumulation_steps, OptionalAttr<F64Attr>:$static_scale,
+                       OptionalAttr<F64Attr>:$decay, OptionalAttr<Mpc_RowGradientsAttr>:$rows,
+                       UnitAttr:$average_from_variable);
   let hasVerifier = 1;
   let assemblyFormat = "$name `rule` `(` $rule `)` attr-dict";
 }

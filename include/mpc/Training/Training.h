@@ -5,6 +5,7 @@
 
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mpc/Training/TrainingRules.h"
 #include "llvm/Support/JSON.h"
 
 namespace mpc {
@@ -17,6 +18,7 @@ struct CompileConfig {
   llvm::json::Value lossWeights = nullptr;
   llvm::json::Value metrics = nullptr;
   llvm::json::Value weightedMetrics = nullptr;
+  TrainingRules rules; ///< those of the file
   /// Where options give these parts, in place of the model's own: the file that an option names, or
   /// the option ("--loss=mse"); else empty.
   std::string optimizerPlace, lossPlace, metricsPlace;
@@ -27,6 +29,10 @@ struct CompileConfig {
     return value.kind() == llvm::json::Value::Null;
   }
 };
+
+/// Takes what mpc does not know out of the parts that no option gives: metrics, and the loss or the
+/// optimizer, without which there is no training. Returns what was left out, for warnings.
+std::vector<std::string> leaveUnknownOut(CompileConfig &config);
 
 /// Adds to a module that holds @forward the function @loss (values and metric updates, all float32
 /// or wider), the mpc.metric declarations, the first of which is the loss, and, when the config

@@ -23,6 +23,7 @@ struct ModelFile {
   std::string config;    ///< text of the architecture
   bool isLegacy = false; ///< the text is not what config.json would hold
   KerasVersion version;  ///< whose formulas and defaults it means
+  TrainingRules trainingRules;
 };
 
 llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
@@ -75,10 +76,13 @@ std::string statedVersion(const ModelFile &file, const json::Object &model) {
 }
 
 /// Which Keras the file means; with a warning where it does not say so.
-KerasVersion findVersion(const ModelFile &file, const json::Object &model, llvm::StringRef fileName,
-                         std::vector<std::string> &warnings) {
-  if (std::optional<KerasVersion> version = parseVersion(statedVersion(file, model)))
-    return *version;
+KerasVersion findVersion(std::optional<KerasVersion> writer, const json::Object &model,
+                         llvm::StringRef fileName, std::vector<std::string> &warnings) {
+  if (std::optional<llvm::StringRef> meant = model.getString(kSemanticsKey))
+    if (std::optional<KerasVersion> version = parseVersion(*meant))
+      return *version;
+  if (writer)
+    return *writer;
   KerasVersion assumed;
   if (looksLikeKeras2(model)) {
     assumed.major = 2;
@@ -106,14 +110,21 @@ llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName
   file.isLegacy = true;
   std::optional<LegacyLossScale> scale;
   json::Object model = modernizeModel(*object, file.version, scale);
+  if (const json::Object *compiled = model.getObject("compile_config")) {
+    file.trainingRules = findTrainingRules(file.version, compiled->get("optimizer"));
+    json::Object today = modernizeCompileConfig(*compiled);
+    model["compile_config"] = std::move(today);
+  }
   std::string training = file.hdf5.textAt("", "training_config");
   if (!training.empty()) {
     llvm::Expected<json::Value> parsed =
         parsePythonJson(training, (fileName + ":training_config").str());
     if (!parsed)
       return parsed;
-    if (const json::Object *legacy = parsed->getAsObject())
-      model["compile_config"] = modernizeTraining(*legacy, scale, warnings);
+    if (const json::Object *legacy = parsed->getAsObject()) {
+      file.trainingRules = findTrainingRules(file.version, legacy->get("optimizer_config"));
+      model["compile_config"] = modernizeTraining(*legacy, scale);
+    }
   }
   return json::Value(std::move(model));
 }
@@ -294,6 +305,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   model.metadata = std::move(read->archive.metadata);
   model.vocabularies = std::move(read->archive.vocabularies);
   model.compileConfig = std::move(config->compileConfig);
+  model.trainingRules = read->trainingRules;
   return model;
 }
 

@@ -160,12 +160,12 @@ llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphI
                "models that model.quantize changed, and does not load them either; save the model "
                "before quantize, and let mpcc quantize it (--policy=MODE_from_POLICY, such as "
                "int4_from_mixed_bfloat16)");
-  for (uint64_t index = 0;; ++index) {
-    auto stored = file.find("optimizer/vars/" + std::to_string(index));
-    if (stored == file.end())
-      break;
-    model.optimizerVariables.push_back(std::move(stored->second));
-  }
+  // Keras 2 has those of a LossScaleOptimizer under the optimizer inside, and some versions under
+  // both.
+  for (llvm::StringRef group : {"optimizer/vars/", "optimizer/inner_optimizer/vars/"})
+    for (uint64_t index = 0; index == model.optimizerVariables.size(); ++index)
+      if (auto stored = file.find((group + llvm::Twine(index)).str()); stored != file.end())
+        model.optimizerVariables.push_back(std::move(stored->second));
   model.hasWeights = true;
   return errors;
 }

@@ -118,3 +118,13 @@ mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.0, nesterov = false>) {learning_r
 
 // expected-error @below {{states names @nope, which no mpc.variable declares}}
 mpc.metric "loss" states([@nope, @nada])
+
+// -----
+
+// expected-error @+1 {{decay must be finite in float32 and not negative}}
+mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.0, nesterov = false>) {decay = -0.5 : f64, learning_rate = 0.1 : f64}
+
+// -----
+
+// expected-error @+1 {{average_from_variable needs ema_momentum}}
+mpc.optimizer "sgd" rule(#mpc.sgd<momentum = 0.0, nesterov = false>) {average_from_variable, learning_rate = 0.1 : f64}

@@ -7,6 +7,7 @@
 #include "mpc/Import/Keras/Config.h"
 #include "mpc/Import/Keras/Weights.h"
 #include "mpc/Policy/PolicySource.h"
+#include "mpc/Training/TrainingRules.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -52,9 +53,9 @@ struct ImportedModel {
   std::map<std::string, StoredTensor> weights;
   bool hasWeights = false;
   /// In the order of Keras 3's `optimizer/vars/0…n`: with a LossScaleOptimizer its four variables
-  /// come first. In the order and with the names of the file when Keras 2 wrote it.
+  /// come first. In the order of the file when Keras 2 wrote it, and with names where it has any.
   std::vector<StoredTensor> optimizerVariables;
-  /// One per optimizer variable when Keras 2 wrote the file, else empty.
+  /// One per optimizer variable in HDF5 files of Keras 2, else empty.
   std::vector<std::string> legacyOptimizerNames;
   /// The object of config.json; of an older file, in today's spelling.
   llvm::json::Value config = nullptr;
@@ -77,6 +78,7 @@ struct ImportedModel {
   /// Keras's compile_config, empty when the model was not compiled: optimizer, loss, loss_weights,
   /// metrics, weighted_metrics in the forms that the user passed to compile().
   llvm::json::Object compileConfig;
+  TrainingRules trainingRules; ///< what of it Keras 3 would compute otherwise
   /// Keras names of the outputs, in the order out0, out1, …: the keys of a dictionary, else the
   /// layers that compute them.
   std::vector<std::string> outputNames;

@@ -164,6 +164,10 @@ template <int64_t spatial> Value importUpSampling(LayerBuilder &b) {
     return repeat(b, x, axes, *size);
   if (!(x = b.getFloatInput()))
     return {};
+  if (b.layer.version.isKeras2() && !b.layer.version.ofTensorFlow)
+    return b.error("interpolation '" + interpolation +
+                   "' of Keras beside TensorFlow (2.0 to 2.3) takes other places than Keras does "
+                   "since; use nearest, or save the model with tf.keras");
   return resize(b, x, axes, extents, interpolation, /*antialias=*/false);
 }
 

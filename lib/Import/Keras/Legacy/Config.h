@@ -5,6 +5,7 @@
 #define MPC_LIB_IMPORT_KERAS_LEGACY_CONFIG_H
 
 #include "mpc/Import/Keras/Config.h"
+#include "mpc/Training/TrainingRules.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -37,11 +38,16 @@ constexpr llvm::StringLiteral kSemanticsKey("keras2_semantics");
 llvm::json::Object modernizeModel(const llvm::json::Object &legacy, KerasVersion version,
                                   std::optional<LegacyLossScale> &scale);
 
-/// training_config of a .h5 file as a compile_config. What
-/// is left out because Keras 3 ignores it, too, is said in `warnings`.
+/// training_config of a .h5 file as a compile_config.
 llvm::json::Object modernizeTraining(const llvm::json::Object &legacy,
-                                     const std::optional<LegacyLossScale> &scale,
-                                     std::vector<std::string> &warnings);
+                                     const std::optional<LegacyLossScale> &scale);
+
+/// compile_config of an archive of Keras 2.12 to 2.16 as Keras 3 has it.
+llvm::json::Object modernizeCompileConfig(const llvm::json::Object &legacy);
+
+/// Whose training it is: the version decides, and of versions that had two kinds of optimizers, or
+/// where it is only assumed, how the optimizer is written. `optimizer` is as in the file.
+TrainingRules findTrainingRules(KerasVersion version, const llvm::json::Value *optimizer);
 
 } // namespace mpc::keras
 

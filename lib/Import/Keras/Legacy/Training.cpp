@@ -21,7 +21,7 @@ std::string camelCase(llvm::StringRef name) {
   return result;
 }
 
-json::Value convertOptimizer(const json::Value &legacy, std::vector<std::string> &warnings);
+json::Value convertOptimizer(const json::Value &legacy);
 
 /// A schedule is an object; a number stays one.
 json::Value convertRate(const json::Value &rate) {
@@ -33,13 +33,13 @@ json::Value convertRate(const json::Value &rate) {
                     config ? *config : json::Object());
 }
 
-json::Object convertScaler(const json::Object &legacy, std::vector<std::string> &warnings) {
+json::Object convertScaler(const json::Object &legacy) {
   json::Object config{{"name", "loss_scale_optimizer"}};
   const json::Value *inner = legacy.get("inner_optimizer");
   if (!inner)
     inner = legacy.get("optimizer"); // TensorFlow 2.1 to 2.3
   if (inner)
-    config["inner_optimizer"] = convertOptimizer(*inner, warnings);
+    config["inner_optimizer"] = convertOptimizer(*inner);
   bool dynamic = legacy.getBoolean("dynamic").value_or(true);
   double initial = legacy.getNumber("initial_scale").value_or(32768.0);
   int64_t steps = legacy.getInteger("dynamic_growth_steps").value_or(2000);
@@ -57,7 +57,7 @@ json::Object convertScaler(const json::Object &legacy, std::vector<std::string> 
   return config;
 }
 
-json::Value convertOptimizer(const json::Value &legacy, std::vector<std::string> &warnings) {
+json::Value convertOptimizer(const json::Value &legacy) {
   const json::Object *object = legacy.getAsObject();
   if (!object)
     return legacy;
@@ -68,15 +68,12 @@ json::Value convertOptimizer(const json::Value &legacy, std::vector<std::string>
   if (!config)
     config = &empty;
   if (className.starts_with("LossScaleOptimizer"))
-    return serialized("keras.optimizers", "LossScaleOptimizer", convertScaler(*config, warnings));
+    return serialized("keras.optimizers", "LossScaleOptimizer", convertScaler(*config));
   json::Object today;
   for (const auto &[name, value] : *config) {
     const llvm::StringRef key = name; // json::Object keeps no copy of a StringRef key
-    if (key == "decay" || key == "schedule_decay") {
-      if (value.getAsNumber().value_or(0.0) != 0.0 && key == "decay")
-        warnings.push_back(
-            "the optimizer's 'decay' is ignored, as Keras 3 does; give it a learning "
-            "rate schedule (InverseTimeDecay) instead");
+    if (key == "schedule_decay") {
+      today["decay"] = value; // what Nadam of OptimizerV2 calls it
     } else if (key == "lr" || key == "learning_rate") {
       today["learning_rate"] = convertRate(value);
     } else if (key == "epsilon" && value.kind() == json::Value::Null) {
@@ -86,6 +83,40 @@ json::Value convertOptimizer(const json::Value &legacy, std::vector<std::string>
     }
   }
   return serialized("keras.optimizers", className, std::move(today));
+}
+
+/// What is inside a LossScaleOptimizer's.
+const json::Object *findInnermost(const json::Value *optimizer) {
+  const json::Object *object = optimizer ? optimizer->getAsObject() : nullptr;
+  for (int depth = 0; object && depth < 4; ++depth) {
+    const json::Object *config = object->getObject("config");
+    const json::Object *inner = config ? config->getObject("inner_optimizer") : nullptr;
+    if (!inner && config)
+      inner = config->getObject("optimizer"); // TensorFlow 2.1 to 2.3
+    if (!inner)
+      return object;
+    object = inner;
+  }
+  return object;
+}
+
+/// The name of a serialised function.
+std::optional<llvm::StringRef> functionOf(const json::Value *value) {
+  if (!value)
+    return std::nullopt;
+  if (std::optional<llvm::StringRef> name = value->getAsString())
+    return name;
+  const json::Object *object = value->getAsObject();
+  return object ? object->getString("config") : std::nullopt;
+}
+
+/// Whether compile(metrics=["accuracy"]) made this wrapper. Before the first step Keras has chosen
+/// the function without having seen a target, so that the name says more than the function.
+bool isChosenByShapes(llvm::StringRef name, llvm::StringRef function) {
+  llvm::StringRef kind = name == "acc" ? "accuracy" : name == "ce" ? "crossentropy" : name;
+  return (kind == "accuracy" || kind == "crossentropy") &&
+         function.consume_back("_" + kind.str()) &&
+         llvm::is_contained({"binary", "categorical", "sparse_categorical"}, function);
 }
 
 /// Losses and metrics: names, objects, and lists or dictionaries of them.
@@ -113,11 +144,18 @@ json::Value convertObjects(const json::Value &legacy, llvm::StringRef module) {
     config["reduction"] = "sum_over_batch_size";
   // compile(metrics=["accuracy"]) was saved as a wrapper around the function that it chose.
   std::string name = className->str();
-  if (llvm::StringRef(name).ends_with("Wrapper"))
-    if (std::optional<llvm::StringRef> function = config.getString("fn")) {
+  if (llvm::StringRef(name).ends_with("Wrapper")) {
+    if (std::optional<llvm::StringRef> function = functionOf(config.get("fn"))) {
+      if (isChosenByShapes(config.getString("name").value_or(""), *function))
+        return config.getString("name")->str();
       name = camelCase(*function);
       config.erase("fn");
     }
+  } else if (functionOf(config.get("fn"))) {
+    config.erase("fn"); // of a class that has one of its own
+  }
+  if (object->getString("class_name") == llvm::StringRef("function"))
+    return legacy;
   return serialized(module, name, std::move(config));
 }
 
@@ -133,15 +171,46 @@ json::Value flattenSingle(json::Value metrics) {
 
 } // namespace
 
+TrainingRules findTrainingRules(KerasVersion version, const json::Value *optimizer) {
+  TrainingRules rules;
+  if (!version.isKeras2())
+    return rules;
+  const json::Object *object = findInnermost(optimizer);
+  const json::Object *config = object ? object->getObject("config") : nullptr;
+  auto has = [&](llvm::StringRef key) { return config && config->get(key); };
+  if (has("is_legacy_optimizer") || (!version.isBefore(2, 11) && !has("decay") && !has("lr")))
+    rules.optimizers = config && config->getBoolean("is_legacy_optimizer").value_or(false)
+                           ? OptimizerFamily::OptimizerV2
+                           : OptimizerFamily::Keras2;
+  else if (has("lr") || (version.isBefore(2, 4) && !version.ofTensorFlow))
+    rules.optimizers = OptimizerFamily::BeforeTensorFlow2;
+  else
+    rules.optimizers = OptimizerFamily::OptimizerV2;
+  rules.masksStayInMeans =
+      version.isBefore(2, 10) && !version.isBefore(2, version.ofTensorFlow ? 2 : 3);
+  return rules;
+}
+
+json::Object modernizeCompileConfig(const json::Object &legacy) {
+  json::Object config = legacy;
+  if (const json::Value *optimizer = legacy.get("optimizer"))
+    config["optimizer"] = convertOptimizer(*optimizer);
+  if (const json::Value *loss = legacy.get("loss"))
+    config["loss"] = convertObjects(*loss, "keras.losses");
+  for (llvm::StringRef key : {"metrics", "weighted_metrics"})
+    if (const json::Value *metrics = legacy.get(key))
+      config[key.str()] = convertObjects(*metrics, "keras.metrics");
+  return config;
+}
+
 json::Object modernizeTraining(const json::Object &legacy,
-                               const std::optional<LegacyLossScale> &scale,
-                               std::vector<std::string> &warnings) {
+                               const std::optional<LegacyLossScale> &scale) {
   json::Object config;
   auto take = [&](llvm::StringRef key) {
     const json::Value *value = legacy.get(key);
     return value ? *value : json::Value(nullptr);
   };
-  json::Value optimizer = convertOptimizer(take("optimizer_config"), warnings);
+  json::Value optimizer = convertOptimizer(take("optimizer_config"));
   const json::Object *object = optimizer.getAsObject();
   const bool scales =
       object && object->getString("class_name") == llvm::StringRef("LossScaleOptimizer");

@@ -11,7 +11,6 @@ using namespace mpc::test;
 
 TrainingLoop::TrainingLoop(const std::string &declarations, std::vector<double> start,
                            const std::string &attributes) {
-  context.loadDialect<MpcDialect, func::FuncDialect>();
   std::string n = std::to_string(start.size()), w = "tensor<" + n + "xf32>",
               x = "tensor<?x" + n + "xf32>";
   std::string text = "mpc.variable @w : " + w + " role trainable {" + attributes + "}\n" +
@@ -22,6 +21,33 @@ TrainingLoop::TrainingLoop(const std::string &declarations, std::vector<double> 
                      " {mpc.input = \"out0\"}) -> (tensor<f32> {mpc.output = \"loss\"}) {\n" +
                      "  %l = mpc.reduce sum %p {axes = array<i64: 0, 1>} : " + x +
                      " -> tensor<f32>\n  return %l : tensor<f32>\n}\n";
+  prepare(text, start);
+}
+
+TrainingLoop::TrainingLoop(const std::string &declarations, const Table &table) {
+  std::string w = "tensor<" + std::to_string(table.start.size()) + "x1xf32>";
+  prepare("mpc.variable @w : " + w + " role trainable\n" +
+              "mpc.variable @b : tensor<1xf32> role trainable\n" + declarations + R"(
+func.func @forward(%ids: tensor<?xi32> {mpc.input = "ids"}, %x: tensor<?x1xf32> {mpc.input = "x"},
+                   %w: )" +
+              w + R"( {mpc.variable = @w}, %b: tensor<1xf32> {mpc.variable = @b})
+    -> (tensor<?x1xf32> {mpc.output = "out0"}) {
+  %rows = mpc.gather %w, %ids {axis = 0 : i64} : )" +
+              w + R"(, tensor<?xi32> -> tensor<?x1xf32>
+  %sum = mpc.add %rows, %b : tensor<?x1xf32>, tensor<1xf32>
+  %y = mpc.multiply %sum, %x : tensor<?x1xf32>, tensor<?x1xf32>
+  return %y : tensor<?x1xf32>
+}
+func.func @loss(%p: tensor<?x1xf32> {mpc.input = "out0"}) -> (tensor<f32> {mpc.output = "loss"}) {
+  %l = mpc.reduce sum %p {axes = array<i64: 0, 1>} : tensor<?x1xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+)",
+          table.start);
+}
+
+void TrainingLoop::prepare(const std::string &text, const std::vector<double> &start) {
+  context.loadDialect<MpcDialect, func::FuncDialect>();
   module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return;
@@ -43,14 +69,15 @@ TrainingLoop::TrainingLoop(const std::string &declarations, std::vector<double> 
   function = module->lookupSymbol<func::FuncOp>("train_step");
 }
 
-bool TrainingLoop::step(const std::vector<double> &gradient) {
+bool TrainingLoop::stepWith(const std::map<std::string, std::vector<double>> &inputs) {
   SmallVector<ReferenceTensor> arguments, results;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(i, MpcDialect::kVariableAttr))
       arguments.push_back(state.at(symbol.getValue().str()));
     else
-      arguments.push_back(
-          referenceTensor(cast<RankedTensorType>(function.getArgumentTypes()[i]), gradient));
+      arguments.push_back(referenceTensor(
+          cast<RankedTensorType>(function.getArgumentTypes()[i]),
+          inputs.at(function.getArgAttrOfType<StringAttr>(i, MpcDialect::kInputAttr).str())));
   if (failed(interpret(function, arguments, results)))
     return false;
   for (unsigned i = 0; i < function.getNumResults(); ++i)

@@ -20,8 +20,16 @@ public:
   TrainingLoop(const std::string &declarations, std::vector<double> start,
                const std::string &attributes = "");
 
+  /// Rows of one column each: the first values of a table w, whose rows `ids` name. The loss is
+  /// sum(x * w[ids]) + sum(x) * b with a second variable b, which starts as 0.
+  struct Table {
+    std::vector<double> start;
+  };
+  TrainingLoop(const std::string &declarations, const Table &table);
+
   /// One training step; returns whether it ran.
-  bool step(const std::vector<double> &gradient);
+  bool step(const std::vector<double> &gradient) { return stepWith({{"x", gradient}}); }
+  bool stepWith(const std::map<std::string, std::vector<double>> &inputs);
 
   /// Elements of a variable or of an output of the last step.
   std::vector<double> variable(const std::string &symbol) const;
@@ -30,6 +38,9 @@ public:
   bool valid() const { return bool(function); }
 
 private:
+  /// From text, the passes that make the step of it, and the variables' first values.
+  void prepare(const std::string &text, const std::vector<double> &start);
+
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;

@@ -49,10 +49,9 @@ TEST(LegacyConfig, PoliciesOfTensorFlow21KeepTheirLossScale) {
   EXPECT_EQ(scale->initial, 1024);
   EXPECT_EQ(scale->growthSteps, 50);
 
-  std::vector<std::string> warnings;
   json::Object training = modernizeTraining(
       parse(R"({"loss": "mse", "optimizer_config": {"class_name": "SGD", "config": {"lr": 0.5}}})"),
-      scale, warnings);
+      scale);
   const json::Object *optimizer = training.getObject("optimizer");
   ASSERT_NE(optimizer, nullptr);
   EXPECT_EQ(optimizer->getString("class_name"), llvm::StringRef("LossScaleOptimizer"));
@@ -100,41 +99,17 @@ TEST(LegacyConfig, ScalersOfEveryGeneration) {
     for (llvm::StringRef name : {"LossScaleOptimizer", "LossScaleOptimizerV3"}) {
       std::string config = row.config;
       config.replace(config.find("INNER"), 5, inner.str());
-      std::vector<std::string> warnings;
       json::Object training =
           modernizeTraining(parse(("{\"loss\": \"mse\", \"optimizer_config\": {\"class_name\": \"" +
                                    name + "\", \"config\": " + config + "}}")
                                       .str()),
-                            std::nullopt, warnings);
+                            std::nullopt);
       const json::Object *scaler = training.getObject("optimizer")->getObject("config");
       EXPECT_EQ(scaler->getNumber("initial_scale"), row.initial) << config;
       EXPECT_EQ(scaler->getBoolean("dynamic").value_or(true), row.dynamic) << config;
       EXPECT_EQ(scaler->getObject("inner_optimizer")->getString("class_name"),
                 llvm::StringRef("Adam"));
     }
-}
-
-TEST(LegacyConfig, OptimizersLossesAndMetrics) {
-  std::vector<std::string> warnings;
-  json::Object training = modernizeTraining(
-      parse(
-          R"({"loss": {"class_name": "MeanSquaredError", "config": {"reduction": "auto", "name": "m"}},
-                "metrics": [[{"class_name": "MeanMetricWrapper", "config": {"name": "accuracy",
-                  "dtype": "float32", "fn": "sparse_categorical_accuracy"}}]],
-                "optimizer_config": {"class_name": "Custom>RMSprop", "config": {"decay": 0.01,
-                  "is_legacy_optimizer": false, "jit_compile": true, "rho": 0.9, "epsilon": null}}})"),
-      std::nullopt, warnings);
-  EXPECT_EQ(
-      print(*training.get("optimizer")),
-      R"({"class_name":"RMSprop","config":{"epsilon":9.9999999999999995e-08,"rho":0.90000000000000002},)"
-      R"("module":"keras.optimizers","registered_name":null})");
-  EXPECT_EQ(training.getObject("loss")->getObject("config")->getString("reduction"),
-            llvm::StringRef("sum_over_batch_size"));
-  const json::Object &metric = *training.getArray("metrics")->front().getAsObject();
-  EXPECT_EQ(metric.getString("class_name"), llvm::StringRef("SparseCategoricalAccuracy"));
-  EXPECT_EQ(metric.getObject("config")->getString("name"), llvm::StringRef("accuracy"));
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings.front().find("decay"), std::string::npos);
 }
 
 TEST(LegacyConfig, LayersAndInputs) {
