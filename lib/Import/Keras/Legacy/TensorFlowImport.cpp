@@ -100,6 +100,12 @@ std::optional<int64_t> findTimesBatch(TensorFlowBuilder &b, llvm::ArrayRef<Value
   const bool isProduct =
       function == findTensorFlowFunction("linalg.matmul") && table.getTimesBatch(tensors.front()) &&
       !(rank == 3 && (b.getFlag("transpose_a", false) || b.getFlag("adjoint_a", false)));
+  // Axes that count from the end, and do not reach the first dimension, are the same ones.
+  llvm::ArrayRef<TensorFlowFunction> reductions = tensorFlowReductions();
+  bool isOverLast = llvm::StringRef(function->names).starts_with("nn.softmax_cross_entropy");
+  if (function >= reductions.begin() && function < reductions.end())
+    if (std::optional<llvm::SmallVector<int64_t>> axes = b.getIntegers("axis"))
+      isOverLast = llvm::all_of(*axes, [&](int64_t a) { return a < 0 && a > 1 - rank; });
   // Another operand goes with each of these places alike: it has fewer dimensions, or 1 there.
   const bool isFit = llvm::all_of(tensors, [&](Value tensor) {
     const int64_t own = b.rankOf(tensor);
@@ -107,7 +113,7 @@ std::optional<int64_t> findTimesBatch(TensorFlowBuilder &b, llvm::ArrayRef<Value
                                            (own <= rank - 2 || (isProduct && own == 2) ||
                                             (own == rank - 1 && b.shapeOf(tensor).front() == 1)));
   });
-  if (isShape || ((isElementwise || isProduct) && isFit))
+  if (isShape || ((isElementwise || isProduct || isOverLast) && isFit))
     return times;
   b.error("takes a tensor whose first dimension is " + llvm::Twine(*times) +
           " times the batch, which elementwise functions, tf.matmul and tf.reshape take; keep the "

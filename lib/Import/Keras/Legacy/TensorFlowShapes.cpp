@@ -344,6 +344,14 @@ Value filled(T &b, llvm::StringRef parameter, Value number) {
 }
 
 Value fill(T &b) {
+  std::optional<SymbolicIntegers> dims = b.findSymbolic("dims"), whole = b.findSymbolic("value");
+  if (dims && whole && whole->isScalar && dims->isConstant() && dims->elements.size() == 1 &&
+      dims->elements.front().constant > 0 && dims->elements.front().constant <= 64) {
+    whole->isScalar = false; // a vector, such as of repeats
+    whole->elements.assign(size_t(dims->elements.front().constant),
+                           Extent(whole->elements.front()));
+    return b.makeIntegers(*whole, b.builder.getI32Type());
+  }
   Value number = b.getTensor("value");
   if (number && b.rankOf(number) != 0)
     return b.error("'value' must be one number");
