@@ -57,5 +57,6 @@ function(mpc_add_tool name)
   endif()
   # Installed tools find LLVM's libraries where the build found them.
   set_target_properties(${name} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  mpc_use_one_rpath(${name})
   install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT tools OPTIONAL)
 endfunction()

@@ -36,14 +36,20 @@ inline llvm::StringRef inputOf(llvm::ArrayRef<const char *> words) {
   return "-";
 }
 
-/// Says so and returns true where the input never ends.
-inline bool refuseEndlessInput(int argc, char **argv) {
-  llvm::ArrayRef<const char *> words(argv, argc);
-  // These are answered without an input.
+/// Whether the command line asks for what is answered without an input.
+inline bool isQuestion(llvm::ArrayRef<const char *> words) {
   for (llvm::StringRef word : words.drop_front())
     for (llvm::StringRef question : {"help", "version", "list-passes", "show-dialects"})
       if (word.starts_with("-") && word.ltrim('-').starts_with(question))
-        return false;
+        return true;
+  return false;
+}
+
+/// Says so and returns true where the input never ends.
+inline bool refuseEndlessInput(int argc, char **argv) {
+  llvm::ArrayRef<const char *> words(argv, argc);
+  if (isQuestion(words))
+    return false;
   const llvm::StringRef input = inputOf(words);
   struct stat info;
   if ((input == "-" ? ::fstat(0, &info) : ::stat(input.str().c_str(), &info)) != 0 ||

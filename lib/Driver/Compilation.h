@@ -11,6 +11,7 @@
 #include "mpc/Driver/ModelState.h"
 #include "mpc/Import/Keras/Import.h"
 #include "mpc/InitAll.h"
+#include "mpc/Policy/PathPattern.h"
 #include "mpc/Support/AtomicFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <future>
@@ -25,6 +26,7 @@ public:
         diagnostics(context, options.model, options.color, options.quiet) {
     // A user's message names the place; the op's text would bury it.
     context.printOpOnDiagnostic(false);
+    renewMatchBudget();
   }
 
   ExitCode run();

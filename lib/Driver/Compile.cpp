@@ -2,6 +2,7 @@
 // mpcc's way from a model file to a compiled folder, phase by phase.
 #include "lib/Driver/Compilation.h"
 #include "lib/Driver/LegacyOptimizerState.h"
+#include "lib/Driver/ModelName.h"
 #include "lib/Driver/OptimizerState.h"
 #include "lib/Driver/UnknownInput.h"
 #include "lib/Driver/WeightsBeside.h"
@@ -9,6 +10,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mpc/Codegen/CPU/Emit.h"
+#include "mpc/Import/IR/CheckIR.h"
 #include "mpc/Import/Keras/Archive.h"
 #include "mpc/Support/InputFile.h"
 #include "mpc/Support/InternalError.h"
@@ -23,30 +25,6 @@
 
 using namespace mlir;
 using namespace mpc;
-
-/// `text` as a C identifier: what is not a letter, digit or underscore becomes one.
-static std::string toIdentifier(StringRef text) {
-  std::string name;
-  for (char c : text)
-    name += llvm::isAlnum(c) || c == '_' ? c : '_';
-  if (name.empty() || llvm::isDigit(name[0]) || StringRef(name).starts_with("mpc_rt"))
-    name = "m" + name;
-  return name;
-}
-
-/// What of C's or of the linker's a model of this name would hide from a program that has the
-/// model's folder among its own ones; empty for others.
-static StringRef findHidden(StringRef name) {
-  static constexpr StringLiteral headers[] = {
-      "assert",   "complex", "ctype",  "dlfcn",  "errno",  "fcntl",   "fenv",   "float",
-      "inttypes", "limits",  "locale", "math",   "memory", "pthread", "sched",  "setjmp",
-      "signal",   "stdarg",  "stddef", "stdint", "stdio",  "stdlib",  "string", "threads",
-      "time",     "uchar",   "unistd", "wchar",  "wctype"};
-  static constexpr StringLiteral libraries[] = {"c", "dl", "gomp", "m", "mpcrt", "pthread", "rt"};
-  if (llvm::is_contained(headers, name))
-    return "header";
-  return llvm::is_contained(libraries, name) ? "library" : "";
-}
 
 ExitCode Compilation::load() {
   if (!file) {
@@ -149,6 +127,10 @@ ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
 }
 
 ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
+  if (llvm::Error error = checkIR(buffer, makeRegistry(), /*allowsUnregistered=*/false)) {
+    diagnostics.error(std::move(error));
+    return kExitBadInput;
+  }
   ParserConfig config(&context);
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(buffer, false), llvm::SMLoc());

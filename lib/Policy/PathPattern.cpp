@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PCRE2 behind map keys. Keys and paths come from model files: pattern length, nesting, memory and
-// the number of matching steps are all bounded.
+// the number of matching steps of all keys and paths together are bounded.
 #include "mpc/Policy/PathPattern.h"
 #include "PythonRegex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+
+#include <atomic>
 
 using namespace mpc;
 
@@ -32,11 +34,17 @@ static std::shared_ptr<void> compile(llvm::StringRef pattern, uint32_t options,
   return nullptr;
 }
 
-/// The result of pcre2_match: positive for a match, PCRE2_ERROR_NOMATCH, or another error.
-static int match(void *code, llvm::StringRef subject) {
+/// About a second's work of PCRE2 on a slow CPU.
+static constexpr uint32_t kBudget = 20'000'000;
+static std::atomic<uint32_t> spent{0};
+
+void mpc::renewMatchBudget() { spent = 0; }
+
+/// One try within `limit` steps: positive for a match, PCRE2_ERROR_NOMATCH, or another error.
+static int matchWithin(uint32_t limit, void *code, llvm::StringRef subject) {
   std::unique_ptr<pcre2_match_context, decltype(&pcre2_match_context_free)> context(
       pcre2_match_context_create(nullptr), pcre2_match_context_free);
-  pcre2_set_match_limit(context.get(), 10'000'000);
+  pcre2_set_match_limit(context.get(), limit);
   pcre2_set_depth_limit(context.get(), 1'000'000);
   pcre2_set_heap_limit(context.get(), 64 * 1024); // KiB
   std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
@@ -44,6 +52,23 @@ static int match(void *code, llvm::StringRef subject) {
       pcre2_match_data_free);
   return pcre2_match(static_cast<pcre2_code *>(code), reinterpret_cast<PCRE2_SPTR>(subject.data()),
                      subject.size(), 0, 0, data.get(), context.get());
+}
+
+/// The same within what is left of the budget. PCRE2 does not say how many steps it took, so that a
+/// match is tried with few first, and with more where these did not do; each try takes from the
+/// budget what it was allowed.
+static int match(void *code, llvm::StringRef subject) {
+  for (uint32_t limit : {32u, 1024u, 32'768u, kBudget}) {
+    const uint32_t before = spent.fetch_add(0);
+    if (before >= kBudget)
+      break;
+    limit = std::min(limit, kBudget - before);
+    spent += limit;
+    const int result = matchWithin(limit, code, subject);
+    if (result != PCRE2_ERROR_MATCHLIMIT)
+      return result;
+  }
+  return PCRE2_ERROR_MATCHLIMIT;
 }
 
 PathPattern::PathPattern(llvm::StringRef utf8) : source(utf8.str()) {
@@ -79,8 +104,8 @@ llvm::Expected<bool> PathPattern::fullMatch(llvm::StringRef path) const {
   if (result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_DEPTHLIMIT ||
       result == PCRE2_ERROR_HEAPLIMIT)
     return regexError("matching the key '" + source +
-                      "' takes more steps than mpc allows; write "
-                      "it without nested repeats");
+                      "' takes more steps than mpc allows for all keys and layers together (" +
+                      llvm::Twine(kBudget) + "); write it without nested repeats");
   PCRE2_UCHAR text[256] = {};
   pcre2_get_error_message(result, text, sizeof(text));
   return regexError("matching the key '" + source +
@@ -94,5 +119,5 @@ bool python_regex::isIdentifier(const Text &name) {
     return compile("[\\p{L}\\p{Nl}_][\\p{L}\\p{Nl}\\p{Mn}\\p{Mc}\\p{Nd}\\p{Pc}]*",
                    PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED | PCRE2_ENDANCHORED, message);
   }();
-  return identifier && match(identifier.get(), toUTF8(name)) >= 0;
+  return identifier && matchWithin(kBudget, identifier.get(), toUTF8(name)) >= 0;
 }

@@ -10,6 +10,8 @@
 #include <csignal>
 #include <fcntl.h>
 #include <iterator>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace mpc;
@@ -25,11 +27,52 @@ static std::string inside(StringRef directory, const llvm::Twine &name) {
   return path.str().str();
 }
 
-/// Beside the file, hidden, of this process alone.
-static std::string temporaryName(StringRef path) {
+/// Beside the file, hidden, of names that its next writer tries, too: what a killed one left is
+/// found.
+static std::string temporaryName(StringRef path, unsigned number) {
+  constexpr size_t longest = 200; // of the 255 bytes that a name may have
   return inside(llvm::sys::path::parent_path(path),
-                "." + llvm::sys::path::filename(path) + ".tmp" + llvm::Twine(::getpid()));
+                "." + llvm::sys::path::filename(path).take_front(longest) + ".tmp" +
+                    llvm::Twine(number));
 }
+
+static bool isNameOf(const std::string &path, int descriptor) {
+  struct stat named, open;
+  return ::lstat(path.c_str(), &named) == 0 && ::fstat(descriptor, &open) == 0 &&
+         named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+/// A writer holds a lock on its temporary file as long as it lives, on whatever machine.
+static bool removeAbandoned(const std::string &path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0)
+    return errno == ENOENT;
+  const bool isAbandoned =
+      ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isNameOf(path, descriptor);
+  if (isAbandoned)
+    ::unlink(path.c_str());
+  ::close(descriptor);
+  return isAbandoned;
+}
+
+/// Calls `take` with temporary names of the file until one is free; empty, and errno says why,
+/// where none is.
+static std::string takeName(StringRef path, llvm::function_ref<bool(const char *)> take) {
+  constexpr unsigned mostNames = 100; // as many may write the same file at once
+  for (unsigned number = 0; number < mostNames; ++number) {
+    std::string name = temporaryName(path, number);
+    if (take(name.c_str()))
+      return name;
+    if (errno != EEXIST)
+      return "";
+    if (removeAbandoned(name) && take(name.c_str()))
+      return name;
+  }
+  errno = EEXIST;
+  return "";
+}
+
+static std::error_code lastError() { return {errno, std::generic_category()}; }
 
 /// The directories on the way to `directory` that do not exist, outermost first.
 static std::vector<std::string> missingDirectories(StringRef directory) {
@@ -44,10 +87,11 @@ AtomicFiles::~AtomicFiles() { discard(); }
 
 void AtomicFiles::discard() {
   for (const File &file : files) {
+    for (const std::string &name : {file.temporary, file.old})
+      if (!name.empty())
+        llvm::sys::fs::remove(name);
     if (file.descriptor >= 0)
       ::close(file.descriptor);
-    if (!file.temporary.empty())
-      llvm::sys::fs::remove(file.temporary);
   }
   files.clear();
   // Only empty ones go.
@@ -79,19 +123,32 @@ llvm::Error AtomicFiles::open(File &file) {
   // A name comes by way of the descriptor's entry there.
   if (::access("/proc/self/fd", X_OK) == 0)
     file.descriptor = ::open(place.str().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-  if (file.descriptor >= 0)
+  if (file.descriptor >= 0) {
+    (void)::flock(file.descriptor, LOCK_EX | LOCK_NB); // for the moment in which it has a name
     return llvm::Error::success();
+  }
   if (llvm::Error error = makeDirectory())
     return error;
-  file.temporary = temporaryName(file.path);
-  if (std::error_code code = llvm::sys::fs::openFileForWrite(file.temporary, file.descriptor,
-                                                             llvm::sys::fs::CD_CreateAlways))
-    return fileError(file.path, "cannot be created", code);
+  file.temporary = takeName(file.path, [&](const char *name) {
+    file.descriptor = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file.descriptor < 0)
+      return false;
+    // Before the lock it looks abandoned.
+    if ((::flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+        isNameOf(name, file.descriptor))
+      return true;
+    ::close(file.descriptor);
+    file.descriptor = -1;
+    errno = EEXIST;
+    return false;
+  });
+  if (file.temporary.empty())
+    return fileError(file.path, "cannot be created", lastError());
   return llvm::Error::success();
 }
 
 llvm::Error AtomicFiles::add(StringRef name, llvm::function_ref<void(llvm::raw_ostream &)> print) {
-  files.push_back({inside(directory, name), "", -1});
+  files.push_back({inside(directory, name), "", "", -1, false});
   File &file = files.back();
   if (llvm::Error error = open(file))
     return error;
@@ -144,30 +201,55 @@ llvm::Error AtomicFiles::commit() {
   return error;
 }
 
+/// A name cannot be taken from another file by a link, only by a rename.
+llvm::Error AtomicFiles::link(File &file) {
+  const std::string entry = "/proc/self/fd/" + std::to_string(file.descriptor);
+  file.temporary = takeName(file.path, [&](const char *name) {
+    return ::linkat(AT_FDCWD, entry.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+  });
+  if (file.temporary.empty())
+    return fileError(file.path, "cannot be created", lastError());
+  return llvm::Error::success();
+}
+
+/// The old files back, as far as the file system has links.
+void AtomicFiles::restore(llvm::ArrayRef<File> replaced) {
+  for (const File &file : replaced) {
+    if (!file.old.empty())
+      ::rename(file.old.c_str(), file.path.c_str());
+    else if (file.isNew)
+      ::unlink(file.path.c_str());
+  }
+}
+
 llvm::Error AtomicFiles::replace() {
   if (llvm::Error error = makeDirectory())
     return error;
-  // A name cannot be taken from another file by a link, only by a rename.
-  for (File &file : files) {
-    if (!file.temporary.empty())
-      continue;
-    const std::string entry = "/proc/self/fd/" + std::to_string(file.descriptor);
-    const std::string temporary = temporaryName(file.path);
-    ::unlink(temporary.c_str()); // of a process with our number that was killed
-    if (::linkat(AT_FDCWD, entry.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
-      return fileError(file.path, "cannot be created",
-                       std::error_code(errno, std::generic_category()));
-    file.temporary = temporary;
-  }
+  for (File &file : files)
+    if (file.temporary.empty())
+      if (llvm::Error error = link(file))
+        return error;
   // What is known to fail fails before the first file is replaced: they belong together.
-  for (const File &file : files)
+  for (File &file : files) {
     if (llvm::sys::fs::is_directory(file.path))
       return fileError(file.path, "cannot be replaced; expected no folder of this name; remove it",
                        std::make_error_code(std::errc::is_a_directory));
+    file.old =
+        takeName(file.path, [&](const char *name) { return ::link(file.path.c_str(), name) == 0; });
+    file.isNew = file.old.empty() && errno == ENOENT;
+  }
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (::rename(files[i].temporary.c_str(), files[i].path.c_str()) != 0) {
+      llvm::Error error = fileError(files[i].path, "cannot be replaced", lastError());
+      restore(llvm::ArrayRef<File>(files).take_front(i));
+      return error;
+    }
+    files[i].temporary.clear();
+  }
   for (File &file : files) {
-    if (std::error_code code = llvm::sys::fs::rename(file.temporary, file.path))
-      return fileError(file.path, "cannot be replaced", code);
-    file.temporary.clear();
+    if (!file.old.empty())
+      ::unlink(file.old.c_str());
+    file.old.clear();
   }
   madeDirectories.clear();
   return llvm::Error::success();

@@ -195,9 +195,14 @@ static inline mpc_rt_status_t {0}_model_create({0}_model_t **model) {{
   return {0}_check(mpc_rt_model_from_executable({0}_executable_query(MPC_RT_ABI_VERSION), model),
                    model);
 }
-/* The same from a file: lib{0}.so, or the folder that holds it. Needs no linking with it. */
+/* The same from a file: lib{0}.so, or the folder that holds it. Needs no linking with it. Loading a
+ * library runs its code: its seal finds damage, and is no signature. */
 static inline mpc_rt_status_t {0}_model_open(const char *path, {0}_model_t **model) {{
   return {0}_check(mpc_rt_model_load(path, model), model);
+}
+/* Whether {0}.safetensors beside the library is the file that mpcc wrote, bit by bit. */
+static inline mpc_rt_status_t {0}_model_verify(const {0}_model_t *model) {{
+  return mpc_rt_model_verify_weights(model);
 }
 /* Contexts keep their model alive. Null is allowed. */
 static inline void {0}_model_destroy({0}_model_t *model) {{ mpc_rt_model_release(model); }

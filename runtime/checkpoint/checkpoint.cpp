@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace mpc::checkpoint {
 
@@ -117,6 +118,43 @@ Texts identityText(const Session &session, const RunIdentity &identity) {
                 {"run.--shuffle", identity.shuffle},
                 {"run.--seed", std::to_string(identity.seed)}});
   return texts;
+}
+
+bool fits(const Array &array, const mpc_rt_tensor_info_t &tensor) {
+  return array.dtype() == tensor.dtype && array.dims() == data::dimsOf(tensor, 0);
+}
+
+/// What callbacks keep are copies of the model's variables, of each one or of none. Names here are
+/// CALLBACK/VARIABLE; `path` begins the messages.
+Failure checkCallbackArrays(const std::string &path, const mpc_rt_executable_t &tables,
+                            const data::NamedArrays &arrays) {
+  std::map<std::string, const mpc_rt_tensor_info_t *> variables;
+  for (uint32_t i = 0; i < tables.variable_count; ++i)
+    if (data::isModelVariable(tables.variables[i]))
+      variables.emplace(data::tensorName(tables.variables[i]), &tables.variables[i].tensor);
+  Failure failure;
+  std::set<std::string> callbacks;
+  for (const auto &[name, array] : arrays) {
+    const size_t end = name.find('/');
+    const auto at =
+        end == std::string::npos ? variables.end() : variables.find(name.substr(end + 1));
+    if (at == variables.end())
+      failure.append(Failure(path + ":" + data::callbackPrefix + name +
+                             ": the model has no such variable; expected a checkpoint of this "
+                             "compiled model"));
+    else if (!fits(array, *at->second))
+      failure.append(Failure(path + ":" + data::callbackPrefix + name +
+                             ": is of another type or shape; expected a checkpoint of this "
+                             "compiled model"));
+    else
+      callbacks.insert(name.substr(0, end));
+  }
+  for (const std::string &callback : callbacks)
+    for (const auto &[variable, tensor] : variables)
+      if (!arrays.count(callback + "/" + variable))
+        failure.append(Failure(path + ":" + data::callbackPrefix + callback + "/" + variable +
+                               ": is missing; expected a checkpoint of this compiled model"));
+  return failure;
 }
 
 bool isSame(const Texts &metadata, const std::string &key, const std::string &value) {
@@ -255,15 +293,19 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
     if (name.empty())
       continue;
     auto at = content->tensors.find(name);
-    const mpc_rt_tensor_info_t &tensor = tables.variables[i].tensor;
-    if (at == content->tensors.end() || at->second.dtype() != tensor.dtype ||
-        at->second.dims() != data::dimsOf(tensor, 0))
+    if (at == content->tensors.end() || !fits(at->second, tables.variables[i].tensor))
       failure.append(Failure(path + ":" + name +
                              ": is missing or of another type or shape; expected "
                              "a checkpoint of this compiled model"));
     else
       values.emplace_back(i, at->second);
   }
+  data::NamedArrays kept; // by callbacks
+  for (const auto &[name, array] : content->tensors)
+    if (data::hasPrefix(name, data::callbackPrefix))
+      kept.emplace(name.substr(std::strlen(data::callbackPrefix)),
+                   Array::copyOf(array.dtype(), array.dims(), array.data()));
+  failure.append(checkCallbackArrays(path, tables, kept));
   if (!failure.empty())
     return failure;
   if (!identity.tune &&
@@ -284,10 +326,7 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
   for (const auto &[key, value] : content->metadata)
     if (key.compare(0, 9, "callback.") == 0)
       callbacks.texts[key.substr(9)] = value;
-  for (const auto &[name, array] : content->tensors)
-    if (data::hasPrefix(name, data::callbackPrefix))
-      callbacks.arrays.emplace(name.substr(std::strlen(data::callbackPrefix)),
-                               Array::copyOf(array.dtype(), array.dims(), array.data()));
+  callbacks.arrays = std::move(kept);
   return Status();
 }
 

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <dirent.h>
 #include <filesystem>
+#include <memory>
 #include <set>
 
 namespace mpc::commands {
@@ -180,6 +182,16 @@ void Arguments::require(const std::string &name, const char *value) {
     fault("--" + name + " " + value + " is missing");
 }
 
+/// Names in a folder; none where it cannot be read. (directory_iterator ends the process where
+/// there is no memory.)
+static std::vector<std::string> namesIn(const std::filesystem::path &folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR *)> entries(::opendir(folder.c_str()), ::closedir);
+  while (const dirent *entry = entries ? ::readdir(entries.get()) : nullptr)
+    names.emplace_back(entry->d_name);
+  return names;
+}
+
 /// The files that mpcc wrote of the model in or beside `library`: libNAME.so and those named after
 /// it.
 static std::vector<std::filesystem::path> filesOfModel(const std::filesystem::path &library) {
@@ -191,8 +203,8 @@ static std::vector<std::filesystem::path> filesOfModel(const std::filesystem::pa
   if (!isFolder)
     libraries.push_back(library);
   else
-    for (const auto &entry : std::filesystem::directory_iterator(folder, problem))
-      libraries.push_back(entry.path());
+    for (const std::string &name : namesIn(folder))
+      libraries.push_back(folder / name);
   for (const std::filesystem::path &each : libraries) {
     const std::string stem = each.stem().string();
     if (each.extension() != ".so" || stem.compare(0, 3, "lib") != 0)

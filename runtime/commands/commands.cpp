@@ -16,10 +16,13 @@ static std::vector<Option> with(std::vector<Option> options, const std::vector<O
 }
 
 static std::vector<Command> makeTable() {
+  const Option verify = {"verify", Takes::Nothing, "",
+                         "compare NAME.safetensors beside LIB with the hash that mpcc wrote"};
   const std::vector<Option> machine = {
       {"device", Takes::Value, "cpu|cuda:N", "where to run (default cpu)"},
       {"threads", Takes::Value, "N", "CPU threads (default: all)"},
       {"deterministic", Takes::Nothing, "", "the same bytes on every run (always so)"},
+      verify,
       {"help", Takes::Nothing, "", "this text"}};
   const std::vector<Option> weights = {
       {"weights", Takes::Value, "W.safetensors", "weights to use instead of those beside LIB"},
@@ -107,7 +110,8 @@ static std::vector<Command> makeTable() {
        with({{"kernels", Takes::Nothing, "", "which kernels would compute it here"},
              {"batch-size", Takes::Value, "N", "in batches of N (default 32)"},
              {"resume", Takes::Value, "DIR", "as the newest checkpoint there measured (--tune)"},
-             {"threads", Takes::Value, "N", "CPU threads (default: all)"}},
+             {"threads", Takes::Value, "N", "CPU threads (default: all)"},
+             verify},
             with(json, {{"help", Takes::Nothing, "", "this text"}})),
        inspect},
   };
@@ -175,23 +179,11 @@ training::SessionOptions sessionOptions(Arguments &arguments) {
   options.threads = static_cast<uint32_t>(arguments.integer("threads", 0, 1, 4096));
   options.seed = arguments.seed("seed", 0);
   options.weights = arguments.text("weights");
+  options.verify = arguments.has("verify");
   return options;
 }
 
-static int dispatch(const Command &command, Arguments &arguments, Console &console) {
-  try {
-    return command.run(arguments, console);
-  } catch (const std::bad_alloc &) {
-    return console.fail(data::Failure("out of memory; use a smaller --batch-size or less data"));
-  } catch (const std::exception &exception) {
-    data::Failure failure(std::string("mpc-run ") + command.name + ": " + exception.what() +
-                          "; please report it with this command line and its files");
-    failure.internal = true;
-    return console.fail(failure);
-  }
-}
-
-int runCommandLine(int count, const char *const *words, Console &console) {
+static int runWords(int count, const char *const *words, Console &console) {
   std::string name = count > 1 ? words[1] : "";
   if (name == "--help" || name == "-h" || name == "help")
     return console.data(overview());
@@ -203,7 +195,7 @@ int runCommandLine(int count, const char *const *words, Console &console) {
     Arguments arguments(command.options, count - 2, words + 2);
     if (arguments.has("help"))
       return console.data(help(command));
-    return dispatch(command, arguments, console);
+    return command.run(arguments, console);
   }
   std::string names;
   for (const Command &command : commandTable())
@@ -211,6 +203,20 @@ int runCommandLine(int count, const char *const *words, Console &console) {
   return console.usage("mpc-run",
                        {(name.empty() ? "a command is missing" : "unknown command '" + name + "'") +
                         "; expected one of: " + names + "; --help explains them"});
+}
+
+int runCommandLine(int count, const char *const *words, Console &console) {
+  const char *name = count > 1 ? words[1] : "";
+  try {
+    return runWords(count, words, console);
+  } catch (const std::bad_alloc &problem) {
+    return console.failWithoutMemory(name, problem);
+  } catch (const std::exception &exception) {
+    data::Failure failure(std::string("mpc-run ") + name + ": " + exception.what() +
+                          "; please report it with this command line and its files");
+    failure.internal = true;
+    return console.fail(failure);
+  }
 }
 
 } // namespace mpc::commands

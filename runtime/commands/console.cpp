@@ -38,6 +38,17 @@ int Console::fail(const data::Failure &failure) {
   return failure.internal ? InternalError : BadInput;
 }
 
+int Console::failWithoutMemory(const char *command, const std::bad_alloc &problem) noexcept {
+  label("31", "error");
+  // Where the tool's operator new threw it, it says how many bytes were wanted.
+  const bool saysHowMuch = std::strcmp(problem.what(), std::bad_alloc().what()) != 0;
+  std::fprintf(err_,
+               "mpc-run %s: out of memory; needed %s beyond what it has; give it more memory, or a "
+               "higher limit (ulimit -v)\n",
+               command, saysHowMuch ? problem.what() : "more");
+  return BadInput;
+}
+
 int Console::usage(const std::string &command, const std::vector<std::string> &faults) {
   for (const std::string &fault : faults) {
     label("31", "error");

@@ -6,6 +6,7 @@
 #include "data/result.h"
 
 #include <cstdio>
+#include <new>
 #include <string>
 
 namespace mpc::commands {
@@ -24,6 +25,8 @@ public:
 
   /// Prints every message with `error: ` in front; returns the exit code.
   int fail(const data::Failure &failure);
+  /// The same where there is no memory, not even for a message.
+  int failWithoutMemory(const char *command, const std::bad_alloc &problem) noexcept;
   /// The same for faults of the command line.
   int usage(const std::string &command, const std::vector<std::string> &faults);
   void note(const std::string &text);

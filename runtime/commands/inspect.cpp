@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-run inspect: what a compiled model is made of.
+#include "commands/inspect.h"
 #include "commands/commands.h"
-#include "commands/planned_kernels.h"
 #include "data/array.h"
 #include "data/json_guard.h"
 #include "data/variable_tensor.h"
@@ -201,6 +201,14 @@ static std::string manifestOf(const Json &json) {
   return shown.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string describeModel(const Session &session, const std::vector<PlannedKernels> &planned,
+                          bool withKernels, bool asJson) {
+  Json json = describe(session);
+  if (withKernels)
+    json["planned_kernels"] = describeKernels(planned);
+  return asJson ? manifestOf(json) : tableOf(json) + kernelTable(planned);
+}
+
 int inspect(Arguments &arguments, Console &console) {
   arguments.requirePositional(1, "LIB (libNAME.so or its folder)");
   PlannedKernelsOptions options;
@@ -215,6 +223,9 @@ int inspect(Arguments &arguments, Console &console) {
   Result<std::unique_ptr<Session>> session = Session::openTables(arguments.positional()[0]);
   if (!session)
     return console.fail(session.failure());
+  if (arguments.has("verify"))
+    if (Status status = (*session)->verifyWeights(); !status)
+      return console.fail(status.failure());
   std::vector<PlannedKernels> planned;
   if (arguments.has("kernels")) {
     std::vector<std::string> notes;
@@ -224,11 +235,8 @@ int inspect(Arguments &arguments, Console &console) {
       return console.fail(found.failure());
     planned = std::move(*found);
   }
-  Json json = describe(**session);
-  if (arguments.has("kernels"))
-    json["planned_kernels"] = describeKernels(planned);
-  return console.data(arguments.has("json") ? manifestOf(json)
-                                            : tableOf(json) + kernelTable(planned));
+  return console.data(
+      describeModel(**session, planned, arguments.has("kernels"), arguments.has("json")));
 }
 
 } // namespace mpc::commands

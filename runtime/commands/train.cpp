@@ -184,12 +184,12 @@ private:
   }
 
   Status makeCallbacks() {
+    const auto warn = [this](const std::string &text) {
+      progress_.finish();
+      console_.warn(text);
+    };
     if (optimizer_.hasLossScale())
-      callbacks_.push_back(
-          std::make_unique<training::ScaleWatch>(optimizer_, [this](const std::string &text) {
-            progress_.finish();
-            console_.warn(text);
-          }));
+      callbacks_.push_back(std::make_unique<training::ScaleWatch>(optimizer_, warn));
     if (options_.terminateOnNaN)
       callbacks_.push_back(std::make_unique<training::TerminateOnNaN>());
     // Before early stopping, so that its logs have the learning rate, as a list of callbacks would.
@@ -205,11 +205,11 @@ private:
     if (options_.earlyStop)
       callbacks_.push_back(std::make_unique<training::EarlyStop>(*options_.earlyStop, &session_));
     if (!options_.csvLog.empty())
-      callbacks_.push_back(std::make_unique<training::CsvLog>(options_.csvLog));
+      callbacks_.push_back(std::make_unique<training::CsvLog>(options_.csvLog, warn));
     if (!options_.jsonLog.empty())
-      callbacks_.push_back(std::make_unique<training::JsonLog>(options_.jsonLog));
+      callbacks_.push_back(std::make_unique<training::JsonLog>(options_.jsonLog, warn));
     if (!options_.tensorBoard.empty()) {
-      auto log = std::make_unique<training::TensorBoardLog>(options_.tensorBoard);
+      auto log = std::make_unique<training::TensorBoardLog>(options_.tensorBoard, warn);
       if (Status status = log->prepare(data_.validation.has_value()); !status)
         return status;
       callbacks_.push_back(std::move(log));

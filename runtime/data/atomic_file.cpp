@@ -8,11 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
-
-#include <atomic>
 
 namespace mpc::data {
 
@@ -22,10 +21,10 @@ static constexpr size_t bufferSize = size_t(1) << 20;
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {}
 
 AtomicFile::~AtomicFile() {
+  if (hasName_)
+    ::unlink(temporary_.c_str());
   if (descriptor_ >= 0)
     ::close(descriptor_);
-  if (hasName_ && !temporary_.empty())
-    ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::fail(const char *what, int number) {
@@ -54,8 +53,71 @@ static std::string followLinks(std::string path) {
   return path;
 }
 
+/// Names of temporary files depend on the file's own name, so that its next writer finds what a
+/// killed one left; the name itself could be too long with more around it.
+std::string temporaryFileName(const std::string &target, unsigned number) {
+  const size_t slash = target.rfind('/') + 1; // 0 where there is none
+  uint64_t hash = 0xcbf29ce484222325u;        // FNV-1a
+  for (size_t i = slash; i < target.size(); ++i)
+    hash = (hash ^ static_cast<unsigned char>(target[i])) * 0x100000001b3u;
+  char name[40];
+  std::snprintf(name, sizeof name, "%016llx-%u", static_cast<unsigned long long>(hash), number);
+  return target.substr(0, slash) + atomicFilePrefix + name;
+}
+
+static bool isNameOf(const std::string &path, int descriptor) {
+  struct stat named, open;
+  return ::lstat(path.c_str(), &named) == 0 && ::fstat(descriptor, &open) == 0 &&
+         named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+/// A writer holds a lock on its temporary file as long as it lives, on whatever machine.
+static bool removeAbandoned(const std::string &path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0)
+    return errno == ENOENT;
+  const bool isAbandoned =
+      ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isNameOf(path, descriptor);
+  if (isAbandoned)
+    ::unlink(path.c_str());
+  ::close(descriptor);
+  return isAbandoned;
+}
+
+template <typename Take> bool AtomicFile::takeName(Take take) {
+  constexpr unsigned mostNames = 100; // as many may write the same file at once
+  for (unsigned number = 0; number < mostNames; ++number) {
+    temporary_ = temporaryFileName(target_, number);
+    if (take())
+      return true;
+    if (errno != EEXIST)
+      return false;
+    if (removeAbandoned(temporary_) && take())
+      return true;
+  }
+  errno = EEXIST;
+  return false;
+}
+
+bool AtomicFile::create() {
+  return takeName([&] {
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0)
+      return false;
+    hasName_ = true;
+    // Before the lock it looks abandoned.
+    if ((::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+        isNameOf(temporary_, descriptor_))
+      return true;
+    ::close(descriptor_);
+    descriptor_ = -1;
+    hasName_ = false;
+    errno = EEXIST;
+    return false;
+  });
+}
+
 Status AtomicFile::open() {
-  static std::atomic<unsigned> counter{0};
   // A symbolic link stays a link: its target is replaced, or made.
   errno = 0;
   target_ = followLinks(path_);
@@ -80,20 +142,17 @@ Status AtomicFile::open() {
   }
   size_t slash = target_.rfind('/');
   std::string folder = slash == std::string::npos ? "" : target_.substr(0, slash + 1);
-  std::string name =
-      folder + atomicFilePrefix + std::to_string(::getpid()) + "-" + std::to_string(counter++);
   // A name comes by way of the descriptor's entry there.
   if (::access("/proc/self/fd", X_OK) == 0)
     descriptor_ =
         ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-  hasName_ = descriptor_ < 0;
-  if (hasName_)
-    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) {
+  if (descriptor_ >= 0)
+    (void)::flock(descriptor_, LOCK_EX | LOCK_NB); // for the moment in which it has a name
+  else if (!create()) {
     fail("create a file in its folder", errno);
     return failure();
   }
-  temporary_ = std::move(name); // a copy could fail, and nobody would remove the file
+  isTemporary_ = true;
   return Status();
 }
 
@@ -126,28 +185,29 @@ void AtomicFile::write(const void *data, size_t size) {
 bool AtomicFile::link() {
   char entry[40];
   std::snprintf(entry, sizeof entry, "/proc/self/fd/%d", descriptor_);
-  hasName_ = ::linkat(AT_FDCWD, entry, AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  hasName_ = takeName([&] {
+    return ::linkat(AT_FDCWD, entry, AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  });
   return hasName_;
 }
 
 Status AtomicFile::commit() {
   flush();
-  if (message_.empty() && !temporary_.empty() && ::fsync(descriptor_) != 0)
+  if (message_.empty() && isTemporary_ && ::fsync(descriptor_) != 0)
     fail("write", errno);
-  if (message_.empty() && !hasName_ && !link())
+  if (message_.empty() && isTemporary_ && !hasName_ && !link())
     fail("create a file in its folder", errno);
-  if (::close(descriptor_) != 0 && message_.empty())
+  if (message_.empty() && isTemporary_ && ::rename(temporary_.c_str(), target_.c_str()) != 0)
+    fail("replace", errno);
+  hasName_ = hasName_ && !message_.empty();
+  // Of a temporary file it ends the lock; fsync has said all there is to say.
+  if (::close(descriptor_) != 0 && !isTemporary_ && message_.empty())
     fail("write", errno);
   descriptor_ = -1;
   if (!message_.empty())
     return failure();
-  if (temporary_.empty())
+  if (!isTemporary_)
     return Status();
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
-    fail("replace", errno);
-    return failure();
-  }
-  temporary_.clear();
   // The rename itself must survive a power cut; file systems that cannot sync a folder say EINVAL.
   size_t slash = target_.rfind('/');
   std::string folder = slash == std::string::npos ? "." : target_.substr(0, slash + 1);

@@ -13,9 +13,10 @@
 namespace mpc::data {
 
 /// Writes to a file without a name in the folder of `path`; commit() makes it durable (fsync) and
-/// gives it the name. Without commit it vanishes, whatever ends the process. (File systems that
-/// know no files without names get temporary ones, which a kill leaves behind.) A path that exists
-/// and is no regular file (a pipe, /dev/null) is written directly.
+/// gives it the name. Without commit it vanishes, whatever ends the process. A kill just before the
+/// name is taken, or on file systems that know no files without names, leaves a temporary file;
+/// whoever writes to `path` next removes it. A path that exists and is no regular file (a pipe,
+/// /dev/null) is written directly.
 class AtomicFile {
 public:
   explicit AtomicFile(std::string path);
@@ -35,11 +36,15 @@ private:
   void flush();
   void fail(const char *what, int number);
   Failure failure() const;
+  /// Calls `take` with temporary names until one is free; errno says why none is.
+  template <typename Take> bool takeName(Take take);
+  bool create();
   bool link();
 
   std::string path_, target_, temporary_, buffer_, message_;
   int descriptor_ = -1;
-  bool hasName_ = true;
+  bool isTemporary_ = false; // what is written is not the file itself
+  bool hasName_ = false;     // `temporary_` is the file's
   uint64_t offset_ = 0;
 };
 
@@ -52,6 +57,8 @@ Status checkWritable(const std::string &path);
 
 /// The temporary name that AtomicFile uses starts with this, for cleaning up after a kill.
 extern const char *const atomicFilePrefix;
+/// The first names that a writer of the file `target` tries, in its folder.
+std::string temporaryFileName(const std::string &target, unsigned number);
 
 } // namespace mpc::data
 #endif

@@ -45,7 +45,7 @@ Result<Array> readIdx(const std::string &path) {
   std::unique_ptr<gzFile_s, CloseGzip> file(gzopen(path.c_str(), "rbe"));
   if (!file)
     return damaged("it cannot be opened");
-  gzbuffer(file.get(), 1 << 18);
+  gzbuffer(file.get(), static_cast<unsigned>(std::clamp<uint64_t>(fileSize, 1 << 10, 1 << 18)));
   uint8_t magic[4];
   if (!readExactly(file.get(), magic, 4))
     return damaged("it ends within its first 4 bytes");

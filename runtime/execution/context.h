@@ -9,6 +9,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/driver.h"
+#include "runtime/execution/context_use.h"
 #include "runtime/execution/train_loop.h"
 #include "runtime/execution/variable_layout.h"
 #include "runtime/execution/variable_values.h"
@@ -42,6 +43,7 @@ struct mpc_rt_context_t {
   const unsigned madeAfterForks = mpc::rt::forksSeen();
   unsigned runsAfterForks = 0; // of the run in progress
   bool isRunning = false;
+  mpc::rt::ContextUser user;
   bool isReserving = false;      // services take memory and compute nothing
   std::vector<void *> variables; // where each is now
   mpc::rt::VariableValues values;

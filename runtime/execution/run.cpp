@@ -135,6 +135,9 @@ static mpc_rt_status_t run(mpc_rt_context_t &context, const mpc_rt_entry_info_t 
 mpc_rt_status_t mpc::rt::runContext(mpc_rt_context_t &context, const mpc_rt_entry_info_t &entry,
                                     const void *const *inputs, void *const *outputs, int64_t batch,
                                     const DeviceTensors *onDevice) {
+  ContextUse use(&context.user, entry.name);
+  if (use.status())
+    return use.status();
   if (auto status = checkPointers(context, entry, inputs, outputs, batch))
     return status;
   return guard(entry.name, [&] { return run(context, entry, inputs, outputs, batch, onDevice); });

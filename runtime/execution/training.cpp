@@ -16,6 +16,9 @@ template <typename Body>
 mpc_rt_status_t withLoop(const char *what, mpc_rt_context_t *context, Body body) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "%s: context is null", what);
+  ContextUse use(&context->user, what);
+  if (use.status())
+    return use.status();
   return guard(what, [&]() -> mpc_rt_status_t {
     if (!context->trainLoop) {
       auto loop = std::make_unique<TrainLoop>(context->allocator);

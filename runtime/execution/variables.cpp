@@ -95,6 +95,9 @@ mpc_rt_status_t mpc_rt_context_set_variable(mpc_rt_context_t *context, uint32_t 
   if (auto status =
           checkAccess("mpc_rt_context_set_variable", context, variable, dtype, data, bytes))
     return status;
+  ContextUse use(&context->user, "mpc_rt_context_set_variable");
+  if (use.status())
+    return use.status();
   auto &executable = context->executable();
   if (executable.variables[variable].role == MPC_RT_ROLE_SHADOW)
     return fail(MPC_RT_INVALID_ARGUMENT,
@@ -122,6 +125,9 @@ mpc_rt_status_t mpc_rt_context_get_variable(mpc_rt_context_t *context, uint32_t 
   if (auto status =
           checkAccess("mpc_rt_context_get_variable", context, variable, dtype, data, bytes))
     return status;
+  ContextUse use(&context->user, "mpc_rt_context_get_variable");
+  if (use.status())
+    return use.status();
   if (auto status = fetchVariable(*context, variable))
     return status;
   if (bytes)
@@ -132,6 +138,9 @@ mpc_rt_status_t mpc_rt_context_get_variable(mpc_rt_context_t *context, uint32_t 
 mpc_rt_status_t mpc_rt_context_variables_changed(mpc_rt_context_t *context) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_variables_changed: context is null");
+  ContextUse use(&context->user, "mpc_rt_context_variables_changed");
+  if (use.status())
+    return use.status();
   context->driver->variablesChanged();
   if (!context->driver->ownsMemory() && !context->values.shadowsAreExposed) {
     // Made when a run or a reader wants them.

@@ -50,10 +50,10 @@ std::vector<float> makeWindow(uint32_t window, bool periodic, int64_t length) {
 } // namespace
 
 bool fillFourier(const mpc_rt_variable_info_t &v, float *kernel) {
-  const auto window = static_cast<uint32_t>(v.init_a), options = static_cast<uint32_t>(v.init_b);
   if (v.tensor.rank != 3 || v.tensor.dims[1] != 1 || !(v.init_a >= 0 && v.init_a < 8) ||
       !(v.init_b >= 0 && v.init_b < 8))
     return false;
+  const auto window = static_cast<uint32_t>(v.init_a), options = static_cast<uint32_t>(v.init_b);
   const int64_t frame = v.tensor.dims[0], bins = v.tensor.dims[2];
   const std::vector<float> weights =
       makeWindow(window, (options & MPC_RT_WINDOW_PERIODIC) != 0, frame);

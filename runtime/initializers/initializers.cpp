@@ -13,6 +13,14 @@
 namespace mpc::rt {
 namespace {
 
+// What an integer variable takes of a number that it cannot hold: the nearest one of int64, 0 for
+// NaN; narrower ones its low bits, as casts of integers do.
+int64_t toInteger(double value) {
+  if (value >= -0x1p63 && value < 0x1p63)
+    return static_cast<int64_t>(value);
+  return value >= 0x1p63 ? INT64_MAX : value < 0 ? INT64_MIN : 0;
+}
+
 void store(mpc_rt_dtype_t dtype, void *data, uint64_t i, double value) {
   switch (dtype) {
   case MPC_RT_FLOAT32:
@@ -32,21 +40,23 @@ void store(mpc_rt_dtype_t dtype, void *data, uint64_t i, double value) {
     return;
   case MPC_RT_INT8:
   case MPC_RT_UINT8:
-    static_cast<uint8_t *>(data)[i] = static_cast<uint8_t>(static_cast<int64_t>(value));
+    static_cast<uint8_t *>(data)[i] = static_cast<uint8_t>(toInteger(value));
     return;
   case MPC_RT_INT16:
   case MPC_RT_UINT16:
-    static_cast<uint16_t *>(data)[i] = static_cast<uint16_t>(static_cast<int64_t>(value));
+    static_cast<uint16_t *>(data)[i] = static_cast<uint16_t>(toInteger(value));
     return;
   case MPC_RT_INT32:
   case MPC_RT_UINT32:
-    static_cast<uint32_t *>(data)[i] = static_cast<uint32_t>(static_cast<int64_t>(value));
+    static_cast<uint32_t *>(data)[i] = static_cast<uint32_t>(toInteger(value));
     return;
   case MPC_RT_INT64:
-    static_cast<int64_t *>(data)[i] = static_cast<int64_t>(value);
+    static_cast<int64_t *>(data)[i] = toInteger(value);
     return;
   case MPC_RT_UINT64:
-    static_cast<uint64_t *>(data)[i] = static_cast<uint64_t>(value);
+    static_cast<uint64_t *>(data)[i] = value >= 0x1p63 && value < 0x1p64
+                                           ? static_cast<uint64_t>(value)
+                                           : static_cast<uint64_t>(toInteger(value));
     return;
   }
 }

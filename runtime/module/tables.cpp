@@ -122,8 +122,8 @@ mpc_rt_status_t checkTables(const mpc_rt_executable_t *executable, const char *w
         "%s: compiled for runtime ABI %u (%u bytes of tables); this runtime has ABI %u (%zu "
         "bytes); compile the model again or use its runtime",
         where, e.abi_version, e.struct_size, MPC_RT_ABI_VERSION, MPC_RT_EXECUTABLE_MINIMUM);
-  if (!e.model_name || e.variable_count > mostVariables || e.entry_count > mostEntries ||
-      e.metric_count > mostMetrics || e.kernel_count > mostKernels ||
+  if (!e.model_name || !e.compiler_version || !e.source_hash || e.variable_count > mostVariables ||
+      e.entry_count > mostEntries || e.metric_count > mostMetrics || e.kernel_count > mostKernels ||
       (e.variable_count && !e.variables) || (e.entry_count && !e.entries) ||
       (e.metric_count && !e.metrics))
     return fail(MPC_RT_DATA_LOSS,

@@ -8,6 +8,7 @@
 #include "data/variable_match.h"
 #include "data/weights_file.h"
 #include "mpc-rt/training.h"
+#include "runtime/base/sha256.h"
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
 
@@ -170,6 +171,18 @@ std::string libraryOf(const mpc_rt_model_t &model) {
   return info.dli_fname;
 }
 
+// NAME.safetensors beside the library; "" where mpcc wrote none.
+std::string initialFile(const mpc_rt_model_t &model) {
+  const mpc_rt_executable_t &executable = *model.executable;
+  const bool isEmbedded = MPC_RT_EXECUTABLE_HAS(&executable, weights_bytes) && executable.weights;
+  if (isEmbedded || !executable.weights_hash || !*executable.weights_hash)
+    return "";
+  const std::string library = libraryOf(model);
+  const size_t slash = library.rfind('/');
+  return (slash == std::string::npos ? "" : library.substr(0, slash + 1)) + executable.model_name +
+         ".safetensors";
+}
+
 mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
   auto &executable = context.executable();
   if (MPC_RT_EXECUTABLE_HAS(&executable, weights_bytes) && executable.weights) {
@@ -182,13 +195,33 @@ mpc_rt_status_t loadInitial(mpc_rt_context_t &context, bool &loaded) {
     loaded = !content->tensors.empty();
     return restore(context, *content, executable.model_name, false, Source::borrowReadOnly);
   }
-  if (!executable.weights_hash || !*executable.weights_hash)
-    return MPC_RT_OK; // compiled without weights
-  std::string file = libraryOf(*context.model);
-  const size_t slash = file.rfind('/');
-  file = (slash == std::string::npos ? "" : file.substr(0, slash + 1)) + executable.model_name +
-         ".safetensors";
-  return mapFile(context, file, loaded);
+  const std::string file = initialFile(*context.model);
+  return file.empty() ? MPC_RT_OK : mapFile(context, file, loaded);
+}
+
+// The file beside the library is the one that mpcc wrote. Weights inside of the library are under
+// its seal.
+mpc_rt_status_t verifyInitial(const mpc_rt_model_t &model) {
+  const std::string file = initialFile(model);
+  if (file.empty())
+    return MPC_RT_OK;
+  auto mapped = mpc::data::MappedFile::open(file);
+  if (!mapped)
+    return failWith(MPC_RT_NOT_FOUND, mapped.failure());
+  const std::string hash = mpc::rt::sha256((*mapped)->data(), (*mapped)->size());
+  if (hash == model.executable->weights_hash)
+    return MPC_RT_OK;
+  return fail(
+      MPC_RT_DATA_LOSS,
+      "%s: is not the file that mpcc wrote with the library: its SHA-256 is %s; expected %s; "
+      "restore it, or compile the model again",
+      file.c_str(), hash.c_str(), model.executable->weights_hash);
+}
+
+bool isSameFile(const char *path, const std::string &other) {
+  struct stat one, two;
+  return !other.empty() && ::stat(path, &one) == 0 && ::stat(other.c_str(), &two) == 0 &&
+         one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 
 } // namespace
@@ -198,6 +231,9 @@ extern "C" {
 mpc_rt_status_t mpc_rt_context_save(mpc_rt_context_t *context, const char *path) {
   if (!context || !path)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_save: context or path is null");
+  ContextUse use(&context->user, "mpc_rt_context_save");
+  if (use.status())
+    return use.status();
   return guard("mpc_rt_context_save", [&]() -> mpc_rt_status_t {
     auto &executable = context->executable();
     Safetensors content;
@@ -225,18 +261,40 @@ mpc_rt_status_t mpc_rt_context_save(mpc_rt_context_t *context, const char *path)
 mpc_rt_status_t mpc_rt_context_load(mpc_rt_context_t *context, const char *path) {
   if (!context || !path)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_load: context or path is null");
+  ContextUse use(&context->user, "mpc_rt_context_load");
+  if (use.status())
+    return use.status();
   bool loaded = false;
-  return guard("mpc_rt_context_load", [&] { return loadFile(*context, path, true, loaded); });
+  return guard("mpc_rt_context_load", [&]() -> mpc_rt_status_t {
+    if (mpc::rt::checksAreOn() && isSameFile(path, initialFile(*context->model)))
+      if (auto status = verifyInitial(*context->model))
+        return status;
+    return loadFile(*context, path, true, loaded);
+  });
 }
 
 mpc_rt_status_t mpc_rt_context_load_initial(mpc_rt_context_t *context, int32_t *loaded) {
   if (!context)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_load_initial: context is null");
+  ContextUse use(&context->user, "mpc_rt_context_load_initial");
+  if (use.status())
+    return use.status();
   bool found = false;
-  auto status = guard("mpc_rt_context_load_initial", [&] { return loadInitial(*context, found); });
+  auto status = guard("mpc_rt_context_load_initial", [&]() -> mpc_rt_status_t {
+    if (mpc::rt::checksAreOn())
+      if (auto wrong = verifyInitial(*context->model))
+        return wrong;
+    return loadInitial(*context, found);
+  });
   if (loaded)
     *loaded = found && status == MPC_RT_OK;
   return status;
+}
+
+mpc_rt_status_t mpc_rt_model_verify_weights(const mpc_rt_model_t *model) {
+  if (!model)
+    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_model_verify_weights: model is null");
+  return guard("mpc_rt_model_verify_weights", [&] { return verifyInitial(*model); });
 }
 
 } // extern "C"

@@ -15,9 +15,11 @@ struct StepResult {
   bool finite; // false: loss scaling skipped the update
 };
 
-/// What of callbacks survives in a checkpoint, by name.
+/// What of callbacks survives in a checkpoint.
 struct CallbackState {
-  std::map<std::string, std::string> texts;
+  std::map<std::string, std::string> texts; ///< by CALLBACK.NAME
+  /// Copies of all model variables, by CALLBACK/VARIABLE. Whoever reads a file has compared their
+  /// names, dtypes and shapes with the model's.
   data::NamedArrays arrays;
 };
 

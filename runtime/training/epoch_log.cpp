@@ -8,6 +8,15 @@
 
 namespace mpc::training {
 
+data::Status LogWarning::operator()(const data::Status &written) {
+  if (!written && !hasWarned_) {
+    hasWarned_ = true;
+    for (const std::string &message : written.failure().messages)
+      warn_(message + "; training goes on, and the log is tried again after each epoch");
+  }
+  return data::Status();
+}
+
 /// A metric may be called as the number of the epoch is, which each line begins with.
 static std::string nameInLine(const std::string &name) {
   return name == "epoch" ? "metric:epoch" : name;
@@ -40,7 +49,7 @@ data::Status CsvLog::historyChanged(const std::vector<Logs> &history) {
     }
     text += "\n";
   }
-  return data::writeFileAtomically(path_, text);
+  return checked_(data::writeFileAtomically(path_, text));
 }
 
 std::string jsonLine(int64_t epoch, const Logs &logs) {
@@ -59,7 +68,7 @@ data::Status JsonLog::historyChanged(const std::vector<Logs> &history) {
   std::string text;
   for (size_t epoch = 0; epoch < history.size(); ++epoch)
     text += jsonLine(static_cast<int64_t>(epoch), history[epoch]) + "\n";
-  return data::writeFileAtomically(path_, text);
+  return checked_(data::writeFileAtomically(path_, text));
 }
 
 } // namespace mpc::training

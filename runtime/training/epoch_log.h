@@ -5,29 +5,45 @@
 
 #include "training/callback.h"
 
-#include <cstdio>
+#include <functional>
 
 namespace mpc::training {
+
+/// What a log does that cannot be written, as on a full disk: it warns once, and training goes on.
+/// With the next epoch it is tried again, and what is missing is written then.
+class LogWarning {
+public:
+  explicit LogWarning(std::function<void(const std::string &)> warn) : warn_(std::move(warn)) {}
+  data::Status operator()(const data::Status &written);
+
+private:
+  std::function<void(const std::string &)> warn_;
+  bool hasWarned_ = false;
+};
 
 /// keras.callbacks.CSVLogger: `epoch` and the metrics in alphabetical order. The file is written
 /// anew, atomically, after each epoch, so that it always agrees with the history, resumed or not.
 class CsvLog : public Callback {
 public:
-  explicit CsvLog(std::string path) : path_(std::move(path)) {}
+  CsvLog(std::string path, std::function<void(const std::string &)> warn)
+      : path_(std::move(path)), checked_(std::move(warn)) {}
   data::Status historyChanged(const std::vector<Logs> &history) override;
 
 private:
   std::string path_;
+  LogWarning checked_;
 };
 
 /// One JSON object per epoch; NaN and infinities as strings.
 class JsonLog : public Callback {
 public:
-  explicit JsonLog(std::string path) : path_(std::move(path)) {}
+  JsonLog(std::string path, std::function<void(const std::string &)> warn)
+      : path_(std::move(path)), checked_(std::move(warn)) {}
   data::Status historyChanged(const std::vector<Logs> &history) override;
 
 private:
   std::string path_;
+  LogWarning checked_;
 };
 
 /// The text of one JSON log line, without the newline.
@@ -37,17 +53,28 @@ std::string jsonLine(int64_t epoch, const Logs &logs);
 /// writes: epoch_loss, epoch_<metric>.
 class TensorBoardLog : public Callback {
 public:
-  explicit TensorBoardLog(std::string folder);
+  TensorBoardLog(std::string folder, std::function<void(const std::string &)> warn);
   ~TensorBoardLog() override;
   /// Makes the folders, so that one that cannot be written is known before training.
   data::Status prepare(bool withValidation);
   data::Status historyChanged(const std::vector<Logs> &history) override;
 
 private:
-  data::Status open(FILE *&file, const std::string &folder);
-  data::Status append(FILE *file, const std::string &folder, const std::string &event);
+  /// Of the metrics whose names begin with "val_", or of the others.
+  struct Events {
+    bool areOfValidation;
+    int descriptor = -1;
+    bool hasVersion = false; ///< the first event is written
+    size_t epochs = 0;       ///< of the history, that are written, or by an earlier run
+  };
+  std::string folderOf(const Events &events) const;
+  data::Status open(Events &events);
+  data::Status append(Events &events, const std::string &records);
+  data::Status write(Events &events, const std::vector<Logs> &history);
   std::string folder_;
-  FILE *train_ = nullptr, *validation_ = nullptr;
+  LogWarning checked_;
+  Events train_{false}, validation_{true};
+  bool hasBegun_ = false;
 };
 
 } // namespace mpc::training

@@ -87,7 +87,15 @@ void Session::noteDevice(const std::string &device) {
   }
 }
 
+Status Session::verifyWeights() {
+  const mpc_rt_status_t status = mpc_rt_model_verify_weights(model_);
+  return status ? Status(Failure(mpc_rt_last_error())) : Status();
+}
+
 Status Session::loadWeights(const SessionOptions &options) {
+  if (options.verify)
+    if (Status status = verifyWeights(); !status)
+      return status;
   const mpc_rt_executable_t &tables = executable();
   // Random layers follow --seed also when the weights follow --initialize.
   for (uint32_t i = 0; i < tables.variable_count; ++i)

@@ -16,6 +16,7 @@ struct SessionOptions {
   std::string weights;     // a safetensors file; "" = NAME.safetensors beside the library
   bool initialize = false; // ignore stored weights: every variable from its initializer
   uint64_t initializeSeed = 0;
+  bool verify = false; // NAME.safetensors against the hash that the library has
 };
 
 /// Owns model and context. Failures carry the runtime's message and the library's path.
@@ -32,6 +33,8 @@ public:
   /// Loads the library's tables alone: for inspect.
   static data::Result<std::unique_ptr<Session>> openTables(const std::string &library);
 
+  /// Whether the weights beside the library are those that mpcc wrote.
+  data::Status verifyWeights();
   const mpc_rt_executable_t &executable() const { return *mpc_rt_model_executable(model_); }
   const mpc_rt_model_t *model() const { return model_; }
   mpc_rt_context_t *context() { return context_; }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,12 +92,17 @@ bool makeFolder(const std::string &path) {
 
 } // namespace
 
-TensorBoardLog::TensorBoardLog(std::string folder) : folder_(std::move(folder)) {}
+TensorBoardLog::TensorBoardLog(std::string folder, std::function<void(const std::string &)> warn)
+    : folder_(std::move(folder)), checked_(std::move(warn)) {}
 
 TensorBoardLog::~TensorBoardLog() {
-  for (FILE *file : {train_, validation_})
-    if (file)
-      std::fclose(file);
+  for (const Events *events : {&train_, &validation_})
+    if (events->descriptor >= 0)
+      ::close(events->descriptor);
+}
+
+std::string TensorBoardLog::folderOf(const Events &events) const {
+  return folder_ + (events.areOfValidation ? "/validation" : "/train");
 }
 
 Status TensorBoardLog::prepare(bool withValidation) {
@@ -111,44 +117,75 @@ Status TensorBoardLog::prepare(bool withValidation) {
   return Status();
 }
 
-Status TensorBoardLog::append(FILE *file, const std::string &folder, const std::string &event) {
-  std::string bytes = record(event);
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size() || std::fflush(file) != 0)
-    return Failure(folder + ": cannot write an event: " + std::strerror(errno) +
+/// Half a record would hide all that come after it: what was not written whole is taken away.
+Status TensorBoardLog::append(Events &events, const std::string &records) {
+  const off_t end = ::lseek(events.descriptor, 0, SEEK_END);
+  for (size_t done = 0; done < records.size();) {
+    const ssize_t count = ::write(events.descriptor, records.data() + done, records.size() - done);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0) {
+      const int reason = count == 0 ? EIO : errno;
+      if (end < 0 || ::ftruncate(events.descriptor, end) != 0) {
+        ::close(events.descriptor); // the next epoch begins another file
+        events.descriptor = -1;
+        events.hasVersion = false;
+      }
+      return Failure(folderOf(events) + ": cannot write an event: " + std::strerror(reason) +
+                     "; expected a folder that can be written");
+    }
+    done += static_cast<size_t>(count);
+  }
+  return Status();
+}
+
+Status TensorBoardLog::open(Events &events) {
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof host - 1);
+  const std::string folder = folderOf(events),
+                    path = folder + "/events.out.tfevents." +
+                           std::to_string(static_cast<int64_t>(wallTime())) + "." + host + "." +
+                           std::to_string(::getpid()) + ".mpc";
+  if (makeFolder(folder))
+    events.descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (events.descriptor < 0)
+    return Failure(path + ": cannot create: " + std::strerror(errno) +
                    "; expected a folder that can be written");
   return Status();
 }
 
-Status TensorBoardLog::open(FILE *&file, const std::string &folder) {
-  char host[256] = "localhost";
-  ::gethostname(host, sizeof host - 1);
-  std::string path = folder + "/events.out.tfevents." +
-                     std::to_string(static_cast<int64_t>(wallTime())) + "." + host + "." +
-                     std::to_string(::getpid()) + ".mpc";
-  if (!makeFolder(folder) || !(file = std::fopen(path.c_str(), "abe")))
-    return Failure(path + ": cannot create: " + std::strerror(errno) +
-                   "; expected a folder that can be written");
-  std::string event;
-  putFloat64(event, 1, wallTime());
-  putBytes(event, 3, "brain.Event:2"); // file_version
-  return append(file, folder, event);
+Status TensorBoardLog::write(Events &events, const std::vector<Logs> &history) {
+  std::string records;
+  for (size_t epoch = events.epochs; epoch < history.size(); ++epoch)
+    for (const auto &[name, value] : history[epoch])
+      if ((name.compare(0, 4, "val_") == 0) == events.areOfValidation)
+        records +=
+            record(scalarEvent(static_cast<int64_t>(epoch),
+                               "epoch_" + (events.areOfValidation ? name.substr(4) : name), value));
+  if (records.empty())
+    return Status();
+  if (events.descriptor < 0)
+    if (Status status = open(events); !status)
+      return status;
+  if (!events.hasVersion) {
+    std::string version;
+    putFloat64(version, 1, wallTime());
+    putBytes(version, 3, "brain.Event:2"); // file_version
+    records = record(version) + records;
+  }
+  if (Status status = append(events, records); !status)
+    return status;
+  events.hasVersion = true;
+  events.epochs = history.size();
+  return Status();
 }
 
 Status TensorBoardLog::historyChanged(const std::vector<Logs> &history) {
-  int64_t epoch = static_cast<int64_t>(history.size()) - 1;
-  for (const auto &[name, value] : history.back()) {
-    bool validation = name.compare(0, 4, "val_") == 0;
-    FILE *&file = validation ? validation_ : train_;
-    std::string folder = folder_ + (validation ? "/validation" : "/train");
-    if (!file)
-      if (Status status = open(file, folder); !status)
-        return status;
-    if (Status status =
-            append(file, folder,
-                   scalarEvent(epoch, "epoch_" + (validation ? name.substr(4) : name), value));
-        !status)
-      return status;
-  }
+  if (!hasBegun_)
+    train_.epochs = validation_.epochs = history.size() - 1; // those before are in other files
+  hasBegun_ = true;
+  for (Events *events : {&train_, &validation_})
+    (void)static_cast<bool>(checked_(write(*events, history)));
   return Status();
 }
 

@@ -7,7 +7,8 @@
 
 Keras's layers are test/Checks/keras-layers.json, the classes of keras.layers; the importer's are the
 families' tables in lib/Import/Keras/Layers, and what is built otherwise. The constructors' arguments
-that are there, too (test/Checks/layer_arguments.py), become lib/Import/Keras/LayerArguments.inc.
+that are there, too (test/Checks/layer_arguments.py), become lib/Import/Keras/LayerArguments.inc;
+those that Keras 2 alone has (keras2-layers.json) become lib/Import/Keras/Legacy/Arguments.inc.
 """
 
 import glob
@@ -82,11 +83,18 @@ def make_arguments(arguments):
 
 def check_arguments(keras):
     """Writes the rows with --write; what is wrong with them."""
-    path, rows = os.path.join("lib", "Import", "Keras", "LayerArguments.inc"), make_arguments(keras["arguments"])
-    if "--write" in sys.argv[1:]:
-        with open(os.path.join(ROOT, path), "w") as handle:
-            handle.write(rows)
-    return [] if os.path.exists(os.path.join(ROOT, path)) and read(path) == rows else [f"{path}: is stale; run test/Checks/layers.py --write"]
+    folder = os.path.join("lib", "Import", "Keras")
+    older = json.loads(read("test", "Checks", "keras2-layers.json"))["arguments"]
+    idle = {name: [f"{argument}={json.dumps(value)}".replace('"', "") for argument, value in sorted(values.items())] for name, values in older.items()}
+    stale = []
+    for path, rows in ((os.path.join(folder, "LayerArguments.inc"), make_arguments(keras["arguments"])),
+                       (os.path.join(folder, "Legacy", "Arguments.inc"), make_arguments(idle))):  # fmt: skip
+        if "--write" in sys.argv[1:]:
+            with open(os.path.join(ROOT, path), "w") as handle:
+                handle.write(rows)
+        if not os.path.exists(os.path.join(ROOT, path)) or read(path) != rows:
+            stale.append(f"{path}: is stale; run test/Checks/layers.py --write")
+    return stale
 
 
 def main():

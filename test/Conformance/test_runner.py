@@ -17,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import comparison
+import keras2
 import report
 import run
 import selection
@@ -203,6 +204,41 @@ class Selecting(unittest.TestCase):
         self.assertIn(("operations", "TrueDivide"), case.needs())
         case = selection.Case(os.path.join(FIXTURES, "train", "opt_grad_accum__float32"))
         self.assertIn(("optimizer_options", "gradient_accumulation_steps"), case.needs())
+
+
+class FilesOfKeras2(unittest.TestCase):
+    def test_outputs_must_agree_to_the_largest_value(self):
+        for case in keras2.find_cases(os.path.join(SHARED, "fixtures", "keras2")):
+            for name, array in keras2.execution.load(case.path("y.npz")).items():
+                tolerance = case.description["tolerance"]
+                self.assertEqual(keras2.far_off(array, array, tolerance), 0, case.identifier)
+                moved = array.astype(numpy.float64)
+                largest = numpy.unravel_index(numpy.abs(moved).argmax(), moved.shape)
+                moved[largest] *= 1 + 3 * tolerance
+                off = keras2.far_off(moved, array, tolerance)
+                self.assertTrue(2.5 < off < 3.5, f"{case.identifier}: {name}: {off}")
+        self.assertEqual(keras2.far_off(numpy.ones(2), numpy.ones((2, 1)), 1), numpy.inf)
+        self.assertEqual(keras2.far_off([1, numpy.nan], [1, 1], 1), numpy.inf)
+
+    def test_losses_must_agree_step_by_step(self):
+        losses, taken = numpy.linspace(2, 1, 8), numpy.ones(8, bool)
+        self.assertEqual(keras2.compare_losses(losses, losses, 1e-4, taken), 0)
+        other = losses.copy()
+        other[7] *= 1.0003
+        self.assertGreater(keras2.compare_losses(other, losses, 1e-4, taken), 1)
+        taken[7] = False
+        self.assertEqual(keras2.compare_losses(other, losses, 1e-4, taken), 0)
+        self.assertEqual(keras2.compare_losses(losses[:7], losses, 1e-4, taken[:7]), numpy.inf)
+        self.assertEqual(keras2.compare_losses(losses * numpy.nan, losses, 1e-4, taken), numpy.inf)
+
+    def test_each_final_weight_needs_a_variable_of_its_own(self):
+        expected = {"final0": numpy.ones(3), "final1": numpy.ones(3), "final_names": numpy.ones(1)}
+        trace = {"final:a": numpy.ones(3), "final:b": numpy.ones(3) + 1e-3, "loss": numpy.ones(3)}
+        self.assertEqual(keras2.compare_weights(trace, expected), [])
+        trace["final:b"] = numpy.ones(3) + 3e-3
+        self.assertEqual(len(keras2.compare_weights(trace, expected)), 1)
+        del trace["final:b"]
+        self.assertEqual(len(keras2.compare_weights(trace, expected)), 1)
 
 
 class Reporting(unittest.TestCase):

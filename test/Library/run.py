@@ -117,6 +117,67 @@ class Suite:
             if result.returncode or result.stdout.count("ok  ") != 28:
                 raise Wrong(f"{policy}: exit {result.returncode}: {result.stdout[-1500:]}{result.stderr[-1500:]}")
 
+    def test_threads_end_with_the_last_context(self):
+        program = self.build("ends", "-lmpcrt")
+        for policy in ["float32", "mixed_bfloat16"]:
+            result = subprocess.run([program, self.guide(policy), "64"], capture_output=True, text=True, timeout=500)
+            if result.returncode:
+                raise Wrong(f"{policy}: exit {result.returncode}: {result.stdout}{result.stderr}")
+
+    def test_scarce_memory(self):
+        program = self.build("scarce", "-lmpcrt")
+        for entry in ["predict", "train_step"]:
+            result = subprocess.run([program, self.guide("float32"), entry, "64"], capture_output=True, text=True, timeout=500)
+            if result.returncode:
+                raise Wrong(f"{entry}: exit {result.returncode}: {result.stdout[-1500:]}{result.stderr[-1500:]}")
+
+    def test_two_threads_in_one_context(self):
+        program = self.build("overlap", "-lmpcrt")
+        model = self.guide("float32")
+        checked = os.environ | {"MPC_RT_CHECKS": "1"}
+        result = subprocess.run([program, model], capture_output=True, text=True, timeout=500, env=checked)
+        if result.returncode:
+            raise Wrong(f"exit {result.returncode}: {result.stdout}{result.stderr}")
+
+    def test_changed_weights_are_found(self):
+        """Each byte that is flipped, on request: by mpc-run --verify, mpc_rt_model_verify_weights, and with
+        MPC_RT_CHECKS=1 wherever the file is loaded."""
+        folder = os.path.join(self.work, "verified")
+        shutil.copytree(self.folder, folder)
+        path = os.path.join(folder, "net.safetensors")
+        with open(path, "rb") as handle:
+            whole = handle.read()
+        inspect = [os.path.join(self.bin, "mpc-run"), "inspect", folder]
+
+        def fails(command, **options):
+            result = subprocess.run(command, capture_output=True, text=True, **options)
+            wanted = f"error: {path}: is not the file that mpcc wrote with the library: its SHA-256 is "
+            if result.returncode != 1 or not result.stderr.startswith(wanted):
+                raise Wrong(f"{command}: exit {result.returncode}: {result.stderr}")
+
+        subprocess.run([*inspect, "--verify"], check=True, capture_output=True)
+        draw = random.Random(3)
+        model = Context(self.runtime, folder)
+        # Behind the header nothing else notices.
+        for place in [len(whole) - 1, *draw.sample(range(len(whole)), 20)]:
+            changed = bytearray(whole)
+            changed[place] ^= 1 << draw.randrange(8)
+            with open(path, "wb") as handle:
+                handle.write(changed)
+            fails([*inspect, "--verify"])
+            refused(lambda: self.runtime.call("mpc_rt_model_verify_weights", model.model), {DATA_LOSS}, "its SHA-256 is")
+        bench = [os.path.join(self.bin, "mpc-run"), "bench", folder, "--steps=1", "--warmup=0", "--predict"]
+        with open(path, "wb") as handle:
+            handle.write(whole[:-1] + bytes([whole[-1] ^ 1]))
+        fails([*bench, "--verify"])
+        fails(bench, env=os.environ | {"MPC_RT_CHECKS": "1"})
+        subprocess.run(bench, check=True, capture_output=True)
+        subprocess.run(inspect, check=True, capture_output=True)
+        with open(path, "wb") as handle:
+            handle.write(whole)
+        subprocess.run([*bench, "--verify"], check=True, capture_output=True, env=os.environ | {"MPC_RT_CHECKS": "1"})
+        model.close()
+
     def test_dlclose(self):
         program = self.build("closes")
         for policy in ["float32", "mixed_bfloat16"]:

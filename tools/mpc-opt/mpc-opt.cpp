@@ -8,6 +8,7 @@
 #include "tools/BugReport.h"
 #include "tools/EndlessInputs.h"
 #include "tools/FatalErrors.h"
+#include "tools/HostileIR.h"
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
@@ -39,6 +40,8 @@ static int runTool(int argc, char **argv) {
   }
   if (!namesPipeline())
     return 2;
+  if (mpc::refuseHostileIR(argc, argv, registry))
+    return 1;
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, files.first, files.second, registry));
 }
 

@@ -8,6 +8,7 @@
 #include "tools/BugReport.h"
 #include "tools/EndlessInputs.h"
 #include "tools/FatalErrors.h"
+#include "tools/HostileIR.h"
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
@@ -24,6 +25,8 @@ static int runTool(int argc, char **argv) {
   mpc::registerAllPasses();
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
+  if (mpc::refuseHostileIR(argc, argv, registry))
+    return 1;
   mlir::MLIRContext context(registry);
   mpc::UsageStatus status;
   return mlir::failed(mlir::mlirReduceMain(argc, argv, context));

@@ -4,10 +4,12 @@
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mpc/Import/Keras/Import.h"
+#include "mpc/InitAll.h"
 #include "mpc/Target/Dot.h"
 #include "tools/BugReport.h"
 #include "tools/EndlessInputs.h"
 #include "tools/FatalErrors.h"
+#include "tools/HostileIR.h"
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/UsageStatus.h"
@@ -31,6 +33,13 @@ static void registerImportOnnx(bool &refused) {
       [](mlir::DialectRegistry &) {});
 }
 
+/// Translations into MLIR read other files.
+static bool readsIR(llvm::ArrayRef<const char *> words) {
+  return llvm::none_of(words, [](llvm::StringRef word) {
+    return word.starts_with("-") && word.ltrim('-').starts_with("import-");
+  });
+}
+
 static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::askForReports();
@@ -42,6 +51,10 @@ static int runTool(int argc, char **argv) {
   mpc::registerExportDot();
   bool isOnnx = false;
   registerImportOnnx(isOnnx);
+  mlir::DialectRegistry registry;
+  mpc::registerAllDialects(registry);
+  if (readsIR({argv, size_t(argc)}) && mpc::refuseHostileIR(argc, argv, registry))
+    return 1;
   mpc::UsageStatus status;
   if (mlir::succeeded(mlir::mlirTranslateMain(argc, argv, "mpc translation\n")))
     return 0;

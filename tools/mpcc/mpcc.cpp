@@ -2,12 +2,15 @@
 // mpcc: compiles a model ahead of time.
 #include "tools/ExitOnSignals.h"
 #include "tools/FatalErrors.h"
+#include "tools/OutOfMemory.h"
 #include "tools/StackSize.h"
 #include "tools/Streams.h"
 #include "tools/mpcc/Options.h"
 #include "tools/mpcc/WeightsFile.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/WithColor.h"
+
+#include <cerrno>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -19,17 +22,27 @@ static int runTool(int argc, char **argv) {
   mpc::prepareStreams();
   mpc::exitOnSignals();
   mpc::reportFatalErrors();
+  mpc::reportOutOfMemory("mpcc: out of memory");
+  // LLVM's own containers ask malloc().
+  llvm::install_bad_alloc_error_handler(
+      [](void *, const char *, bool) { mpc::exitOutOfMemory(nullptr); });
   mpc::ExitCode code = mpc::kExitDone;
   std::optional<mpc::CompileOptions> options = mpc::parseCommandLine(argc, argv, code);
   if (!options)
     return code;
+  static const std::string task = options->model + ": out of memory while compiling";
+  mpc::reportOutOfMemory(task.c_str());
   options->readWeights = mpc::readWeightsFile;
 #ifndef MPC_ADDRESS_SANITIZER // which has more to say of a crash
   llvm::CrashRecoveryContext::Enable();
 #endif
   llvm::CrashRecoveryContext crash;
+  errno = 0;
   if (crash.RunSafely([&] { code = mpc::compileModel(*options); }))
     return code;
+  // MLIR does not ask whether malloc() gave it memory for an operation.
+  if (errno == ENOMEM)
+    mpc::exitOutOfMemory(nullptr);
   llvm::WithColor::error(llvm::errs())
       << options->model
       << ": internal error: mpcc crashed, whatever the model is; please report it "

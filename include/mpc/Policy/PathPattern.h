@@ -19,7 +19,8 @@ public:
   explicit PathPattern(llvm::StringRef utf8);
 
   /// `re.fullmatch(pattern, path) is not None`. An error for a malformed pattern, for one beyond
-  /// mpc's limits, and when matching takes more steps than mpc allows.
+  /// mpc's limits, and when the matches of a compilation take more steps
+  /// than mpc allows.
   llvm::Expected<bool> fullMatch(llvm::StringRef path) const;
 
 private:
@@ -27,6 +28,10 @@ private:
   std::shared_ptr<void> code;
   std::string error;
 };
+
+/// All matches of a process share one budget of steps, however many keys and paths a model brings.
+/// Each compilation begins with a whole one.
+void renewMatchBudget();
 
 /// The translation of a Python 3.11 pattern into PCRE2 syntax (options UTF, UCP;
 /// ALLOW_SURROGATE_ESCAPES), or a `re.error` with Python's text.

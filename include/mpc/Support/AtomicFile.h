@@ -3,6 +3,7 @@
 #ifndef MPC_SUPPORT_ATOMICFILE_H
 #define MPC_SUPPORT_ATOMICFILE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -14,8 +15,8 @@ namespace mpc {
 
 /// Files of one directory, which appear together: each is written without a name, with fsync, and
 /// all get theirs by `commit`. Without it nothing is replaced and nothing is left, whatever ends
-/// the process. (File systems that know no files without names get temporary ones, which a kill
-/// leaves behind.)
+/// the process. A kill just before names are taken, or on file systems that know no files without
+/// names, leaves temporary files; whoever writes to the same paths next removes them.
 class AtomicFiles {
 public:
   explicit AtomicFiles(llvm::StringRef directory) : directory(directory) {}
@@ -36,11 +37,15 @@ private:
   struct File {
     std::string path;
     std::string temporary; ///< empty as long as the file has no name
+    std::string old;       ///< another name of the file that is replaced; empty for none
     int descriptor = -1;
+    bool isNew = false; ///< nothing is replaced
   };
   llvm::Error makeDirectory();
   llvm::Error open(File &file);
+  llvm::Error link(File &file);
   llvm::Error replace();
+  static void restore(llvm::ArrayRef<File> replaced);
   void discard();
 
   std::string directory;

@@ -102,7 +102,7 @@ llvm::Expected<std::string> makeLegacyFile(const KerasLayout &layout, const Weig
                                            llvm::StringRef kerasVersion) {
   Hdf5Content content;
   json::Object model;
-  for (llvm::StringRef key : {"class_name", "config"})
+  for (llvm::StringRef key : {"class_name", "config", "keras2_semantics"})
     if (const json::Value *value = config.get(key))
       model[key] = *value;
   content.texts.push_back({"", "keras_version", kerasVersion.str()});

@@ -58,6 +58,11 @@ Value gelu(B &b, Value x) { return applyGelu(b, x, /*approximate=*/false); }
 Value hardSigmoid(B &b, Value x) {
   return b.make<DivideOp>(relu6(b, b.make<AddOp>(x, b.makeConstant(3.0))), b.makeConstant(6.0));
 }
+/// Keras 2: clip(0.2 x + 0.5, 0, 1), op for op as tf_keras/src/backend.py.
+Value hardSigmoidOfKeras2(B &b, Value x) {
+  Value line = b.make<AddOp>(b.make<MultiplyOp>(x, b.makeConstant(0.2)), b.makeConstant(0.5));
+  return b.make<MaximumOp>(b.make<MinimumOp>(line, b.makeConstant(1.0)), b.makeConstant(0.0));
+}
 Value hardSilu(B &b, Value x) { return b.make<MultiplyOp>(x, hardSigmoid(b, x)); }
 Value hardTanh(B &b, Value x) {
   return b.make<MaximumOp>(b.make<MinimumOp>(x, b.makeConstant(1.0)), b.makeConstant(-1.0));
@@ -142,6 +147,12 @@ constexpr Entry kActivations[] = {
     {"swish", silu},
     {"tanh", tanhOf},
     {"tanh_shrink", tanhShrink},
+};
+
+/// What a name means in files of Keras 2 alone.
+constexpr Entry kActivationsOfKeras2[] = {
+    {"hard_sigmoid", hardSigmoidOfKeras2},
+    {"softmax_v2", softmax}, // tf.nn.softmax
 };
 
 } // namespace
@@ -287,7 +298,11 @@ Value applyRelu(ValueBuilder &b, Value x, double negativeSlope, std::optional<do
   return x;
 }
 
-ActivationFn findActivation(llvm::StringRef name) {
+ActivationFn findActivation(llvm::StringRef name, KerasVersion version) {
+  if (version.isKeras2())
+    for (const Entry &entry : kActivationsOfKeras2)
+      if (entry.name == name)
+        return entry.apply;
   for (const Entry &entry : kActivations)
     if (entry.name == name)
       return entry.apply;
@@ -298,7 +313,8 @@ ActivationFn findActivation(llvm::StringRef name) {
 /// inside of the other one.
 static Value applyActivationLayer(LayerBuilder &b, llvm::StringRef key,
                                   const llvm::json::Object &object, Value input) {
-  constexpr llvm::StringLiteral classes[] = {"ELU", "LeakyReLU", "ReLU", "Softmax"};
+  constexpr llvm::StringLiteral classes[] = {"ELU", "LeakyReLU", "ReLU", "Softmax",
+                                             "ThresholdedReLU"};
   const llvm::StringRef className = object.getString("class_name").value_or("");
   if (!llvm::is_contained(classes, className))
     return b.error("the activation in '" + key + "' is an object of class '" + className +
@@ -343,7 +359,7 @@ static Value applyNamedActivation(LayerBuilder &b, llvm::StringRef key, Value in
     return b.error("the activation in '" + key +
                    "' is neither a name nor an object; supported are the names of Keras's "
                    "activation functions");
-  if (ActivationFn apply = findActivation(*name))
+  if (ActivationFn apply = findActivation(*name, b.layer.version))
     return apply(b, input);
   if (*name == "threshold")
     return b.error("activation 'threshold' needs arguments that a name cannot give");

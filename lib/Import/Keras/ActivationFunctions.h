@@ -15,8 +15,9 @@ mlir::Value applyConfiguredActivation(LayerBuilder &builder, llvm::StringRef key
                                       mlir::Value input);
 
 using ActivationFn = mlir::Value (*)(ValueBuilder &, mlir::Value);
-/// The activation of this name with its default arguments; null for an unknown name.
-ActivationFn findActivation(llvm::StringRef name);
+/// The activation that the name means in this version of Keras, with its default arguments; null
+/// for an unknown name.
+ActivationFn findActivation(llvm::StringRef name, KerasVersion version = {});
 
 /// relu(x, negative_slope, max_value, threshold); no maximum when absent.
 mlir::Value applyRelu(ValueBuilder &builder, mlir::Value input, double negativeSlope,

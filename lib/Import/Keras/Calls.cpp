@@ -4,6 +4,7 @@
 #include "GraphImporter.h"
 
 #include "CompositeBuilder.h"
+#include "Dtype.h"
 #include "LayerRegistry.h"
 #include "Legacy/TensorFlowNodes.h"
 #include "Objects.h"
@@ -196,7 +197,7 @@ bool GraphImporter::importComposite(
   mlir::StringAttr policy = getPolicy(layer, lb.path);
   // What opts out of autocast takes its inputs as they are; the op without results keeps its
   // policy.
-  const bool autocasts = layer.config.getBoolean("autocast").value_or(true);
+  const bool autocasts = readFlag(layer.config.get("autocast")).value_or(true);
   const Values cast = autocasts ? Values(block->getArguments()) : Values();
   YieldOp::create(lb.builder, loc, cast);
   LayerOp op = LayerOp::create(builder, loc, mlir::ValueRange(cast).getTypes(), lb.path,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CompositeBuilder.h"
 
+#include "Dtype.h"
 #include "GraphImporter.h"
 
 namespace mpc::keras {
@@ -51,7 +52,7 @@ bool CompositeBuilder::getFlag(unsigned position, llvm::StringRef name, bool oth
 
 Value CompositeBuilder::addVariable(const VariableRequest &request) {
   Value variable = importer.getVariable(own, request);
-  if (!variable || !request.autocast || !own.layer.config.getBoolean("autocast").value_or(true))
+  if (!variable || !request.autocast || !readFlag(own.layer.config.get("autocast")).value_or(true))
     return variable;
   auto block = std::make_unique<mlir::Block>();
   Value argument = block->addArgument(variable.getType(), location);

@@ -77,7 +77,7 @@ std::optional<std::vector<int64_t>> findBuildShape(const json::Object &object,
 
 class Parser {
 public:
-  Parser(llvm::StringRef fileName) : fileName(fileName) {}
+  Parser(llvm::StringRef fileName, KerasVersion version) : fileName(fileName), version(version) {}
 
   std::unique_ptr<ModelConfig> parseModel(const json::Object &object, llvm::StringRef path);
   static bool isModel(const json::Object &object);
@@ -87,6 +87,7 @@ public:
   }
 
   llvm::StringRef fileName;
+  const KerasVersion version;
   llvm::Error errors = llvm::Error::success();
 
   LayerConfig parseLayer(const json::Value &value, size_t index, llvm::StringRef modelPath);
@@ -286,6 +287,7 @@ LayerConfig Parser::parseLayer(const json::Value &value, size_t index, llvm::Str
   layer.registeredName = object->getString("registered_name").value_or("").str();
   layer.name = name->str();
   layer.config = *config;
+  layer.version = version;
   if (const json::Value *build = object->get("build_config"))
     if (build->kind() != json::Value::Null)
       layer.buildConfig = *build;
@@ -318,7 +320,9 @@ std::unique_ptr<ModelConfig> Parser::parseModel(const json::Object &object, llvm
     return model;
   }
   model->name = config->getString("name").value_or("model").str();
-  model->trainable = config->getBoolean("trainable").value_or(true);
+  model->trainable =
+      config->getBoolean("trainable")
+          .value_or(config->getNumber("trainable").value_or(1.0) != 0.0); // Python takes 1 for true
   if (const json::Object *compile = object.getObject("compile_config"))
     model->compileConfig = *compile;
   llvm::StringSet<> names;
@@ -361,7 +365,8 @@ llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef text, llvm::StringR
   return parseModelObject(*value, fileName);
 }
 
-llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::StringRef fileName) {
+llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::StringRef fileName,
+                                             KerasVersion version) {
   const json::Object *object = value.getAsObject();
   const std::optional<llvm::StringRef> className =
       object ? object->getString("class_name") : std::nullopt;
@@ -387,7 +392,7 @@ llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::Str
                                     "constructor or a call of their own keep their graph in "
                                     "Python code; rebuild the model with the functional API, and "
                                     "save keras.Model(inputs, outputs)");
-  Parser parser(fileName);
+  Parser parser(fileName, version);
   std::unique_ptr<ModelConfig> model = parser.parseModel(*object, "");
   if (parser.errors)
     return std::move(parser.errors);
@@ -395,8 +400,9 @@ llvm::Expected<ModelConfig> parseModelObject(const json::Value &value, llvm::Str
 }
 
 llvm::Expected<LayerConfig> parseLayerConfig(const llvm::json::Value &value,
-                                             llvm::StringRef fileName, llvm::StringRef path) {
-  Parser parser(fileName);
+                                             llvm::StringRef fileName, llvm::StringRef path,
+                                             KerasVersion version) {
+  Parser parser(fileName, version);
   LayerConfig layer = parser.parseLayer(value, 0, path);
   if (parser.errors)
     return std::move(parser.errors);

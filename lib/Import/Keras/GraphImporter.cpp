@@ -4,6 +4,7 @@
 // ForwardSignature.cpp the end.
 #include "GraphImporter.h"
 
+#include "Dtype.h"
 #include "LayerArguments.h"
 #include "LayerRegistry.h"
 #include "Legacy/TensorFlowImport.h"
@@ -20,9 +21,11 @@ using mlir::Value;
 
 namespace {
 
-/// Whether a config, or one of an object inside it, says `stateful`.
+/// Whether a config, or one of an object inside it, says `stateful`, or `time_major`, where what
+/// Input calls the batch are steps.
 bool saysStateful(const llvm::json::Object &config, unsigned depth = 0) {
-  if (config.getBoolean("stateful").value_or(false))
+  if (readFlag(config.get("stateful")).value_or(false) ||
+      readFlag(config.get("time_major")).value_or(false))
     return true;
   return depth < 16 && llvm::any_of(
                            config,
@@ -86,7 +89,18 @@ static llvm::StringRef adviceFor(llvm::StringRef className) {
              "layer, and give it the indices")
       .Cases({"Hashing", "HashedCrossing"},
              "save the model that begins behind this layer, and give it the layer's results")
+      .Cases(
+          {"CuDNNGRU", "CuDNNLSTM"},
+          "its weights are those of cuDNN; load the model into one with GRU or LSTM in its place "
+          "(Keras converts the weights) and save that")
       .Default("docs/generated/layers.md lists what mpc supports");
+}
+
+/// Whether the class is none of Keras's, or hides one of its name.
+static bool isOfAuthor(const LayerConfig &layer) {
+  const llvm::StringRef module = layer.module, name = layer.className;
+  return (!module.empty() && !module.starts_with("keras")) || name.contains('>') ||
+         llvm::StringRef(layer.registeredName).contains('>') || !isClassOfKeras(name);
 }
 
 void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef path) {
@@ -116,14 +130,46 @@ void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef 
                         "its place (docs/keras-hub.md)"
                       : "docs/keras-hub.md lists what mpc supports"));
     } else if (layer.className != "InputLayer" && !findLayer(layer)) {
-      const bool custom =
-          !layer.module.empty() && !llvm::StringRef(layer.module).starts_with("keras");
-      refuse(llvm::Twine(custom ? "unknown layer class '" : "unsupported layer class '") +
-             layer.className + "'; " + adviceFor(custom ? "" : layer.className));
+      llvm::StringRef name = layer.className;
+      name = name.substr(name.rfind('>') + 1); // "Custom>QDense"
+      if (isOfAuthor(layer))
+        refuse("'" + name +
+               "' is a class of the model's author: its Python code is not in the file; rebuild it "
+               "of layers of Keras, or end the model in front of it and begin another behind it");
+      else
+        refuse("unsupported layer class '" + name + "'; " + adviceFor(name));
     } else {
       reportUnknownArguments(layer, [&](const llvm::Twine &message) { report(place, message); });
     }
   }
+}
+
+static bool makesMask(const LayerConfig &layer) {
+  return layer.className == "Masking" || (layer.className == "Embedding" &&
+                                          readFlag(layer.config.get("mask_zero")).value_or(false));
+}
+
+/// Whether the model has a layer that makes masks.
+static bool hasMasks(const ModelConfig &model) {
+  return llvm::any_of(model.layers, [](const LayerConfig &layer) {
+    return layer.model ? hasMasks(*layer.model) : makesMask(layer);
+  });
+}
+
+bool GraphImporter::leavesMaskedStepsOut(const ModelConfig &model) {
+  return llvm::all_of(model.layers, [](const LayerConfig &layer) {
+    if (layer.model)
+      return leavesMaskedStepsOut(*layer.model);
+    if (llvm::is_contained({"Add", "Average", "Bidirectional", "GRU", "GlobalAveragePooling1D",
+                            "InputLayer", "LSTM", "Maximum", "Minimum", "Multiply", "RNN",
+                            "SimpleRNN", "Subtract"},
+                           layer.className))
+      return true;
+    if (layer.className == "GroupNormalization" || layer.className == "Softmax")
+      return false; // over the steps, too
+    const LayerEntry *entry = findLayer(layer);
+    return makesMask(layer) || (entry && entry->masking == Masking::PassesOn);
+  });
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
@@ -140,6 +186,7 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run(const ModelConfig &model,
   builder.setInsertionPointToEnd(body);
 
   keepsBatch = hasStatefulLayer(model);
+  masksCoverPadding = hasMasks(model) && leavesMaskedStepsOut(model);
   Values outputs;
   modelIsTrainable = model.trainable;
   if (model.inputs.kind == Argument::Kind::Dict)

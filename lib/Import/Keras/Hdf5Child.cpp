@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <unistd.h>
 #include <utility>
 
@@ -37,6 +38,7 @@ private:
   const WeightLimits &limits;
   std::string groupPath;
   unsigned groupDepth = 0;
+  std::set<haddr_t> groups; ///< where those lie that were visited
   uint64_t objects = 0, total = 0, textTotal = 0;
 };
 
@@ -237,8 +239,7 @@ bool Walker::visitLink(hid_t group, const char *name, const H5L_info_t &link) {
   if (path.size() > kMaxHdf5PathBytes)
     return refuse(path.substr(0, 64), "object names longer than 4096 bytes are refused");
   if (++objects > limits.maxTensors)
-    return refuse(path, "more than " + std::to_string(limits.maxTensors) +
-                            " objects; refused (a cycle of links looks like this)");
+    return refuse(path, "more than " + std::to_string(limits.maxTensors) + " objects; refused");
   if (link.type != H5L_TYPE_HARD)
     return refuse(path, link.type == H5L_TYPE_SOFT ? "soft links are refused"
                                                    : "external links are refused");
@@ -264,6 +265,14 @@ bool Walker::visitGroup(hid_t group, const std::string &path, unsigned depth) {
   if (depth > limits.maxDepth)
     return refuse(path, "groups are nested deeper than " + std::to_string(limits.maxDepth) +
                             " levels; refused");
+  // A few groups that link each other twice have more paths than any file has objects.
+  H5O_info_t info;
+  if (H5Oget_info2(group, &info, H5O_INFO_BASIC) < 0)
+    return refuse(path, "damaged HDF5: the group cannot be read");
+  if (!groups.insert(info.addr).second)
+    return refuse(path,
+                  "a group that has another path already; expected one link to each group, as "
+                  "Keras writes; save the model again");
   const std::string outerPath = std::exchange(groupPath, path);
   const unsigned outerDepth = std::exchange(groupDepth, depth);
   herr_t status = H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, visitAttributeOf, this);

@@ -3,7 +3,8 @@
 #include "mpc/Import/Keras/Import.h"
 
 #include "GraphImporter.h"
-#include "LegacyConfig.h"
+#include "Legacy/Config.h"
+#include "Legacy/Version.h"
 #include "LowRank.h"
 #include "ModelWeights.h"
 #include "mpc/Import/Keras/Archive.h"
@@ -21,6 +22,7 @@ struct ModelFile {
   Hdf5File hdf5;         ///< Hdf5
   std::string config;    ///< text of the architecture
   bool isLegacy = false; ///< the text is not what config.json would hold
+  KerasVersion version;  ///< whose formulas and defaults it means
 };
 
 llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
@@ -55,6 +57,40 @@ llvm::Expected<ModelFile> readModelFile(llvm::MemoryBufferRef file) {
   return result;
 }
 
+/// The version that the file states, as text.
+std::string statedVersion(const ModelFile &file, const json::Object &model) {
+  for (llvm::StringRef key : {llvm::StringRef(kSemanticsKey), llvm::StringRef("keras_version")})
+    if (std::optional<llvm::StringRef> version = model.getString(key))
+      return version->str();
+  for (llvm::StringRef group : {"", "model_weights"})
+    if (std::string version = file.hdf5.textAt(group, "keras_version"); !version.empty())
+      return version;
+  llvm::Expected<json::Value> metadata = json::parse(file.archive.metadata);
+  if (!metadata) {
+    llvm::consumeError(metadata.takeError());
+    return "";
+  }
+  const json::Object *object = metadata->getAsObject();
+  return object ? object->getString("keras_version").value_or("").str() : "";
+}
+
+/// Which Keras the file means; with a warning where it does not say so.
+KerasVersion findVersion(const ModelFile &file, const json::Object &model, llvm::StringRef fileName,
+                         std::vector<std::string> &warnings) {
+  if (std::optional<KerasVersion> version = parseVersion(statedVersion(file, model)))
+    return *version;
+  KerasVersion assumed;
+  if (looksLikeKeras2(model)) {
+    assumed.major = 2;
+    assumed.minor = 16;
+    warnings.push_back((fileName + " does not say which version of Keras wrote it; its layers are "
+                                   "written as Keras 2 does, and are taken to mean Keras 2's "
+                                   "formulas (docs/keras-2.md)")
+                           .str());
+  }
+  return assumed;
+}
+
 /// Config object and compile config, in today's spelling.
 llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName,
                                        std::vector<std::string> &warnings) {
@@ -62,11 +98,14 @@ llvm::Expected<json::Value> readConfig(ModelFile &file, llvm::StringRef fileName
   if (!value)
     return value;
   json::Object *object = value->getAsObject();
-  if (!object || !isLegacyModel(*object))
+  if (!object || !object->get("class_name"))
+    return value;
+  file.version = findVersion(file, *object, fileName, warnings);
+  if (!file.version.isKeras2() && !isLegacyModel(*object))
     return value;
   file.isLegacy = true;
   std::optional<LegacyLossScale> scale;
-  json::Object model = modernizeModel(*object, scale);
+  json::Object model = modernizeModel(*object, file.version, scale);
   std::string training = file.hdf5.textAt("", "training_config");
   if (!training.empty()) {
     llvm::Expected<json::Value> parsed =
@@ -219,7 +258,7 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
   llvm::Expected<json::Value> object = readConfig(*read, fileName, model.warnings);
   if (!object)
     return object.takeError();
-  llvm::Expected<ModelConfig> config = parseModelObject(*object, fileName);
+  llvm::Expected<ModelConfig> config = parseModelObject(*object, fileName, read->version);
   if (!config)
     return config.takeError();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Layers inside layers: read from the config of what holds them, or made for it; their places in
 // the order of variables and in the weight file; calls of them step by step.
+#include "Dtype.h"
 #include "GraphImporter.h"
 #include "ScanBuilder.h"
 
@@ -24,7 +25,7 @@ const LayerConfig *GraphImporter::getChild(const LayerConfig &layer, llvm::Strin
     report(path, "the config of " + layer.className + " holds no layer in '" + key + "'");
     return nullptr;
   }
-  llvm::Expected<LayerConfig> parsed = parseLayerConfig(*value, fileName, path);
+  llvm::Expected<LayerConfig> parsed = parseLayerConfig(*value, fileName, path, layer.version);
   if (!parsed) {
     failed = true;
     errors = llvm::joinErrors(std::move(errors), parsed.takeError());
@@ -98,6 +99,7 @@ const LayerConfig &GraphImporter::getPart(const LayerConfig &parent, llvm::Strin
   if (!part) {
     part = std::make_unique<LayerConfig>(make());
     part->isPart = true;
+    part->version = parent.version;
   }
   return *part;
 }
@@ -108,7 +110,7 @@ const LayerConfig &GraphImporter::getPart(const LayerConfig &parent, llvm::Strin
 /// one inside counts ("freeze the base, unfreeze its last layers"), in memory and in the file,
 /// where each layer has its own. BatchNormalization.call asks its own as well.
 bool GraphImporter::isTrainable(const LayerConfig &layer, bool holder) {
-  return layer.isPart ? holder : layer.config.getBoolean("trainable").value_or(true);
+  return layer.isPart ? holder : readFlag(layer.config.get("trainable")).value_or(true);
 }
 
 ScanOp GraphImporter::importScan(

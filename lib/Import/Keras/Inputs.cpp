@@ -129,13 +129,17 @@ bool GraphImporter::closeShape(llvm::StringRef path, llvm::StringRef name,
   report(path, "the input has the shape " + declared +
                    "; only the batch may be unknown in a compiled model: say the other extents, "
                    "for example --input-shape=" +
-                   name + ":" + example + ", and pad shorter sequences to it" + others);
+                   name + ":" + example +
+                   (masksCoverPadding
+                        ? ", and pad shorter sequences to it, with what the model masks"
+                        : "; results for padded sequences are others than Keras gives without") +
+                   others);
   return false;
 }
 
 Value GraphImporter::importInput(const LayerConfig &layer, llvm::StringRef path, Value outer) {
   for (llvm::StringRef flag : {"sparse", "ragged"})
-    if (layer.config.getBoolean(flag).value_or(false)) {
+    if (readFlag(layer.config.get(flag)).value_or(false)) {
       report(path, llvm::Twine(flag) + " inputs are not supported; give the model dense tensors");
       return {};
     }

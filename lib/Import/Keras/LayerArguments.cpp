@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "LayerArguments.h"
 
+#include "Legacy/Arguments.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -41,7 +43,8 @@ bool asksForNothing(const json::Value &value) {
 
 class ArgumentCheck {
 public:
-  ArgumentCheck(llvm::function_ref<void(const llvm::Twine &)> report) : report(report) {}
+  ArgumentCheck(KerasVersion version, llvm::function_ref<void(const llvm::Twine &)> report)
+      : version(version), report(report) {}
 
   void checkLayer(llvm::StringRef className, llvm::StringRef module, const json::Object &config) {
     const ClassArguments *known = module == "keras.layers" ? findArguments(className) : nullptr;
@@ -58,14 +61,29 @@ private:
     for (const auto &[name, value] : config) {
       const llvm::StringRef argument(name);
       if (!isOfEveryLayer(argument) && !llvm::is_contained(names, argument) &&
-          !asksForNothing(value))
+          !asksForNothing(value) && !isImported(argument))
         unknown.push_back(argument);
     }
     llvm::sort(unknown); // results must not depend on hashing
     for (llvm::StringRef argument : unknown)
-      report("'" + known.className + "' has no argument '" + argument +
-             "' in Keras 3.0 to 3.15, and nothing here knows what it does; save the model without "
-             "it, or with one of these versions");
+      if (version.isKeras2() && isOfKeras2Alone(known.className, argument))
+        report("the argument '" + argument + "' of '" + known.className +
+               "', which Keras 2 alone has, is supported only at the value that changes nothing; "
+               "save the model without it");
+      else if (version.isKeras2())
+        report("'" + known.className + "' has no argument '" + argument +
+               "' in Keras 2.2 to 2.16, nor in Keras 3.0 to 3.15, and nothing here knows what it "
+               "does; save the model without it");
+      else
+        report(
+            "'" + known.className + "' has no argument '" + argument +
+            "' in Keras 3.0 to 3.15, and nothing here knows what it does; save the model without "
+            "it, or with one of these versions");
+  }
+
+  /// Of Keras 2 alone, and yet importers read it.
+  bool isImported(llvm::StringRef argument) const {
+    return version.isKeras2() && argument == "time_major";
   }
 
   // Serialised layers: cells, wrapped layers.
@@ -80,14 +98,46 @@ private:
                object->getString("module").value_or(""), *config);
   }
 
+  const KerasVersion version;
   llvm::function_ref<void(const llvm::Twine &)> report;
 };
 
 } // namespace
 
+bool isClassOfKeras(llvm::StringRef className) {
+  // Those that Keras 3 does not have, or that the table leaves out.
+  constexpr llvm::StringLiteral others[] = {"AddLoss",
+                                            "AddMetric",
+                                            "BatchNormalizationV1",
+                                            "BatchNormalizationV2",
+                                            "ClassMethod",
+                                            "ConvLSTM2DCell",
+                                            "ConvRecurrent2D",
+                                            "CuDNNGRU",
+                                            "CuDNNLSTM",
+                                            "DenseFeatures",
+                                            "FlaxLayer",
+                                            "GroupQueryAttention",
+                                            "InstanceMethod",
+                                            "InstanceProperty",
+                                            "JaxLayer",
+                                            "LocallyConnected1D",
+                                            "ModuleWrapper",
+                                            "LocallyConnected2D",
+                                            "RandomFourierFeatures",
+                                            "RandomHeight",
+                                            "RandomWidth",
+                                            "ReversibleEmbedding",
+                                            "SyncBatchNormalization",
+                                            "TFSMLayer",
+                                            "ThresholdedReLU",
+                                            "TorchModuleWrapper"};
+  return findArguments(className) || llvm::is_contained(others, className);
+}
+
 void reportUnknownArguments(const LayerConfig &layer,
                             llvm::function_ref<void(const llvm::Twine &message)> report) {
-  ArgumentCheck(report).checkLayer(layer.className, layer.module, layer.config);
+  ArgumentCheck(layer.version, report).checkLayer(layer.className, layer.module, layer.config);
 }
 
 } // namespace mpc::keras

@@ -235,7 +235,7 @@ bool LayerBuilder::getFlag(llvm::StringRef key, bool otherwise) {
   const llvm::json::Value *value = find(key);
   if (!value)
     return otherwise;
-  if (std::optional<bool> flag = value->getAsBoolean())
+  if (std::optional<bool> flag = readFlag(value))
     return *flag;
   error("'" + key + "' must be true or false");
   return otherwise;

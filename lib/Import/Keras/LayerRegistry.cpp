@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "LayerRegistry.h"
 
+#include "Legacy/Layers.h"
+
 #include "llvm/ADT/StringMap.h"
 
 namespace mpc::keras {
@@ -78,6 +80,9 @@ const LayerEntry *findLayer(const LayerConfig &layer) {
                                                  spectrogramLayers(),
                                                  recurrentLayers(),
                                                  recurrentWrappers()};
+  if (layer.version.isKeras2())
+    if (const LayerEntry *entry = findIn(layersOfKeras2(), layer.className))
+      return entry;
   for (llvm::ArrayRef<LayerEntry> family : families)
     if (const LayerEntry *entry = findIn(family, layer.className))
       return entry;

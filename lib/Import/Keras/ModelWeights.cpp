@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelWeights.h"
 
+#include "Legacy/ArchiveGroups.h"
 #include "Shape.h"
 #include "mpc/Import/Keras/InputError.h"
 
@@ -12,19 +13,6 @@ namespace {
 bool isFloating(mpc_rt_dtype_t dtype) {
   return dtype == MPC_RT_FLOAT32 || dtype == MPC_RT_FLOAT16 || dtype == MPC_RT_BFLOAT16 ||
          dtype == MPC_RT_FLOAT64;
-}
-
-/// Files of Keras 3.0 and 2.x call the group of a container's layers by another name.
-void renameLegacyGroups(WeightFile &file) {
-  constexpr llvm::StringLiteral legacy("_layer_checkpoint_dependencies/");
-  WeightFile renamed;
-  for (auto &[path, tensor] : file) {
-    std::string name = path;
-    for (size_t at; (at = name.find(legacy)) != std::string::npos;)
-      name.replace(at, legacy.size(), "layers/");
-    renamed.emplace(std::move(name), std::move(tensor));
-  }
-  file = std::move(renamed);
 }
 
 using ReportAtFn = llvm::function_ref<void(llvm::StringRef place, const llvm::Twine &)>;
@@ -101,7 +89,10 @@ void takeTensor(const ModelVariable &variable, llvm::StringRef dataset, StoredTe
 
 llvm::Error takeWeights(WeightFile &file, llvm::StringRef fileName, const GraphImporter &importer,
                         ImportedModel &model) {
-  renameLegacyGroups(file);
+  std::vector<std::string> datasets;
+  for (const ModelVariable &variable : importer.getVariables())
+    datasets.push_back(variable.dataset);
+  renameLegacyGroups(file, datasets);
   llvm::Error errors = llvm::Error::success();
   auto report = [&](llvm::StringRef place, const llvm::Twine &message) {
     errors = llvm::joinErrors(std::move(errors), inputError(fileName + ":" + place, message));

@@ -137,10 +137,16 @@ Value ValueBuilder::makeEinsum(llvm::StringRef equation, llvm::ArrayRef<Value> o
 }
 
 Value ValueBuilder::makeUnitNorm(Value value, llvm::ArrayRef<int64_t> axes, double epsilon) {
-  Value sum = makeReduce(ReduceKind::Sum, make<MultiplyOp>(value, value), axes, /*keepDims=*/true);
-  // The least of the sum is 1 / epsilon at most of the root, and zeros have a finite derivative.
-  Value least = make<MaximumOp>(sum, makeConstant(epsilon * epsilon));
-  return make<MultiplyOp>(value, make<RsqrtOp>(least));
+  Value wide = makeCastLike(value, value, /*wide=*/true);
+  Value sum = makeReduce(ReduceKind::Sum, make<MultiplyOp>(wide, wide), axes, /*keepDims=*/true);
+  Value inverse = make<RsqrtOp>(make<MaximumOp>(sum, makeConstant(epsilon * epsilon)));
+  // Zeros stay zeros whatever they are multiplied by. Their derivative is the factor: 1 / epsilon
+  // as in Keras, and 0 where float16 would round that to infinity, and the gradient to NaN.
+  if (epsilon > 0) {
+    Value ofZeros = makeCastLike(makeConstantOr(1 / epsilon, 0.0), wide);
+    inverse = makeSelect(ComparePredicate::EQ, sum, makeConstant(0.0), ofZeros, inverse);
+  }
+  return makeCastLike(make<MultiplyOp>(wide, inverse), value);
 }
 
 Value ValueBuilder::makeSoftmax(Value value, llvm::ArrayRef<int64_t> axes) {

@@ -76,7 +76,8 @@ public:
   }
   /// Einstein summation; null after an error.
   mlir::Value makeEinsum(llvm::StringRef equation, llvm::ArrayRef<mlir::Value> operands);
-  /// x min(rsqrt(sum of x^2 over axes), 1 / epsilon) (keras/src/ops/nn.py, _normalize).
+  /// x min(rsqrt(sum of x^2 over axes), 1 / epsilon) (keras/src/ops/nn.py, _normalize), in float32
+  /// or wider, in the dtype of `value`.
   mlir::Value makeUnitNorm(mlir::Value value, llvm::ArrayRef<int64_t> axes, double epsilon);
   /// exp(x - logsumexp(x)) over several axes, softmax over one.
   mlir::Value makeSoftmax(mlir::Value value, llvm::ArrayRef<int64_t> axes);

@@ -7,11 +7,17 @@
 #include "runtime/base/thread_order.h"
 
 #include <algorithm>
+#include <cctype>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <execinfo.h>
+#include <memory>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <pthread.h>
-#include <unistd.h>
 
 extern "C" {
 void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
@@ -21,10 +27,14 @@ int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
 int omp_in_parallel(void);
 int omp_get_num_procs(void);
+int omp_get_initial_device(void);
+int omp_pause_resource(int kind, int device);
 }
 
 namespace mpc::rt {
 namespace {
+
+constexpr int pauseHard = 2; // omp_pause_hard (OpenMP 5.2, 18.6)
 
 // Runs body(data), which begins with Forked, once in each of `threads` threads, the calling one
 // among them, and waits.
@@ -58,28 +68,141 @@ void runChunk(void *data, int64_t chunk) {
   insideLoop = before;
 }
 
+// What libgomp gives its threads for a stack: OMP_STACKSIZE (OpenMP 5.2, 21.2.2; kilobytes without
+// a suffix), GOMP_STACKSIZE, else what the system gives every thread.
+size_t libraryStack(const pthread_attr_t &attributes) noexcept {
+  size_t usual = 0;
+  pthread_attr_getstacksize(&attributes, &usual);
+  for (const char *name : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
+    const char *value = std::getenv(name);
+    char *end = nullptr;
+    const size_t number = value ? std::strtoull(value, &end, 10) : 0;
+    if (!number)
+      continue;
+    const char *const units = "BKMG";
+    const char *unit = *end ? std::strchr(units, std::toupper(*end)) : nullptr;
+    return number << 10 * (unit ? unit - units : 1);
+  }
+  return usual;
+}
+
+// libgomp ends the process where the system grants it no thread or no memory. This starts as many
+// threads with the same stacks first, all at once, and ends them again: glibc keeps their stacks.
+bool grantsThreads(unsigned count) noexcept {
+  // Its threads end with pthread_exit(), which ends the process where libgcc_s cannot be opened.
+  // Asking for a stack opens it, once.
+  void *frame = nullptr;
+  if (backtrace(&frame, 1) < 1)
+    return false;
+  constexpr size_t bookkeeping = 256 << 10; // of libgomp, for any team
+  std::unique_ptr<pthread_t[]> threads(new (std::nothrow) pthread_t[count]);
+  std::unique_ptr<char[]> memory(new (std::nothrow) char[bookkeeping + count * 4096]);
+  pthread_attr_t attributes;
+  if (!threads || !memory || pthread_getattr_default_np(&attributes) != 0)
+    return false;
+  pthread_attr_setstacksize(&attributes, libraryStack(attributes));
+  struct Gate {
+    std::mutex mutex;
+    static void *pass(void *gate) {
+      std::lock_guard<std::mutex> lock(static_cast<Gate *>(gate)->mutex);
+      return nullptr;
+    }
+  } gate;
+  sigset_t all, before;
+  sigfillset(&all); // signals are for the program's own threads
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  unsigned started = 0;
+  {
+    std::lock_guard<std::mutex> lock(gate.mutex);
+    while (started < count &&
+           pthread_create(&threads[started], &attributes, Gate::pass, &gate) == 0)
+      ++started;
+  }
+  for (unsigned i = 0; i < started; ++i)
+    pthread_join(threads[i], nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return started == count;
+}
+
 void doNothing(void *) {}
 
-// A team of two that does nothing for the life of the process.
-void *sleepForever(void *) {
-  GOMP_parallel(doNothing, nullptr, 2, 0);
-  for (;;)
-    pause(); // every signal is blocked
+// The largest team that libgomp has made for this thread, and how many teams of ours live that
+// this thread made.
+thread_local unsigned libraryThreads = 1;
+thread_local unsigned teamsOfThread = 0;
+
+// From here on libgomp has a team of that size for this thread, or there is none and nothing
+// happened.
+bool makeLibraryTeam(unsigned threads) noexcept {
+  if (libraryThreads >= threads)
+    return true;
+  if (!grantsThreads(threads - 1))
+    return false;
+  GOMP_parallel(doNothing, nullptr, threads, 0);
+  libraryThreads = threads;
+  return true;
 }
 
 // libgomp's threads spin for many milliseconds before they sleep, unless the process has more of
 // them than CPUs: then for microseconds ("GOMP_SPINCOUNT" in its manual). A spinning worker uses up
 // its share of a CPU that anybody else wants, so that it is not running when there is work: steps
 // of many short kernels take 3 to 40 times as long on a busy machine (docs/decisions/0029).
-// The variable itself is read before main; one more team that sleeps has the same effect.
-void shortenSpinning() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_t thread;
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  if (pthread_create(&thread, nullptr, sleepForever, nullptr) == 0)
-    pthread_detach(thread);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+// The variable itself is read before main; one more team, which sleeps as long as there are teams
+// of ours, has the same effect.
+class SleepingTeam {
+public:
+  void begin() noexcept {
+    if (thread && forks == forksSeen())
+      return;
+    forks = forksSeen();
+    over = false;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t started;
+    if (pthread_create(&started, nullptr, sleep, this) == 0)
+      thread = started;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void end() noexcept {
+    if (thread && forks == forksSeen()) {
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        over = true;
+      }
+      changed.notify_all();
+      pthread_join(*thread, nullptr);
+    }
+    thread.reset();
+  }
+
+private:
+  static void *sleep(void *data) {
+    auto &own = *static_cast<SleepingTeam *>(data);
+    makeLibraryTeam(2);
+    std::unique_lock<std::mutex> lock(own.mutex);
+    own.changed.wait(lock, [&] { return own.over; });
+    return nullptr; // its team ends with it
+  }
+
+  std::optional<pthread_t> thread;
+  unsigned forks = 0; // of the process, when the thread was started
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool over = false;
+};
+
+// All teams of the process. Never destroyed: threads may still run at exit.
+struct Teams {
+  std::mutex mutex;
+  unsigned count = 0;
+  SleepingTeam sleeping;
+};
+Teams &teams() {
+  static auto *all = new Teams;
+  return *all;
 }
 
 void setControlWord(void *data) {
@@ -89,16 +212,40 @@ void setControlWord(void *data) {
 
 } // namespace
 
-ThreadTeam::ThreadTeam(unsigned threads) : size(threads) {
+ThreadTeam::ThreadTeam(unsigned threads) : size(threads), maker(pthread_self()) {
   watchForks();
+  ForkBarrier barrier;
+  Teams &all = teams();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  ++all.count;
+  ++teamsOfThread;
   // A smaller team leaves CPUs to others. Who sets a variable has decided.
-  static std::once_flag once;
   if (threads > 1 && threads >= static_cast<unsigned>(omp_get_num_procs()) &&
       !std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY"))
-    std::call_once(once, shortenSpinning);
+    all.sleeping.begin();
+}
+
+ThreadTeam::~ThreadTeam() {
+  ForkBarrier barrier;
+  Teams &all = teams();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  if (pthread_equal(maker, pthread_self()) && --teamsOfThread == 0 && libraryThreads > 1 &&
+      !cameOutOfFork() && !insideRegion()) {
+    omp_pause_resource(pauseHard, omp_get_initial_device());
+    libraryThreads = 1;
+  }
+  // Programs that count threads or leaks find none of ours behind the last context.
+  if (--all.count == 0) {
+    all.sleeping.end();
+    WorkerPool::endAll();
+  }
 }
 
 bool ThreadTeam::insideRegion() noexcept { return insideLoop || omp_in_parallel(); }
+
+bool ThreadTeam::hasLibraryTeam() noexcept {
+  return size == 1 || insideRegion() || cameOutOfFork() || makeLibraryTeam(size);
+}
 
 void ThreadTeam::begin() noexcept {
   callersControlWord = _mm_getcsr();

@@ -10,12 +10,23 @@
 #include "mpc-rt/executable.h"
 #include "runtime/drivers/cpu/worker_pool.h"
 
+#include <pthread.h>
+
 namespace mpc::rt {
 
 class ThreadTeam {
 public:
   explicit ThreadTeam(unsigned threads);
+  // The last one of the process ends our workers. The last one that a thread made ends libgomp's
+  // team of that thread, where the same thread destroys it; else that team ends with the thread.
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam &) = delete;
+  ThreadTeam &operator=(const ThreadTeam &) = delete;
   unsigned threads() const { return size; }
+
+  // Whether libraries can fork as many threads from the calling one; false where the system grants
+  // no more. To be asked before anything that computes: libgomp ends the process instead.
+  bool hasLibraryTeam() noexcept;
 
   // Between begin and end the calling thread and its workers flush denormals, and OpenMP libraries
   // called from here use `threads` threads.
@@ -43,6 +54,7 @@ public:
 
 private:
   unsigned size;
+  pthread_t maker;
   unsigned callersControlWord = 0;
   int callersThreads = 0;
   bool workersPrepared = false, running = false;

@@ -44,10 +44,12 @@ struct FreePools {
   WorkerPool *first = nullptr;
 };
 FreePools &freePools() {
+  // Not from the heap, which may be full: a loop could not say so.
+  alignas(FreePools) static char place[sizeof(FreePools)];
   static auto *pools = [] {
     pthread_atfork([] { freePools().mutex.lock(); }, [] { freePools().mutex.unlock(); },
                    [] { freePools().mutex.unlock(); });
-    return new FreePools; // never destroyed: threads may still run at exit
+    return new (place) FreePools; // never destroyed: threads may still run at exit
   }();
   return *pools;
 }
@@ -85,8 +87,36 @@ void WorkerPool::give(WorkerPool *pool) noexcept {
   pools.first = pool;
 }
 
+void WorkerPool::endAll() noexcept {
+  FreePools &pools = freePools();
+  WorkerPool *pool = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(pools.mutex);
+    pool = pools.first;
+    pools.first = nullptr;
+  }
+  while (pool) {
+    WorkerPool *following = pool->next;
+    if (pool->forks == forksSeen()) // else its threads are another process's
+      pool->stop();
+    delete pool;
+    pool = following;
+  }
+}
+
+void WorkerPool::stop() noexcept {
+  loop.over = true;
+  loop.loops++;
+  wakeAll(loop.loops);
+  for (unsigned i = 0; i < started; ++i)
+    pthread_join(threads[i], nullptr);
+}
+
 // True if at least one thread runs.
 bool WorkerPool::start() noexcept {
+  threads.reset(new (std::nothrow) pthread_t[workers]);
+  if (!threads)
+    return false;
   // Kernels hold their tiles on the stack, and the default is what `ulimit -s` says.
   pthread_attr_t attributes;
   size_t stack = 0;
@@ -98,14 +128,9 @@ bool WorkerPool::start() noexcept {
   sigset_t all, before;
   sigfillset(&all); // signals are for the program's own threads
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  unsigned started = 0;
-  for (unsigned i = 0; i < workers; ++i) {
-    pthread_t thread;
-    if (pthread_create(&thread, &attributes, work, this) == 0) {
-      pthread_detach(thread);
+  for (unsigned i = 0; i < workers; ++i)
+    if (pthread_create(&threads[started], &attributes, work, this) == 0)
       ++started;
-    }
-  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   return started > 0;
@@ -162,6 +187,8 @@ void *WorkerPool::work(void *pool) {
   for (uint32_t seen = 0;;) {
     own.waitForLoop(seen);
     seen = own.loop.loops;
+    if (own.loop.over)
+      return nullptr;
     own.takePart();
   }
 }

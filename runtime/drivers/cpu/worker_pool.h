@@ -10,16 +10,19 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <pthread.h>
 
 namespace mpc::rt {
 
 class WorkerPool {
 public:
   // A pool with that many workers that nobody uses, for the calling thread until give(). Null if
-  // the system grants no thread. Pools live as long as the process: their number is that of the
-  // threads that ever computed at once.
+  // the system grants no thread. Pools are kept until endAll(): their number is that of the threads
+  // that computed at once.
   static WorkerPool *take(unsigned workers) noexcept;
   static void give(WorkerPool *pool) noexcept;
+  // Ends the threads of all pools that nobody uses, and waits for that.
+  static void endAll() noexcept;
 
   // body(data, i) for each i of [0, count), by the workers and the calling thread.
   void run(void (*body)(void *data, int64_t i), void *data, int64_t count) noexcept;
@@ -32,6 +35,7 @@ public:
 private:
   explicit WorkerPool(unsigned workers) : workers(workers) {}
   bool start() noexcept;
+  void stop() noexcept;
   static void *work(void *pool);
   void waitForLoop(uint32_t seen) noexcept;
   void takePart() noexcept;
@@ -39,6 +43,8 @@ private:
   const unsigned workers;
   unsigned forks = 0; // of the process, when the threads were started
   WorkerPool *next = nullptr;
+  std::unique_ptr<pthread_t[]> threads;
+  unsigned started = 0;
 
   // One line each: written by different threads.
   struct alignas(64) {
@@ -46,6 +52,7 @@ private:
     std::atomic<uint32_t> sleepers{0};
     std::atomic<bool> resting{false};
     std::atomic<bool> open{false};
+    std::atomic<bool> over{false}; // workers end instead of beginning another one
     void (*body)(void *, int64_t) = nullptr;
     void *data = nullptr;
     int64_t count = 0;

@@ -262,6 +262,65 @@ class Checkpoint(linear.ToolTest):
         self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--resume", self.path("c"), message=refused)
         self.fails("inspect", self.model, "--kernels", "--resume", self.path("c"), message=refused)
 
+    def rewrite(self, path, change):
+        """Gives `change` the tensors, (dtype, shape, bytes) by name, and writes what it makes of them,
+        with a checksum that is right."""
+        with open(path, "rb") as handle:
+            content = handle.read()
+        length = struct.unpack("<Q", content[:8])[0]
+        header, data = json.loads(content[8 : 8 + length]), content[8 + length :]
+        metadata = header.pop("__metadata__") | {"crc32c": "00000000"}
+        tensors = {name: (row["dtype"], row["shape"], data[slice(*row["data_offsets"])]) for name, row in header.items()}
+        change(tensors, metadata)
+        header, data = {"__metadata__": metadata}, b""
+        for name, (dtype, shape, part) in tensors.items():
+            header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
+            data += part
+        text = json.dumps(header, separators=(",", ":")).encode()
+        content = struct.pack("<Q", len(text)) + text + data
+        with open(path, "wb") as handle:
+            handle.write(content.replace(b'"crc32c":"00000000"', b'"crc32c":"%08x"' % crc32c(content), 1))
+
+    def test_arrays_of_callbacks_are_the_models_variables(self):
+        """Whoever writes the checksum anew brings arrays of any name, type and size; nothing is copied."""
+        options = ["--early-stop", "monitor=loss,patience=1,restore_best_weights=true"]
+        self.train("--epochs=1", "--checkpoint", self.path("c"), *options)
+        (path,) = self.checkpoints()
+        before = self.read("c", os.path.basename(path))
+        kept = []
+        self.rewrite(path, lambda tensors, metadata: kept.extend(name for name in tensors if name.startswith("callback/early_stop/")))
+        self.assertEqual(len(kept), 3)
+        name = kept[0]
+
+        def replaced(dtype, shape, size):
+            return lambda tensors, metadata: tensors.update({name: (dtype, shape, b"A" * size)})
+
+        def added(other):
+            return lambda tensors, metadata: tensors.update({other: tensors[name]})
+
+        for change, message in [
+            (replaced("U8", [1 << 20], 1 << 20), "is of another type or shape"),
+            (replaced("F32", [257], 1028), "is of another type or shape"),
+            (replaced("F32", [0], 0), "is of another type or shape"),
+            (replaced("F64", [1, 1], 8), "is of another type or shape"),
+            (added("callback/early_stop/absent"), "the model has no such variable"),
+            (added("callback/early_stop"), "the model has no such variable"),
+            (added("callback/" + name), "the model has no such variable"),
+            (lambda tensors, metadata: tensors.pop(name), "is missing; expected a checkpoint of this compiled model"),
+        ]:
+            with open(path, "wb") as handle:
+                handle.write(before)
+            self.rewrite(path, change)
+            self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--epochs=3", *options, "--resume",
+                       self.path("c"), message=message)  # fmt: skip
+            # Without the option, too: a checkpoint is right or it is not.
+            self.fails("train", self.model, "--data", self.data, *self.OPTIONS, "--epochs=3", "--resume",
+                       self.path("c"), message=message)  # fmt: skip
+        with open(path, "wb") as handle:
+            handle.write(before)
+        self.rewrite(path, lambda tensors, metadata: None)
+        self.train("--epochs=3", "--resume", self.path("c"), *options)
+
     def recompile(self, old, new):
         """As another command would: other bytes in the library, of the same length."""
         path = self.path("linear.mpc", "liblinear.so")

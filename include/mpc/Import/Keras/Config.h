@@ -53,6 +53,17 @@ struct Node {
 
 struct ModelConfig;
 
+/// Which Keras a file means: names, defaults and formulas changed with Keras 3.
+struct KerasVersion {
+  bool isBefore(unsigned otherMajor, unsigned otherMinor) const {
+    return major < otherMajor || (major == otherMajor && minor < otherMinor);
+  }
+  bool isKeras2() const { return major < 3; }
+
+  unsigned major = 3, minor = 0;
+  bool ofTensorFlow = true; ///< tf.keras; false: the Keras beside it, up to 2.3
+};
+
 struct LayerConfig {
   std::string className, module, registeredName, name;
   llvm::json::Object config;
@@ -63,6 +74,7 @@ struct LayerConfig {
   std::optional<int64_t> sharedObject;
   std::unique_ptr<ModelConfig> model; ///< set for Functional and Sequential layers
   bool isPart = false;                ///< not in the file: the layer that holds it makes it
+  KerasVersion version;               ///< whose formulas and defaults it means
 };
 
 /// Nodes that keras.ops recorded are operations, not layers, and own no group in weight files.
@@ -98,11 +110,12 @@ llvm::Expected<llvm::json::Value> parsePythonJson(llvm::StringRef text, llvm::St
 llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef text, llvm::StringRef fileName,
                                              const ConfigLimits &limits = {});
 llvm::Expected<ModelConfig> parseModelObject(const llvm::json::Value &value,
-                                             llvm::StringRef fileName);
+                                             llvm::StringRef fileName, KerasVersion version = {});
 
 /// Parses the layer entry that another layer's config holds (a wrapped layer, a cell).
 llvm::Expected<LayerConfig> parseLayerConfig(const llvm::json::Value &value,
-                                             llvm::StringRef fileName, llvm::StringRef path);
+                                             llvm::StringRef fileName, llvm::StringRef path,
+                                             KerasVersion version = {});
 
 } // namespace mpc::keras
 

@@ -100,6 +100,11 @@ Value importSoftmax(LayerBuilder &b) {
   }
   if (b.rankOf(mask) > b.rankOf(x) || failed(broadcastShapes({b.shapeOf(mask), b.shapeOf(x)})))
     return b.error("the mask of Softmax must broadcast to the input");
+  // Keras 2 adds, and has no zeros afterwards.
+  if (b.layer.version.isKeras2()) {
+    Value away = b.makeSelect(mask, b.makeConstant(0.0), b.makeConstantOr(-1e9, -32752.0));
+    return b.makeSoftmax(b.make<AddOp>(x, away), axes);
+  }
   Value y = b.makeSoftmax(b.makeSelect(mask, x, b.makeConstantOr(-1e9, -3e4)), axes);
   return b.makeSelect(mask, y, b.makeConstant(0.0));
 }

@@ -3,6 +3,7 @@
 // random in training, and those that only hand images on.
 #include "../LayerRegistry.h"
 #include "RandomImages.h"
+#include "Resampling.h"
 #include "Warping.h"
 
 #include <cmath>
@@ -20,6 +21,15 @@ Value importInferenceOnly(B &b) {
   return b.getFloatInput(/*castIntegers=*/true);
 }
 
+/// Keras 2 takes the largest part in the middle that has the crop's aspect ratio, in the crop's
+/// size (tf_keras/src/utils/image_utils.py, smart_resize).
+Value cropCentre(B &b, const ImageBatch &batch, int64_t height, int64_t width) {
+  const bool isLast = batch.format == DataFormat::ChannelsLast;
+  ResizedImages resized{{isLast ? 1 : 2, isLast ? 2 : 3}, {height, width}};
+  resized.crops = true;
+  return resizeImages(b, batch.input, resized);
+}
+
 /// Keras 3.15.1 crops in training alone and hands images of another size on at inference, where a
 /// compiled model has one: those train whose images have the crop's size.
 Value importCrop(B &b) {
@@ -27,8 +37,13 @@ Value importCrop(B &b) {
   const int64_t height = b.getInteger("height", 0), width = b.getInteger("width", 0);
   if (!batch || b.hasFailed())
     return {};
-  if (height != b.shapeOf(batch->images)[1] || width != b.shapeOf(batch->images)[2])
+  const bool changes =
+      height != b.shapeOf(batch->images)[1] || width != b.shapeOf(batch->images)[2];
+  if (changes)
     b.setInferenceOnly();
+  if (changes && b.layer.version.isKeras2())
+    return height < 1 || width < 1 ? b.error("'height' and 'width' of RandomCrop must be positive")
+                                   : cropCentre(b, *batch, height, width);
   return batch->input;
 }
 

@@ -93,13 +93,14 @@ template <int64_t spatial> Value importConvolution(LayerBuilder &b) {
 
 /// Each channel by itself with `depth_multiplier` filters; the kernel is (..., channels,
 /// multiplier).
-Value depthwise(LayerBuilder &b, Settings &s, Value x, llvm::StringRef name) {
+Value depthwise(LayerBuilder &b, Settings &s, Value x, llvm::StringRef name,
+                bool allowsCausal = false) {
   const int64_t channels = b.shapeOf(x).back();
   const int64_t multiplier = b.getInteger("depth_multiplier", 1);
   int64_t filters;
   if (multiplier < 1 || __builtin_mul_overflow(channels, multiplier, &filters))
     return b.error("'depth_multiplier' must be a positive integer");
-  if (!s.setPadding(b, x, /*allowsCausal=*/false))
+  if (!s.setPadding(b, x, allowsCausal))
     return {};
   Value kernel = addKernel(b, name, kernelShape(s, channels, multiplier), "depthwise");
   if (!kernel)
@@ -125,7 +126,8 @@ template <int64_t spatial> Value importSeparable(LayerBuilder &b) {
     b.error("'filters' must be a positive integer");
   if (!x || !s || b.hasFailed())
     return {};
-  Value y = depthwise(b, *s, toChannelsLast(b, s->format, x), "depthwise_kernel");
+  const bool allowsCausal = spatial == 1 && b.layer.version.isKeras2();
+  Value y = depthwise(b, *s, toChannelsLast(b, s->format, x), "depthwise_kernel", allowsCausal);
   if (!y)
     return {};
   Numbers ones(spatial, 1), zeros(spatial, 0), shape(ones);

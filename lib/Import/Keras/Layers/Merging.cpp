@@ -43,14 +43,23 @@ llvm::SmallVector<Value> getAlignedInputs(LayerBuilder &b) {
   return values;
 }
 
-/// The union of the inputs' masks, if all have one (base_merge.py, compute_mask).
+/// The union of the inputs' masks, if all have one (base_merge.py, compute_mask). In Keras 2 the
+/// intersection of those that there are.
 void mergeMasks(LayerBuilder &b) {
+  const bool isKeras2 = b.layer.version.isKeras2();
   Value merged;
   for (Value input : b.getInputs()) {
     Value mask = b.getMaskOf(input);
-    if (!mask)
+    if (!mask && !isKeras2)
       return;
-    merged = merged ? b.makeOr(merged, mask) : mask;
+    if (!mask)
+      continue;
+    if (!merged)
+      merged = mask;
+    else if (failed(broadcastShapes({b.shapeOf(merged), b.shapeOf(mask)})))
+      return void(b.error("the inputs have masks of different shapes"));
+    else
+      merged = isKeras2 ? Value(b.make<LogicalAndOp>(merged, mask)) : b.makeOr(merged, mask);
   }
   if (merged)
     b.setMask(0, merged);
@@ -83,7 +92,7 @@ Value importAverage(LayerBuilder &b) {
 }
 
 /// Unmasked inputs count as ones; masks spread over the features and join as the inputs do, and a
-/// step counts where any feature does (concatenate.py, compute_mask).
+/// step counts where any feature does, in Keras 2 where all do (concatenate.py, compute_mask).
 void joinMasks(LayerBuilder &b, int64_t axis) {
   llvm::SmallVector<Value> masks;
   for (Value input : b.getInputs())
@@ -113,9 +122,9 @@ void joinMasks(LayerBuilder &b, int64_t axis) {
   }
   Value joined =
       masks.size() == 1 ? masks.front() : b.make<ConcatenateOp>(mlir::ValueRange(masks), axis);
-  b.setMask(0,
-            b.make<ReduceOp>(ReduceKind::Any, joined, llvm::ArrayRef<int64_t>{b.rankOf(joined) - 1},
-                             /*keep_dims=*/false));
+  b.setMask(0, b.make<ReduceOp>(b.layer.version.isKeras2() ? ReduceKind::All : ReduceKind::Any,
+                                joined, llvm::ArrayRef<int64_t>{b.rankOf(joined) - 1},
+                                /*keep_dims=*/false));
 }
 
 Value importConcatenate(LayerBuilder &b) {

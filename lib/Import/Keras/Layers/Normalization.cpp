@@ -136,6 +136,48 @@ std::pair<Value, Value> maskedMoments(B &b, Value x, Value mask, llvm::ArrayRef<
   return {mean, variance};
 }
 
+/// How many numbers the statistics of a channel are of: the batch's extent is known at run time.
+Value countOf(B &b, Value x, llvm::ArrayRef<int64_t> axes) {
+  int64_t others = 1;
+  Value column = x;
+  for (int64_t axis = 1; axis < b.rankOf(x); ++axis) {
+    if (llvm::is_contained(axes, axis))
+      others *= b.shapeOf(x)[axis];
+    if (b.shapeOf(column)[axis] != 1)
+      column = b.make<SliceOp>(column, axis, int64_t(0), int64_t(1));
+  }
+  column = b.makeReshape(column, {b.shapeOf(x).front()});
+  Value each = b.make<BroadcastLikeOp>(b.makeConstant(double(others)), column);
+  return b.make<ReduceOp>(ReduceKind::Sum, each, llvm::ArrayRef<int64_t>{0}, false);
+}
+
+/// What Keras 2 multiplies the batch's variance with before the moving one follows it: n / (n - 1)
+/// in TensorFlow's fused kernel, which takes images and volumes with channels in a place that it
+/// knows. Standalone Keras has n / (n - 1 - epsilon) for every input, besides. Null for 1.
+Value varianceCorrection(B &b, Value x, llvm::ArrayRef<int64_t> axes, int64_t axis,
+                         double epsilon) {
+  const KerasVersion version = b.layer.version;
+  const int64_t rank = b.rankOf(x);
+  auto isSet = [&](llvm::StringRef key) {
+    const llvm::json::Value *value = b.layer.config.get(key);
+    return value && value->kind() != llvm::json::Value::Null && value->getAsBoolean() != false;
+  };
+  const bool isFused = (rank == 4 || (rank == 5 && version.ofTensorFlow)) &&
+                       (axis == 1 || axis == rank - 1) && !isSet("renorm") &&
+                       !isSet("virtual_batch_size") && !isSet("synchronized") &&
+                       b.layer.className != "SyncBatchNormalization" && !elementTypeOf(x).isF64();
+  if (!version.isKeras2() || (version.ofTensorFlow && !isFused))
+    return {};
+  Value count = countOf(b, x, axes), one = b.makeConstant(1.0), factor;
+  if (isFused)
+    factor = b.make<DivideOp>(count, b.make<MaximumOp>(b.make<SubtractOp>(count, one), one));
+  if (!version.ofTensorFlow) {
+    Value other = b.make<DivideOp>(count, b.make<SubtractOp>(count, b.makeConstant(1.0 + epsilon)));
+    factor = factor ? b.make<MultiplyOp>(factor, other) : other;
+  }
+  return factor;
+}
+
 Value importBatchNormalization(B &b) {
   Value x = b.getFloatInput(/*castIntegers=*/true);
   if (!x)
@@ -197,8 +239,15 @@ Value importBatchNormalization(B &b) {
     if (renormalizes)
       renorm.apply(batchMean, batchVariance, varianceVariable, gamma, beta);
     mean = statistics.follow(meanVariable, mean, batchMean);
-    variance = renormalizes ? b.make<InTrainingOp>(batchVariance, variance)
-                            : statistics.follow(varianceVariable, variance, batchVariance);
+    if (renormalizes) {
+      variance = b.make<InTrainingOp>(batchVariance, variance);
+    } else {
+      Value followed = batchVariance;
+      if (Value factor = varianceCorrection(b, x, axes, *axis, epsilon))
+        followed = b.make<MultiplyOp>(batchVariance, factor);
+      b.updateVariable(varianceVariable, statistics.blend(variance, followed, momentum));
+      variance = b.make<InTrainingOp>(batchVariance, variance);
+    }
   }
   auto [inv, shift] = makeAffine(b, mean, variance, gamma, beta, epsilon);
   inv = b.makeReshape(inv, shape);
@@ -369,8 +418,7 @@ Value importUnitNormalization(B &b) {
   std::optional<NormalizedAxes> axes = x ? NormalizedAxes::read(b, x) : std::nullopt;
   if (!axes)
     return {};
-  Value wide = b.makeCastLike(x, x, /*wide=*/true);
-  return b.makeCastLike(b.makeUnitNorm(wide, axes->axes, 1e-12), x);
+  return b.makeUnitNorm(x, axes->axes, 1e-12);
 }
 
 constexpr LayerEntry kNormalizationLayers[] = {

@@ -126,7 +126,8 @@ template <ReduceKind kind, int64_t spatial> Value importGlobal(LayerBuilder &b) 
   return b.make<ReduceOp>(kind, x, axes, keep);
 }
 
-/// With a mask the mean of the steps that count, in Keras's own steps: where, two sums, a division.
+/// With a mask the mean of the steps that count, in Keras's own steps: where, two sums, a division;
+/// in float32 or wider, as every mean (Keras sums in the compute dtype, where float16 overflows).
 Value importGlobalAverage1D(LayerBuilder &b) {
   Value mask = b.getMask(/*position=*/1);
   if (!mask || b.hasFailed())
@@ -143,11 +144,12 @@ Value importGlobalAverage1D(LayerBuilder &b) {
   shape[0] = b.shapeOf(mask)[0];
   shape[steps] = b.shapeOf(mask)[1];
   mask = b.makeReshape(mask, shape);
-  Value kept = b.makeSelect(mask, x, b.makeConstant(0.0));
-  Value total = b.make<ReduceOp>(ReduceKind::Sum, kept, llvm::ArrayRef<int64_t>{steps}, keep);
-  Value count = b.make<ReduceOp>(ReduceKind::Sum, b.makeCastToFloat(mask),
-                                 llvm::ArrayRef<int64_t>{steps}, keep);
-  return b.make<DivideOp>(total, count);
+  Value wide = b.makeCastLike(x, x, /*wide=*/true);
+  Value kept = b.makeSelect(mask, wide, b.makeConstant(0.0));
+  Value total = b.makeReduce(ReduceKind::Sum, kept, {steps}, keep);
+  Value count =
+      b.makeReduce(ReduceKind::Sum, b.makeCastLike(b.makeCastToFloat(mask), wide), {steps}, keep);
+  return b.makeCastLike(b.make<DivideOp>(total, count), x);
 }
 
 constexpr LayerEntry kPoolingLayers[] = {

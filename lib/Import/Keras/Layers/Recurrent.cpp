@@ -63,6 +63,15 @@ bool Recurrence::takeSequences() {
   x = getSequences(b);
   if (!x)
     return false;
+  if (options.timeMajor) {
+    if (mlir::ShapedType::isDynamic(b.shapeOf(x)[0]))
+      return b.error("time_major needs a known number of steps; give the Input a batch_shape, or "
+                     "build the layer without time_major"),
+             false;
+    if (b.getMask(kMaskPosition))
+      return b.error("a mask is not supported with time_major"), false;
+    x = swapBatchAndSteps(b, x);
+  }
   steps = b.shapeOf(x)[1];
   if (cell.isChannelsFirst() && b.rankOf(x) > 3)
     x = moveAxis(b, x, 2, b.rankOf(x) - 1);
@@ -145,6 +154,8 @@ Value Recurrence::takeOutputs(ScanOp op) {
     result = b.make<ReverseOp>(result, int64_t(1));
   if (cell.isChannelsFirst())
     result = moveAxis(b, result, b.rankOf(result) - 1, 2);
+  if (options.timeMajor)
+    return swapBatchAndSteps(b, result);
   Value input = b.getArgument(0, "sequences").front();
   if (Value passed = mask ? b.getMask(kMaskPosition) : b.getMaskOf(input))
     b.setMask(0, passed);

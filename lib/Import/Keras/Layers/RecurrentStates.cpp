@@ -8,8 +8,8 @@ using mlir::Value;
 RecurrentOptions::RecurrentOptions(LayerBuilder &b)
     : sequences(b.getFlag("return_sequences", false)), states(b.getFlag("return_state", false)),
       backwards(b.getFlag("go_backwards", false)),
-      zeroForMask(b.getFlag("zero_output_for_mask", false)),
-      stateful(b.getFlag("stateful", false)) {}
+      zeroForMask(b.getFlag("zero_output_for_mask", false)), stateful(b.getFlag("stateful", false)),
+      timeMajor(b.layer.version.isKeras2() && b.getFlag("time_major", false)) {}
 
 Value makeZeros(LayerBuilder &b, Value like, llvm::ArrayRef<int64_t> extents) {
   // Of `like` only the batch counts: one value per sample, spread over the extents. What computes
@@ -36,6 +36,12 @@ Value getSequences(LayerBuilder &b) {
   if (b.shapeOf(x)[1] < 1)
     return b.error(b.layer.className + " needs at least one step");
   return mlir::isa<mlir::FloatType>(elementTypeOf(x)) ? x : b.makeCastToFloat(x);
+}
+
+Value swapBatchAndSteps(LayerBuilder &b, Value x) {
+  llvm::SmallVector<int64_t> permutation = llvm::to_vector(llvm::seq<int64_t>(0, b.rankOf(x)));
+  std::swap(permutation[0], permutation[1]);
+  return b.make<TransposeOp>(x, permutation);
 }
 
 Value getStepMask(LayerBuilder &b, int64_t steps) {

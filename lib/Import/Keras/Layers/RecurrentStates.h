@@ -10,6 +10,7 @@ namespace mpc::keras {
 struct RecurrentOptions {
   explicit RecurrentOptions(LayerBuilder &b);
   bool sequences, states, backwards, zeroForMask, stateful;
+  bool timeMajor; ///< of Keras 2: steps come first, then the batch
 };
 
 /// (batch, extents…) of zeros, with the batch of `like`, which has at least 2 dimensions.
@@ -17,6 +18,8 @@ mlir::Value makeZeros(LayerBuilder &b, mlir::Value like, llvm::ArrayRef<int64_t>
 
 /// The only tensor of sequences, (batch, steps, …), floating; null after an error.
 mlir::Value getSequences(LayerBuilder &b);
+/// Of sequences whose steps come first, as many as the model's Input says; and back.
+mlir::Value swapBatchAndSteps(LayerBuilder &b, mlir::Value x);
 /// Where call(sequences, initial_state, mask) takes the mask without its name.
 constexpr unsigned kMaskPosition = 2;
 /// The mask of the call, (batch, steps, 1); null without one and after an error.

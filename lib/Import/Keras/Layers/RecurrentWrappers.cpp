@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // keras/src/layers/rnn: Bidirectional, TimeDistributed.
+#include "../Dtype.h"
 #include "../GraphImporter.h"
 #include "../LayerRegistry.h"
 #include "../ScanBuilder.h"
@@ -42,7 +43,7 @@ private:
   bool mergeResults(Values &outputs);
 
   static bool flag(const LayerConfig &child, llvm::StringRef key) {
-    return child.config.getBoolean(key).value_or(false);
+    return readFlag(child.config.get(key)).value_or(false);
   }
 
   GraphImporter &importer;
@@ -144,7 +145,7 @@ bool BidirectionalCall::importDirection(const LayerConfig &child, llvm::ArrayRef
 Value BidirectionalCall::merge(LayerBuilder &b, std::optional<llvm::StringRef> mode) {
   Value y = b.getInputs()[0], reversed = b.getInputs()[1];
   if (flag(*forward, "return_sequences"))
-    reversed = b.make<ReverseOp>(reversed, int64_t(1));
+    reversed = b.make<ReverseOp>(reversed, int64_t(flag(*forward, "time_major") ? 0 : 1));
   if (b.shapeOf(y) != b.shapeOf(reversed) && mode != llvm::StringRef("concat") && mode)
     return b.error("both directions of Bidirectional must have equal units to be merged");
   if (!mode) {

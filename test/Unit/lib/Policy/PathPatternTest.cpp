@@ -86,10 +86,37 @@ TEST(PathPattern, ErrorsNameThePosition) {
   EXPECT_EQ(match("(?(2)a|b)(x)", "x"), "invalid group reference 2 at position 3");
 }
 
+TEST(PathPattern, MatchesShareABudget) {
+  renewMatchBudget();
+  // The first may take as long as it likes, and takes it from the others.
+  const PathPattern hostile("(a+)+$"), plain("enc/.*");
+  const std::string path = std::string(24, 'a') + "b";
+  bool refused = false;
+  for (unsigned layer = 0; layer < 200 && !refused; ++layer) {
+    llvm::Expected<bool> result = hostile.fullMatch(path);
+    refused = !result;
+    if (!result)
+      EXPECT_NE(llvm::toString(result.takeError()).find("for all keys and layers together"),
+                std::string::npos);
+    else
+      EXPECT_FALSE(*result);
+  }
+  EXPECT_TRUE(refused);
+  llvm::Expected<bool> behind = plain.fullMatch("enc/dense");
+  EXPECT_FALSE(bool(behind));
+  llvm::consumeError(behind.takeError());
+  renewMatchBudget();
+  // A thousand layers and a hundred keys that mean well.
+  for (unsigned layer = 0; layer < 100'000; ++layer)
+    EXPECT_TRUE(llvm::cantFail(plain.fullMatch("enc/dense")));
+}
+
 TEST(PathPattern, HostileKeysEnd) {
+  renewMatchBudget();
   EXPECT_EQ(match("(?=(a*)*b)?" + std::string(20, 'a') + "c", "x"), "no match");
   std::string result = match("(?:(?:a|aa)+)+$(?!a)c?(?:a*)*(?<=x)", std::string(60, 'a'));
   EXPECT_NE(result, "match");
+  renewMatchBudget();
   EXPECT_NE(match(std::string(100000, '('), "a").find("limit"), std::string::npos);
   EXPECT_NE(match(std::string(1000, '('), "a").find("nested"), std::string::npos);
   EXPECT_NE(match("a{70000}", "a").find("limit"), std::string::npos);

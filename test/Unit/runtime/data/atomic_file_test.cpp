@@ -3,7 +3,9 @@
 #include "data/atomic_file.h"
 
 #include "temporary_folder.h"
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,6 +66,37 @@ TEST(AtomicFile, AProcessThatEndsLeavesNothing) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(filesIn(folder.folder()), 0u);
+}
+
+TEST(AtomicFile, WhatAKilledWriterLeftIsRemovedAndALivingOnesStays) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("a"), dead = temporaryFileName(path, 1),
+                    living = temporaryFileName(path, 0);
+  for (const std::string &name : {dead, living})
+    std::ofstream(name) << "half";
+  const int lock = open(living.c_str(), O_RDONLY);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  ASSERT_TRUE(writeFileAtomically(path, "new"));
+  EXPECT_EQ(TemporaryFolder::read(path), "new");
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(living));
+  close(lock);
+}
+
+// Each has the longest name that a folder takes.
+TEST(AtomicFile, TwoWritersOfAFileDoNotMeet) {
+  TemporaryFolder folder;
+  const std::string path = folder.path(std::string(255, 'n'));
+  AtomicFile first(path), second(path);
+  ASSERT_TRUE(first.open());
+  ASSERT_TRUE(second.open());
+  first.write("one");
+  second.write("two");
+  ASSERT_TRUE(first.commit());
+  EXPECT_EQ(TemporaryFolder::read(path), "one");
+  ASSERT_TRUE(second.commit());
+  EXPECT_EQ(TemporaryFolder::read(path), "two");
+  EXPECT_EQ(filesIn(folder.folder()), 1u);
 }
 
 TEST(AtomicFile, ReplacesTheTargetOfALink) {

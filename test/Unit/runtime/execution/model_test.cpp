@@ -10,6 +10,7 @@
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -144,6 +145,17 @@ TEST_F(Tables, OfAnotherAbiAreRefused) {
   copy.abi_version = MPC_RT_ABI_VERSION;
   copy.struct_size = 8;
   EXPECT_EQ(load(), MPC_RT_FAILED_PRECONDITION);
+}
+
+TEST_F(Tables, WithoutTheirTextsAreRefused) {
+  for (const char *mpc_rt_executable_t::*text :
+       {&mpc_rt_executable_t::model_name, &mpc_rt_executable_t::compiler_version,
+        &mpc_rt_executable_t::source_hash}) {
+    const char *intact = std::exchange(copy.*text, nullptr);
+    EXPECT_EQ(load(), MPC_RT_DATA_LOSS);
+    copy.*text = intact;
+  }
+  EXPECT_EQ(load(), MPC_RT_OK);
 }
 
 TEST_F(Tables, WithContradictionsAreRefused) {

@@ -56,6 +56,16 @@ protected:
 
 constexpr int64_t many = 400000; // the mean's standard error is deviation / 632
 
+// What a cast of such a number gives is undefined.
+TEST_F(Initializers, ConstantsThatAnIntegerCannotHoldAreItsNearest) {
+  EXPECT_EQ(make<int64_t>(MPC_RT_INIT_CONSTANT, 1e30, 0, {1}, MPC_RT_INT64)[0], INT64_MAX);
+  EXPECT_EQ(make<int64_t>(MPC_RT_INIT_CONSTANT, -INFINITY, 0, {1}, MPC_RT_INT64)[0], INT64_MIN);
+  EXPECT_EQ(make<int32_t>(MPC_RT_INIT_CONSTANT, NAN, 0, {1}, MPC_RT_INT32)[0], 0);
+  EXPECT_EQ(make<uint64_t>(MPC_RT_INIT_CONSTANT, 0x1p63, 0, {1}, MPC_RT_UINT64)[0],
+            uint64_t{1} << 63);
+  EXPECT_EQ(make<int8_t>(MPC_RT_INIT_CONSTANT, -3, 0, {1}, MPC_RT_INT8)[0], -3);
+}
+
 TEST_F(Initializers, UniformFillsItsInterval) {
   auto m = moments(make<float>(MPC_RT_INIT_UNIFORM, -2.0, 6.0, {many}));
   EXPECT_NEAR(m.mean, 2.0, 0.02);

@@ -27,6 +27,6 @@ TEST(EpochLog, AMetricCalledEpochLeavesTheNumber) {
   TemporaryFolder folder;
   const std::vector<Logs> history = {{{"loss", 2.5}, {"epoch", 0.5}}};
   EXPECT_EQ(jsonLine(3, history[0]), "{\"epoch\":3,\"loss\":2.5,\"metric:epoch\":0.5}");
-  ASSERT_TRUE(CsvLog(folder.path("log.csv")).historyChanged(history));
+  ASSERT_TRUE(CsvLog(folder.path("log.csv"), [](const std::string &) {}).historyChanged(history));
   EXPECT_EQ(TemporaryFolder::read(folder.path("log.csv")), "epoch,metric:epoch,loss\n0,0.5,2.5\n");
 }

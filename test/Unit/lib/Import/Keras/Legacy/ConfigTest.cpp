@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Keras 2's spellings, as TensorFlow 2.1 to 2.15 wrote them, become Keras 3's.
-#include "lib/Import/Keras/LegacyConfig.h"
+#include "lib/Import/Keras/Legacy/Config.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -28,8 +28,9 @@ std::string print(const json::Value &value) {
 
 /// The layer `index` of a Sequential model with this one layer entry, modernised.
 json::Object modernize(llvm::StringRef layer, std::optional<LegacyLossScale> &scale) {
-  json::Object model = modernizeModel(
-      parse(("{\"class_name\": \"Sequential\", \"config\": [" + layer + "]}").str()), scale);
+  json::Object model =
+      modernizeModel(parse(("{\"class_name\": \"Sequential\", \"config\": [" + layer + "]}").str()),
+                     KerasVersion{2, 16}, scale);
   return *model.getObject("config")->getArray("layers")->back().getAsObject();
 }
 
@@ -153,7 +154,7 @@ TEST(LegacyConfig, LayersAndInputs) {
   json::Object model = modernizeModel(
       parse(R"({"class_name": "Sequential", "config": [{"class_name": "Embedding", "config":
                 {"name": "e", "batch_input_shape": [null, 7], "input_dim": 3, "output_dim": 2}}]})"),
-      scale);
+      KerasVersion{2, 16}, scale);
   const json::Array &layers = *model.getObject("config")->getArray("layers");
   ASSERT_EQ(layers.size(), 2u);
   const json::Object &input = *layers.front().getAsObject()->getObject("config");

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Architectures and training configs of Keras 2, and of every legacy .h5 file, in the spelling of
 // Keras 3's config.json. Only spelling is changed here; nothing is judged.
-#ifndef MPC_LIB_IMPORT_KERAS_LEGACYCONFIG_H
-#define MPC_LIB_IMPORT_KERAS_LEGACYCONFIG_H
+#ifndef MPC_LIB_IMPORT_KERAS_LEGACY_CONFIG_H
+#define MPC_LIB_IMPORT_KERAS_LEGACY_CONFIG_H
+
+#include "mpc/Import/Keras/Config.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -27,13 +29,16 @@ llvm::json::Object serialized(llvm::StringRef module, llvm::StringRef className,
 /// Whether `object` is a serialised model without module names, as Keras 2 and .h5 files have it.
 bool isLegacyModel(const llvm::json::Object &object);
 
-/// `{"class_name", "config"}` of a model as config.json holds it. `scale` takes the loss scale of
-/// the first policy that has one.
-llvm::json::Object modernizeModel(const llvm::json::Object &legacy,
+/// In the object of a model in today's spelling: the version of Keras 2 whose formulas it means.
+constexpr llvm::StringLiteral kSemanticsKey("keras2_semantics");
+
+/// `{"class_name", "config"}` of a model as config.json holds it, with kSemanticsKey where the file
+/// is of Keras 2. `scale` takes the loss scale of the first policy that has one.
+llvm::json::Object modernizeModel(const llvm::json::Object &legacy, KerasVersion version,
                                   std::optional<LegacyLossScale> &scale);
 
-/// training_config of a .h5 file as a compile_config. What is left out because Keras 3 ignores it,
-/// too, is said in `warnings`.
+/// training_config of a .h5 file as a compile_config. What
+/// is left out because Keras 3 ignores it, too, is said in `warnings`.
 llvm::json::Object modernizeTraining(const llvm::json::Object &legacy,
                                      const std::optional<LegacyLossScale> &scale,
                                      std::vector<std::string> &warnings);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Layers and models of Keras 2 in Keras 3's spelling (keras/src/legacy/saving/saving_utils.py and
 // serialization.py say what Keras 3 makes of them).
-#include "LegacyConfig.h"
+#include "Config.h"
 
-#include "Operations/OperationBuilder.h"
+#include "../Dtype.h"
+#include "../Operations/OperationBuilder.h"
+#include "Arguments.h"
+#include "Nodes.h"
+#include "TensorFlowNodes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -52,7 +56,8 @@ std::optional<LegacyLossScale> parseLossScale(const json::Value &value) {
 
 class Modernizer {
 public:
-  explicit Modernizer(std::optional<LegacyLossScale> &scale) : scale(scale) {}
+  Modernizer(KerasVersion version, std::optional<LegacyLossScale> &scale)
+      : version(version), scale(scale) {}
 
   json::Object convertModel(const json::Object &legacy);
 
@@ -62,11 +67,17 @@ private:
   json::Value convertPolicy(const json::Value &legacy);
   json::Array convertLayers(const json::Array &legacy);
 
+  const KerasVersion version;
   std::optional<LegacyLossScale> &scale;
 };
 
-bool isModelClass(llvm::StringRef name) {
-  return name == "Functional" || name == "Model" || name == "Sequential";
+/// Keras's models, and classes of the user's whose config is that of one.
+bool isModelObject(const json::Object &object) {
+  if (isModelClass(object.getString("class_name").value_or("")))
+    return true;
+  const json::Object *config = object.getObject("config");
+  return config && config->getArray("layers") && config->get("input_layers") &&
+         config->get("output_layers");
 }
 
 json::Value Modernizer::convertPolicy(const json::Value &legacy) {
@@ -93,42 +104,73 @@ llvm::StringRef moduleOf(llvm::StringRef key) {
   return "";
 }
 
-/// Keys of Keras 2 that no layer of Keras 3 takes.
-bool isDropped(llvm::StringRef className, llvm::StringRef key) {
-  if (llvm::is_contained({"batch_input_shape", "time_major", "ragged", "virtual_batch_size",
-                          "renorm", "renorm_clipping", "renorm_momentum", "fused", "input_spec"},
-                         key))
-    return !(className == "InputLayer" && key == "ragged");
-  const bool depthwise = className.starts_with("Depthwise") || className.starts_with("Separable");
-  return depthwise &&
-         llvm::is_contained(
-             {"groups", "kernel_initializer", "kernel_regularizer", "kernel_constraint"}, key);
+/// A number that NumPy held: {"type": "ndarray", "value": …} in files of Keras 2.2 and before.
+json::Value unwrapNumber(const json::Value &value) {
+  const json::Object *object = value.getAsObject();
+  const json::Value *number = object && object->size() == 2 ? object->get("value") : nullptr;
+  return number && object->get("type") ? *number : value;
+}
+
+/// The other direction of a Bidirectional whose file holds one layer: its mirror
+/// (tf_keras/src/layers/rnn/bidirectional.py).
+void addMirror(json::Object &config) {
+  json::Object *forward = config.getObject("layer");
+  if (!forward || !forward->getObject("config") || config.getObject("backward_layer"))
+    return;
+  json::Object backward = *forward;
+  json::Object &mirrored = *backward.getObject("config");
+  mirrored["go_backwards"] = !readFlag(mirrored.get("go_backwards")).value_or(false);
+  const std::string name = mirrored.getString("name").value_or("layer").str();
+  mirrored["name"] = "backward_" + name;
+  (*forward->getObject("config"))["name"] = "forward_" + name;
+  config["backward_layer"] = std::move(backward);
+}
+
+/// Layers of categories count in integers, which is no policy: their results are.
+bool isPolicyOfIntegers(const json::Value &dtype) {
+  const std::optional<llvm::StringRef> name = dtype.getAsString();
+  return name && (name->starts_with("int") || name->starts_with("uint"));
+}
+
+/// What an argument that is missing means where Keras 3 takes it for something else.
+void addDefaults(llvm::StringRef className, json::Object &config) {
+  const bool isGated = llvm::is_contained(
+      {"LSTM", "GRU", "LSTMCell", "GRUCell", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"}, className);
+  if (isGated && !config.get("recurrent_activation"))
+    config["recurrent_activation"] = "hard_sigmoid";
+  if (className.starts_with("GRU") && !config.get("reset_after"))
+    config["reset_after"] = false;
+  if (className == "Bidirectional")
+    addMirror(config);
 }
 
 json::Object Modernizer::convertConfig(llvm::StringRef className, const json::Object &legacy) {
   json::Object config;
-  for (const auto &[name, value] : legacy) {
+  for (const auto &[name, given] : legacy) {
     const llvm::StringRef key = name; // json::Object keeps no copy of a StringRef key
+    const json::Value value = unwrapNumber(given);
     const json::Object *object = value.getAsObject();
-    if (className == "InputLayer" && key == "batch_input_shape") {
-      config["batch_shape"] = value;
+    if (key == "batch_input_shape") {
+      if (className == "InputLayer")
+        config["batch_shape"] = value;
     } else if (className == "LeakyReLU" && key == "alpha") {
       config["negative_slope"] = value;
     } else if (key == "dtype") {
-      config[key.str()] = convertPolicy(value);
-    } else if (key == "time_major" && value.getAsBoolean() == std::optional(true)) {
-      config[key.str()] = value; // no layer of Keras 3 has it: the importer says so
-    } else if (isDropped(className, key)) {
+      if (className == "InputLayer" || !isPolicyOfIntegers(value))
+        config[key.str()] = convertPolicy(value);
+    } else if (isIdleArgument(className, key, value)) {
       continue;
     } else if (const json::Array *axes = key == "axis" ? value.getAsArray() : nullptr;
                axes && axes->size() == 1) {
       config[key.str()] = axes->front();
+    } else if (object && (key == "layer" || key == "backward_layer" || key == "cell")) {
+      config[key.str()] = convertLayer(*object);
     } else if (object && !object->get("module") && object->getString("class_name")) {
       const llvm::StringRef nested = *object->getString("class_name");
       if (llvm::StringRef module = moduleOf(key); !module.empty()) {
         const json::Object *inner = object->getObject("config");
         config[key.str()] = serialized(module, nested, inner ? *inner : json::Object());
-      } else if (key == "layer" || key == "backward_layer" || key == "cell") {
+      } else if (key.ends_with("activation") && object->getObject("config")) {
         config[key.str()] = convertLayer(*object);
       } else {
         config[key.str()] = value;
@@ -139,6 +181,8 @@ json::Object Modernizer::convertConfig(llvm::StringRef className, const json::Ob
       config[key.str()] = value;
     }
   }
+  if (version.isKeras2())
+    addDefaults(className, config);
   return config;
 }
 
@@ -160,13 +204,24 @@ bool isRecordedOperation(llvm::StringRef className, const json::Object &legacy) 
          nodes->front().getAsObject() && findOperation(operation);
 }
 
+/// Keras 2 names the module that defines a class (keras.src.layers.core.dense, tf_keras.…), or
+/// none.
+bool isKerasModule(llvm::StringRef module) {
+  if (module.empty())
+    return true;
+  module.consume_front("tensorflow.python.") || module.consume_front("tensorflow.") ||
+      module.consume_front("tf_");
+  return module == "keras" || module.starts_with("keras.");
+}
+
 json::Object Modernizer::convertLayer(const json::Object &legacy) {
-  if (legacy.get("module"))
-    return legacy;
   const llvm::StringRef className = legacy.getString("class_name").value_or("");
-  if (isModelClass(className))
+  const llvm::StringRef module = legacy.getString("module").value_or("");
+  if (isModelObject(legacy))
     return convertModel(legacy);
-  if (isRecordedOperation(className, legacy)) {
+  if (isTensorFlowClass(className))
+    return legacy;
+  if (module.empty() && isRecordedOperation(className, legacy)) {
     json::Object operation = legacy;
     operation["module"] = "keras.src.ops";
     operation["registered_name"] = nullptr;
@@ -177,11 +232,17 @@ json::Object Modernizer::convertLayer(const json::Object &legacy) {
           .Cases({"BatchNormalizationV1", "BatchNormalizationV2"}, "BatchNormalization")
           .Default(className);
   json::Object layer = legacy;
-  layer["module"] = "keras.layers";
-  layer["registered_name"] = nullptr;
-  layer["class_name"] = today.str();
-  if (const json::Object *config = legacy.getObject("config"))
+  const llvm::StringRef registered = legacy.getString("registered_name").value_or("");
+  if (isKerasModule(module) && !className.contains('>') && !registered.contains('>')) {
+    layer["module"] = "keras.layers";
+    layer["registered_name"] = nullptr;
+    layer["class_name"] = today.str();
+  }
+  const json::Object *config = legacy.getObject("config");
+  if (config)
     layer["config"] = convertConfig(today, *config);
+  if (const json::Array *nodes = legacy.getArray("inbound_nodes"))
+    layer["inbound_nodes"] = modernizeNodes(className, config ? *config : json::Object(), *nodes);
   return layer;
 }
 
@@ -204,71 +265,16 @@ const json::Array *findInputShape(const json::Object &layer, llvm::StringRef &na
   return findInputShape(*layers->front().getAsObject(), name, className, depth + 1);
 }
 
-/// The highest call of each layer that [layer, call, tensor, ...] in `tensors` refer to.
-void collectReferences(const json::Value &tensors, llvm::StringMap<int64_t> &highest) {
-  const json::Array *items = tensors.getAsArray();
-  if (!items)
-    return;
-  for (const json::Value &item : *items) {
-    const json::Array *tensor = item.getAsArray();
-    std::optional<llvm::StringRef> layer =
-        tensor && tensor->size() >= 3 ? (*tensor)[0].getAsString() : std::nullopt;
-    if (layer)
-      highest[*layer] = std::max(highest.lookup(*layer), (*tensor)[1].getAsInteger().value_or(0));
-  }
-}
-
-/// Keras 2 counts the calls of a nested model from 1, its construction being call 0; Keras 3 counts
-/// from 0, but in output_layers also from 1 for a Functional model.
-void renumberCalls(json::Object &config) {
-  json::Array *layers = config.getArray("layers");
-  if (!layers)
-    return;
-  llvm::StringMap<int64_t> highest;
-  llvm::StringMap<bool> shifted; // nested models; true for a Sequential one
-  for (json::Value &value : *layers)
-    if (const json::Object *layer = value.getAsObject())
-      if (const json::Array *nodes = layer->getArray("inbound_nodes"))
-        for (const json::Value &node : *nodes)
-          collectReferences(node, highest);
-  if (const json::Value *outputs = config.get("output_layers"))
-    collectReferences(*outputs, highest);
-  for (json::Value &value : *layers) {
-    const json::Object *layer = value.getAsObject();
-    const json::Array *nodes = layer ? layer->getArray("inbound_nodes") : nullptr;
-    if (!nodes || !isModelClass(layer->getString("class_name").value_or("")))
-      continue;
-    const llvm::StringRef name = layer->getString("name").value_or("");
-    if (highest.lookup(name) == int64_t(nodes->size()))
-      shifted[name] = layer->getString("class_name") == llvm::StringRef("Sequential");
-  }
-  auto shift = [&](json::Value &item, bool onlySequential) {
-    json::Array *tensor = item.getAsArray();
-    if (!tensor || tensor->size() < 3)
-      return;
-    auto found = shifted.find((*tensor)[0].getAsString().value_or(""));
-    if (found == shifted.end() || (onlySequential && !found->second))
-      return;
-    (*tensor)[1] = (*tensor)[1].getAsInteger().value_or(1) - 1;
-  };
-  for (json::Value &value : *layers)
-    if (json::Object *layer = value.getAsObject())
-      if (json::Array *nodes = layer->getArray("inbound_nodes"))
-        for (json::Value &node : *nodes)
-          if (json::Array *tensors = node.getAsArray())
-            for (json::Value &item : *tensors)
-              shift(item, /*onlySequential=*/false);
-  if (json::Array *outputs = config.getArray("output_layers"))
-    for (json::Value &item : *outputs)
-      shift(item, /*onlySequential=*/true);
-}
-
 json::Object Modernizer::convertModel(const json::Object &legacy) {
   const bool sequential = legacy.getString("class_name") == llvm::StringRef("Sequential");
   json::Object model = legacy;
-  model["module"] = sequential ? "keras" : "keras.src.models.functional";
-  model["registered_name"] = sequential ? json::Value(nullptr) : json::Value("Functional");
-  model["class_name"] = sequential ? "Sequential" : "Functional";
+  if (isModelClass(legacy.getString("class_name").value_or(""))) {
+    model["module"] = sequential ? "keras" : "keras.src.models.functional";
+    model["registered_name"] = sequential ? json::Value(nullptr) : json::Value("Functional");
+    model["class_name"] = sequential ? "Sequential" : "Functional";
+  } else if (!legacy.get("module")) {
+    model["module"] = nullptr; // the user's class: the parser says so
+  }
   json::Object config;
   const json::Array *layers = nullptr;
   if (const json::Value *value = legacy.get("config")) {
@@ -283,7 +289,12 @@ json::Object Modernizer::convertModel(const json::Object &legacy) {
     return model;
   if (const json::Value *dtype = config.get("dtype"))
     config["dtype"] = convertPolicy(json::Value(*dtype));
+  renumberCalls(config);
+  if (const json::Array *renumbered = config.getArray("layers"))
+    layers = renumbered;
   json::Array converted = convertLayers(*layers);
+  if (const json::Array *nodes = legacy.getArray("inbound_nodes"))
+    model["inbound_nodes"] = modernizeNodes("Functional", config, *nodes);
   llvm::StringRef inputName, firstClass;
   const json::Object *first = layers->empty() ? nullptr : layers->front().getAsObject();
   if (sequential && first && first->getString("class_name") != llvm::StringRef("InputLayer"))
@@ -298,7 +309,6 @@ json::Object Modernizer::convertModel(const json::Object &legacy) {
   config["layers"] = std::move(converted);
   if (!config.get("name"))
     config["name"] = sequential ? "sequential" : "model";
-  renumberCalls(config);
   model["config"] = std::move(config);
   return model;
 }
@@ -306,12 +316,17 @@ json::Object Modernizer::convertModel(const json::Object &legacy) {
 } // namespace
 
 bool isLegacyModel(const json::Object &object) {
-  return !object.get("module") && object.get("config") &&
-         isModelClass(object.getString("class_name").value_or(""));
+  return !object.get("module") && object.get("config") && isModelObject(object);
 }
 
-json::Object modernizeModel(const json::Object &legacy, std::optional<LegacyLossScale> &scale) {
-  return Modernizer(scale).convertModel(legacy);
+json::Object modernizeModel(const json::Object &legacy, KerasVersion version,
+                            std::optional<LegacyLossScale> &scale) {
+  json::Object model = Modernizer(version, scale).convertModel(legacy);
+  if (version.isKeras2())
+    model[kSemanticsKey.str()] = (llvm::Twine(version.major) + "." + llvm::Twine(version.minor) +
+                                  (version.ofTensorFlow ? "-tf" : ""))
+                                     .str();
+  return model;
 }
 
 } // namespace mpc::keras

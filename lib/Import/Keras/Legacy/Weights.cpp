@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Weights of legacy .h5 files (keras/src/legacy/saving/legacy_h5_format.py): names in attributes
 // give the order, datasets lie at the names.
-#include "ModelWeights.h"
+#include "../Dtype.h"
+#include "../ModelWeights.h"
 
 #include "mpc/Import/Keras/InputError.h"
 
@@ -59,7 +60,7 @@ std::vector<const ModelVariable *> variablesOf(const LayerConfig &layer,
   collectLayers(layer, layers);
   std::vector<const ModelVariable *> result;
   // A frozen model or wrapper has no trainable variables, whatever those inside say.
-  const bool isFrozen = !layer.config.getBoolean("trainable").value_or(true);
+  const bool isFrozen = !readFlag(layer.config.get("trainable")).value_or(true);
   for (const bool first : {true, false}) {
     const size_t begin = result.size();
     for (const ModelVariable &variable : importer.getVariables())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // training_config of Keras 2 as a compile_config of Keras 3.
-#include "LegacyConfig.h"
+#include "Config.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

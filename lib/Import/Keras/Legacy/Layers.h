@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Layers that Keras 2 has and Keras 3 does not.
+#ifndef MPC_LIB_IMPORT_KERAS_LEGACY_LAYERS_H
+#define MPC_LIB_IMPORT_KERAS_LEGACY_LAYERS_H
+
+#include "../LayerRegistry.h"
+
+namespace mpc::keras {
+
+llvm::ArrayRef<LayerEntry> layersOfKeras2();
+
+mlir::Value importLocallyConnected1D(LayerBuilder &b);
+mlir::Value importLocallyConnected2D(LayerBuilder &b);
+
+} // namespace mpc::keras
+
+#endif

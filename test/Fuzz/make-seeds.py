@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the first files of test/Fuzz/corpora: one of each kind that the formats have, as NumPy and
+our tools write them. Usage: make-seeds.py CORPORA [BIN]
+
+BIN is a folder of tools; with it the checkpoint, the IR and its bytecode are made, too."""
+
+import gzip
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BLOBS = os.path.join(ROOT, "examples/c_predict/blobs.json")
+
+
+def npy(array, version=None):
+    out = io.BytesIO()
+    np.lib.format.write_array(out, array, version=version)
+    return out.getvalue()
+
+
+def npz(compress, **arrays):
+    out = io.BytesIO()
+    (np.savez_compressed if compress else np.savez)(out, **arrays)
+    return out.getvalue()
+
+
+def idx(code, dims, content):
+    return bytes([0, 0, code, len(dims)]) + struct.pack(f">{len(dims)}I", *dims) + content
+
+
+def safetensors(header, content):
+    text = json.dumps(header).encode()
+    text += b" " * (-(len(text) + 8) % 64)
+    return struct.pack("<Q", len(text)) + text + content
+
+
+def arrays():
+    rows = np.arange(6, dtype=np.float32).reshape(2, 3)
+    yield "Npy", "float32", npy(rows)
+    yield "Npy", "fortran", npy(np.asfortranarray(rows))
+    yield "Npy", "big_endian", npy(rows.astype(">i4"))
+    yield "Npy", "version3", npy(rows.astype(np.float16), (3, 0))
+    yield "Npy", "scalar", npy(np.array(True))
+    yield "Npz", "stored", npz(False, x0=rows, y0=np.arange(2, dtype=np.int64))
+    yield "Npz", "deflated", npz(True, x0=np.zeros((4, 3)), sample_weight=np.ones(4))
+    yield "Idx", "images", idx(8, [2, 2, 2], bytes(range(8)))
+    yield "Idx", "floats", idx(13, [2], bytes(8))
+    yield "Idx", "gzipped", gzip.compress(idx(8, [9], bytes(9)), mtime=0)
+    yield "Csv", "numbers", b"x0,x1,y0\n1,2.5,0\n-3,nan,1\n"
+    yield "Csv", "quoted", b'"a ""b""","c\nd"\r\n1e3,inf\r\n'
+    yield "Safetensors", "two", safetensors(
+        {"__metadata__": {"format": "mpc"},
+         "a": {"dtype": "F32", "shape": [2, 8], "data_offsets": [0, 64]},
+         "b/c": {"dtype": "BF16", "shape": [], "data_offsets": [64, 66]}}, bytes(66))  # fmt: skip
+    yield "Safetensors", "empty", safetensors({}, b"")
+    yield "Tables", "zeros", bytes(256)
+    yield "Tables", "counting", bytes(range(256)) * 2
+    yield "Manifest", "small", json.dumps({
+        "name": "m", "outputs": [{"name": "out0", "alias": "probabilities"}],
+        "layers": [{"path": "dense", "class": "Dense", "policy": "float32", "compute": "float32",
+                    "variable": "float32"}]}).encode()  # fmt: skip
+    yield "Manifest", "by_name", json.dumps({"layers": {"dense": {"policy": "float32"}, "b": "float16"}}).encode()
+    yield "Policy", "name", b'"mixed_bfloat16"'
+    yield "Policy", "short", b'{"default_policy": "mixed_bfloat16", "policy_map": {"head": "float32", "encoder/.*": "float16"}}'
+    yield "Policy", "serialised", json.dumps({
+        "module": "keras.src.dtype_policies", "class_name": "DTypePolicyMap",
+        "config": {"default_policy": {"module": "keras", "class_name": "DTypePolicy",
+                                      "config": {"name": "mixed_float16"}},
+                   "policy_map": {"a(b|c)[d-f]{2,3}$": {"class_name": "QuantizedDTypePolicy", "config": {
+                       "mode": "int8", "source_name": "float32"}}}}, "registered_name": None}).encode()  # fmt: skip
+
+
+def read(path):
+    with open(path, "rb") as handle:
+        return handle.read()
+
+
+def of_tools(binaries, work):
+    def run(tool, *arguments):
+        subprocess.run([os.path.join(binaries, tool), *arguments], check=True, cwd=work, stderr=subprocess.DEVNULL)
+
+    with open(BLOBS, "rb") as handle:
+        yield "Json", "blobs", handle.read()
+    linear = os.path.join(os.path.dirname(binaries), "test/linear.mpc")
+    draw = np.random.default_rng(1)
+    np.savez(os.path.join(work, "d.npz"), x0=draw.normal(size=(100, 3)).astype(np.float32),
+             y0=draw.integers(0, 4, 100).astype(np.int32))  # fmt: skip
+    run("mpc-run", "train", linear, "--data", "d.npz", "--batch-size=8", "--epochs=2", "--seed=1", "--initialize=1",
+        "--early-stop=monitor=loss,patience=1,restore_best_weights=true", "--reduce-lr=monitor=loss,patience=1",
+        "--checkpoint=c")  # fmt: skip
+    yield "Checkpoint", "trained", read(os.path.join(work, "c", sorted(os.listdir(os.path.join(work, "c")))[-1]))
+    run("mpcc", BLOBS, "--compile-to=policy", "--initialize=1", "--name=b", "-o", "ir")
+    yield "Ir", "policy", read(os.path.join(work, "ir/b.mlir"))
+    run("mpc-opt", "ir/b.mlir", "--emit-bytecode", "-o", "b.mlirbc")
+    yield "Bytecode", "policy", read(os.path.join(work, "b.mlirbc"))
+
+
+def main():
+    corpora = sys.argv[1]
+    files = list(arrays())
+    with tempfile.TemporaryDirectory() as work:
+        if len(sys.argv) > 2:
+            files += of_tools(os.path.abspath(sys.argv[2]), work)
+    for target, name, content in files:
+        folder = os.path.join(corpora, target + "Fuzzer")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, name), "wb") as handle:
+            handle.write(content)
+
+
+if __name__ == "__main__":
+    main()

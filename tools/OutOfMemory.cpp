@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// operator new of the tools: where there is no memory, the exception says how much was wanted,
+// which the standard library's does not. And what becomes of an exception that nobody catches.
+#include "tools/OutOfMemory.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char *currentTask = "out of memory";
+
+void mpc::exitOutOfMemory(const char *wanted) {
+  rusage used = {};
+  getrusage(RUSAGE_SELF, &used);
+  char text[1024];
+  const int length = std::snprintf(
+      text, sizeof text,
+      "error: %.600s; needed %s beyond the %ld MB that it has; give it more memory, or a higher "
+      "limit (ulimit -v)\n",
+      currentTask, wanted ? wanted : "more", used.ru_maxrss / 1024);
+  // Whether or not anybody listens.
+  (void)!write(STDERR_FILENO, text, static_cast<size_t>(std::max(length, 0)));
+  _exit(1);
+}
+
+static void endWithException() {
+  if (std::current_exception()) {
+    try {
+      throw;
+    } catch (const std::bad_alloc &problem) {
+      const bool saysHowMuch = std::strcmp(problem.what(), std::bad_alloc().what()) != 0;
+      mpc::exitOutOfMemory(saysHowMuch ? problem.what() : nullptr);
+    } catch (...) { // the core has the stack
+    }
+  }
+  std::abort();
+}
+
+void mpc::reportOutOfMemory(const char *task) {
+  currentTask = task;
+  std::set_terminate(endWithException);
+}
+
+namespace {
+class OutOfMemory : public std::bad_alloc {
+public:
+  explicit OutOfMemory(std::size_t bytes) noexcept {
+    std::snprintf(text, sizeof text, "%zu bytes", bytes);
+  }
+  const char *what() const noexcept override { return text; }
+
+private:
+  char text[64];
+};
+} // namespace
+
+// A sanitizer has its own.
+#if !defined(__has_feature)
+#define __has_feature(name) 0
+#endif
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+void *operator new(std::size_t bytes) {
+  while (true) {
+    if (void *memory = std::malloc(bytes ? bytes : 1))
+      return memory;
+    const std::new_handler handler = std::get_new_handler();
+    if (!handler)
+      throw OutOfMemory(bytes);
+    handler();
+  }
+}
+void *operator new[](std::size_t bytes) { return operator new(bytes); }
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void *memory) noexcept { std::free(memory); }
+void operator delete[](void *memory, std::size_t) noexcept { std::free(memory); }
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the tools say where there is no memory: what they were doing, how much was wanted, and exit
+// status 1, as of any other input that is too large for the machine.
+#ifndef MPC_TOOLS_OUT_OF_MEMORY_H
+#define MPC_TOOLS_OUT_OF_MEMORY_H
+
+namespace mpc {
+
+/// Says so and ends the process without cleaning up: files that were not finished have no names.
+/// `wanted` may be null where that is not known. Allocates nothing.
+[[noreturn]] void exitOutOfMemory(const char *wanted);
+
+/// From now on a std::bad_alloc that nobody catches, or that a destructor throws, ends the process
+/// so. `task` ("model.keras: out of memory while compiling") must outlive it.
+void reportOutOfMemory(const char *task);
+
+} // namespace mpc
+
+#endif // MPC_TOOLS_OUT_OF_MEMORY_H
