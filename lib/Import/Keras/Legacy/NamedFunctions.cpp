@@ -127,7 +127,8 @@ std::string whyLambdaIsRefused(const LayerConfig &layer) {
     return "";
   return "the Lambda layer calls the function '" + named.name.str() + "' of '" +
          (named.module.empty() ? "an unnamed module" : named.module.str()) +
-         "', whose code is not in the file, and which is none of docs/tensorflow-functions.md; "
+         "', whose code is not in the file, and which is none of "
+         "docs/generated/tensorflow-functions.md; "
          "replace the layer by layers of Keras";
 }
 

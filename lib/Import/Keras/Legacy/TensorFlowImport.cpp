@@ -68,7 +68,8 @@ std::string whyTensorFlowIsRefused(const LayerConfig &layer) {
   if (recorded.function)
     return "";
   return "TensorFlow operation " + recorded.name +
-         " is not supported; compute it with those that are (docs/tensorflow-functions.md) or with "
+         " is not supported; compute it with those that are "
+         "(docs/generated/tensorflow-functions.md) or with "
          "layers of Keras, and save the model again";
 }
 
