@@ -88,6 +88,7 @@ private:
   void orderCallsAsKeras();
   void runCalls();
   bool runCall(Call &call);
+  bool runTimesBatch(Call &call, const std::string &place, llvm::ArrayRef<Value> arguments);
   void gatherOutputs(Values &outputs);
 
   Call *lookup(const TensorRef &tensor) {
@@ -269,10 +270,36 @@ bool GraphImporter::FunctionalGraph::runCall(Call &call) {
   }
   if (arguments.size() != call.tensors.size())
     return false;
+  if (!isTensorFlowClass(call.layer->className) && llvm::any_of(arguments, [&](Value argument) {
+        return importer.symbolicIntegers.getTimesBatch(argument).has_value();
+      }))
+    return runTimesBatch(call, place, arguments);
   return call.node && isOperation(*call.layer)
              ? importer.importOperation(*call.layer, *call.node, place, arguments, call.results)
              : importer.importCall(*call.layer, call.node, place, trainable, arguments,
                                    call.results);
+}
+
+/// A layer of a tensor whose first dimension is a multiple of the batch: the layer at each of its
+/// places.
+bool GraphImporter::FunctionalGraph::runTimesBatch(Call &call, const std::string &place,
+                                                   llvm::ArrayRef<Value> arguments) {
+  const LayerConfig &layer = *call.layer;
+  if (arguments.size() != 1 || isOperation(layer) || layer.className == "BatchNormalization") {
+    complain(place, "the layer takes a tensor whose first dimension is a multiple of the batch, "
+                    "which layers of one tensor and without statistics of the batch take; keep the "
+                    "batch as a dimension of its own");
+    return false;
+  }
+  const Value x = arguments.front();
+  const LayerEntry *entry = layer.model ? nullptr : findLayer(layer);
+  const bool isAlike = entry && entry->onLastAxis && !layer.config.get("noise_shape");
+  const bool hasResults =
+      isAlike ? importer.importCall(layer, call.node, place, trainable, arguments, call.results)
+              : importer.importStepwise(layer, place, trainable, x, call.results);
+  for (Value result : call.results)
+    importer.symbolicIntegers.setTimesBatch(result, *importer.symbolicIntegers.getTimesBatch(x));
+  return hasResults;
 }
 
 /// What stands behind a call that failed is missing for that reason alone.
@@ -283,9 +310,13 @@ void GraphImporter::FunctionalGraph::gatherOutputs(Values &outputs) {
                               "InputLayer that is no input)");
   for (const TensorRef *tensor : model.outputs.tensors()) {
     const Call *producer = lookupOutput(*tensor);
-    if (producer && tensor->tensor < producer->results.size())
+    if (producer && tensor->tensor < producer->results.size()) {
       outputs.push_back(producer->results[tensor->tensor]);
-    else if (complete)
+      if (importer.symbolicIntegers.getTimesBatch(outputs.back()))
+        complain(path, "the first dimension of the model's output '" + tensor->layer +
+                           "' is a multiple of the batch; reshape it so that the batch is a "
+                           "dimension of its own");
+    } else if (complete)
       complain(path, "the model's output '" + tensor->layer + "' is not computed");
     else
       good = false;

@@ -7,6 +7,7 @@
 #include "Dtype.h"
 #include "LayerArguments.h"
 #include "LayerRegistry.h"
+#include "Legacy/NamedFunctions.h"
 #include "Legacy/TensorFlowImport.h"
 #include "Legacy/TensorFlowNodes.h"
 #include "Operations/OperationBuilder.h"
@@ -120,8 +121,8 @@ void GraphImporter::reportUnsupported(const ModelConfig &model, llvm::StringRef 
     } else if (layer.model) {
       reportUnsupported(*layer.model, place);
     } else if (layer.className == "Lambda") {
-      refuse("Lambda layers hold Python code, which is never run; replace the layer by "
-             "layers of Keras");
+      if (const std::string why = whyLambdaIsRefused(layer); !why.empty())
+        refuse(why);
     } else if (isOfHub(layer.registeredName) && !findLayer(layer)) {
       // A task's file holds its backbone so.
       const bool isModel = llvm::StringRef(layer.module).contains(".models.");

@@ -2,6 +2,7 @@
 #include "LayerRegistry.h"
 
 #include "Legacy/Layers.h"
+#include "Legacy/NamedFunctions.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -79,7 +80,8 @@ const LayerEntry *findLayer(const LayerConfig &layer) {
                                                  spectralNormalizationLayers(),
                                                  spectrogramLayers(),
                                                  recurrentLayers(),
-                                                 recurrentWrappers()};
+                                                 recurrentWrappers(),
+                                                 namedFunctionLayers()};
   if (layer.version.isKeras2())
     if (const LayerEntry *entry = findIn(layersOfKeras2(), layer.className))
       return entry;

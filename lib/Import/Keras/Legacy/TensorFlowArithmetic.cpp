@@ -206,6 +206,24 @@ Value where(T &b) {
   return x ? b.call("Where", {{"condition", condition}, {"x1", x}, {"x2", y}}) : Value();
 }
 
+/// TensorFlow 1's: a vector of conditions chooses among rows.
+Value whereOfVersion1(T &b) {
+  const Argument *x = b.find("x"), *condition = b.find("condition");
+  if (!x || !b.find("y") || !condition)
+    return where(b);
+  Value chosen = b.getTensor("condition");
+  auto [first, second] = chosen ? b.getPair("x", "y") : std::pair<Value, Value>();
+  if (!first || b.rankOf(chosen) == b.rankOf(first))
+    return first ? where(b) : Value();
+  if (b.rankOf(chosen) != 1 && b.rankOf(chosen) != 0)
+    return b.error("has conditions of another shape than the values");
+  llvm::SmallVector<int64_t> shape(size_t(b.rankOf(first)), 1);
+  if (b.rankOf(chosen) == 1)
+    shape.front() = b.shapeOf(chosen).front();
+  return b.call("Where",
+                {{"condition", b.makeReshape(chosen, shape)}, {"x1", first}, {"x2", second}});
+}
+
 Value clip(T &b) {
   Value x = b.getTensor("t");
   Value low = x ? b.getTensor("clip_value_min", x) : Value(),
@@ -408,6 +426,7 @@ constexpr TensorFlowFunction kTensorFlowArithmetic[] = {
     {"bitwise.left_shift", "x y", bits, "BitwiseLeftShift"},
     {"bitwise.right_shift", "x y", bits, "BitwiseRightShift"},
     {"where|where_v2|compat.v1.where_v2", "condition x y", where},
+    {"compat.v1.where", "condition x y", whereOfVersion1},
     {"clip_by_value", "t clip_value_min clip_value_max", clip},
 
     {"nn.relu", "features", relu},

@@ -68,9 +68,61 @@ std::string whyTensorFlowIsRefused(const LayerConfig &layer) {
   if (recorded.function)
     return "";
   return "TensorFlow operation " + recorded.name +
-         " is not supported; compute it with those that are (docs/tensorflow-functions.md) or with "
+         " is not supported; compute it with those that are "
+         "(docs/generated/tensorflow-functions.md) or with "
          "layers of Keras, and save the model again";
 }
+
+namespace {
+
+/// How often the batch is in the first dimension of a call's tensors: 1 where it is there alone.
+/// Nothing, and an error, where the function cannot take them together.
+std::optional<int64_t> findTimesBatch(TensorFlowBuilder &b, llvm::ArrayRef<Value> tensors) {
+  const SymbolicIntegerTable &table = b.importer.symbolicIntegers;
+  std::optional<int64_t> times;
+  int64_t rank = 0;
+  for (Value tensor : tensors)
+    if (std::optional<int64_t> own = table.getTimesBatch(tensor)) {
+      if (times && *times != *own) {
+        b.error("joins tensors of different multiples of the batch");
+        return std::nullopt;
+      }
+      times = own;
+      rank = std::max(rank, b.rankOf(tensor));
+    }
+  if (!times)
+    return 1;
+  const TensorFlowFunction *function = &b.function;
+  llvm::ArrayRef<TensorFlowFunction> elementwise = tensorFlowArithmetic();
+  const bool isElementwise = function >= elementwise.begin() && function < elementwise.end() &&
+                             b.getInteger("axis", -1) == -1;
+  const bool isShape =
+      function == findTensorFlowFunction("reshape") || function == findTensorFlowFunction("shape");
+  const bool isProduct =
+      function == findTensorFlowFunction("linalg.matmul") && table.getTimesBatch(tensors.front()) &&
+      !(rank == 3 && (b.getFlag("transpose_a", false) || b.getFlag("adjoint_a", false)));
+  // Axes that count from the end, and do not reach the first dimension, are the same ones.
+  llvm::ArrayRef<TensorFlowFunction> reductions = tensorFlowReductions();
+  bool isOverLast = llvm::StringRef(function->names).starts_with("nn.softmax_cross_entropy");
+  if (function >= reductions.begin() && function < reductions.end())
+    if (std::optional<llvm::SmallVector<int64_t>> axes = b.getIntegers("axis"))
+      isOverLast = llvm::all_of(*axes, [&](int64_t a) { return a < 0 && a > 1 - rank; });
+  // Another operand goes with each of these places alike: it has fewer dimensions, or 1 there.
+  const bool isFit = llvm::all_of(tensors, [&](Value tensor) {
+    const int64_t own = b.rankOf(tensor);
+    return table.getTimesBatch(tensor) || (!tensorTypeOf(tensor).getNumDynamicDims() &&
+                                           (own <= rank - 2 || (isProduct && own == 2) ||
+                                            (own == rank - 1 && b.shapeOf(tensor).front() == 1)));
+  });
+  if (isShape || ((isElementwise || isProduct || isOverLast) && isFit))
+    return times;
+  b.error("takes a tensor whose first dimension is " + llvm::Twine(*times) +
+          " times the batch, which elementwise functions, tf.matmul and tf.reshape take; keep the "
+          "batch as a dimension of its own");
+  return std::nullopt;
+}
+
+} // namespace
 
 bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
                                      llvm::StringRef path, llvm::ArrayRef<Value> tensors,
@@ -89,8 +141,14 @@ bool GraphImporter::importTensorFlow(const LayerConfig &layer, const Node &node,
   }
   TensorFlowBuilder b(*this, builder, mlir::NameLoc::get(builder.getStringAttr(path)),
                       *recorded.function, translated ? *translated : node, tensors);
+  const std::optional<int64_t> times = findTimesBatch(b, tensors);
   outputs = {b.hasFailed() ? Value() : recorded.function->import(b)};
   llvm::append_range(outputs, b.furtherResults);
+  const llvm::StringRef names = recorded.function->names;
+  if (times && *times > 1 && names != "reshape" && !names.starts_with("shape|"))
+    for (Value output : outputs)
+      if (output)
+        symbolicIntegers.setTimesBatch(output, *times);
   const bool hasOutputs = !b.hasFailed() && b.judgeResults(outputs);
   if (b.hasFailed())
     report(path, "TensorFlow operation " + recorded.name + ": " + b.getError());

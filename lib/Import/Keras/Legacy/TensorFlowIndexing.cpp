@@ -112,6 +112,17 @@ Value slice(T &b) {
   std::optional<SymbolicIntegers> size = begin ? b.findSymbolic("size") : std::nullopt;
   if (!size)
     return begin && !b.hasFailed() ? b.error("'size' must be known integers") : Value();
+  if (std::optional<SymbolicIntegers> known = b.findSymbolic("input_");
+      known && !known->isScalar && begin->size() == 1 && size->isConstant()) {
+    const int64_t first = begin->front(), count = size->elements.front().constant;
+    const int64_t stop = count == -1 ? int64_t(known->elements.size()) : first + count;
+    const llvm::json::Value bounds = llvm::json::Object{
+        {"class_name", "__slice__"},
+        {"config", llvm::json::Object{{"start", first}, {"stop", stop}, {"step", 1}}}};
+    if (first >= 0 && stop >= first)
+      if (std::optional<SymbolicIntegers> picked = pickExtents(*known, bounds))
+        return b.makeIntegers(*picked, elementTypeOf(x));
+  }
   llvm::SmallVector<int64_t> sizes;
   for (const Extent &extent : size->elements)
     sizes.push_back(extent.isBatch() ? -1 : extent.constant);

@@ -109,14 +109,17 @@ Value resizeOfVersion1(T &b) {
   return b.hasFailed() ? Value() : resample(b, method, false, {alignsCorners, halfPixels});
 }
 
-template <bool isNearest> Value resizeByMethod(T &b) {
+enum class Method { Bilinear, Nearest, Bicubic, Area };
+
+template <Method method> Value resizeByMethod(T &b) {
+  constexpr llvm::StringLiteral kNames[] = {"bilinear", "nearest", "bicubic", "area"};
   const bool alignsCorners = b.getFlag("align_corners", false),
              halfPixels = b.getFlag("half_pixel_centers", false);
-  if (alignsCorners && halfPixels)
-    return b.error("with 'align_corners' and 'half_pixel_centers' is not supported");
-  return b.hasFailed()
-             ? Value()
-             : resample(b, isNearest ? "nearest" : "bilinear", false, {alignsCorners, halfPixels});
+  if (alignsCorners && (halfPixels || method == Method::Area))
+    return b.error("with 'align_corners' is not supported here");
+  return b.hasFailed() ? Value()
+                       : resample(b, kNames[int(method)], false,
+                                  {alignsCorners, halfPixels || method == Method::Area});
 }
 
 constexpr TensorFlowFunction kTensorFlowSizes[] = {
@@ -124,9 +127,12 @@ constexpr TensorFlowFunction kTensorFlowSizes[] = {
     {"compat.v1.image.resize|compat.v1.image.resize_images|image.resize_images",
      "images size method align_corners preserve_aspect_ratio", resizeOfVersion1},
     {"image.resize_bilinear|ResizeBilinear", "images size align_corners half_pixel_centers",
-     resizeByMethod<false>},
+     resizeByMethod<Method::Bilinear>},
     {"image.resize_nearest_neighbor|ResizeNearestNeighbor",
-     "images size align_corners half_pixel_centers", resizeByMethod<true>},
+     "images size align_corners half_pixel_centers", resizeByMethod<Method::Nearest>},
+    {"image.resize_bicubic", "images size align_corners half_pixel_centers",
+     resizeByMethod<Method::Bicubic>},
+    {"image.resize_area", "images size align_corners", resizeByMethod<Method::Area>},
 };
 
 } // namespace

@@ -31,6 +31,10 @@ Value shape(T &b) {
   SymbolicIntegers result;
   for (int64_t extent : b.shapeOf(x))
     result.elements.push_back(extentOf(extent));
+  if (std::optional<int64_t> times = b.importer.symbolicIntegers.getTimesBatch(x)) {
+    result.elements.erase(result.elements.begin());
+    result.elements.front() = {*times, 0};
+  }
   if (result.elements.empty())
     return b.error("of a scalar is not supported");
   result.sample = x;
@@ -69,10 +73,41 @@ Value reshapeExtents(T &b) {
   return b.makeIntegers(*known, elementTypeOf(b.getTensor("tensor")));
 }
 
+/// To a multiple of the batch, by its name or as what -1 stands for; null for other shapes.
+Value reshapeToTimesBatch(T &b, Value x) {
+  std::optional<SymbolicIntegers> target = b.findSymbolic("shape");
+  if (!target || target->elements.size() < 2 || b.rankOf(x) < 1 || !tensorTypeOf(x).isDynamicDim(0))
+    return {};
+  int64_t total = 1, inner = 1;
+  for (int64_t extent : b.shapeOf(x).drop_front())
+    total *= extent;
+  for (const Extent &extent : llvm::drop_begin(target->elements))
+    if (!extent.isConstant() || extent.constant < 1 ||
+        llvm::MulOverflow(inner, extent.constant, inner))
+      return {};
+  const Extent first = target->elements.front();
+  const int64_t times = total / inner;
+  const bool isNamed = first.batches == times && first.constant == 0;
+  if (times < 2 || total % inner != 0 || !(isNamed || first == Extent{0, -1}))
+    return {};
+  llvm::SmallVector<int64_t> shape = {kSamples, times};
+  for (const Extent &extent : llvm::drop_begin(target->elements))
+    shape.push_back(extent.constant);
+  // A value of its own, as the graph's other tensor of this shape has another meaning.
+  Value y = b.make<ReshapeOp>(mlir::RankedTensorType::get(shape, elementTypeOf(x)), x);
+  b.importer.symbolicIntegers.setTimesBatch(y, times);
+  return y;
+}
+
 Value reshape(T &b) {
   if (Value extents = reshapeExtents(b))
     return extents;
   Value x = b.getTensor("tensor");
+  if (Value merged = x ? reshapeToTimesBatch(b, x) : Value())
+    return merged;
+  // Another value, which stands for no multiple of the batch.
+  if (x && b.importer.symbolicIntegers.getTimesBatch(x))
+    x = b.make<ReshapeOp>(x.getType(), x);
   std::optional<llvm::SmallVector<int64_t>> shape = x ? b.getShape("shape") : std::nullopt;
   if (!shape)
     return {};
@@ -309,6 +344,14 @@ Value filled(T &b, llvm::StringRef parameter, Value number) {
 }
 
 Value fill(T &b) {
+  std::optional<SymbolicIntegers> dims = b.findSymbolic("dims"), whole = b.findSymbolic("value");
+  if (dims && whole && whole->isScalar && dims->isConstant() && dims->elements.size() == 1 &&
+      dims->elements.front().constant > 0 && dims->elements.front().constant <= 64) {
+    whole->isScalar = false; // a vector, such as of repeats
+    whole->elements.assign(size_t(dims->elements.front().constant),
+                           Extent(whole->elements.front()));
+    return b.makeIntegers(*whole, b.builder.getI32Type());
+  }
   Value number = b.getTensor("value");
   if (number && b.rankOf(number) != 0)
     return b.error("'value' must be one number");
