@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Keras 2's spellings, as TensorFlow 2.1 to 2.15 wrote them, become Keras 3's.
 #include "lib/Import/Keras/Legacy/Config.h"
+#include "lib/Import/Keras/Legacy/Version.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -135,6 +136,18 @@ TEST(LegacyConfig, LayersAndInputs) {
   const json::Object &input = *layers.front().getAsObject()->getObject("config");
   EXPECT_EQ(print(*input.get("batch_shape")), "[null,7]");
   EXPECT_EQ(input.getString("dtype"), llvm::StringRef("int32")); // ids never pass through floats
+}
+
+TEST(LegacyConfig, VersionsOfKeras) {
+  EXPECT_FALSE(parseVersion("").has_value());
+  EXPECT_FALSE(parseVersion("two").has_value());
+  EXPECT_FALSE(parseVersion("2").has_value());
+  std::optional<KerasVersion> version = parseVersion("2.2.4-tf");
+  ASSERT_TRUE(version.has_value());
+  EXPECT_TRUE(version->ofTensorFlow && version->isBefore(2, 3) && !version->isBefore(2, 2));
+  EXPECT_FALSE(parseVersion("2.3.1")->ofTensorFlow);
+  EXPECT_TRUE(parseVersion("2.4.0")->ofTensorFlow);
+  EXPECT_FALSE(parseVersion("3.15.1")->isKeras2());
 }
 
 } // namespace
