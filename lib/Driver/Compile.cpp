@@ -223,6 +223,9 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
   }
   if (imported)
     config->rules = imported->trainingRules;
+  if (options.mode == Mode::Auto)
+    for (const std::string &remark : leaveUnknownOut(*config))
+      diagnostics.warning(options.model + ": " + remark);
   if (!config->isComplete()) {
     if (options.mode != Mode::Train)
       return kExitDone;

@@ -123,6 +123,15 @@ static MetricParts buildNamed(MetricInput &in, StringRef name) {
   return MetricParts::failure("is not supported; use one of " + supportedMetrics());
 }
 
+bool mpc::isKnownMetric(StringRef name) {
+  return llvm::any_of(allMetrics(),
+                      [&](const MetricEntry *entry) { return entry->name == name; }) ||
+         llvm::is_contained({"acc", "accuracy", "ce", "crossentropy", "mean", "mean_metric_wrapper",
+                             "root_mean_squared_error", "sum"},
+                            name) ||
+         lookupLoss(name);
+}
+
 MetricParts mpc::buildMetric(MetricInput &in) {
   if (std::string problem = checkArguments(
           in.metric.config,

@@ -30,6 +30,10 @@ struct CompileConfig {
   }
 };
 
+/// Takes what mpc does not know out of the parts that no option gives: metrics, and the loss or the
+/// optimizer, without which there is no training. Returns what was left out, for warnings.
+std::vector<std::string> leaveUnknownOut(CompileConfig &config);
+
 /// Adds to a module that holds @forward the function @loss (values and metric updates, all float32
 /// or wider), the mpc.metric declarations, the first of which is the loss, and, when the config
 /// names an optimizer, mpc.optimizer and the file's mpc.loss_scale. Errors name the part of the

@@ -214,6 +214,19 @@ bool isKerasModule(llvm::StringRef module) {
   return module == "keras" || module.starts_with("keras.");
 }
 
+/// Up to 2.9 the layer is causal, in Keras 3 its calls are.
+void moveCausal(json::Object &layer) {
+  json::Object *config = layer.getObject("config");
+  json::Array *nodes = layer.getArray("inbound_nodes");
+  if (!config || !nodes || !readFlag(config->get("causal")).value_or(false))
+    return;
+  config->erase("causal");
+  for (json::Value &node : *nodes)
+    if (json::Object *object = node.getAsObject())
+      if (json::Object *keywords = object->getObject("kwargs"))
+        (*keywords)["use_causal_mask"] = true;
+}
+
 json::Object Modernizer::convertLayer(const json::Object &legacy) {
   const llvm::StringRef className = legacy.getString("class_name").value_or("");
   const llvm::StringRef module = legacy.getString("module").value_or("");
@@ -243,6 +256,8 @@ json::Object Modernizer::convertLayer(const json::Object &legacy) {
     layer["config"] = convertConfig(today, *config);
   if (const json::Array *nodes = legacy.getArray("inbound_nodes"))
     layer["inbound_nodes"] = modernizeNodes(className, config ? *config : json::Object(), *nodes);
+  if (className == "Attention" || className == "AdditiveAttention")
+    moveCausal(layer);
   return layer;
 }
 
