@@ -221,11 +221,11 @@ ExitCode Compilation::prepareTraining(const llvm::json::Object &fileConfig) {
     diagnostics.error(config.takeError());
     return kExitBadInput;
   }
+  if (imported)
+    config->rules = imported->trainingRules;
   if (options.mode == Mode::Auto)
     for (const std::string &remark : leaveUnknownOut(*config))
       diagnostics.warning(options.model + ": " + remark);
-  if (imported)
-    config->rules = imported->trainingRules;
   if (!config->isComplete()) {
     if (options.mode != Mode::Train)
       return kExitDone;

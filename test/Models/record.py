@@ -3,7 +3,7 @@
 
 usage: TF_ENABLE_ONEDNN_OPTS=0 python record.py MODELS_FOLDER
 
-Needs Keras 3.15 on TensorFlow and h5py. Writes sleepecg.npz and dgaintel.npz beside itself: inputs,
+Needs Keras 3.15 and tf_keras on TensorFlow. Writes sleepecg.npz and dgaintel.npz beside itself: inputs,
 targets, what predict returns, and the loss, the variables and the optimizer's variables after one
 training step. Of large arrays every k-th element is kept (sample() in samples.py).
 """
@@ -13,7 +13,6 @@ import tempfile
 
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-import h5py
 import keras
 import numpy as np
 
@@ -43,36 +42,31 @@ def record_sleepecg(folder, here):
     record(model, inputs, np.eye(4, dtype=np.float32)[stages], os.path.join(here, "sleepecg.npz"))
 
 
-def restore_optimizer(model, path):
-    """Keras 3 reads the iteration of a Keras 2 file and then gives up ("Error in loading the saved
-    optimizer state"), with an optimizer that has no slots; the file holds all."""
-    optimizer = keras.optimizers.Adam.from_config(model.optimizer.get_config())
-    model.compile(optimizer=optimizer, loss="binary_crossentropy", metrics=["accuracy"])
-    optimizer.build(model.trainable_variables)
-    with h5py.File(path) as file:
-        group = file["optimizer_weights"]
-        names = [name.decode() if isinstance(name, bytes) else name
-                 for name in group.attrs["weight_names"]]
-        stored = [np.asarray(group[name]) for name in names]
-    count = len(model.trainable_variables)
-    assert len(stored) == 1 + 2 * count, names
-    optimizer.iterations.assign(stored[0])
-    momentums, velocities = stored[1:1 + count], stored[1 + count:]
-    for index, (m, v) in enumerate(zip(momentums, velocities)):
-        optimizer._momentums[index].assign(m)
-        optimizer._velocities[index].assign(v)
-
-
 def record_dgaintel(folder, here):
+    """Of TensorFlow 2.1, so that tf_keras says what it means; its optimizer is that of then."""
+    import tf_keras
+
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "dgaintel.h5")
         prepare_dgaintel(os.path.join(folder, "dgaintel.h5"), path)
-        model = keras.saving.load_model(path)
-        restore_optimizer(model, path)
+        model = tf_keras.models.load_model(path)
     random = np.random.default_rng(8)
     inputs = random.integers(0, 39, size=(6, 82)).astype(np.int32)
     target = random.integers(0, 2, size=(6, 1)).astype(np.float32)
-    record(model, inputs, target, os.path.join(here, "dgaintel.npz"))
+    arrays = {"x0": inputs, "y0": target, "out0": model.predict(inputs, verbose=0)}
+    arrays["loss"] = np.float32(model.train_on_batch(inputs, target, return_dict=True)["loss"])
+    optimizer = model.optimizer
+    arrays["opt:Adam/iteration"] = sample(optimizer.iterations.numpy())
+    arrays["opt:Adam/learning_rate"] = sample(np.float32(optimizer.learning_rate.numpy()))
+    for variable in model.trainable_variables:
+        path = variable.name.split(":")[0]
+        arrays["final:" + path] = sample(variable.numpy())
+        for old, today in (("m", "momentum"), ("v", "velocity")):
+            name = "opt:Adam/" + path.replace("/", "_") + "_" + today
+            arrays[name] = sample(optimizer.get_slot(variable, old).numpy())
+    path = os.path.join(here, "dgaintel.npz")
+    np.savez_compressed(path, **arrays)
+    print(path, {name: array.shape for name, array in arrays.items()})
 
 
 if __name__ == "__main__":

@@ -38,3 +38,20 @@ func.func @logits(%p: tensor<?x10xf32>) -> tensor<?x10xf32> {
 mpc.optimizer "muon" rule(#mpc.muon<momentum = 0.95 : f64, nesterov = true, ns_steps = 5, a = 3.4445 : f64, b = -4.775 : f64, c = 2.0315 : f64, rms_rate = 0.2 : f64,
     adam = <beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64, amsgrad = false, rate_scale = 0.5 : f64>, excluded = ["embedding/embeddings"]>)
   {learning_rate = 0.001 : f64, undecayed = [@s], weight_decay = 0.004 : f64}
+
+module {
+  // What optimizers of Keras 2 do otherwise.
+  // CHECK: mpc.optimizer "nadam" rule(#mpc.nadam<{{.*}}, schedule_decay = {{[^,]*}}, product_per_variable = true>)
+  // CHECK-SAME: average_from_variable, decay = 1.000000e-01 : f64
+  // CHECK-SAME: rows = #mpc<row_gradients touched>
+  mpc.optimizer "nadam" rule(#mpc.nadam<beta_1 = 0.9 : f64, beta_2 = 0.999 : f64, epsilon = 1.0e-7 : f64, schedule_decay = 0.004 : f64, product_per_variable = true>)
+    {average_from_variable, decay = 0.1 : f64, ema_momentum = 0.9 : f64, learning_rate = 0.001 : f64, rows = #mpc<row_gradients touched>}
+}
+module {
+  // CHECK: mpc.optimizer "adagrad" rule(#mpc.adagrad<{{.*}}, epsilon_beside_root = true>)
+  mpc.optimizer "adagrad" rule(#mpc.adagrad<initial_accumulator_value = 0.1 : f64, epsilon = 1.0e-7 : f64, epsilon_beside_root = true>) {learning_rate = 0.001 : f64}
+}
+module {
+  // CHECK: mpc.optimizer "rmsprop" rule(#mpc.rmsprop<{{.*}}, epsilon_beside_root = true>)
+  mpc.optimizer "rmsprop" rule(#mpc.rmsprop<rho = 0.9 : f64, momentum = 0.0 : f64, epsilon = 1.0e-7 : f64, centered = false, epsilon_beside_root = true>) {learning_rate = 0.001 : f64}
+}
