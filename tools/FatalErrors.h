@@ -22,6 +22,13 @@ inline void reportFatalErrors() {
       std::fprintf(stderr, "error: the output cannot be written: %s\n", cause.data());
       ::_exit(1);
     }
+    if (cause.consume_front("pthread_create failed: ")) {
+      std::fprintf(stderr,
+                   "error: no thread can be started: %s; expected the system to grant a few; raise "
+                   "its limit (ulimit -u)\n",
+                   cause.data());
+      ::_exit(1);
+    }
     std::fprintf(stderr, "error: internal error: %s\n", reason);
     std::abort();
   });

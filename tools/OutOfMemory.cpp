@@ -9,8 +9,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <execinfo.h>
 #include <new>
 #include <sys/resource.h>
+#include <system_error>
 #include <unistd.h>
 
 static const char *currentTask = "out of memory";
@@ -36,6 +38,10 @@ static void endWithException() {
     } catch (const std::bad_alloc &problem) {
       const bool saysHowMuch = std::strcmp(problem.what(), std::bad_alloc().what()) != 0;
       mpc::exitOutOfMemory(saysHowMuch ? problem.what() : nullptr);
+    } catch (const std::system_error &problem) {
+      // std::thread and std::async, where the system grants no thread.
+      if (problem.code() == std::errc::resource_unavailable_try_again)
+        mpc::exitOutOfMemory("a thread, which the system does not grant (ulimit -u),");
     } catch (...) { // the core has the stack
     }
   }
@@ -45,6 +51,9 @@ static void endWithException() {
 void mpc::reportOutOfMemory(const char *task) {
   currentTask = task;
   std::set_terminate(endWithException);
+  // Exceptions and ends of threads open libgcc_s, for which there may be no memory later.
+  void *frame = nullptr;
+  backtrace(&frame, 1);
 }
 
 namespace {

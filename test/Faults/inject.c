@@ -55,6 +55,7 @@ static void begin(void) {
   const char *fault = getenv("MPC_FAULT"), *file = getenv("MPC_FAULT_COUNTS");
   int descriptor, kind;
   void *memory;
+  unsetenv("LD_PRELOAD"); /* the linker that mpcc starts is not ours */
   if (!fault || !file)
     return;
   for (kind = 0; kind < KINDS; ++kind) {
