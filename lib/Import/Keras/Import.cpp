@@ -76,13 +76,10 @@ std::string statedVersion(const ModelFile &file, const json::Object &model) {
 }
 
 /// Which Keras the file means; with a warning where it does not say so.
-KerasVersion findVersion(std::optional<KerasVersion> writer, const json::Object &model,
-                         llvm::StringRef fileName, std::vector<std::string> &warnings) {
-  if (std::optional<llvm::StringRef> meant = model.getString(kSemanticsKey))
-    if (std::optional<KerasVersion> version = parseVersion(*meant))
-      return *version;
-  if (writer)
-    return *writer;
+KerasVersion findVersion(const ModelFile &file, const json::Object &model, llvm::StringRef fileName,
+                         std::vector<std::string> &warnings) {
+  if (std::optional<KerasVersion> version = parseVersion(statedVersion(file, model)))
+    return *version;
   KerasVersion assumed;
   if (looksLikeKeras2(model)) {
     assumed.major = 2;
