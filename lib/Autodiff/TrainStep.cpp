@@ -316,8 +316,8 @@ static void addAccumulationSteps(func::FuncOp step, int64_t steps) {
   Value count = scalarConstant(builder, step.getLoc(), builder.getI64Type(), double(steps));
   (void)step.insertResult(
       index, count.getType(),
-      builder.getDictionaryAttr(builder.getNamedAttr(
-          MpcDialect::kOutputAttr, builder.getStringAttr("accumulation_steps"))));
+      builder.getDictionaryAttr(builder.getNamedAttr(MpcDialect::kOutputAttr,
+                                                     builder.getStringAttr("accumulation_steps"))));
   terminator->insertOperands(index, count);
 }
 
