@@ -18,6 +18,20 @@ endif()
 add_compile_definitions(NDEBUG)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition -fvisibility=hidden
                     $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
+# Hardening as Debian builds its packages (dpkg-buildflags, hardening=+all), and control-flow protection;
+# test/Hardening reads what came of it from the binaries. Sanitizers check more, and their runtimes
+# take the place of the functions that _FORTIFY_SOURCE chooses.
+add_compile_options(-fstack-protector-strong -fstack-clash-protection)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-fcf-protection=full)
+endif()
+if(NOT MPC_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif()
+add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+include(CheckPIESupported)
+check_pie_supported()
+
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # Template instantiations done once in the precompiled header, and a header
   # whose time stamp does not defeat ccache.

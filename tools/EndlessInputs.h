@@ -5,7 +5,7 @@
 #ifndef MPC_TOOLS_ENDLESS_INPUTS_H
 #define MPC_TOOLS_ENDLESS_INPUTS_H
 
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/WithColor.h"

@@ -5,7 +5,7 @@
 #ifndef MPC_TOOLS_PARSE_ERRORS_H
 #define MPC_TOOLS_PARSE_ERRORS_H
 
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/CommandLine.h"

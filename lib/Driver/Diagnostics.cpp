@@ -2,7 +2,7 @@
 // Printing of diagnostics.
 #include "lib/Driver/Diagnostics.h"
 #include "mlir/IR/Location.h"
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/WithColor.h"
 

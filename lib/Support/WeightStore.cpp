@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The safetensors writer.
 #include "mpc/Support/WeightStore.h"
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"

@@ -2,7 +2,7 @@
 // NAME.h: the C interface of one compiled model.
 #include "lib/Target/Artifacts.h"
 #include "mpc-rt/executable.h"
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"

@@ -3,10 +3,10 @@
 #include "context.h"
 #include "dtypes.h"
 #include "errors.h"
+#include "runtime/untrusted/outlets.h"
 #include "training/metric_direction.h"
 #include "training/shuffle.h"
 #include "unlocked.h"
-#include "untrusted/outlets.h"
 
 #include <cstring>
 #include <nanobind/nanobind.h>

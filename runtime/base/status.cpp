@@ -3,7 +3,7 @@
 // The thread's last message lives in a fixed thread-local buffer: reporting "out of memory" must
 // not allocate.
 #include "runtime/base/status.h"
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <cstdarg>
 #include <cstdio>

@@ -3,7 +3,7 @@
 #include "commands/bench_steps.h"
 #include "commands/commands.h"
 #include "commands/progress_line.h"
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 // Messages.
 #include "commands/console.h"
 
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <cerrno>
 #include <cstring>

@@ -2,8 +2,8 @@
 // mpc-run evaluate: loss and metrics over all rows.
 #include "commands/commands.h"
 #include "commands/entry_rows.h"
+#include "runtime/untrusted/outlets.h"
 #include "training/epoch_log.h"
-#include "untrusted/outlets.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

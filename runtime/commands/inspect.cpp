@@ -5,7 +5,7 @@
 #include "data/array.h"
 #include "data/json_guard.h"
 #include "data/variable_tensor.h"
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>

@@ -5,8 +5,8 @@
 #include "data/atomic_file.h"
 #include "data/npz.h"
 #include "data/variable_tensor.h"
+#include "runtime/untrusted/outlets.h"
 #include "training/batcher.h"
-#include "untrusted/outlets.h"
 
 #include <cstring>
 #include <set>

@@ -2,7 +2,7 @@
 // Drawing the progress line.
 #include "commands/progress_line.h"
 
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "data/input_file.h"
 #include "data/npy.h"
 #include "data/zip_writer.h"
-#include "untrusted/zip_directory.h"
+#include "runtime/untrusted/zip_directory.h"
 
 #include <memory>
 #include <zip.h>

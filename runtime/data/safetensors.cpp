@@ -5,7 +5,7 @@
 #include "data/atomic_file.h"
 #include "data/input_file.h"
 #include "data/json_guard.h"
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 // Zip writer. libzip's own would need every member kept alive until the end and does not fsync.
 #include "data/zip_writer.h"
 
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <zlib.h>
 

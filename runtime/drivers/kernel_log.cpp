@@ -3,7 +3,7 @@
 // The lines that mpc-rt/tuning.h describes.
 #include "runtime/drivers/kernel_log.h"
 #include "runtime/base/dtype.h"
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <sstream>
 

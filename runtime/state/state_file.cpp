@@ -11,7 +11,7 @@
 #include "runtime/base/sha256.h"
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 // CSV and JSON lines.
 #include "training/epoch_log.h"
 #include "data/atomic_file.h"
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -3,14 +3,14 @@
 // CRC-32C of it, data, masked CRC-32C of that) around Event messages (tensorflow/core/util/
 // event.proto), of which three fields and one kind of summary are written.
 #include "data/crc32c.h"
+#include "runtime/untrusted/outlets.h"
 #include "training/epoch_log.h"
-#include "untrusted/outlets.h"
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <set>
 #include <fcntl.h>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 

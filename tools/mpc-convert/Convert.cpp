@@ -4,9 +4,9 @@
 
 #include "mpc/Import/Keras/Config.h"
 #include "mpc/Support/InputFile.h"
+#include "runtime/untrusted/outlets.h"
 #include "tools/mpc-convert/KerasText.h"
 #include "tools/mpc-convert/StateFile.h"
-#include "untrusted/outlets.h"
 
 #include "llvm/Support/WithColor.h"
 

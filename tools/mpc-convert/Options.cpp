@@ -2,8 +2,8 @@
 // Options of mpc-convert.
 #include "tools/mpc-convert/Options.h"
 #include "mpc/Training/TrainingOptions.h"
+#include "runtime/untrusted/outlets.h"
 #include "tools/ParseErrors.h"
-#include "untrusted/outlets.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/WithColor.h"
 #include <cmath>

@@ -2,8 +2,8 @@
 // Options of mpcc (docs/tools.md).
 #include "tools/mpcc/Options.h"
 #include "mpc/Training/TrainingOptions.h"
+#include "runtime/untrusted/outlets.h"
 #include "tools/ParseErrors.h"
-#include "untrusted/outlets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Process.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcc: compiles a model ahead of time.
+#include "runtime/untrusted/outlets.h"
 #include "tools/ExitOnSignals.h"
 #include "tools/FatalErrors.h"
 #include "tools/OutOfMemory.h"
@@ -7,7 +8,6 @@
 #include "tools/Streams.h"
 #include "tools/mpcc/Options.h"
 #include "tools/mpcc/WeightsFile.h"
-#include "untrusted/outlets.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/WithColor.h"
 

@@ -69,7 +69,19 @@ void mpc::vectorize(llvm::Module &module, llvm::TargetMachine &target) {
   });
 }
 
+/// Models are hardened as the tools' own code is (cmake/MpcOptions.cmake): landing pads and shadow
+/// stacks (-fcf-protection=full), canaries (-fstack-protector-strong). The linker marks a library
+/// so only where each of its objects has the flags.
+static void harden(llvm::Module &module) {
+  for (llvm::StringRef flag : {"cf-protection-branch", "cf-protection-return"})
+    module.setModuleFlag(llvm::Module::Min, flag, 1);
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.addFnAttr(llvm::Attribute::StackProtectStrong);
+}
+
 llvm::Expected<std::string> mpc::emitObject(llvm::Module &module, llvm::TargetMachine &target) {
+  harden(module);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager manager;

@@ -5,8 +5,8 @@
 
 #include "mpc/Import/Keras/InputError.h"
 
-#include "untrusted/outlets.h"
-#include "untrusted/zip_directory.h"
+#include "runtime/untrusted/outlets.h"
+#include "runtime/untrusted/zip_directory.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 

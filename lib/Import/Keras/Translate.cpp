@@ -6,7 +6,7 @@
 
 #include "mlir/Tools/mlir-translate/Translation.h"
 
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names on their way out: what each outlet shows, escapes and refuses.
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
-#include "untrusted/code_points.h"
+#include "runtime/untrusted/code_points.h"
 #include <gtest/gtest.h>
 
 using namespace mpc::untrusted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Directories of zip archives: each kind of lie, made byte by byte.
-#include "untrusted/zip_directory.h"
+#include "runtime/untrusted/zip_directory.h"
 
 #include <cstring>
 #include <functional>

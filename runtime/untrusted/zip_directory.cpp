@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // PKWARE APPNOTE 6.3.9, sections 4.3 and 4.5.3.
-#include "untrusted/zip_directory.h"
+#include "runtime/untrusted/zip_directory.h"
 
 #include <algorithm>
 #include <optional>

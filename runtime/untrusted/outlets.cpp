@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What each outlet needs.
-#include "untrusted/outlets.h"
+#include "runtime/untrusted/outlets.h"
 
-#include "untrusted/code_points.h"
+#include "runtime/untrusted/code_points.h"
 
 #include <algorithm>
 #include <cctype>

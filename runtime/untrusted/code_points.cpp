@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // UTF-8 by the table of well-formed sequences of the Unicode standard (chapter 3, table 3-7).
-#include "untrusted/code_points.h"
+#include "runtime/untrusted/code_points.h"
 
 namespace mpc::untrusted {
 
