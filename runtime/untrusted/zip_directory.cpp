@@ -64,10 +64,11 @@ public:
   }
 
 private:
+  /// `member` may be the name of one of the members, which end here.
   bool fail(const std::string &fault, const std::string &member = "") {
-    result_.members.clear();
     result_.fault = fault;
     result_.faultyMember = member;
+    result_.members.clear();
     return false;
   }
   /// Empty on failure.

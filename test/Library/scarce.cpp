@@ -25,6 +25,8 @@ static int runWithin(mpc_rt_model_t *model, const char *name, int64_t batch, lon
   const mpc_rt_entry_info_t &entry = mpc_rt_model_executable(model)->entries[index];
   generic::Buffers inputs(entry.inputs, entry.input_count, batch),
       outputs(entry.outputs, entry.output_count, batch);
+  // Threads that began with the context have begun: nobody is between a question and its answer.
+  usleep(20000);
   long pages = 0;
   FILE *file = std::fopen("/proc/self/statm", "r");
   if (!file || std::fscanf(file, "%ld", &pages) != 1)

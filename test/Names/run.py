@@ -195,10 +195,12 @@ class Batch:
         self.tools.run("mpc-run", "train", path("trained"), "--data", self.data, "--save", weights, "--initialize")
         for suffix in ["safetensors", "npz", "weights.h5", "h5", "keras"]:
             out = path("converted." + suffix)
+            if os.path.exists(out):  # of another batch
+                os.remove(out)
             done = self.tools.run("mpc-convert", weights, "--model", self.trained, "-o", out, codes=(0, 1))
             if done.returncode:
                 outlets.check_messages(done.stderr, suffix)
-                assert not os.path.exists(out)
+                assert not os.path.exists(out), f"{done.stderr}: {out} is there"
             elif suffix == "npz":
                 outlets.check_npz(out)
             elif suffix == "keras":
@@ -301,7 +303,8 @@ def main():
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--only", default="", help="part of a test's name")
     arguments = parser.parse_args()
-    os.makedirs(arguments.work, exist_ok=True)
+    shutil.rmtree(arguments.work, ignore_errors=True)  # of an earlier run
+    os.makedirs(arguments.work)
     tools = Tools(arguments)
     names = wicked_names.names(COUNT)
     assert len(names) == COUNT == len(set(names))

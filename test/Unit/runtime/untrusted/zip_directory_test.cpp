@@ -168,6 +168,17 @@ TEST(ZipDirectory, OverlapsAreRefused) {
             "overlaps the directory or is outside of the file");
 }
 
+// The fuzzer found that the name was read when its member was gone already.
+TEST(ZipDirectory, NamesTheFaultyMember) {
+  const std::string name(100, 'n');
+  Archive archive{{Entry(name, "first"), Entry("b", "second")}, "", ""};
+  archive.entries[0].localSize = 9;
+  const ZipDirectory directory = read(archive.bytes());
+  EXPECT_EQ(directory.fault, "has a header that contradicts the directory");
+  EXPECT_EQ(directory.faultyMember, name);
+  EXPECT_TRUE(directory.members.empty());
+}
+
 TEST(ZipDirectory, HeadersThatContradictEachOther) {
   const std::string contradiction = "has a header that contradicts the directory";
   EXPECT_EQ(faultOf([](Archive &a) { a.entries[0].localName = "c"; }), contradiction);
