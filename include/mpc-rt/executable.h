@@ -162,6 +162,7 @@ typedef struct mpc_rt_executable_t {
   uint64_t weights_bytes;
   float loss_scale; /* what losses are multiplied with when training starts; 1 = nothing */
   uint32_t reserved;
+  float loss_scale_minimum, loss_scale_maximum; /* of a dynamic one; 0 and infinity: no bounds */
 } mpc_rt_executable_t;
 
 /* Tables up to `weights_hash`, which every library has. */

@@ -22,7 +22,8 @@ ExitCode Compilation::collectState(const llvm::MemoryBuffer *file, ModelState &s
   last = Phase::Scaling;
   if (ExitCode code = runPhases(); code != kExitDone)
     return code;
-  takeOptimizerState();
+  if (ExitCode code = takeOptimizerState(); code != kExitDone)
+    return code;
   completeOptimizerState(*module, weights);
   state.layout.datasets = std::move(imported->datasets);
   state.layout.groups = std::move(imported->groups);

@@ -57,7 +57,7 @@ private:
   ExitCode writeIR();
   ExitCode writeCudaSource();
   ExitCode emit();
-  void takeOptimizerState();
+  ExitCode takeOptimizerState();
   void replaceLearningRate();
   /// After a failure that is not the input's: says so, with a file that shows it again.
   ExitCode reportInternalError(Phase phase, llvm::StringRef what);

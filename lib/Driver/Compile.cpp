@@ -373,7 +373,8 @@ ExitCode Compilation::writeIR() {
     return code;
   // The optimizer's variables are declared with the backward pass; before, its state has no place.
   if (last >= Phase::Autodiff) {
-    takeOptimizerState();
+    if (ExitCode code = takeOptimizerState(); code != kExitDone)
+      return code;
     replaceLearningRate();
   } else if (hasStepped(optimizerVariables))
     diagnostics.warning(options.model +
@@ -409,7 +410,7 @@ void Compilation::recordSourceHash() {
 }
 
 /// Another optimizer's variables would pass for its own where there are as many of the same shapes.
-void Compilation::takeOptimizerState() {
+ExitCode Compilation::takeOptimizerState() {
   const llvm::json::Value *stored = imported ? imported->compileConfig.get("optimizer") : nullptr;
   if (stored && !options.optimizer.empty() && compileConfig.isComplete() &&
       !isSameOptimizer(*stored, compileConfig.optimizer)) {
@@ -417,13 +418,18 @@ void Compilation::takeOptimizerState() {
       diagnostics.warning(options.model + ": its optimizer's state is not that of --optimizer=" +
                           options.optimizer + ", which starts anew");
     optimizerVariables.clear();
-    return;
+    return kExitDone;
   }
   std::string warning = addOptimizerState(
       *module, imported ? imported->trainingRules.optimizers : OptimizerFamily::Keras3,
       legacyOptimizerNames, std::move(optimizerVariables), weights);
   if (!warning.empty())
     diagnostics.warning(options.model + ": " + warning);
+  std::string problem = findScaleOutOfBounds(*module, weights);
+  if (problem.empty())
+    return kExitDone;
+  diagnostics.error(options.model + ": " + problem);
+  return kExitBadInput;
 }
 
 /// The state holds a rate, too; one that an option says replaces it.
@@ -434,7 +440,8 @@ void Compilation::replaceLearningRate() {
 
 ExitCode Compilation::emit() {
   recordSourceHash();
-  takeOptimizerState();
+  if (ExitCode code = takeOptimizerState(); code != kExitDone)
+    return code;
   replaceLearningRate();
   EmitOptions emitOptions;
   emitOptions.name = name;

@@ -2,6 +2,7 @@
 // Matching stored optimizer variables with declared ones by order and shape.
 #include "lib/Driver/OptimizerState.h"
 #include "lib/Driver/LegacyOptimizerState.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 
 using namespace mlir;
@@ -107,6 +108,25 @@ std::string mpc::addOptimizerState(ModuleOp module, OptimizerFamily family,
     keras::StoredTensor &tensor = stored[i + skipStored];
     weights.add(declared[i + skipDeclared].getSymName().str(),
                 {tensor.dtype, tensor.dims, std::move(tensor.bytes)});
+  }
+  return "";
+}
+
+std::string mpc::findScaleOutOfBounds(ModuleOp module, const WeightStore &weights) {
+  for (LossScaleOp declaration : module.getOps<LossScaleOp>()) {
+    const rules::LossScaleRule rule = declaration.getRule();
+    auto stored = weights.all().find("optimizer/loss_scale_optimizer/dynamic_scale");
+    float scale;
+    if (stored == weights.all().end() || stored->second.bytes.size() != sizeof scale)
+      continue;
+    std::memcpy(&scale, stored->second.bytes.data(), sizeof scale);
+    if (!rule.allows(scale))
+      return llvm::formatv(
+                 "the loss scale of its optimizer is {0}; expected {1} to {2}, as "
+                 "--loss-scale says; choose bounds that include it, or --optimizer=... to "
+                 "start anew",
+                 scale, rule.minimum, rule.maximum)
+          .str();
   }
   return "";
 }

@@ -9,6 +9,7 @@
 #include "data/safetensors.h"
 #include "data/variable_tensor.h"
 #include "module/optimizer_scalar.h"
+#include "module/restored_scale.h"
 #include "mpc-rt/tuning.h"
 
 #include <charconv>
@@ -297,6 +298,9 @@ Status readCheckpoint(const std::string &path, Session &session, const RunIdenti
       failure.append(Failure(path + ":" + name +
                              ": is missing or of another type or shape; expected "
                              "a checkpoint of this compiled model"));
+    else if (std::string problem = rt::findScaleOutOfBounds(tables, i, at->second.data());
+             !problem.empty())
+      failure.append(Failure(path + ":" + name + ": " + problem));
     else
       values.emplace_back(i, at->second);
   }

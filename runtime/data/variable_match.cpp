@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matching by name.
 #include "data/variable_match.h"
+#include "module/restored_scale.h"
 
 #include <set>
 
@@ -28,10 +29,13 @@ VariableMatch matchVariables(const mpc_rt_executable_t &model, const Safetensors
       continue;
     used.insert(name);
     Result<Array> array = fitArray(at->second, variable.tensor);
-    if (array)
-      match.fitted.emplace_back(i, *array);
-    else
+    if (!array) {
       match.wrong.append(array.failure().within(place + ":" + name, "use weights of this model"));
+      continue;
+    }
+    if (std::string problem = rt::findScaleOutOfBounds(model, i, array->data()); !problem.empty())
+      match.wrong.append(Failure(place + ":" + name + ": " + problem));
+    match.fitted.emplace_back(i, *array);
   }
   for (const auto &[name, array] : content.tensors) {
     if (used.count(name) || hasPrefix(name, metricPrefix) || hasPrefix(name, randomPrefix))

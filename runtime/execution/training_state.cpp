@@ -5,6 +5,7 @@
 #include "runtime/base/status.h"
 #include "runtime/execution/context.h"
 #include "runtime/module/optimizer_scalar.h"
+#include "runtime/module/restored_scale.h"
 
 #include <cfloat>
 #include <cmath>
@@ -96,6 +97,15 @@ mpc_rt_status_t mpc_rt_context_set_loss_scale(mpc_rt_context_t *context,
                 "and a counter of at least 0",
                 context->executable().model_name, static_cast<double>(loss_scale->scale),
                 static_cast<long long>(loss_scale->dynamic_counter));
+  const int64_t index = findOptimizerScalar(context->executable(), OptimizerScalar::lossScale);
+  if (auto status = guard("mpc_rt_context_set_loss_scale", [&]() -> mpc_rt_status_t {
+        const std::string problem = findScaleOutOfBounds(
+            context->executable(), static_cast<uint32_t>(index), &loss_scale->scale);
+        return problem.empty() ? MPC_RT_OK
+                               : fail(MPC_RT_INVALID_ARGUMENT, "%s: %s",
+                                      context->executable().model_name, problem.c_str());
+      }))
+    return status;
   *scale = loss_scale->scale;
   *counter = loss_scale->dynamic_counter;
   auto status = storeAt(*context, scale);

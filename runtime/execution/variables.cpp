@@ -5,6 +5,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/vector_kernels.h"
 #include "runtime/execution/context.h"
+#include "runtime/module/restored_scale.h"
 
 #include <cstring>
 
@@ -103,6 +104,13 @@ mpc_rt_status_t mpc_rt_context_set_variable(mpc_rt_context_t *context, uint32_t 
     return fail(MPC_RT_INVALID_ARGUMENT,
                 "%s: a shadow is derived from its variable; set that variable instead",
                 executable.variables[variable].tensor.name);
+  if (auto status = guard("mpc_rt_context_set_variable", [&]() -> mpc_rt_status_t {
+        const std::string problem = findScaleOutOfBounds(executable, variable, data);
+        return problem.empty() ? MPC_RT_OK
+                               : fail(MPC_RT_INVALID_ARGUMENT, "%s: %s",
+                                      executable.variables[variable].tensor.name, problem.c_str());
+      }))
+    return status;
   replaceVariable(*context, variable);
   if (bytes && data != context->variables[variable]) // it may be the variable's own memory
     std::memcpy(context->variables[variable], data, bytes);

@@ -4,21 +4,18 @@
 #ifndef MPC_RUNTIME_SCALER_LOSS_SCALE_H
 #define MPC_RUNTIME_SCALER_LOSS_SCALE_H
 
+#include "runtime/rules/loss_scale.h"
+
 #include <cstdint>
-#include <limits>
 
 namespace mpc::rt {
+
+using rules::LossScaleRule;
 
 struct LossScale {
   float scale = 32768.0f;  // Keras: dynamic_scale
   int64_t stepCounter = 0; // finite steps since the scale changed or a step was skipped
   int64_t iterations = 0;  // applied steps
-};
-
-struct LossScaleRule {
-  int64_t growthSteps = 2000; // <= 0 never grows
-  float minimum = 0.0f;       // Keras has no limits
-  float maximum = std::numeric_limits<float>::infinity();
 };
 
 // The state after a step. The step is applied exactly when `finite`.

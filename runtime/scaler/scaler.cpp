@@ -75,6 +75,11 @@ mpc_rt_status_t mpc_rt_scaler_set_state(mpc_rt_scaler_t *scaler,
                                         const mpc_rt_scaler_state_t *state) {
   if (!scaler || !state)
     return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_scaler_set_state: a null argument");
+  if (!scaler->rule.allows(state->scale))
+    return fail(MPC_RT_INVALID_ARGUMENT,
+                "mpc_rt_scaler_set_state: scale %g; expected %g to %g, the scaler's limits",
+                static_cast<double>(state->scale), static_cast<double>(scaler->rule.minimum),
+                static_cast<double>(scaler->rule.maximum));
   scaler->state = {state->scale, state->step_counter, state->iterations};
   return MPC_RT_OK;
 }

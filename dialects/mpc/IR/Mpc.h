@@ -17,6 +17,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/rules/loss_scale.h"
 
 #include "dialects/mpc/IR/MpcEnums.h.inc"
 

@@ -134,6 +134,7 @@ def Mpc_LossScaleOp : Mpc_Op<"loss_scale"> {
                        OptionalAttr<F64Attr>:$minimum, OptionalAttr<F64Attr>:$maximum);
   let hasVerifier = 1;
   let assemblyFormat = "`initial` `(` $initial `)` attr-dict";
+  let extraClassDeclaration = [{ rules::LossScaleRule getRule(); }];
 }
 
 def Mpc_MetricOp : Mpc_Op<"metric", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

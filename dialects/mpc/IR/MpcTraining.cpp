@@ -169,26 +169,34 @@ LogicalResult AllFiniteOp::canonicalize(AllFiniteOp op, PatternRewriter &rewrite
   return success();
 }
 
+static rules::LossScaleRule makeRule(int64_t growthSteps, std::optional<APFloat> minimum,
+                                     std::optional<APFloat> maximum) {
+  rules::LossScaleRule rule;
+  rule.growthSteps = growthSteps;
+  if (minimum)
+    rule.minimum = float(minimum->convertToDouble());
+  if (maximum)
+    rule.maximum = float(maximum->convertToDouble());
+  return rule;
+}
+
+rules::LossScaleRule LossScaleOp::getRule() {
+  return makeRule(getGrowthSteps().value_or(0), getMinimum(), getMaximum());
+}
+
+rules::LossScaleRule LossScaleUpdateOp::getRule() {
+  return makeRule(int64_t(getGrowthSteps()), getMinimum(), getMaximum());
+}
+
 LogicalResult LossScaleUpdateOp::evaluate(ArrayRef<ReferenceTensor> operands,
                                           MutableArrayRef<ReferenceTensor> results) {
-  double scale = operands[0].floats[0];
-  int64_t counter = operands[1].integers[0];
-  bool finite = operands[2].integers[0] != 0,
-       grows = finite && counter == int64_t(getGrowthSteps()) - 1;
-  counter = finite && !grows ? counter + 1 : 0;
-  scale = grows ? 2 * scale : finite ? scale : scale / 2;
-  if (!finite || grows) {
-    if (getMinimum())
-      scale = std::fmax(scale, getMinimum()->convertToDouble());
-    if (getMaximum())
-      scale = std::fmin(scale, getMaximum()->convertToDouble());
-  }
-  // TensorFlow's CPU kernels and the runtime flush denormals: 2^-126 / 2 is 0.
-  if (std::fabs(scale) < 0x1p-126)
-    scale = 0;
+  rules::HostArithmetic numbers;
+  auto next =
+      rules::advanceLossScale(numbers, float(operands[0].floats[0]), operands[1].integers[0],
+                              operands[2].integers[0] != 0, getRule());
   startReference(results[0], operands[0].elementType, {});
   startReference(results[1], operands[1].elementType, {});
-  results[0].set(0, scale);
-  results[1].integers[0] = counter;
+  results[0].set(0, next.scale);
+  results[1].integers[0] = next.counter;
   return success();
 }

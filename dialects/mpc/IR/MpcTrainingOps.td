@@ -102,7 +102,8 @@ def Mpc_LossScaleUpdateOp : Mpc_Op<"loss_scale_update", [Pure, Mpc_TrainingRefer
   let summary = "next loss scale and step counter (Keras LossScaleOptimizer)";
   let description = [{
     finite: counter == growth_steps - 1 ? (2 * scale, 0) : (scale, counter + 1); else (scale / 2, 0).
-    No bounds unless given, no test for overflow: a trace equals Keras's.
+    Bounds hold where they are given, when the scale changes; there is no test for overflow: a trace
+    equals Keras's. The rule stands in runtime/rules/loss_scale.h.
 
     Example: `%s1, %c1 = mpc.loss_scale_update %s, %c if %f {growth_steps = 2000 : i64}`
   }];
@@ -110,6 +111,7 @@ def Mpc_LossScaleUpdateOp : Mpc_Op<"loss_scale_update", [Pure, Mpc_TrainingRefer
                        I64Attr:$growth_steps, OptionalAttr<F64Attr>:$minimum, OptionalAttr<F64Attr>:$maximum);
   let results = (outs Mpc_F32Scalar:$new_scale, Mpc_CounterScalar:$new_counter);
   let assemblyFormat = "$scale `,` $counter `if` $finite attr-dict";
+  let extraClassDeclaration = [{ rules::LossScaleRule getRule(); }];
 }
 
 #endif // MPC_TRAINING_OPS

@@ -171,6 +171,8 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
     }
   tables.policy = mostCommonPolicy(tables.layers);
   tables.lossScale = readLossScale(module);
+  for (LossScaleOp scale : module.getOps<LossScaleOp>())
+    tables.lossScaleRule = scale.getRule();
   return tables;
 }
 

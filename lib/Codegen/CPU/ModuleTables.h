@@ -61,6 +61,7 @@ struct ModuleTables {
   std::string headerHash;               // of the manifest but for what another build may change
   std::string embeddedWeights;          // safetensors; empty: beside the library
   float lossScale = 1;                  // at the start of training
+  rules::LossScaleRule lossScaleRule;
 };
 
 /// Fails with the name of what the kernels phase left out.

@@ -164,7 +164,9 @@ void mpc::buildExecutableTables(llvm::Module &module, const ModuleTables &tables
                                       b.bytes(tables.embeddedWeights),
                                       b.i64(tables.embeddedWeights.size()),
                                       b.f32(tables.lossScale),
-                                      b.i32(0)});
+                                      b.i32(0),
+                                      b.f32(tables.lossScaleRule.minimum),
+                                      b.f32(tables.lossScaleRule.maximum)});
   llvm::GlobalVariable *global = b.global(executable, "executable");
   // The loader asks one library at a time; programs that link several need a name for each.
   buildQuery(module, global, tables.abiVersion, MPC_RT_EXECUTABLE_QUERY_SYMBOL);

@@ -6,6 +6,8 @@
 #include "Scalar.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "runtime/rules/loss_scale.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -83,7 +85,29 @@ struct LowerAllFinite : OpConversionPattern<AllFiniteOp> {
   }
 };
 
-/// keras/src/optimizers/loss_scale_optimizer.py, _stateful_handle_finite_grads and its opposite.
+/// The loss-scale rule's arithmetic as ops.
+struct ValueArithmetic {
+  OpBuilder &builder;
+  Location loc;
+
+  Value number(float value) { return scalarOf(builder, loc, builder.getF32Type(), value); }
+  Value integer(int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  }
+  Value multiply(Value one, Value other) { return arith::MulFOp::create(builder, loc, one, other); }
+  Value magnitude(Value value) { return math::AbsFOp::create(builder, loc, value); }
+  Value less(Value one, Value other) {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, one, other);
+  }
+  Value equal(Value one, Value other) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, one, other);
+  }
+  Value successor(Value value) { return arith::AddIOp::create(builder, loc, value, integer(1)); }
+  Value select(Value truth, Value one, Value other) {
+    return arith::SelectOp::create(builder, loc, truth, one, other);
+  }
+};
+
 struct LowerLossScaleUpdate : OpConversionPattern<LossScaleUpdateOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -96,27 +120,9 @@ struct LowerLossScaleUpdate : OpConversionPattern<LossScaleUpdateOp> {
         op, buildElementwise(
                 rewriter, loc, {adaptor.getScale(), adaptor.getCounter(), adaptor.getFinite()},
                 {scaleOut, counterOut}, [&](OpBuilder &b, Location l, ValueRange s, ValueRange) {
-                  Value scale = s[0], counter = s[1], finite = s[2];
-                  Type f32 = scale.getType(), i64 = counter.getType();
-                  auto last = arith::ConstantOp::create(
-                      b, l, b.getI64IntegerAttr(int64_t(op.getGrowthSteps()) - 1));
-                  Value grows =
-                      arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, counter, last);
-                  Value doubled = arith::MulFOp::create(b, l, scale, scalarOf(b, l, f32, 2));
-                  Value halved = arith::MulFOp::create(b, l, scale, scalarOf(b, l, f32, 0.5));
-                  Value next = arith::AddIOp::create(b, l, counter, scalarOf(b, l, i64, 1));
-                  Value zero = scalarOf(b, l, i64, 0);
-                  Value newScale = arith::SelectOp::create(
-                      b, l, finite, arith::SelectOp::create(b, l, grows, doubled, scale), halved);
-                  Value newCounter = arith::SelectOp::create(
-                      b, l, finite, arith::SelectOp::create(b, l, grows, zero, next), zero);
-                  if (auto minimum = op.getMinimum())
-                    newScale = arith::MaximumFOp::create(
-                        b, l, newScale, scalarOf(b, l, f32, minimum->convertToDouble()));
-                  if (auto maximum = op.getMaximum())
-                    newScale = arith::MinimumFOp::create(
-                        b, l, newScale, scalarOf(b, l, f32, maximum->convertToDouble()));
-                  return SmallVector<Value>{newScale, newCounter};
+                  ValueArithmetic values{b, l};
+                  auto next = rules::advanceLossScale(values, s[0], s[1], s[2], op.getRule());
+                  return SmallVector<Value>{next.scale, next.counter};
                 }));
     return success();
   }

@@ -2,11 +2,20 @@
 // Loss scaling in @train_step, and mpc.loss_scale_update against the traces recorded from Keras.
 #include "Shared.h"
 #include "lib/Autodiff/TrainingLoop.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mpc/Conversion/Passes.h"
+#include "runtime/rules/loss_scale.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <cfloat>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace mlir;
 using namespace mpc;
@@ -148,6 +157,112 @@ TEST(LossScale, TracesEqualKeras) {
     EXPECT_EQ(next, trace.size());
   }
   EXPECT_GT(rows, 100u);
+}
+
+/// What the ops of a compiled step compute of constants, by folding them.
+struct FoldedStep {
+  explicit FoldedStep(MLIRContext &context) : builder(&context) {}
+
+  Attribute run(Block &body, ArrayRef<Attribute> inputs, SmallVectorImpl<Attribute> &results) {
+    llvm::DenseMap<Value, Attribute> values;
+    for (auto [argument, value] : llvm::zip(body.getArguments(), inputs))
+      values[argument] = value;
+    for (Operation &op : body.without_terminator()) {
+      SmallVector<Attribute> operands;
+      for (Value operand : op.getOperands())
+        operands.push_back(values.lookup(operand));
+      SmallVector<OpFoldResult> folded;
+      if (auto constant = dyn_cast<arith::ConstantOp>(op))
+        folded.push_back(constant.getValue());
+      else if (failed(op.fold(operands, folded)) || folded.size() != 1)
+        return builder.getStringAttr(op.getName().getStringRef());
+      if (auto attribute = dyn_cast<Attribute>(folded[0]))
+        values[op.getResult(0)] = attribute;
+      else
+        values[op.getResult(0)] = values.lookup(cast<Value>(folded[0]));
+    }
+    for (Value yielded : body.getTerminator()->getOperands())
+      results.push_back(values.lookup(yielded));
+    return {};
+  }
+
+  Builder builder;
+};
+
+/// The runtime's state machine, the op's reference value and the code of a compiled step: the same
+/// bits for any state and any rule.
+TEST(LossScale, ReferenceCompiledStepAndRuntimeAgree) {
+  MLIRContext context;
+  context.loadDialect<MpcDialect, func::FuncDialect, arith::ArithDialect, linalg::LinalgDialect,
+                      math::MathDialect, tensor::TensorDialect>();
+  Builder b(&context);
+  auto f32 = RankedTensorType::get({}, b.getF32Type());
+  auto i64 = RankedTensorType::get({}, b.getI64Type());
+  auto i1 = RankedTensorType::get({}, b.getI1Type());
+  std::mt19937 random(20261128);
+  const float scales[] = {1,           1024,   32768,     8192,      3e38f,      FLT_MIN,
+                          FLT_MIN * 3, 1e-40f, 0.0f,      -4.0f,     INFINITY,   NAN,
+                          FLT_MAX,     512,    0x1p-126f, 0x1p-125f, 0x1.8p-126f};
+  const int64_t growths[] = {1, 2, 3, 2000, 0, INT64_MIN, INT64_MAX};
+  const std::pair<float, float> bounds[] = {
+      {0, INFINITY}, {512, 2048}, {1, 1}, {0, 65536}, {1024, INFINITY}};
+  auto pick = [&](auto &list) { return list[random() % std::size(list)]; };
+  constexpr int kRules = 100, kStates = 100;
+  for (int r = 0; r < kRules; ++r) {
+    rules::LossScaleRule rule;
+    rule.growthSteps = pick(growths);
+    std::tie(rule.minimum, rule.maximum) = pick(bounds);
+    std::string attributes = "{growth_steps = " + std::to_string(rule.growthSteps) + " : i64";
+    if (rule.minimum > 0)
+      attributes += ", minimum = " + std::to_string(rule.minimum) + " : f64";
+    if (std::isfinite(rule.maximum))
+      attributes += ", maximum = " + std::to_string(rule.maximum) + " : f64";
+    const std::string text =
+        "func.func @update(%s: tensor<f32>, %c: tensor<i64>, %f: tensor<i1>) -> (tensor<f32>, "
+        "tensor<i64>) attributes {mpc.entry} {\n"
+        "  %s1, %c1 = mpc.loss_scale_update %s, %c if %f " +
+        attributes + "}\n  return %s1, %c1 : tensor<f32>, tensor<i64>\n}";
+    auto module = parseSourceString<ModuleOp>(text, &context);
+    auto lowered = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module && lowered);
+    PassManager passes(&context);
+    passes.addPass(createConvertMpcToLinalg());
+    ASSERT_TRUE(succeeded(passes.run(*lowered)));
+    linalg::GenericOp step;
+    lowered->walk([&](linalg::GenericOp op) { step = op; });
+    ASSERT_TRUE(bool(step));
+    auto update = module->lookupSymbol<func::FuncOp>("update");
+    for (int s = 0; s < kStates; ++s) {
+      float scale = pick(scales);
+      int64_t counter = random() % 2 ? int64_t(random() % 4) : rule.growthSteps - (random() % 3);
+      bool finite = random() % 3 != 0;
+      rules::HostArithmetic numbers;
+      auto want = rules::advanceLossScale(numbers, scale, counter, finite, rule);
+
+      llvm::SmallVector<ReferenceTensor> results;
+      ReferenceTensor count = referenceTensor(i64, {0});
+      count.integers[0] = counter;
+      ASSERT_TRUE(succeeded(interpret(
+          update,
+          {referenceTensor(f32, {double(scale)}), count, referenceTensor(i1, {double(finite)})},
+          results)));
+      SmallVector<Attribute> folded;
+      Attribute unfolded = FoldedStep(context).run(
+          *step.getBody(),
+          {b.getF32FloatAttr(scale), b.getI64IntegerAttr(counter), b.getBoolAttr(finite)}, folded);
+      ASSERT_FALSE(unfolded) << "not folded";
+      ASSERT_EQ(folded.size(), 2u);
+      SCOPED_TRACE(attributes + " scale " + std::to_string(scale) + " counter " +
+                   std::to_string(counter) + (finite ? " finite" : " not finite"));
+      auto bits = [](float value) {
+        return std::isnan(value) ? 0x7fc00000u : llvm::bit_cast<uint32_t>(value);
+      };
+      EXPECT_EQ(bits(float(results[0].floats[0])), bits(want.scale));
+      EXPECT_EQ(results[1].integers[0], want.counter);
+      EXPECT_EQ(bits(float(cast<FloatAttr>(folded[0]).getValueAsDouble())), bits(want.scale));
+      EXPECT_EQ(cast<IntegerAttr>(folded[1]).getInt(), want.counter);
+    }
+  }
 }
 
 } // namespace

@@ -153,7 +153,9 @@ static const mpc_rt_executable_t executable = {sizeof(mpc_rt_executable_t),
                                                NULL,
                                                0,
                                                1,
-                                               0};
+                                               0,
+                                                0,
+                                                0};
 
 __attribute__((visibility("default"))) const mpc_rt_executable_t *
 mpc_rt_executable_query(uint32_t max_abi_version) {

@@ -253,6 +253,8 @@ static const mpc_rt_executable_t executable = {
     NULL,
     0,
     1,
+    0,
+    0,
     0};
 
 __attribute__((visibility("default"))) const mpc_rt_executable_t *
