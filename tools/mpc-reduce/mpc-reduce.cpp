@@ -25,6 +25,7 @@ static int runTool(int argc, char **argv) {
   mpc::registerAllPasses();
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
+  mpc::showDiagnostics(registry);
   if (mpc::refuseHostileIR(argc, argv, registry))
     return 1;
   mlir::MLIRContext context(registry);

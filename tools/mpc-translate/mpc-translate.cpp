@@ -46,6 +46,7 @@ static int runTool(int argc, char **argv) {
   registerImportOnnx(isOnnx);
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
+  mpc::showDiagnostics(registry);
   if (mpc::refuseHostileIR(argc, argv, registry))
     return 1;
   mpc::UsageStatus status;

@@ -39,7 +39,8 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol]> {
 }
 
 def Mpc_LayerOp : Mpc_Op<"layer", [IsolatedFromAbove, AttrSizedOperandSegments,
-    SingleBlockImplicitTerminator<"::mpc::YieldOp">, RecursiveMemoryEffects]> {
+    SingleBlockImplicitTerminator<"::mpc::YieldOp">, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands", "getRegionInvocationBounds"]>]> {
   let summary = "one call of a layer: the unit that a dtype policy speaks about";
   let description = [{
     Exists from import to casts. The body computes on block arguments: first the inputs, then the
@@ -76,7 +77,8 @@ def Mpc_LayerOp : Mpc_Op<"layer", [IsolatedFromAbove, AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["LayerOp", "ScanOp"]>]> {
+def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator,
+    DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>, ParentOneOf<["LayerOp", "ScanOp"]>]> {
   let summary = "results of a layer's body, or of a step of a scan";
   let description = [{
     What the op around it returns: of a layer its outputs, masks and new values of variables, of a scan
