@@ -167,10 +167,13 @@ void mpc::addVerification(OpPassManager &manager, Phase phase) {
   case Phase::Autodiff:
     return manager.addPass(createVerifyAutodiff());
   case Phase::Scaling:
+    manager.addPass(createVerifyAutodiff()); // which still holds
     return manager.addPass(createVerifyScaling());
   case Phase::Fusion:
+    manager.addPass(createVerifyAutodiff()); // which still holds
     return manager.addPass(createVerifyFusion());
   case Phase::Tensors:
+    manager.addPass(createVerifyAutodiff()); // which still holds
     return manager.addPass(createVerifyTensors());
   case Phase::Buffers:
     return manager.addPass(createVerifyBuffers());

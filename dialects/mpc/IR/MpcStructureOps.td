@@ -9,7 +9,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/mpc/IR/MpcAttributes.td"
 
-def Mpc_VariableOp : Mpc_Op<"variable", [Symbol]> {
+def Mpc_VariableOp : Mpc_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "declares a variable of the model's state";
   let description = [{
     The symbol is Keras's variable path. Functions receive the value as an argument that names the
@@ -91,7 +91,7 @@ def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator,
   let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
 }
 
-def Mpc_OptimizerOp : Mpc_Op<"optimizer", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mpc_OptimizerOp : Mpc_Op<"optimizer", [HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "how training updates the trainable variables";
   let description = [{
     At most one per module. mpc-differentiate turns it into optimizer steps. `learning_rate` is a
@@ -123,7 +123,7 @@ def Mpc_OptimizerOp : Mpc_Op<"optimizer", [DeclareOpInterfaceMethods<SymbolUserO
   let assemblyFormat = "$name `rule` `(` $rule `)` attr-dict";
 }
 
-def Mpc_LossScaleOp : Mpc_Op<"loss_scale"> {
+def Mpc_LossScaleOp : Mpc_Op<"loss_scale", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "declares loss scaling";
   let description = [{
     At most one per module. Dynamic (keras/src/optimizers/loss_scale_optimizer.py) when
@@ -138,7 +138,7 @@ def Mpc_LossScaleOp : Mpc_Op<"loss_scale"> {
   let assemblyFormat = "`initial` `(` $initial `)` attr-dict";
 }
 
-def Mpc_MetricOp : Mpc_Op<"metric", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mpc_MetricOp : Mpc_Op<"metric", [HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "declares a metric over state variables";
   let description = [{
     The function @loss returns the new states, which start as zeros. The result of two states is

@@ -42,7 +42,8 @@ def VerifyAutodiff : Pass<"mpc-verify-autodiff", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase autodiff";
   let description = [{
     @forward, @loss and layers are gone; there is an entry @predict; arguments of entries are first inputs,
-    then targets, then variables, results first outputs, then updates, and none comes twice.
+    then targets, then variables, results first outputs, then updates, and none comes twice. Every tensor has
+    elements.
   }];
 }
 
