@@ -5,6 +5,7 @@
 #include "mlir/Reducer/Passes.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "mpc/InitAll.h"
+#include "mpc/Reducer/ReduceGraph.h"
 #include "tools/BugReport.h"
 #include "tools/EndlessInputs.h"
 #include "tools/FatalErrors.h"
@@ -22,6 +23,7 @@ static int runTool(int argc, char **argv) {
   if (mpc::refuseEndlessInput(argc, argv))
     return 1;
   mlir::registerReducerPasses();
+  mpc::registerReduceGraph();
   mpc::registerAllPasses();
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
