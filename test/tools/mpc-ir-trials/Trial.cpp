@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Trial.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mpc/InitAll.h"
@@ -43,21 +44,25 @@ static std::string print(ModuleOp module) {
 namespace {
 /// What a child says while it lives.
 struct Progress {
-  volatile size_t next;        // after the trial that has begun
-  volatile size_t length;      // of `what`, after a trial with a finding
-  volatile bool isReadingLLVM; // in the parser
+  volatile size_t next;    // after the trial that has begun
+  volatile size_t length;  // of `what`, after a trial with a finding
+  volatile bool isReading; // in the parser
   char what[4096];
 };
 } // namespace
 
 static Progress *shared = nullptr;
 
-/// LLVM's dialect has verifiers that crash on IR that is wrong: MLIR's affair, for which the tools
-/// read IR in a guarded child first.
+/// MLIR's parser crashes on some text, and verifiers of LLVM's dialect do: for these the tools read
+/// IR in a guarded child first. Verifiers of the other dialects are tried.
 static OwningOpRef<ModuleOp> parse(MLIRContext &context, const Sample &sample) {
-  shared->isReadingLLVM = sample.phase == Phase::Module;
-  auto module = parseSourceString<ModuleOp>(sample.text, ParserConfig(&context));
-  shared->isReadingLLVM = false;
+  shared->isReading = true;
+  auto module =
+      parseSourceString<ModuleOp>(sample.text, ParserConfig(&context, /*verifyAfterParse=*/false));
+  shared->isReading = sample.phase == Phase::Module;
+  if (module && failed(verify(*module)))
+    module = nullptr;
+  shared->isReading = false;
   return module;
 }
 
@@ -158,14 +163,14 @@ std::vector<Finding> mpc::tryEach(size_t count, unsigned seconds,
   progress.next = 0;
   shared = &progress;
   while (progress.next < count) {
-    progress.isReadingLLVM = false;
+    progress.isReading = false;
     const pid_t child = ::fork();
     if (child == 0)
       work(progress, count, seconds, trial);
     int status = 0;
     if (child < 0 || ::waitpid(child, &status, 0) < 0)
       return {{0, "no process"}};
-    if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) || progress.isReadingLLVM)
+    if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) || progress.isReading)
       continue;
     std::string what = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
                            ? "comes to no end"
