@@ -5,8 +5,10 @@
 #ifndef MPC_TOOLS_HOSTILE_IR_H
 #define MPC_TOOLS_HOSTILE_IR_H
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mpc/Import/IR/CheckIR.h"
 #include "tools/EndlessInputs.h"
+#include "tools/ShownDiagnostics.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -39,6 +41,22 @@ inline bool importsModel(llvm::ArrayRef<const char *> words) {
   });
 }
 
+/// The first line of text that a terminal would not show as it is, 0 if there is none: MLIR prints
+/// lines of its input with its messages. Bytecode has no lines.
+inline size_t findHiddenLine(llvm::MemoryBufferRef file) {
+  if (mlir::isBytecode(file))
+    return 0;
+  llvm::StringRef rest = file.getBuffer();
+  for (size_t line = 1; !rest.empty(); ++line) {
+    llvm::StringRef text;
+    std::tie(text, rest) = rest.split('\n');
+    text.consume_back("\r");
+    if (untrusted::forTerminal(text) != text)
+      return line;
+  }
+  return 0;
+}
+
 /// Says so and returns true where the tool's input is IR that must not be parsed. An input that
 /// cannot be read is left for the tool to refuse, as is a pipe with a name.
 inline bool refuseHostileIR(int argc, char **argv, const mlir::DialectRegistry &registry) {
@@ -56,13 +74,21 @@ inline bool refuseHostileIR(int argc, char **argv, const mlir::DialectRegistry &
   }
   if (!file)
     return false;
+  if (const size_t line = findHiddenLine(*file)) {
+    llvm::WithColor::error(llvm::errs())
+        << untrusted::forLine(file->getBufferIdentifier()) << ":" << line
+        << ": the IR has a character that a terminal would act upon; expected IR as mpcc "
+           "--compile-to prints it, with escapes in strings\n";
+    return true;
+  }
   const bool allowsUnregistered = llvm::any_of(words, [](llvm::StringRef word) {
     return word.ltrim('-').starts_with("allow-unregistered-dialect");
   });
   llvm::Error error = checkIR(*file, registry, allowsUnregistered);
   if (!error)
     return false;
-  llvm::WithColor::error(llvm::errs()) << llvm::toString(std::move(error)) << "\n";
+  llvm::WithColor::error(llvm::errs())
+      << untrusted::forTerminal(llvm::toString(std::move(error))) << "\n";
   return true;
 }
 

@@ -2,10 +2,44 @@
 #include "mpc/Analysis/EntrySignature.h"
 #include "dialects/mpc/IR/Mpc.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc;
 using mpcrt::MpcrtDialect;
+
+/// Whether a view of the arena ends inside of it, for every batch: fixed ones in the fixed part,
+/// those that grow with the batch behind that, in the part of each sample.
+static bool isInside(mpcrt::ViewOp view, int64_t arenaFixed, int64_t arenaPerSample) {
+  auto type = cast<MemRefType>(view.getResult().getType());
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8), end;
+  for (int64_t extent : type.getShape())
+    if (llvm::MulOverflow(bytes, ShapedType::isDynamic(extent) ? int64_t(view.getExtent()) : extent,
+                          bytes))
+      return false;
+  const auto fixed = int64_t(view.getFixed()), perSample = int64_t(view.getPerSample());
+  if (type.hasStaticShape() && perSample == 0)
+    return !llvm::AddOverflow(fixed, bytes, end) && end <= arenaFixed;
+  return fixed >= arenaFixed && !llvm::AddOverflow(perSample, bytes, end) &&
+         (type.hasStaticShape() || end <= arenaPerSample);
+}
+
+static LogicalResult verifyViews(func::FuncOp entry) {
+  const int64_t fixed = entry->getAttrOfType<IntegerAttr>(MpcrtDialect::kArenaFixedAttr).getInt();
+  const int64_t perSample =
+      entry->getAttrOfType<IntegerAttr>(MpcrtDialect::kArenaPerSampleAttr).getInt();
+  WalkResult result = entry.walk([&](mpcrt::ViewOp view) -> WalkResult {
+    auto arena = dyn_cast<BlockArgument>(view.getArena());
+    if (!arena || arena.getOwner() != &entry.getBody().front())
+      return view.emitOpError("is of no argument of the entry");
+    if (view.getUnstored() || !entry.getArgAttr(arena.getArgNumber(), MpcrtDialect::kArenaAttr) ||
+        isInside(view, fixed, perSample))
+      return WalkResult::advance();
+    return view.emitOpError() << "is outside of the arena of " << fixed << " bytes and "
+                              << perSample << " more per sample";
+  });
+  return failure(result.wasInterrupted());
+}
 
 LogicalResult mpc::verifyEntrySignature(func::FuncOp entry) {
   auto fail = [&]() -> InFlightDiagnostic {
@@ -41,5 +75,5 @@ LogicalResult mpc::verifyEntrySignature(func::FuncOp entry) {
   }
   if (batches != 1 || arenas != 1)
     return fail() << "and must have one argument mpcrt.batch and one mpcrt.arena";
-  return success();
+  return verifyViews(entry);
 }

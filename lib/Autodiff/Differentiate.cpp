@@ -118,7 +118,7 @@ static LogicalResult differentiate(ModuleOp module, bool customLoop) {
   }
   if (auto results = module.lookupSymbol<func::FuncOp>("metric_results"))
     results->setAttr(MpcDialect::kEntryAttr, UnitAttr::get(module.getContext()));
-  const StringRef names[] = {"predict",     "evaluate",     "gradients", "train_step",
+  const StringRef names[] = {"predict",     "evaluate",     "gradients", kTrainStep,
                              kForwardStage, kBackwardStage, kApplyStage};
   for (StringRef name : names)
     if (Operation *taken = module.lookupSymbol(name))
@@ -142,7 +142,7 @@ static LogicalResult differentiate(ModuleOp module, bool customLoop) {
 namespace {
 struct DifferentiatePass : mpc::impl::DifferentiateBase<DifferentiatePass> {
   using DifferentiateBase::DifferentiateBase;
-  void runOnOperation() override {
+  void runOnModule() override {
     if (failed(differentiate(getOperation(), customLoop)))
       signalPassFailure();
   }

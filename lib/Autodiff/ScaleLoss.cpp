@@ -116,7 +116,7 @@ Value Scaling::finiteArgument() {
          !function.getArgAttr(index, MpcDialect::kVariableAttr))
     ++index;
   NamedAttribute name =
-      builder.getNamedAttr(MpcDialect::kInputAttr, builder.getStringAttr(kFiniteInput));
+      builder.getNamedAttr(MpcDialect::kInputAttr, builder.getStringAttr(kFinite));
   (void)function.insertArgument(index, RankedTensorType::get({}, builder.getI1Type()),
                                 builder.getDictionaryAttr(name), function.getLoc());
   return function.getArgument(index);
@@ -213,7 +213,7 @@ void Scaling::addScaleUpdate(Value scale, Value finite) {
          function.getResultAttr(outputs, MpcDialect::kOutputAttr))
     ++outputs;
   addResult(outputs, finite,
-            builder.getNamedAttr(MpcDialect::kOutputAttr, builder.getStringAttr("finite")));
+            builder.getNamedAttr(MpcDialect::kOutputAttr, builder.getStringAttr(kFinite)));
   addResult(function.getNumResults(), update.getNewCounter(),
             builder.getNamedAttr(MpcDialect::kUpdatesAttr, scalerSymbol("step_counter")));
   addResult(function.getNumResults(), update.getNewScale(),
@@ -280,7 +280,7 @@ static void declareScalerVariables(ModuleOp module, LossScaleOp declaration) {
 
 namespace {
 struct ScaleLossPass : mpc::impl::ScaleLossBase<ScaleLossPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     ModuleOp module = getOperation();
     auto declarations = module.getOps<LossScaleOp>();
     LossScaleOp declaration = declarations.empty() ? LossScaleOp() : *declarations.begin();

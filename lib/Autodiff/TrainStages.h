@@ -4,17 +4,9 @@
 #define MPC_LIB_AUTODIFF_TRAINSTAGES_H
 
 #include "lib/Autodiff/EntryBuilder.h"
+#include "mpc/Analysis/EntryNames.h"
 
 namespace mpc {
-
-inline constexpr llvm::StringLiteral kForwardStage = "train_forward";
-inline constexpr llvm::StringLiteral kBackwardStage = "train_backward";
-inline constexpr llvm::StringLiteral kApplyStage = "train_apply";
-inline bool isTrainStage(llvm::StringRef entry) {
-  return entry == kForwardStage || entry == kBackwardStage || entry == kApplyStage;
-}
-/// Input of the last stage with a dynamic loss scale: whether the step counts.
-inline constexpr llvm::StringLiteral kFiniteInput = "finite";
 
 /// What the stages need to know of a finished @train_step.
 struct TrainStepParts {

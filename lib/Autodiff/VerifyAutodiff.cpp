@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-verify-autodiff: the exit contract of the phase autodiff.
 #include "dialects/mpc/IR/Mpc.h"
+#include "mpc/Analysis/GraphContract.h"
 #include "mpc/Autodiff/Passes.h"
 
 namespace mpc {
@@ -58,6 +59,7 @@ struct VerifyAutodiffPass : mpc::impl::VerifyAutodiffBase<VerifyAutodiffPass> {
       module.emitError() << "has no entry @predict";
       failedAny = true;
     }
+    module.walk([&](Operation *op) { failedAny |= failed(verifyElements(op)); });
     module.walk([&](LayerOp layer) {
       layer.emitError() << "mpc.layer must not be left after mpc-insert-casts";
       failedAny = true;

@@ -90,7 +90,7 @@ namespace {
 struct GroupRowsPass : mpc::impl::GroupRowsBase<GroupRowsPass> {
   using GroupRowsBase::GroupRowsBase;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     IRRewriter rewriter(&getContext());
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry->hasAttr(MpcDialect::kEntryAttr))

@@ -32,7 +32,7 @@ static void parallelize(scf::ForOp loop, Value batch) {
 
 namespace {
 struct ParallelizeRowsPass : mpc::impl::ParallelizeRowsBase<ParallelizeRowsPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
       BlockArgument batch = getBatchArgument(entry);
       if (!entry->hasAttr(MpcDialect::kEntryAttr) || !batch)

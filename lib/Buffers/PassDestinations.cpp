@@ -318,7 +318,7 @@ LogicalResult Entry::run() {
 
 namespace {
 struct PassDestinationsPass : mpc::impl::PassDestinationsBase<PassDestinationsPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr) && getBatchlessEntry(function))
         if (failed(Entry(function).run()))

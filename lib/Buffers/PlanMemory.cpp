@@ -79,7 +79,7 @@ static LogicalResult plan(func::FuncOp entry) {
 
 namespace {
 struct PlanMemoryPass : mpc::impl::PlanMemoryBase<PlanMemoryPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry->hasAttr(MpcDialect::kEntryAttr) && failed(plan(entry)))
         signalPassFailure();

@@ -196,7 +196,7 @@ void Preparation::run() {
 
 namespace {
 struct PrepareWeightsPass : mpc::impl::PrepareWeightsBase<PrepareWeightsPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     SymbolTable symbols(getOperation());
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry->hasAttr(MpcDialect::kEntryAttr) && isCalledAgain(entry))

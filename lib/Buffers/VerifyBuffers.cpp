@@ -37,9 +37,6 @@ static bool isWritten(Value buffer, const BufferViewFlowAnalysis &views) {
       effects.getEffectsOnValue(alias, instances);
       if (llvm::any_of(instances, [](auto &e) { return isa<MemoryEffects::Write>(e.getEffect()); }))
         return true;
-      // Ops that write without saying where (mpcrt.launch).
-      if (isa<mpcrt::LaunchOp>(use.getOwner()))
-        return true;
     }
   return false;
 }

@@ -78,7 +78,7 @@ ExitCode Compilation::load() {
 
 ExitCode Compilation::loadKeras(llvm::MemoryBufferRef buffer) {
   if (options.compileFrom && *options.compileFrom != Phase::Import) {
-    diagnostics.error("--compile-from=" + getPhaseName(*options.compileFrom) + ": " +
+    diagnostics.error("--compile-from=" + stringifyPhase(*options.compileFrom) + ": " +
                       options.model + " is a Keras model; expected IR of that phase");
     return kExitUsage;
   }
@@ -150,8 +150,8 @@ ExitCode Compilation::loadIR(llvm::MemoryBufferRef buffer) {
   PassManager manager(&context);
   addVerification(manager, written);
   if (failed(manager.run(*module))) {
-    diagnostics.error(options.model + ": is no IR of the phase " + getPhaseName(written) +
-                      "; expected what mpcc --compile-to=" + getPhaseName(written) + " prints");
+    diagnostics.error(options.model + ": is no IR of the phase " + stringifyPhase(written) +
+                      "; expected what mpcc --compile-to=" + stringifyPhase(written) + " prints");
     return kExitBadInput;
   }
   if (!options.initialize) {
@@ -284,7 +284,7 @@ ExitCode Compilation::runPhase(Phase phase) {
   manager.enableVerifier(true);
   addPhase(manager, phase, options.pipeline);
   if (options.verbose)
-    diagnostics.note("phase " + getPhaseName(phase));
+    diagnostics.note("phase " + stringifyPhase(phase));
   if (failed(manager.run(*module)))
     // Up to fusion, and where CUDA's kernels are made, the input can be at fault; elsewhere a
     // failure is ours.
@@ -379,7 +379,7 @@ ExitCode Compilation::writeIR() {
   } else if (hasStepped(optimizerVariables))
     diagnostics.warning(options.model +
                         ": the optimizer's state in it does not go with IR of phase " +
-                        getPhaseName(last) + "; --compile-to=autodiff or a later phase keeps it");
+                        stringifyPhase(last) + "; --compile-to=autodiff or a later phase keeps it");
   AtomicFiles files(options.outputDirectory);
   llvm::Error failure = files.add(name + ".mlir", text);
   if (!failure && !weights.all().empty())

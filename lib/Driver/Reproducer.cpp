@@ -36,7 +36,7 @@ std::string Compilation::writeReproducer(Phase phase) {
   if (llvm::sys::fs::createTemporaryFile("mpcc-" + name, "mlir", descriptor, path))
     return options.model;
   llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
-  stream << "// mpcc --compile-from=" << getPhaseName(before) << " " << lateOptions(options, name)
+  stream << "// mpcc --compile-from=" << stringifyPhase(before) << " " << lateOptions(options, name)
          << " FILE\n"
          << replay.printIR();
   stream.flush();
@@ -49,8 +49,8 @@ std::string Compilation::writeReproducer(Phase phase) {
 }
 
 ExitCode Compilation::reportInternalError(Phase phase, llvm::StringRef what) {
-  diagnostics.error(options.model + ": internal error in the phase " + getPhaseName(phase) + ": " +
-                    what +
+  diagnostics.error(options.model + ": internal error in the phase " + stringifyPhase(phase) +
+                    ": " + what +
                     "; expected none, whatever the model is; please report it with the "
                     "reproducer " +
                     writeReproducer(phase));

@@ -9,24 +9,16 @@
 #include "mpc/Pipelines/Codegen.h"
 #include "mpc/Training/Passes.h"
 #include "mpc/Transforms/Passes.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mpc;
 
-static const StringRef kPhaseNames[] = {"import", "policy",  "casts",   "autodiff", "scaling",
-                                        "fusion", "tensors", "buffers", "kernels",  "module"};
-
-StringRef mpc::getPhaseName(Phase phase) { return kPhaseNames[size_t(phase)]; }
-
-std::optional<Phase> mpc::parsePhase(StringRef name) {
-  const auto *it = llvm::find(kPhaseNames, name);
-  if (it == std::end(kPhaseNames))
-    return std::nullopt;
-  return Phase(it - std::begin(kPhaseNames));
+std::string mpc::listPhases() {
+  std::string list;
+  for (uint32_t phase = 0; phase <= getMaxEnumValForPhase(); ++phase)
+    list += (phase ? " " : "") + stringifyPhase(Phase(phase)).str();
+  return list;
 }
-
-std::string mpc::listPhases() { return llvm::join(ArrayRef(kPhaseNames), " "); }
 
 /// Dead and repeated values go between phases, never inside a pass: each pass can then be tested on
 /// what it does itself.
@@ -161,7 +153,7 @@ static void addPasses(OpPassManager &manager, Phase phase, const PipelineOptions
 void mpc::addPhase(OpPassManager &manager, Phase phase, const PipelineOptions &options) {
   addPasses(manager, phase, options);
   // Behind the verifier: the IR says what holds.
-  manager.addPass(createMarkPhase({getPhaseName(phase).str()}));
+  manager.addPass(createMarkPhase({stringifyPhase(phase).str()}));
 }
 
 void mpc::addVerification(OpPassManager &manager, Phase phase) {
@@ -175,10 +167,13 @@ void mpc::addVerification(OpPassManager &manager, Phase phase) {
   case Phase::Autodiff:
     return manager.addPass(createVerifyAutodiff());
   case Phase::Scaling:
+    manager.addPass(createVerifyAutodiff()); // which still holds
     return manager.addPass(createVerifyScaling());
   case Phase::Fusion:
+    manager.addPass(createVerifyAutodiff()); // which still holds
     return manager.addPass(createVerifyFusion());
   case Phase::Tensors:
+    manager.addPass(createVerifyAutodiff()); // which still holds
     return manager.addPass(createVerifyTensors());
   case Phase::Buffers:
     return manager.addPass(createVerifyBuffers());
@@ -210,9 +205,9 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
 
 void mpc::registerPhasePipelines() {
   for (int last = int(Phase::Import); last <= int(Phase::Module); ++last) {
-    std::string name = ("mpc-to-" + getPhaseName(Phase(last))).str();
+    std::string name = ("mpc-to-" + stringifyPhase(Phase(last))).str();
     std::string description =
-        ("All passes from import to the end of phase " + getPhaseName(Phase(last))).str();
+        ("All passes from import to the end of phase " + stringifyPhase(Phase(last))).str();
     PassPipelineRegistration<PhaseOptions>(
         name, description, [last](OpPassManager &manager, const PhaseOptions &given) {
           PipelineOptions options;
@@ -220,7 +215,8 @@ void mpc::registerPhasePipelines() {
           options.outputGuard = given.guard == OutputGuard::on;
           options.lossScale = given.lossScale;
           options.device = given.device;
-          for (int phase = std::min(last, int(Phase::Policy)); phase <= last; ++phase)
+          // What a later pass could not do with other IR would look like its own fault.
+          for (int phase = int(Phase::Import); phase <= last; ++phase)
             addPhase(manager, Phase(phase), options);
         });
   }

@@ -62,7 +62,7 @@ namespace {
 struct DecideLossScalePass : mpc::impl::DecideLossScaleBase<DecideLossScalePass> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     ModuleOp module = getOperation();
     if (!isLossScaleOption(option)) {
       module.emitError("--loss-scale=") << option << ": expected " << kLossScaleForms;

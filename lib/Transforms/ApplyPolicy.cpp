@@ -50,7 +50,7 @@ class ApplyPolicyPass : public mpc::impl::ApplyPolicyBase<ApplyPolicyPass> {
 public:
   using ApplyPolicyBase::ApplyPolicyBase;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     ModuleOp module = getOperation();
     std::optional<PolicySource> option;
     if (failed(loadOption(option)))

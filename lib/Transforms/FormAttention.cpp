@@ -63,7 +63,7 @@ namespace {
 struct FormAttentionPass : mpc::impl::FormAttentionBase<FormAttentionPass> {
   using FormAttentionBase::FormAttentionBase;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     const bool isCuda = device == Device::cuda;
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {

@@ -28,7 +28,7 @@ struct Scaled {
 };
 
 struct FormFloat8Pass : mpc::impl::FormFloat8Base<FormFloat8Pass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     SmallVector<ContractOp> contracts;
     getOperation().walk([&](ContractOp op) { contracts.push_back(op); });
     llvm::DenseMap<Value, Scaled> known;

@@ -127,7 +127,7 @@ static void visitTanh(IRRewriter &rewriter, TanhOp tanh) {
 
 namespace {
 struct FormGeluPass : mpc::impl::FormGeluBase<FormGeluPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<TanhOp> candidates;

@@ -15,7 +15,7 @@ namespace {
 struct FusePass : mpc::impl::FuseBase<FusePass> {
   using FuseBase::FuseBase;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(MpcDialect::kEntryAttr))

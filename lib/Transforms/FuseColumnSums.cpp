@@ -195,7 +195,7 @@ namespace {
 struct FuseColumnSumsPass : mpc::impl::FuseColumnSumsBase<FuseColumnSumsPass> {
   using FuseColumnSumsBase::FuseColumnSumsBase;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     SmallVector<GenericOp> sums;
     getOperation().walk([&](GenericOp op) {
       if (isColumnSum(op))

@@ -72,7 +72,7 @@ static void fuse(IRRewriter &rewriter, GenericOp test) {
 
 namespace {
 struct FuseFiniteTestPass : mpc::impl::FuseFiniteTestBase<FuseFiniteTestPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     SmallVector<GenericOp> tests;
     getOperation().walk([&](GenericOp op) {
       if (isLargestMagnitude(op))

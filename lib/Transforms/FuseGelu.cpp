@@ -187,7 +187,7 @@ static void fuseGradient(IRRewriter &rewriter, GenericOp gradient) {
 
 namespace {
 struct FuseGeluPass : mpc::impl::FuseGeluBase<FuseGeluPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     IRRewriter rewriter(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<GenericOp> gelus, gradients;

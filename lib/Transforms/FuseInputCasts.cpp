@@ -93,7 +93,7 @@ static void fuseCast(IRRewriter &rewriter, GenericOp cast) {
 
 namespace {
 struct FuseInputCastsPass : mpc::impl::FuseInputCastsBase<FuseInputCastsPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     SmallVector<GenericOp> casts;
     getOperation().walk([&](GenericOp op) {
       if (isInputCast(op))

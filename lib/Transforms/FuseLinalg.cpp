@@ -134,7 +134,7 @@ static void remarkRefused(func::FuncOp function) {
 
 namespace {
 struct FuseLinalgPass : mpc::impl::FuseLinalgBase<FuseLinalgPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr) && llvm::hasSingleElement(function.getBody())) {
         mergeKernels(function, mergeOne);

@@ -109,7 +109,7 @@ static void fuseDerivative(IRRewriter &rewriter, GenericOp derivative) {
 
 namespace {
 struct FuseReluMasksPass : mpc::impl::FuseReluMasksBase<FuseReluMasksPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     SmallVector<GenericOp> derivatives;
     getOperation().walk([&](GenericOp op) {
       if (selectsOrZero(op) && positiveOf(op.getDpsInputs()[0]))

@@ -34,7 +34,7 @@ class GuardOutputsPass : public mpc::impl::GuardOutputsBase<GuardOutputsPass> {
 public:
   using GuardOutputsBase::GuardOutputsBase;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     func::FuncOp forward = lookupFunction(getOperation(), "forward");
     if (!guard || !forward)
       return;

@@ -316,7 +316,7 @@ LogicalResult Caster::rebuildLayer(LayerOp layer) {
 namespace {
 class InsertCastsPass : public mpc::impl::InsertCastsBase<InsertCastsPass> {
 public:
-  void runOnOperation() override {
+  void runOnModule() override {
     ModuleOp module = getOperation();
     if (failed(storeVariables()))
       return signalPassFailure();

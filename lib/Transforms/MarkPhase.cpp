@@ -15,6 +15,11 @@ struct MarkPhasePass : mpc::impl::MarkPhaseBase<MarkPhasePass> {
   using MarkPhaseBase::MarkPhaseBase;
 
   void runOnOperation() override {
+    if (!symbolizePhase(phase)) {
+      getOperation().emitError() << "mpc-mark-phase: '" << phase
+                                 << "' is no phase; expected the name of one (docs/pipeline.md)";
+      return signalPassFailure();
+    }
     getOperation()->setAttr(MpcDialect::kPhaseAttr, StringAttr::get(&getContext(), phase));
     markAllAnalysesPreserved();
   }

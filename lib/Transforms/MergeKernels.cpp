@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MergeKernels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
@@ -81,12 +82,16 @@ static void removeEqual(IRRewriter &rewriter, func::FuncOp function) {
   eliminateCommonSubExpressions(rewriter, dominance, function);
 }
 
-/// Merging maps the producer's loop indices through affine.apply; over the same loops that is the
-/// identity.
-static void foldIndices(IRRewriter &rewriter, func::FuncOp function) {
+/// Merging maps the producer's loop indices through affine.apply: arithmetic from here on, which
+/// over the same loops is the index itself.
+static void expandIndices(IRRewriter &rewriter, func::FuncOp function) {
   function.walk([&](affine::AffineApplyOp apply) {
-    if (auto dim = dyn_cast<AffineDimExpr>(apply.getAffineMap().getResult(0)))
-      rewriter.replaceOp(apply, apply.getMapOperands()[dim.getPosition()]);
+    rewriter.setInsertionPoint(apply);
+    const AffineMap map = apply.getAffineMap();
+    ValueRange operands = apply.getMapOperands();
+    rewriter.replaceOp(apply, affine::expandAffineExpr(rewriter, apply.getLoc(), map.getResult(0),
+                                                       operands.take_front(map.getNumDims()),
+                                                       operands.drop_front(map.getNumDims())));
   });
 }
 
@@ -112,5 +117,5 @@ void mpc::mergeKernels(func::FuncOp entry,
     dropUnusedResults(entry);
   }
   removeEqual(rewriter, entry);
-  foldIndices(rewriter, entry);
+  expandIndices(rewriter, entry);
 }

@@ -34,7 +34,7 @@ namespace {
 struct PadDimsPass : mpc::impl::PadDimsBase<PadDimsPass> {
   using PadDimsBase::PadDimsBase;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     if (multiple < 0) {
       getOperation().emitError() << "multiple=" << int64_t(multiple)
                                  << ": expected a positive number, or 0";

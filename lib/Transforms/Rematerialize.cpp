@@ -116,7 +116,7 @@ namespace {
 struct RematerializePass : mpc::impl::RematerializeBase<RematerializePass> {
   using RematerializeBase::RematerializeBase;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr) && llvm::hasSingleElement(function.getBody()))
         mergeKernels(function, [&](IRRewriter &rewriter, GenericOp consumer) {

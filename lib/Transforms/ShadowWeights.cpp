@@ -154,6 +154,6 @@ void Shadowing::updateShadows(func::FuncOp function) {
 
 namespace {
 struct ShadowWeightsPass : mpc::impl::ShadowWeightsBase<ShadowWeightsPass> {
-  void runOnOperation() override { Shadowing(getOperation()).run(); }
+  void runOnModule() override { Shadowing(getOperation()).run(); }
 };
 } // namespace

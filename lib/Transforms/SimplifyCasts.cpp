@@ -52,7 +52,7 @@ static Value skipExactCast(CastOp cast) {
 namespace {
 class SimplifyCastsPass : public mpc::impl::SimplifyCastsBase<SimplifyCastsPass> {
 public:
-  void runOnOperation() override {
+  void runOnModule() override {
     getOperation().walk([&](Block *block) {
       while (simplify(*block))
         ;

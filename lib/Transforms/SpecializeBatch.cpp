@@ -44,7 +44,7 @@ class SpecializeBatchPass : public mpc::impl::SpecializeBatchBase<SpecializeBatc
 public:
   using SpecializeBatchBase::SpecializeBatchBase;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     if (batch <= 0) {
       getOperation().emitError() << "batch=" << int64_t(batch) << ": expected a positive number";
       return signalPassFailure();

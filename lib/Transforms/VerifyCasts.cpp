@@ -2,6 +2,7 @@
 //
 // mpc-verify-casts: the exit contract of the phase `casts`.
 #include "LossBoundary.h"
+#include "mpc/Analysis/GraphContract.h"
 #include "mpc/Transforms/Passes.h"
 
 using namespace mlir;
@@ -25,6 +26,7 @@ public:
   void runOnOperation() override {
     bool ok = true;
     getOperation().walk([&](Operation *op) {
+      ok &= succeeded(verifyElements(op));
       if (auto layer = dyn_cast<LayerOp>(op)) {
         layer.emitError() << "layer \"" << layer.getPath()
                           << "\" is still there; run mpc-insert-casts";

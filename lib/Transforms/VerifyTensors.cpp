@@ -37,6 +37,11 @@ struct VerifyTensorsPass : mpc::impl::VerifyTensorsBase<VerifyTensorsPass> {
              << "op '" << op->getName()
              << "' does not belong to phase tensors; expected linalg, tensor, arith, math, "
                 "func, scf.for and library calls of mpcrt only";
+    // MLIR checks that of buffers only.
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
+        expand && expand.getStaticOutputShape() != expand.getResultType().getShape())
+      return op->emitError() << "has another output shape than its result "
+                             << expand.getResultType();
     auto types = llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()),
                                     SmallVector<Type>(op->getResultTypes()));
     for (Type type : types) {

@@ -31,8 +31,10 @@ func.func @loss(%p: tensor<?x8xf32> {mpc.input = "out1"}) -> (tensor<f32> {mpc.o
 
 // The loss passes through an op without derivative.
 func.func @forward(%x: tensor<?x8xf32> {mpc.input = "x"}) -> (tensor<?x8xf32> {mpc.output = "out0"}) {
-  // CHECK: error: 'tensor.cast' has no derivative, but the loss depends on it
-  %y = tensor.cast %x : tensor<?x8xf32> to tensor<?x8xf32>
+  %0 = mpc.reshape %x : tensor<?x8xf32> -> tensor<?x4x2xf32>
+  // CHECK: error: 'mpc.pool_gradient' has no derivative, but the loss depends on it
+  %1 = mpc.pool_gradient mean %0 : (tensor<?x4x2xf32>) -> tensor<?x4x2xf32>
+  %y = mpc.reshape %1 : tensor<?x4x2xf32> -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
 func.func @loss(%p: tensor<?x8xf32> {mpc.input = "out0"}) -> (tensor<f32> {mpc.output = "loss"}) {

@@ -31,6 +31,7 @@ static int runTool(int argc, char **argv) {
     return 1;
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
+  mpc::showDiagnostics(registry);
   mlir::registerAllPasses();
   mpc::registerAllPasses();
   std::pair<std::string, std::string> files;

@@ -5,6 +5,7 @@
 #include "mlir/Reducer/Passes.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "mpc/InitAll.h"
+#include "mpc/Reducer/ReduceGraph.h"
 #include "tools/BugReport.h"
 #include "tools/EndlessInputs.h"
 #include "tools/FatalErrors.h"
@@ -22,9 +23,11 @@ static int runTool(int argc, char **argv) {
   if (mpc::refuseEndlessInput(argc, argv))
     return 1;
   mlir::registerReducerPasses();
+  mpc::registerReduceGraph();
   mpc::registerAllPasses();
   mlir::DialectRegistry registry;
   mpc::registerAllDialects(registry);
+  mpc::showDiagnostics(registry);
   if (mpc::refuseHostileIR(argc, argv, registry))
     return 1;
   mlir::MLIRContext context(registry);

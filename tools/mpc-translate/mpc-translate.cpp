@@ -41,7 +41,7 @@ static int runTool(int argc, char **argv) {
   if (mpc::refuseEndlessInput(argc, argv))
     return 1;
   mpc::keras::registerImportKeras();
-  mpc::registerExportDot();
+  mpc::registerExportDot([](mlir::DialectRegistry &own) { mpc::showDiagnostics(own); });
   bool isOnnx = false;
   registerImportOnnx(isOnnx);
   mlir::DialectRegistry registry;

@@ -117,7 +117,7 @@ static std::optional<Phase> phaseOption(UsageErrors &errors, llvm::StringRef opt
                                         llvm::StringRef value) {
   if (value.empty())
     return std::nullopt;
-  std::optional<Phase> phase = parsePhase(value);
+  std::optional<Phase> phase = symbolizePhase(value);
   if (!phase)
     errors.report("--" + option + "=" + value + ": expected one of " + listPhases());
   return phase;

@@ -69,6 +69,13 @@ template <typename Op> struct Addressable : mlir::OpTrait::TraitBase<Op, Address
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyAddressable(op); }
 };
 
+/// Trait of ops whose verifier relies on what their types were inferred from.
+template <typename Op> struct InferenceFirst : mlir::OpTrait::TraitBase<Op, InferenceFirst> {
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return mlir::detail::verifyInferredResultTypes(op);
+  }
+};
+
 /// Trait of ops with one cotangent that only move elements, or narrow them: a cotangent wider than
 /// the result goes on to the operand as wide as it is.
 template <typename Op>

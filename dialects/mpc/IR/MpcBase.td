@@ -115,6 +115,12 @@ def Mpc_Addressable : NativeOpTrait<"Addressable"> {
   let cppNamespace = "::mpc";
 }
 
+/// What the op infers is checked before its own verifier, which then may use axes, permutations and
+/// index lists: InferTypeOpInterface would check them behind it.
+def Mpc_InferenceFirst : NativeOpTrait<"InferenceFirst"> {
+  let cppNamespace = "::mpc";
+}
+
 /// Ops that only move elements, or narrow them: a wide cotangent goes on to the operand unrounded.
 def Mpc_PassesWideCotangent : NativeOpTrait<"PassesWideCotangent"> {
   let cppNamespace = "::mpc";

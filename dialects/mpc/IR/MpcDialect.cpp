@@ -72,6 +72,14 @@ static LogicalResult verifyVariableReferences(Operation *op, StringRef name, uns
   return success();
 }
 
+template <typename Kind>
+static LogicalResult verifyKind(Operation *op, NamedAttribute attribute, StringRef expected) {
+  if (isa<Kind>(attribute.getValue()))
+    return success();
+  return op->emitOpError() << attribute.getName() << " must be " << expected << ", got "
+                           << attribute.getValue();
+}
+
 LogicalResult MpcDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argIndex,
                                                    NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
@@ -95,7 +103,7 @@ LogicalResult MpcDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsi
     return success();
   }
   if (attribute.getName() == kElementTypeAttr)
-    return success();
+    return verifyKind<TypeAttr>(op, attribute, "a type");
   return op->emitOpError() << "unknown argument attribute " << attribute.getName();
 }
 
@@ -113,26 +121,11 @@ LogicalResult MpcDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
       return op->emitOpError() << attribute.getName() << " must be a string";
     return success();
   }
-  if (llvm::is_contained({kLossTermAttr, kMaskAttr, kElementTypeAttr, kStatefulAttr},
-                         attribute.getName()))
-    return success();
+  if (llvm::is_contained({kLossTermAttr, kMaskAttr, kStatefulAttr}, attribute.getName()))
+    return verifyKind<UnitAttr>(op, attribute, "a unit");
+  if (attribute.getName() == kElementTypeAttr)
+    return verifyKind<TypeAttr>(op, attribute, "a type");
   return op->emitOpError() << "unknown result attribute " << attribute.getName();
-}
-
-LogicalResult MpcDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() == kRefusesAttr) {
-    auto reasons = dyn_cast<DictionaryAttr>(attribute.getValue());
-    if (!isa<LayerOp>(op) || !reasons || !llvm::all_of(reasons, [](NamedAttribute reason) {
-          return isa<StringAttr>(reason.getValue());
-        }))
-      return op->emitOpError() << kRefusesAttr << " must be a dictionary of strings, on mpc.layer";
-  }
-  if (attribute.getName() != kEveryStepAttr)
-    return success();
-  if (!isa<UnitAttr>(attribute.getValue()) || !op->hasTrait<KnowsEveryStep>())
-    return op->emitOpError() << kEveryStepAttr
-                             << " must be a unit, on mpc.add, mpc.contract or mpc.multiply";
-  return success();
 }
 
 bool mpc::isAddressable(Type type) {

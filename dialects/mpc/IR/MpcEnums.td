@@ -73,4 +73,11 @@ def Mpc_PrecisionClass : Mpc_Enum<"PrecisionClass", "how an op tolerates narrow 
   I32EnumAttrCase<"Follow", 1, "follow">,   // computes in whatever its operands have
   I32EnumAttrCase<"Keep32", 2, "keep32">]>; // float32 arithmetic inside, whatever its operands have
 
+def Mpc_Phase : Mpc_Enum<"Phase", "how far the compiler is: stop points with contracts (docs/pipeline.md)", [
+  I32EnumAttrCase<"Import", 0, "import">, I32EnumAttrCase<"Policy", 1, "policy">,
+  I32EnumAttrCase<"Casts", 2, "casts">, I32EnumAttrCase<"Autodiff", 3, "autodiff">,
+  I32EnumAttrCase<"Scaling", 4, "scaling">, I32EnumAttrCase<"Fusion", 5, "fusion">,
+  I32EnumAttrCase<"Tensors", 6, "tensors">, I32EnumAttrCase<"Buffers", 7, "buffers">,
+  I32EnumAttrCase<"Kernels", 8, "kernels">, I32EnumAttrCase<"Module", 9, "module">]>;
+
 #endif // MPC_ENUMS

@@ -9,6 +9,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 def Mpc_ScanOp : Mpc_Op<"scan", [AttrSizedOperandSegments, IsolatedFromAbove,
     SingleBlockImplicitTerminator<"::mpc::YieldOp">, RecursiveMemoryEffects, Mpc_Precise,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands", "getRegionInvocationBounds"]>,
     DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface, ["buildWithSavedValues"]>, Mpc_Referenced]> {
   let summary = "one body for every step of a sequence, with values carried from step to step";
   let description = [{

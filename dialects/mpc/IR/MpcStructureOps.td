@@ -9,7 +9,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/mpc/IR/MpcAttributes.td"
 
-def Mpc_VariableOp : Mpc_Op<"variable", [Symbol]> {
+def Mpc_VariableOp : Mpc_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "declares a variable of the model's state";
   let description = [{
     The symbol is Keras's variable path. Functions receive the value as an argument that names the
@@ -39,7 +39,8 @@ def Mpc_VariableOp : Mpc_Op<"variable", [Symbol]> {
 }
 
 def Mpc_LayerOp : Mpc_Op<"layer", [IsolatedFromAbove, AttrSizedOperandSegments,
-    SingleBlockImplicitTerminator<"::mpc::YieldOp">, RecursiveMemoryEffects]> {
+    SingleBlockImplicitTerminator<"::mpc::YieldOp">, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands", "getRegionInvocationBounds"]>]> {
   let summary = "one call of a layer: the unit that a dtype policy speaks about";
   let description = [{
     Exists from import to casts. The body computes on block arguments: first the inputs, then the
@@ -76,7 +77,8 @@ def Mpc_LayerOp : Mpc_Op<"layer", [IsolatedFromAbove, AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["LayerOp", "ScanOp"]>]> {
+def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator,
+    DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>, ParentOneOf<["LayerOp", "ScanOp"]>]> {
   let summary = "results of a layer's body, or of a step of a scan";
   let description = [{
     What the op around it returns: of a layer its outputs, masks and new values of variables, of a scan
@@ -89,7 +91,7 @@ def Mpc_YieldOp : Mpc_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["L
   let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
 }
 
-def Mpc_OptimizerOp : Mpc_Op<"optimizer", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mpc_OptimizerOp : Mpc_Op<"optimizer", [HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "how training updates the trainable variables";
   let description = [{
     At most one per module. mpc-differentiate turns it into optimizer steps. `learning_rate` is a
@@ -121,7 +123,7 @@ def Mpc_OptimizerOp : Mpc_Op<"optimizer", [DeclareOpInterfaceMethods<SymbolUserO
   let assemblyFormat = "$name `rule` `(` $rule `)` attr-dict";
 }
 
-def Mpc_LossScaleOp : Mpc_Op<"loss_scale"> {
+def Mpc_LossScaleOp : Mpc_Op<"loss_scale", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "declares loss scaling";
   let description = [{
     At most one per module. Dynamic (keras/src/optimizers/loss_scale_optimizer.py) when
@@ -137,7 +139,7 @@ def Mpc_LossScaleOp : Mpc_Op<"loss_scale"> {
   let extraClassDeclaration = [{ rules::LossScaleRule getRule(); }];
 }
 
-def Mpc_MetricOp : Mpc_Op<"metric", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mpc_MetricOp : Mpc_Op<"metric", [HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "declares a metric over state variables";
   let description = [{
     The function @loss returns the new states, which start as zeros. The result of two states is

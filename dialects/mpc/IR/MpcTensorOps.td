@@ -9,7 +9,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/mpc/IR/MpcEnums.td"
 include "dialects/mpc/IR/MpcInterfaces.td"
 
-defvar Mpc_Inferred = DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>;
+defvar Mpc_Inferred = TraitList<[DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>,
+                                 Mpc_InferenceFirst]>;
 defvar Mpc_Precise = DeclareOpInterfaceMethods<Mpc_PrecisionOpInterface>;
 defvar Mpc_Differentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface>;
 defvar Mpc_CheapDifferentiable = DeclareOpInterfaceMethods<Mpc_DifferentiableOpInterface, ["isCheapToRecompute"]>;

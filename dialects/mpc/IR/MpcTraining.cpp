@@ -121,6 +121,15 @@ LogicalResult OptimizerStepOp::evaluate(ArrayRef<ReferenceTensor> operands,
   return success();
 }
 
+LogicalResult LogitsOp::verify() {
+  if ((getOf() == LogitsOf::Softmax) != getAxis().has_value())
+    return emitOpError() << "of softmax need an axis, those of sigmoid have none";
+  const int64_t rank = tensorTypeOf(getProbabilities()).getRank();
+  if (int64_t axis = getAxis().value_or(0); getAxis() && (axis < 0 || axis >= rank))
+    return emitOpError() << "axis " << axis << " is out of range for rank " << rank;
+  return success();
+}
+
 LogicalResult GradientSeedOp::evaluate(ArrayRef<ReferenceTensor>,
                                        MutableArrayRef<ReferenceTensor> results) {
   startReference(results[0], elementTypeOf(getResult()), {});

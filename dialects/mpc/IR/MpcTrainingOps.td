@@ -45,6 +45,7 @@ def Mpc_LogitsOp : Mpc_Op<"logits", [Pure, AllTypesMatch<["probabilities", "logi
   let arguments = (ins Mpc_LogitsOfAttr:$of, Mpc_FloatTensor:$probabilities, OptionalAttr<I64Attr>:$axis);
   let results = (outs Mpc_FloatTensor:$logits, Mpc_BoolScalar:$known);
   let assemblyFormat = "$of $probabilities attr-dict `:` type($probabilities)";
+  let hasVerifier = 1;
 }
 
 def Mpc_AllFiniteOp : Mpc_Op<"all_finite", [Pure, Mpc_TrainingReferenced]> {

@@ -12,6 +12,17 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
+void LaunchOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  for (OpOperand &argument : getArgumentsMutable())
+    if (isa<BaseMemRefType>(argument.get().getType())) {
+      effects.emplace_back(MemoryEffects::Read::get(), &argument,
+                           SideEffects::DefaultResource::get());
+      effects.emplace_back(MemoryEffects::Write::get(), &argument,
+                           SideEffects::DefaultResource::get());
+    }
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel = symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getKernelAttr());
   if (!kernel || !kernel->hasAttr(MpcrtDialect::kKernelAttr))

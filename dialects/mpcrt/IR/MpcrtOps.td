@@ -287,13 +287,13 @@ def Mpcrt_ScatterAddOp : Mpcrt_Op<"scatter_add", [DestinationStyleOpInterface,
 }
 
 def Mpcrt_LaunchOp : Mpcrt_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-    MemoryEffects<[MemRead, MemWrite]>]> {
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "parallel-for of an outlined kernel";
   let description = [{
     Runs `kernel(arguments..., begin, end)` on chunks that cover [0, count), each of at least
     `grain` iterations (services->parallel_for). The kernel is a function with the unit attribute
     `mpcrt.kernel`; iterations must be independent of each other. Arguments are memrefs, indices,
-    integers and floats.
+    integers and floats. A kernel reads and writes those buffers and no others, but for constants.
 
     Example: `mpcrt.launch @relu count(%n) grain(4096) args(%x, %y : memref<?x64xf32>, memref<?x64xf32>)`
   }];

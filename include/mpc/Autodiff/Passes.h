@@ -3,7 +3,7 @@
 #ifndef MPC_AUTODIFF_PASSES_H
 #define MPC_AUTODIFF_PASSES_H
 
-#include "mlir/Pass/Pass.h"
+#include "mpc/Analysis/PhasePass.h"
 
 namespace mpc {
 

@@ -4,9 +4,9 @@
 #ifndef MPC_AUTODIFF_PASSES
 #define MPC_AUTODIFF_PASSES
 
-include "mlir/Pass/PassBase.td"
+include "mpc/Analysis/PhasePass.td"
 
-def Differentiate : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
+def Differentiate : PhasePass<"mpc-differentiate", "Casts"> {
   let summary = "turn @forward and @loss into the entries predict, evaluate, gradients, train_step";
   let description = [{
     Precondition: phase casts; no mpc.layer is left. Postcondition: `@forward` and `@loss` are gone,
@@ -42,11 +42,12 @@ def VerifyAutodiff : Pass<"mpc-verify-autodiff", "::mlir::ModuleOp"> {
   let summary = "check the exit contract of the phase autodiff";
   let description = [{
     @forward, @loss and layers are gone; there is an entry @predict; arguments of entries are first inputs,
-    then targets, then variables, results first outputs, then updates, and none comes twice.
+    then targets, then variables, results first outputs, then updates, and none comes twice. Every tensor has
+    elements.
   }];
 }
 
-def ScaleLoss : Pass<"mpc-scale-loss", "::mlir::ModuleOp"> {
+def ScaleLoss : PhasePass<"mpc-scale-loss", "Autodiff"> {
   let summary = "put the loss scale of mpc.loss_scale into the training step";
   let description = [{
     Precondition: phase autodiff. Postcondition: no mpc.gradient_seed and no mpc.variable_gradient is
@@ -75,7 +76,9 @@ def VerifyScaling : Pass<"mpc-verify-scaling", "::mlir::ModuleOp"> {
   let description = [{
     No mpc.gradient_seed and no mpc.variable_gradient is left. With a dynamic loss scale @train_step and the
     last stage of a custom loop tell whether gradients were finite, and each of their updates of trainable
-    and optimizer variables depends on it.
+    and optimizer variables takes no effect where these were not: by a select whose condition is false
+    then and whose other value no optimizer has a part in, by the predicate of the step, or by the
+    update of the scale.
   }];
 }
 

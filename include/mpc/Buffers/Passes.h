@@ -3,7 +3,7 @@
 #ifndef MPC_BUFFERS_PASSES_H
 #define MPC_BUFFERS_PASSES_H
 
-#include "mlir/Pass/Pass.h"
+#include "mpc/Analysis/PhasePass.h"
 #include "mpc/Support/Device.h"
 
 namespace mpc {

@@ -4,9 +4,9 @@
 #ifndef MPC_BUFFERS_PASSES
 #define MPC_BUFFERS_PASSES
 
-include "mlir/Pass/PassBase.td"
+include "mpc/Analysis/PhasePass.td"
 
-def PassDestinations : Pass<"mpc-pass-destinations", "::mlir::ModuleOp"> {
+def PassDestinations : PhasePass<"mpc-pass-destinations", "Tensors"> {
   let summary = "entries take memrefs: variables in place, outputs as arguments, the batch as an index";
   let description = [{
     Before: an entry on tensors (phase tensors). After: a function without results whose arguments are
@@ -40,7 +40,7 @@ def SeparateFills : Pass<"mpc-separate-fills", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def GroupRows : Pass<"mpc-group-rows", "::mlir::ModuleOp"> {
+def GroupRows : PhasePass<"mpc-group-rows", "Buffers"> {
   let summary = "gather row-wise structured ops on buffers into mpcrt.rows";
   let description = [{
     Softmax, normalisations and losses are chains of reductions over a row and elementwise ops on it.
@@ -63,7 +63,7 @@ def GroupRows : Pass<"mpc-group-rows", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
-def ParallelizeRows : Pass<"mpc-parallelize-rows", "::mlir::ModuleOp"> {
+def ParallelizeRows : PhasePass<"mpc-parallelize-rows", "Buffers"> {
   let summary = "for CPUs: threads share the rows of a loop over time, not each step's work";
   let description = [{
     A scan is a loop of small products and kernels. When all of them work row by row of the batch,
@@ -86,7 +86,7 @@ def ParallelizeRows : Pass<"mpc-parallelize-rows", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect", "::mlir::arith::ArithDialect"];
 }
 
-def PrepareWeights : Pass<"mpc-prepare-weights", "::mlir::ModuleOp"> {
+def PrepareWeights : PhasePass<"mpc-prepare-weights", "Buffers"> {
   let summary = "for CUDA: compute what depends on weights alone when these change, not in every call";
   let description = [{
     Buffers that structured ops and copies of an entry compute of constants and of weights that it does
@@ -111,7 +111,7 @@ def PrepareWeights : Pass<"mpc-prepare-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
-def PlanMemory : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
+def PlanMemory : PhasePass<"mpc-plan-memory", "Buffers"> {
   let summary = "replace every temporary of an entry by a view of one arena";
   let description = [{
     Offsets are known at compile time but for the batch. Buffers whose lives do not overlap share

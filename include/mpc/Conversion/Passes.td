@@ -5,9 +5,9 @@
 #ifndef MPC_CONVERSION_PASSES
 #define MPC_CONVERSION_PASSES
 
-include "mlir/Pass/PassBase.td"
+include "mpc/Analysis/PhasePass.td"
 
-def ConvertMpcToLinalg : Pass<"convert-mpc-to-linalg", "::mlir::ModuleOp"> {
+def ConvertMpcToLinalg : PhasePass<"convert-mpc-to-linalg", "Fusion"> {
   let summary = "lower the bodies of entries to linalg, tensor, arith, math and mpcrt.contract";
   let description = [{
     Precondition: functions with `mpc.entry` contain ops of the mpc dialect whose types are final.
@@ -42,7 +42,7 @@ def ConvertMpcToLinalg : Pass<"convert-mpc-to-linalg", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mpc::mpcrt::MpcrtDialect"];
 }
 
-def ConvertLinalgToMpcrt : Pass<"convert-linalg-to-mpcrt", "::mlir::ModuleOp"> {
+def ConvertLinalgToMpcrt : PhasePass<"convert-linalg-to-mpcrt", "Buffers"> {
   let summary = "linalg on buffers to outlined kernels and launches";
   let description = [{
     Each structured op becomes a kernel function with a loop over [begin, end) and an mpcrt.launch;
@@ -56,7 +56,7 @@ def ConvertLinalgToMpcrt : Pass<"convert-linalg-to-mpcrt", "::mlir::ModuleOp"> {
                         "cpu, cuda or cuda:sm_N,…: on CUDA one row is a block, and dense copies are kernels">];
 }
 
-def OutlineHostCode : Pass<"mpc-outline-host-code", "::mlir::ModuleOp"> {
+def OutlineHostCode : PhasePass<"mpc-outline-host-code", "Kernels"> {
   let summary = "for devices with memory of their own: entries read and write no buffer";
   let description = [{
     Before: entries with launches, library calls, and scalar code between them that loads and stores.
@@ -76,7 +76,7 @@ def OutlineHostCode : Pass<"mpc-outline-host-code", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::func::FuncDialect"];
 }
 
-def GatherLaunches : Pass<"mpc-gather-launches", "::mlir::ModuleOp"> {
+def GatherLaunches : PhasePass<"mpc-gather-launches", "Kernels"> {
   let summary = "for GPUs: launches next to each other where library calls do not need them apart";
   let description = [{
     Launches that stand between two library calls move before the first one when they touch no
@@ -93,7 +93,7 @@ def GatherLaunches : Pass<"mpc-gather-launches", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
-def InterleaveLaunches : Pass<"mpc-interleave-launches", "::mlir::ModuleOp"> {
+def InterleaveLaunches : PhasePass<"mpc-interleave-launches", "Kernels"> {
   let summary = "for CPUs: kernels run on parts of a contraction's result while these are in the cache";
   let description = [{
     A launch whose iteration i reads element i of what a contraction before it wrote, and no other
@@ -120,7 +120,7 @@ def InterleaveLaunches : Pass<"mpc-interleave-launches", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
-def CompactArena : Pass<"mpc-compact-arena", "::mlir::ModuleOp"> {
+def CompactArena : PhasePass<"mpc-compact-arena", "Kernels"> {
   let summary = "for CPUs: no memory for results that kernels consume";
   let description = [{
     mpc-plan-memory gave every temporary a place, before it was known which results of contractions
@@ -142,7 +142,7 @@ def CompactArena : Pass<"mpc-compact-arena", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::mpcrt::MpcrtDialect"];
 }
 
-def JoinLaunches : Pass<"mpc-join-launches", "::mlir::ModuleOp"> {
+def JoinLaunches : PhasePass<"mpc-join-launches", "Kernels"> {
   let summary = "for CPUs: launches that are independent of each other become one fork of the threads";
   let description = [{
     Of the launches of an entry between two library calls, those that neither read nor write what another one
@@ -171,7 +171,7 @@ def VerifyKernels : Pass<"mpc-verify-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
-def ShareHostLoops : Pass<"mpc-share-host-loops", "::mlir::ModuleOp"> {
+def ShareHostLoops : PhasePass<"mpc-share-host-loops", "Kernels"> {
   let summary = "equal loops of entries become calls of one function";
   let description = [{
     What is too little for a launch is a loop of the entry, and a network of many layers has the same one
@@ -218,7 +218,7 @@ def ExpandMath : Pass<"mpc-expand-math"> {
                            "::mlir::math::MathDialect"];
 }
 
-def ConvertMpcrtToLLVM : Pass<"convert-mpcrt-to-llvm", "::mlir::ModuleOp"> {
+def ConvertMpcrtToLLVM : PhasePass<"convert-mpcrt-to-llvm", "Kernels"> {
   let summary = "entries and kernels to the LLVM dialect, with the ABI of include/mpc-rt/executable.h";
   let description = [{
     A buffer becomes one pointer, because strides are static. Entries become `int32_t (call)`, kernels

@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The phases of the compiler: stop points with written contracts (docs/pipeline.md).
+// The passes of each phase of the compiler (docs/pipeline.md).
 #ifndef MPC_PIPELINES_PHASES_H
 #define MPC_PIPELINES_PHASES_H
 
+#include "dialects/mpc/IR/Mpc.h"
 #include "mlir/Pass/PassManager.h"
 #include "mpc/Support/Device.h"
-#include <optional>
 #include <string>
 
 namespace mpc {
 
-enum class Phase {
-  Import,
-  Policy,
-  Casts,
-  Autodiff,
-  Scaling,
-  Fusion,
-  Tensors,
-  Buffers,
-  Kernels,
-  Module
-};
-
-llvm::StringRef getPhaseName(Phase phase);
-std::optional<Phase> parsePhase(llvm::StringRef name);
 /// "import policy casts …", for messages.
 std::string listPhases();
 

@@ -6,14 +6,16 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <functional>
+
 namespace mpc {
 
 /// Prints every function of the module as a cluster: one node per op, colored by the element type
 /// of its first result, one edge per use, labelled with the tensor type.
 void exportDot(mlir::ModuleOp module, llvm::raw_ostream &os);
 
-/// Registers `mpc-translate --export-dot`.
-void registerExportDot();
+/// Registers `mpc-translate --export-dot`; `extend` is called with the registry of its context.
+void registerExportDot(std::function<void(mlir::DialectRegistry &)> extend);
 
 } // namespace mpc
 

@@ -5,7 +5,7 @@
 
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "mpc/Analysis/PhasePass.h"
 
 namespace mpc {
 

@@ -4,9 +4,9 @@
 #ifndef MPC_TRAINING_PASSES
 #define MPC_TRAINING_PASSES
 
-include "mlir/Pass/PassBase.td"
+include "mpc/Analysis/PhasePass.td"
 
-def DecideLossScale : Pass<"mpc-decide-loss-scale", "::mlir::ModuleOp"> {
+def DecideLossScale : PhasePass<"mpc-decide-loss-scale", "Policy"> {
   let summary = "declare mpc.loss_scale where training needs it";
   let description = [{
     Runs at the end of the phase policy: reads the precision of the layers. `auto` keeps a declaration

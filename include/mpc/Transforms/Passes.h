@@ -4,7 +4,7 @@
 #define MPC_TRANSFORMS_PASSES_H
 
 #include "dialects/mpc/IR/Mpc.h"
-#include "mlir/Pass/Pass.h"
+#include "mpc/Analysis/PhasePass.h"
 #include "mpc/Support/Device.h"
 
 namespace mpc {

@@ -4,7 +4,7 @@
 #ifndef MPC_TRANSFORMS_PASSES
 #define MPC_TRANSFORMS_PASSES
 
-include "mlir/Pass/PassBase.td"
+include "mpc/Analysis/PhasePass.td"
 
 // ---- all phases ----
 
@@ -20,7 +20,7 @@ def MarkPhase : Pass<"mpc-mark-phase", "::mlir::ModuleOp"> {
 
 // ---- import ----
 
-def SpecializeBatch : Pass<"mpc-specialize-batch", "::mlir::ModuleOp"> {
+def SpecializeBatch : PhasePass<"mpc-specialize-batch", "Import"> {
   let summary = "the batch as a number";
   let description = [{
     Replaces the open extent of every tensor, which is the batch, by `batch`: entries take this many
@@ -45,7 +45,7 @@ def VerifyImport : Pass<"mpc-verify-import", "::mlir::ModuleOp"> {
 
 // ---- policy ----
 
-def ApplyPolicy : Pass<"mpc-apply-policy", "::mlir::ModuleOp"> {
+def ApplyPolicy : PhasePass<"mpc-apply-policy", "Import"> {
   let summary = "decide the precision of each layer";
   let description = [{
     Before: each `mpc.layer` may carry `policy`, what the file says: a Keras policy name, or Keras's
@@ -86,7 +86,7 @@ def VerifyPolicy : Pass<"mpc-verify-policy", "::mlir::ModuleOp"> {
 
 // ---- casts ----
 
-def InsertCasts : Pass<"mpc-insert-casts", "::mlir::ModuleOp"> {
+def InsertCasts : PhasePass<"mpc-insert-casts", "Policy"> {
   let summary = "Keras's autocast as mpc.cast; layers are inlined";
   let description = [{
     Before: layers with a precision, everything in them float32. After: no layers; element types are
@@ -108,7 +108,7 @@ def InsertCasts : Pass<"mpc-insert-casts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::MpcDialect"];
 }
 
-def GuardOutputs : Pass<"mpc-guard-outputs", "::mlir::ModuleOp"> {
+def GuardOutputs : PhasePass<"mpc-guard-outputs", "Casts"> {
   let summary = "float32 model outputs, final softmax and loss";
   let description = [{
     Outputs of `@forward` that are narrower than float32 become float32; a final softmax then runs
@@ -121,7 +121,7 @@ def GuardOutputs : Pass<"mpc-guard-outputs", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::MpcDialect"];
 }
 
-def SimplifyCasts : Pass<"mpc-simplify-casts", "::mlir::ModuleOp"> {
+def SimplifyCasts : PhasePass<"mpc-simplify-casts", "Casts"> {
   let summary = "remove casts that change no value";
   let description = [{
     Widening and narrowing back is the value itself; a cast after an exact cast starts at the first
@@ -148,7 +148,7 @@ def VerifyCasts : Pass<"mpc-verify-casts", "::mlir::ModuleOp"> {
 
 // ---- autodiff ----
 
-def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
+def FormAttention : PhasePass<"mpc-form-attention", "Casts"> {
   let summary = "attention as one op";
   let description = [{
     For targets that compute attention without the matrix of scores in memory, before
@@ -180,7 +180,7 @@ def FormAttention : Pass<"mpc-form-attention", "::mlir::ModuleOp"> {
   ];
 }
 
-def FormGelu : Pass<"mpc-form-gelu", "::mlir::ModuleOp"> {
+def FormGelu : PhasePass<"mpc-form-gelu", "Casts"> {
   let summary = "gelu of a product as one op";
   let description = [{
     For targets whose products apply gelu, before mpc-differentiate. 0.5 x (1 + tanh(...)) of what a contraction gives, with
@@ -203,7 +203,7 @@ def FormGelu : Pass<"mpc-form-gelu", "::mlir::ModuleOp"> {
 
 // ---- fusion ----
 
-def ShadowWeights : Pass<"mpc-shadow-weights", "::mlir::ModuleOp"> {
+def ShadowWeights : PhasePass<"mpc-shadow-weights", "Scaling"> {
   let summary = "keep 16-bit copies of float32 weights, written by the optimizer";
   let description = [{
     In entries, replaces the casts of a float32 weight to f16 or bf16 by a variable of role `shadow`
@@ -221,7 +221,7 @@ def ShadowWeights : Pass<"mpc-shadow-weights", "::mlir::ModuleOp"> {
   }];
 }
 
-def FormFloat8 : Pass<"mpc-form-float8", "::mlir::ModuleOp"> {
+def FormFloat8 : PhasePass<"mpc-form-float8", "Scaling"> {
   let summary = "contractions of quantized tensors in float8";
   let description = [{
     For targets that multiply float8, after mpc-differentiate and before mpc-fuse. Where both operands of a contraction
@@ -244,7 +244,7 @@ def FormFloat8 : Pass<"mpc-form-float8", "::mlir::ModuleOp"> {
   }];
 }
 
-def Fuse : Pass<"mpc-fuse", "::mlir::ModuleOp"> {
+def Fuse : PhasePass<"mpc-fuse", "Scaling"> {
   let summary = "epilogues of contractions, softmax with cross-entropy";
   let description = [{
     In entries. Moves the addition of a vector and a relu into the contraction that feeds only them:
@@ -265,7 +265,7 @@ def Fuse : Pass<"mpc-fuse", "::mlir::ModuleOp"> {
   let options = [Option<"logits", "logits", "bool", "true", "whether the cross-entropy of a softmax reads its logits">];
 }
 
-def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
+def PadDims : PhasePass<"mpc-pad-dims", "Scaling"> {
   let summary = "pad the dimensions of contractions to what the target's matrix units want";
   let description = [{
     Pads contracted and free dimensions of mpc.contract on 16-bit and 8-bit operands with zeros, to a
@@ -297,13 +297,14 @@ def PadDims : Pass<"mpc-pad-dims", "::mlir::ModuleOp"> {
 def VerifyFusion : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
   let summary = "check what the phase `fusion` promises";
   let description = [{
-    Functions are entries without layers.
+    Functions are entries without layers. Whoever updates a weight updates its 16-bit copies with the same
+    value. With a dynamic loss scale, what mpc-verify-scaling proves of updates still holds.
   }];
 }
 
 // ---- tensors ----
 
-def FuseFiniteTest : Pass<"mpc-fuse-finite-test", "::mlir::ModuleOp"> {
+def FuseFiniteTest : PhasePass<"mpc-fuse-finite-test", "Tensors"> {
   let summary = "let the contraction that produces a gradient also test whether it is finite";
   let description = [{
     In entries, after convert-mpc-to-linalg. mpc.all_finite has become one maximum of bit patterns per
@@ -324,7 +325,7 @@ def FuseFiniteTest : Pass<"mpc-fuse-finite-test", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
-def FuseReluMasks : Pass<"mpc-fuse-relu-masks", "::mlir::ModuleOp"> {
+def FuseReluMasks : PhasePass<"mpc-fuse-relu-masks", "Tensors"> {
   let summary = "let the contraction that produces a cotangent also apply the derivative of relu";
   let description = [{
     In entries, after convert-mpc-to-linalg, outside of loops. The derivative of relu has become a comparison of relu's result with 0 and a selection between the cotangent and
@@ -348,7 +349,7 @@ def FuseReluMasks : Pass<"mpc-fuse-relu-masks", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
-def FuseGelu : Pass<"mpc-fuse-gelu", "::mlir::ModuleOp"> {
+def FuseGelu : PhasePass<"mpc-fuse-gelu", "Tensors"> {
   let summary = "let contractions apply gelu and its derivative";
   let description = [{
     In entries, after convert-mpc-to-linalg, outside of loops. mpc.gelu and mpc.gelu_gradient have become elementwise ops, found by
@@ -372,7 +373,7 @@ def FuseGelu : Pass<"mpc-fuse-gelu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def FuseColumnSums : Pass<"mpc-fuse-column-sums", "::mlir::ModuleOp"> {
+def FuseColumnSums : PhasePass<"mpc-fuse-column-sums", "Tensors"> {
   let summary = "let the contraction that reads a cotangent also sum its columns";
   let description = [{
     In entries, after convert-mpc-to-linalg, outside of loops. The gradient of a bias is the sum of the
@@ -402,7 +403,7 @@ def FuseColumnSums : Pass<"mpc-fuse-column-sums", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
-def FuseInputCasts : Pass<"mpc-fuse-input-casts", "::mlir::ModuleOp"> {
+def FuseInputCasts : PhasePass<"mpc-fuse-input-casts", "Tensors"> {
   let summary = "let contractions round the inputs of the model that they multiply";
   let description = [{
     In entries, after convert-mpc-to-linalg. An input of the model that is rounded from f32 to bf16 or f16 as a
@@ -421,7 +422,7 @@ def FuseInputCasts : Pass<"mpc-fuse-input-casts", "::mlir::ModuleOp"> {
   }];
 }
 
-def FuseLinalg : Pass<"mpc-fuse-linalg", "::mlir::ModuleOp"> {
+def FuseLinalg : PhasePass<"mpc-fuse-linalg", "Tensors"> {
   let summary = "merge chains of elementwise linalg.generic ops into one kernel each";
   let description = [{
     In entries, after convert-mpc-to-linalg. A producer without reductions moves into its consumer when
@@ -435,7 +436,7 @@ def FuseLinalg : Pass<"mpc-fuse-linalg", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect"];
 }
 
-def Rematerialize : Pass<"mpc-rematerialize", "::mlir::ModuleOp"> {
+def Rematerialize : PhasePass<"mpc-rematerialize", "Tensors"> {
   let summary = "compute again in a later kernel what an earlier one would store for it alone";
   let description = [{
     In entries, after mpc-fuse-linalg, whose kernels are whole. Of gelu(x) or x * sigmoid(x) the forward pass stores what the

@@ -121,7 +121,7 @@ static void compact(func::FuncOp entry) {
 
 namespace {
 struct CompactArenaPass : mpc::impl::CompactArenaBase<CompactArenaPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))
         compact(function);

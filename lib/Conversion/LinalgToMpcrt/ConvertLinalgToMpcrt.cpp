@@ -69,7 +69,7 @@ static LogicalResult convert(func::FuncOp entry, bool isOnDevice) {
 namespace {
 struct ConvertLinalgToMpcrtPass : mpc::impl::ConvertLinalgToMpcrtBase<ConvertLinalgToMpcrtPass> {
   using ConvertLinalgToMpcrtBase::ConvertLinalgToMpcrtBase;
-  void runOnOperation() override {
+  void runOnModule() override {
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))

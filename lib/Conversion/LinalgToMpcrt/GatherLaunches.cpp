@@ -90,7 +90,7 @@ static bool gatherOnce(Block &block, BufferUses &uses) {
 
 namespace {
 struct GatherLaunchesPass : mpc::impl::GatherLaunchesBase<GatherLaunchesPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     BufferUses uses(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))

@@ -190,7 +190,7 @@ static void interleave(mpcrt::ContractOp contract, BufferUses &uses, KernelCopie
 
 namespace {
 struct InterleaveLaunchesPass : mpc::impl::InterleaveLaunchesBase<InterleaveLaunchesPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     BufferUses uses(getOperation());
     KernelCopies copies(uses);
     for (auto function : getOperation().getOps<func::FuncOp>())

@@ -95,7 +95,7 @@ static void joinLaunches(Block &block, BufferUses &uses) {
 
 namespace {
 struct JoinLaunchesPass : mpc::impl::JoinLaunchesBase<JoinLaunchesPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     BufferUses uses(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(MpcDialect::kEntryAttr))

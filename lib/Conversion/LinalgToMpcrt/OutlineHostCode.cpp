@@ -229,7 +229,7 @@ static void sinkGlobals(mpcrt::LaunchOp launch, ModuleOp module) {
 
 namespace {
 struct OutlineHostCodePass : mpc::impl::OutlineHostCodeBase<OutlineHostCodePass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     ModuleOp module = getOperation();
     SmallVector<func::FuncOp> entries;
     for (auto function : module.getOps<func::FuncOp>())

@@ -50,7 +50,7 @@ namespace {
 struct ConvertMpcToLinalgPass : mpc::impl::ConvertMpcToLinalgBase<ConvertMpcToLinalgPass> {
   using ConvertMpcToLinalgBase::ConvertMpcToLinalgBase;
 
-  void runOnOperation() override {
+  void runOnModule() override {
     MLIRContext *context = &getContext();
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });

@@ -47,7 +47,7 @@ static void lowerToLibm(ModuleOp module) {
 
 namespace {
 struct ConvertMpcrtToLLVMPass : mpc::impl::ConvertMpcrtToLLVMBase<ConvertMpcrtToLLVMPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     ModuleOp module = getOperation();
     TablePositions tables;
     for (auto variable : module.getOps<VariableOp>())

@@ -304,13 +304,11 @@ LogicalResult HostFunction::run() {
   SmallVector<Operation *> markers = markFailures();
   if (kind == Kind::entry)
     function->setAttr(mpcrt::MpcrtDialect::kEntryTableAttr, describe());
-  if (failed(lowerAll(calls))) {
-    function.erase();
-    return failure();
-  }
+  const LogicalResult lowered = lowerAll(calls);
+  // After a failure, too: the calls that were lowered use what the prologue has read.
   takeBody(*arguments);
   returnFailures(markers);
-  return success();
+  return lowered;
 }
 
 LogicalResult mpc::lowerEntry(func::FuncOp entry, TablePositions &tables) {

@@ -170,7 +170,7 @@ static func::FuncOp makeFunction(const Group &group, size_t number) {
 
 namespace {
 struct ShareHostLoopsPass : mpc::impl::ShareHostLoopsBase<ShareHostLoopsPass> {
-  void runOnOperation() override {
+  void runOnModule() override {
     ModuleOp module = getOperation();
     SmallVector<scf::ForOp> loops;
     for (auto function : module.getOps<func::FuncOp>())

@@ -94,7 +94,7 @@ void mpc::exportDot(ModuleOp module, llvm::raw_ostream &os) {
   os << "}\n";
 }
 
-void mpc::registerExportDot() {
+void mpc::registerExportDot(std::function<void(DialectRegistry &)> extend) {
   static TranslateFromMLIRRegistration registration(
       "export-dot", "write the module's functions as a Graphviz graph",
       [](Operation *op, llvm::raw_ostream &os) -> LogicalResult {
@@ -104,5 +104,8 @@ void mpc::registerExportDot() {
         exportDot(module, os);
         return success();
       },
-      [](DialectRegistry &registry) { registerAllDialects(registry); });
+      [extend = std::move(extend)](DialectRegistry &registry) {
+        registerAllDialects(registry);
+        extend(registry);
+      });
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The dialect's attributes of operations that are no operands of these: on which each may stand,
+// and what it holds. Passes then read them without a check of their own.
+#include "dialects/mpc/IR/Mpc.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+struct AttributeRule {
+  StringRef name;
+  bool (*standsOn)(Operation *);
+  bool (*holds)(Attribute);
+  StringRef expectation;
+};
+} // namespace
+
+static bool isOutermostModule(Operation *op) { return isa<ModuleOp>(op); }
+static bool isDefinition(Operation *op) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  return function && !function.isExternal();
+}
+static bool isUnit(Attribute value) { return isa<UnitAttr>(value); }
+static bool isText(Attribute value) { return isa<StringAttr>(value); }
+static bool isPhase(Attribute value) {
+  auto name = dyn_cast<StringAttr>(value);
+  return name && symbolizePhase(name.getValue());
+}
+static bool isFloatType(Attribute value) {
+  auto type = dyn_cast<TypeAttr>(value);
+  return type && isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type.getValue());
+}
+static bool isWideInteger(Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  return number && number.getType().isInteger(64);
+}
+static bool isDictionaryOfTexts(Attribute value) {
+  auto dictionary = dyn_cast<DictionaryAttr>(value);
+  return dictionary && llvm::all_of(dictionary, [](NamedAttribute entry) {
+           return isa<StringAttr>(entry.getValue());
+         });
+}
+static bool isArrayOfSymbols(Attribute value) {
+  auto array = dyn_cast<ArrayAttr>(value);
+  return array && llvm::all_of(array, llvm::IsaPred<FlatSymbolRefAttr, UnitAttr>);
+}
+template <typename Element> static bool isArrayOf(Attribute value) {
+  auto array = dyn_cast<ArrayAttr>(value);
+  return array && llvm::all_of(array, llvm::IsaPred<Element>);
+}
+
+static ArrayRef<AttributeRule> attributeRules() {
+  using Mpc = MpcDialect;
+  constexpr auto isLayer = [](Operation *op) { return isa<LayerOp>(op); };
+  constexpr auto isDecidedLayer = [](Operation *op) {
+    auto layer = dyn_cast<LayerOp>(op);
+    return layer && layer.getPrecision();
+  };
+  constexpr auto isVariable = [](Operation *op) { return isa<VariableOp>(op); };
+  constexpr auto isOptimizerVariable = [](Operation *op) {
+    auto variable = dyn_cast<VariableOp>(op);
+    return variable && variable.getRole() == VariableRole::Optimizer;
+  };
+  constexpr auto knowsEveryStep = [](Operation *op) { return op->hasTrait<KnowsEveryStep>(); };
+  static const AttributeRule rules[] = {
+      {Mpc::kEntryAttr, isDefinition, isUnit, "a unit, on a function with a body"},
+      {Mpc::kEveryStepAttr, knowsEveryStep, isUnit,
+       "a unit, on mpc.add, mpc.contract or mpc.multiply"},
+      {Mpc::kRefusesAttr, isLayer, isDictionaryOfTexts, "a dictionary of strings, on mpc.layer"},
+      {Mpc::kQuantizationAttr, isLayer, isText, "a string, on mpc.layer"},
+      {Mpc::kQuantizedPolicyAttr, isDecidedLayer, isText,
+       "a string, on mpc.layer with a precision"},
+      {Mpc::kUpdatesAttr, isLayer, isArrayOfSymbols,
+       "an array with a symbol or a unit for each result, on mpc.layer"},
+      {Mpc::kOverwriteAttr, isVariable, isUnit, "a unit, on mpc.variable"},
+      {Mpc::kUnlistedAttr, isOptimizerVariable, isUnit,
+       "a unit, on mpc.variable of the role optimizer"},
+      {Mpc::kOwnTypeAttr, isVariable, isFloatType, "a floating type, on mpc.variable"},
+      {Mpc::kOutputNamesAttr, isOutermostModule, isArrayOf<StringAttr>,
+       "an array of strings, on the module"},
+      {Mpc::kOutputDictionaryAttr, isOutermostModule, isUnit, "a unit, on the module"},
+      {Mpc::kOutputStructureAttr, isOutermostModule, isText, "a string, on the module"},
+      {Mpc::kLayersAttr, isOutermostModule, isArrayOf<DictionaryAttr>,
+       "an array of dictionaries, on the module"},
+      {Mpc::kSeedAttr, isOutermostModule, isWideInteger, "an integer of 64 bits, on the module"},
+      {Mpc::kSourceHashAttr, isOutermostModule, isText, "a string, on the module"},
+      {Mpc::kPhaseAttr, isOutermostModule, isPhase, "the name of a phase, on the module"},
+  };
+  return rules;
+}
+
+LogicalResult MpcDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  for (const AttributeRule &rule : attributeRules())
+    if (attribute.getName() == rule.name) {
+      if (rule.standsOn(op) && rule.holds(attribute.getValue()))
+        return success();
+      return op->emitOpError() << rule.name << " must be " << rule.expectation;
+    }
+  return op->emitOpError() << "unknown attribute " << attribute.getName();
+}

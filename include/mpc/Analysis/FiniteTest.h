@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a training step with a dynamic loss scale does with gradients that are not finite: nothing.
+#ifndef MPC_ANALYSIS_FINITETEST_H
+#define MPC_ANALYSIS_FINITETEST_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mpc {
+
+/// With a dynamic `mpc.loss_scale`: proves that @train_step and the last stage of a custom loop
+/// tell whether all gradients were finite, and that each of their updates of trainable and
+/// optimizer variables takes no effect where they were not. Errors say which one does.
+llvm::LogicalResult verifyFiniteTests(mlir::ModuleOp module);
+
+} // namespace mpc
+
+#endif // MPC_ANALYSIS_FINITETEST_H
