@@ -35,7 +35,8 @@ MPC_RT_API mpc_rt_status_t mpc_rt_context_set_kernel_choices(mpc_rt_context_t *c
 MPC_RT_API mpc_rt_status_t mpc_rt_context_record_kernels(mpc_rt_context_t *context);
 
 /* What was noted, a line each, in the order of the model: "LAYER MATRICESxMxNxK LHSxRHS KERNEL"
- * ("dense 1x128x10x784 bfloat16xbfloat16 avx512_bfloat16"); oneDNN's kernels have its names
+ * and, on the CPU, ": " and why this kernel was taken ("dense 1x128x10x784 bfloat16xbfloat16
+ * avx512_bfloat16: a small product; measured on Zen 4"). oneDNN's kernels have its names
  * ("brg:avx512_core"). Then "LAYER DIRECTION BATCHxIMAGExCHANNELS KERNELxCHANNELSxFILTERS LHSxRHS
  * KERNEL" for convolutions ("conv forward 32x28x28x16 3x3x16x32 float32xfloat32 avx512_float32";
  * "depthwise" and "direct" are loops of the runtime). On CUDA kernels are "cublaslt"

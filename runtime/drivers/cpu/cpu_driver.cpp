@@ -148,7 +148,7 @@ public:
     const mpc_rt_rows_product_t &own = rowLoop->products[product];
     if (reserves)
       return contractor->reserveFor(*own.descriptor, lhs, own.rhs, own.bias, out, /*extras=*/{},
-                                    rowLoop->batch);
+                                    rowLoop->batch, /*byRows=*/true);
     if (!splitsRows)
       return contractor->contract(*own.descriptor, lhs, own.rhs, own.bias, out, /*extras=*/{},
                                   rowLoop->batch, /*byRows=*/true);
