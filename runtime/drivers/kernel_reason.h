@@ -12,10 +12,13 @@ namespace mpc::rt {
 struct Reason {
   const char *condition = ""; // "few rows of kept weights"
   const char *measured = "";  // where: "Zen 4"; "" if nobody did
+  bool isBorrowed = false;    // nobody measured CPUs of this one's kind
 
   std::string text() const {
-    const std::string where = *measured ? std::string("measured on ") + measured : "";
-    return condition + std::string(*condition && *measured ? "; " : "") + where;
+    if (!*measured)
+      return condition;
+    return std::string(condition) + "; measured on " + measured +
+           (isBorrowed ? ", not on this kind of CPU" : "");
   }
 };
 

@@ -4,6 +4,7 @@
 // where results go that nobody reads.
 #include "runtime/drivers/cpu/blocked_product.h"
 #include "runtime/drivers/cpu/contraction_kernels.h"
+#include "runtime/drivers/cpu/contraction_rules.h"
 #include "runtime/drivers/cpu/finish_result.h"
 #include "runtime/drivers/cpu/onednn.h"
 
@@ -46,12 +47,13 @@ Verdict BlockedKernel::takes(const ContractionCall &call) {
   const bool isBFloat16 = c.lhs == MPC_RT_BFLOAT16 && c.rhs == MPC_RT_BFLOAT16;
   if (isBFloat16 && !onednn::multipliesTerms(onednn::Element::bfloat16, c.k))
     return taken("oneDNN's tiles do not multiply so many terms");
-  const Verdict verdict = blocked.isWorthwhile(c, call.isKept, call.extras.kernel)
-                              ? taken("faster than oneDNN")
-                              : refused("oneDNN is as fast");
-  if (!verdict.isTaken && call.byRows && blocked.isWorthwhileByRows(c))
-    return taken("one fork for all steps of a loop over time");
-  return verdict;
+  const bool launches = call.extras.kernel;
+  const MicroKernel &kernel = blocked.microKernel();
+  const Verdict verdict = isWorthwhile(cpuKind(), {kernel, c, call.isKept, launches});
+  if (verdict.isTaken || !call.byRows || !blocked.runsByRows(c))
+    return verdict;
+  const Verdict ofSteps = isWorthwhileByRows(kernel, c);
+  return ofSteps.isTaken ? ofSteps : verdict;
 }
 
 BlockedProduct::Result BlockedKernel::resultOf(const ContractionCall &call,

@@ -238,7 +238,8 @@ private:
     if (auto status = resolveAttention(descriptor, operands, batch, shape))
       return status;
     const char *kernel = attender->kernelOf(shape);
-    log.note(descriptor.id, batch, descriptor.layer, shape, isGradient, kernel ? kernel : "loop");
+    log.note(descriptor.id, batch, descriptor.layer, shape, isGradient, kernel ? kernel : "loop",
+             attender->reasonOf(shape));
     if (reserves) {
       if (kernel)
         attender->reserveFor(shape, isGradient);

@@ -76,7 +76,7 @@ Verdict IntegerWeights::readsTiles(const mpc_rt_contract_t &descriptor, const Co
     return taken("at most 32 rows by integers that stay", "Zen 4 and 5");
   amx::Scales found;
   return useAmx && (!scales || amx::findScales(c, findBlocks(descriptor, c, *scales), found))
-             ? taken("tiles of AMX widen integers that stay", "Granite Rapids")
+             ? taken("tiles of AMX widen integers that stay")
              : refused("many rows are worth a copy of the weights");
 }
 

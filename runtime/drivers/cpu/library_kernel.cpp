@@ -101,7 +101,7 @@ LibraryPlan &LibraryKernel::findPlan(const ContractionCall &call) {
 bool LibraryKernel::computes(const ContractionCall &call) {
   const Contraction &c = call.shape;
   if (c.lhs != MPC_RT_INT8)
-    return !isFloat8(c.lhs) && !call.hasFloat64() && !call.blocks && !call.isMaster;
+    return !isFloat8(c.lhs) && !call.hasFloat64() && !call.blocks;
   if (c.k == 0 || !exactInt8 || !onednn::multipliesTerms(Element::int8, c.k))
     return false;
   team.prepareWorkers();

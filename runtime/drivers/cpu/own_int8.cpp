@@ -23,9 +23,9 @@ public:
     constexpr int64_t manyRows = 1024;
     const Contraction &c = call.shape;
     if (c.m < manyRows)
-      return taken("less than 1024 rows of kept int8", "Zen 4 and 5, Emerald Rapids");
+      return taken("less than 1024 rows of kept int8", "Zen 4 and Emerald Rapids");
     if (c.n >= kernel.fewestColumns)
-      return taken("many rows and columns of kept int8", "Zen 4 and 5, Emerald Rapids");
+      return taken("many rows and columns of kept int8", "Zen 4 and Emerald Rapids");
     return onednn::multipliesTerms(onednn::Element::int8, c.k)
                ? refused("many rows of few columns", "Emerald Rapids")
                : taken("oneDNN's tiles do not multiply so many terms");
