@@ -56,14 +56,15 @@ struct Group {
   bool kept;
   int isa;
   KernelChoices choices[ways];
-  KernelLog products;
+  KernelLog log;
   std::unique_ptr<Contractor> contractors[ways];
 
   Group(mpc_rt_dtype_t dtype, bool kept, int isa) : dtype(dtype), kept(kept), isa(isa) {
     for (int way = 0; way < ways; ++way) {
       contractors[way] = std::make_unique<Contractor>(
-          team(), isa, choices[way], products, onednn::hasNativeBFloat16(), onednn::hasExactInt8(),
-          /*ownKernels=*/way != library);
+          team(), isa, choices[way], log,
+          ContractionAbilities{onednn::hasNativeBFloat16(), onednn::hasExactInt8(),
+                               /*ownKernels=*/way != library});
       contractors[way]->setWeightsConstant(kept);
     }
   }
@@ -119,10 +120,8 @@ void multiply(benchmark::State &state, Group &group, const Shape &shape, Way way
                      static_cast<double>(shape.k);
   state.counters["flops"] =
       benchmark::Counter(2 * terms, benchmark::Counter::kIsIterationInvariantRate);
-  if (way == chosen) {
-    const char *kernel = contractor.kernelOf(shape.descriptor, 1);
-    state.SetLabel(*kernel ? kernel : group.kernel() ? group.kernel() : "");
-  }
+  if (way == chosen)
+    state.SetLabel(contractor.describe(shape.descriptor, lhs, rhs, /*bias=*/nullptr, out, 1));
 }
 
 } // namespace

@@ -55,6 +55,9 @@ Cpu identify() {
               : v2     ? MPC_RT_ISA_X86_64_V2
                        : -1;
 
+  const CpuidRegisters zero = cpuid(0);
+  const unsigned vendor[] = {zero.ebx, zero.edx, zero.ecx};
+  std::memcpy(found.vendor, vendor, sizeof(vendor));
   const unsigned family = one.eax >> 8 & 15;
   found.family = family == 15 ? family + (one.eax >> 20 & 255) : family;
 

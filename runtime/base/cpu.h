@@ -16,7 +16,8 @@ struct Cpu {
   int isa = -1;          // mpc_rt_isa_t, -1 below x86-64-v2
   unsigned cores = 1;    // CPUs in this process's affinity mask
   uint64_t memoryBytes = 0;
-  unsigned family = 0; // as vendors number their designs: 25 is AMD's Zen 3 and 4, 26 Zen 5
+  char vendor[16] = {}; // "GenuineIntel"
+  unsigned family = 0;  // as vendors number their designs: 25 is AMD's Zen 3 and 4, 26 Zen 5
   char model[64] = {};
 };
 

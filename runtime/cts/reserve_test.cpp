@@ -16,6 +16,7 @@ class Reserve : public DriverTest {
 protected:
   void SetUp() override {
     DriverTest::SetUp();
+    driver->recordKernels();
     if (!driver->ownsMemory())
       return;
     EXPECT_FALSE(driver->setReserving(true));
@@ -35,14 +36,17 @@ protected:
     }
     driver->setReserving(false);
     driver->variablesChanged();
+    const std::string named = driver->usedKernels();
     const uint64_t reserved = driver->libraryBytes();
     ASSERT_EQ(driver->begin(use), MPC_RT_OK);
     ASSERT_EQ(call(), MPC_RT_OK) << mpc_rt_last_error();
     driver->end();
     if (driver->computes() && computesOut)
       EXPECT_EQ(differenceOf(data), "");
-    if (isKnown)
+    if (isKnown) {
       EXPECT_EQ(driver->libraryBytes(), reserved) << data.shape.text();
+      EXPECT_EQ(driver->usedKernels(), named) << data.shape.text();
+    }
   }
 };
 

@@ -8,6 +8,7 @@
 #include "runtime/drivers/attention.h"
 #include "runtime/drivers/contraction.h"
 #include "runtime/drivers/convolution.h"
+#include "runtime/drivers/kernel_reason.h"
 
 #include <map>
 #include <string>
@@ -20,12 +21,13 @@ class KernelLog {
 public:
   // Until then nothing is noted.
   void start() noexcept { listing = true; }
+  bool isListing() const noexcept { return listing; }
   void note(uint32_t id, int64_t batch, const char *layer, const Contraction &c,
-            std::string_view kernel);
+            std::string_view kernel, const Reason &reason = {});
   void note(uint32_t id, int64_t batch, const char *layer, const Convolution &c,
-            std::string_view kernel);
+            std::string_view kernel, const Reason &reason = {});
   void note(uint32_t id, int64_t batch, const char *layer, const Attention &a, bool isGradient,
-            std::string_view kernel);
+            std::string_view kernel, const Reason &reason = {});
   // A line each: products, then convolutions, then attention, in the order of the model.
   std::string text() const;
 

@@ -119,6 +119,89 @@ def check_file_length(files):
             yield f"{name}: the name says nothing; expected the noun or verb that it holds"
 
 
+# A class holds one noun, at most so many methods. The classes here have more: their numbers fall.
+MOST_METHODS = 25
+LARGE_CLASSES = {
+    "lib/Conversion/MpcrtToLLVM/HostFunction.h:HostFunction": 30,
+    "lib/Import/Keras/GraphImporter.h:GraphImporter": 70,
+    "lib/Import/Keras/LayerBuilder.h:LayerBuilder": 44,
+    "lib/Import/Keras/ValueBuilder.h:ValueBuilder": 28,
+    "lib/Training/Expression.h:Expression": 40,
+    "runtime/drivers/cpu/attention_head.h:AttentionHead": 29,
+    "runtime/drivers/cpu/cpu_driver.cpp:CpuDriver": 33,
+    "runtime/drivers/cuda/contractor.h:Contractor": 36,
+    "runtime/drivers/cuda/cuda_driver.cpp:CudaDriver": 32,
+    "runtime/drivers/driver.h:Driver": 40,
+}  # fmt: skip
+
+
+def without_text(code):
+    """Code without comments, and with literals and preprocessor lines emptied."""
+    code = re.sub(r'R"\((.|\n)*?\)"', '""', code)
+    code = re.sub(r'"(\\.|[^"\\\n])*"|//[^\n]*|/\*(.|\n)*?\*/', lambda m: '""' if m[0][0] == '"' else "", code)
+    code = re.sub(r"'(\\.|[^'\\\n])'", "0", code)
+    return re.sub(r"^\s*#(.*\\\n)*.*$", "", code, flags=re.M)
+
+
+def class_bodies(code):
+    """(name, text between the braces) of each class and struct, nested ones too."""
+    for match in re.finditer(r"\b(?:class|struct)\s+(?:\[\[[^]]*\]\]\s*)?([A-Za-z_][\w:]*)(?:\s+final)?\s*(?::[^;{(]*)?\{", code):
+        depth, at = 1, match.end()
+        while depth and at < len(code):
+            depth += {"{": 1, "}": -1}.get(code[at], 0)
+            at += 1
+        yield match.group(1), code[match.end() : at - 1]
+
+
+def count_methods(body, name):
+    """Functions that a class declares: constructors and what is nested are left out."""
+    flat, depth = [], 0
+    for character in body:
+        if character == "}":
+            depth -= 1
+            if depth == 0:
+                flat.append(";")
+            continue
+        depth += character == "{"
+        if depth == 0:
+            flat.append(character)
+    count = 0
+    for declaration in "".join(flat).split(";"):
+        # A template's arguments and those of the function itself name no function.
+        declaration = re.sub(r"\b(public|private|protected)\s*:", "", declaration)
+        previous = None
+        while previous != declaration:
+            previous, declaration = declaration, re.sub(r"<[^<>()]*>", "", declaration)
+        match = re.search(r"(operator\s*\S+?|~?\w+)\s*\(", declaration)
+        if not match or match.group(1).lstrip("~") == name.rpartition("::")[2]:
+            continue
+        before = declaration[: match.start()]
+        if "=" in before or re.search(r"\b(friend|using|enum|struct|class|static_assert)\b", before) or not before.strip():
+            continue
+        count += 1
+    return count
+
+
+def check_class_size(files):
+    """Methods per class, wherever they are defined: the header declares all of them."""
+    largest = {}
+    for name in filter(is_code, files):
+        if not name.startswith(("runtime/", "lib/", "dialects/", "tools/")) or name.endswith(".td"):
+            continue
+        for class_name, body in class_bodies(without_text(read(name))):
+            methods = count_methods(body, class_name)
+            if methods > MOST_METHODS:
+                largest[f"{name}:{class_name}"] = methods
+    for key, methods in sorted(largest.items()):
+        listed = LARGE_CLASSES.get(key, MOST_METHODS)
+        if methods > listed:
+            yield f"{key}: {methods} methods; expected at most {listed}: split it along nouns"
+    for key, listed in sorted(LARGE_CLASSES.items()):
+        methods = largest.get(key, 0)
+        if methods < listed:
+            yield f"{key}: {methods or 'at most 25'} methods; LARGE_CLASSES says {listed}: lower it"
+
+
 def check_tool_length(files):
     """Tools are thin mains over libraries."""
     for name in files:
@@ -173,6 +256,7 @@ CHECKS = [
     check_licence,
     check_machine_paths,
     check_file_length,
+    check_class_size,
     check_tool_length,
     check_format,
     check_shell,

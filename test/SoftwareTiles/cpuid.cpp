@@ -40,6 +40,11 @@ bool hasAvx512() {
 
 CpuidRegisters cpuid(unsigned leaf, unsigned subleaf) noexcept {
   CpuidRegisters r = ask(leaf, subleaf);
+  if (leaf == 0) { // "GenuineIntel"
+    r.ebx = 0x756e6547;
+    r.edx = 0x49656e69;
+    r.ecx = 0x6c65746e;
+  }
   if (leaf == 1)
     r.eax = sapphireRapids;
   if (leaf >= 0x80000002u && leaf <= 0x80000004u)

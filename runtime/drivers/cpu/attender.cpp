@@ -24,6 +24,17 @@ const char *Attender::kernelOf(const Attention &shape) const noexcept {
   return kernel ? kernel->name : nullptr;
 }
 
+Reason Attender::reasonOf(const Attention &shape) const noexcept {
+  if (shape.dtype == MPC_RT_FLOAT64)
+    return {"no other kernel sums in float64"};
+  if (!findKernel(shape))
+    return {"no micro-kernel for this CPU"};
+  return {shape.dtype == MPC_RT_FLOAT16
+              ? "scores stay in the caches, operands are widened on the way"
+              : "scores stay in the caches",
+          "Zen 4"};
+}
+
 uint64_t Attender::bytes() const noexcept {
   uint64_t total = 0;
   for (auto &workspace : workspaces)

@@ -13,6 +13,7 @@
 #include "runtime/drivers/cpu/attention_rows.h"
 #include "runtime/drivers/cpu/micro_kernel.h"
 #include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/kernel_reason.h"
 
 #include <vector>
 
@@ -25,6 +26,8 @@ public:
 
   // Null where loops compute it (attendDirectly): float64, and CPUs without AVX2.
   const char *kernelOf(const Attention &shape) const noexcept;
+  // Why: of kernelOf().
+  Reason reasonOf(const Attention &shape) const noexcept;
   // The memory for one of these calls.
   void reserveFor(const Attention &shape, bool isGradient);
   // Between begin() and end() of the team.

@@ -8,21 +8,6 @@
 namespace mpc::rt {
 namespace {
 
-// Fewer are computed sooner than another thread begins.
-constexpr int64_t productsPerThread = 1 << 18;
-
-// Of a row of lhs that is read where it lies, and chunks of it.
-constexpr int64_t longestRow = 4096, mostPieces = 16;
-
-// A large result is written without reading what was there before, and without displacing what the
-// caches hold: by the time somebody reads it, it would have left them anyway.
-bool streamsResult(const Contraction &shape, const void *out) {
-  constexpr int64_t largeBytes = 4 << 20;
-  return !shape.accumulate && shape.n * elementBytes(shape.out) % 64 == 0 &&
-         static_cast<int64_t>(shape.outElements()) * elementBytes(shape.out) >= largeBytes &&
-         reinterpret_cast<uintptr_t>(out) % 64 == 0;
-}
-
 void storeAroundCaches(const uint8_t *from, uint8_t *to, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 16)
     _mm_stream_si128(reinterpret_cast<__m128i *>(to + i),
@@ -30,92 +15,6 @@ void storeAroundCaches(const uint8_t *from, uint8_t *to, int64_t bytes) {
 }
 
 } // namespace
-
-int64_t BlockedProduct::threadsFor(const Contraction &shape) const {
-  const int64_t products = shape.batch * shape.m * shape.n * shape.k;
-  return std::clamp<int64_t>(products / productsPerThread, 1, team.threads());
-}
-
-// Few blocks are cut further until every thread has as many.
-BlockedProduct::Grid BlockedProduct::gridOf(const Contraction &shape, bool longRows) const {
-  const int64_t threads = threadsFor(shape);
-  // A kernel on the result reads other arrays where the block lies: long rows, which CPUs foresee.
-  // Each block of rows reads the packed columns of its block again, from the shared cache.
-  constexpr int64_t kernelColumns = 4096, sharedBytes = 4 << 20;
-  const int64_t columnBytes =
-      ceilDivide(shape.k, kernel.depth) * kernel.rhsStepBytes / kernel.columns;
-  const int64_t longest = std::min({shape.n, kernelColumns, sharedBytes / columnBytes});
-  const int64_t columns = longRows ? std::max(longest, kernel.blockColumns) : kernel.blockColumns;
-  const int64_t rows = std::max(kernel.blockRows * kernel.blockColumns / columns, kernel.rows);
-  Grid grid{Blocking::atMost(shape.m, rows, kernel.rows),
-            Blocking::atMost(shape.n, columns, kernel.columns)};
-  auto isEven = [&](const Grid &grid) {
-    int64_t blocks = shape.batch * grid.rows.count * grid.columns.count;
-    return blocks % threads == 0 || blocks >= 8 * threads;
-  };
-  if (isEven(grid))
-    return grid;
-  for (int64_t more = 1; more < threads; ++more) {
-    Grid narrower{grid.rows, Blocking::inParts(shape.n, grid.columns.count + more, kernel.columns)};
-    if (isEven(narrower))
-      return narrower;
-    Grid lower{Blocking::inParts(shape.m, grid.rows.count + more, kernel.rows), grid.columns};
-    if (isEven(lower))
-      return lower;
-  }
-  return grid;
-}
-
-// ---- How blocks read operands -------------------------------------------------------------------
-
-bool BlockedProduct::readsLanes(const Contraction &shape) const {
-  const mpc_rt_dtype_t read = kernel.depth == 1 ? MPC_RT_FLOAT32 : MPC_RT_BFLOAT16;
-  const int64_t chunks = ceilDivide(stepsOf(shape.k), kernel.steps);
-  // Each piece may end with a part of a step, but only the last one does.
-  const bool areStepsWhole =
-      shape.k % (chunks == 1 ? lanePieces(shape).multiple : kernel.depth) == 0;
-  return !shape.transposeLhs && shape.lhs == read && !shape.roundsLhs && areStepsWhole;
-}
-
-// They are if packing costs more than their distances in memory do.
-bool BlockedProduct::mayReadLhsAsItLies(const Contraction &shape) const {
-  return readsLanes(shape) && shape.k * elementBytes(shape.lhs) <= longestRow &&
-         ceilDivide(stepsOf(shape.k), kernel.steps) <= mostPieces;
-}
-
-// They are if rhs is packed as a whole: sums then never leave the registers. Large results are
-// stored by longer rows, around the caches.
-bool BlockedProduct::readsLhsAsItLies(const Contraction &shape, bool rhsPacked,
-                                      const Result &result) const {
-  // With tiles not measured.
-  return &kernel != &amxBFloat16 && mayReadLhsAsItLies(shape) && rhsPacked &&
-         !(result.kernel && result.isConsumed) && !streamsResult(shape, result.out);
-}
-
-BlockedProduct::RhsPacking BlockedProduct::rhsPackingOf(const Contraction &shape, const Grid &grid,
-                                                        const Result &result) const {
-  if (shape.batch > 1 || shape.m <= kernel.blockRows)
-    return RhsPacking::byBlock;
-  const int64_t threads = threadsFor(shape);
-  const int64_t lhsBytes =
-      ceilDivide(shape.m, kernel.rows) * stepsOf(shape.k) * kernel.lhsStepBytes;
-  // Of few blocks of columns threads would pack the same; for strips of lhs, again and again.
-  const bool isOnce = grid.columns.count >= threads && lhsBytes <= stripBytes &&
-                      columnBytesOf(shape, grid) * threads <= stripBytes;
-  return packsOnce && isOnce && !readsLhsAsItLies(shape, /*rhsPacked=*/true, result)
-             ? RhsPacking::once
-             : RhsPacking::first;
-}
-
-int64_t BlockedProduct::columnBytesOf(const Contraction &shape, const Grid &grid) const {
-  return grid.columns.size / kernel.columns * stepsOf(shape.k) * kernel.rhsStepBytes;
-}
-
-bool BlockedProduct::packsRhsFirst(const Contraction &shape, const Result &result) const {
-  return rhsPackingOf(shape, gridOf(shape, hasOtherArrays(result)), result) == RhsPacking::first;
-}
-
-// ---- Products -----------------------------------------------------------------------------------
 
 void BlockedProduct::run(const Contraction &shape, const void *lhs, const void *rhs,
                          const void *packedRhs, const float *bias, const Result &result) {

@@ -5,25 +5,11 @@
 
 namespace mpc::rt {
 
-bool BlockedProduct::storesNothing(const Contraction &shape, const Result &result) const {
-  if (!result.kernel || !result.isConsumed || shape.accumulate)
-    return false;
-  const int64_t columns = std::min(gridOf(shape, /*longRows=*/true).columns.size, shape.n);
-  return columns * elementBytes(shape.out) <= static_cast<int64_t>(maximalRowBytes);
-}
-
 uint64_t BlockedProduct::bytes() const noexcept {
   uint64_t total = lhsPanels.size() + rhsPanels.size();
   for (const Workspace &own : workspaces)
     total += own.sums.size() + own.lhs.size() + own.rhs.size();
   return total;
-}
-
-BlockedProduct::Panels BlockedProduct::panelsOf(const PanelOperand &side, const Blocking &blocks,
-                                                int64_t first, int64_t count) {
-  const int64_t unit = blocks.size / side.panelLanes;
-  const int64_t end = std::min((first + count) * unit, ceilDivide(side.lanes, side.panelLanes));
-  return {nullptr, first * unit, end - first * unit};
 }
 
 BlockedProduct::Plan BlockedProduct::prepare(const Contraction &shape, bool rhsIsPacked,

@@ -35,8 +35,20 @@ inline void raise(std::atomic<uint32_t> &most, uint32_t own) {
   }
 }
 
+// Chunks of a row of lhs that is read where it lies.
+constexpr int64_t mostPieces = 16;
+
+// A large result is written without reading what was there before, and without displacing what the
+// caches hold: by the time somebody reads it, it would have left them anyway.
+inline bool streamsResult(const Contraction &shape, const void *out) {
+  constexpr int64_t largeBytes = 4 << 20;
+  return !shape.accumulate && shape.n * elementBytes(shape.out) % 64 == 0 &&
+         static_cast<int64_t>(shape.outElements()) * elementBytes(shape.out) >= largeBytes &&
+         reinterpret_cast<uintptr_t>(out) % 64 == 0;
+}
+
 // An extent cut into `count` blocks of `size`, the last one smaller.
-struct BlockedProduct::Blocking {
+struct BlockedLayout::Blocking {
   int64_t count, size;
   static Blocking atMost(int64_t extent, int64_t most, int64_t unit) {
     return inParts(extent, ceilDivide(extent, most), unit);
@@ -47,7 +59,7 @@ struct BlockedProduct::Blocking {
   }
 };
 
-struct BlockedProduct::Grid {
+struct BlockedLayout::Grid {
   Blocking rows, columns;
 };
 

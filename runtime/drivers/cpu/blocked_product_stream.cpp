@@ -41,11 +41,6 @@ struct BlockedProduct::StreamedBlock {
   bool fetchesNext; // the panel after this one
 };
 
-bool BlockedProduct::isNarrow(const Contraction &shape) const {
-  return kernel.pieces[1] != kernel.pieces[0] && shape.batch == 1 &&
-         shape.n <= kernel.pieces[1]->columns;
-}
-
 bool BlockedProduct::streamsWeights(const Contraction &shape, bool rhsIsPacked) const {
   if (isNarrow(shape))
     return true;

@@ -73,7 +73,7 @@ mpc_rt_status_t Convolver::convolve(const mpc_rt_convolution_t &descriptor, cons
     measure(descriptor, shape, lhs, rhs, bias, batch);
   Plan &plan = findPlan(descriptor, shape, batch);
   run(plan, descriptor, lhs, rhs, bias, out);
-  log.note(descriptor.id, batch, descriptor.layer, shape, plan.kernel());
+  log.note(descriptor.id, batch, descriptor.layer, shape, plan.kernel(), plan.reason);
   return MPC_RT_OK;
 }
 
@@ -102,7 +102,7 @@ mpc_rt_status_t Convolver::reserveFor(const mpc_rt_convolution_t &descriptor, co
   if (c.outElements() == 0 || c.batch == 0)
     return MPC_RT_OK;
   const Plan &plan = findPlan(descriptor, c, batch);
-  log.note(descriptor.id, batch, descriptor.layer, c, plan.kernel());
+  log.note(descriptor.id, batch, descriptor.layer, c, plan.kernel(), plan.reason);
   if (plan.depthwise || plan.filterGradient || (!plan.product && !plan.body))
     return MPC_RT_OK; // has its memory, needs none
   const bool isWhole = c.direction == MPC_RT_CONVOLUTION_FILTER_GRADIENT;

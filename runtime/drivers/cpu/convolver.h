@@ -65,6 +65,7 @@ private:
     std::unique_ptr<FilterGradient> filterGradient;
     std::unique_ptr<onednn::ConvolutionPrimitive> body, tail;
     const MicroKernel *micro = nullptr; // of `product` and `filterGradient`
+    Reason reason;                      // why it is done so
 
     const char *kernel() const;
     bool copiesFilter() const { return widenRhs || padsChannels; }

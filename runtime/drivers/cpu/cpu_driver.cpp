@@ -148,7 +148,7 @@ public:
     const mpc_rt_rows_product_t &own = rowLoop->products[product];
     if (reserves)
       return contractor->reserveFor(*own.descriptor, lhs, own.rhs, own.bias, out, /*extras=*/{},
-                                    rowLoop->batch);
+                                    rowLoop->batch, /*byRows=*/true);
     if (!splitsRows)
       return contractor->contract(*own.descriptor, lhs, own.rhs, own.bias, out, /*extras=*/{},
                                   rowLoop->batch, /*byRows=*/true);
@@ -238,7 +238,8 @@ private:
     if (auto status = resolveAttention(descriptor, operands, batch, shape))
       return status;
     const char *kernel = attender->kernelOf(shape);
-    log.note(descriptor.id, batch, descriptor.layer, shape, isGradient, kernel ? kernel : "loop");
+    log.note(descriptor.id, batch, descriptor.layer, shape, isGradient, kernel ? kernel : "loop",
+             attender->reasonOf(shape));
     if (reserves) {
       if (kernel)
         attender->reserveFor(shape, isGradient);

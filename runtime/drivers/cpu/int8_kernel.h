@@ -28,6 +28,10 @@ extern const Int8Kernel vnniInt8, amxInt8;
 // The kernel for this CPU, of those up to `isa`; null where there is none.
 const Int8Kernel *int8Kernel(int isa) noexcept;
 
+// A loop on any CPU, for any call: exact, sums wrap around. `avx2`: the CPU has it.
+void contractInt8(ThreadTeam &team, bool avx2, const Contraction &shape, const int8_t *lhs,
+                  const int8_t *rhs, int32_t *out);
+
 } // namespace mpc::rt
 
 #endif

@@ -65,27 +65,40 @@ IntegerWeights::IntegerWeights(ThreadTeam &team, int isa, const WeightState &sta
       weightKernels[dtype] = weightKernel(isa, dtype);
 }
 
-bool IntegerWeights::readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &c,
-                                const BlockScales *scales) {
+Verdict IntegerWeights::readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &c,
+                                   const BlockScales *scales) {
   // A kept copy in the dtype of lhs is worth its memory for many rows, if not AMX is faster still.
   constexpr int64_t mostTileRows = 32;
   if (c.rhs != MPC_RT_INT8 || c.batch != 1 || c.k == 0 || c.transposeLhs || c.accumulate ||
       !state.keeps(descriptor))
-    return false;
+    return refused("integers that do not stay, or operands in another order");
+  if (c.m <= mostTileRows)
+    return taken("at most 32 rows by integers that stay", "Zen 4 and 5");
   amx::Scales found;
-  return c.m <= mostTileRows ||
-         (useAmx && (!scales || amx::findScales(c, findBlocks(descriptor, c, *scales), found)));
+  return useAmx && (!scales || amx::findScales(c, findBlocks(descriptor, c, *scales), found))
+             ? taken("tiles of AMX widen integers that stay")
+             : refused("many rows are worth a copy of the weights");
 }
 
 void IntegerWeights::multiply(const mpc_rt_contract_t &descriptor, const Contraction &c,
                               const void *lhs, const void *rhs, const BlockScales *scales,
                               float *sums) {
-  const auto *numbers = static_cast<const int8_t *>(rhs);
   const WeightScales *blocks = nullptr;
   if (scales) {
     blocks = &findBlocks(descriptor, c, *scales);
     lhs = orderRows(c, lhs, *blocks);
   }
+  multiplyOrReserve(descriptor, c, lhs, static_cast<const int8_t *>(rhs), blocks, sums);
+}
+
+void IntegerWeights::reserveFor(const mpc_rt_contract_t &descriptor, const Contraction &c) {
+  multiplyOrReserve(descriptor, c, /*lhs=*/nullptr, /*rhs=*/nullptr, /*blocks=*/nullptr,
+                    /*sums=*/nullptr);
+}
+
+void IntegerWeights::multiplyOrReserve(const mpc_rt_contract_t &descriptor, const Contraction &c,
+                                       const void *lhs, const int8_t *numbers,
+                                       const WeightScales *blocks, float *sums) {
   amx::Scales amxScales;
   if (useAmx && (!blocks || amx::findScales(c, *blocks, amxScales)))
     return multiplyAmx(descriptor, c, lhs, numbers, blocks, sums);
@@ -103,13 +116,15 @@ void IntegerWeights::multiplyAmx(const mpc_rt_contract_t &descriptor, const Cont
                                  const void *lhs, const int8_t *rhs, const WeightScales *blocks,
                                  float *sums) {
   const int8_t *numbers =
-      findTiles(descriptor, c, Layout::amx, amx::weightBytes(c),
+      findTiles(descriptor, c, rhs, Layout::amx, amx::weightBytes(c),
                 [&](int8_t *to) { amx::packWeights(team, c, rhs, blocks, to); });
   amx::Scales scales;
   if (blocks)
     amx::findScales(c, *blocks, scales);
   reserve(preparedRows, amx::rowBytes(c));
   reserve(scratch, amx::scratchBytes(c) * team.threads());
+  if (!sums)
+    return;
   amx::packRows(team, c, lhs, preparedRows.data());
   amx::multiply(team, c, preparedRows.data(), numbers, scales, sums, scratch.data());
 }
@@ -117,8 +132,14 @@ void IntegerWeights::multiplyAmx(const mpc_rt_contract_t &descriptor, const Cont
 const int8_t *IntegerWeights::findTiles(const Int8Kernel &kernel,
                                         const mpc_rt_contract_t &descriptor, const Contraction &c,
                                         const int8_t *rhs) {
-  return findTiles(descriptor, c, Layout::int8, kernel.weightBytes(c),
+  return findTiles(descriptor, c, rhs, Layout::int8, kernel.weightBytes(c),
                    [&](int8_t *to) { kernel.packWeights(team, c, rhs, to); });
+}
+
+Buffer &IntegerWeights::reserveCopy(const mpc_rt_contract_t &descriptor, const Contraction &c) {
+  PackedWeights &copy = copies[{descriptor.rhs_variable, c.lhs}];
+  reserve(copy.buffer, c.rhsElements() * dtypeSize(c.lhs));
+  return copy.buffer;
 }
 
 const void *IntegerWeights::findCopy(const mpc_rt_contract_t &descriptor, const Contraction &c,
@@ -126,7 +147,7 @@ const void *IntegerWeights::findCopy(const mpc_rt_contract_t &descriptor, const 
   PackedWeights &copy = copies[{descriptor.rhs_variable, c.lhs}];
   const bool keep = state.keeps(descriptor);
   if (!keep || copy.keptVersion != state.version) {
-    reserve(copy.buffer, c.rhsElements() * dtypeSize(c.lhs));
+    reserveCopy(descriptor, c);
     copy.keptVersion = 0;
     dequantize(team, c, static_cast<const int8_t *>(rhs), scales, copy.buffer.data());
     if (keep)
@@ -179,6 +200,8 @@ const float *IntegerWeights::widenRows(const Contraction &c, const void *lhs) {
   if (c.lhs == MPC_RT_FLOAT32)
     return static_cast<const float *>(lhs);
   reserve(preparedRows, c.lhsElements() * sizeof(float));
+  if (!lhs)
+    return nullptr;
   float *wide = preparedRows.floats();
   widenElements(team, kernels, c.lhs, lhs, wide, static_cast<int64_t>(c.lhsElements()));
   return wide;

@@ -14,6 +14,7 @@
 #include "runtime/drivers/cpu/thread_team.h"
 #include "runtime/drivers/cpu/weight_kernel.h"
 #include "runtime/drivers/cpu/weight_scales.h"
+#include "runtime/drivers/kernel_reason.h"
 
 #include <map>
 #include <tuple>
@@ -28,17 +29,22 @@ public:
 
   // Whether multiply() takes these weights of a floating lhs: more than a few rows only where AMX
   // multiplies them with these scales, which may be null.
-  bool readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                  const BlockScales *scales);
+  Verdict readsTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                     const BlockScales *scales);
   // Rows of lhs by weights that readsTiles() is true of: [m, n] sums in float32.
   void multiply(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                 const void *rhs, const BlockScales *scales, float *sums);
 
+  // Takes the memory that multiply() needs without scales, and computes nothing.
+  void reserveFor(const mpc_rt_contract_t &descriptor, const Contraction &shape);
+
   // The weights [k, n] in the dtype of lhs. `scales` may be null.
   const void *findCopy(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                        const void *rhs, const BlockScales *scales);
+  // The memory for them, which holds nothing yet.
+  Buffer &reserveCopy(const mpc_rt_contract_t &descriptor, const Contraction &shape);
 
-  // The weights as `kernel` reads them.
+  // The weights as `kernel` reads them; of null weights the memory alone.
   const int8_t *findTiles(const Int8Kernel &kernel, const mpc_rt_contract_t &descriptor,
                           const Contraction &shape, const int8_t *rhs);
 
@@ -52,16 +58,21 @@ public:
 private:
   // How weights lie in the copy that is kept.
   enum class Layout { vectors, pairs, columns, amx, int8 };
-  // The copy in this layout, which `pack` writes into memory of `bytes`.
+  // The copy in this layout, which `pack` writes into memory of `bytes` if there is an `rhs`.
   template <typename Pack>
   const int8_t *findTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                          Layout layout, uint64_t bytes, const Pack &pack);
+                          const int8_t *rhs, Layout layout, uint64_t bytes, const Pack &pack);
   const int8_t *findVectorTiles(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                 const int8_t *rhs, const WeightScales *blocks);
   const WeightScales &findBlocks(const mpc_rt_contract_t &descriptor, const Contraction &shape,
                                  const BlockScales &scales);
 
-  // The ways to multiply: `blocks` may be null.
+  // As multiply(), of rows in the order of the tiles. Without `sums` the memory is taken, and
+  // nothing is read or computed.
+  void multiplyOrReserve(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                         const void *lhs, const int8_t *rhs, const WeightScales *blocks,
+                         float *sums);
+  // The ways to do so: `blocks` may be null.
   void multiplyAmx(const mpc_rt_contract_t &descriptor, const Contraction &shape, const void *lhs,
                    const int8_t *rhs, const WeightScales *blocks, float *sums);
   // By columns whose numbers lie together.
@@ -81,6 +92,7 @@ private:
   const void *orderRows(const Contraction &shape, const void *lhs, const WeightScales &blocks);
   // Rows of lhs in steps of columnStep.
   void orderSteps(const ColumnKernel &kernel, const Contraction &shape, const void *lhs);
+  // In float32; null of null.
   const float *widenRows(const Contraction &shape, const void *lhs);
 
   ThreadTeam &team;
@@ -100,13 +112,16 @@ private:
 
 template <typename Pack>
 const int8_t *IntegerWeights::findTiles(const mpc_rt_contract_t &descriptor, const Contraction &c,
-                                        Layout layout, uint64_t bytes, const Pack &pack) {
+                                        const int8_t *rhs, Layout layout, uint64_t bytes,
+                                        const Pack &pack) {
   PackedWeights &kept =
       tiles[{descriptor.rhs_variable, c.k, c.n, c.transposeRhs, c.packedRhs, layout}];
   if (kept.keptVersion != state.version) {
     reserve(kept.buffer, bytes);
-    pack(reinterpret_cast<int8_t *>(kept.buffer.data()));
-    kept.keptVersion = state.version;
+    if (rhs) {
+      pack(reinterpret_cast<int8_t *>(kept.buffer.data()));
+      kept.keptVersion = state.version;
+    }
   }
   return reinterpret_cast<const int8_t *>(kept.buffer.data());
 }

@@ -18,9 +18,6 @@
 
 namespace mpc::rt {
 
-struct Contraction;
-struct Convolution;
-
 // A part of an operand as it lies in memory, from the first lane and k of the panels on. A lane is
 // a row of lhs or a column of rhs.
 struct PanelSource {
@@ -125,18 +122,6 @@ const PieceKernel &pieceKernelFor(const MicroKernel &kernel, int64_t columns) no
 constexpr size_t microKernelStateBytes = 64;
 
 extern const MicroKernel amxBFloat16, avx512BFloat16, avx512Float32, avx2Float32;
-
-// The contraction is faster by the kernel than by oneDNN. `rhsKept`: both have rhs packed already.
-// `launches`: a kernel runs on the result, which oneDNN writes to memory first.
-bool isWorthwhile(const MicroKernel &kernel, const Contraction &shape, bool rhsKept,
-                  bool launches) noexcept;
-
-// The same of a product of a loop that threads share by rows, if isWorthwhile() says no.
-bool isWorthwhileByRows(const MicroKernel &kernel, const Contraction &shape) noexcept;
-
-// The same of a convolution. `widens`: oneDNN would compute it in float32, whatever its operands
-// are.
-bool isWorthwhile(const MicroKernel &kernel, const Convolution &shape, bool widens) noexcept;
 
 // Threads of a blocked product pack the columns that they multiply, instead of all of them before
 // the first block.

@@ -11,56 +11,6 @@ namespace mpc::rt {
 // Panels that are packed together where all are: a row of them is some whole lines of memory.
 static constexpr int64_t panelsAtOnce = 8;
 
-PanelOperand BlockedProduct::lhsOf(const Contraction &shape, const void *data) const {
-  bool contiguous = !shape.transposeLhs;
-  return {data,
-          shape.roundsLhs ? mpc_rt_dtype_t{MPC_RT_FLOAT32} : shape.lhs,
-          shape.m,
-          shape.k,
-          contiguous ? shape.k : shape.m,
-          contiguous,
-          kernel.rows,
-          kernel.lhsStepBytes,
-          kernel.depth,
-          kernel.packLhs[shape.lhs][contiguous],
-          !shape.roundsLhs               ? nullptr
-          : shape.lhs == MPC_RT_BFLOAT16 ? vectors.roundBFloat16
-                                         : vectors.roundFloat16};
-}
-
-PanelOperand BlockedProduct::rhsOf(const Contraction &shape, const void *data, bool narrow) const {
-  const PieceKernel &pieces = *kernel.pieces[narrow ? 1 : 0];
-  bool contiguous = shape.transposeRhs;
-  return {data,
-          shape.rhs,
-          shape.n,
-          shape.k,
-          contiguous ? shape.k : shape.n,
-          contiguous,
-          narrow ? pieces.columns : kernel.columns,
-          narrow ? kernel.rhsStepBytes / kernel.columns * pieces.columns : kernel.rhsStepBytes,
-          kernel.depth,
-          (narrow ? pieces.packRhs : kernel.packRhs)[shape.rhs][contiguous]};
-}
-
-bool BlockedProduct::multiplies(const Contraction &shape) const {
-  auto packs = [](PackTable packs, mpc_rt_dtype_t dtype) {
-    return dtype <= MPC_RT_FLOAT16 && packs[dtype][0];
-  };
-  return shape.k > 0 && packs(kernel.packLhs, shape.lhs) && packs(kernel.packRhs, shape.rhs) &&
-         shape.out <= MPC_RT_FLOAT16;
-}
-
-int64_t BlockedProduct::stepsOf(int64_t depth) const { return ceilDivide(depth, kernel.depth); }
-
-const uint8_t *BlockedProduct::chunkOf(const PanelOperand &side, const Panels &panels,
-                                       int64_t chunk, int64_t panel) const {
-  int64_t before = chunk * kernel.steps;
-  int64_t steps = std::min(kernel.steps, side.steps() - before);
-  return panels.data +
-         (before * panels.panels + (panel - panels.firstPanel) * steps) * side.stepBytes;
-}
-
 void BlockedProduct::pack(const PanelOperand &side, int64_t first, int64_t panels, int64_t chunk,
                           uint8_t *to, float *sums) const {
   const int64_t step = chunk * kernel.steps;
@@ -111,11 +61,6 @@ void BlockedProduct::packAll(const PanelOperand &side, int64_t first, int64_t pa
                          const_cast<uint8_t *>(chunkOf(side, whole, chunk, panel)));
                   }
                 });
-}
-
-uint64_t BlockedProduct::packedBytes(const Contraction &shape) const {
-  return static_cast<uint64_t>(panelsOf(shape) * stepsOf(shape.k) *
-                               rhsOf(shape, nullptr, isNarrow(shape)).stepBytes);
 }
 
 void BlockedProduct::packRhs(const Contraction &shape, const void *rhs, void *to) {

@@ -2,6 +2,7 @@
 //
 // How a convolution is done: by loops for depthwise ones, a micro-kernel of ours, or oneDNN where
 // it is right and has a kernel; else directly.
+#include "runtime/drivers/cpu/convolution_rules.h"
 #include "runtime/drivers/cpu/convolver.h"
 #include "runtime/drivers/cpu/onednn_blocks.h"
 #include "runtime/drivers/cpu/scattered_filter_gradient.h"
@@ -136,6 +137,13 @@ bool isNative(const Convolution &c, bool nativeBFloat16) {
   return nativeBFloat16 && isBFloat16(c) && !pairsWithStrangers(c) && !isWrongInBFloat16(c);
 }
 
+// Whether all taps at once are faster than windows, by the kernel's means for that direction.
+Verdict isScattered(const MicroKernel &kernel, const Convolution &c) {
+  const bool computes = toFilter(c) ? ScatteredFilterGradient::multiplies(kernel, c)
+                                    : ScatteredProduct::multiplies(kernel, c);
+  return computes ? isScatteringWorthwhile(kernel, c) : Verdict{};
+}
+
 // Samples that are converted at a time, of so many float32 elements each.
 int64_t blockOf(const Convolution &c, int64_t sampleElements) {
   return std::clamp<int64_t>(blockBytes / std::max<int64_t>(4 * sampleElements, 1), 1, c.batch);
@@ -163,7 +171,9 @@ std::unique_ptr<Convolver::Plan> Convolver::makePlan(const Convolution &shape,
                                                      const std::string *kernel) {
   auto plan = std::make_unique<Plan>();
   plan->shape = shape;
-  if (!kernel || !take(*plan, *kernel))
+  if (kernel && take(*plan, *kernel))
+    plan->reason = {"measured by --tune"};
+  else
     takeByRules(*plan);
   return plan;
 }
@@ -180,8 +190,10 @@ bool Convolver::take(Plan &plan, const std::string &kernel) {
 }
 
 void Convolver::takeByRules(Plan &plan) {
-  if (hasFloat64(plan.shape))
+  if (hasFloat64(plan.shape)) {
+    plan.reason = {"no other kernel sums in float64"};
     return; // directly
+  }
   const bool native = isNative(plan.shape, nativeBFloat16);
   if (takeOwnByRules(plan, /*widens=*/!native) || takeLibrary(plan, native))
     return;
@@ -189,8 +201,11 @@ void Convolver::takeByRules(Plan &plan) {
   if (native && (takeOwnByRules(plan, /*widens=*/true) || takeLibrary(plan, /*native=*/false)))
     return;
   // What only we get right; done directly it takes several times as long (decision 0040).
-  if (const MicroKernel *kernel = findMicroKernel(plan.shape))
-    takeMicroKernel(plan, kernel);
+  const MicroKernel *kernel = findMicroKernel(plan.shape);
+  if (kernel && takeMicroKernel(plan, kernel))
+    plan.reason = {"oneDNN gets it wrong"};
+  else
+    plan.reason = {"no other kernel computes it"};
 }
 
 bool Convolver::takeOwnByRules(Plan &plan, bool widens) {
@@ -201,16 +216,21 @@ bool Convolver::takeOwnByRules(Plan &plan, bool widens) {
                         : c.direction == MPC_RT_CONVOLUTION_INPUT_GRADIENT ? c.lhs == MPC_RT_FLOAT32
                                                                            : false;
   const bool isLarge = isShared && Convolution::product(c.kernel) > mostTapsAlone;
-  if ((!isLarge || DepthwiseConvolution::isInStrips(depthwise, c)) && takeDepthwise(plan))
+  if ((!isLarge || DepthwiseConvolution::isInStrips(depthwise, c)) && takeDepthwise(plan)) {
+    plan.reason = {"a filter for each channel", "Zen 3 and 4"};
     return true;
+  }
   const MicroKernel *kernel = findMicroKernel(c);
-  if (!kernel)
+  if (!kernel) {
+    plan.reason = {"no micro-kernel for this CPU"};
     return false;
+  }
   // Not where oneDNN multiplies bfloat16 as it is and ours would widen it.
-  const bool isScattered =
-      (widens || kernel == bfloat16) && (ScatteredProduct::isWorthwhile(*kernel, c) ||
-                                         ScatteredFilterGradient::isWorthwhile(*kernel, c));
-  return (isScattered || isWorthwhile(*kernel, c, widens)) && takeMicroKernel(plan, kernel);
+  const Verdict scattered = widens || kernel == bfloat16 ? isScattered(*kernel, c) : Verdict{};
+  const Verdict verdict =
+      scattered.isTaken ? scattered : isWorthwhile(cpuKind(), *kernel, c, widens);
+  plan.reason = verdict.reason;
+  return verdict.isTaken && takeMicroKernel(plan, kernel);
 }
 
 bool Convolver::takeDepthwise(Plan &plan) {
@@ -226,11 +246,12 @@ const MicroKernel *Convolver::findMicroKernel(const Convolution &c) const {
 
 bool Convolver::takeMicroKernel(Plan &plan, const MicroKernel *kernel) {
   const Convolution &c = plan.shape;
-  if (ScatteredFilterGradient::isWorthwhile(*kernel, c))
+  const bool scatters = isScattered(*kernel, c).isTaken;
+  if (scatters && toFilter(c))
     plan.filterGradient = std::make_unique<ScatteredFilterGradient>(team, kernels, *kernel, c);
   else if (WindowedFilterGradient::multiplies(*kernel, c))
     plan.filterGradient = std::make_unique<WindowedFilterGradient>(team, kernels, *kernel, c);
-  if (ScatteredProduct::isWorthwhile(*kernel, c))
+  if (scatters && !toFilter(c))
     plan.product = std::make_unique<ScatteredProduct>(team, kernels, *kernel, c);
   else if (WindowedProduct::multiplies(*kernel, c))
     plan.product = std::make_unique<WindowedProduct>(team, kernels, *kernel, c);

@@ -37,19 +37,6 @@ bool ScatteredFilterGradient::multiplies(const MicroKernel &kernel, const Convol
          c.out <= MPC_RT_FLOAT16;
 }
 
-bool ScatteredFilterGradient::isWorthwhile(const MicroKernel &kernel, const Convolution &c) {
-  if (!multiplies(kernel, c))
-    return false;
-  // Measured on a Zen 4 (docs/decisions/0071), in tenths of what multiplying a vector takes: of
-  // each place, its rows and its packing; oneDNN has a vector for each tap and channel.
-  const bool isAvx2 = &kernel == &avx2Float32;
-  const int64_t lanes = isAvx2 ? 8 : 16, columns = kernel.pieces[1]->columns;
-  const int64_t vectors = ceilDivide(c.channels, columns) * columns / lanes;
-  const int64_t taps = Convolution::product(c.kernel);
-  return (!isAvx2 || c.channels >= 32) && c.filters <= lanes &&
-         (13 * taps * c.filters + 125) * vectors * 2 <= (isAvx2 ? 14 : 19) * taps * c.channels;
-}
-
 ScatteredFilterGradient::ScatteredFilterGradient(ThreadTeam &team, const VectorKernels &vectors,
                                                  const MicroKernel &micro, const Convolution &shape)
     : team(team), vectors(vectors), shape(shape), micro(micro), kernel(*micro.pieces[1]),

@@ -25,8 +25,6 @@ public:
   // Whether the kernel multiplies the operands, and all places of the images meet all taps, unless
   // these are in padding.
   static bool multiplies(const MicroKernel &kernel, const Convolution &shape);
-  // That is so, and faster than products over windows, oneDNN's or ours.
-  static bool isWorthwhile(const MicroKernel &kernel, const Convolution &shape);
 
   ScatteredFilterGradient(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
                           const Convolution &shape);

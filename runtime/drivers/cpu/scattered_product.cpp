@@ -38,24 +38,6 @@ bool ScatteredProduct::multiplies(const MicroKernel &kernel, const Convolution &
          c.rhs <= MPC_RT_FLOAT16 && kernel.packRhs[c.rhs][0];
 }
 
-bool ScatteredProduct::isWorthwhile(const MicroKernel &kernel, const Convolution &c) {
-  if (&kernel == &amxBFloat16 || !multiplies(kernel, c)) // not measured with tiles
-    return false;
-  // Fits to what was measured on a Zen 4 (docs/decisions/0071). Of each place and step along k: the
-  // rows that are multiplied, and what packing takes; of each row, adding up. Against them what
-  // oneDNN takes for a tap: a vector of columns, two where it widens gradients to float32, and with
-  // AVX2 less where it has kernels for few channels.
-  constexpr int64_t adding = 24;
-  const bool isAvx2 = &kernel == &avx2Float32, toImages = c.toImages();
-  const bool isStrided = Convolution::product(c.strides) > 1;
-  const int64_t ofTapByAvx2 = !toImages ? 12 : isStrided ? 5 : 9;
-  const int64_t ofTapByAvx512 = toImages && kernel.depth > 1 ? 28 : 14;
-  const int64_t ofTap = isAvx2 ? ofTapByAvx2 : ofTapByAvx512, packing = isAvx2 ? 8 : 16;
-  const int64_t taps = Convolution::product(c.kernel);
-  const int64_t steps = ceilDivide(depthOf(c), kernel.depth);
-  return taps * c.outColumns() * (steps + adding) + packing * steps <= ofTap * taps * steps;
-}
-
 ScatteredProduct::ScatteredProduct(ThreadTeam &team, const VectorKernels &vectors,
                                    const MicroKernel &micro, const Convolution &shape)
     : team(team), vectors(vectors), shape(shape), micro(micro), kernel(*micro.pieces[1]),

@@ -26,8 +26,6 @@ public:
   // Whether the kernel packs lhs and reads the filter where it lies, and all places of lhs meet all
   // taps, unless these are in padding.
   static bool multiplies(const MicroKernel &kernel, const Convolution &shape);
-  // That is so, and faster than products over windows, oneDNN's or ours.
-  static bool isWorthwhile(const MicroKernel &kernel, const Convolution &shape);
 
   ScatteredProduct(ThreadTeam &team, const VectorKernels &vectors, const MicroKernel &kernel,
                    const Convolution &shape);

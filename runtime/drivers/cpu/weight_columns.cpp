@@ -86,7 +86,7 @@ void IntegerWeights::orderSteps(const ColumnKernel &kernel, const Contraction &c
   const int64_t width = isNarrow ? sizeof(uint16_t) : sizeof(float);
   const void *wide = isNarrow ? lhs : widenRows(c, lhs);
   reserve(scratch, static_cast<uint64_t>(c.m * stride * width));
-  for (int64_t m = 0; m < c.m; ++m) {
+  for (int64_t m = 0; lhs && m < c.m; ++m) {
     uint8_t *to = scratch.data() + m * stride * width;
     if (isNarrow)
       fillSteps(static_cast<const uint16_t *>(wide) + m * c.k, c.k, kernel.evenFirst,
@@ -101,9 +101,11 @@ void IntegerWeights::multiplyColumns(const ColumnKernel &kernel,
                                      const mpc_rt_contract_t &descriptor, const Contraction &c,
                                      const void *lhs, const int8_t *rhs, const WeightScales *blocks,
                                      float *sums) {
-  const int8_t *columns = findTiles(descriptor, c, Layout::columns, columnBytes(c),
+  const int8_t *columns = findTiles(descriptor, c, rhs, Layout::columns, columnBytes(c),
                                     [&](int8_t *to) { packColumns(team, c, rhs, blocks, to); });
   orderSteps(kernel, c, lhs);
+  if (!sums)
+    return;
   const int64_t steps = ceilDivide(c.k, columnStep), stride = steps * columnStep;
   const int64_t width = c.lhs == MPC_RT_BFLOAT16 ? sizeof(uint16_t) : sizeof(float);
   // Numbers without scales, as one block.

@@ -134,12 +134,17 @@ void IntegerWeights::multiplyPanels(const WeightKernel &weights,
                                     float *sums) {
   const bool isPaired = readsPairs(weights, blocks);
   const int8_t *numbers = isPaired
-                              ? findTiles(descriptor, c, Layout::pairs, pairBytes(c),
+                              ? findTiles(descriptor, c, rhs, Layout::pairs, pairBytes(c),
                                           [&](int8_t *to) { packPairs(team, c, rhs, *blocks, to); })
                               : findVectorTiles(descriptor, c, rhs, blocks);
   const MicroKernel &kernel = weights.kernel;
   const Sizes sizes(weights, c);
   reserve(preparedRows, static_cast<uint64_t>(sizes.rowPanels * sizes.steps * kernel.lhsStepBytes));
+  const int64_t count = ceilDivide(c.n, columnsOfPanel);
+  const int64_t parts = std::min<int64_t>(count, team.threads());
+  reserve(scratch, static_cast<uint64_t>(parts * sizes.total()) * sizeof(float));
+  if (!sums)
+    return;
   team.forRange(sizes.rowPanels, std::max<int64_t>(conversionGrain / (c.k * kernel.rows), 1),
                 [&](int64_t begin, int64_t end) {
                   for (int64_t panel = begin; panel < end; ++panel) {
@@ -150,9 +155,6 @@ void IntegerWeights::multiplyPanels(const WeightKernel &weights,
                         preparedRows.data() + panel * sizes.steps * kernel.lhsStepBytes);
                   }
                 });
-  const int64_t count = ceilDivide(c.n, columnsOfPanel);
-  const int64_t parts = std::min<int64_t>(count, team.threads());
-  reserve(scratch, static_cast<uint64_t>(parts * sizes.total()) * sizeof(float));
   float *memory = scratch.floats();
   team.forRange(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {

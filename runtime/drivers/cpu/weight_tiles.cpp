@@ -90,7 +90,7 @@ void multiplyBlockTiles(ThreadTeam &team, const VectorKernels &kernels, const Co
 const int8_t *IntegerWeights::findVectorTiles(const mpc_rt_contract_t &descriptor,
                                               const Contraction &c, const int8_t *rhs,
                                               const WeightScales *blocks) {
-  return findTiles(descriptor, c, Layout::vectors, tileBytes(c),
+  return findTiles(descriptor, c, rhs, Layout::vectors, tileBytes(c),
                    [&](int8_t *to) { packTiles(team, c, rhs, blocks, to); });
 }
 
@@ -99,6 +99,8 @@ void IntegerWeights::multiplyVectors(const mpc_rt_contract_t &descriptor, const 
                                      float *sums) {
   const int8_t *numbers = findVectorTiles(descriptor, c, rhs, blocks);
   const float *rows = widenRows(c, lhs);
+  if (!sums)
+    return;
   if (blocks)
     multiplyBlockTiles(team, kernels, c, rows, numbers, *blocks, sums);
   else

@@ -5,8 +5,9 @@
 #include "mpc-rt/device.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/element.h"
-#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/base/memory.h"
 #include "runtime/drivers/cpu/int8_kernel.h"
+#include "runtime/drivers/cpu/weight_kernel.h"
 
 #include <gtest/gtest.h>
 

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -112,7 +113,7 @@ protected:
               MPC_RT_OK);
     driver->end();
     EXPECT_EQ(data.difference(), "");
-    return lastWord(driver->usedKernels());
+    return kernelOf(driver->usedKernels());
   }
   std::string convolve(WeightUse use = WeightUse::updated) {
     cts::ConvolutionData data(images);
@@ -123,11 +124,13 @@ protected:
               MPC_RT_OK);
     driver->end();
     EXPECT_EQ(data.difference(), "");
-    return lastWord(driver->usedKernels());
+    return kernelOf(driver->usedKernels());
   }
-  static std::string lastWord(const std::string &line) {
-    const size_t space = line.rfind(' ');
-    return space == std::string::npos ? "" : line.substr(space + 1, line.size() - space - 2);
+  // Of "LAYER SIZES DTYPES KERNEL: REASON".
+  static std::string kernelOf(const std::string &line) {
+    const std::string named = line.substr(0, std::min(line.find(": "), line.find('\n')));
+    const size_t space = named.rfind(' ');
+    return space == std::string::npos ? "" : named.substr(space + 1);
   }
   // Null where there is no choice.
   static const char *nameOfOwn() {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// How a contraction is done: by which kernel, in which blocks, what is packed and widened before.
-#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/library_plan.h"
 #include "runtime/drivers/cpu/onednn_blocks.h"
 
 #include <algorithm>
@@ -30,75 +28,33 @@ int64_t matricesAtOnce(int64_t matrices, int64_t most, int64_t threads) {
 
 } // namespace
 
-Contractor::Plan &Contractor::findPlan(const mpc_rt_contract_t &descriptor,
-                                       const Contraction &shape, bool findLargest, bool launches,
-                                       int64_t batch, bool byRows) {
-  bool keep = state.keeps(descriptor);
-  PlanKey key{descriptor.id, keep, findLargest, launches, byRows, batch};
-  auto found = plans.find(key);
-  // The comparison guards against two descriptors with one id: a wrong plan would write out of
-  // bounds.
-  if (found != plans.end() && found->second->shape == shape)
-    return *found->second;
-  BlockedProduct *blocked = findBlocked(shape);
-  if (blocked) {
-    const bool mayUseLibrary =
-        !isBFloat16(shape) || onednn::multipliesTerms(Element::bfloat16, shape.k);
-    const std::string *chosen =
-        choices.find({KernelChoices::Operation::contraction, descriptor.id, batch, keep});
-    if (chosen ? *chosen != blocked->name()
-               : mayUseLibrary && !blocked->isWorthwhile(shape, keep, launches) &&
-                     !(byRows && blocked->isWorthwhileByRows(shape)))
-      blocked = nullptr;
-  }
-  auto plan = makePlan(shape, keep, findLargest, launches, blocked);
-  if (plans.size() >= mostPlans)
-    plans.clear();
-  return *(plans[key] = std::move(plan));
-}
-
-std::unique_ptr<Contractor::Plan> Contractor::makePlan(const Contraction &shape, bool rhsKept,
-                                                       bool findLargest, bool launches,
-                                                       BlockedProduct *blocked) {
-  auto plan = std::make_unique<Plan>();
+std::unique_ptr<LibraryPlan> LibraryPlanner::make(const Contraction &shape,
+                                                  const LibraryPlanUse &use) {
+  auto plan = std::make_unique<LibraryPlan>();
   plan->shape = shape;
-  plan->findLargest = findLargest;
-  plan->launches = launches;
-  plan->blocked = blocked;
-  if (!blocked) {
-    choose(*plan, rhsKept);
-    if (shape.k > 0)
-      makeProducts(*plan);
-  }
+  plan->findLargest = use.findsLargest;
+  plan->launches = use.launches;
+  if (shape.lhs == MPC_RT_INT8)
+    chooseIntegers(*plan, use.keepsWeights);
+  else
+    choose(*plan, use.keepsWeights);
+  if (shape.k > 0)
+    makeProducts(*plan);
   return plan;
 }
 
-BlockedProduct *Contractor::findBlocked(const Contraction &c) const {
-  for (auto *product : {bfloat16Product.get(), float32Product.get()})
-    if (product && product->multiplies(c))
-      return product;
-  return nullptr;
-}
-
-const char *Contractor::kernelOf(const mpc_rt_contract_t &descriptor,
-                                 int64_t batch) const noexcept {
-  for (auto &[key, plan] : plans)
-    if (key.id == descriptor.id && key.batch == batch)
-      return plan->blocked ? plan->blocked->name() : plan->body ? plan->body->kernel() : "";
-  return "";
-}
-
-void Contractor::choose(Plan &plan, bool keepWeights) {
+void LibraryPlanner::chooseIntegers(LibraryPlan &plan, bool keepWeights) {
   const Contraction &c = plan.shape;
-  if (c.lhs == MPC_RT_INT8) {
-    plan.element = Element::int8;
-    plan.batched = c.batch > 1;
-    plan.units = plan.batched ? c.batch : c.m;
-    plan.block = plan.batched ? matricesAtOnce(c.batch, c.batch, team.threads()) : plan.units;
-    if (!plan.batched && (keepWeights || c.m >= packingRows))
-      plan.packed = layout(c.k, c.n, plan.element);
-    return;
-  }
+  plan.element = Element::int8;
+  plan.batched = c.batch > 1;
+  plan.units = plan.batched ? c.batch : c.m;
+  plan.block = plan.batched ? matricesAtOnce(c.batch, c.batch, threads) : plan.units;
+  if (!plan.batched && (keepWeights || c.m >= packingRows))
+    plan.packed = layout(c.k, c.n, plan.element);
+}
+
+void LibraryPlanner::choose(LibraryPlan &plan, bool keepWeights) {
+  const Contraction &c = plan.shape;
   bool native = isBFloat16(c) && nativeBFloat16 && onednn::multipliesTerms(Element::bfloat16, c.k);
   plan.element = native ? Element::bfloat16 : Element::float32;
   plan.batched = c.batch > 1;
@@ -117,6 +73,11 @@ void Contractor::choose(Plan &plan, bool keepWeights) {
   if (pack)
     plan.packed = layout(c.k, c.n, plan.element);
 
+  chooseBlock(plan);
+}
+
+void LibraryPlanner::chooseBlock(LibraryPlan &plan) const {
+  const Contraction &c = plan.shape;
   plan.units = plan.batched ? c.batch : c.m;
   plan.block = plan.units;
   // An update of weights reads so much else that blocks would save little.
@@ -132,10 +93,10 @@ void Contractor::choose(Plan &plan, bool keepWeights) {
     plan.block = std::min(plan.units, block);
   }
   if (plan.batched)
-    plan.block = matricesAtOnce(plan.units, plan.block, team.threads());
+    plan.block = matricesAtOnce(plan.units, plan.block, threads);
 }
 
-void Contractor::makeProducts(Plan &plan) {
+void LibraryPlanner::makeProducts(LibraryPlan &plan) {
   auto make = [&] {
     plan.body = makeProduct(plan, plan.block);
     int64_t rest = plan.units % plan.block;
@@ -150,7 +111,8 @@ void Contractor::makeProducts(Plan &plan) {
   }
 }
 
-std::unique_ptr<onednn::Product> Contractor::makeProduct(const Plan &plan, int64_t units) const {
+std::unique_ptr<onednn::Product> LibraryPlanner::makeProduct(const LibraryPlan &plan,
+                                                             int64_t units) const {
   const Contraction &c = plan.shape;
   onednn::ProductShape shape;
   shape.batch = plan.batched ? units : 1;
@@ -172,7 +134,8 @@ std::unique_ptr<onednn::Product> Contractor::makeProduct(const Plan &plan, int64
   return std::make_unique<onednn::Product>(shape);
 }
 
-std::shared_ptr<onednn::PackedLayout> Contractor::layout(int64_t k, int64_t n, Element element) {
+std::shared_ptr<onednn::PackedLayout> LibraryPlanner::layout(int64_t k, int64_t n,
+                                                             Element element) {
   auto &slot = layouts[{k, n, element}];
   if (!slot)
     slot = std::make_shared<onednn::PackedLayout>(k, n, element);

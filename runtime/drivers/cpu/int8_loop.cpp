@@ -2,7 +2,8 @@
 //
 // Products of int8 into int32 where oneDNN has no exact ones: rows in parallel, columns in tiles
 // whose sums stay in registers. Sums wrap around.
-#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/contraction_kernels.h"
+#include "runtime/drivers/cpu/finish_result.h"
 
 #include <algorithm>
 #include <immintrin.h>
@@ -128,6 +129,37 @@ void contractInt8(ThreadTeam &team, bool avx2, const Contraction &c, const int8_
                avx2);
     }
   });
+}
+
+namespace {
+
+class Int8Loop final : public ContractionKernel {
+public:
+  explicit Int8Loop(bool avx2) : avx2(avx2) {}
+
+  const char *name() const override { return "loop"; }
+  bool computes(const ContractionCall &call) override { return call.shape.lhs == MPC_RT_INT8; }
+  Verdict takes(const ContractionCall & /*call*/) override {
+    return taken("no other kernel of this CPU is exact in int8");
+  }
+  void reserve(const ContractionCall &call, ContractionMemory &memory) override {
+    memory.placeOf(call.shape, call.out);
+  }
+  void run(const ContractionCall &call, ContractionMemory &memory) override {
+    void *out = memory.placeOf(call.shape, call.out);
+    contractInt8(memory.team, avx2, call.shape, static_cast<const int8_t *>(call.lhs),
+                 static_cast<const int8_t *>(call.rhs), static_cast<int32_t *>(out));
+    finishResult(call, memory, out);
+  }
+
+private:
+  const bool avx2;
+};
+
+} // namespace
+
+std::unique_ptr<ContractionKernel> makeInt8Loop(bool avx2) {
+  return std::make_unique<Int8Loop>(avx2);
 }
 
 } // namespace mpc::rt

@@ -3,8 +3,10 @@
 // Products of a few rows with weights. Each weight is used once or a few times, so that reading
 // them is what takes the time: they are streamed once, as they are, without packing a copy or
 // widening one. A first prediction then reads the mapped weights file and nothing else.
-#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/contraction_kernels.h"
+#include "runtime/drivers/cpu/finish_result.h"
 #include "runtime/drivers/cpu/onednn_blocks.h"
+#include "runtime/drivers/result_kernel.h"
 
 #include <algorithm>
 
@@ -36,32 +38,26 @@ private:
   float *first;
 };
 
-} // namespace
-
-bool Contractor::isFewRows(const mpc_rt_contract_t &descriptor, const Contraction &c) const {
-  // Not for float64 and integers; the callers have dealt with those.
-  return state.keeps(descriptor) && c.batch == 1 && c.m <= mostRows && c.k > 0 && !c.transposeRhs &&
-         (!c.transposeLhs || c.m == 1);
-}
-
-void Contractor::contractRows(const Contraction &c, const void *lhs, const void *rhs,
-                              const void *bias, void *out, const ResultKernel *kernel,
-                              bool isMaster) {
-  reserve(lhsBlock, static_cast<uint64_t>(c.m * c.k) * sizeof(float));
-  float *wide = lhsBlock.floats();
-  widen(c.lhs, roundLhs(c, lhs), wide, static_cast<uint64_t>(c.m * c.k));
-  const float *wideBias = prepareBias(c, bias);
-  const mpc_rt_dtype_t stored = isMaster ? mpc_rt_dtype_t{MPC_RT_FLOAT32} : c.rhs;
-  auto addProducts = isMaster ? kernels.addRoundedProducts[c.rhs] : kernels.addProducts[c.rhs];
+// Writes the result of `call` to `out`, and runs the kernel on it.
+void multiply(const ContractionCall &call, ContractionMemory &memory, void *out) {
+  const Contraction &c = call.shape;
+  reserve(memory.lhsBlock, static_cast<uint64_t>(c.m * c.k) * sizeof(float));
+  float *wide = memory.lhsBlock.floats();
+  memory.widen(c.lhs, memory.roundLhs(c, call.lhs), wide, static_cast<uint64_t>(c.m * c.k));
+  const float *wideBias = memory.prepareBias(c, call.bias);
+  const mpc_rt_dtype_t stored = call.isMaster ? mpc_rt_dtype_t{MPC_RT_FLOAT32} : c.rhs;
+  auto addProducts =
+      call.isMaster ? memory.vectors.addRoundedProducts[c.rhs] : memory.vectors.addProducts[c.rhs];
   EpilogueRow epilogue =
-      kernels.epilogue[c.out][(c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
-                              (c.accumulate ? epilogueAccumulate : 0u)];
+      memory.vectors
+          .epilogue[c.out][(c.hasBias ? epilogueBias : 0u) | (c.relu ? epilogueRelu : 0u) |
+                           (c.accumulate ? epilogueAccumulate : 0u)];
   // Columns are split, not sums: the result does not depend on the number of threads.
   const int64_t grain = std::clamp<int64_t>(conversionGrain / c.k, 64, panel);
-  team.forRange((c.n + 15) / 16, (grain + 15) / 16, [&](int64_t begin, int64_t end) {
+  memory.team.forRange((c.n + 15) / 16, (grain + 15) / 16, [&](int64_t begin, int64_t end) {
     const int64_t last = std::min(end * 16, c.n);
     for (int64_t first = begin * 16; first < last; first += panel) {
-      PanelSums sums(at(rhs, first, stored));
+      PanelSums sums(at(call.rhs, first, stored));
       const auto width = static_cast<size_t>(std::min(panel, last - first));
       for (int64_t m = 0; m < c.m; ++m)
         std::fill_n(sums.of(m), width, 0.0f);
@@ -70,33 +66,51 @@ void Contractor::contractRows(const Contraction &c, const void *lhs, const void 
       for (int64_t k = 0; k < c.k; k += atOnce) {
         const auto height = static_cast<size_t>(std::min(atOnce, c.k - k));
         for (int64_t m = 0; m < c.m; ++m)
-          addProducts(wide + m * c.k + k, at(rhs, k * c.n + first, stored),
+          addProducts(wide + m * c.k + k, at(call.rhs, k * c.n + first, stored),
                       static_cast<size_t>(c.n), height, sums.of(m), width);
       }
       for (int64_t m = 0; m < c.m; ++m) {
         const int64_t place = m * c.n + first;
         auto *target = const_cast<uint8_t *>(at(out, place, c.out));
         epilogue(sums.of(m), wideBias ? wideBias + first : nullptr, target, width);
-        if (kernel)
-          kernel->run(target, c.out, place, place + static_cast<int64_t>(width));
+        if (call.extras.kernel)
+          call.extras.kernel->run(target, c.out, place, place + static_cast<int64_t>(width));
       }
     }
   });
 }
 
-mpc_rt_status_t Contractor::contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                           const void *master, const void *bias, void *out,
-                                           int64_t batch, bool &done) {
-  Contraction shape;
-  if (auto status = resolveContraction(descriptor, lhs, master, bias, out, batch, shape))
-    return status;
-  const bool isNarrow = shape.rhs == MPC_RT_BFLOAT16 || shape.rhs == MPC_RT_FLOAT16;
-  const bool isWide =
-      shape.lhs == MPC_RT_FLOAT64 || shape.out == MPC_RT_FLOAT64 || shape.bias == MPC_RT_FLOAT64;
-  done = shape.outElements() == 0 || (isNarrow && !isWide && isFewRows(descriptor, shape));
-  if (done && shape.outElements())
-    contractRows(shape, lhs, master, bias, out, /*kernel=*/nullptr, /*isMaster=*/true);
-  return MPC_RT_OK;
+class StreamedWeights final : public ContractionKernel {
+public:
+  const char *name() const override { return "streamed_weights"; }
+  bool computes(const ContractionCall &call) override {
+    const Contraction &c = call.shape;
+    return !isFloat8(c.lhs) && !call.hasFloat64() && c.rhs != MPC_RT_INT8 && c.batch == 1 &&
+           c.m <= mostRows && c.k > 0 && !c.transposeRhs && (!c.transposeLhs || c.m == 1);
+  }
+  Verdict takes(const ContractionCall &call) override {
+    return call.isKept ? taken("at most 4 rows of weights that stay")
+                       : refused("weights that change are packed on the way");
+  }
+  void reserve(const ContractionCall &call, ContractionMemory &memory) override {
+    const Contraction &c = call.shape;
+    memory.placeOf(c, call.out);
+    memory.reserveRounded(c);
+    rt::reserve(memory.lhsBlock, static_cast<uint64_t>(c.m * c.k) * sizeof(float));
+    memory.reserveBias(c);
+  }
+  void run(const ContractionCall &call, ContractionMemory &memory) override {
+    void *out = memory.placeOf(call.shape, call.out);
+    multiply(call, memory, out);
+    finishResult(call, memory, out, /*runsKernel=*/false);
+  }
+  bool readsMasters() const override { return true; }
+};
+
+} // namespace
+
+std::unique_ptr<ContractionKernel> makeStreamedWeights() {
+  return std::make_unique<StreamedWeights>();
 }
 
 } // namespace mpc::rt

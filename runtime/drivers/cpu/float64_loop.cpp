@@ -3,7 +3,8 @@
 // Products that touch float64, which oneDNN does not know, and of float8, which models for a CPU do
 // not have: rows in parallel, columns in blocks whose sums stay in cache, sums in float64.
 #include "runtime/base/element.h"
-#include "runtime/drivers/cpu/contractor.h"
+#include "runtime/drivers/cpu/contraction_kernels.h"
+#include "runtime/drivers/cpu/finish_result.h"
 
 #include <algorithm>
 
@@ -12,10 +13,8 @@ namespace {
 
 constexpr int64_t nBlock = 256; // columns whose sums stay in the first-level cache
 
-} // namespace
-
-void contractFloat64(ThreadTeam &team, const Contraction &c, const void *lhs, const void *rhs,
-                     const void *bias, void *out) {
+void multiply(ThreadTeam &team, const Contraction &c, const void *lhs, const void *rhs,
+              const void *bias, void *out) {
   int64_t rowWork = std::max<int64_t>(c.n * c.k, 1);
   int64_t grain = std::max<int64_t>(1, 32768 / rowWork);
   team.forRange(c.batch * c.m, grain, [&](int64_t begin, int64_t end) {
@@ -55,5 +54,31 @@ void contractFloat64(ThreadTeam &team, const Contraction &c, const void *lhs, co
     }
   });
 }
+
+class Float64Loop final : public ContractionKernel {
+public:
+  const char *name() const override { return "loop"; }
+  bool computes(const ContractionCall &call) override {
+    return isFloat8(call.shape.lhs) || call.hasFloat64();
+  }
+  Verdict takes(const ContractionCall &call) override {
+    return taken(isFloat8(call.shape.lhs) ? "no other kernel reads float8"
+                                          : "no other kernel sums in float64");
+  }
+  void reserve(const ContractionCall &call, ContractionMemory &memory) override {
+    memory.placeOf(call.shape, call.out);
+    memory.reserveRounded(call.shape);
+  }
+  void run(const ContractionCall &call, ContractionMemory &memory) override {
+    void *out = memory.placeOf(call.shape, call.out);
+    multiply(memory.team, call.shape, memory.roundLhs(call.shape, call.lhs), call.rhs, call.bias,
+             out);
+    finishResult(call, memory, out);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<ContractionKernel> makeFloat64Loop() { return std::make_unique<Float64Loop>(); }
 
 } // namespace mpc::rt
