@@ -11,6 +11,7 @@ import collections
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -118,7 +119,10 @@ def predict(tools, folder, arrays):
 
 
 def compare(tools, path, folder):
-    config, version = read_config(path)
+    try:
+        config, version = read_config(path)
+    except UnicodeDecodeError:
+        return "", "no model, neither archive nor HDF5 nor JSON"
     if not config:
         return "", "weights alone, no model"
     has_code = any(isinstance(layer.get("function"), (list, dict)) for layer in find(json.loads(config), "Lambda"))
@@ -168,11 +172,11 @@ def main(tools, folder):
                 version, result = "", f"not compared: {type(error).__name__}: {str(error).splitlines()[0][:120]}"
         rows.append((kind, version or "-", os.path.basename(os.path.dirname(path)), result.replace("|", "\\|")))
         print(path, *rows[-1], sep=" | ", flush=True)
-    counts = collections.Counter(row[3].split(":")[0].split(";")[0].split(" ")[0] for row in rows)
+    counts = collections.Counter(re.split("[:;,]| by ", row[3])[0] for row in rows)
     with open(PAGE, "w") as handle:
         handle.write(HEADER)
         handle.writelines("| " + " | ".join(row) + " |\n" for row in rows)
-        handle.write(f"\nOf {len(rows)} files: " + ", ".join(f"{count} {what}" for what, count in counts.most_common()) + ".\n")
+        handle.write(f"\nOf {len(rows)} files: " + ", ".join(f"{what} {count}" for what, count in counts.most_common()) + ".\n")
 
 
 main(*sys.argv[1:])
