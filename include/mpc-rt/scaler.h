@@ -18,7 +18,7 @@ typedef struct mpc_rt_scaler_t mpc_rt_scaler_t;
 
 typedef struct mpc_rt_scaler_options_t {
   uint32_t struct_size;   /* sizeof(mpc_rt_scaler_options_t) */
-  uint32_t patience;      /* consecutive skipped steps before a diagnosis; 0 = 100 */
+  uint32_t patience;      /* consecutive skipped steps before a diagnosis; 0: 100 */
   float initial_scale;    /* not validated, as in Keras */
   float minimum, maximum; /* limits of the scale; 0 and infinity = none, as in Keras */
   uint32_t reserved;
@@ -65,8 +65,9 @@ typedef struct mpc_rt_scaler_step_t {
 } mpc_rt_scaler_step_t;
 
 /* Watches a compiled model's step without changing the state. `diagnosed` (may be null) becomes 1
- * when mpc_rt_scaler_diagnosis has something new to say: once per run of skipped steps, once when
- * the scale becomes 0 or infinite. */
+ * when mpc_rt_scaler_diagnosis has something new to say: once per run of skipped steps (after 3
+ * when their losses are not finite either, else after `patience`), once when the scale becomes 0 or
+ * infinite. */
 MPC_RT_API mpc_rt_status_t mpc_rt_scaler_observe(mpc_rt_scaler_t *scaler,
                                                  const mpc_rt_scaler_step_t *step,
                                                  int32_t *diagnosed);

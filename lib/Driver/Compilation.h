@@ -47,6 +47,7 @@ private:
   ExitCode prepareTraining(const llvm::json::Object &fileConfig);
   ExitCode runPhases();
   ExitCode runPhase(Phase phase);
+  void warnOfWeights();
   void recordManifest();
   void recordSourceHash();
   ExitCode finish(AtomicFiles &files, llvm::Error failure);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpcc's way from a model file to a compiled folder, phase by phase.
 #include "lib/Driver/Compilation.h"
+#include "lib/Driver/LostWeights.h"
 #include "lib/Driver/ModelName.h"
 #include "lib/Driver/OptimizerState.h"
 #include "lib/Driver/UnknownInput.h"
@@ -279,6 +280,15 @@ void Compilation::recordManifest() {
                        builder.getI64IntegerAttr(int64_t(*options.initialize)));
 }
 
+/// What the casts do to the values at hand, and what training cannot do with them.
+void Compilation::warnOfWeights() {
+  for (const std::string &text : describeLostWeights(*module, weights))
+    diagnostics.warning(options.model + ":" + text);
+  if (module->lookupSymbol("loss"))
+    for (const std::string &text : describeIdleFactors(*module, weights))
+      diagnostics.warning(options.model + ":" + text);
+}
+
 ExitCode Compilation::runPhase(Phase phase) {
   PassManager manager(&context);
   manager.enableVerifier(true);
@@ -295,6 +305,8 @@ ExitCode Compilation::runPhase(Phase phase) {
     recordManifest();
     explanation.recordLayers(*module);
   }
+  if (phase == Phase::Casts)
+    warnOfWeights();
   if (phase == Phase::Fusion)
     explanation.recordOps(*module);
   if (phase == Phase::Kernels)

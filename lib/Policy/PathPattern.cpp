@@ -103,9 +103,12 @@ llvm::Expected<bool> PathPattern::fullMatch(llvm::StringRef path) const {
     return false;
   if (result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_DEPTHLIMIT ||
       result == PCRE2_ERROR_HEAPLIMIT)
-    return regexError("matching the key '" + source +
-                      "' takes more steps than mpc allows for all keys and layers together (" +
-                      llvm::Twine(kBudget) + "); write it without nested repeats");
+    return llvm::make_error<PolicyError>(
+        PolicyErrorKind::Budget,
+        ("matching the key '" + source +
+         "' takes more steps than mpc allows for all keys and layers together (" +
+         llvm::Twine(kBudget) + "); write it without nested repeats")
+            .str());
   PCRE2_UCHAR text[256] = {};
   pcre2_get_error_message(result, text, sizeof(text));
   return regexError("matching the key '" + source +

@@ -16,6 +16,7 @@ llvm::StringRef PolicyError::getClassName() const {
   case PolicyErrorKind::Key:
     return "KeyError";
   case PolicyErrorKind::Regex:
+  case PolicyErrorKind::Budget:
     return "re.error";
   }
   llvm_unreachable("unknown policy error kind");

@@ -73,6 +73,7 @@ struct DecideLossScalePass : mpc::impl::DecideLossScaleBase<DecideLossScalePass>
       existing = scale;
     if (module.getOps<OptimizerOp>().empty())
       return markAllAnalysesPreserved();
+    warnOfPureBfloat16();
     if (option == "none") {
       if (existing)
         existing.erase();
@@ -106,6 +107,23 @@ struct DecideLossScalePass : mpc::impl::DecideLossScaleBase<DecideLossScalePass>
       getOperation().emitWarning(
           "pure float16 trains without loss scaling, as in Keras: small gradients become 0; "
           "use mixed_float16, or --loss-scale=dynamic:32768:2000");
+  }
+
+  /// No scale helps here: what is lost are the digits of the variables.
+  void warnOfPureBfloat16() {
+    const bool pure =
+        getOperation()
+            .walk([](LayerOp layer) {
+              std::optional<PrecisionAttr> precision = layer.getPrecision();
+              return precision && !layer.getVariables().empty() && precision->getVariable().isBF16()
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
+            })
+            .wasInterrupted();
+    if (pure)
+      getOperation().emitWarning("pure bfloat16 trains variables of 8 binary digits, as in Keras: "
+                                 "updates below 1/512 of a "
+                                 "weight are lost; use mixed_bfloat16");
   }
 
   void insert(const Request &request) {

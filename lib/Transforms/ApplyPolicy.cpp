@@ -61,7 +61,7 @@ public:
     module.walk<WalkOrder::PreOrder>([&](LayerOp layer) {
       // Decided by the importer: an Input's dtype and loss terms are no policy's business.
       if (layer.getPrecision() && !layer.getPolicy())
-        return;
+        return WalkResult::advance();
       // The dtype of a nested model's input is part of its signature, no policy: float32 in Keras
       // under every global policy, or what the file says.
       bool byOption = option && layer.getKind() != "InputLayer";
@@ -69,11 +69,19 @@ public:
       llvm::Expected<PolicySource::Resolved> resolved =
           byOption ? option->resolve(layer.getPath()) : resolveFromFile(layer, rule);
       if (!resolved) {
-        llvm::handleAllErrors(resolved.takeError(), [&](const llvm::ErrorInfoBase &error) {
-          layer.emitError() << "layer \"" << layer.getPath() << "\": " << error.message();
-        });
+        bool isSpent = false;
+        llvm::handleAllErrors(
+            resolved.takeError(),
+            [&](const PolicyError &error) {
+              isSpent = error.getKind() == PolicyErrorKind::Budget;
+              layer.emitError() << "layer \"" << layer.getPath() << "\": " << error.getText();
+            },
+            [&](const llvm::ErrorInfoBase &error) {
+              layer.emitError() << "layer \"" << layer.getPath() << "\": " << error.message();
+            });
         failedAny = true;
-        return;
+        // Every further layer would fail for the same reason.
+        return isSpent ? WalkResult::interrupt() : WalkResult::advance();
       }
       paths.push_back(layer.getPath());
       usedKeys.insert(resolved->key);
@@ -84,6 +92,7 @@ public:
         rule += ": " + resolved->rule;
       if (failed(decide(layer, resolved->policy, rule, isDefault)))
         failedAny = true;
+      return WalkResult::advance();
     });
     if (failedAny)
       return signalPassFailure();

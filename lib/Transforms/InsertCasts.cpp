@@ -6,6 +6,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mpc/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -33,7 +36,7 @@ public:
   /// A scan computes in one floating type: its operands are cast in front of it, once for all
   /// steps, and what it carries keeps its type from step to step.
   LogicalResult rebuildScan(ScanOp scan, Type weak, StringAttr path);
-  void rebuildCastLike(CastLikeOp op, Type weak, Location loc);
+  void rebuildCastLike(CastLikeOp op, Type weak, Location loc, StringAttr path);
 
   Value castTo(Value value, Type element, Location loc) {
     auto type = tensorTypeOf(value).clone(element);
@@ -50,11 +53,15 @@ private:
   }
   /// The floating type in which the op computes; null when no operand decides.
   Type decideElement(Operation &op);
-  Value constantIn(ConstantOp constant, Type element, Location loc);
+  Value constantIn(ConstantOp constant, Type element, Location loc, StringAttr path);
+  void warnOfLostConstant(const APFloat &number, const APFloat &rounded, Type element,
+                          StringAttr path);
+  void remarkRoundedInputs(LayerOp layer, Type compute);
 
   OpBuilder &builder;
   IRMapping &values;
   llvm::DenseSet<Value> wide; ///< arguments of layers' bodies: variables that are not cast at use
+  llvm::StringSet<> lost;     ///< warnings of constants that were given
 };
 } // namespace
 
@@ -72,7 +79,28 @@ Type Caster::decideElement(Operation &op) {
   return element;
 }
 
-Value Caster::constantIn(ConstantOp constant, Type element, Location loc) {
+/// A mask of -1e9 or an epsilon of 1e-8 is another number in float16, and 0 / 0 or inf - inf
+/// follow.
+void Caster::warnOfLostConstant(const APFloat &number, const APFloat &rounded, Type element,
+                                StringAttr path) {
+  const bool isInfinite = rounded.isInfinity() && !number.isInfinity();
+  const bool isZero = rounded.isZero() && !number.isZero();
+  if (!path || !(isInfinite || isZero))
+    return;
+  APFloat wide = number;
+  bool losesInfo = false;
+  wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+  std::string warning;
+  llvm::raw_string_ostream(warning)
+      << "its constant " << llvm::format("%g", wide.convertToDouble()) << " becomes "
+      << (isInfinite ? "infinite" : "0") << " in " << element;
+  if (lost.insert((path.getValue() + ": " + warning).str()).second)
+    emitWarning(NameLoc::get(path)) << warning
+                                    << "; give the layer a policy that computes in float32 or "
+                                       "bfloat16, or the model another constant";
+}
+
+Value Caster::constantIn(ConstantOp constant, Type element, Location loc, StringAttr path) {
   auto type = cast<RankedTensorType>(constant.getType());
   auto from = cast<FloatType>(type.getElementType());
   if (from == element)
@@ -81,9 +109,11 @@ Value Caster::constantIn(ConstantOp constant, Type element, Location loc) {
   auto value = cast<DenseFPElementsAttr>(constant.getValue());
   // Rounded once, to nearest even, from the value as imported.
   DenseElementsAttr rounded = value.mapValues(to, [&](const APFloat &number) {
-    APFloat result = constant.getExact().value_or(number);
+    const APFloat exact = constant.getExact().value_or(number);
+    APFloat result = exact;
     bool losesInfo = false;
     result.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+    warnOfLostConstant(exact, result, to, path);
     return result.bitcastToAPInt();
   });
   return ConstantOp::create(builder, loc, cast<ElementsAttr>(rounded));
@@ -96,7 +126,7 @@ LogicalResult Caster::rebuild(Operation &op, Type weak, StringAttr path) {
     return rebuildScan(scan, weak, path);
   Location loc = locate(op.getLoc(), path);
   if (auto like = dyn_cast<CastLikeOp>(op)) {
-    rebuildCastLike(like, weak, loc);
+    rebuildCastLike(like, weak, loc, path);
     return success();
   }
   auto precise = dyn_cast<PrecisionOpInterface>(op);
@@ -105,6 +135,8 @@ LogicalResult Caster::rebuild(Operation &op, Type weak, StringAttr path) {
   if (!element)
     element = weak;
 
+  // An infinite upper bound bounds nothing, which is all that 1/epsilon of a norm is there for.
+  const StringAttr told = isa<MinimumOp>(op) ? StringAttr() : path;
   // Operands first: constants and casts stand before the op that needs them.
   SmallVector<Value> operands;
   for (OpOperand &operand : op.getOpOperands()) {
@@ -114,7 +146,7 @@ LogicalResult Caster::rebuild(Operation &op, Type weak, StringAttr path) {
     if (follows) {
       auto constant = operand.get().getDefiningOp<ConstantOp>();
       value = constant && isa<DenseFPElementsAttr>(constant.getValue())
-                  ? constantIn(constant, element, loc)
+                  ? constantIn(constant, element, loc, told)
                   : castTo(value, element, loc);
     }
     operands.push_back(value);
@@ -150,7 +182,7 @@ LogicalResult Caster::rebuildScan(ScanOp scan, Type weak, StringAttr path) {
     const bool keeps = argument.getArgNumber() >= carried + scanned || wide.contains(operand);
     if (element && isFloatValue(value) && !keeps) {
       auto constant = operand.getDefiningOp<ConstantOp>();
-      value = constant ? constantIn(constant, element, loc) : castTo(value, element, loc);
+      value = constant ? constantIn(constant, element, loc, path) : castTo(value, element, loc);
     }
     operands.push_back(value);
     auto type = tensorTypeOf(argument).clone(elementTypeOf(value));
@@ -185,7 +217,7 @@ LogicalResult Caster::rebuildScan(ScanOp scan, Type weak, StringAttr path) {
 }
 
 /// The types of the others are final now: an mpc.cast, or nothing.
-void Caster::rebuildCastLike(CastLikeOp op, Type weak, Location loc) {
+void Caster::rebuildCastLike(CastLikeOp op, Type weak, Location loc, StringAttr path) {
   Type element;
   for (Value like : op.getLike())
     if (!like.getDefiningOp<ConstantOp>())
@@ -198,7 +230,7 @@ void Caster::rebuildCastLike(CastLikeOp op, Type weak, Location loc) {
     element = *op.getTo();
   auto constant = op.getInput().getDefiningOp<ConstantOp>();
   values.map(op.getResult(), constant && isa<DenseFPElementsAttr>(constant.getValue())
-                                 ? constantIn(constant, element, loc)
+                                 ? constantIn(constant, element, loc, path)
                                  : castTo(values.lookup(op.getInput()), element, loc));
 }
 
@@ -253,6 +285,26 @@ static VariableOp variableOf(Value value) {
   return symbol ? SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, symbol) : VariableOp();
 }
 
+/// A layer that computes in more digits than its inputs have gets none back.
+void Caster::remarkRoundedInputs(LayerOp layer, Type compute) {
+  auto wideType = dyn_cast<FloatType>(compute);
+  llvm::SmallSetVector<StringRef, 4> told;
+  for (Value input : layer.getInputs()) {
+    auto narrow = dyn_cast<FloatType>(elementTypeOf(values.lookup(input)));
+    auto source = input.getDefiningOp<LayerOp>();
+    if (!wideType || !narrow || !source || narrow.getWidth() > 16 || wideType.getWidth() < 32 ||
+        !told.insert(source.getPath()))
+      continue;
+    std::string from, to;
+    llvm::raw_string_ostream(from) << narrow;
+    llvm::raw_string_ostream(to) << compute;
+    remark::analysis(layer.getLoc(),
+                     remark::RemarkOpts::name("rounded-input").category("mpc-casts"))
+        << "computes in " + to + " on what layer \"" + source.getPath().str() + "\" rounded to " +
+               from + "; give that one float32 to keep its digits";
+  }
+}
+
 LogicalResult Caster::rebuildLayer(LayerOp layer) {
   std::optional<PrecisionAttr> precision = layer.getPrecision();
   if (!precision)
@@ -300,6 +352,7 @@ LogicalResult Caster::rebuildLayer(LayerOp layer) {
       value = castTo(value, typeOfUse(result, compute), loc);
     values.map(result, value);
   }
+  remarkRoundedInputs(layer, compute);
   std::string type;
   llvm::raw_string_ostream(type) << compute;
   std::string text = "layer \"" + layer.getPath().str() + "\": " + llvm::utostr(inputCasts) +

@@ -10,6 +10,7 @@
 #include "training/epoch_log.h"
 #include "training/memory_plan.h"
 #include "training/moving_average.h"
+#include "training/overflow_probe.h"
 #include "training/scale_watch.h"
 #include "training/trace.h"
 #include "training/weights.h"
@@ -192,7 +193,10 @@ private:
       console_.warn(text);
     };
     if (optimizer_.hasLossScale())
-      callbacks_.push_back(std::make_unique<training::ScaleWatch>(optimizer_, warn));
+      callbacks_.push_back(std::make_unique<training::ScaleWatch>(
+          optimizer_, warn, [this](const std::vector<int64_t> &rows) {
+            return training::findOverflow(session_, data_.train, rows);
+          }));
     if (options_.terminateOnNaN)
       callbacks_.push_back(std::make_unique<training::TerminateOnNaN>());
     // Before early stopping, so that its logs have the learning rate, as a list of callbacks would.

@@ -4,6 +4,7 @@
 // gradients that overflow.
 #include "runtime/scaler/diagnosis.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -39,16 +40,22 @@ bool ScaleWatcher::observe(const mpc_rt_scaler_step_t &step) {
   ++steps;
   if (!step.finite) {
     ++skips;
-    if (++run == 1)
+    if (++run == 1) {
       scaleBeforeRun = steps == 1 ? 2 * step.scale : lastScale;
+      isRunReported = false;
+    }
   } else {
     run = 0;
   }
+  const bool fails = !step.finite && !std::isfinite(step.loss);
+  failedForward = fails ? failedForward + 1 : 0;
   lastScale = step.scale;
   if (diagnoseScale(step) || diagnoseLowScale(step))
     return true;
-  if (run != patience)
+  const bool isDue = failedForward >= std::min(forwardPatience, patience) || run == patience;
+  if (!isDue || isRunReported)
     return false;
+  isRunReported = true;
   diagnoseSkips(step);
   return true;
 }

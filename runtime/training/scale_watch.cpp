@@ -3,12 +3,14 @@
 #include "training/scale_watch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace mpc::training {
 
-ScaleWatch::ScaleWatch(OptimizerState &state, std::function<void(std::string)> report)
-    : state_(state), report_(std::move(report)) {
+ScaleWatch::ScaleWatch(OptimizerState &state, std::function<void(std::string)> report,
+                       std::function<std::string(const std::vector<int64_t> &)> probe)
+    : state_(state), report_(std::move(report)), probe_(std::move(probe)) {
   mpc_rt_scaler_options_t options = {};
   options.struct_size = sizeof options;
   mpc_rt_scaler_options_init(&options);
@@ -25,8 +27,12 @@ std::string ScaleWatch::stepEnd(const StepResult &step) {
   observed.scale = state_.dynamicScale().value_or(1);
   observed.loss = step.loss;
   int32_t diagnosed = 0;
-  if (scaler_ && mpc_rt_scaler_observe(scaler_, &observed, &diagnosed) == MPC_RT_OK && diagnosed)
-    report_(mpc_rt_scaler_diagnosis(scaler_));
+  if (scaler_ && mpc_rt_scaler_observe(scaler_, &observed, &diagnosed) == MPC_RT_OK && diagnosed) {
+    const std::string diagnosis = mpc_rt_scaler_diagnosis(scaler_);
+    const bool failsForward = !step.finite && !std::isfinite(step.loss) && step.indices;
+    const std::string found = failsForward ? probe_(*step.indices) : "";
+    report_(diagnosis + (found.empty() ? "" : "; ") + found);
+  }
   if (!step.finite && step.indices && !rowsReported_)
     skipped_.insert(step.indices->begin(), step.indices->end());
   return "";

@@ -130,6 +130,19 @@ def recurrent_cells():
 
 
 @model
+def recurrent_states_masks():
+    """The mask of the sequences counts, whatever else a layer is called with."""
+    x, h, c = L.Input((6,)), L.Input((4,)), L.Input((4,))
+    e = L.Embedding(9, 3, mask_zero=True)(x)
+    y = L.LSTM(4, return_sequences=True, recurrent_activation="hard_sigmoid")(e, initial_state=[h, c])
+    both = L.Bidirectional(L.GRU(4, return_sequences=True))(e, initial_state=[h, c])
+    outputs = [y, both, L.GRU(4, go_backwards=True)(e, initial_state=h), L.SimpleRNN(4)(e, initial_state=c)]
+    rows = ids(9, 3, 6)
+    rows[0, 4:], rows[1, 2], rows[2, :2] = 0, 0, 0
+    return keras.Model([x, h, c], outputs), [rows, normal(3, 4), normal(3, 4)]
+
+
+@model
 def recurrent_masks():
     x, mask = L.Input((5, 3)), L.Input((5,), dtype="bool")
     return keras.Model([x, mask], L.LSTM(4, return_sequences=True)(x, mask=mask)), [normal(3, 5, 3), flags(3, 5)]

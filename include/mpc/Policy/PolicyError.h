@@ -11,7 +11,8 @@
 namespace mpc {
 
 /// Which Python exception Keras raises. `Regex` is Python's `re.error`.
-enum class PolicyErrorKind { Type, Value, Key, Regex };
+/// Budget: all keys and paths together may take no more steps.
+enum class PolicyErrorKind { Type, Value, Key, Regex, Budget };
 
 class PolicyError : public llvm::ErrorInfo<PolicyError> {
 public:

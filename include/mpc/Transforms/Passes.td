@@ -103,7 +103,10 @@ def InsertCasts : PhasePass<"mpc-insert-casts", "Policy"> {
       float32.
     - Ops outside layers promote only. `@loss` stays float32: what it reads is cast on entry.
 
-    Remarks: `mpc-casts` / `layer-casts`, one per call of a layer.
+    Warns where a constant that is finite and not 0 becomes infinite or 0 in the layer's compute dtype.
+
+    Remarks: `mpc-casts` / `layer-casts`, one per call of a layer; `rounded-input`, where a layer computes
+    in float32 or wider on what the layer before it has in 16 bits.
   }];
   let dependentDialects = ["::mpc::MpcDialect"];
 }

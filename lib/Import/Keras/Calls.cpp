@@ -240,9 +240,10 @@ void GraphImporter::addActivityLoss(const LayerConfig &layer, llvm::StringRef pa
       {"class_name", "L1L2"},
       {"config", llvm::json::Object{{"l1", layer.config.getNumber("l1").value_or(0.0)},
                                     {"l2", layer.config.getNumber("l2").value_or(0.0)}}}};
-  RegularizerAttr regularizer =
-      parseRegularizer(context, isOwn ? &made : layer.config.get("activity_regularizer"),
-                       [&](const llvm::Twine &message) { report(path, message); });
+  RegularizerAttr regularizer = parseRegularizer(
+      context, isOwn ? &made : layer.config.get("activity_regularizer"),
+      [&](const llvm::Twine &message) { report(path, message); },
+      [&](const llvm::Twine &message) { leaveOut(layer, path, message, /*onlyTraining=*/true); });
   if (!regularizer)
     return;
   if (regularizer.getOrthogonalRows() || regularizer.getOrthogonalColumns())

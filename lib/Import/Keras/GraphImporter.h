@@ -90,13 +90,17 @@ public:
   llvm::Error takeErrors() { return std::move(errors); }
   /// A layer of which mpc has only what it does at inference.
   void noteInferenceOnly(llvm::StringRef path, llvm::StringRef className) {
-    inferenceOnly.push_back((path + " (" + className + ")").str());
+    std::string text = (path + " (" + className + ")").str();
+    if (inferenceOnly.empty() || inferenceOnly.back() != text)
+      inferenceOnly.push_back(std::move(text));
   }
   llvm::ArrayRef<std::string> getInferenceOnly() const { return inferenceOnly; }
   void warn(const llvm::Twine &message) { warnings.push_back(message.str()); }
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
 
   void report(llvm::StringRef path, const llvm::Twine &message);
+  void leaveOut(const LayerConfig &layer, llvm::StringRef path, const llvm::Twine &message,
+                bool onlyTraining);
 
   /// The variable `request` of `layer`, made on the first call; null after an error.
   mlir::Value getVariable(const LayerBuilder &builder, const VariableRequest &request);

@@ -271,7 +271,10 @@ llvm::Expected<ImportedModel> importKeras(llvm::MemoryBufferRef file, const Impo
     return config.takeError();
 
   warnOfOwnClasses(*config, "", model.warnings);
-  GraphImporter importer(context, fileName, options, read->archive.vocabularies);
+  ImportOptions withValues = options;
+  withValues.readWeights =
+      options.weights || (options.readWeights && sniffContent(file.getBuffer()) != FileKind::Json);
+  GraphImporter importer(context, fileName, withValues, read->archive.vocabularies);
   model.name = config->name;
   model.module =
       importer.run(*config, options.moduleName.empty() ? config->name : options.moduleName);

@@ -189,7 +189,9 @@ Value LayerBuilder::getMask(unsigned position) {
     for (const auto &[keyword, argument] : call->keywords)
       arguments += !argument.tensors().empty();
   }
-  return arguments == 1 && !inputs.empty() ? getMaskOf(inputs.front()) : Value();
+  // Keras 3 has a keyword per tensor then; Keras 2 knows the mask of the first one alone.
+  const bool passes = arguments == 1 || layer.version.isKeras2();
+  return passes && !inputs.empty() ? getMaskOf(inputs.front()) : Value();
 }
 
 Value LayerBuilder::getMaskOf(Value input) {

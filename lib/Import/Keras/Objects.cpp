@@ -85,7 +85,7 @@ SerializedObject readObject(const json::Value *value) {
 }
 
 InitializerAttr parseInitializer(mlir::MLIRContext &context, const json::Value *value,
-                                 llvm::ArrayRef<int64_t> shape, ReportFn report) {
+                                 llvm::ArrayRef<int64_t> shape, ReportFn report, ReportFn unknown) {
   mlir::Type f64 = mlir::Float64Type::get(&context);
   auto make = [&](InitializerKind kind, double a = 0.0, double b = 0.0) {
     return InitializerAttr::get(&context, kind, mlir::FloatAttr::get(f64, a),
@@ -138,8 +138,8 @@ InitializerAttr parseInitializer(mlir::MLIRContext &context, const json::Value *
   if (distribution == "normal")
     distribution = "truncated_normal";
   if (mode.empty()) {
-    report("unknown initializer '" + object.className +
-           "'; supported are Keras's own initializers; give the layer one of them");
+    unknown("unknown initializer '" + object.className +
+            "'; supported are Keras's own initializers; give the layer one of them");
     return {};
   }
   std::optional<std::pair<double, double>> fans = computeFans(config, shape);
@@ -167,7 +167,7 @@ InitializerAttr parseInitializer(mlir::MLIRContext &context, const json::Value *
 }
 
 RegularizerAttr parseRegularizer(mlir::MLIRContext &context, const json::Value *value,
-                                 ReportFn report) {
+                                 ReportFn report, ReportFn unknown) {
   const SerializedObject object = readObject(value);
   if (object.className.empty())
     return {};
@@ -201,8 +201,8 @@ RegularizerAttr parseRegularizer(mlir::MLIRContext &context, const json::Value *
     (mode == "rows" ? rows : columns) =
         mlir::FloatAttr::get(f64, numberOf(object.config, "factor", 0.01));
   } else {
-    report("unsupported regularizer '" + object.className +
-           "'; supported are L1, L2, L1L2 and OrthogonalRegularizer");
+    unknown("unsupported regularizer '" + object.className +
+            "'; supported are L1, L2, L1L2 and OrthogonalRegularizer");
     return {};
   }
   return RegularizerAttr::get(&context, mlir::FloatAttr::get(f64, l1),
@@ -244,7 +244,7 @@ static std::string canonicalClass(llvm::StringRef className) {
 }
 
 ConstraintAttr parseConstraint(mlir::MLIRContext &context, const json::Value *value, unsigned rank,
-                               llvm::StringRef key, ReportFn report) {
+                               llvm::StringRef key, ReportFn report, ReportFn unknown) {
   const SerializedObject object = readObject(value);
   const std::string name = canonicalClass(object.className);
   if (name.empty())
@@ -252,8 +252,8 @@ ConstraintAttr parseConstraint(mlir::MLIRContext &context, const json::Value *va
   if (name == "nonneg")
     return ConstraintAttr::get(&context, ConstraintKind::NonNegative, {}, {}, {}, {});
   if (name != "maxnorm" && name != "unitnorm" && name != "minmaxnorm") {
-    report("unsupported constraint '" + object.className + "' in '" + key +
-           "'; supported are MaxNorm, NonNeg, UnitNorm and MinMaxNorm");
+    unknown("unsupported constraint '" + object.className + "' in '" + key +
+            "'; supported are MaxNorm, NonNeg, UnitNorm and MinMaxNorm");
     return {};
   }
   std::optional<llvm::SmallVector<int64_t>> axes = constraintAxes(object.config, rank);

@@ -20,19 +20,21 @@ struct SerializedObject {
 SerializedObject readObject(const llvm::json::Value *value);
 
 /// The initializer with numbers in place of fans (keras/src/initializers); GlorotUniform and Zeros
-/// have no default here: null for a missing one is the caller's. Null after an error.
+/// have no default here: null for a missing one is the caller's. Null after an error; a class that
+/// is not Keras's goes to `unknown` instead.
 InitializerAttr parseInitializer(mlir::MLIRContext &context, const llvm::json::Value *value,
-                                 llvm::ArrayRef<int64_t> shape, ReportFn report);
+                                 llvm::ArrayRef<int64_t> shape, ReportFn report, ReportFn unknown);
 
 /// L1, L2, L1L2, OrthogonalRegularizer (keras/src/regularizers); null for none and after an error.
 RegularizerAttr parseRegularizer(mlir::MLIRContext &context, const llvm::json::Value *value,
-                                 ReportFn report);
+                                 ReportFn report, ReportFn unknown);
 
 /// MaxNorm, NonNeg, UnitNorm, MinMaxNorm (keras/src/constraints) of a variable with `rank`
 /// dimensions; axes are counted from the front and sorted. Null for none and after an error, which
 /// names `key`.
 ConstraintAttr parseConstraint(mlir::MLIRContext &context, const llvm::json::Value *value,
-                               unsigned rank, llvm::StringRef key, ReportFn report);
+                               unsigned rank, llvm::StringRef key, ReportFn report,
+                               ReportFn unknown);
 
 } // namespace mpc::keras
 

@@ -23,8 +23,14 @@ static bool hasBoundedSize(llvm::ArrayRef<int64_t> shape) {
   return elements <= (uint64_t(1) << 40);
 }
 
+static InitializerAttr makeZeroInitializer(mlir::MLIRContext &context) {
+  const auto zero = mlir::FloatAttr::get(mlir::Float64Type::get(&context), 0.0);
+  return InitializerAttr::get(&context, InitializerKind::Zeros, zero, zero);
+}
+
 static InitializerAttr readInitializer(mlir::MLIRContext &context, const llvm::json::Object &config,
-                                       const VariableRequest &request, Complain complain) {
+                                       const VariableRequest &request, Complain complain,
+                                       Complain unknown) {
   if (request.initializer)
     return request.initializer;
   const llvm::json::Value *initializer = config.get(request.initializerKey);
@@ -46,7 +52,7 @@ static InitializerAttr readInitializer(mlir::MLIRContext &context, const llvm::j
         llvm::json::Object{{"class_name", object.className}, {"config", std::move(object.config)}};
     initializer = &withAxes;
   }
-  return parseInitializer(context, initializer, request.shape, complain);
+  return parseInitializer(context, initializer, request.shape, complain, unknown);
 }
 
 /// The dataset of the weight file; empty: none holds the variable.
@@ -60,6 +66,17 @@ std::string GraphImporter::placeInFile(const LayerBuilder &lb, const VariableReq
                             llvm::count_if(variablesOf.lookup(&lb.layer),
                                            [&](unsigned own) { return !variables[own].derived; }));
   return group->second + (lb.group.empty() ? "" : "/" + lb.group) + "/vars/" + number;
+}
+
+/// An initializer, regularizer or constraint of the model's author. Where the file has the weights
+/// a prediction needs none; without it the layer cannot be trained as it was (`onlyTraining`).
+void GraphImporter::leaveOut(const LayerConfig &layer, llvm::StringRef path,
+                             const llvm::Twine &message, bool onlyTraining) {
+  if (!options.readWeights)
+    return report(path, message);
+  warn(path + ": " + message + "; it is left out, and the weights are the file's");
+  if (onlyTraining)
+    noteInferenceOnly(path, layer.className);
 }
 
 ModelVariable GraphImporter::makeVariable(const LayerBuilder &lb, const VariableRequest &request,
@@ -84,12 +101,20 @@ ModelVariable GraphImporter::makeVariable(const LayerBuilder &lb, const Variable
   variable.quantizer = request.quantizer;
   variable.merge = request.merge;
   const llvm::json::Object &config = lb.layer.config;
-  variable.initializer = readInitializer(context, config, request, complain);
+  const auto leaveOutStart = [&](const llvm::Twine &message) {
+    leaveOut(lb.layer, lb.path, message, /*onlyTraining=*/false);
+  };
+  const auto leaveOutTerm = [&](const llvm::Twine &message) {
+    leaveOut(lb.layer, lb.path, message, /*onlyTraining=*/variable.trainable);
+  };
+  variable.initializer = readInitializer(context, config, request, complain, leaveOutStart);
+  if (!variable.initializer)
+    variable.initializer = makeZeroInitializer(context);
   RegularizerAttr regularizer =
-      parseRegularizer(context, config.get(request.regularizerKey), complain);
+      parseRegularizer(context, config.get(request.regularizerKey), complain, leaveOutTerm);
   ConstraintAttr constraint =
       parseConstraint(context, config.get(request.constraintKey), unsigned(request.shape.size()),
-                      request.constraintKey, complain);
+                      request.constraintKey, complain, leaveOutTerm);
   // Keras adds the losses of trainable weights only, and optimizers project what they update.
   if (variable.trainable) {
     variable.regularizer = regularizer;

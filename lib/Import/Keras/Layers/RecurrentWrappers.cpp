@@ -97,7 +97,7 @@ bool BidirectionalCall::readArguments(const Node *node, llvm::ArrayRef<Value> in
     return false;
   }
   sequences = inputs.front();
-  if (!mask && states.empty())
+  if (!mask && (states.empty() || layer.version.isKeras2()))
     mask = importer.getMask(sequences);
   return true;
 }

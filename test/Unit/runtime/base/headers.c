@@ -12,6 +12,7 @@
 #include "mpc-rt/status.h"
 #include "mpc-rt/training.h"
 #include "mpc-rt/tuning.h"
+#include "mpc-rt/watch.h"
 
 /* Layout that generated code relies on: changing it needs a new ABI version. */
 size_t mpc_test_contract_size(void);

@@ -3,6 +3,8 @@
 // Runs of the hand-written model: results, checks, metrics, the floating-point environment.
 #include "fake_model.h"
 
+#include "mpc-rt/watch.h"
+
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -34,6 +36,27 @@ protected:
   }
   fake::Context context;
 };
+
+TEST_F(Run, SaysWhichLayerHadTheFirstValueThatIsNotFinite) {
+  int32_t isComputed = -1;
+  const std::vector<float> plain = predict({1, 2, 3});
+  ASSERT_EQ(mpc_rt_context_watch(context.handle, 1), MPC_RT_OK) << mpc_rt_last_error();
+  EXPECT_EQ(predict({1, 2, 3}), plain);
+  EXPECT_EQ(mpc_rt_context_watched_layer(context.handle, &isComputed), nullptr);
+  predict({1, INFINITY, 3});
+  EXPECT_STREQ(mpc_rt_context_watched_layer(context.handle, &isComputed), "dense");
+  EXPECT_EQ(isComputed, 0);
+  // The first one stays until it is forgotten.
+  ASSERT_EQ(mpc_rt_context_watch(context.handle, 1), MPC_RT_OK);
+  EXPECT_EQ(mpc_rt_context_watched_layer(context.handle, nullptr), nullptr);
+  predict({3e38f, 3e38f, 3e38f});
+  EXPECT_STREQ(mpc_rt_context_watched_layer(context.handle, &isComputed), "dense");
+  EXPECT_EQ(isComputed, 1);
+  ASSERT_EQ(mpc_rt_context_watch(context.handle, 0), MPC_RT_OK);
+  EXPECT_EQ(mpc_rt_context_watched_layer(context.handle, nullptr), nullptr);
+  EXPECT_EQ(predict({1, 2, 3}), plain);
+  EXPECT_EQ(mpc_rt_context_watch(nullptr, 1), MPC_RT_INVALID_ARGUMENT);
+}
 
 TEST_F(Run, PredictsADenseLayer) {
   setKernel({1, -1, 2, -2, 3, -3});

@@ -79,11 +79,23 @@ TEST_F(Diagnosis, NamesTheFirstLayerAfterARunOfSkips) {
 }
 
 TEST_F(Diagnosis, TellsAFailingForwardPass) {
-  for (int i = 0; i < 4; ++i)
-    step(false, 1, NAN);
+  // Three such steps tell; five are waited for where the loss is finite.
+  for (int i = 0; i < 2; ++i)
+    EXPECT_FALSE(step(false, 1, NAN));
   EXPECT_TRUE(step(false, 1, NAN));
   EXPECT_TRUE(says("the loss itself is nan")) << mpc_rt_scaler_diagnosis(scaler);
   EXPECT_TRUE(says("loss scaling cannot help")) << mpc_rt_scaler_diagnosis(scaler);
+}
+
+TEST_F(Diagnosis, TellsAFailingForwardPassOncePerRun) {
+  unsigned said = 0;
+  for (int i = 0; i < 20; ++i)
+    said += step(false, 1, i % 3 ? NAN : 1.0f);
+  EXPECT_EQ(said, 1u) << "two failing ones between finite losses, then patience";
+  EXPECT_FALSE(step(true, 1));
+  for (int i = 0; i < 20; ++i)
+    said += step(false, 1, INFINITY);
+  EXPECT_EQ(said, 2u);
 }
 
 TEST_F(Diagnosis, SeesALostScale) {
