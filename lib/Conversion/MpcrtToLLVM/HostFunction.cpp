@@ -309,7 +309,8 @@ LogicalResult HostFunction::run() {
     return failure();
   }
   takeBody(*arguments);
-  returnFailures(markers);
+  if (kind != Kind::entry || !cutIntoStages(markers))
+    returnFailures(function, status, markers);
   return success();
 }
 
