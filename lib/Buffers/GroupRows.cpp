@@ -24,7 +24,7 @@ static bool isLocal(memref::AllocOp alloc, const RowGroup &group) {
   if (!perRow || *perRow > kMaxLocalBytesPerRow)
     return false;
   for (Operation *user : alloc->getUsers())
-    if (!llvm::is_contained(group.getOps(), user))
+    if (!group.contains(user))
       return false;
   return group.isRowWise(alloc);
 }
@@ -42,12 +42,12 @@ static SmallVector<memref::AllocOp> findLocals(const RowGroup &group) {
   return locals;
 }
 
-/// Whether `longer`, the group with one more op, which counts rows by fewer loops, costs more than
-/// it saves: temporaries that no longer fit into a block are written to the arena, while the op
-/// alone reads again what the group has just touched.
-static bool spills(const RowGroup &group, const RowGroup &longer) {
+/// Whether `longer`, a group with one more op, which counts rows by fewer loops, costs more than it
+/// saves: temporaries (`locals` without the op) that no longer fit into a block are written to the
+/// arena, while the op alone reads again what the group has just touched.
+static bool spills(ArrayRef<memref::AllocOp> locals, const RowGroup &longer) {
   int64_t spilled = 0, reread = 0;
-  for (memref::AllocOp alloc : findLocals(group))
+  for (memref::AllocOp alloc : locals)
     if (!isLocal(alloc, longer))
       spilled += longer.bytesPerRow(alloc.getType()).value_or(0);
   for (OpOperand *input : cast<linalg::LinalgOp>(longer.getOps().back()).getDpsInputOperands())
@@ -99,11 +99,17 @@ struct GroupRowsPass : mpc::impl::GroupRowsBase<GroupRowsPass> {
   }
 
   static bool add(RowGroup &group, Operation *op) {
-    RowGroup longer = group;
-    if (!longer.add(op) || (longer.getLoops() < group.getLoops() && spills(group, longer)))
+    const RowGroup::State before = group.getState();
+    if (!group.add(op))
       return false;
-    group = std::move(longer);
-    return true;
+    if (group.getLoops() >= before.loops || before.ops == 0)
+      return true;
+    group.restore(before);
+    SmallVector<memref::AllocOp> locals = findLocals(group);
+    if (!group.add(op) || !spills(locals, group))
+      return true;
+    group.restore(before);
+    return false;
   }
 
   static RowGroup groupFrom(Operation *first, RowGroup group) {

@@ -13,6 +13,9 @@ using namespace mpc;
 /// A longer row leaves the cache before the next op of the group comes.
 static constexpr int64_t kMaxElementsPerRow = 32768;
 
+/// What comes behind so many ops that wait finds nothing of the group in the cache.
+static constexpr size_t kMostPostponed = 256;
+
 /// The buffer whose rows the rows of `buffer` are: views that only add or drop dimensions of one
 /// element behind the first one are looked through.
 static Value rowsOf(Value buffer) {
@@ -57,11 +60,37 @@ SmallVector<RowGroup::Access> RowGroup::accessesOf(linalg::LinalgOp op) {
   return accesses;
 }
 
-bool RowGroup::depend(ArrayRef<Access> later, ArrayRef<Access> earlier) {
-  return llvm::any_of(later, [&](const Access &a) {
-    return llvm::any_of(
-        earlier, [&](const Access &b) { return a.origin == b.origin && (a.writes || b.writes); });
+void RowGroup::Accesses::add(ArrayRef<Access> more) {
+  for (const Access &access : more) {
+    inOrder.push_back(access.origin);
+    byOrigin[access.origin].push_back(access);
+  }
+}
+
+void RowGroup::Accesses::truncate(size_t count) {
+  while (inOrder.size() > count)
+    byOrigin[inOrder.pop_back_val()].pop_back();
+}
+
+ArrayRef<RowGroup::Access> RowGroup::Accesses::to(Value origin) const {
+  auto found = byOrigin.find(origin);
+  return found == byOrigin.end() ? ArrayRef<Access>() : ArrayRef<Access>(found->second);
+}
+
+bool RowGroup::Accesses::conflictWith(ArrayRef<Access> others) const {
+  return llvm::any_of(others, [&](const Access &a) {
+    return llvm::any_of(to(a.origin), [&](const Access &b) { return a.writes || b.writes; });
   });
+}
+
+void RowGroup::restore(const State &state) {
+  for (Operation *op : ArrayRef(ops).drop_front(state.ops))
+    members.erase(op);
+  ops.truncate(state.ops);
+  accesses.truncate(state.accesses);
+  loops = state.loops;
+  elementsSummed = state.elementsSummed;
+  extents = state.extents;
 }
 
 /// Whether rows would be columns of what the op sums: each row would then read memory in strides.
@@ -106,7 +135,7 @@ unsigned RowGroup::countIndependentLoops(ArrayRef<Access> added, unsigned common
     common = a.buffer == b.buffer ? std::min({common, a.rowLoops, b.rowLoops}) : 0;
   };
   for (auto [index, access] : llvm::enumerate(added)) {
-    for (const Access &other : accesses)
+    for (const Access &other : accesses.to(access.origin))
       meet(access, other);
     // An op that reads what it writes at another place would be a race already, but for its own
     // row.
@@ -132,7 +161,7 @@ bool RowGroup::add(Operation *candidate) {
   if (!rows)
     return false;
   SmallVector<Access> added = accessesOf(op);
-  if (depend(added, postponedAccesses))
+  if (postponedAccesses.conflictWith(added))
     return false;
   rows->loops = countIndependentLoops(added, rows->loops);
   if (rows->loops == 0 || sumsDownColumns(op, rows->loops))
@@ -143,7 +172,8 @@ bool RowGroup::add(Operation *candidate) {
   if (sums)
     elementsSummed = std::max(elementsSummed, rows->elements);
   ops.push_back(candidate);
-  llvm::append_range(accesses, added);
+  members.insert(candidate);
+  accesses.add(added);
   loops = rows->loops;
   extents = std::move(rows->extents);
   extents.resize(loops, BatchExtent());
@@ -151,21 +181,21 @@ bool RowGroup::add(Operation *candidate) {
 }
 
 bool RowGroup::canPass(Operation *op) const {
-  if (llvm::is_contained(ops, op) || isMemoryEffectFree(op) || isa<memref::AllocOp>(op))
+  if (contains(op) || isMemoryEffectFree(op) || isa<memref::AllocOp>(op))
     return true;
   auto structured = dyn_cast<linalg::LinalgOp>(op);
   if (!structured)
     return false;
   SmallVector<Access> passed = accessesOf(structured);
-  return !depend(passed, accesses) && !depend(passed, postponedAccesses);
+  return !accesses.conflictWith(passed) && !postponedAccesses.conflictWith(passed);
 }
 
 bool RowGroup::postpone(Operation *op) {
   auto structured = dyn_cast<linalg::LinalgOp>(op);
-  if (!structured || !structured.hasPureBufferSemantics())
+  if (!structured || !structured.hasPureBufferSemantics() || postponed.size() >= kMostPostponed)
     return false;
   postponed.push_back(op);
-  llvm::append_range(postponedAccesses, accessesOf(structured));
+  postponedAccesses.add(accessesOf(structured));
   return true;
 }
 
@@ -176,8 +206,8 @@ bool RowGroup::isWorthwhile() const {
 }
 
 bool RowGroup::isRowWise(Value buffer) const {
-  return llvm::all_of(accesses, [&](const Access &access) {
-    return access.origin != buffer || (access.buffer == buffer && access.rowLoops >= loops);
+  return llvm::all_of(accesses.to(buffer), [&](const Access &access) {
+    return access.buffer == buffer && access.rowLoops >= loops;
   });
 }
 

@@ -22,6 +22,16 @@ public:
   /// Takes `op` when it fits; otherwise the group stays as it is.
   bool add(mlir::Operation *op);
 
+  /// The group before an op was added, to which it can go back while nothing was postponed since.
+  struct State {
+    size_t ops, accesses;
+    unsigned loops;
+    int64_t elementsSummed;
+    llvm::SmallVector<BatchExtent> extents;
+  };
+  State getState() const { return {ops.size(), accesses.size(), loops, elementsSummed, extents}; }
+  void restore(const State &state);
+
   /// Whether the group's ops may sink below `op` (which may be one of them), and should: a library
   /// call ends a group, because rows do not stay in the cache across it.
   bool canPass(mlir::Operation *op) const;
@@ -36,6 +46,8 @@ public:
 
   /// Whether every access to `buffer` is indexed with the group's loops first.
   bool isRowWise(mlir::Value buffer) const;
+
+  bool contains(mlir::Operation *op) const { return members.contains(op); }
 
   /// Bytes of a buffer of this type for one row; none when its first dimensions are not the rows.
   std::optional<int64_t> bytesPerRow(mlir::MemRefType type) const;
@@ -63,11 +75,25 @@ private:
   std::optional<Rows> countRows(mlir::linalg::LinalgOp op, unsigned most) const;
   /// How many of `common` loops stay rows where the op meets what it or the group touches.
   unsigned countIndependentLoops(llvm::ArrayRef<Access> added, unsigned common) const;
-  /// Whether one of `later` must not change places with one of `earlier`.
-  static bool depend(llvm::ArrayRef<Access> later, llvm::ArrayRef<Access> earlier);
+  /// Accesses, by what they are to.
+  class Accesses {
+  public:
+    void add(llvm::ArrayRef<Access> more);
+    /// Takes back all but the first ones.
+    void truncate(size_t count);
+    size_t size() const { return inOrder.size(); }
+    llvm::ArrayRef<Access> to(mlir::Value origin) const;
+    /// Whether one of `others` must not change places with one of these.
+    bool conflictWith(llvm::ArrayRef<Access> others) const;
+
+  private:
+    llvm::SmallVector<mlir::Value> inOrder; ///< the origins
+    llvm::DenseMap<mlir::Value, llvm::SmallVector<Access, 2>> byOrigin;
+  };
 
   llvm::SmallVector<mlir::Operation *> ops, postponed;
-  llvm::SmallVector<Access> accesses, postponedAccesses;
+  llvm::SmallPtrSet<mlir::Operation *, 8> members; ///< the ops
+  Accesses accesses, postponedAccesses;
   llvm::SmallVector<BatchExtent> extents; ///< of the loops
   int64_t elementsSummed = 0;             ///< in a row, by the op with most of them
   unsigned mostLoops, loops = 0;

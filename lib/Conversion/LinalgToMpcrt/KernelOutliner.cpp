@@ -22,7 +22,10 @@ static constexpr int64_t kSerialReduction = 4096;
 static constexpr int64_t kBlockElements = 4096, kBlockBytes = 16384;
 
 KernelOutliner::KernelOutliner(func::FuncOp entry, bool isOnDevice)
-    : entry(entry), batch(getBatchArgument(entry)), isOnDevice(isOnDevice) {}
+    : entry(entry), batch(getBatchArgument(entry)), isOnDevice(isOnDevice) {
+  for (auto symbol : entry->getParentOfType<ModuleOp>().getOps<SymbolOpInterface>())
+    names.insert(symbol.getName());
+}
 
 static std::string identifierOf(StringRef text) {
   std::string result;
@@ -75,11 +78,10 @@ KernelOutliner::Kernel KernelOutliner::createKernel(ArrayRef<linalg::GenericOp> 
   std::string layer = layerPathOf(loc).str();
   std::string base =
       identifierOf("kernel_" + entry.getSymName().str() + (layer.empty() ? "" : "_" + layer));
-  auto module = entry->getParentOfType<ModuleOp>();
   // A number tells apart kernels of one layer.
   std::string name = base;
-  for (unsigned number = 1; SymbolTable::lookupSymbolIn(module, name); ++number)
-    name = base + "_" + std::to_string(number);
+  for (unsigned &number = lastNumbers[base]; !names.insert(name).second;)
+    name = base + "_" + std::to_string(++number);
   kernel.builder.setInsertionPoint(entry);
   kernel.function =
       func::FuncOp::create(kernel.builder, loc, name, kernel.builder.getFunctionType(types, {}));
@@ -466,28 +468,4 @@ LogicalResult KernelOutliner::outline(linalg::GenericOp op) {
     emitLaunch(op, *space);
     return success();
   }
-}
-
-void mpc::mergeEqualKernels(ModuleOp module) {
-  SmallVector<func::FuncOp> kept;
-  DenseMap<StringAttr, StringAttr> replaced;
-  for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-    if (!function->hasAttr(mpcrt::MpcrtDialect::kKernelAttr))
-      continue;
-    auto equal = llvm::find_if(kept, [&](func::FuncOp other) {
-      return other.getFunctionType() == function.getFunctionType() &&
-             OperationEquivalence::isRegionEquivalentTo(&other.getBody(), &function.getBody(),
-                                                        OperationEquivalence::IgnoreLocations);
-    });
-    if (equal == kept.end()) {
-      kept.push_back(function);
-      continue;
-    }
-    replaced[function.getSymNameAttr()] = equal->getSymNameAttr();
-    function.erase();
-  }
-  module.walk([&](mpcrt::LaunchOp launch) {
-    if (StringAttr name = replaced.lookup(launch.getKernelAttr().getAttr()))
-      launch.setKernelAttr(FlatSymbolRefAttr::get(name));
-  });
 }

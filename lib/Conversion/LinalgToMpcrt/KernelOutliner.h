@@ -5,6 +5,7 @@
 
 #include "LoopEmitter.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mpc {
 
@@ -58,6 +59,8 @@ private:
   mlir::func::FuncOp entry;
   mlir::Value batch;
   bool isOnDevice;
+  llvm::StringSet<> names;               ///< of the module's symbols
+  llvm::StringMap<unsigned> lastNumbers; ///< of kernels, by their names without one
 };
 
 /// Lets equal kernels of a module share one function.

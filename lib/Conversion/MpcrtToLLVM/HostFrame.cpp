@@ -111,7 +111,8 @@ void HostFunction::takeBody(ArrayRef<Value> arguments) {
 }
 
 /// At each marker, a failure so far leaves the function with its status.
-void HostFunction::returnFailures(ArrayRef<Operation *> markers) {
+void HostFunction::returnFailures(LLVM::LLVMFuncOp function, Value status,
+                                  ArrayRef<Operation *> markers) {
   if (markers.empty())
     return;
   Location loc = function.getLoc();
@@ -121,7 +122,8 @@ void HostFunction::returnFailures(ArrayRef<Operation *> markers) {
   Type i32 = failing.builder.getI32Type();
   LLVM::ReturnOp::create(failing.builder, loc,
                          LLVM::LoadOp::create(failing.builder, loc, i32, status).getResult());
-  for (Operation *marker : markers) {
+  // From the last one on: a split moves what is behind it.
+  for (Operation *marker : llvm::reverse(markers)) {
     Block *block = marker->getBlock();
     Block *rest = block->splitBlock(marker);
     Emitter check{OpBuilder::atBlockEnd(block), loc};

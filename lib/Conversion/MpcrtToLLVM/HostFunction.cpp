@@ -307,7 +307,8 @@ LogicalResult HostFunction::run() {
   const LogicalResult lowered = lowerAll(calls);
   // After a failure, too: the calls that were lowered use what the prologue has read.
   takeBody(*arguments);
-  returnFailures(markers);
+  if (failed(lowered) || kind != Kind::entry || !cutIntoStages(markers))
+    returnFailures(function, status, markers);
   return lowered;
 }
 

@@ -33,7 +33,10 @@ private:
   llvm::SmallVector<mlir::Operation *> markFailures();
   mlir::LogicalResult lowerAll(llvm::ArrayRef<mlir::Operation *> calls);
   void takeBody(llvm::ArrayRef<mlir::Value> arguments);
-  void returnFailures(llvm::ArrayRef<mlir::Operation *> markers);
+  static void returnFailures(mlir::LLVM::LLVMFuncOp function, mlir::Value status,
+                             llvm::ArrayRef<mlir::Operation *> markers);
+  /// Whether the entry is now a sequence of calls of functions, because it was long.
+  bool cutIntoStages(llvm::ArrayRef<mlir::Operation *> markers);
 
   mlir::DictionaryAttr describe();
   mlir::LogicalResult lower(mlir::Operation *op);
