@@ -421,29 +421,6 @@ void Compilation::recordSourceHash() {
     (*module)->setAttr(MpcDialect::kSourceHashAttr, StringAttr::get(&context, sourceHash.get()));
 }
 
-/// Another optimizer's variables would pass for its own where there are as many of the same shapes.
-ExitCode Compilation::takeOptimizerState() {
-  const llvm::json::Value *stored = imported ? imported->compileConfig.get("optimizer") : nullptr;
-  if (stored && !options.optimizer.empty() && compileConfig.isComplete() &&
-      !isSameOptimizer(*stored, compileConfig.optimizer)) {
-    if (hasStepped(optimizerVariables))
-      diagnostics.warning(options.model + ": its optimizer's state is not that of --optimizer=" +
-                          options.optimizer + ", which starts anew");
-    optimizerVariables.clear();
-    return kExitDone;
-  }
-  std::string warning = addOptimizerState(
-      *module, imported ? imported->trainingRules.optimizers : OptimizerFamily::Keras3,
-      legacyOptimizerNames, std::move(optimizerVariables), weights);
-  if (!warning.empty())
-    diagnostics.warning(options.model + ": " + warning);
-  std::string problem = findScaleOutOfBounds(*module, weights);
-  if (problem.empty())
-    return kExitDone;
-  diagnostics.error(options.model + ": " + problem);
-  return kExitBadInput;
-}
-
 /// The state holds a rate, too; one that an option says replaces it.
 void Compilation::replaceLearningRate() {
   if (options.learningRate || !options.optimizer.empty())

@@ -154,8 +154,8 @@ static const mpc_rt_executable_t executable = {sizeof(mpc_rt_executable_t),
                                                0,
                                                1,
                                                0,
-                                                0,
-                                                0};
+                                               0,
+                                               0};
 
 __attribute__((visibility("default"))) const mpc_rt_executable_t *
 mpc_rt_executable_query(uint32_t max_abi_version) {
