@@ -280,7 +280,7 @@ void Compilation::recordManifest() {
                        builder.getI64IntegerAttr(int64_t(*options.initialize)));
 }
 
-/// What the casts do to the values at hand, and what training cannot do with them.
+/// Warns of weights that a cast destroys, and of those that training cannot change.
 void Compilation::warnOfWeights() {
   for (const std::string &text : describeLostWeights(*module, weights))
     diagnostics.warning(options.model + ":" + text);

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace {
 
-/// What numbers of a dtype round to.
+/// The magnitudes that a dtype rounds to infinity and to 0.
 struct Range {
   double overflow;  ///< magnitudes from here on are infinite
   double underflow; ///< magnitudes up to here are 0

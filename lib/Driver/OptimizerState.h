@@ -33,8 +33,7 @@ bool hasStepped(llvm::ArrayRef<keras::StoredTensor> stored);
 /// The same for old files, of which some keep no counter: then no slot that is not 0 means no step.
 bool holdsState(llvm::ArrayRef<keras::StoredTensor> stored);
 
-/// What is wrong with the loss scale that was stored: it is out of the bounds that --loss-scale
-/// sets; empty where nothing is.
+/// Says that the stored loss scale is out of the bounds of --loss-scale; empty where it is not.
 std::string findScaleOutOfBounds(mlir::ModuleOp module, const WeightStore &weights);
 
 /// Takes back the learning rate that was stored; it starts as its initializer says.

@@ -146,7 +146,7 @@ Draw draw(uint32_t index) {
 
 class ReservedKernels : public DriverTest {
 protected:
-  // What a new driver says of the call, or what it runs.
+  // A new driver answers what it would run, or what it has run.
   struct Answer {
     mpc_rt_status_t status;
     std::string kernel;

@@ -2,42 +2,14 @@
 #include "runtime/execution/value_watch.h"
 #include "mpc-rt/watch.h"
 #include "runtime/base/dtype.h"
+#include "runtime/base/finite.h"
 #include "runtime/base/status.h"
 #include "runtime/drivers/convolution.h"
 #include "runtime/drivers/result_kernel.h"
 #include "runtime/execution/context.h"
 
-#include <cstring>
-
 namespace mpc::rt {
 namespace {
-
-// Whether each value has an exponent below the largest one.
-template <typename Bits> bool areFinite(const void *values, uint64_t count, Bits exponent) {
-  const auto *bytes = static_cast<const uint8_t *>(values);
-  bool finite = true;
-  for (uint64_t i = 0; i < count; ++i) {
-    Bits bits;
-    std::memcpy(&bits, bytes + i * sizeof(Bits), sizeof(Bits));
-    finite &= (bits & exponent) != exponent;
-  }
-  return finite;
-}
-
-bool areFinite(const void *values, mpc_rt_dtype_t dtype, uint64_t count) {
-  switch (dtype) {
-  case MPC_RT_FLOAT16:
-    return areFinite<uint16_t>(values, count, 0x7c00);
-  case MPC_RT_BFLOAT16:
-    return areFinite<uint16_t>(values, count, 0x7f80);
-  case MPC_RT_FLOAT32:
-    return areFinite<uint32_t>(values, count, 0x7f800000);
-  case MPC_RT_FLOAT64:
-    return areFinite<uint64_t>(values, count, 0x7ff0000000000000);
-  default:
-    return true;
-  }
-}
 
 ValueWatch &watchOf(void *context) { return *static_cast<mpc_rt_context_t *>(context)->valueWatch; }
 
@@ -191,7 +163,7 @@ ValueWatch::ValueWatch(mpc_rt_services_t &services) : own(services) {
 
 void ValueWatch::look(const char *layer, const void *values, mpc_rt_dtype_t dtype, uint64_t count,
                       bool isResult) {
-  if (isFound || !values || areFinite(values, dtype, count))
+  if (isFound || !values || areFinite(dtype, values, count))
     return;
   std::lock_guard<std::mutex> lock(mutex);
   if (isFound)

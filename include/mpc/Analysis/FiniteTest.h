@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a training step with a dynamic loss scale does with gradients that are not finite: nothing.
+// Proves that a training step with a dynamic loss scale changes nothing where gradients are not
+// finite.
 #ifndef MPC_ANALYSIS_FINITETEST_H
 #define MPC_ANALYSIS_FINITETEST_H
 

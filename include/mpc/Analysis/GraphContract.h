@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What all phases of the graph promise of their tensors.
+// Checks what all phases of the graph promise of their tensors.
 #ifndef MPC_ANALYSIS_GRAPHCONTRACT_H
 #define MPC_ANALYSIS_GRAPHCONTRACT_H
 

@@ -21,7 +21,7 @@ public:
       : block(call.getParentBlock()), call(call), status(status),
         markers(markers.begin(), markers.end()) {}
 
-  /// What the stages do, in order.
+  /// Returns the operations of each stage, in order.
   SmallVector<SmallVector<Operation *>> divide();
   /// Moves the steps into `function`, which has the call as its argument and returns a status.
   /// Returns where that status is kept.
