@@ -270,6 +270,12 @@ void Compilation::recordManifest() {
         builder.getNamedAttr("accumulate", text(layer.getPrecision()->getAccumulate())),
         builder.getNamedAttr("rule", layer.getPrecision()->getRule()),
     };
+    // For the table that people read: a layer of several outputs shows its first.
+    if (auto output = layer->getNumResults()
+                          ? dyn_cast<RankedTensorType>(layer->getResult(0).getType())
+                          : RankedTensorType())
+      row.push_back(
+          builder.getNamedAttr("output", builder.getDenseI64ArrayAttr(output.getShape())));
     if (auto policy = layer->getAttrOfType<StringAttr>(MpcDialect::kQuantizedPolicyAttr))
       row.push_back(builder.getNamedAttr("policy", policy));
     layers.push_back(builder.getDictionaryAttr(row));

@@ -54,6 +54,11 @@ static void writeLayers(llvm::json::OStream &json, llvm::ArrayRef<LayerEntry> la
         json.attribute("variable", layer.variable);
         json.attribute("accumulate", layer.accumulate);
         json.attribute("rule", layer.rule);
+        if (layer.output)
+          json.attributeArray("output_shape", [&] {
+            for (int64_t extent : *layer.output)
+              extent < 0 ? json.value(nullptr) : json.value(extent);
+          });
       });
   });
 }
@@ -122,6 +127,11 @@ std::string mpc::toManifest(const ModuleTables &tables, bool describesBuild) {
       writeBuild(json, tables);
     writeLayers(json, tables.layers);
     writeSignature(json, tables);
+    if (!tables.outputStructure.empty()) {
+      json.attributeBegin("output_structure");
+      json.rawValue(tables.outputStructure);
+      json.attributeEnd();
+    }
     writeEntries(json, tables.entries);
     writeVariables(json, tables.variables);
     writeMetrics(json, tables.metrics);

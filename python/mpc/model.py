@@ -15,7 +15,7 @@ from typing import Any, Collection, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from . import _runtime, tools, training
+from . import _runtime, structure, tools, training
 from .arrays import Column, DeviceArray, as_dlpack, bits, by_name, check_target, convert, fit_weights, numpy_dtype, to_numpy
 from .callbacks import Callback, History
 from .errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
@@ -120,6 +120,7 @@ class Model:
         self.output_names: list[str] = [
             (outputs[i].get("alias") if i < len(outputs) else None) or tensor["name"] for i, tensor in enumerate(predict.outputs)
         ]
+        self._structure = structure.check(self.manifest.get("output_structure"), len(predict.outputs))
         self._passes = 0  # over the data, in all calls of fit
 
     def __repr__(self) -> str:
@@ -151,6 +152,8 @@ class Model:
         if targets:
             if y is None:
                 raise InvalidArgumentError(f"y is missing; expected {len(targets)} targets")
+            nested = structure.unpack(y, self._structure, len(self.output_names))
+            y = y if nested is None else nested
             aliases = [self.output_names[int(t["name"][1:])] if t["name"][1:].isdigit() and int(t["name"][1:]) < len(self.output_names)
                        else t["name"] for t in targets]  # fmt: skip
             values += by_name(y, targets, aliases, "target")
@@ -189,7 +192,8 @@ class Model:
         return columns
 
     def predict(self, x: Any, batch_size: Optional[int] = None, *, dlpack: bool = False, out: Any = None) -> Any:
-        """The outputs for all rows: an array, or a list of them. `dlpack`: objects with `__dlpack__`
+        """The outputs for all rows: an array, a list of them or, as in Keras, the dictionary that the
+        model was made with. `dlpack`: objects with `__dlpack__`
         (for bfloat16 outputs, which NumPy does not export) instead of NumPy arrays. `out`: what to
         write them into, one for each output: NumPy arrays, or tensors of the model's GPU."""
         entry = self._entries["predict"]
@@ -210,7 +214,7 @@ class Model:
         if out is not None:
             return out
         results = [as_dlpack(output) for output in outputs] if dlpack else outputs
-        return results[0] if len(results) == 1 else results
+        return structure.pack(results, self._structure)
 
     __call__ = predict
 
@@ -220,7 +224,7 @@ class Model:
         columns = self._filled_columns(entry, x, y, sample_weight)
         logs = training.evaluate_columns(self, entry, columns, self._batch_size(entry, batch_size, len(columns[0])))
         if return_dict:
-            return logs
+            return dict(sorted(logs.items()))  # the order of Keras's
         values = list(logs.values())
         return values[0] if len(values) == 1 else values
 

@@ -204,11 +204,12 @@ def fit(
                 hook.on_train_batch_end(index, logs)
             if model.stop_training:
                 break
-        logs = read_metrics(model)
+        logs = dict(sorted(read_metrics(model).items()))  # Keras's order in History
         if validation and epoch + 1 in validated:
             entry, held_columns = validation
             held_size = model._batch_size(entry, validation_batch_size or size, len(held_columns[0]))
-            logs.update({"val_" + name: value for name, value in evaluate_columns(model, entry, held_columns, held_size).items()})
+            held = evaluate_columns(model, entry, held_columns, held_size)
+            logs.update({"val_" + name: value for name, value in sorted(held.items())})
         for hook in hooks:
             hook.on_epoch_end(epoch, logs)
         if model.stop_training:

@@ -87,6 +87,23 @@ class Predicting(Case):
         with self.assertRaisesRegex(ValueError, "expected numbers"):
             model.predict(np.full((1, 784), "a"))
 
+    def test_outputs_inside_each_other(self):
+        """As Keras puts them together; targets may come so, too."""
+        folder = ROOT / "test" / "Models" / "layers"
+        recorded = np.load(folder / "nested_outputs_leaves.npz")
+        model = mpc.compile(folder / "nested_outputs_leaves.keras", output=self.folder / "nested")
+        found = model.predict(recorded["x"])
+        self.assertEqual({name: type(part) for name, part in found.items()}, {"p": np.ndarray, "q": list})
+        self.assertEqual([part.shape[1:] for part in (found["p"], *found["q"])], [(2,), (3,), (1,)])
+        targets = [recorded[f"y{i}"] for i in range(3)]
+        nested = {"p": targets[0], "q": targets[1:]}
+        self.assertEqual(model.evaluate(recorded["x"], nested, return_dict=True), model.evaluate(recorded["x"], targets, return_dict=True))
+        self.assertEqual(list(model.predict(recorded["x"], dlpack=True)), list(found))
+        # A manifest is a file as any other.
+        for wrong in ([0, 1], [0, 1, 1], [0, [1, "2"]], [0, 1, 3], [0, 1, True]):
+            with self.assertRaisesRegex(mpc.DataLossError, "output_structure"):
+                mpc.structure.check(wrong, 3)
+
     def test_bfloat16_and_dlpack(self):
         model = mpc.compile(GUIDE, policy="bfloat16", options=["--output-guard=off"])
         x, _ = digits(8)

@@ -182,6 +182,22 @@ void Arguments::require(const std::string &name, const char *value) {
     fault("--" + name + " " + value + " is missing");
 }
 
+void Arguments::requireSuffix(const std::string &name, const std::vector<std::string> &suffixes) {
+  const std::string path = text(name);
+  const std::string suffix = std::filesystem::path(path).extension().string();
+  std::error_code problem; // said when the file is opened
+  if (path == "-")
+    return fault("--" + name + " is '-'; expected a file: it is no text for standard output");
+  if (suffix.empty() || std::filesystem::is_other(path, problem) ||
+      std::find(suffixes.begin(), suffixes.end(), suffix) != suffixes.end())
+    return;
+  std::string list;
+  for (const std::string &known : suffixes)
+    list += (list.empty() ? "" : ", ") + known;
+  fault("--" + name + " is '" + path + "', a name with an unknown suffix; expected " +
+        (suffixes.size() > 1 ? "one of " : "") + list);
+}
+
 /// Names in a folder; none where it cannot be read. (directory_iterator ends the process where
 /// there is no memory.)
 static std::vector<std::string> namesIn(const std::filesystem::path &folder) {
@@ -230,7 +246,7 @@ void Arguments::requireDistinct(const std::vector<std::string> &outputs,
   auto resolve = [&](const std::string &name) {
     std::error_code problem; // found again, and reported, when the file is opened
     const std::filesystem::path path = text(name);
-    const bool isSpecial = std::filesystem::is_other(path, problem); // a pipe, a device
+    const bool isSpecial = path == "-" || std::filesystem::is_other(path, problem); // a pipe
     return isSpecial ? std::filesystem::path() : std::filesystem::weakly_canonical(path, problem);
   };
   for (const std::string &input : inputs)

@@ -33,7 +33,8 @@ static std::vector<Command> makeTable() {
       {"predict", "LIB --inputs X.npz --outputs OUT.npz [options]", "inference",
        "mpc-run predict model.mpc --inputs x.npz --outputs out.npz",
        with(with({{"inputs", Takes::Value, "D", "data with the model's inputs"},
-                  {"outputs", Takes::Value, "OUT.npz", "file for out0, out1, ..."},
+                  {"outputs", Takes::Value, "OUT.npz",
+                   "file for out0, out1, ...; .npy, .csv, or - for a CSV on stdout"},
                   batch},
                  weights),
             machine),
@@ -143,8 +144,9 @@ static std::string help(const Command &command) {
     return text;
   return text +
          "\ndata D: an .npz or a folder of .npy files (the model's input names or x0, x1, ..; "
-         "targets y0, y1, ..\nor the outputs' names; optionally sample_weight), a CSV with a "
-         "header, or a folder of MNIST's IDX files.\n";
+         "targets y0, y1, ..\nor the outputs' names; optionally sample_weight), a .npy of the only "
+         "input, a CSV with a header,\nor a folder of MNIST's IDX files. - is a CSV or a .npy on "
+         "standard input.\n";
 }
 
 static std::string overview() {

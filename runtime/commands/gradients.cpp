@@ -22,6 +22,7 @@ int gradients(Arguments &arguments, Console &console) {
   training::SessionOptions options = sessionOptions(arguments);
   arguments.require("data", "D.npz");
   arguments.require("outputs", "G.npz");
+  arguments.requireSuffix("outputs", {".npz"});
   arguments.requireDistinct({"outputs"}, {"data", "weights"});
   if (!arguments.errors().empty())
     return console.usage("mpc-run gradients", arguments.errors());

@@ -2,14 +2,12 @@
 // mpc-run predict: inference over all rows.
 #include "commands/commands.h"
 #include "commands/entry_rows.h"
+#include "commands/prediction_file.h"
 #include "data/atomic_file.h"
-#include "data/npz.h"
 #include "data/variable_tensor.h"
-#include "runtime/untrusted/outlets.h"
 #include "training/batcher.h"
 
 #include <cstring>
-#include <set>
 
 namespace mpc::commands {
 
@@ -59,46 +57,12 @@ static Result<std::vector<Array>> predictRows(Session &session, const mpc_rt_ent
   return whole;
 }
 
-/// As file systems compare names that do not tell capitals apart.
-static std::string folded(std::string name) {
-  for (char &c : name)
-    if (c >= 'A' && c <= 'Z')
-      c = static_cast<char>(c - 'A' + 'a');
-  return name;
-}
-
-/// Under out0, out1, ... and, where those leave them free, the names of the model's outputs: a
-/// layer may be called out1, too, or something that no member of an archive may be called.
-static data::NamedArrays nameOutputs(const std::vector<Array> &outputs,
-                                     const std::vector<std::string> &names, Console &console) {
-  data::NamedArrays result;
-  std::set<std::string> taken;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    result.emplace("out" + std::to_string(i), outputs[i]);
-    taken.insert("out" + std::to_string(i));
-  }
-  for (size_t i = 0; i < outputs.size() && i < names.size(); ++i) {
-    const std::string number = "out" + std::to_string(i);
-    if (names[i].empty() || names[i] == number)
-      continue;
-    const bool isSafe = untrusted::isMemberName(names[i] + ".npy");
-    if (isSafe && taken.insert(folded(names[i])).second) {
-      result.emplace(names[i], outputs[i]);
-      continue;
-    }
-    constexpr size_t shown = 100;
-    console.note("the output '" + names[i].substr(0, shown) +
-                 (names[i].size() > shown ? "..." : "") + "' is written as " + number +
-                 (isSafe ? " only: its name stands for another output"
-                         : " only: no member of an archive may have its name"));
-  }
-  return result;
-}
-
 int predict(Arguments &arguments, Console &console) {
   training::SessionOptions options = sessionOptions(arguments);
   arguments.require("inputs", "X.npz");
   arguments.require("outputs", "OUT.npz");
+  if (arguments.text("outputs") != "-")
+    arguments.requireSuffix("outputs", predictionSuffixes);
   arguments.requireDistinct({"outputs"}, {"inputs", "weights"});
   int64_t batchSize = arguments.integer("batch-size", 0, 1, INT32_MAX);
   if (!arguments.errors().empty())
@@ -109,8 +73,9 @@ int predict(Arguments &arguments, Console &console) {
   if (!opened)
     return console.fail(opened.failure());
   auto &[session, entry, data] = *opened;
-  if (Status status = data::checkWritable(arguments.text("outputs")); !status)
-    return console.fail(status.failure());
+  if (arguments.text("outputs") != "-")
+    if (Status status = data::checkWritable(arguments.text("outputs")); !status)
+      return console.fail(status.failure());
   int64_t fixed = session->fixedBatch(*entry);
   if (batchSize == 0)
     batchSize = fixed ? fixed : 32;
@@ -121,10 +86,9 @@ int predict(Arguments &arguments, Console &console) {
   if (!outputs)
     return console.fail(outputs.failure());
 
-  const data::NamedArrays result = nameOutputs(*outputs, session->outputNames(), console);
-  if (Status status = data::writeNpz(arguments.text("outputs"), result); !status)
-    return console.fail(status.failure());
-  return Done;
+  Status status =
+      writePrediction(arguments.text("outputs"), *outputs, session->outputNames(), console);
+  return status ? Done : console.fail(status.failure());
 }
 
 } // namespace mpc::commands

@@ -63,30 +63,40 @@ void ProgressLine::epochBegin(const FitState &state, int64_t stepsPerEpoch, int6
   epochStart_ = lastDrawn_ = Clock::now();
 }
 
-std::string ProgressLine::line(const FitState &state, int64_t epoch, int64_t step,
-                               const Logs &logs) const {
+/// What gives way first on a narrow terminal.
+enum Dispensability { Stays, Eta, StepTime, Speed, Bar };
+
+std::vector<LinePart> ProgressLine::line(const FitState &state, int64_t epoch, int64_t step,
+                                         const Logs &logs) const {
   constexpr int64_t width = 7;
-  std::string text = "Epoch " + std::to_string(epoch + 1) + "/" + std::to_string(epochs_);
+  std::vector<LinePart> parts;
+  auto add = [&](const std::string &text, Dispensability dispensability = Stays) {
+    parts.push_back({text, dispensability});
+  };
+  add("Epoch " + std::to_string(epoch + 1) + "/" + std::to_string(epochs_));
   int64_t filled = stepsPerEpoch_ ? step * width / stepsPerEpoch_ : width;
-  if (console_.terminal()) {
-    text += "  ";
-    for (int64_t i = 0; i < width; ++i)
-      text += i < filled ? "━" : "─";
-  }
-  text += "  " + std::to_string(step) + "/" + std::to_string(stepsPerEpoch_);
+  std::string bar;
+  for (int64_t i = 0; i < width; ++i)
+    bar += i < filled ? "━" : "─";
+  if (console_.terminal())
+    add(bar, Bar);
+  add(std::to_string(step) + "/" + std::to_string(stepsPerEpoch_));
   double perStep = stepsSeen_ ? trainSeconds_ / static_cast<double>(stepsSeen_) : 0;
-  text += "  " + formatDuration(perStep) + "/step";
+  add(formatDuration(perStep) + "/step", StepTime);
   if (trainSeconds_ > 0)
-    text += "  " + formatCount(static_cast<double>(samplesSeen_) / trainSeconds_) + " samples/s";
+    add(formatCount(static_cast<double>(samplesSeen_) / trainSeconds_) + " samples/s", Speed);
   for (const auto &[name, value] : logs)
-    text += "  " + untrusted::forLine(name) + " " + training::formatShort(value);
-  if (std::optional<float> scale = optimizer_.dynamicScale())
-    text += "  scale " + print("%.9g", *scale) + "  skipped " + std::to_string(state.skipped);
+    add(untrusted::forLine(name) + " " + training::formatShort(value));
+  if (std::optional<float> scale = optimizer_.dynamicScale()) {
+    add("scale " + print("%.9g", *scale));
+    add("skipped " + std::to_string(state.skipped));
+  }
   double stepsLeft = static_cast<double>(stepsPerEpoch_ - step) +
                      static_cast<double>(epochs_ - epoch - 1) * static_cast<double>(stepsPerEpoch_);
   if (!state.stopReason.empty())
     stepsLeft = 0;
-  return text + "  eta " + formatEta(stepsLeft * perStep);
+  add("eta " + formatEta(stepsLeft * perStep), Eta);
+  return parts;
 }
 
 /// The first `columns` characters of UTF-8 text.
@@ -98,12 +108,19 @@ static std::string cut(const std::string &text, size_t columns) {
   return text;
 }
 
-void ProgressLine::draw(const std::string &text) {
+/// Of the terminal, without the last column, behind which some go to the next line.
+static size_t columnsOf(FILE *terminal) {
   struct winsize window = {};
-  size_t columns = ioctl(fileno(console_.err()), TIOCGWINSZ, &window) == 0 && window.ws_col > 1
-                       ? window.ws_col - 1u
-                       : 1000;
-  std::fprintf(console_.err(), "\r\033[K%s", cut(text, columns).c_str());
+  return ioctl(fileno(terminal), TIOCGWINSZ, &window) == 0 && window.ws_col > 1 ? window.ws_col - 1u
+                                                                                : 1000;
+}
+
+void ProgressLine::draw(const std::vector<LinePart> &parts, bool isLast) {
+  const size_t columns = columnsOf(console_.err());
+  const std::vector<LinePart> fitting = fitParts(parts, columns);
+  // A line that will be drawn again cannot be two; one that stays shows every value.
+  const std::string text = isLast ? wrapParts(fitting, columns) : cut(joinParts(fitting), columns);
+  std::fprintf(console_.err(), "\r\033[K%s", text.c_str());
   std::fflush(console_.err());
   open_ = true;
 }
@@ -119,19 +136,19 @@ void ProgressLine::stepEnd(const FitState &state, const training::StepResult &st
     return;
   lastDrawn_ = now;
   data::Result<Logs> logs = training::readMetrics(session_);
-  std::string text = line(state, state.epoch, state.step, logs ? *logs : Logs());
+  const std::vector<LinePart> parts = line(state, state.epoch, state.step, logs ? *logs : Logs());
   if (console_.terminal())
-    draw(text);
+    draw(parts, /*isLast=*/false);
   else
-    std::fprintf(console_.err(), "%s\n", text.c_str());
+    std::fprintf(console_.err(), "%s\n", joinParts(parts).c_str());
 }
 
 void ProgressLine::epochEnd(const FitState &state, const Logs &logs) {
-  std::string text = line(state, state.epoch - 1, stepsDone_, logs);
+  const std::vector<LinePart> parts = line(state, state.epoch - 1, stepsDone_, logs);
   if (console_.terminal())
-    draw(text);
+    draw(parts, /*isLast=*/true);
   else
-    std::fprintf(console_.err(), "%s", text.c_str());
+    std::fprintf(console_.err(), "%s", joinParts(parts).c_str());
   std::fprintf(console_.err(), "\n");
   std::fflush(console_.err());
   open_ = false;

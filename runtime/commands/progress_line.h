@@ -4,6 +4,7 @@
 #define MPC_RUNTIME_COMMANDS_PROGRESS_LINE_H
 
 #include "commands/console.h"
+#include "commands/line_parts.h"
 #include "training/fit.h"
 
 #include <chrono>
@@ -11,7 +12,8 @@
 namespace mpc::commands {
 
 /// `Epoch 2/5  ━━━━━━━  6/6  84 ms/step  97.5k samples/s  loss 0.7987  ...  scale 32768  skipped 0
-/// eta 1s`. On a terminal the line is redrawn at most ten times a second and cut to its width.
+/// eta 1s`. On a terminal the line is redrawn at most ten times a second, without its bar, speed
+/// and eta where it is narrow; the line of a finished epoch shows all values, wrapped if need be.
 class ProgressLine : public training::FitObserver {
 public:
   ProgressLine(Console &console, training::Session &session);
@@ -23,9 +25,9 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  std::string line(const training::FitState &state, int64_t epoch, int64_t step,
-                   const training::Logs &logs) const;
-  void draw(const std::string &text);
+  std::vector<LinePart> line(const training::FitState &state, int64_t epoch, int64_t step,
+                             const training::Logs &logs) const;
+  void draw(const std::vector<LinePart> &parts, bool isLast);
 
   Console &console_;
   training::Session &session_;

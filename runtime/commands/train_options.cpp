@@ -145,6 +145,11 @@ TrainOptions trainOptions(Arguments &arguments) {
       arguments.fault("--resume brings its own weights; leave out --initialize and --weights");
     options.session.initialize = true; // the checkpoint overwrites everything
   }
+  arguments.requireSuffix("save", {".safetensors"});
+  arguments.requireSuffix("trace", {".npz"});
+  if (options.data == "-" && options.validationData == "-")
+    arguments.fault("--data and --validation-data both name standard input; expected one of them "
+                    "to be a file; --validation-split takes rows of --data");
   arguments.requireDistinct(
       {"save", "trace", "csv-log", "json-log"},
       {"data", "validation-data", "class-weight", "weights", "resume", "checkpoint"},

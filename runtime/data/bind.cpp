@@ -66,17 +66,27 @@ Array joinColumns(const Source &source, const std::vector<std::string> &names) {
   return *joined;
 }
 
-/// NAME_0 .. NAME_{n-1} for a tensor of n values per row, under its name or an alias.
-std::vector<std::string> numberedColumns(const Source &source, const TensorSpec &spec) {
-  std::vector<std::string> bases = spec.aliases;
-  bases.insert(bases.begin(), spec.name);
+/// NAME_0 .. NAME_{n-1} for a tensor of n values per row, under its name or an alias; x0 .. x{n-1},
+/// as tables are often written, for the only input, whose positional name is x0, and so y0 for the
+/// only target.
+std::vector<std::string> numberedColumns(const Source &source, const TensorSpec &spec,
+                                         bool isOnly) {
+  std::vector<std::string> stems;
+  auto add = [&](const std::string &base) {
+    stems.push_back(base + "_");
+    if (isOnly && (base == "x0" || base == "y0"))
+      stems.push_back(base.substr(0, 1));
+  };
+  add(spec.name);
+  for (const std::string &alias : spec.aliases)
+    add(alias);
   int64_t count = countOf(spec.dims);
-  for (const std::string &base : bases) {
-    if (!source.arrays.count(base + "_0") || count > static_cast<int64_t>(source.order.size()))
+  for (const std::string &stem : stems) {
+    if (!source.arrays.count(stem + "0") || count > static_cast<int64_t>(source.order.size()))
       continue;
     std::vector<std::string> names;
     for (int64_t i = 0; i < count; ++i)
-      names.push_back(base + "_" + std::to_string(i));
+      names.push_back(stem + std::to_string(i));
     if (std::all_of(names.begin(), names.end(),
                     [&](const std::string &name) { return source.arrays.count(name); }))
       return names;
@@ -93,6 +103,8 @@ public:
   }
 
   static constexpr const char *commonWeights = "sample_weight"; // of all outputs
+  // What numpy.savez calls arrays without a name: for models of one input.
+  static constexpr const char *unnamedInput = "arr_0", *unnamedTarget = "arr_1";
 
   Result<Dataset> run(bool withTargets) {
     for (const TensorSpec &spec : signature_.inputs)
@@ -144,10 +156,10 @@ private:
                               (scaled ? "bytes become float32 in [0, 1]" : "bytes stay integers") +
                               ", shape " + formatShape(array.dims()));
       }
-    } else if (const Array *direct = findArray(source_, spec, found)) {
+    } else if (const Array *direct = findDirect(spec, isInput, found)) {
       array = *direct;
     } else if (source_.kind == Source::Kind::Csv) {
-      std::vector<std::string> names = numberedColumns(source_, spec);
+      std::vector<std::string> names = columnsOf(spec, isInput);
       if (names.empty() && isInput && signature_.inputs.size() == 1)
         names = featureColumns();
       if (names.empty())
@@ -173,17 +185,42 @@ private:
                  "; expected it under that name; it has: " + listNames(source_));
   }
 
+  bool isOnly(bool isInput) const {
+    return (isInput ? signature_.inputs : signature_.targets).size() == 1;
+  }
+
+  std::vector<std::string> columnsOf(const TensorSpec &spec, bool isInput) const {
+    return numberedColumns(source_, spec, isOnly(isInput));
+  }
+
+  /// The array that holds all of the tensor. A column of a CSV is a value per row: for a tensor of
+  /// several, one that is called x0 is the first of many rather than all of the input.
+  const Array *findDirect(const TensorSpec &spec, bool isInput, std::string &found) const {
+    if (source_.kind == Source::Kind::Csv && countOf(spec.dims) != 1 &&
+        (!columnsOf(spec, isInput).empty() || (isInput && isOnly(isInput))))
+      return nullptr;
+    if (const Array *array = findArray(source_, spec, found))
+      return array;
+    if (source_.kind != Source::Kind::Npz || !isOnly(isInput))
+      return nullptr;
+    auto at = source_.arrays.find(isInput ? unnamedInput : unnamedTarget);
+    if (at == source_.arrays.end() || (!isInput && signature_.inputs.size() != 1))
+      return nullptr;
+    found = at->first;
+    return &at->second;
+  }
+
   /// All columns of a CSV that no target and no weights take.
   std::vector<std::string> featureColumns() const {
     std::vector<std::string> taken = {commonWeights};
-    std::vector<TensorSpec> others = signature_.targets;
-    others.insert(others.end(), signature_.sampleWeights.begin(), signature_.sampleWeights.end());
-    for (const TensorSpec &spec : others) {
-      taken.push_back(spec.name);
-      taken.insert(taken.end(), spec.aliases.begin(), spec.aliases.end());
-      std::vector<std::string> numbered = numberedColumns(source_, spec);
-      taken.insert(taken.end(), numbered.begin(), numbered.end());
-    }
+    for (const auto *specs : {&signature_.targets, &signature_.sampleWeights})
+      for (const TensorSpec &spec : *specs) {
+        taken.push_back(spec.name);
+        taken.insert(taken.end(), spec.aliases.begin(), spec.aliases.end());
+        std::vector<std::string> numbered =
+            numberedColumns(source_, spec, specs == &signature_.targets && isOnly(false));
+        taken.insert(taken.end(), numbered.begin(), numbered.end());
+      }
     std::vector<std::string> names;
     for (const std::string &name : source_.order)
       if (std::find(taken.begin(), taken.end(), name) == taken.end())
@@ -353,7 +390,8 @@ Dataset Dataset::slice(int64_t begin, int64_t count) const {
 }
 
 WantedNames namesOf(std::vector<Signature> signatures) {
-  std::set<std::string> names = {Binder::commonWeights};
+  std::set<std::string> names = {Binder::commonWeights, Binder::unnamedInput,
+                                 Binder::unnamedTarget};
   for (Signature &signature : signatures)
     for (std::vector<TensorSpec> *specs :
          {&signature.inputs, &signature.targets, &signature.sampleWeights})

@@ -17,5 +17,15 @@ struct CsvTable {
 Result<CsvTable> readCsv(const std::string &path);
 Result<CsvTable> parseCsv(const std::string &text, const std::string &place);
 
+struct NamedArray {
+  std::string name;
+  Array array;
+};
+
+/// A table with a line per row and, of each array, a column per value of a row: NAME where there is
+/// one, else NAME_0, NAME_1, ... Numbers are the shortest that read back as they were. `place`
+/// begins the message that an array is no table.
+Result<std::string> formatCsv(const std::vector<NamedArray> &arrays, const std::string &place);
+
 } // namespace mpc::data
 #endif

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace mpc::data {
 
@@ -62,6 +63,25 @@ Status InputFile::readAt(uint64_t offset, void *data, uint64_t size) const {
     size -= static_cast<uint64_t>(count);
   }
   return Status();
+}
+
+Result<std::string> readStream(int descriptor, const std::string &place, uint64_t limit) {
+  std::string text;
+  std::vector<char> part(1 << 16);
+  for (;;) {
+    const ssize_t count = ::read(descriptor, part.data(), part.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return Failure(place + ": cannot be read: " + std::strerror(errno) +
+                     "; expected data that is piped in");
+    if (count == 0)
+      return text;
+    if (static_cast<uint64_t>(count) > limit - text.size())
+      return Failure(place + ": has more than " + std::to_string(limit) +
+                     " bytes; expected at most that; write it to a file");
+    text.append(part.data(), static_cast<size_t>(count));
+  }
 }
 
 Result<std::string> readWholeFile(const std::string &path, uint64_t limit) {

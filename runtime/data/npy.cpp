@@ -3,6 +3,8 @@
 // are understood, and nothing is evaluated.
 #include "data/npy.h"
 
+#include "data/atomic_file.h"
+#include "data/convert.h"
 #include "data/input_file.h"
 
 #include <algorithm>
@@ -271,6 +273,16 @@ std::string npyHeader(const Array &array) {
   header += static_cast<char>(text.size() & 255);
   header += static_cast<char>(text.size() >> 8);
   return header + text;
+}
+
+Status writeNpyFile(const std::string &path, const Array &array) {
+  AtomicFile file(path);
+  if (Status status = file.open(); !status)
+    return status;
+  const Array wide = widenForNpz(array);
+  file.write(npyHeader(wide));
+  file.write(wide.data(), wide.bytes());
+  return file.commit();
 }
 
 } // namespace mpc::data

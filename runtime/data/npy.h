@@ -32,6 +32,10 @@ using ByteSource = std::function<Status(void *data, uint64_t size)>;
 Result<Array> readNpy(const ByteSource &source, uint64_t totalSize, const std::string &place);
 Result<Array> readNpyFile(const std::string &path);
 
+/// The array as numpy.save writes it; 16-bit floats as float32 (exact). The file appears whole or
+/// not at all.
+Status writeNpyFile(const std::string &path, const Array &array);
+
 /// The bytes before the elements, version 1.0, padded to 64. bfloat16 has no NumPy type: widen it.
 std::string npyHeader(const Array &array);
 

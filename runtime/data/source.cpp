@@ -13,8 +13,11 @@
 #include <cstring>
 #include <dirent.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace mpc::data {
+
+constexpr uint64_t maximumStream = uint64_t(1) << 34;
 
 static std::vector<std::string> npyFilesIn(const std::string &folder) {
   std::vector<std::string> names;
@@ -58,7 +61,57 @@ static Result<Source> readIdxFolder(Source source, Split split) {
   return source;
 }
 
+constexpr char npyMagic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+
+/// The only input's rows, which have no name of their own.
+static Result<Source> readSingleNpy(Source source, const Result<Array> &array) {
+  if (!array)
+    return array.failure();
+  source.kind = Source::Kind::Npy;
+  source.order = {"x0"};
+  source.arrays.emplace("x0", *array);
+  return source;
+}
+
+static Result<Source> readTable(Source source, const Result<CsvTable> &table) {
+  if (!table)
+    return table.failure();
+  source.kind = Source::Kind::Csv;
+  source.order = table->names;
+  for (size_t i = 0; i < table->names.size(); ++i)
+    source.arrays.emplace(table->names[i], table->columns[i]);
+  return source;
+}
+
+/// `-`: text, or one array as numpy.save writes it. An archive ends with its directory, which no
+/// pipe can be asked for.
+static Result<Source> readStandardInput() {
+  const std::string place = "standard input";
+  Source source;
+  source.path = place;
+  Result<std::string> content = readStream(STDIN_FILENO, place, maximumStream);
+  if (!content)
+    return content.failure();
+  if (content->compare(0, 2, "PK") == 0)
+    return Failure(place + ": is an archive; expected a CSV with a header or one .npy there; "
+                           "name the .npz as a file");
+  if (content->compare(0, sizeof npyMagic, npyMagic, sizeof npyMagic) != 0)
+    return readTable(std::move(source), parseCsv(*content, place));
+  uint64_t at = 0;
+  const ByteSource next = [&](void *data, uint64_t size) -> Status {
+    if (size > content->size() - at)
+      return Failure(place + ": is cut off; " + std::to_string(size - (content->size() - at)) +
+                     " bytes are missing");
+    std::memcpy(data, content->data() + at, size);
+    at += size;
+    return Status();
+  };
+  return readSingleNpy(source, readNpy(next, content->size(), place));
+}
+
 Result<Source> readSource(const std::string &path, Split split, const WantedNames &isWanted) {
+  if (path == "-")
+    return readStandardInput();
   Source source;
   source.path = path;
   struct stat info;
@@ -99,20 +152,13 @@ Result<Source> readSource(const std::string &path, Split split, const WantedName
         return content.failure();
       source.arrays = std::move(content->arrays);
       source.order = std::move(content->names);
-    } else if (std::memcmp(magic, "\x93NUMPY", 6) == 0) {
-      return Failure(path + ": is a single .npy without a name; expected an .npz, a folder of .npy "
-                            "files, or a CSV; put it into a folder as x0.npy");
+    } else if (std::memcmp(magic, npyMagic, sizeof npyMagic) == 0) {
+      return readSingleNpy(std::move(source), readNpyFile(path));
     } else if (std::memchr(magic, 0, length) || static_cast<unsigned char>(magic[0]) == 0x1f) {
       return Failure(path + ": is neither .npz nor text; expected an .npz, a folder of .npy or IDX "
                             "files, or a CSV with a header");
     } else {
-      source.kind = Source::Kind::Csv;
-      Result<CsvTable> table = readCsv(path);
-      if (!table)
-        return table.failure();
-      source.order = table->names;
-      for (size_t i = 0; i < table->names.size(); ++i)
-        source.arrays.emplace(table->names[i], table->columns[i]);
+      return readTable(std::move(source), readCsv(path));
     }
   }
   if (!failure.empty())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Source: what a user hands over as data, read into named arrays: an .npz, a folder of .npy files,
-// a CSV, or a folder of IDX files with MNIST's names.
+// Source: what a user hands over as data, read into named arrays: an .npz, a .npy or a folder of
+// them, a CSV, or a folder of IDX files with MNIST's names.
 #ifndef MPC_RUNTIME_DATA_SOURCE_H
 #define MPC_RUNTIME_DATA_SOURCE_H
 
@@ -12,7 +12,7 @@ namespace mpc::data {
 enum class Split { Train, Evaluate };
 
 struct Source {
-  enum class Kind { Npz, NpyFolder, Csv, IdxFolder };
+  enum class Kind { Npz, Npy, NpyFolder, Csv, IdxFolder };
   std::string path;
   Kind kind = Kind::Npz;
   NamedArrays arrays;             // IdxFolder: "images" and, where there, "labels"
@@ -22,7 +22,7 @@ struct Source {
 
 /// Reads what is at `path`, of an .npz and a folder of .npy files only the arrays whose names
 /// `isWanted` (empty: all), though `order` has every name; the kind is found by content, a CSV by
-/// being neither.
+/// being neither. A single .npy is "x0". `-` is a CSV or a .npy on standard input.
 Result<Source> readSource(const std::string &path, Split split, const WantedNames &isWanted);
 
 /// Names of the arrays, comma-separated, shortened when there are many.

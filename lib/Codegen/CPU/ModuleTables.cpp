@@ -6,6 +6,7 @@
 #include "mpc/Support/InternalError.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
 #include <map>
 
 using namespace mlir;
@@ -121,6 +122,27 @@ static float readLossScale(ModuleOp module) {
   return 1;
 }
 
+/// How Keras's predict hands the outputs out where that is neither one array nor a list of them.
+/// The text of a module is not trusted to be JSON.
+static llvm::Expected<std::string> readOutputStructure(ModuleOp module,
+                                                       ArrayRef<std::string> names) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto nested = module->getAttrOfType<StringAttr>(MpcDialect::kOutputStructureAttr)) {
+    llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(nested.getValue());
+    if (!parsed)
+      return parsed.takeError();
+    stream << *parsed;
+  } else if (module->hasAttr(MpcDialect::kOutputDictionaryAttr)) {
+    llvm::json::OStream json(stream); // in the order of the outputs, as an Object would not be
+    json.object([&] {
+      for (auto [i, name] : llvm::enumerate(names))
+        json.attribute(name, int64_t(i));
+    });
+  }
+  return text;
+}
+
 llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
   ModuleTables tables;
   if (auto hash = module->getAttrOfType<StringAttr>(MpcDialect::kSourceHashAttr))
@@ -159,6 +181,10 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
   if (auto names = module->getAttrOfType<ArrayAttr>(MpcDialect::kOutputNamesAttr))
     for (auto name : names.getAsRange<StringAttr>())
       tables.outputNames.push_back(name.str());
+  auto structure = readOutputStructure(module, tables.outputNames);
+  if (!structure)
+    return structure.takeError();
+  tables.outputStructure = std::move(*structure);
   if (auto layers = module->getAttrOfType<ArrayAttr>(MpcDialect::kLayersAttr))
     for (auto layer : layers.getAsRange<DictionaryAttr>()) {
       auto text = [&](StringRef key) { return layer.getAs<StringAttr>(key).str(); };
@@ -167,7 +193,9 @@ llvm::Expected<ModuleTables> mpc::readModuleTables(ModuleOp module) {
       tables.layers.push_back(
           {text("path"), text("class"),
            policy ? policy.str() : policyName(text("compute"), text("variable")), text("compute"),
-           text("variable"), text("accumulate"), text("rule")});
+           text("variable"), text("accumulate"), text("rule"), std::nullopt});
+      if (auto output = layer.getAs<DenseI64ArrayAttr>("output"))
+        tables.layers.back().output.emplace(output.asArrayRef().begin(), output.asArrayRef().end());
     }
   tables.policy = mostCommonPolicy(tables.layers);
   tables.lossScale = readLossScale(module);

@@ -7,6 +7,7 @@
 #include "dialects/mpc/IR/Mpc.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct MetricEntry {
 
 struct LayerEntry {
   std::string path, kind, policy, compute, variable, accumulate, rule;
+  std::optional<std::vector<int64_t>> output; // shape of its first output, if that is known
 };
 
 struct ModuleTables {
@@ -55,6 +57,7 @@ struct ModuleTables {
   std::vector<MetricEntry> metrics;
   std::vector<LayerEntry> layers;
   std::vector<std::string> outputNames; // Keras names of out0, out1, …
+  std::string outputStructure;          // JSON of numbers of outputs; empty: one, or a list
   std::vector<std::string> kernels;     // symbols, in table order
   std::vector<std::string> targets;     // "x86-64-v3", …
   std::string policy;                   // of most layers, Keras's name

@@ -62,8 +62,8 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(result.returncode, expect, result.stderr + result.stdout)
         return result
 
-    def fails(self, *arguments, message, code=1):
-        result = self.run_tool(*arguments, expect=code)
+    def fails(self, *arguments, message, code=1, **keywords):
+        result = self.run_tool(*arguments, expect=code, **keywords)
         self.assertRegex(result.stderr, message)
         self.assertEqual(result.stdout, "")
         for line in result.stderr.splitlines():

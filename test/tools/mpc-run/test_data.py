@@ -72,6 +72,75 @@ class Predict(linear.ToolTest):
         out = self.predicted(self.path("folder"))["out0"]
         numpy.testing.assert_allclose(out, self.expected(), rtol=1e-5, atol=1e-6)
 
+    def test_single_npy_and_archive_without_names(self):
+        numpy.save(self.path("x.npy"), self.x)
+        numpy.savez(self.path("unnamed.npz"), self.x, self.y)
+        for name in ["x.npy", "unnamed.npz"]:
+            numpy.testing.assert_allclose(self.predicted(self.path(name))["out0"], self.expected(), rtol=1e-5, atol=1e-6)
+        named = self.run_tool("evaluate", self.model, "--data", self.data, "--json").stdout
+        self.assertEqual(self.run_tool("evaluate", self.model, "--data", self.path("unnamed.npz"), "--json").stdout, named)
+        self.fails("evaluate", self.model, "--data", self.path("x.npy"), message="x.npy: has no array for target 'y0'.*it has: x0")
+        # A name that is there goes first.
+        numpy.savez(self.path("both.npz"), self.x * 2, features=self.x)
+        numpy.testing.assert_allclose(self.predicted(self.path("both.npz"))["out0"], self.expected(), rtol=1e-5, atol=1e-6)
+
+    def test_standard_input(self):
+        numpy.save(self.path("x.npy"), self.x)
+        table = "a,b,c\n" + "".join(",".join(map(repr, row)) + "\n" for row in self.x.tolist())
+        with open(self.path("d.csv"), "w") as handle:
+            handle.write(table)
+        for name in ["x.npy", "d.csv"]:
+            with open(self.path(name), "rb") as handle:
+                self.run_tool("predict", self.model, "--inputs", "-", "--outputs", self.path("o"), stdin=handle)
+            numpy.testing.assert_allclose(self.load("o")["out0"], self.expected(), rtol=1e-5, atol=1e-6)
+        piped = self.run_tool("predict", self.model, "--inputs", "-", "--outputs", "-", input=table).stdout
+        numpy.testing.assert_allclose(numpy.loadtxt(piped.splitlines()[1:], delimiter=","), self.expected(), rtol=1e-5, atol=1e-6)
+        self.assertFalse(os.path.exists("-"))
+        with open(self.data, "rb") as handle:
+            self.fails("evaluate", self.model, "--data", "-", message="standard input: is an archive; .* name the .npz as a file", stdin=handle)
+        with open(self.path("cut.npy"), "wb") as cut, open(self.path("x.npy"), "rb") as whole:
+            cut.write(whole.read()[:-4])
+        with open(self.path("cut.npy"), "rb") as handle:
+            self.fails("predict", self.model, "--inputs", "-", "--outputs", self.path("o"), message="standard input: ", stdin=handle)
+        self.fails("predict", self.model, "--inputs", "-", "--outputs", self.path("o"), message="standard input: is empty", input="")
+        self.fails("train", self.model, "--data", "-", "--validation-data", "-", message="both name standard input", code=2)
+
+    def test_suffixes_say_what_is_written(self):
+        self.run_tool("predict", self.model, "--inputs", self.data, "--outputs", self.path("o.npy"))
+        expected = self.predicted(self.data)["out0"]
+        written = numpy.load(self.path("o.npy"), allow_pickle=False)
+        self.assertEqual((written.dtype, written.tobytes()), (expected.dtype, expected.tobytes()))
+        self.run_tool("predict", self.model, "--inputs", self.data, "--outputs", self.path("o.csv"))
+        with open(self.path("o.csv")) as handle:
+            lines = handle.read().splitlines()
+        self.assertEqual(lines[0], ",".join(f"probabilities_{i}" for i in range(4)))
+        rows = numpy.array([line.split(",") for line in lines[1:]], numpy.float32)
+        self.assertEqual(rows.tobytes(), expected.tobytes())  # the shortest digits that read back
+        self.run_tool("predict", self.model, "--inputs", self.data, "--outputs", "/dev/null")
+        for name in ["o.txt", "o.csv.gz", "o.h5", "o.NPZ"]:
+            self.fails("predict", self.model, "--inputs", self.data, "--outputs", self.path(name), code=2,
+                       message=f"--outputs is '.*{name}', a name with an unknown suffix; expected one of .npz, .npy, .csv")  # fmt: skip
+            self.assertFalse(os.path.exists(self.path(name)))
+        for name in ["g.npy", "g.csv"]:
+            self.fails("gradients", self.model, "--data", self.data, "--outputs", self.path(name), code=2, message="expected .npz")
+        self.fails("gradients", self.model, "--data", self.data, "--outputs", "-", code=2, message="--outputs is '-'; expected a file")
+        self.fails("train", self.model, "--data", self.data, "--save", self.path("w.h5"), code=2, message="--save .* expected .safetensors")
+        self.fails("train", self.model, "--data", self.data, "--trace", self.path("t.csv"), code=2, message="--trace .* expected .npz")
+
+    def test_csv_with_numbered_columns(self):
+        """x0, x1, ... are the only input's values, though the input itself may be called x0."""
+        for header in ["x0,x1,x2", "x2,x0,x1", "id,x1,x0,x2", "x0,width,depth"]:
+            names = header.split(",")
+            with open(self.path("d.csv"), "w") as handle:
+                handle.write(header + ",y0\n")
+                for row, label in zip(self.x, self.y):
+                    values = dict(zip(["x0", "x1", "x2"], row), id=7, width=row[1], depth=row[2])
+                    handle.write(",".join(str(values[name]) for name in names) + f",{label}\n")
+            numpy.testing.assert_allclose(self.predicted(self.path("d.csv"))["out0"], self.expected(), rtol=1e-5, atol=1e-6)
+            named = json.loads(self.run_tool("evaluate", self.model, "--data", self.data, "--json").stdout)
+            found = json.loads(self.run_tool("evaluate", self.model, "--data", self.path("d.csv"), "--json").stdout)
+            self.assertEqual(found, named)
+
     def test_csv_numbers_that_round_to_zero(self):
         with open(self.path("d.csv"), "w") as handle:
             handle.write("a,b,c\n1e-400,-1e-500,0\n")

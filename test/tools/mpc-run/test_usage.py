@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mpc-run's command line, inspect, devices and bench."""
 
+import fcntl
 import json
 import os
 import pty
 import re
 import shutil
+import struct
 import subprocess
+import termios
 
 import linear
 
@@ -119,10 +122,11 @@ class Bench(linear.ToolTest):
 
 
 class Terminal(linear.ToolTest):
-    def on_terminal(self, **environment):
+    def on_terminal(self, columns=0, **environment):
         main, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
         process = subprocess.Popen(
-            [linear.TOOL, "train", self.model, "--data", self.data, "--epochs=2", "--batch-size=8"],
+            [linear.TOOL, "train", self.model, "--data", self.data, "--epochs=2", "--batch-size=8", "--validation-split=0.2"],
             stderr=other, stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"], **environment},
         )  # fmt: skip
         os.close(other)
@@ -143,14 +147,35 @@ class Terminal(linear.ToolTest):
 
     def test_live_line(self):
         text = self.on_terminal(TERM="xterm")
-        self.assertRegex(text, r"\r\x1b\[KEpoch 2/2  ━━━━━━━  3/3  \S+ \S+/step  \S+ samples/s  loss \d\.\d{4}  "
-                               r"accuracy 0\.\d{4}  scale 4096  skipped 0  eta 0s\r\n$")  # fmt: skip
+        self.assertRegex(text, r"\r\x1b\[KEpoch 2/2  ━━━━━━━  2/2  \S+ \S+/step  \S+ samples/s  loss \d\.\d{4}  "
+                               r"accuracy 0\.\d{4}  val_loss \d\.\d{4}  val_accuracy \d\.\d{4}  scale \d+  skipped 0  eta 0s\r\n$")  # fmt: skip
+
+    def test_narrow_terminals(self):
+        """Bar, speed and eta give way, in that order; then the line of a finished epoch is wrapped. No value is lost."""
+        values = ["Epoch 2/2", "2/2", r"loss \d\.\d{4}", r"accuracy \d\.\d{4}", r"val_loss \d\.\d{4}", r"val_accuracy \d\.\d{4}", r"scale \d+", "skipped 0"]
+        dispensable = ["━━━━━━━", r"\S+ samples/s", r"\S+ \S+/step", "eta 0s"]
+        seen = set()
+        for columns in [200, 148, 135, 119, 112, 80, 40, 12]:
+            text = self.on_terminal(TERM="xterm", columns=columns)
+            lines = text[text.rindex("Epoch 2/2") :].replace("\r\n", "\n").rstrip("\n").split("\n")
+            whole = "  ".join(line.strip() for line in lines)
+            gone = [not re.search(f"(^|  ){part}($|  )", whole) for part in dispensable]
+            self.assertEqual(gone, sorted(gone, reverse=True), whole)  # the first ones only
+            seen.add(sum(gone))
+            kept = re.sub("  (" + "|".join(dispensable) + ")(?=  |$)", "", whole)
+            self.assertRegex(kept, "^" + "  ".join(values) + "$")
+            for line in lines:
+                self.assertTrue(len(line) < columns or "  " not in line.strip(), (columns, line))
+            self.assertTrue(len(lines) == 1 or all(gone), lines)
+            for part in text.replace("\r\n", "\n").split("\r\x1b[K")[1:]:
+                self.assertTrue("val_" in part or len(part.split("\n")[0]) < columns, (columns, part))
+        self.assertTrue(seen >= {0, 4}, seen)
 
     def test_plain_when_asked(self):
         for environment in [{"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}, {}]:
             text = self.on_terminal(**environment)
             self.assertNotIn("\x1b", text)
-            self.assertRegex(text, r"Epoch 2/2  3/3  ")
+            self.assertRegex(text, r"Epoch 2/2  2/2  ")
 
 
 if __name__ == "__main__":

@@ -198,3 +198,49 @@ TEST(Bind, BytesOfImagesAreScaled) {
   EXPECT_EQ(scaled[1], 51 / 255.0f);
   EXPECT_EQ(scaled[2], 1.0f);
 }
+
+static Source numbered(const std::vector<std::string> &names) {
+  Source source;
+  source.path = "d";
+  source.kind = Source::Kind::Csv;
+  source.order = names;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const int64_t value = static_cast<int64_t>(i);
+    source.arrays.emplace(names[i], Array::copyOf(MPC_RT_INT64, {1}, &value));
+  }
+  return source;
+}
+
+TEST(Bind, ColumnsNumberedAsThePositionalName) {
+  Result<Dataset> data = bindSource(numbered({"x1", "label", "id", "x0"}), imageModel(), true);
+  ASSERT_TRUE(data) << firstMessage(data);
+  EXPECT_EQ(data->columns[0].array.as<int64_t>()[0], 3);
+  EXPECT_EQ(data->columns[0].array.as<int64_t>()[1], 0);
+  // Of several inputs nobody knows whose x1 is.
+  Signature two = imageModel();
+  two.inputs.push_back({"mask", {"x1"}, MPC_RT_FLOAT32, {2, 1}, 0});
+  EXPECT_FALSE(bindSource(numbered({"x0", "x1", "x2", "x3", "label"}), two, true));
+  // The only target's values, too.
+  Signature wide = imageModel();
+  wide.targets[0] = {"y0", {"label"}, MPC_RT_FLOAT32, {3}, 0};
+  data = bindSource(numbered({"y0", "a", "y1", "b", "y2"}), wide, true);
+  ASSERT_TRUE(data) << firstMessage(data);
+  EXPECT_EQ(data->columns[1].array.as<int64_t>()[2], 4);
+  EXPECT_EQ(data->columns[0].array.as<int64_t>()[1], 3);
+}
+
+TEST(Bind, ArraysWithoutNamesAreForModelsOfOneInput) {
+  const float pixels[] = {1, 2};
+  const int64_t label = 1;
+  Source source;
+  source.path = "d";
+  source.arrays.emplace("arr_0", Array::copyOf(MPC_RT_FLOAT32, {1, 2, 1}, pixels));
+  source.arrays.emplace("arr_1", Array::copyOf(MPC_RT_INT64, {1}, &label));
+  source.order = {"arr_0", "arr_1"};
+  EXPECT_TRUE(bindSource(source, imageModel(), true));
+  Signature two = imageModel();
+  two.inputs.push_back({"mask", {"x1"}, MPC_RT_FLOAT32, {2, 1}, 0});
+  EXPECT_FALSE(bindSource(source, two, true));
+  EXPECT_TRUE(namesOf({two})("arr_1"));
+  EXPECT_FALSE(namesOf({two})("arr_2"));
+}
