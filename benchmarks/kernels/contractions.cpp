@@ -4,8 +4,8 @@
 #include "mpc-rt/status.h"
 #include "runtime/base/dtype.h"
 #include "runtime/drivers/contraction.h"
-#include "runtime/drivers/cpu/contractor.h"
-#include "runtime/drivers/cpu/micro_kernel.h"
+#include "runtime/drivers/cpu/contract/contractor.h"
+#include "runtime/drivers/cpu/kernels/micro_kernel.h"
 #include "setting.h"
 
 #include <benchmark/benchmark.h>

@@ -5,7 +5,6 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/rounding.h"
 #include "runtime/base/status.h"
-#include "runtime/execution/context.h"
 
 #include <cmath>
 #include <cstring>
@@ -176,12 +175,3 @@ mpc_rt_status_t initializeVariable(const mpc_rt_variable_info_t &v, uint64_t see
 }
 
 } // namespace mpc::rt
-
-extern "C" mpc_rt_status_t mpc_rt_context_initialize(mpc_rt_context_t *context, uint64_t seed) {
-  using namespace mpc::rt;
-  if (!context)
-    return fail(MPC_RT_INVALID_ARGUMENT, "mpc_rt_context_initialize: context is null");
-  auto status = guard("mpc_rt_context_initialize",
-                      [&] { return initializeVariables(*context, seed, /*fresh=*/false); });
-  return status ? status : mpc_rt_context_variables_changed(context);
-}

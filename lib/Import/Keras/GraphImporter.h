@@ -4,9 +4,9 @@
 #ifndef MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 #define MPC_LIB_IMPORT_KERAS_GRAPHIMPORTER_H
 
-#include "KernelQuantizer.h"
 #include "LayerBuilder.h"
 #include "Legacy/SymbolicIntegers.h"
+#include "Quantization/KernelQuantizer.h"
 #include "mpc/Import/Keras/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

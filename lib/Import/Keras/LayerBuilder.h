@@ -5,7 +5,7 @@
 #ifndef MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 #define MPC_LIB_IMPORT_KERAS_LAYERBUILDER_H
 
-#include "Quantization.h"
+#include "Quantization/Quantization.h"
 #include "ValueBuilder.h"
 #include "mpc-rt/dtype.h"
 #include "mpc/Import/Keras/Config.h"

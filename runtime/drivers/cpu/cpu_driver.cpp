@@ -2,11 +2,11 @@
 //
 // The CPU driver: a thread team, and what contracts, convolves and attends on it.
 #include "runtime/base/fork_watch.h"
-#include "runtime/drivers/cpu/attender.h"
-#include "runtime/drivers/cpu/contractor.h"
-#include "runtime/drivers/cpu/convolver.h"
-#include "runtime/drivers/cpu/thread_team.h"
+#include "runtime/drivers/cpu/attend/attender.h"
+#include "runtime/drivers/cpu/contract/contractor.h"
+#include "runtime/drivers/cpu/convolve/convolver.h"
 #include "runtime/drivers/driver.h"
+#include "runtime/threads/thread_team.h"
 
 #include <algorithm>
 #include <atomic>

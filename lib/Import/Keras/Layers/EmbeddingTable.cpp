@@ -2,7 +2,7 @@
 // keras/src/layers/core/embedding.py and reversible_embedding.py: call, _int8_call, _int4_call.
 #include "EmbeddingTable.h"
 
-#include "../QuantizedKernel.h"
+#include "../Quantization/QuantizedKernel.h"
 
 namespace mpc::keras {
 
