@@ -52,6 +52,8 @@ mpc_rt_status_t failWithCurrentException(const char *what) noexcept {
     throw;
   } catch (const std::bad_alloc &) {
     return fail(MPC_RT_RESOURCE_EXHAUSTED, "%s: out of memory; free some", what);
+  } catch (const Exhausted &error) {
+    return fail(MPC_RT_RESOURCE_EXHAUSTED, "%s: %s", what, error.what());
   } catch (const Unavailable &error) {
     return fail(MPC_RT_UNAVAILABLE, "%s: %s", what, error.what());
   } catch (const std::exception &error) {
