@@ -213,6 +213,12 @@ Teams &teams() {
   return *all;
 }
 
+// libgomp's first answer to another number takes memory, and ends the process where there is none.
+void setLibraryThreads(int threads) noexcept {
+  if (omp_get_max_threads() != threads)
+    omp_set_num_threads(threads);
+}
+
 void setControlWord(void *data) {
   Forked forked(data);
   _mm_setcsr(*static_cast<const unsigned *>(data));
@@ -253,7 +259,7 @@ void ThreadTeam::begin() noexcept {
   workersPrepared = false;
   running = true;
   // Where libgomp would wait for workers that a fork has ended, its callers compute alone.
-  omp_set_num_threads(cameOutOfFork() ? 1 : static_cast<int>(size));
+  setLibraryThreads(cameOutOfFork() ? 1 : static_cast<int>(size));
   _mm_setcsr(computingControlWord);
 }
 
@@ -264,7 +270,7 @@ void ThreadTeam::end() noexcept {
   running = false;
   if (workersPrepared)
     forkTeam(setControlWord, &callersControlWord, size);
-  omp_set_num_threads(callersThreads);
+  setLibraryThreads(callersThreads);
   _mm_setcsr(callersControlWord);
 }
 
