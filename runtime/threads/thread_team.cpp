@@ -4,6 +4,7 @@
 #include "runtime/threads/thread_team.h"
 #include "runtime/base/floating_environment.h"
 #include "runtime/base/fork_watch.h"
+#include "runtime/base/status.h"
 #include "runtime/base/thread_order.h"
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <new>
 #include <optional>
 #include <pthread.h>
+#include <string>
 
 extern "C" {
 void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
@@ -156,7 +158,8 @@ public:
     if (thread && forks == forksSeen())
       return;
     forks = forksSeen();
-    over = false;
+    over = begun = false;
+    thread.reset(); // that of a parent
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -164,6 +167,9 @@ public:
     if (pthread_create(&started, nullptr, sleep, this) == 0)
       thread = started;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    // While it asks whether there is memory for a team and makes it, its starter takes none.
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return begun || !thread; });
   }
 
   void end() noexcept {
@@ -183,6 +189,8 @@ private:
     auto &own = *static_cast<SleepingTeam *>(data);
     makeLibraryTeam(2);
     std::unique_lock<std::mutex> lock(own.mutex);
+    own.begun = true;
+    own.changed.notify_all();
     own.changed.wait(lock, [&] { return own.over; });
     return nullptr; // its team ends with it
   }
@@ -191,7 +199,7 @@ private:
   unsigned forks = 0; // of the process, when the thread was started
   std::mutex mutex;
   std::condition_variable changed;
-  bool over = false;
+  bool begun = false, over = false;
 };
 
 // All teams of the process. Never destroyed: threads may still run at exit.
@@ -203,6 +211,12 @@ struct Teams {
 Teams &teams() {
   static auto *all = new Teams;
   return *all;
+}
+
+// libgomp's first answer to another number takes memory, and ends the process where there is none.
+void setLibraryThreads(int threads) noexcept {
+  if (omp_get_max_threads() != threads)
+    omp_set_num_threads(threads);
 }
 
 void setControlWord(void *data) {
@@ -219,10 +233,6 @@ ThreadTeam::ThreadTeam(unsigned threads) : size(threads), maker(pthread_self()) 
   std::lock_guard<std::mutex> lock(all.mutex);
   ++all.count;
   ++teamsOfThread;
-  // A smaller team leaves CPUs to others. Who sets a variable has decided.
-  if (threads > 1 && threads >= static_cast<unsigned>(omp_get_num_procs()) &&
-      !std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY"))
-    all.sleeping.begin();
 }
 
 ThreadTeam::~ThreadTeam() {
@@ -243,17 +253,13 @@ ThreadTeam::~ThreadTeam() {
 
 bool ThreadTeam::insideRegion() noexcept { return insideLoop || omp_in_parallel(); }
 
-bool ThreadTeam::hasLibraryTeam() noexcept {
-  return size == 1 || insideRegion() || cameOutOfFork() || makeLibraryTeam(size);
-}
-
 void ThreadTeam::begin() noexcept {
   callersControlWord = _mm_getcsr();
   callersThreads = omp_get_max_threads();
   workersPrepared = false;
   running = true;
   // Where libgomp would wait for workers that a fork has ended, its callers compute alone.
-  omp_set_num_threads(cameOutOfFork() ? 1 : static_cast<int>(size));
+  setLibraryThreads(cameOutOfFork() ? 1 : static_cast<int>(size));
   _mm_setcsr(computingControlWord);
 }
 
@@ -264,15 +270,34 @@ void ThreadTeam::end() noexcept {
   running = false;
   if (workersPrepared)
     forkTeam(setControlWord, &callersControlWord, size);
-  omp_set_num_threads(callersThreads);
+  setLibraryThreads(callersThreads);
   _mm_setcsr(callersControlWord);
 }
 
-void ThreadTeam::prepareWorkers() noexcept {
+void ThreadTeam::makeTeamOfLibraries() {
+  if (libraryThreads >= size)
+    return;
+  {
+    ForkBarrier barrier;
+    Teams &all = teams();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    // A smaller team leaves CPUs to others. Who sets a variable has decided.
+    if (size >= static_cast<unsigned>(omp_get_num_procs()) && !std::getenv("GOMP_SPINCOUNT") &&
+        !std::getenv("OMP_WAIT_POLICY"))
+      all.sleeping.begin();
+  }
+  if (!makeLibraryTeam(size))
+    throw Exhausted("the system grants no " + std::to_string(size) +
+                    " threads; expected room for them (ulimit -u, ulimit -v), or a context with "
+                    "fewer threads");
+}
+
+void ThreadTeam::prepareWorkers() {
   if (pool)
     pool->rest();
   if (workersPrepared || size == 1 || insideRegion() || cameOutOfFork())
     return;
+  makeTeamOfLibraries();
   unsigned word = computingControlWord;
   forkTeam(setControlWord, &word, size);
   workersPrepared = true;

@@ -24,10 +24,6 @@ public:
   ThreadTeam &operator=(const ThreadTeam &) = delete;
   unsigned threads() const { return size; }
 
-  // Whether libraries can fork as many threads from the calling one; false where the system grants
-  // no more. To be asked before anything that computes: libgomp ends the process instead.
-  bool hasLibraryTeam() noexcept;
-
   // Between begin and end the calling thread and its workers flush denormals, and OpenMP libraries
   // called from here use `threads` threads.
   void begin() noexcept;
@@ -46,13 +42,17 @@ public:
   }
 
   // Before calling into a library that forks on its own: its workers must flush denormals too, and
-  // ours must leave the CPUs to them.
-  void prepareWorkers() noexcept;
+  // ours must leave the CPUs to them. The library's team is made here, so that programs whose
+  // kernels are all ours have none. Throws Exhausted where the system grants no threads for it:
+  // libgomp would end the process.
+  void prepareWorkers();
 
   // True inside a parallel region of anybody.
   static bool insideRegion() noexcept;
 
 private:
+  void makeTeamOfLibraries();
+
   unsigned size;
   pthread_t maker;
   unsigned callersControlWord = 0;

@@ -28,12 +28,6 @@ public:
 
   mpc_rt_status_t begin(WeightUse use) override {
     followFork();
-    if (!team.hasLibraryTeam())
-      return fail(
-          MPC_RT_RESOURCE_EXHAUSTED,
-          "the system grants no %u threads; expected room for them (ulimit -u, ulimit -v), or "
-          "a context with fewer threads",
-          team.threads());
     weightUse = use;
     contractor->setWeightsConstant(use == WeightUse::constant);
     convolver->setWeightsConstant(use == WeightUse::constant);

@@ -58,8 +58,9 @@ ScatteredFilterGradient::ScatteredFilterGradient(ThreadTeam &team, const VectorK
                   extents[2] +
               o2 - axes[2].least);
   const int64_t spreadElements = shape.batch * shape.filters * Convolution::product(extents);
-  if (!spreadOutputs.allocate(static_cast<uint64_t>(spreadElements * elementBytes)))
-    throw std::bad_alloc(); // zeros, of which those of the padding stay
+  const auto spreadBytes = static_cast<uint64_t>(spreadElements * elementBytes);
+  if (!spreadOutputs.allocate(spreadBytes))
+    throw OutOfMemory(spreadBytes); // zeros, of which those of the padding stay
   reserveFloats(sums, groups * panels * rows * kernel.columns);
   for (Workspace &own : workspaces) { // here: a thread of a team cannot fail
     // Whole segments, of whole steps.
