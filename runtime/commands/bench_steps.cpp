@@ -163,7 +163,7 @@ const char *BenchSteps::usedKernels() const {
 std::string BenchSteps::describe() const {
   static const char *const isaNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   int32_t isa = mpc_rt_context_isa(session_->context());
-  nlohmann::ordered_json json;
+  auto json = nlohmann::ordered_json::object();
   json["model"] = session_->executable().model_name;
   json["mode"] = mode();
   json["device"] = options_.session.device;
