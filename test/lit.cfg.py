@@ -3,6 +3,7 @@
 run from the source tree (lit-22 test/Transforms), the release build is taken."""
 
 import os
+import sys
 
 import lit.formats
 
@@ -15,20 +16,20 @@ config.test_source_root = os.path.dirname(__file__)
 source = os.path.dirname(config.test_source_root)
 default_build = os.environ.get("MPC_BUILD_DIR", os.path.join(source, "build", "release"))
 build = getattr(config, "mpc_build_dir", default_build)
+sys.path.append(config.test_source_root)
+import places  # noqa: E402  pylint: disable=wrong-import-position
+
 llvm_tools = getattr(config, "llvm_tools_dir", "/usr/lib/llvm-22/bin")
 config.test_exec_root = os.path.join(build, "test")
 
-shared = os.environ.get("MPC_SHARED", os.path.join(os.path.dirname(source), "shared"))
-if not os.path.isdir(os.path.join(shared, "fixtures")):
-    lit_config.fatal(
-        f"{shared}/fixtures: no such folder; the tests read fixtures from shared/ beside the "
-        "repository; put it there or name it with MPC_SHARED"
-    )
+fixtures = os.environ.get("MPC_FIXTURES") or os.path.join(build, "fixtures")
+if not os.path.isdir(fixtures):
+    lit_config.fatal(f"{fixtures}: no such folder; scripts/build unpacks the fixtures into it")
 
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(build, "bin"), llvm_tools, os.environ.get("PATH", "")]
 )
-config.environment["MPC_SHARED"] = shared
+config.environment["MPC_FIXTURES"] = fixtures
 # Messages are matched as plain text, in English, and two threads are what every machine has.
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["NO_COLOR"] = "1"
@@ -38,8 +39,12 @@ for name in ["OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TMPDIR", "MPC_
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
-config.substitutions.append(("%shared", shared))
-config.substitutions.append(("%fixtures", os.path.join(shared, "fixtures", "keras")))
+config.substitutions.append(("%fixtures", os.path.join(fixtures, "keras")))
+config.substitutions.append(("%policies", os.path.join(fixtures, "policies")))
+# Models of other people, which are not part of the repository.
+if places.models():
+    config.available_features.add("models-of-others")
+    config.substitutions.append(("%models", places.models()))
 config.substitutions.append(("%source", source))
 config.substitutions.append(("%build", build))
 # The software device of test/FakeCuda in front of a command; kernels need NVRTC.
