@@ -8,6 +8,7 @@ leaves its tolerance, when a NaN appears or vanishes, when an array is missing o
 
 import os
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -204,6 +205,26 @@ class Selecting(unittest.TestCase):
         self.assertIn(("operations", "TrueDivide"), case.needs())
         case = selection.Case(os.path.join(FIXTURES, "train", "opt_grad_accum__float32"))
         self.assertIn(("optimizer_options", "gradient_accumulation_steps"), case.needs())
+
+
+class Archive(unittest.TestCase):
+    def test_it_is_packed_reproducibly(self):
+        """Sorted names, one time and one owner: the same files give the same bytes (pack.sh)."""
+        with tarfile.open(os.path.join(HERE, "cases.tar.xz")) as archive:
+            members = archive.getmembers()
+        names = [member.name for member in members]
+        self.assertEqual(names, sorted(names, key=lambda name: name.split("/")))
+        self.assertEqual({(m.mtime, m.uid, m.gid, m.mode | 0o100) for m in members if m.isfile()}, {(1767225600, 0, 0, 0o744)})
+        self.assertTrue(all(member.isfile() or member.isdir() for member in members))
+        self.assertLess(os.path.getsize(os.path.join(HERE, "cases.tar.xz")), 2 << 20)
+
+    def test_what_is_unpacked_is_what_it_holds(self):
+        folder = places.fixtures()
+        found = {os.path.relpath(os.path.join(place, name), folder) for place, _, names in os.walk(folder) for name in names}
+        with tarfile.open(os.path.join(HERE, "cases.tar.xz")) as archive:
+            held = {member.name: member.size for member in archive.getmembers() if member.isfile()}
+        self.assertEqual(found - {"sha256"}, set(held))
+        self.assertEqual({name: os.path.getsize(os.path.join(folder, name)) for name in held}, held)
 
 
 class FilesOfKeras2(unittest.TestCase):
