@@ -71,7 +71,7 @@ def devices():
 def conformance():
     """(cases, failures); the output of the runner is shown."""
     path = HERE / "conformance.json"
-    subprocess.run([sys.executable, HERE / "Conformance" / "run.py", "--bin", HERE / "bin", "--shared", HERE / "shared",
+    subprocess.run([sys.executable, HERE / "Conformance" / "run.py", "--bin", HERE / "bin", "--fixtures", HERE / "fixtures",
                     "--work", HERE / "work", "--prebuilt", "--device", "cuda:0", "--case", ".*", "--jobs", str(min(8, os.cpu_count() or 1)),
                     "--json", path], env=environment())  # fmt: skip
     with open(path) as handle:

@@ -4,7 +4,7 @@
 # Debian's interpreter: python3-numpy installs for it, not for another one earlier in PATH.
 find_program(MPC_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 set(MPC_RUN_SUITE ${MPC_PYTHON} ${CMAKE_SOURCE_DIR}/test/run-suite.py
-    --counts ${CMAKE_BINARY_DIR}/Testing/Counts)
+    --fixtures ${MPC_FIXTURES} --counts ${CMAKE_BINARY_DIR}/Testing/Counts)
 
 # Seconds for a unit test's program; sanitized ones take several times as long.
 set(MPC_UNIT_TIMEOUT 600)
@@ -13,7 +13,7 @@ if(MPC_SANITIZE)
 endif()
 
 # mpc_add_unit_test(NAME sources... [LINK libraries...]): a GoogleTest program, ctest name
-# Unit/NAME. It sees include/, and MPC_SOURCE_DIR and MPC_SHARED as test/Unit/Shared.h reads them.
+# Unit/NAME. It sees include/ and MPC_SOURCE_DIR; test/Unit/Fixtures.h finds the fixtures.
 function(mpc_add_unit_test name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How lit runs the tests of passes and tools. The build's lit.site.cfg.py fills in the folders;
-run from the source tree (lit-22 test/Transforms), the release build is taken."""
+"""How lit runs the tests of passes and tools. The build's lit.site.cfg.py fills in the folders; run from
+the source tree (lit-22 test/Transforms), the release build is taken, or that of MPC_BUILD_DIR."""
 
 import os
+import sys
 
 import lit.formats
 
@@ -13,22 +14,30 @@ config.excludes = ["Inputs", "Long", "Unit", "Conformance", "Checks"]
 config.test_source_root = os.path.dirname(__file__)
 
 source = os.path.dirname(config.test_source_root)
-default_build = os.environ.get("MPC_BUILD_DIR", os.path.join(source, "build", "release"))
-build = getattr(config, "mpc_build_dir", default_build)
-llvm_tools = getattr(config, "llvm_tools_dir", "/usr/lib/llvm-22/bin")
+if not hasattr(config, "mpc_build_dir"):
+    chosen_build = os.environ.get("MPC_BUILD_DIR", os.path.join(source, "build", "release"))
+    site = os.path.join(chosen_build, "test", "lit.site.cfg.py")
+    if not os.path.exists(site):
+        lit_config.fatal(f"{site}: no such file; expected a configured build; run scripts/build")
+    with open(site) as handle:
+        for line in handle:
+            if line.startswith("config."):  # the last line loads this file
+                exec(line, {"config": config})
+build = config.mpc_build_dir
+sys.path.append(config.test_source_root)
+import places  # noqa: E402  pylint: disable=wrong-import-position
+
+llvm_tools = config.llvm_tools_dir
 config.test_exec_root = os.path.join(build, "test")
 
-shared = os.environ.get("MPC_SHARED", os.path.join(os.path.dirname(source), "shared"))
-if not os.path.isdir(os.path.join(shared, "fixtures")):
-    lit_config.fatal(
-        f"{shared}/fixtures: no such folder; the tests read fixtures from shared/ beside the "
-        "repository; put it there or name it with MPC_SHARED"
-    )
+fixtures = os.environ.get("MPC_FIXTURES") or os.path.join(build, "fixtures")
+if not os.path.isdir(fixtures):
+    lit_config.fatal(f"{fixtures}: no such folder; scripts/build unpacks the fixtures into it")
 
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(build, "bin"), llvm_tools, os.environ.get("PATH", "")]
 )
-config.environment["MPC_SHARED"] = shared
+config.environment["MPC_FIXTURES"] = fixtures
 # Messages are matched as plain text, in English, and two threads are what every machine has.
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["NO_COLOR"] = "1"
@@ -38,13 +47,17 @@ for name in ["OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TMPDIR", "MPC_
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
-config.substitutions.append(("%shared", shared))
-config.substitutions.append(("%fixtures", os.path.join(shared, "fixtures", "keras")))
+config.substitutions.append(("%fixtures", os.path.join(fixtures, "keras")))
+config.substitutions.append(("%policies", os.path.join(fixtures, "policies")))
+# Models of other people, which are not part of the repository.
+if places.models():
+    config.available_features.add("models-of-others")
+    config.substitutions.append(("%models", places.models()))
 config.substitutions.append(("%source", source))
 config.substitutions.append(("%build", build))
 # The software device of test/FakeCuda in front of a command; kernels need NVRTC.
 config.substitutions.append(("%fake_cuda", os.path.join(source, "scripts", "with-fake-cuda")))
-if getattr(config, "mpc_nvrtc", ""):
+if config.mpc_nvrtc:
     config.available_features.add("nvrtc")
 # C and C++ programs of users; beside a sanitized runtime they link its sanitizers.
 sanitizers = f"clang-22 -fsanitize={config.mpc_sanitize}" if config.mpc_sanitize else ""

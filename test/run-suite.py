@@ -5,23 +5,31 @@
 A suite that silently finds no tests, or skips them, would otherwise pass. The numbers in
 counts.json are lower bounds, raised by hand as tests are added, with how many of them need
 x86-64-v4, where some do; a suite without a number must run at least one test. What ran is written
-to Testing/Counts/, where report-counts.py adds it up.
+to Testing/Counts/, where report-counts.py adds it up, and so is what was left out for want of
+something that a place need not have: such tests count as if they had run, but are told.
 """
 
 import argparse
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
+import time
+
+import places
+
+# What lit's features stand for, where a test may be left out for want of one.
+FEATURES = {"models-of-others": places.WITHOUT_MODELS}
 
 
 def run_gtest(command):
     output = stream(command)
     ran = re.findall(r"^\[=+\] (\d+) tests? from \d+ test suites? ran", output[1], re.M)
     skipped = re.findall(r"^\[  SKIPPED \] (\d+) tests?", output[1], re.M)
-    return output[0], sum(map(int, ran)) - sum(map(int, skipped))
+    return output[0], sum(map(int, ran)) - sum(map(int, skipped)), {}
 
 
 def run_lit(command):
@@ -29,7 +37,7 @@ def run_lit(command):
         result = os.path.join(folder, "lit.json")
         status = subprocess.call(command + ["--output", result])
         if not os.path.exists(result):
-            return status or 1, 0
+            return status or 1, 0, {}
         with open(result) as handle:
             tests = json.load(handle)["tests"]
     counted = ("PASS", "XFAIL", "FAIL", "XPASS", "FLAKYPASS", "TIMEOUT")
@@ -39,14 +47,19 @@ def run_lit(command):
         left_away = test["code"] == "UNSUPPORTED" and "and/or targets: sanitized" in test["output"]
         return test["code"] in counted or left_away
 
-    return status, sum(map(counts, tests))
+    left_out = {}
+    for test in tests:
+        for feature, reason in FEATURES.items():
+            if test["code"] == "UNSUPPORTED" and f"unavailable features: {feature}" in test["output"]:
+                left_out[reason] = left_out.get(reason, 0) + 1
+    return status, sum(map(counts, tests)), left_out
 
 
 def run_script(command):
     """A script ends with the line `ran N tests`."""
     status, output = stream(command)
     counts = re.findall(r"^ran (\d+) tests$", output, re.M)
-    return status, int(counts[-1]) if counts else 0
+    return status, int(counts[-1]) if counts else 0, dict(re.findall(r"^(SKIPPED): (.*)$", output, re.M))
 
 
 def stream(command):
@@ -79,35 +92,45 @@ def least_of(entry, name):
 
 # A suite that needs what this place does not have ends with this status and says what it is; ctest
 # then reports it as skipped (SKIP_RETURN_CODE). Only tests that are registered so may.
-SKIPPED = 77
+SKIPPED = places.SKIPPED
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kind", choices=["gtest", "lit", "script"], required=True)
     parser.add_argument("--name", required=True)
+    parser.add_argument("--fixtures", required=True, help="folder that CMake unpacked them into")
     parser.add_argument("--counts", required=True, help="folder that receives what ran")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     command = arguments.command[arguments.command[:1] == ["--"]:]
 
     here = os.path.dirname(os.path.abspath(__file__))
-    source = os.path.dirname(here)
-    os.environ.setdefault("MPC_SHARED", os.path.join(os.path.dirname(source), "shared"))
+    os.environ["MPC_FIXTURES"] = arguments.fixtures
     with open(os.path.join(here, "counts.json")) as handle:
         minimum = least_of(json.load(handle).get(arguments.name, 1), arguments.name)
 
     runner = {"gtest": run_gtest, "lit": run_lit, "script": run_script}[arguments.kind]
-    status, ran = runner(command)
+    start = time.monotonic()
+    status, ran, left_out = runner(command)
     if status == SKIPPED:
         print(f"{arguments.name}: skipped; its output says why")
-        return SKIPPED
-    print(f"{arguments.name}: {ran} tests ran, at least {minimum} expected")
+        left_out = {left_out.get("SKIPPED", "what a suite needs is missing"): minimum}
+    else:
+        print(f"{arguments.name}: {ran} tests ran, at least {minimum} expected")
+        left_out.pop("SKIPPED", None)
+    for reason, count in left_out.items():
+        print(f"{arguments.name}: {count} tests were left out: {reason}")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     os.makedirs(arguments.counts, exist_ok=True)
     record = os.path.join(arguments.counts, arguments.name.replace("/", "-") + ".json")
     with open(record, "w") as handle:
-        json.dump({"suite": arguments.name, "ran": ran, "status": status}, handle)
-    if ran < minimum:
+        json.dump({"suite": arguments.name, "ran": ran, "status": status, "left_out": left_out,
+                   "seconds": round(time.monotonic() - start, 2),
+                   "cpu_seconds": round(used.ru_utime + used.ru_stime, 2)}, handle)  # fmt: skip
+    if status == SKIPPED:
+        return SKIPPED
+    if ran + sum(left_out.values()) < minimum:
         print(f"error: {arguments.name}: only {ran} tests ran; test/counts.json expects {minimum}")
         return 1
     return 1 if status else 0

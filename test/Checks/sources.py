@@ -265,10 +265,25 @@ def read_first_line(name):
         return handle.readline(200).decode(errors="replace")
 
 
-def check_shared_copies(files):
+# What stands beside the repository on some machines. Models of other people are read there, by one
+# place, and never copied; everything else that tests read is part of the repository.
+READER = "test/places.py"
+OUTSIDE = re.compile(r"MPC_SHARED|\.\./shared\b|\bshared/(?:fixtures|models|cases)\b|dirname [^)]*\)\"?/shared\b|[%$]\{?shared\b")
+OUTSIDE_IN_PYTHON = re.compile(OUTSIDE.pattern + r"|[\"']shared[\"']")
+OF_OTHERS = {"sleepecg.keras", "dgaintel.h5", "fw_silero_v6.onnx", "dnsmos_v8.onnx"}
+
+
+def check_what_is_read_from_outside(files):
     for name in files:
-        if name.startswith("shared/"):
-            yield f"{name}: fixtures are read from beside the repository, never copied into it"
+        if os.path.basename(name) in OF_OTHERS or name.startswith("shared/"):
+            yield f"{name}: a model of other people; expected it beside the repository, never in it"
+        runs = name.startswith(("test/", "scripts/", "cmake/", "benchmarks/", "python/", ".ci/")) or name.endswith("CMakeLists.txt")
+        if not runs or name.endswith(".md") or name in (READER, "test/Checks/sources.py") or not is_text(name):
+            continue
+        pattern = OUTSIDE_IN_PYTHON if name.endswith(".py") else OUTSIDE
+        for number, line in enumerate(read(name).splitlines(), 1):
+            if pattern.search(line):
+                yield f"{name}:{number}: reads what is not in the repository; expected places.models() of {READER} or the fixtures that CMake unpacks"
 
 
 CHECKS = [
@@ -283,7 +298,7 @@ CHECKS = [
     check_tool_length,
     check_format,
     check_shell,
-    check_shared_copies,
+    check_what_is_read_from_outside,
 ]
 
 

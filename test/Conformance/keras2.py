@@ -25,9 +25,10 @@ import time
 import numpy
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import execution
+import places
 import report
 
 KINDS = ["predict", "train"]
@@ -173,13 +174,13 @@ def run_case(case, tools, not_yet, keep):
 
 
 def parse_arguments():
-    shared = os.environ.get("MPC_SHARED", os.path.join(HERE, "..", "..", "..", "shared"))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.path.join(HERE, "../../build/release/bin"))
-    parser.add_argument("--fixtures", default=os.path.join(shared, "fixtures", "keras2"))
+    parser.add_argument("--fixtures", default=places.fixtures("keras2"))
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--case", help="regular expression that the name must match fully")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--threads", type=int, help="of each case; default: the cores that the jobs leave it")
     parser.add_argument("--keep", action="store_true", help="keep the files of each case")
     parser.add_argument("--work", help="folder for compiled models and results")
     parser.add_argument("--verbose", action="store_true")
@@ -190,8 +191,7 @@ def main():
     arguments = parse_arguments()
     cases = find_cases(arguments.fixtures)
     if not cases:
-        print(f"error: {arguments.fixtures}: no cases; expected the files of Keras 2; put shared/ beside the "
-              "repository or set MPC_SHARED")  # fmt: skip
+        print(f"error: {arguments.fixtures}: no cases; expected the files of Keras 2; scripts/build unpacks them")
         return 1
     with open(os.path.join(HERE, "keras2.json")) as handle:
         not_yet = json.load(handle)["not_yet"]
@@ -204,7 +204,7 @@ def main():
         cases = [case for case in cases if re.fullmatch(arguments.case, case.name)]
     work = arguments.work or tempfile.mkdtemp(prefix="mpc-keras2-")
     tools = execution.Tools(os.path.realpath(arguments.bin), os.path.realpath(work),
-                            max(1, (os.cpu_count() or 1) // arguments.jobs))  # fmt: skip
+                            arguments.threads or max(1, (os.cpu_count() or 1) // arguments.jobs))  # fmt: skip
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         results = list(pool.map(lambda case: run_case(case, tools, not_yet, arguments.keep), cases))
     if arguments.keep:

@@ -21,11 +21,12 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import comparison
 import execution
 import loss_and_metric
+import places
 import report
 import selection
 
@@ -54,33 +55,34 @@ def run_case(case, tools, not_yet, keep):
     return report.Result(case.identifier, status, seconds, arrays, worst, messages)
 
 
-def check_counts(results, supported, kinds):
-    """Error lines for kinds of which fewer cases ran than expected."""
+def check_counts(cases, supported, kinds):
+    """Error lines for kinds of which there are fewer cases than expected."""
     errors = []
     for kind in kinds:
-        ran = sum(result.case.startswith(kind + "/") for result in results)
+        found = sum(case.kind == kind for case in cases)
         expected = supported["expected_cases"].get(kind, 0)
-        if ran < expected:
-            errors.append(f"error: {kind}: {ran} cases ran, supported.json expects {expected}")
+        if found < expected:
+            errors.append(f"error: {kind}: {found} cases are supported, supported.json expects {expected}")
     return errors
 
 
 def parse_arguments():
-    default_shared = os.path.join(os.path.dirname(HERE), "..", "..", "shared")
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--bin", default=os.path.join(HERE, "../../build/release/bin"))
-    parser.add_argument("--shared", default=os.environ.get("MPC_SHARED", default_shared))
+    parser.add_argument("--fixtures", default=places.fixtures("keras"), help="folder with a folder for each kind")
     parser.add_argument("--supported", default=os.path.join(HERE, "supported.json"))
     parser.add_argument("--kind", action="append", choices=selection.KINDS)
     parser.add_argument("--case", help="regular expression that kind/case must match fully")
     parser.add_argument("--every", type=int, default=1, metavar="N",
                         help="only every Nth case: a fixed part of them")  # fmt: skip
+    parser.add_argument("--shard", default="0/1", metavar="I/N", help="one of N parts, to run side by side")
     parser.add_argument("--target", default="", help="mpcc --target")
     parser.add_argument("--device", default="", help="mpc-run --device; for the software device "
                         "run this program under scripts/with-fake-cuda")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--threads", type=int, help="of each case; default: the cores that the jobs leave it")
     parser.add_argument("--keep", action="store_true", help="keep the files of each case")
     parser.add_argument("--work", help="folder for compiled models and results")
     parser.add_argument("--prebuilt", action="store_true",
@@ -94,17 +96,18 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    fixtures = os.path.join(arguments.shared, "fixtures", "keras")
-    if not os.path.isdir(fixtures):
-        print(f"error: {fixtures}: no such folder; expected the Keras fixtures; put shared/ beside "
-              "the repository or set MPC_SHARED")  # fmt: skip
+    if not os.path.isdir(arguments.fixtures):
+        print(f"error: {arguments.fixtures}: no such folder; expected the Keras fixtures; scripts/build unpacks them")
         return 1
     supported = selection.load_supported(arguments.supported)
     kinds = arguments.kind or selection.KINDS
-    cases, waiting = selection.select(fixtures, supported, kinds)
+    cases, waiting = selection.select(arguments.fixtures, supported, kinds)
     if arguments.case:
         cases = [case for case in cases if re.fullmatch(arguments.case, case.identifier)]
-    cases = cases[:: arguments.every]
+    is_part = arguments.case or arguments.every > 1
+    errors = [] if is_part else check_counts(cases, supported, kinds)
+    part, parts = map(int, arguments.shard.split("/"))
+    cases = cases[:: arguments.every][part::parts]
     if arguments.list:
         for case in cases:
             print(case.identifier)
@@ -112,7 +115,7 @@ def main():
 
     work = arguments.work or tempfile.mkdtemp(prefix="mpc-conformance-")
     tools = execution.Tools(os.path.realpath(arguments.bin), os.path.realpath(work),
-                            max(1, (os.cpu_count() or 1) // arguments.jobs),
+                            arguments.threads or max(1, (os.cpu_count() or 1) // arguments.jobs),
                             target=arguments.target, device=arguments.device,
                             prebuilt=arguments.prebuilt)  # fmt: skip
     not_yet = supported["not_yet"]
@@ -129,13 +132,11 @@ def main():
     if arguments.json:
         report.write_json(arguments.json, results)
 
-    is_part = arguments.case or arguments.every > 1
     if waiting and not is_part:
         total = sum(waiting.values())
         print(f"\n{total} cases wait for something that supported.json does not name:")
         for name, count in sorted(waiting.items(), key=lambda item: (-item[1], item[0])):
             print(f"  {count:>3}  {name}")
-    errors = [] if is_part else check_counts(results, supported, kinds)
     by_status = {}
     for result in results:
         by_status[result.status] = by_status.get(result.status, 0) + 1

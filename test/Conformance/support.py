@@ -11,6 +11,7 @@ that policy. The results are build/release/Testing/conformance-KIND.json, writte
 """
 
 import argparse
+import glob
 import json
 import os
 import sys
@@ -18,8 +19,9 @@ import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
+import places
 import selection
 
 INFERENCE = ["forward", "policy_map"]
@@ -40,16 +42,15 @@ cell means that no case has the layer under that policy, not that it is refused.
 """
 
 
-def read_results(folder):
-    """Names of the cases that passed, or None when a kind did not run."""
+def read_results(paths):
+    """Names of the cases that passed, or None when some did not run."""
     passed = set()
-    for kind in INFERENCE + TRAINING + [QUANTIZED]:
-        path = os.path.join(folder, f"conformance-{kind}.json")
+    for path in paths:
         if not os.path.exists(path):
             return None
         with open(path) as handle:
             passed |= {result["case"] for result in json.load(handle) if result["status"] == "pass"}
-    return passed
+    return passed if {case.split("/")[0] for case in passed} >= {*INFERENCE, *TRAINING, QUANTIZED} else None
 
 
 def quantized_layers(case):
@@ -109,15 +110,15 @@ def main():
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--write", action="store_true")
     action.add_argument("--check", action="store_true")
-    parser.add_argument("--results", default=os.path.join(ROOT, "build", "release", "Testing"))
-    default_shared = os.path.join(os.path.dirname(ROOT), "shared")
-    parser.add_argument("--shared", default=os.environ.get("MPC_SHARED", default_shared))
+    parser.add_argument("--results", nargs="+", metavar="FILE", help="what run.py --json wrote; default: all of the release build",
+                        default=glob.glob(os.path.join(ROOT, "build", "release", "Testing", "Conformance", "*.json")))
+    parser.add_argument("--fixtures", default=places.fixtures("keras"))
     arguments = parser.parse_args()
     passed = read_results(arguments.results)
     if passed is None:
-        print(f"SKIPPED: {arguments.results} has no results of every kind; run the Conformance tests first")
+        print("SKIPPED: there are not results of every kind; run the Conformance tests first")
         return SKIPPED if arguments.check else 1
-    text = render(count(passed, os.path.join(arguments.shared, "fixtures", "keras")))
+    text = render(count(passed, arguments.fixtures))
     if arguments.write:
         os.makedirs(os.path.dirname(TABLE), exist_ok=True)
         with open(TABLE, "w") as handle:

@@ -8,22 +8,23 @@ leaves its tolerance, when a NaN appears or vanishes, when an array is missing o
 
 import os
 import sys
+import tarfile
 import tempfile
 import unittest
 
 import numpy
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import comparison
 import keras2
+import places
 import report
 import run
 import selection
 
-SHARED = os.environ.get("MPC_SHARED", os.path.join(HERE, "..", "..", "..", "shared"))
-FIXTURES = os.path.join(SHARED, "fixtures", "keras")
+FIXTURES = places.fixtures("keras")
 
 
 def all_cases():
@@ -175,9 +176,9 @@ class Judging(unittest.TestCase):
 
     def test_too_few_cases_fail(self):
         supported = {"expected_cases": {"forward": 2}}
-        results = [report.Result("forward/a", "pass", 0.0)]
-        self.assertEqual(len(run.check_counts(results, supported, ["forward"])), 1)
-        self.assertEqual(run.check_counts(results * 2, supported, ["forward"]), [])
+        case = selection.Case(os.path.join(FIXTURES, "forward", "ops_arith__float32"))
+        self.assertEqual(len(run.check_counts([case], supported, ["forward"])), 1)
+        self.assertEqual(run.check_counts([case] * 2, supported, ["forward"]), [])
 
 
 class Selecting(unittest.TestCase):
@@ -206,9 +207,29 @@ class Selecting(unittest.TestCase):
         self.assertIn(("optimizer_options", "gradient_accumulation_steps"), case.needs())
 
 
+class Archive(unittest.TestCase):
+    def test_it_is_packed_reproducibly(self):
+        """Sorted names, one time and one owner: the same files give the same bytes (pack.sh)."""
+        with tarfile.open(os.path.join(HERE, "cases.tar.xz")) as archive:
+            members = archive.getmembers()
+        names = [member.name for member in members]
+        self.assertEqual(names, sorted(names, key=lambda name: name.split("/")))
+        self.assertEqual({(m.mtime, m.uid, m.gid, m.mode | 0o100) for m in members if m.isfile()}, {(1767225600, 0, 0, 0o744)})
+        self.assertTrue(all(member.isfile() or member.isdir() for member in members))
+        self.assertLess(os.path.getsize(os.path.join(HERE, "cases.tar.xz")), 2 << 20)
+
+    def test_what_is_unpacked_is_what_it_holds(self):
+        folder = places.fixtures()
+        found = {os.path.relpath(os.path.join(place, name), folder) for place, _, names in os.walk(folder) for name in names}
+        with tarfile.open(os.path.join(HERE, "cases.tar.xz")) as archive:
+            held = {member.name: member.size for member in archive.getmembers() if member.isfile()}
+        self.assertEqual(found - {"sha256"}, set(held))
+        self.assertEqual({name: os.path.getsize(os.path.join(folder, name)) for name in held}, held)
+
+
 class FilesOfKeras2(unittest.TestCase):
     def test_outputs_must_agree_to_the_largest_value(self):
-        for case in keras2.find_cases(os.path.join(SHARED, "fixtures", "keras2")):
+        for case in keras2.find_cases(places.fixtures("keras2")):
             for name, array in keras2.execution.load(case.path("y.npz")).items():
                 tolerance = case.description["tolerance"]
                 self.assertEqual(keras2.far_off(array, array, tolerance), 0, case.identifier)

@@ -14,6 +14,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, TESTS)
 # pylint: disable=wrong-import-position
 import named_tests  # noqa: E402
+import places  # noqa: E402
 from runtime import DTYPES, FAILED_PRECONDITION, Context, Failed, Runtime, pointers  # noqa: E402
 
 STEPS = 50
@@ -175,9 +176,7 @@ def main():
     parser.add_argument("--runtime", default="build/release/lib/libmpcrt.so.1")
     parser.add_argument("--work", default="/tmp/custom-loop")
     parser.add_argument("--case", default="", help="a pattern; default: the quick selection")
-    parser.add_argument("--fixtures",
-                        default=os.path.join(os.environ.get("MPC_SHARED", "shared"),
-                                             "fixtures/keras/train"))
+    parser.add_argument("--fixtures", default=places.fixtures("keras", "train"))
     arguments = parser.parse_args()
     runtime = Runtime(os.path.abspath(arguments.runtime))
     names = [name for name in sorted(os.listdir(arguments.fixtures))

@@ -22,8 +22,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "Conformance"))
+sys.path[:0] = [os.path.join(HERE, "..", "Conformance"), os.path.join(HERE, "..")]
 
+import places
 import selection
 
 KINDS = ("forward", "gradient", "train", "loss_scale", "policy_map", "quantized")
@@ -95,14 +96,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nvrtc", required=True)
     parser.add_argument("--mpcc", default=os.path.join(HERE, "../../build/release/bin/mpcc"))
-    parser.add_argument("--shared", default=os.environ.get("MPC_SHARED", os.path.join(HERE, "../../../shared")))
+    parser.add_argument("--fixtures", default=places.fixtures("keras"))
     parser.add_argument("--architectures", default="90")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="of the models")
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
-    fixtures = os.path.join(arguments.shared, "fixtures", "keras")
     supported = selection.load_supported(os.path.join(HERE, "..", "Conformance", "supported.json"))
-    cases, _ = selection.select(fixtures, supported, KINDS)
+    cases, _ = selection.select(arguments.fixtures, supported, KINDS)
     models = [case.path("model.keras") for case in cases if os.path.exists(case.path("model.keras"))][:: arguments.every]
     distinct = {}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

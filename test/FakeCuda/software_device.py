@@ -9,7 +9,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("MPC_BUILD", os.path.join(ROOT, "build", "release"))
-SHARED = os.environ.get("MPC_SHARED", os.path.join(ROOT, "..", "shared"))
+FIXTURES = os.environ.get("MPC_FIXTURES") or os.path.join(BUILD, "fixtures")
 sys.path.append(os.path.join(ROOT, "test"))
 
 

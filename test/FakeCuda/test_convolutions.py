@@ -11,9 +11,9 @@ import unittest
 
 import numpy as np
 
-from software_device import BUILD, SHARED, FolderTest, lines_of, run
+from software_device import BUILD, FIXTURES, FolderTest, lines_of, run
 
-CASE = os.path.join(SHARED, "fixtures", "keras", "train", "cnn__float32")
+CASE = os.path.join(FIXTURES, "keras", "train", "cnn__float32")
 # cuDNN is refused for; cannot be opened; is not there.
 WITHOUT = {"MPC_CUDNN": "off"}, {"MPC_FAKE_CUDNN_BROKEN": "1"}, "missing"
 

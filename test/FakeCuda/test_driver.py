@@ -13,8 +13,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("MPC_BUILD", os.path.join(ROOT, "build", "release"))
-SHARED = os.environ.get("MPC_SHARED", os.path.join(ROOT, "..", "shared"))
-MODEL = os.path.join(SHARED, "fixtures", "keras", "forward", "conv2d_same__float32", "model.keras")
+FIXTURES = os.environ.get("MPC_FIXTURES") or os.path.join(BUILD, "fixtures")
+MODEL = os.path.join(FIXTURES, "keras", "forward", "conv2d_same__float32", "model.keras")
 
 
 def main():

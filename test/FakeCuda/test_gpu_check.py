@@ -13,11 +13,10 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("MPC_BUILD", os.path.join(ROOT, "build", "release"))
-SHARED = os.environ.get("MPC_SHARED", os.path.join(ROOT, "..", "shared"))
 
 
 def run(*command, **settings):
-    environment = dict(os.environ, MPC_SHARED=os.path.abspath(SHARED), **settings)
+    environment = dict(os.environ, **settings)
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
 
 

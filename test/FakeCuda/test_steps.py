@@ -9,9 +9,9 @@ import re
 import sys
 import unittest
 
-from software_device import ROOT, SHARED, FolderTest, run
+from software_device import FIXTURES, ROOT, FolderTest, run
 
-CASE = os.path.join(SHARED, "fixtures", "keras", "train", "mlp__mixed_float16")
+CASE = os.path.join(FIXTURES, "keras", "train", "mlp__mixed_float16")
 
 
 class Steps(FolderTest):
@@ -90,7 +90,7 @@ class Steps(FolderTest):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_products_of_integers_are_on_tensor_cores(self):
-        case = os.path.join(SHARED, "fixtures", "keras", "quantized", "int8_mlp__float32")
+        case = os.path.join(FIXTURES, "keras", "quantized", "int8_mlp__float32")
         folder, log = os.path.join(self.folder.name, "int8"), os.path.join(self.folder.name, "integers")
         result = run("mpcc", os.path.join(case, "model.keras"), "--target=cuda:sm_80", "--mode=infer",
                      "--name=m", "-o", folder, fake=False)  # fmt: skip

@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import named_tests  # noqa: E402  pylint: disable=wrong-import-position
 import pages  # noqa: E402  pylint: disable=wrong-import-position
+import places  # noqa: E402  pylint: disable=wrong-import-position
 
 # Makes the files that pages and examples work on, by the names that they use.
 FILES = """
@@ -23,10 +24,12 @@ cp "$SOURCE/examples/mnist_mlp/model_256.keras" model.keras
 cp "$SOURCE/examples/mnist_mlp/model.json" model.json
 mpcc model.keras -q -o model.mpc
 echo '{"default_policy": "mixed_bfloat16", "policy_map": {"dense_1": "float32"}}' > map.json
-/usr/bin/python3 - "$SHARED/models/sleepecg.keras" << 'END'
-import sys, zipfile
+/usr/bin/python3 - "$FIXTURES/forward/bidirectional_concat__float32/model.keras" << 'END'
+import json, sys, zipfile
 import numpy
-open("speech.json", "w").write(zipfile.ZipFile(sys.argv[1]).read("config.json").decode().replace("input_layer", "features"))
+speech = json.loads(zipfile.ZipFile(sys.argv[1]).read("config.json").decode().replace('"x0"', '"features"'))
+speech["config"]["layers"][0]["config"]["batch_shape"] = [None, None, 36]
+json.dump(speech, open("speech.json", "w"))
 open("architecture.json", "wb").write(zipfile.ZipFile("model.keras").read("config.json"))
 x = numpy.random.default_rng(0).uniform(size=(320, 784)).astype(numpy.float32)
 y = (x[:, 0] * 10).astype(numpy.int32)
@@ -56,10 +59,9 @@ class Suite:
             subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--component", component],
                            check=True, stdout=subprocess.DEVNULL)  # fmt: skip
         self.work = work
-        shared = os.environ.get("MPC_SHARED", os.path.join(os.path.dirname(pages.ROOT), "shared"))
         library = os.path.join(prefix, "lib")
         self.environment = dict(
-            os.environ, LC_ALL="C.UTF-8", OMP_WAIT_POLICY="passive", SOURCE=pages.ROOT, SHARED=shared, CMAKE_PREFIX_PATH=prefix,
+            os.environ, LC_ALL="C.UTF-8", OMP_WAIT_POLICY="passive", SOURCE=pages.ROOT, FIXTURES=places.fixtures("keras"), CMAKE_PREFIX_PATH=prefix,
             PATH=os.path.join(prefix, "bin") + ":/usr/bin:/bin", LD_LIBRARY_PATH=library,
             PKG_CONFIG_PATH=os.path.join(library, "pkgconfig"))  # fmt: skip
         self.files = os.path.join(work, "files")

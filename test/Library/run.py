@@ -19,6 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [os.path.join(ROOT, "test", "CustomLoop"), os.path.join(ROOT, "test")]
 # pylint: disable=wrong-import-position
 import named_tests  # noqa: E402
+import places  # noqa: E402
 from run import make_inputs  # noqa: E402
 from runtime import Context, Failed, Runtime  # noqa: E402
 
@@ -46,7 +47,7 @@ class Suite:
         shutil.rmtree(self.work, ignore_errors=True)
         os.makedirs(self.work)
         self.runtime = Runtime(self.library)
-        fixtures = os.path.join(os.environ.get("MPC_SHARED", "shared"), "fixtures/keras/train")
+        fixtures = places.fixtures("keras", "train")
         self.folders = {}
         for name in ["mlp__mixed_float16", "mlp_regularised__float32"]:
             self.folders[name] = os.path.join(self.work, name)
@@ -399,7 +400,7 @@ class Suite:
         subprocess.run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", os.path.join(HERE, "steady.cpp"),
                         "-I" + os.path.join(ROOT, "include"), "-L" + libraries, "-lmpcrt", "-rdynamic", "-o", program,
                         f"-Wl,-rpath,{libraries}"], check=True)  # fmt: skip
-        fixtures = os.path.join(os.environ.get("MPC_SHARED", "shared"), "fixtures/keras/train")
+        fixtures = places.fixtures("keras", "train")
         models = [os.path.join(fixtures, f"{kind}__{policy}", "model.keras")
                   for kind in ("mlp", "lstm") for policy in ("float32", "mixed_bfloat16", "mixed_float16")]  # fmt: skip
         wrong = []

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Runs a command of this repository on a Debian 12 where nothing was installed but git: in a
-# debootstrap chroot, from a fresh clone, with shared/ beside it.
+# debootstrap chroot, from a fresh clone, with nothing beside it.
 #
 #   test/Long/bare-debian.sh COMMAND...        e.g. scripts/quickstart
 #
@@ -10,10 +10,8 @@
 # for the chroot (default: a temporary one, removed at the end).
 set -euo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
-shared="${MPC_SHARED:-$(dirname "$source")/shared}"
 [ "$(id -u)" = 0 ] || { echo "bare-debian: error: needs root for chroot; run it as root" >&2; exit 2; }
 [ "$#" -gt 0 ] || { sed -n '4,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-[ -d "$shared/fixtures" ] || { echo "bare-debian: error: $shared/fixtures: no such folder" >&2; exit 1; }
 
 mirror=$(LC_ALL=C apt-cache policy | sed -n 's|^ *[0-9]* \([a-z]*://[^ ]*/debian\)/\{0,1\} bookworm/main .*|\1|p' | head -n 1)
 [ -n "$mirror" ] || { echo "bare-debian: error: apt knows no mirror of bookworm" >&2; exit 1; }
@@ -21,7 +19,7 @@ root="${MPC_BARE_FOLDER:-$(mktemp -d)}"
 
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
-  umount "$root/srv/mpc/shared" "$root/proc" "$root/dev" 2>/dev/null || true
+  umount "$root/proc" "$root/dev" 2>/dev/null || true
   if [ -z "${MPC_BARE_FOLDER:-}" ] && ! grep -q " $root/" /proc/mounts; then
     rm -rf --one-file-system "$root"
   fi
@@ -38,13 +36,12 @@ cp /etc/resolv.conf /etc/hosts "$root/etc/"
 for file in /etc/apt/apt.conf /etc/apt/apt.conf.d/*proxy*; do
   [ ! -e "$file" ] || cp "$file" "$root/etc/apt/apt.conf.d/"
 done
-mkdir -p "$root/srv/mpc/shared"
+mkdir -p "$root/srv/mpc"
 rm -rf "$root/srv/mpc/mpc"
 git clone --quiet "$source" "$root/srv/mpc/mpc"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --make-rslave "$root/dev"
-mount --bind -o ro "$shared" "$root/srv/mpc/shared"
 
 start=$SECONDS
 status=0

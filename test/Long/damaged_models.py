@@ -5,7 +5,7 @@ every fixture with a number or a flag that is a little off.
 
 Whatever comes in, mpcc must end with 0 (the damage did not matter) or 1 and a message, never with a
 crash, an internal error or a timeout, and a failing run must leave no output folder. The damage is
-the same on every run. Reads the fixtures of MPC_SHARED. Usage: damaged_models.py BIN [TRIES]
+the same on every run. Usage: damaged_models.py BIN [TRIES]
 """
 
 import glob
@@ -19,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import places  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def cut(data, generator):
@@ -75,7 +78,7 @@ def change_json(data, generator):
 def main():
     tools = sys.argv[1]
     tries = int(sys.argv[2]) if len(sys.argv) > 2 else 700
-    fixtures = os.path.join(os.environ["MPC_SHARED"], "fixtures", "keras")
+    fixtures = places.fixtures("keras")
     models = [
         os.path.join(fixtures, name, "model.keras")
         for name in ("forward/sequential_mlp__float32", "train/mlp__mixed_float16",

@@ -25,12 +25,12 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 CUSTOM_LOOP = os.path.join(ROOT, "test", "CustomLoop")
 sys.path[:0] = [os.path.join(ROOT, "test"), CUSTOM_LOOP]
 import named_tests  # noqa: E402  pylint: disable=wrong-import-position
+import places  # noqa: E402  pylint: disable=wrong-import-position
 from runtime import Context, Runtime  # noqa: E402  pylint: disable=wrong-import-position
 
 SMALL = os.path.join(ROOT, "examples/c_predict/blobs.json")
 LARGE = os.path.join(ROOT, "examples/mnist_mlp/model_256.keras")
-WEIGHTED = os.path.join(os.environ.get("MPC_SHARED", os.path.join(os.path.dirname(ROOT), "shared")),
-                        "fixtures/keras/train/mlp__mixed_float16/model.keras")
+WEIGHTED = places.fixtures("keras/train/mlp__mixed_float16/model.keras")
 KILLS, PLACES = 100, 100
 
 

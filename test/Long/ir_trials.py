@@ -6,7 +6,7 @@ same result; none may crash, loop or blame the compiler.
 matrix: every registered pass, and each of its options with values that are none, on IR of every phase,
 an empty module and declarations. mutants: that IR changed at random, through the pipeline as mpcc
 --compile-from goes on, and through single passes. The trials are the same on every run. Models are
-fixtures of MPC_SHARED; --quick takes one, and fewer mutants.
+fixtures; --quick takes one, and fewer mutants.
 
 Usage: ir_trials.py BUILD matrix|mutants [--quick] [--count N] [--first N] [--findings FOLDER]
 """
@@ -17,6 +17,9 @@ import re
 import subprocess
 import sys
 import tempfile
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import places  # noqa: E402  pylint: disable=wrong-import-position
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DENSE = os.path.join(HERE, "..", "Conversion", "MpcrtToLLVM", "whole-step.mlir")
@@ -54,7 +57,7 @@ def write_seeds(build, folder, quick):
     yield DENSE
     if quick:
         return
-    fixtures = os.path.join(os.environ["MPC_SHARED"], "fixtures", "keras")
+    fixtures = places.fixtures("keras")
     for model in MODELS:
         name = model.split("/")[-1]
         command = [os.path.join(build, "bin", "mpcc"), os.path.join(fixtures, model, "model.keras")]

@@ -8,10 +8,9 @@
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
-shared="${MPC_SHARED:-$(dirname "$PWD")/shared}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$build/bin/mpcc" -q --name=net -o "$work/net" "$shared/fixtures/keras/train/mlp__mixed_float16/model.keras"
+"$build/bin/mpcc" -q --name=net -o "$work/net" "$build/fixtures/keras/train/mlp__mixed_float16/model.keras"
 cc -std=gnu99 -Wall -Wextra -Werror -O1 -g test/Library/threads.c -I"$work/net" -Iinclude \
   -L"$work/net" -lnet -L"$build/lib" -lmpcrt -lpthread -o "$work/threads" \
   -Wl,-rpath,"$build/lib:$work/net"

@@ -238,7 +238,7 @@ def judge(got, predictions, logs, after, moved, limits):
 
 def within_keras(errors, path, data, steps, batch, predictions, logs, after, moved, limits):
     """The errors, of arrays that Keras compiled by XLA gives otherwise than eager Keras as parts of twice that difference, as
-    the tolerances of the fixtures were chosen (shared/fixtures/keras/README.md)."""
+    the tolerances of the fixtures were chosen (keras/README.md among the fixtures)."""
     model = keras.saving.load_model(path)
     model.run_eagerly, model.jit_compile = False, True
     outputs, others, finals, _ = reference(model, data, steps, batch)

@@ -8,7 +8,6 @@
 set -euo pipefail
 tools=$(realpath "$1")/bin
 cd "$(dirname "$0")/../.."
-shared="${MPC_SHARED:-$(dirname "$PWD")/shared}"
 build=build/tsan
 suites=(MpcRuntimeBaseTests MpcRuntimeConformanceTests MpcRuntimeExecutionTests
   MpcRuntimeInitializersTests MpcRuntimeProductTests MpcRuntimeScalerTests MpcDataTests MpcCheckpointTests MpcTrainingTests)
@@ -24,7 +23,7 @@ ran=${#suites[@]}
 work=$build/threads
 rm -rf "$work"
 mkdir -p "$work"
-"$tools/mpcc" -q --name=net -o "$work/net.mpc" "$shared/fixtures/keras/train/mlp__mixed_float16/model.keras"
+"$tools/mpcc" -q --name=net -o "$work/net.mpc" "$tools/../fixtures/keras/train/mlp__mixed_float16/model.keras"
 clang-22 -std=gnu99 -Wall -Wextra -Werror -O1 -g -fsanitize=thread test/Library/threads.c \
   -I"$work/net.mpc" -Iinclude -L"$work/net.mpc" -lnet -L"$build/lib" -lmpcrt -o "$work/threads" \
   -Wl,-rpath,"$PWD/$build/lib:$PWD/$work/net.mpc"

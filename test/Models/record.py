@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Records what real Keras computes with the models of shared/models, for run.py.
+"""Records what real Keras computes with the models of other people, for run.py.
 
 usage: TF_ENABLE_ONEDNN_OPTS=0 python record.py MODELS_FOLDER
 

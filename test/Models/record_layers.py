@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes layers/CASE.keras and layers/CASE.npz: small models and what real Keras computes with
-them, for run.py, in the way of the public fixtures (shared/fixtures/keras/README.md): forward,
+them, for run.py, in the way of the public fixtures (keras/README.md among them): forward,
 gradient (eager, training=True) or train (train_on_batch, eager).
 
 usage: TF_ENABLE_ONEDNN_OPTS=0 python record_layers.py [CASE…]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loss scaling in @train_step, and mpc.loss_scale_update against the traces recorded from Keras.
-#include "Shared.h"
+#include "Fixtures.h"
 #include "lib/Autodiff/TrainingLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -108,8 +108,8 @@ float fromBits(llvm::StringRef hex) {
 
 /// Every sequence that Keras ran, replayed through the op.
 TEST(LossScale, TracesEqualKeras) {
-  auto file = llvm::MemoryBuffer::getFile(sharedPath("fixtures/policies/loss_scale.json"));
-  ASSERT_TRUE(bool(file)) << sharedPath("fixtures/policies/loss_scale.json");
+  auto file = llvm::MemoryBuffer::getFile(fixturePath("policies/loss_scale.json"));
+  ASSERT_TRUE(bool(file)) << fixturePath("policies/loss_scale.json");
   auto json = llvm::json::parse((*file)->getBuffer());
   ASSERT_TRUE(bool(json));
   MLIRContext context;

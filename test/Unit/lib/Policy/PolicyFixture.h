@@ -4,7 +4,7 @@
 #ifndef MPC_TEST_UNIT_LIB_POLICY_POLICYFIXTURE_H
 #define MPC_TEST_UNIT_LIB_POLICY_POLICYFIXTURE_H
 
-#include "Shared.h"
+#include "Fixtures.h"
 #include "mpc/Policy/DTypePolicyMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -14,7 +14,7 @@ namespace mpc::test {
 
 /// The fixture; a missing or damaged one ends the program, so that nothing passes by accident.
 inline llvm::json::Object readFixture(const char *name) {
-  std::string path = sharedPath(std::string("fixtures/policies/") + name);
+  std::string path = fixturePath(std::string("policies/") + name);
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) {
     fprintf(stderr, "%s: %s\n", path.c_str(), buffer.getError().message().c_str());

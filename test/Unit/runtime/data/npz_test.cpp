@@ -3,7 +3,7 @@
 #include "data/npz.h"
 #include "data/zip_writer.h"
 
-#include "Shared.h"
+#include "Fixtures.h"
 #include "temporary_folder.h"
 #include <cstring>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(Npz, SameArraysSameBytes) {
 }
 
 TEST(Npz, FixtureOfKeras) {
-  std::string path = mpc::test::sharedPath("fixtures/keras/train/mlp__float32/expected.npz");
+  std::string path = mpc::test::fixturePath("keras/train/mlp__float32/expected.npz");
   Result<NamedArrays> arrays = readNpz(path);
   ASSERT_TRUE(arrays) << arrays.failure().messages[0];
   EXPECT_EQ(arrays->at("loss").dims(), (std::vector<int64_t>{20}));

@@ -2,7 +2,7 @@
 //
 // The state machine against every step that Keras recorded (policies/loss_scale.json), bit by bit,
 // with SGD on the side to see that steps are applied when Keras applies them.
-#include "Shared.h"
+#include "Fixtures.h"
 #include "mpc-rt/scaler.h"
 #include "runtime/base/floating_environment.h"
 #include "runtime/base/rounding.h"
@@ -19,9 +19,9 @@ using nlohmann::json;
 namespace {
 
 json fixture() {
-  auto path = mpc::test::sharedPath("fixtures/policies/loss_scale.json");
+  auto path = mpc::test::fixturePath("policies/loss_scale.json");
   std::ifstream file(path);
-  EXPECT_TRUE(file.is_open()) << path << " is missing; set MPC_SHARED";
+  EXPECT_TRUE(file.is_open()) << path << " is missing; scripts/build unpacks it";
   return file.is_open() ? json::parse(file) : json::object();
 }
 

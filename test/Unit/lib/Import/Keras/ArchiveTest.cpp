@@ -2,7 +2,7 @@
 // Hostile and damaged archives give one clear error; none crashes or expands beyond its budget.
 #include "mpc/Import/Keras/Archive.h"
 
-#include "Shared.h"
+#include "Fixtures.h"
 #include "ZipBuilder.h"
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(ReadArchive, ReadsTheThreeMembers) {
 
 TEST(ReadArchive, ReadsAnArchiveThatKerasWrote) {
   const std::string path =
-      mpc::test::sharedPath("fixtures/keras/forward/sequential_mlp__float32/model.keras");
+      mpc::test::fixturePath("keras/forward/sequential_mlp__float32/model.keras");
   auto file = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(bool(file)) << path;
   llvm::Expected<Archive> archive = readArchive(**file);

@@ -4,7 +4,7 @@
 
 #include "mpc/Import/Keras/Archive.h"
 
-#include "Shared.h"
+#include "Fixtures.h"
 #include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ TEST(ParseModelConfig, ReadsSequentialModelsWithTheirShape) {
 
 TEST(ParseModelConfig, ReadsEveryFixture) {
   unsigned count = 0;
-  const std::string root = mpc::test::sharedPath("fixtures/keras");
+  const std::string root = mpc::test::fixturePath("keras");
   for (const auto &entry : std::filesystem::recursive_directory_iterator(root)) {
     if (entry.path().extension() != ".keras")
       continue;

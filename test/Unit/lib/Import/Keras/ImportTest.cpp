@@ -8,7 +8,7 @@
 
 #include "mlir/IR/Verifier.h"
 
-#include "Shared.h"
+#include "Fixtures.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -86,8 +86,7 @@ void compare(const fs::path &folder, ImportedModel &model) {
 
 TEST(ImportKeras, EveryFixtureImportsOrSaysWhyNot) {
   unsigned imported = 0, refused = 0;
-  for (const auto &entry :
-       fs::recursive_directory_iterator(mpc::test::sharedPath("fixtures/keras"))) {
+  for (const auto &entry : fs::recursive_directory_iterator(mpc::test::fixturePath("keras"))) {
     if (entry.path().filename() != "model.keras")
       continue;
     mlir::MLIRContext context;
@@ -108,7 +107,7 @@ TEST(ImportKeras, EveryFixtureImportsOrSaysWhyNot) {
 
 TEST(ImportKeras, TheSameFileGivesTheSameIR) {
   const std::string path =
-      mpc::test::sharedPath("fixtures/keras/forward/shared_layer__mixed_float16/model.keras");
+      mpc::test::fixturePath("keras/forward/shared_layer__mixed_float16/model.keras");
   std::string first, second;
   for (std::string *text : {&first, &second}) {
     mlir::MLIRContext context;
@@ -122,7 +121,7 @@ TEST(ImportKeras, TheSameFileGivesTheSameIR) {
 
 TEST(ImportKeras, WeightsCanBeLeftAside) {
   const std::string path =
-      mpc::test::sharedPath("fixtures/keras/train/resume__mixed_float16/model_resume.keras");
+      mpc::test::fixturePath("keras/train/resume__mixed_float16/model_resume.keras");
   mlir::MLIRContext context;
   llvm::Expected<ImportedModel> whole = importKeras(path, {}, context);
   ASSERT_TRUE(bool(whole)) << llvm::toString(whole.takeError());

@@ -4,7 +4,7 @@
 
 #include "mpc/Import/Keras/Archive.h"
 
-#include "Shared.h"
+#include "Fixtures.h"
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ TEST(ReadWeights, ReadsFixturesOfEveryStoredDtype) {
               {"forward/sequential_mlp__bfloat16", MPC_RT_BFLOAT16}};
   for (const auto &row : rows) {
     const std::string path =
-        mpc::test::sharedPath(std::string("fixtures/keras/") + row.fixture + "/model.keras");
+        mpc::test::fixturePath(std::string("keras/") + row.fixture + "/model.keras");
     auto bytes = llvm::MemoryBuffer::getFile(path);
     ASSERT_TRUE(bool(bytes)) << path;
     llvm::Expected<Archive> archive = readArchive(**bytes);
