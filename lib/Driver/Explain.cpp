@@ -294,12 +294,19 @@ bool Explanation::Op::operator==(const Op &other) const {
                   other.inputs, other.outputs);
 }
 
-void Explanation::printTable(llvm::raw_ostream &os) const {
+void Explanation::printTables(llvm::raw_ostream &os, Explain depth) const {
   printLayers(os);
+  if (depth == Explain::Layers)
+    return;
   // The other entries are parts of these two.
   printEntry(os, "predict");
   printEntry(os, "train_step");
   printMemory(os);
+  if (depth == Explain::Passes)
+    printDecisions(os);
+}
+
+void Explanation::printDecisions(llvm::raw_ostream &os) const {
   if (decisions.empty())
     return;
   os << "\ndecisions\n";

@@ -9,15 +9,6 @@
 
 namespace mpc::training {
 
-data::Status LogWarning::operator()(const data::Status &written) {
-  if (!written && !hasWarned_) {
-    hasWarned_ = true;
-    for (const std::string &message : written.failure().messages)
-      warn_(message + "; training goes on, and the log is tried again after each epoch");
-  }
-  return data::Status();
-}
-
 /// A metric may be called as the number of the epoch is, which each line begins with.
 static std::string nameInLine(const std::string &name) {
   return name == "epoch" ? "metric:epoch" : name;
