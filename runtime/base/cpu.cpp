@@ -92,8 +92,15 @@ bool mayUseTiles() noexcept {
 }
 
 const char *isaName(int isa) noexcept {
-  static const char *const names[MPC_RT_ISA_COUNT] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-  return isa >= 0 && isa < MPC_RT_ISA_COUNT ? names[isa] : "below x86-64-v2";
+  switch (isa) {
+#define MPC_RT_ISA(name, number, text)                                                             \
+  case number:                                                                                     \
+    return text;
+#include "mpc-rt/isa.inc"
+#undef MPC_RT_ISA
+  default:
+    return "below x86-64-v2";
+  }
 }
 
 } // namespace mpc::rt

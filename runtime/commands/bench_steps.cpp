@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random inputs and timed steps.
 #include "commands/bench_steps.h"
+#include "commands/isa_name.h"
 
 #include "data/convert.h"
 #include "mpc-rt/tuning.h"
@@ -161,7 +162,6 @@ const char *BenchSteps::usedKernels() const {
 }
 
 std::string BenchSteps::describe() const {
-  static const char *const isaNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   int32_t isa = mpc_rt_context_isa(session_->context());
   auto json = nlohmann::ordered_json::object();
   json["model"] = session_->executable().model_name;
@@ -169,8 +169,8 @@ std::string BenchSteps::describe() const {
   json["device"] = options_.session.device;
   json["batch_size"] = options_.batchSize;
   json["threads"] = mpc_rt_context_threads(session_->context());
-  if (isa >= 0 && isa < MPC_RT_ISA_COUNT)
-    json["isa"] = isaNames[isa];
+  if (const char *name = isa >= 0 ? isaName(static_cast<uint32_t>(isa)) : nullptr)
+    json["isa"] = name;
   json["bytes_planned"] = plan_.total();
   json["bytes_peak"] = training::peakBytes();
   json["plan"] = {{"program", plan_.program},

@@ -144,16 +144,16 @@ def check_file_length(files):
 # A class holds one noun, at most so many methods. The classes here have more: their numbers fall.
 MOST_METHODS = 25
 LARGE_CLASSES = {
-    "lib/Conversion/MpcrtToLLVM/HostFunction.h:HostFunction": 31,
+    "lib/Conversion/MpcrtToLLVM/HostFunction.h:HostFunction": 30,
     "lib/Import/Keras/GraphImporter.h:GraphImporter": 71,
     "lib/Import/Keras/LayerBuilder.h:LayerBuilder": 44,
     "lib/Import/Keras/ValueBuilder.h:ValueBuilder": 28,
     "lib/Training/Expression.h:Expression": 40,
     "runtime/drivers/cpu/attend/attention_head.h:AttentionHead": 29,
-    "runtime/drivers/cpu/cpu_driver.cpp:CpuDriver": 33,
-    "runtime/drivers/cuda/contractor.h:Contractor": 36,
-    "runtime/drivers/cuda/cuda_driver.cpp:CudaDriver": 32,
-    "runtime/drivers/driver.h:Driver": 40,
+    "runtime/drivers/cpu/cpu_driver.cpp:CpuDriver": 27,
+    "runtime/drivers/cuda/contractor.h:Contractor": 34,
+    "runtime/drivers/cuda/cuda_driver.cpp:CudaDriver": 28,
+    "runtime/drivers/driver.h:Driver": 36,
 }  # fmt: skip
 
 

@@ -270,7 +270,7 @@ install(FILES $<TARGET_FILE:m3_blobs::m3_blobs> $<TARGET_FILE_DIR:m3_blobs::m3_b
         if names != expected:
             raise Failure(f"more: {sorted(set(names) - set(expected))}, "
                           f"missing: {sorted(set(expected) - set(names))}; the ABI changed: if that is "
-                          "meant, change symbols.txt and MPC_RT_ABI_VERSION")
+                          "meant, change symbols.txt (docs/abi.md)")
 
     def test_symbols_of_models(self):
         library = os.path.join(self.work, "beforehand", "libblobs.so")

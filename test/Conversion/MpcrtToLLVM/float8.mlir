@@ -1,7 +1,8 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
 
-// Contractions of float8 need version 14 of the ABI, and name the formats (32: e4m3, 33: e5m2) and float32.
-// CHECK: module attributes {mpcrt.abi_version = 14 : i32
+// Contractions of float8 name the formats (32: e4m3, 33: e5m2) and float32.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 32 : i64
 module {
 // CHECK-LABEL: llvm.mlir.global internal constant @mpcrt_contract_0()
 // CHECK-DAG: %[[ZERO:.*]] = llvm.mlir.constant(0 : i32)

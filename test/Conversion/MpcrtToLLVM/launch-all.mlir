@@ -1,7 +1,8 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
 
-// Launches at once are a service of version 16 of the ABI, which takes an array of them and their number.
-// CHECK: module attributes {mpcrt.abi_version = 16 : i32
+// Launches at once are a service that takes an array of them and their number.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 24 : i64
 module {
 mpc.variable @a : tensor<32xf32> role trainable
 mpc.variable @b : tensor<8xf32> role trainable

@@ -1,8 +1,9 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
 
 // A loop that threads share by rows is a function of the call and the rows; the entry gives it to a
-// service of version 9 of the ABI, with what it multiplies: descriptors, right operands, biases.
-// CHECK: module attributes {mpcrt.abi_version = 9 : i32
+// service, with what it multiplies: descriptors, right operands, biases.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 72 : i64
 module {
 mpc.variable @w : tensor<4x4xf32> role trainable
 func.func private @cell(%z: memref<?xf32>, %h: memref<?xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {

@@ -1,8 +1,9 @@
 // RUN: mpc-opt %s --convert-mpcrt-to-llvm | FileCheck %s
 
 // What an entry computes of its weights is a function of the call and of the memory; the entry gives it
-// to a service of version 15 of the ABI before anything else, and returns when that fails.
-// CHECK: module attributes {mpcrt.abi_version = 15 : i32
+// to a service before anything else, and returns when that fails.
+// CHECK: module attributes {mpcrt.abi_version = 1 : i32
+// CHECK-SAME: mpcrt.services_size = 80 : i64
 module {
 mpc.variable @w : tensor<4x4xi8> role non_trainable
 func.func private @widen(%w: memref<4x4xi8>, %wide: memref<4x4xf32>, %begin: index, %end: index) attributes {mpcrt.kernel} {

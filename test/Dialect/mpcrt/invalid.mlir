@@ -69,9 +69,9 @@ func.func @mask_without_relu(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memre
   return
 }
 // -----
-func.func @where_with_bias(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %b: memref<4xf32>, %o: memref<?x4xf32>, %m: memref<?x16xi8>) {
-  // expected-error @+1 {{adds a bias and reads bits of relu; it may do one of these only}}
-  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) bias(%b : memref<4xf32>) where(%m : memref<?x16xi8>) outs(%o : memref<?x4xf32>)
+func.func @where_with_relu(%x: memref<?x8xf32>, %w: memref<8x4xf32>, %o: memref<?x4xf32>, %m: memref<?x16xi8>) {
+  // expected-error @+1 {{applies an activation and reads bits of relu; it may do one of these only}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf32>, memref<8x4xf32>) where(%m : memref<?x16xi8>) outs(%o : memref<?x4xf32>) activation(relu)
   return
 }
 // -----
@@ -128,9 +128,9 @@ func.func @gelu_and_relu(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x
   return
 }
 // -----
-func.func @gelu_and_sums(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %s: memref<4xf32>) {
-  // expected-error @+1 {{sums columns and applies gelu; it may do one of these only}}
-  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) sums(%s : memref<4xf32>) gelu
+func.func @mask_of_a_sum(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %m: memref<?x16xi8>) {
+  // expected-error @+1 {{adds to another result and makes bits of relu; it may do one of these only}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) mask(%m : memref<?x16xi8>) activation(relu) {accumulate}
   return
 }
 // -----
@@ -140,9 +140,9 @@ func.func @gelu_of_batches(%x: memref<?x3x8xf16>, %w: memref<?x8x4xf16>, %o: mem
   return
 }
 // -----
-func.func @derivative_with_bias(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %b: memref<4xf16>, %o: memref<?x4xf16>, %z: memref<?x4xf16>) {
-  // expected-error @+1 {{adds a bias and applies the derivative of gelu; it may do one of these only}}
-  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) bias(%b : memref<4xf16>) gelu_at(%z : memref<?x4xf16>) outs(%o : memref<?x4xf16>)
+func.func @gelu_and_its_derivative(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %o: memref<?x4xf16>, %z: memref<?x4xf16>) {
+  // expected-error @+1 {{applies gelu and applies the derivative of gelu; it may do one of these only}}
+  mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) gelu_at(%z : memref<?x4xf16>) outs(%o : memref<?x4xf16>) gelu
   return
 }
 // -----

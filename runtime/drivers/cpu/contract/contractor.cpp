@@ -7,33 +7,36 @@
 #include <cstring>
 
 namespace mpc::rt {
-namespace {
-
-mpc_rt_status_t resolveWithExtras(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                  const void *rhs, const void *bias, const void *out,
-                                  const ContractionExtras &extras, int64_t batch,
-                                  Contraction &shape) {
-  if (auto status = resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape))
-    return status;
-  if (extras.largest && shape.lhs == MPC_RT_INT8 && shape.outElements())
-    return fail(MPC_RT_INVALID_ARGUMENT, "%s: the largest of int32 is not computed",
-                descriptor.layer ? descriptor.layer : "contraction");
-  shape.makesMask = extras.bits.mask;
-  shape.readsMask = extras.bits.where;
-  return MPC_RT_OK;
-}
-
-} // namespace
 
 Contractor::Contractor(ThreadTeam &team, int isa, KernelChoices &choices, KernelLog &log,
                        const ContractionAbilities &abilities)
     : log(log), memory(team, isa, abilities.ownKernels), kernels(memory, isa, choices, abilities),
       rowProducts(memory, kernels, log) {}
 
+bool Contractor::takes(const Contraction &c, const mpc_rt_contract_call_t &call) {
+  if (c.gelu || c.geluGradient || c.roundsSums)
+    return false;
+  const bool hasMore = c.accumulate || call.largest || call.sums || call.kernel;
+  if (c.makesMask || c.readsMask)
+    return !hasMore && !call.scale && c.out != MPC_RT_FLOAT64 && !(c.readsMask && c.hasBias);
+  if (call.scale)
+    return !hasMore;
+  return !call.sums || !(c.hasBias || c.relu);
+}
+
+Contractor::Parts Contractor::partsOf(const Contraction &shape,
+                                      const mpc_rt_contract_call_t &call) {
+  return {scalesOf(shape, call), call.kernel ? resultKernelOf(*call.kernel) : ResultKernel{}};
+}
+
 ContractionCall Contractor::callOf(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                                   const void *lhs, const void *rhs, const void *bias, void *out,
-                                   int64_t batch) const {
-  return {descriptor, shape, lhs, rhs, bias, out, {}, batch, memory.state.keeps(descriptor)};
+                                   const mpc_rt_contract_call_t &call, const Parts &parts) const {
+  ContractionCall own{descriptor, shape,      call.lhs,
+                      call.rhs,   call.bias,  call.out,
+                      {},         call.batch, memory.state.keeps(descriptor)};
+  own.extras = {call.largest, call.kernel ? &parts.kernel : nullptr, bitsOf(call), call.sums};
+  own.blocks = call.scale ? &parts.scales : nullptr;
+  return own;
 }
 
 void Contractor::note(const ContractionCall &call, const ContractionKernels::Choice &choice) {
@@ -48,85 +51,65 @@ void Contractor::run(const ContractionCall &call) {
   note(call, choice);
 }
 
-mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                     const void *rhs, const void *bias, void *out,
-                                     const ContractionExtras &extras, int64_t batch, bool byRows) {
-  Contraction shape;
-  if (auto status = resolveWithExtras(descriptor, lhs, rhs, bias, out, extras, batch, shape))
-    return status;
-  if (extras.largest)
-    std::memset(extras.largest, 0, dtypeSize(shape.out));
+mpc_rt_status_t Contractor::contract(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                                     const mpc_rt_contract_call_t &call, bool byRows) {
+  if (call.largest)
+    std::memset(call.largest, 0, dtypeSize(shape.out));
   if (shape.outElements() == 0) {
-    if (extras.rhsSums)
-      sumColumns(shape, memory, rhs, extras.rhsSums);
+    if (call.sums)
+      sumColumns(shape, memory, call.rhs, call.sums);
     return MPC_RT_OK;
   }
-  ContractionCall call = callOf(descriptor, shape, lhs, rhs, bias, out, batch);
-  call.extras = extras;
-  call.byRows = byRows;
-  run(call);
+  const Parts parts = partsOf(shape, call);
+  ContractionCall own = callOf(descriptor, shape, call, parts);
+  own.byRows = byRows;
+  if (shape.unsignedRhs && own.isKept)
+    own.shape.packedRhs = memory.integers.haveFourBits(descriptor, shape, call.rhs);
+  run(own);
   return MPC_RT_OK;
 }
 
-mpc_rt_status_t Contractor::reserveFor(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                       const void *rhs, const void *bias, void *out,
-                                       const ContractionExtras &extras, int64_t batch,
+mpc_rt_status_t Contractor::reserveFor(const mpc_rt_contract_t &descriptor,
+                                       const Contraction &shape, const mpc_rt_contract_call_t &call,
                                        bool byRows) {
-  Contraction shape;
-  if (auto status = resolveWithExtras(descriptor, lhs, rhs, bias, out, extras, batch, shape))
-    return status;
-  if (shape.outElements() == 0)
+  // The copies of integer weights with scales depend on their values.
+  if (shape.outElements() == 0 || call.scale)
     return MPC_RT_OK;
-  ContractionCall call = callOf(descriptor, shape, lhs, rhs, bias, out, batch);
-  call.extras = extras;
-  call.byRows = byRows;
-  const ContractionKernels::Choice choice = kernels.choose(call);
-  choice.kernel->reserve(call, memory);
-  note(call, choice);
+  const Parts parts = partsOf(shape, call);
+  ContractionCall own = callOf(descriptor, shape, call, parts);
+  own.byRows = byRows;
+  const ContractionKernels::Choice choice = kernels.choose(own);
+  choice.kernel->reserve(own, memory);
+  note(own, choice);
   return MPC_RT_OK;
 }
 
-std::string Contractor::describe(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                 const void *rhs, const void *bias, void *out, int64_t batch) {
+std::string Contractor::describe(const mpc_rt_contract_t &descriptor,
+                                 const mpc_rt_contract_call_t &call) {
   Contraction shape;
-  if (resolveContraction(descriptor, lhs, rhs, bias, out, batch, shape) || !shape.outElements())
+  if (resolveContraction(descriptor, call, shape) || !shape.outElements())
     return "";
-  const ContractionCall call = callOf(descriptor, shape, lhs, rhs, bias, out, batch);
-  const ContractionKernels::Choice choice = kernels.choose(call);
-  return std::string(choice.kernel->nameOf(call)) + ": " + choice.reason.text();
+  const Parts parts = partsOf(shape, call);
+  const ContractionCall own = callOf(descriptor, shape, call, parts);
+  const ContractionKernels::Choice choice = kernels.choose(own);
+  return std::string(choice.kernel->nameOf(own)) + ": " + choice.reason.text();
 }
 
-mpc_rt_status_t Contractor::contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                           const void *rhs, const BlockScales &blocks,
-                                           const void *bias, void *out, int64_t batch) {
+mpc_rt_status_t Contractor::contractMaster(const mpc_rt_contract_t &descriptor,
+                                           const mpc_rt_contract_call_t &call, bool &done) {
   Contraction shape;
-  if (auto status = resolveBlocks(descriptor, lhs, rhs, blocks, bias, out, batch, shape))
-    return status;
-  if (shape.outElements() == 0)
-    return MPC_RT_OK;
-  ContractionCall call = callOf(descriptor, shape, lhs, rhs, bias, out, batch);
-  call.blocks = &blocks;
-  if (shape.unsignedRhs && call.isKept)
-    call.shape.packedRhs = memory.integers.haveFourBits(descriptor, shape, rhs);
-  run(call);
-  return MPC_RT_OK;
-}
-
-mpc_rt_status_t Contractor::contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                           const void *master, const void *bias, void *out,
-                                           int64_t batch, bool &done) {
-  Contraction shape;
-  if (auto status = resolveContraction(descriptor, lhs, master, bias, out, batch, shape))
+  if (auto status = resolveContraction(descriptor, call, shape))
     return status;
   done = shape.outElements() == 0;
   if (done || (shape.rhs != MPC_RT_BFLOAT16 && shape.rhs != MPC_RT_FLOAT16))
     return MPC_RT_OK;
-  ContractionCall call = callOf(descriptor, shape, lhs, master, bias, out, batch);
-  call.isMaster = true;
-  ContractionKernel &kernel = *kernels.choose(call).kernel;
+  const Parts parts = partsOf(shape, call);
+  ContractionCall own = callOf(descriptor, shape, call, parts);
+  own.isMaster = true;
+  ContractionKernel &kernel = *kernels.choose(own).kernel;
   done = kernel.readsMasters();
   if (done)
-    kernel.run(call, memory);
+    kernel.run(own, memory);
   return MPC_RT_OK;
 }
 

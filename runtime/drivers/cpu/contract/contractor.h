@@ -8,6 +8,7 @@
 #include "runtime/drivers/cpu/contract/contraction_kernels.h"
 #include "runtime/drivers/cpu/contract/row_products.h"
 #include "runtime/drivers/cpu/onednn/onednn.h"
+#include "runtime/drivers/result_kernel.h"
 
 #include <string>
 
@@ -24,22 +25,17 @@ public:
   void setWeightsConstant(bool constant) { memory.state.constant = constant; }
   void forgetWeights() noexcept { memory.state.version++; }
 
-  // `byRows`: of a loop over rows, by the kernel that contractRows() takes.
-  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                           const void *bias, void *out, const ContractionExtras &extras,
-                           int64_t batch, bool byRows = false);
+  // Which parts of a call kernels do beside each other. The others are composed.
+  static bool takes(const Contraction &shape, const mpc_rt_contract_call_t &call);
+  // Of checked calls. `byRows`: of a loop over rows, by the kernel that contractRows() takes.
+  mpc_rt_status_t contract(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                           const mpc_rt_contract_call_t &call, bool byRows = false);
   // Takes the memory that contract() will need, and computes nothing.
-  mpc_rt_status_t reserveFor(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                             const void *bias, void *out, const ContractionExtras &extras,
-                             int64_t batch, bool byRows = false);
+  mpc_rt_status_t reserveFor(const mpc_rt_contract_t &descriptor, const Contraction &shape,
+                             const mpc_rt_contract_call_t &call, bool byRows = false);
   // As Driver::contractMaster.
-  mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                 const void *master, const void *bias, void *out, int64_t batch,
-                                 bool &done);
-  // Packed weights with scales per block.
-  mpc_rt_status_t contractBlocks(const mpc_rt_contract_t &descriptor, const void *lhs,
-                                 const void *rhs, const BlockScales &blocks, const void *bias,
-                                 void *out, int64_t batch);
+  mpc_rt_status_t contractMaster(const mpc_rt_contract_t &descriptor,
+                                 const mpc_rt_contract_call_t &call, bool &done);
   // Whether the loop's products, none of which has more than `mostProducts` multiplications, are
   // computed rows at a time by threads of their own, with the kernels that contract() takes. Then
   // what they share (packed weights) is there when it returns.
@@ -55,8 +51,7 @@ public:
   uint64_t bytes() const noexcept { return memory.bytes() + kernels.bytes() + rowProducts.bytes(); }
 
   // The kernel that contract() takes, and why: "avx512_float32: a small product; ...".
-  std::string describe(const mpc_rt_contract_t &descriptor, const void *lhs, const void *rhs,
-                       const void *bias, void *out, int64_t batch);
+  std::string describe(const mpc_rt_contract_t &descriptor, const mpc_rt_contract_call_t &call);
   // Whether --tune could choose the kernel of that name here.
   bool hasKernel(const std::string &name) const { return kernels.hasKernel(name); }
   // The choices are others.
@@ -64,9 +59,14 @@ public:
 
 private:
   // Of a resolved shape, whose result has elements.
+  // `parts` has what the call points to.
+  struct Parts {
+    BlockScales scales;
+    ResultKernel kernel;
+  };
   ContractionCall callOf(const mpc_rt_contract_t &descriptor, const Contraction &shape,
-                         const void *lhs, const void *rhs, const void *bias, void *out,
-                         int64_t batch) const;
+                         const mpc_rt_contract_call_t &call, const Parts &parts) const;
+  static Parts partsOf(const Contraction &shape, const mpc_rt_contract_call_t &call);
   void run(const ContractionCall &call);
   void note(const ContractionCall &call, const ContractionKernels::Choice &choice);
 

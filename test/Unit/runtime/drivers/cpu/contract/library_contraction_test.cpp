@@ -6,6 +6,7 @@
 #include "runtime/base/element.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/isa.h"
 #include "runtime/drivers/driver.h"
@@ -52,8 +53,8 @@ protected:
     ASSERT_EQ(driver->setKernelChoices("5 1 changing onednn\n"), MPC_RT_OK) << mpc_rt_last_error();
     const auto descriptor = data.shape.descriptor(5);
     ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
-    ASSERT_EQ(driver->contract(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
-                               data.out.data(), /*largest=*/nullptr, 1),
+    ASSERT_EQ(cts::callContract(*driver, descriptor, data.lhs.data(), data.rhs.data(),
+                                data.bias.data(), data.out.data(), /*largest=*/nullptr, 1),
               MPC_RT_OK)
         << mpc_rt_last_error();
     driver->end();

@@ -3,6 +3,7 @@
 // Convolutions that oneDNN is told to compute, whatever the rules say: what it gets wrong
 // (docs/decisions/0040) must not reach it. MPC_DRAWS=70000 draws so many of each direction.
 #include "runtime/base/status.h"
+#include "runtime/cts/calls.h"
 #include "runtime/cts/isa.h"
 #include "runtime/drivers/driver.h"
 #include "test/Unit/runtime/drivers/cpu/convolve/convolution_draws.h"
@@ -23,8 +24,8 @@ protected:
     ASSERT_EQ(driver->setKernelChoices(choice.c_str()), MPC_RT_OK) << mpc_rt_last_error();
     auto descriptor = data.shape.descriptor(5);
     ASSERT_EQ(driver->begin(WeightUse::updated), MPC_RT_OK);
-    EXPECT_EQ(driver->convolve(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
-                               data.out.data(), data.shape.batch),
+    EXPECT_EQ(cts::callConvolve(*driver, descriptor, data.lhs.data(), data.rhs.data(),
+                                data.bias.data(), data.out.data(), data.shape.batch),
               MPC_RT_OK)
         << mpc_rt_last_error();
     driver->end();

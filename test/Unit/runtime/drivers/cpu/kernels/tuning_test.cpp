@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Choices of kernels: measured, as text, taken over.
+#include "runtime/cts/calls.h"
 #include "runtime/cts/contraction_case.h"
 #include "runtime/cts/convolution_case.h"
 #include "runtime/cts/isa.h"
@@ -108,8 +109,8 @@ protected:
     cts::ContractionData data(product);
     auto descriptor = product.descriptor(5);
     EXPECT_EQ(driver->begin(use), MPC_RT_OK);
-    EXPECT_EQ(driver->contract(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
-                               data.out.data(), /*largest=*/nullptr, 9),
+    EXPECT_EQ(cts::callContract(*driver, descriptor, data.lhs.data(), data.rhs.data(),
+                                data.bias.data(), data.out.data(), /*largest=*/nullptr, 9),
               MPC_RT_OK);
     driver->end();
     EXPECT_EQ(data.difference(), "");
@@ -119,8 +120,8 @@ protected:
     cts::ConvolutionData data(images);
     auto descriptor = images.descriptor(5);
     EXPECT_EQ(driver->begin(use), MPC_RT_OK);
-    EXPECT_EQ(driver->convolve(descriptor, data.lhs.data(), data.rhs.data(), data.bias.data(),
-                               data.out.data(), images.batch),
+    EXPECT_EQ(cts::callConvolve(*driver, descriptor, data.lhs.data(), data.rhs.data(),
+                                data.bias.data(), data.out.data(), images.batch),
               MPC_RT_OK);
     driver->end();
     EXPECT_EQ(data.difference(), "");
