@@ -29,8 +29,8 @@ typedef struct mpc_rt_tensor_info_t {
   mpc_rt_dtype_t dtype;
   uint32_t rank;
   const int64_t *dims; /* `rank` extents; MPC_RT_DYNAMIC only first */
-  /* Integer tensors: values must lie in [0, index_limit); 0 = unrestricted. Checked before a call.
-   */
+  /* Values, of floating ones the whole parts, must lie in [0, index_limit); 0 = unrestricted.
+   * Checked before a call. */
   int64_t index_limit;
 } mpc_rt_tensor_info_t;
 
@@ -52,7 +52,8 @@ typedef enum mpc_rt_initializer_kind_t {
   MPC_RT_INIT_TRUNCATED_NORMAL = 5, /* the same, redrawn outside 2 standard deviations */
   MPC_RT_INIT_ORTHOGONAL = 6,       /* a = gain */
   MPC_RT_INIT_IDENTITY = 7,         /* a = gain */
-  MPC_RT_INIT_UNIT_FORGET = 8,      /* a; 1 in the second quarter (LSTM: the forget gate's bias) */
+  MPC_RT_INIT_UNIT_FORGET = 8,      /* a; 1 in the second quarter (LSTM: the forget gate's bias); */
+                                    /* b != 0: of the second half (cuDNN's LSTM has two biases) */
   /* [frame, 1, bins], Keras's STFT initializer: a = mpc_rt_window_t, b = MPC_RT_WINDOW_* options */
   MPC_RT_INIT_FOURIER_COSINE = 9,
   MPC_RT_INIT_FOURIER_SINE = 10

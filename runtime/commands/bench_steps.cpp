@@ -43,7 +43,9 @@ Result<data::Column> randomColumn(const data::TensorSpec &spec, int64_t rows, bo
     return array.failure().within(spec.name, "use a smaller --batch-size");
   uint64_t bound = spec.indexLimit > 0 ? static_cast<uint64_t>(spec.indexLimit) : 2;
   for (int64_t i = 0; i < array->elements(); ++i) {
-    if (real)
+    if (real && spec.indexLimit > 0)
+      array->as<float>()[i] = static_cast<float>(random.next() % bound);
+    else if (real)
       array->as<float>()[i] = isTarget ? random.unit() : random.unit() * 2 - 1;
     else
       array->as<int64_t>()[i] = static_cast<int64_t>(random.next() % bound);

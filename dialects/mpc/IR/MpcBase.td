@@ -28,7 +28,7 @@ def Mpc_Dialect : Dialect {
     /// Argument: name of the target ("y0") or of sample weights ("sample_weight"; of several
     /// compared outputs "sample_weight0", …).
     static constexpr ::llvm::StringLiteral kTargetAttr = "mpc.target";
-    /// Argument of integers: every value must lie in [0, limit) (i64); checked before a call.
+    /// Argument: the whole part of every value must lie in [0, limit) (i64); checked before a call.
     static constexpr ::llvm::StringLiteral kIndexLimitAttr = "mpc.index_limit";
     /// Argument: symbol of the mpc.variable whose value this is.
     static constexpr ::llvm::StringLiteral kVariableAttr = "mpc.variable";
