@@ -79,7 +79,7 @@ static Decision decide(OpOperand *operand) {
     if (producer.payloadUsesValueFromOperand(&init))
       return {Merge::No, "the producer updates its destination in place"};
   if (!fitOneKernel(producer, consumer))
-    return {Merge::No, "the kernel would have too many operands"};
+    return {Merge::No, "the kernel would have too many operands or ops"};
   bool cheap = isCheap(producer);
   bool repeats = !consumer.getMatchingIndexingMap(operand).isPermutation();
   // Such as a matrix that was turned so that neighbours read neighbours.

@@ -2,7 +2,6 @@
 // The pass: launches that go through a contraction's result element by element join it.
 #include "ElementKernel.h"
 #include "dialects/mpcrt/IR/Mpcrt.h"
-#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -20,8 +19,6 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
-
-static Value baseOf(Value buffer) { return memref::skipViewLikeOps(cast<MemrefValue>(buffer)); }
 
 /// Whether the buffer is all of `base`, in another shape at most.
 static bool isWhole(Value buffer, Value base) {
@@ -105,7 +102,7 @@ static bool isFreeBetween(mpcrt::ContractOp contract, mpcrt::LaunchOp launch, Op
 /// Whether the launch leaves alone what the contraction reads besides its result, and its sums,
 /// which are complete behind it only.
 static bool leavesOperands(mpcrt::LaunchOp launch, mpcrt::ContractOp contract, BufferUses &uses) {
-  auto touched = uses.of(launch);
+  const auto &touched = uses.of(launch);
   return touched && llvm::none_of(*touched, [&](const BufferUse &use) {
            return llvm::any_of(contract.getOperands(), [&](Value operand) {
              return (use.isWritten || operand == contract.getSums()) &&
@@ -130,10 +127,9 @@ static bool isConsumed(mpcrt::ContractOp contract, mpcrt::LaunchOp launch) {
 }
 
 static bool touches(Operation *op, Value buffer, BufferUses &uses) {
-  auto touched = uses.of(op);
-  return !touched || llvm::any_of(*touched, [&](const BufferUse &use) {
-    return mayOverlap(use.buffer, buffer);
-  });
+  const auto &touched = uses.of(op);
+  return !touched ||
+         llvm::any_of(*touched, [&](const BufferUse &use) { return mayOverlap(use.base, buffer); });
 }
 
 /// What uses the contraction's result first, if that is a launch that may join it.
@@ -167,6 +163,8 @@ static void interleave(mpcrt::ContractOp contract, BufferUses &uses, KernelCopie
     return;
   auto [launch, read, written, isByRows, rises] = *partner;
   Operation *place = rises ? contract.getOperation() : launch;
+  // Its kernel and its arguments may change.
+  uses.forget(launch);
   if (isByRows) {
     builder.setInsertionPoint(place);
     copies.splitRows(builder, launch);

@@ -566,3 +566,75 @@ func.func @else_number(%x: f32, %y: f32) -> f32 {
   %z = arith.addf %x, %y {mpcrt.else_number} : f32
   return %z : f32
 }
+
+// -----
+
+func.func @concatenate_axis(%a: memref<?x2xf32>, %c: memref<?x4xf32>) {
+  // expected-error @+1 {{axis 2 is out of range for rank 2}}
+  mpcrt.concatenate ins(%a, %a : memref<?x2xf32>, memref<?x2xf32>) outs(%c : memref<?x4xf32>) axis 2
+  return
+}
+
+// -----
+
+func.func @concatenate_negative_axis(%a: memref<?x2xf32>, %c: memref<?x4xf32>) {
+  // expected-error @+1 {{axis -1 is out of range for rank 2}}
+  mpcrt.concatenate ins(%a, %a : memref<?x2xf32>, memref<?x2xf32>) outs(%c : memref<?x4xf32>) axis -1
+  return
+}
+
+// -----
+
+func.func @concatenate_types(%a: memref<2xf16>, %c: memref<2xf32>) {
+  // expected-error @+1 {{part 0 has elements of type 'f16', but out of type 'f32'}}
+  mpcrt.concatenate ins(%a : memref<2xf16>) outs(%c : memref<2xf32>) axis 0
+  return
+}
+
+// -----
+
+func.func @concatenate_ranks(%a: memref<2xf32>, %c: memref<2x1xf32>) {
+  // expected-error @+1 {{part 0 must have rank 2 and a static extent along the axis}}
+  mpcrt.concatenate ins(%a : memref<2xf32>) outs(%c : memref<2x1xf32>) axis 0
+  return
+}
+
+// -----
+
+func.func @concatenate_batches(%a: memref<?x2xf32>, %c: memref<?x2xf32>) {
+  // expected-error @+1 {{part 0 must have rank 2 and a static extent along the axis}}
+  mpcrt.concatenate ins(%a : memref<?x2xf32>) outs(%c : memref<?x2xf32>) axis 0
+  return
+}
+
+// -----
+
+func.func @concatenate_other_extents(%a: memref<3x2xf32>, %c: memref<4x2xf32>) {
+  // expected-error @+1 {{part 0 and out differ in dimension 0, which is not the axis}}
+  mpcrt.concatenate ins(%a : memref<3x2xf32>) outs(%c : memref<4x2xf32>) axis 1
+  return
+}
+
+// -----
+
+func.func @concatenate_sum(%a: memref<?x2xf32>, %c: memref<?x4xf32>) {
+  // expected-error @+1 {{parts have 2 elements along the axis, but out has 4}}
+  mpcrt.concatenate ins(%a : memref<?x2xf32>) outs(%c : memref<?x4xf32>) axis 1
+  return
+}
+
+// -----
+
+func.func @concatenate_mixed(%a: tensor<?x2xf32>, %c: memref<?x2xf32>) {
+  // expected-error @+1 {{mixes tensors and memrefs}}
+  mpcrt.concatenate ins(%a : tensor<?x2xf32>) outs(%c : memref<?x2xf32>) axis 1
+  return
+}
+
+// -----
+
+func.func @concatenate_overflow(%a: memref<6917529027641081856xi1>, %c: memref<1xi1>) {
+  // expected-error @+1 {{more elements along the axis than 64 bits can count}}
+  mpcrt.concatenate ins(%a, %a : memref<6917529027641081856xi1>, memref<6917529027641081856xi1>) outs(%c : memref<1xi1>) axis 0
+  return
+}

@@ -255,3 +255,12 @@ func.func @parts(%x: memref<?x8xf16>, %w: memref<8x4xf16>, %b: memref<4xf16>, %o
   mpcrt.contract ins(%x, %w : memref<?x8xf16>, memref<8x4xf16>) outs(%o : memref<?x4xf16>) sums(%s : memref<4xf32>) gelu
   return
 }
+
+// CHECK-LABEL: func.func @concatenation
+func.func @concatenation(%a: memref<?x2xi32>, %b: memref<?x3xi32, strided<[7, 1], offset: 2>>, %out: memref<?x5xi32>, %t: tensor<2xf8E4M3FN>, %e: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
+  // CHECK: mpcrt.concatenate ins(%{{.*}}, %{{.*}} : memref<?x2xi32>, memref<?x3xi32, strided<[7, 1], offset: 2>>) outs(%{{.*}} : memref<?x5xi32>) axis 1
+  mpcrt.concatenate ins(%a, %b : memref<?x2xi32>, memref<?x3xi32, strided<[7, 1], offset: 2>>) outs(%out : memref<?x5xi32>) axis 1
+  // CHECK: mpcrt.concatenate ins(%{{.*}}, %{{.*}} : tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>) outs(%{{.*}} : tensor<4xf8E4M3FN>) axis 0 -> tensor<4xf8E4M3FN>
+  %r = mpcrt.concatenate ins(%t, %t : tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>) outs(%e : tensor<4xf8E4M3FN>) axis 0 -> tensor<4xf8E4M3FN>
+  return %r : tensor<4xf8E4M3FN>
+}
