@@ -8,7 +8,7 @@ import numbers
 import operator
 import warnings
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Collection, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Collection, Mapping, Optional, Union
 
 import numpy as np
 
@@ -74,6 +74,12 @@ class Split:
         self.kept, self.held = (tuple(_take(value, part) for value in (x, y, sample_weight)) for part in (slice(0, middle), slice(middle, rows)))
 
 
+def _order_of(model: "Model") -> Callable[[int], np.ndarray]:
+    """Of rows or of a dataset's batches, for the pass that begins. It holds the model alone: whoever draws is held by data, which
+    would stay until Python looks for cycles if it held these."""
+    return lambda count: np.asarray(_runtime.shuffled_rows(count, model.seed, 0 if model._repeats_order else model._passes), np.int64)
+
+
 class Plan:
     """What `fit` was asked to do, checked: data, validation and epochs."""
 
@@ -96,15 +102,10 @@ class Plan:
             self.data, batch_size = self._rows(x, y, sample_weight, weights, batch_size, steps, options["shuffle"])
         self.validation = None if held is None else self._validation(held, options["validation_batch_size"] or batch_size, options["validation_steps"])
 
-    def _order(self, count: int) -> np.ndarray:
-        """Of rows or of a dataset's batches, for the pass that begins."""
-        model = self._model
-        return np.asarray(_runtime.shuffled_rows(count, model.seed, 0 if model._repeats_order else model._passes), np.int64)
-
     def _streamed(self, x: Any, y: Any, sample_weight: Any, weights: Optional[ClassWeights], steps: Optional[int], shuffle: bool) -> Epochs:
         check_stream(x, steps, y=y, sample_weight=sample_weight)
         model, step, copy = self._model, self._step, not gives_own_memory(x)
-        return Epochs(Stream(x, lambda item: batch_of(model, step, item, copy=copy, class_weights=weights), self._order if shuffle else None), steps)
+        return Epochs(Stream(x, lambda item: batch_of(model, step, item, copy=copy, class_weights=weights), _order_of(self._model) if shuffle else None), steps)
 
     def _rows(self, x: Any, y: Any, sample_weight: Any, weights: Optional[ClassWeights], batch_size: Optional[int], steps: Optional[int],
               shuffle: bool) -> tuple[Epochs, int]:  # fmt: skip
@@ -115,7 +116,7 @@ class Plan:
         if rows == 0:
             raise InvalidArgumentError("there are no rows to train on")
         size = batch_size_of(self._step, batch_size, rows)
-        return Epochs(Rows(columns, size, self._order if shuffle else None), steps), size
+        return Epochs(Rows(columns, size, _order_of(self._model) if shuffle else None), steps), size
 
     def _validation(self, held: Any, batch_size: Optional[int], steps: Any) -> Epochs:
         entry = self._model._entry("evaluate")

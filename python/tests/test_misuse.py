@@ -136,6 +136,20 @@ class Misuse(unittest.TestCase):
         finally:
             gc.enable()
 
+    def test_nothing_holds_what_was_computed_with(self):
+        """Data may be as large as a GPU's memory, and somebody else's to release."""
+        gc.disable()
+        try:
+            for call in (lambda x: self.model.predict(x), lambda x: self.model.evaluate(x, self.y), lambda x: self.model.fit(x, self.y, verbose=0),
+                         lambda x: self.model.fit(iter([(x, self.y)]), verbose=0, validation_data=(x, self.y)), self.model):  # fmt: skip
+                array = self.x.copy()
+                gone = weakref.ref(array)
+                call(array)
+                del array
+                self.assertIsNone(gone())
+        finally:
+            gc.enable()
+
     def test_seeds_and_threads(self):
         for name, wrong in [("seed", -1), ("seed", 1 << 64), ("threads", -1), ("threads", 1 << 32)]:
             self.refused(f"{name} is {wrong}; expected an integer from 0 to", mpc.load, self.folder / "blobs.mpc", **{name: wrong})
