@@ -49,13 +49,14 @@ def main():
                 records.append(json.load(handle))
     if arguments.times:
         print("   wall     CPU  suite")
+        records = [record for record in records if "cpu_seconds" in record]
         for record in sorted(records, key=lambda record: -record["cpu_seconds"]):
             print(f"{record['seconds']:7.1f} {record['cpu_seconds']:7.1f}  {record['suite']}")
         print(f"{sum(r['seconds'] for r in records):7.0f} {sum(r['cpu_seconds'] for r in records):7.0f}  all")
     print(f"\n{sum(record['ran'] for record in records)} tests ran in {len(records)} suites")
     left_out = {}
     for record in records:
-        for reason, count in record["left_out"].items():
+        for reason, count in record.get("left_out", {}).items():
             suites = left_out.setdefault(reason, {})
             suites[record["suite"]] = count
     for reason, suites in sorted(left_out.items()):
