@@ -123,20 +123,22 @@ struct GroupRowsPass : mpc::impl::GroupRowsBase<GroupRowsPass> {
 
   /// On a GPU rows are as short as possible: all loops of an elementwise op count them, or all but
   /// one where that is what the ops behind it reduce over.
-  RowGroup groupFrom(Operation *first) const {
+  RowGroup groupFrom(Operation *first, RowAccesses &known) const {
     if (device == Device::cpu)
-      return groupFrom(first, RowGroup(/*keepsRows=*/false));
-    RowGroup group = groupFrom(first, RowGroup(/*keepsRows=*/true));
+      return groupFrom(first, RowGroup(known, /*keepsRows=*/false));
+    RowGroup group = groupFrom(first, RowGroup(known, /*keepsRows=*/true));
     if (unsigned loops = group.getLoops(); loops > 1 && !group.isWorthwhile())
-      return groupFrom(first, RowGroup(/*keepsRows=*/true, loops - 1));
+      return groupFrom(first, RowGroup(known, /*keepsRows=*/true, loops - 1));
     return group;
   }
 
   void gather(IRRewriter &rewriter, Block &block) const {
+    RowAccesses known;
     for (Operation *first = block.empty() ? nullptr : &block.front(); first;) {
       Operation *next = first->getNextNode();
-      if (RowGroup group = groupFrom(first); group.isWorthwhile()) {
+      if (RowGroup group = groupFrom(first, known); group.isWorthwhile()) {
         next = group.getOps().back()->getNextNode();
+        known.forget(group.getOps());
         build(rewriter, group);
       }
       first = next;

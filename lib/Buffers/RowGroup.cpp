@@ -44,8 +44,11 @@ static unsigned countRowLoops(AffineMap map) {
   return count;
 }
 
-SmallVector<RowGroup::Access> RowGroup::accessesOf(linalg::LinalgOp op) {
-  SmallVector<Access> accesses;
+ArrayRef<RowAccesses::Access> RowAccesses::of(linalg::LinalgOp op) {
+  auto [found, isNew] = known.try_emplace(op);
+  SmallVector<Access> &accesses = found->second;
+  if (!isNew)
+    return accesses;
   for (OpOperand &operand : op->getOpOperands())
     if (isa<MemRefType>(operand.get().getType()))
       accesses.push_back(
@@ -160,7 +163,7 @@ bool RowGroup::add(Operation *candidate) {
   auto rows = countRows(op, std::min(outer, ops.empty() ? mostLoops : loops));
   if (!rows)
     return false;
-  SmallVector<Access> added = accessesOf(op);
+  ArrayRef<Access> added = known->of(op);
   if (postponedAccesses.conflictWith(added))
     return false;
   rows->loops = countIndependentLoops(added, rows->loops);
@@ -186,7 +189,7 @@ bool RowGroup::canPass(Operation *op) const {
   auto structured = dyn_cast<linalg::LinalgOp>(op);
   if (!structured)
     return false;
-  SmallVector<Access> passed = accessesOf(structured);
+  ArrayRef<Access> passed = known->of(structured);
   return !accesses.conflictWith(passed) && !postponedAccesses.conflictWith(passed);
 }
 
@@ -195,7 +198,7 @@ bool RowGroup::postpone(Operation *op) {
   if (!structured || !structured.hasPureBufferSemantics() || postponed.size() >= kMostPostponed)
     return false;
   postponed.push_back(op);
-  postponedAccesses.add(accessesOf(structured));
+  postponedAccesses.add(known->of(structured));
   return true;
 }
 

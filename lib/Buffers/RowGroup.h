@@ -8,6 +8,26 @@
 
 namespace mpc {
 
+/// What structured ops touch, found once for each: most ops are asked about by many groups.
+class RowAccesses {
+public:
+  struct Access {
+    mlir::Value buffer;
+    mlir::Value origin; ///< the allocation or argument that the buffer is a view of
+    unsigned rowLoops;  ///< first results of the map that are the first loops
+    bool writes;
+  };
+  llvm::ArrayRef<Access> of(mlir::linalg::LinalgOp op);
+  /// To be called before ops change or go.
+  void forget(llvm::ArrayRef<mlir::Operation *> ops) {
+    for (mlir::Operation *op : ops)
+      known.erase(op);
+  }
+
+private:
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Access>> known;
+};
+
 /// Ops of one block, in order, that can sink to the last of them and run row by row: their first
 /// loops are parallel, have equal extents and index whatever one of them writes and another
 /// touches.
@@ -16,8 +36,8 @@ public:
   /// `keepsRows`: rows stay as short as those of the first op, whose rows at most `mostLoops` of
   /// its loops count, and as those of each op that sums; no op has much more to do in one than
   /// these.
-  explicit RowGroup(bool keepsRows, unsigned mostLoops = UINT_MAX)
-      : mostLoops(mostLoops), keepsRows(keepsRows) {}
+  RowGroup(RowAccesses &known, bool keepsRows, unsigned mostLoops = UINT_MAX)
+      : known(&known), mostLoops(mostLoops), keepsRows(keepsRows) {}
 
   /// Takes `op` when it fits; otherwise the group stays as it is.
   bool add(mlir::Operation *op);
@@ -58,13 +78,7 @@ public:
   unsigned getLoops() const { return loops; }
 
 private:
-  struct Access {
-    mlir::Value buffer;
-    mlir::Value origin; ///< the allocation or argument that the buffer is a view of
-    unsigned rowLoops;  ///< first results of the map that are the first loops
-    bool writes;
-  };
-  static llvm::SmallVector<Access> accessesOf(mlir::linalg::LinalgOp op);
+  using Access = RowAccesses::Access;
   /// An op's first loops as rows of the group.
   struct Rows {
     unsigned loops;
@@ -91,6 +105,7 @@ private:
     llvm::DenseMap<mlir::Value, llvm::SmallVector<Access, 2>> byOrigin;
   };
 
+  RowAccesses *known;
   llvm::SmallVector<mlir::Operation *> ops, postponed;
   llvm::SmallPtrSet<mlir::Operation *, 8> members; ///< the ops
   Accesses accesses, postponedAccesses;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mpc-separate-fills: one linalg.fill or tensor.empty for each op that starts from it.
+#include "dialects/mpcrt/IR/Mpcrt.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -32,6 +33,23 @@ static void separate(Operation *start) {
 
 namespace {
 struct SeparateFillsPass : mpc::impl::SeparateFillsBase<SeparateFillsPass> {
+  /// A concatenation that is inserted into something else, as a step of a scan, is an allocation of
+  /// its own: its parts are computed there, and one copy brings them on, where otherwise each of
+  /// them would be copied.
+  void allocateConcatenations() {
+    getOperation().walk([](mpc::mpcrt::ConcatenateOp op) {
+      auto empty = op.getOut().getDefiningOp<tensor::EmptyOp>();
+      if (!empty || !empty->hasOneUse())
+        return;
+      OpBuilder builder(empty);
+      empty.replaceAllUsesWith(bufferization::AllocTensorOp::create(builder, empty.getLoc(),
+                                                                    empty.getType(),
+                                                                    empty.getDynamicSizes())
+                                   .getResult());
+      empty.erase();
+    });
+  }
+
   void runOnOperation() override {
     SmallVector<Operation *> fills, empties;
     getOperation().walk([&](linalg::FillOp fill) {
@@ -42,6 +60,7 @@ struct SeparateFillsPass : mpc::impl::SeparateFillsBase<SeparateFillsPass> {
     // After the fills, whose copies share an empty tensor.
     getOperation().walk([&](tensor::EmptyOp empty) { empties.push_back(empty); });
     llvm::for_each(empties, separate);
+    allocateConcatenations();
   }
 };
 } // namespace

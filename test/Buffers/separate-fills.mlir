@@ -57,3 +57,14 @@ func.func @two_empties(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   } -> tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// What is concatenated is a buffer of its own, also where it is inserted into something else.
+// CHECK-LABEL: func.func @concatenation
+// CHECK: %[[OWN:.*]] = bufferization.alloc_tensor(%{{.*}}) : tensor<?x4xf32>
+// CHECK: mpcrt.concatenate {{.*}} outs(%[[OWN]] : tensor<?x4xf32>)
+func.func @concatenation(%a: tensor<?x2xf32>, %stack: tensor<?x3x4xf32>, %n: index) -> tensor<?x3x4xf32> {
+  %empty = tensor.empty(%n) : tensor<?x4xf32>
+  %c = mpcrt.concatenate ins(%a, %a : tensor<?x2xf32>, tensor<?x2xf32>) outs(%empty : tensor<?x4xf32>) axis 1 -> tensor<?x4xf32>
+  %s = tensor.insert_slice %c into %stack[0, 1, 0] [%n, 1, 4] [1, 1, 1] : tensor<?x4xf32> into tensor<?x3x4xf32>
+  return %s : tensor<?x3x4xf32>
+}
