@@ -32,6 +32,8 @@ Value CompositeBuilder::getMaskOf(Value input) const {
 }
 
 void CompositeBuilder::dropMaskOf(Value input) {
+  if (own.layer.version.isKeras2())
+    return; // there layers leave the masks of their inputs
   if (auto place = llvm::find(inputs, input); place != inputs.end())
     importer.setMask(outer[place - inputs.begin()], Value());
 }

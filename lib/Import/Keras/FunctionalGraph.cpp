@@ -47,7 +47,7 @@ struct Call {
 bool changesMasks(const Call &call) {
   const LayerEntry *entry = findLayer(*call.layer);
   return call.node &&
-         ((entry && entry->masking == Masking::TakesOff) ||
+         ((entry && entry->masking == Masking::TakesOff && !call.layer->version.isKeras2()) ||
           (call.layer->model && llvm::any_of(call.node->keywords, [](const auto &entry) {
              return entry.first == "mask" && !entry.second.tensors().empty();
            })));

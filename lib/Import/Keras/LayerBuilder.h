@@ -113,6 +113,8 @@ public:
   void giveMask(mlir::Value mask) { given = mask; }
   /// Output `output` carries `mask`, a value of the body; null takes away what the table says.
   void setMask(unsigned output, mlir::Value mask) { outputMasks[output] = mask; }
+  /// What setMask gave to the first output; null where it gave none.
+  mlir::Value getOutputMask() const { return outputMasks.lookup(0); }
 
   // ---- Config: a missing or null key gives the default, another kind is an error -------------
 

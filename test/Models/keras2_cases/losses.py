@@ -4,7 +4,7 @@
 import tensorflow as tf
 import tf_keras as keras
 
-from .registry import case, normal
+from .registry import case, ids, normal
 
 L, K = keras.layers, keras.backend
 
@@ -66,3 +66,13 @@ def added_loss_of_samples():
     model = keras.Model(x, L.Dense(2)(h))
     model.add_loss(tf.reduce_sum(h, axis=1))
     return model, [normal(5, 4)]
+
+
+@case(form="h5")
+def metrics_of_named_outputs():
+    """Accuracies are written by the function that Keras chose without having seen a target, under the output's name."""
+    x = L.Input((4,), name="x")
+    model = keras.Model(x, {"cls": L.Dense(3, activation="softmax", name="cls")(x), "reg": L.Dense(1, name="reg")(x)})
+    model.compile(keras.optimizers.SGD(0.05), {"cls": "sparse_categorical_crossentropy", "reg": "huber"},
+                  metrics={"cls": ["accuracy"], "reg": ["mae"]}, loss_weights={"cls": 0.5, "reg": 2.0})  # fmt: skip
+    return model, [normal(6, 4)], [ids(3, 6).astype("int32"), normal(6, 1)]

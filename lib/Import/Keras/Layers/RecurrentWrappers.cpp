@@ -203,6 +203,56 @@ bool importBidirectional(GraphImporter &importer, const LayerConfig &layer, cons
   return BidirectionalCall(importer, layer, path, trainable).run(node, inputs, outputs);
 }
 
+/// Whether the layer, or one inside it, renews statistics of the batch that it is called with.
+bool hasBatchStatistics(const LayerConfig &layer) {
+  auto isOne = [](llvm::StringRef name) {
+    return name == "BatchNormalization" || name == "SyncBatchNormalization" ||
+           name == "SpectralNormalization";
+  };
+  const llvm::json::Object *inner = layer.config.getObject("layer");
+  for (unsigned depth = 0; inner && depth < 64; ++depth) {
+    if (isOne(inner->getString("class_name").value_or("")))
+      return true;
+    const llvm::json::Object *config = inner->getObject("config");
+    inner = config ? config->getObject("layer") : nullptr;
+  }
+  return isOne(layer.className) ||
+         (layer.model && llvm::any_of(layer.model->layers, hasBatchStatistics));
+}
+
+/// Keras 2 hands all steps to the layer at once, as samples of the batch, unless the Input says how
+/// many samples there are.
+bool joinsSteps(const LayerConfig &layer, Value x) {
+  return layer.version.isKeras2() && mlir::ShapedType::isDynamic(tensorTypeOf(x).getDimSize(0));
+}
+
+constexpr int64_t kLastAxis = -1;
+
+/// Statistics over all steps: the steps become part of the places, where channels are last.
+Value normalizeJoinedSteps(LayerBuilder &b, const LayerConfig &child, const LayerEntry &entry,
+                           Value x, Value mask) {
+  llvm::SmallVector<int64_t> shape(b.shapeOf(x)), joined(shape);
+  if (shape.size() > 3) {
+    joined.erase(joined.begin() + 1);
+    joined[1] *= shape[1];
+  }
+  LayerBuilder inner(b, child, "", "layer", {b.makeReshape(x, joined)});
+  if (mask)
+    inner.giveMask(mask);
+  Value y = entry.import(inner);
+  return y ? b.makeReshape(y, shape) : Value();
+}
+
+/// The mask of the result: the layer's own, or, where it has none, which steps have any.
+Value maskOfJoinedSteps(LayerBuilder &b, const LayerEntry &entry, Value mask, Value own) {
+  if (own || !mask || entry.masking == Masking::PassesOn)
+    return own ? own : mask;
+  while (b.rankOf(mask) > 2)
+    mask =
+        b.make<ReduceOp>(ReduceKind::Any, mask, llvm::ArrayRef<int64_t>{b.rankOf(mask) - 1}, false);
+  return mask;
+}
+
 /// The wrapped layer's call, without its __call__: in the wrapper's dtype
 /// (keras/src/layers/rnn/time_distributed.py).
 Value importSteps(LayerBuilder &b, const LayerConfig &child, const LayerEntry &entry) {
@@ -213,8 +263,15 @@ Value importSteps(LayerBuilder &b, const LayerConfig &child, const LayerEntry &e
   const int64_t steps = b.shapeOf(x)[1];
   if (mask && (b.rankOf(mask) < 2 || b.shapeOf(mask)[1] != steps))
     return b.error("the mask of TimeDistributed must have the shape (batch, steps, …)");
+  const bool joins = joinsSteps(b.layer, x);
   if (Value passed = mask ? mask : b.getMaskOf(x))
-    b.setMask(0, passed);
+    b.setMask(0, joins ? maskOfJoinedSteps(b, entry, passed, {}) : passed);
+  if (joins && b.isTrainable() && hasBatchStatistics(child)) {
+    const bool isSimple = llvm::StringRef(child.className).ends_with("BatchNormalization");
+    if (isSimple && child.config.getInteger("axis") == kLastAxis)
+      return normalizeJoinedSteps(b, child, entry, x, mask);
+    b.setInferenceOnly("TimeDistributed of statistics of all steps together");
+  }
   const llvm::json::Value *noise = child.config.get("noise_shape");
   const bool isFree = entry.onLastAxis && (!noise || noise->kind() == llvm::json::Value::Null);
   if (isFree) {
@@ -222,6 +279,8 @@ Value importSteps(LayerBuilder &b, const LayerConfig &child, const LayerEntry &e
     inner.giveMask(mask);
     Value result;
     importForEveryStep(*x.getParentBlock(), [&] { result = entry.import(inner); });
+    if (joins && inner.getOutputMask())
+      b.setMask(0, inner.getOutputMask());
     return result;
   }
   Values scanned{x};
@@ -240,7 +299,14 @@ Value importSteps(LayerBuilder &b, const LayerConfig &child, const LayerEntry &e
 bool importTimeDistributed(GraphImporter &importer, const LayerConfig &layer, const Node *node,
                            llvm::StringRef path, bool trainable, llvm::ArrayRef<Value> inputs,
                            Values &outputs) {
-  const LayerConfig *child = importer.getChild(layer, path, "layer");
+  // A number of the last axis counts those of a step.
+  auto adjust = [&](LayerConfig &child) {
+    if (!inputs.empty() &&
+        child.config.getInteger("axis") == tensorTypeOf(inputs.front()).getRank() - 2 &&
+        llvm::StringRef(child.className).ends_with("BatchNormalization"))
+      child.config["axis"] = kLastAxis;
+  };
+  const LayerConfig *child = importer.getChild(layer, path, "layer", std::nullopt, adjust);
   if (!child)
     return false;
   importer.placeChild(layer, *child, "layer");
@@ -254,6 +320,8 @@ bool importTimeDistributed(GraphImporter &importer, const LayerConfig &layer, co
     return importer.emitLayer(
         layer, node, path, trainable, inputs, outputs,
         [&](LayerBuilder &b) { return importSteps(b, *child, *entry); }, /*passesMasksOn=*/false);
+  if (!inputs.empty() && joinsSteps(layer, inputs.front()) && hasBatchStatistics(*child))
+    importer.noteInferenceOnly(path, "TimeDistributed of statistics of all steps together");
   // Models, wrappers and composites consist of layers with policies of their own.
   if (inputs.size() != 1 || tensorTypeOf(inputs.front()).getRank() < 3) {
     importer.report(path, "TimeDistributed of a model takes one tensor of at least 3 dimensions, "

@@ -111,12 +111,18 @@ std::optional<llvm::StringRef> functionOf(const json::Value *value) {
 }
 
 /// Whether compile(metrics=["accuracy"]) made this wrapper. Before the first step Keras has chosen
-/// the function without having seen a target, so that the name says more than the function.
-bool isChosenByShapes(llvm::StringRef name, llvm::StringRef function) {
+/// the function without having seen a target, so that the name says more than the function. Of
+/// several outputs the name has the output's in front: "head_accuracy". The name that was given,
+/// else nothing.
+std::optional<llvm::StringRef> findChosenByShapes(llvm::StringRef name, llvm::StringRef function) {
+  if (name.ends_with(function))
+    return std::nullopt; // the function itself was given
+  name = name.substr(name.rfind('_') + 1);
   llvm::StringRef kind = name == "acc" ? "accuracy" : name == "ce" ? "crossentropy" : name;
-  return (kind == "accuracy" || kind == "crossentropy") &&
-         function.consume_back("_" + kind.str()) &&
-         llvm::is_contained({"binary", "categorical", "sparse_categorical"}, function);
+  if ((kind == "accuracy" || kind == "crossentropy") && function.consume_back("_" + kind.str()) &&
+      llvm::is_contained({"binary", "categorical", "sparse_categorical"}, function))
+    return name;
+  return std::nullopt;
 }
 
 /// Losses and metrics: names, objects, and lists or dictionaries of them.
@@ -146,8 +152,9 @@ json::Value convertObjects(const json::Value &legacy, llvm::StringRef module) {
   std::string name = className->str();
   if (llvm::StringRef(name).ends_with("Wrapper")) {
     if (std::optional<llvm::StringRef> function = functionOf(config.get("fn"))) {
-      if (isChosenByShapes(config.getString("name").value_or(""), *function))
-        return config.getString("name")->str();
+      if (std::optional<llvm::StringRef> given =
+              findChosenByShapes(config.getString("name").value_or(""), *function))
+        return given->str();
       name = camelCase(*function);
       config.erase("fn");
     }

@@ -152,6 +152,15 @@ TEST_F(Initializers, OrthogonalHasNoPreferredSign) {
   EXPECT_NEAR(sum / 400, 0.0, 0.15);
 }
 
+// An LSTM of 2 units has 8 biases, cuDNN's twice as many: of input and state, which has the ones.
+TEST_F(Initializers, ForgetGatesStartAtOne) {
+  using Floats = std::vector<float>;
+  EXPECT_EQ(make<float>(MPC_RT_INIT_UNIT_FORGET, 0.5, 0, {8}),
+            (Floats{0.5, 0.5, 1, 1, 0.5, 0.5, 0.5, 0.5}));
+  EXPECT_EQ(make<float>(MPC_RT_INIT_UNIT_FORGET, 0, 1, {16}),
+            (Floats{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0}));
+}
+
 // Against Keras's STFT initializer; scipy's windows.
 TEST_F(Initializers, FourierKernelsAreKeras) {
   const auto check = [&](uint32_t kind, uint32_t window, uint32_t options,
